@@ -1,0 +1,81 @@
+use thiserror::Error;
+
+/// A failure that a caller could not foresee from shapes alone.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// A reservation would exceed the queue's byte budget. Nothing was allocated.
+    #[error("budget exceeded: {need_bytes} bytes needed, {free_bytes} of {limit_bytes} bytes free")]
+    BudgetExceeded {
+        /// Bytes asked for.
+        need_bytes: u64,
+        /// Bytes still free under the limit when the request was made.
+        free_bytes: u64,
+        /// The limit of the budget.
+        limit_bytes: u64,
+    },
+    /// The device or host allocator refused. Nothing was allocated.
+    #[error("out of memory: {bytes} bytes refused by the allocator")]
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// A length in bytes does not fit the address space.
+    #[error("length overflow: {len} elements of {element_bytes} bytes")]
+    LengthOverflow {
+        /// Elements asked for.
+        len: usize,
+        /// Size of one element in bytes.
+        element_bytes: usize,
+    },
+    /// A view was asked for outside its buffer.
+    #[error("range {start}..{end} is outside a buffer of {len} elements")]
+    OutOfRange {
+        /// First element asked for.
+        start: usize,
+        /// One past the last element asked for.
+        end: usize,
+        /// Elements in the buffer.
+        len: usize,
+    },
+    /// A host slice and a device view that must agree in length do not.
+    #[error("expected {expected} elements, got {got}")]
+    Length {
+        /// Elements in the destination.
+        expected: usize,
+        /// Elements supplied.
+        got: usize,
+    },
+    /// A downloaded word is not a valid value of its type: the device computed or kept something wrong.
+    #[error("corrupt {type_name} at element {index}: not a valid bit pattern")]
+    Corrupt {
+        /// Index of the first invalid element.
+        index: usize,
+        /// Name of the element type.
+        type_name: &'static str,
+    },
+    /// Two views of one call live on different backends.
+    #[error("op `{op}` got buffers of different backends")]
+    MixedBackend {
+        /// Name of the op.
+        op: &'static str,
+    },
+    /// The op exists but this device cannot run it with these parameters.
+    #[error("op `{op}` is not supported here: {why}")]
+    Unsupported {
+        /// Name of the op.
+        op: &'static str,
+        /// What is missing.
+        why: &'static str,
+    },
+    /// The input makes the result undefined, and the data that shows it lives on the device (a zero to invert, say).
+    #[error("op `{op}` has no result for element {index}: {why}")]
+    Undefined {
+        /// Name of the op.
+        op: &'static str,
+        /// First offending element.
+        index: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}

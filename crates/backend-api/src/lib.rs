@@ -1,0 +1,25 @@
+//! The boundary between domains and devices.
+//!
+//! A domain checks shapes once into a plan, then calls at most a few coarse ops on a [`Queue`]: an in-order queue of
+//! work on one device. A backend implements [`Queue`] and the op sets in [`ops`]; it never sees a domain, and a domain
+//! never sees a backend. There is no global device and no element access.
+//!
+//! Three kinds of failure have three homes: a caller's mistake is a domain error raised before any device work, the
+//! environment's failures (memory, device, corrupt words) are [`BackendError`], and our own bugs are panics with a
+//! reason.
+#![forbid(unsafe_code)]
+
+mod budget;
+mod buffer;
+mod caps;
+mod element;
+mod error;
+pub mod ops;
+mod queue;
+
+pub use budget::{Budget, Reservation};
+pub use buffer::{Buffer, BufferMut, BufferRef};
+pub use caps::{BackendKind, Caps};
+pub use element::Element;
+pub use error::BackendError;
+pub use queue::{Mut, Queue, Ref};

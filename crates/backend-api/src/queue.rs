@@ -1,0 +1,65 @@
+use crate::{BackendError, Budget, Buffer, Caps, Element};
+
+/// A shared view into a buffer of queue `Q`.
+pub type Ref<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Ref<'a>;
+
+/// An exclusive view into a buffer of queue `Q`.
+pub type Mut<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Mut<'a>;
+
+/// An in-order queue of work on one device. Ops are methods on it ([`ops`](crate::ops)); there is no global device.
+///
+/// Work may run after the call returns; [`read`](Self::read), [`download`](Self::download) and
+/// [`finish`](Self::finish) wait. Every buffer holds a reservation in [`budget`](Self::budget).
+pub trait Queue: Sized {
+    /// Device memory for `T`.
+    type Buf<T: Element>: Buffer<T>;
+
+    /// What the device is and can do.
+    fn caps(&self) -> &Caps;
+
+    /// The byte budget that every allocation of this queue draws on.
+    fn budget(&self) -> &Budget;
+
+    /// Allocates `len` elements of all-zero bytes.
+    ///
+    /// # Errors
+    /// [`BackendError::BudgetExceeded`], [`BackendError::OutOfMemory`] or [`BackendError::LengthOverflow`]; nothing is
+    /// allocated then.
+    fn zeros<T: Element>(&self, len: usize) -> Result<Self::Buf<T>, BackendError>;
+
+    /// Copies host elements into a view of equal length.
+    ///
+    /// # Errors
+    /// [`BackendError::Length`] if the lengths differ; nothing is written then.
+    fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
+
+    /// Waits, copies a view to the host and checks every bit pattern.
+    ///
+    /// # Errors
+    /// [`BackendError::Corrupt`] if an element is not a valid value of `T`.
+    fn read<T: Element>(&self, src: Ref<'_, Self, T>) -> Result<Vec<T>, BackendError>;
+
+    /// Waits for all work on the queue and reports its faults.
+    ///
+    /// # Errors
+    /// Whatever a pending op failed with.
+    fn finish(&self) -> Result<(), BackendError>;
+
+    /// Allocates a buffer holding a copy of `host`.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    fn upload<T: Element>(&self, host: &[T]) -> Result<Self::Buf<T>, BackendError> {
+        let mut buf = self.zeros(host.len())?;
+        self.write(host, buf.view_mut())?;
+        Ok(buf)
+    }
+
+    /// Waits and copies a whole buffer to the host.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn download<T: Element>(&self, buf: &Self::Buf<T>) -> Result<Vec<T>, BackendError> {
+        self.read(buf.view())
+    }
+}

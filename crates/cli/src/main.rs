@@ -1,0 +1,2 @@
+//! The `trefoil` program.
+fn main() {}

@@ -1,0 +1,63 @@
+use core::fmt;
+
+use backend_api::{BackendError, Budget, Buffer, Element, Reservation};
+
+/// Every buffer starts on a cache line, so that vector loads from its start are aligned.
+const ALIGN_BYTES: usize = 64;
+
+/// Host memory for a fixed number of elements, starting on a 64-byte boundary.
+///
+/// Elements are typed from the start, so every bit pattern in it is valid by construction.
+pub struct CpuBuf<T> {
+    storage: Vec<T>,
+    start: usize,
+    len: usize,
+    _reserved: Reservation,
+}
+
+impl<T: Element> CpuBuf<T> {
+    pub(crate) fn zeroed(len: usize, budget: &Budget) -> Result<Self, BackendError> {
+        let slack = ALIGN_BYTES.div_ceil(size_of::<T>().max(1));
+        let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
+        let padded = len.checked_add(slack).ok_or_else(|| overflow.clone())?;
+        let bytes = padded.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
+        let reserved = budget.reserve(bytes as u64)?;
+        let storage = bytemuck::allocation::try_zeroed_vec::<T>(padded)
+            .map_err(|()| BackendError::OutOfMemory { bytes: bytes as u64 })?;
+        let start = match storage.as_ptr().align_offset(ALIGN_BYTES) {
+            offset if offset <= slack => offset,
+            _ => 0, // element sizes that do not divide a line keep their natural alignment
+        };
+        Ok(Self { storage, start, len, _reserved: reserved })
+    }
+}
+
+impl<T: Element> Buffer<T> for CpuBuf<T> {
+    type Ref<'a>
+        = &'a [T]
+    where
+        Self: 'a;
+    type Mut<'a>
+        = &'a mut [T]
+    where
+        Self: 'a;
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn view(&self) -> &[T] {
+        &self.storage[self.start..self.start + self.len]
+    }
+
+    fn view_mut(&mut self) -> &mut [T] {
+        &mut self.storage[self.start..self.start + self.len]
+    }
+}
+
+impl<T> fmt::Debug for CpuBuf<T> {
+    /// Length only: buffers may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CpuBuf").field("len", &self.len).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,13 @@
+//! Every Trefoil op on the host processor.
+//!
+//! [`CpuQueue`] runs ops at once on the calling thread or, above a grain, on a rayon pool of its own. SIMD paths are
+//! chosen once, at construction, from what the processor has ([`Simd`]); results do not depend on the number of threads.
+
+mod buf;
+mod par;
+mod queue;
+mod simd;
+
+pub use buf::CpuBuf;
+pub use queue::{CpuConfig, CpuError, CpuQueue};
+pub use simd::{AesPath, Simd, SimdLevel};

@@ -1,0 +1,23 @@
+//! Parallel loops whose results do not depend on the number of threads.
+
+use rayon::{
+    iter::{IndexedParallelIterator, ParallelIterator},
+    slice::ParallelSliceMut,
+};
+
+use crate::CpuQueue;
+
+impl CpuQueue {
+    /// Runs `body(index, chunk)` over consecutive chunks of `chunk_len` elements (the last may be shorter).
+    ///
+    /// The cut depends on `chunk_len` alone, never on the number of threads; with one thread, or one chunk, everything
+    /// runs on the caller. Choose chunks of at least 50 us or 64 KiB of work.
+    pub(crate) fn for_chunks<T: Send>(&self, data: &mut [T], chunk_len: usize, body: impl Fn(usize, &mut [T]) + Sync) {
+        match self.pool() {
+            Some(pool) if data.len() > chunk_len => {
+                pool.install(|| data.par_chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)));
+            }
+            _ => data.chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)),
+        }
+    }
+}

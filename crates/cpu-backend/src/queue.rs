@@ -1,0 +1,195 @@
+use core::fmt;
+use std::{num::NonZeroUsize, sync::Arc, thread};
+
+use backend_api::{BackendError, BackendKind, Budget, Buffer, Caps, Element, Queue};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use thiserror::Error;
+
+use crate::{AesPath, CpuBuf, Simd, SimdLevel};
+
+/// How to open a [`CpuQueue`]. The default uses every core, the strongest vector level and no byte limit.
+#[derive(Clone, Debug)]
+pub struct CpuConfig {
+    /// Threads that one op may use; `None` for all that the system offers.
+    pub threads: Option<NonZeroUsize>,
+    /// The strongest vector level to use.
+    pub simd: SimdLevel,
+    /// Allows AES by table look-up where the processor has no AES instructions. **Not constant-time.** Without it, ops
+    /// that need AES report [`BackendError::Unsupported`] there.
+    pub allow_table_aes: bool,
+    /// Byte budget of the queue.
+    pub budget: Budget,
+}
+
+impl Default for CpuConfig {
+    fn default() -> Self {
+        Self { threads: None, simd: SimdLevel::Avx512, allow_table_aes: false, budget: Budget::unlimited() }
+    }
+}
+
+/// Why a [`CpuQueue`] could not be opened.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CpuError {
+    /// The operating system refused the worker threads.
+    #[error("could not start {threads} worker threads: {reason}")]
+    Threads {
+        /// Threads asked for.
+        threads: usize,
+        /// The pool builder's reason.
+        reason: String,
+    },
+}
+
+/// An in-order queue on the host processor. Ops finish before they return.
+///
+/// Cloning gives a second handle to the same threads and the same budget.
+#[derive(Clone)]
+pub struct CpuQueue {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    caps: Caps,
+    budget: Budget,
+    simd: Simd,
+    aes: Option<AesPath>,
+    pool: Option<ThreadPool>,
+}
+
+impl CpuQueue {
+    /// Opens a queue.
+    ///
+    /// # Errors
+    /// [`CpuError::Threads`] if worker threads cannot be started.
+    pub fn open(config: CpuConfig) -> Result<Self, CpuError> {
+        let simd = Simd::detect_up_to(config.simd);
+        Self::with_simd(config, simd)
+    }
+
+    /// Opens a queue on exactly the paths `simd`, so that tests and benches reach the weaker ones.
+    ///
+    /// # Errors
+    /// [`CpuError::Threads`] if worker threads cannot be started.
+    pub fn with_simd(config: CpuConfig, simd: Simd) -> Result<Self, CpuError> {
+        let threads = config.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let pool = if threads > 1 {
+            let built =
+                ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("trefoil-cpu-{i}")).build();
+            Some(built.map_err(|e| CpuError::Threads { threads, reason: e.to_string() })?)
+        } else {
+            None
+        };
+        let aes = (simd.aes() != AesPath::Portable || config.allow_table_aes).then_some(simd.aes());
+        let caps = Caps {
+            kind: BackendKind::Cpu,
+            device: format!("host processor ({})", std::env::consts::ARCH),
+            path: format!("{} + {}", simd.level(), aes.map_or("no aes", AesPath::name)),
+            threads,
+        };
+        Ok(Self { shared: Arc::new(Shared { caps, budget: config.budget, simd, aes, pool }) })
+    }
+
+    /// The paths that ops take.
+    #[must_use]
+    pub fn simd(&self) -> Simd {
+        self.shared.simd
+    }
+
+    /// The AES path that ops may take.
+    pub(crate) fn aes(&self, op: &'static str) -> Result<AesPath, BackendError> {
+        self.shared.aes.ok_or(BackendError::Unsupported {
+            op,
+            why: "the processor has no AES instructions and table AES, which is not constant-time, was not allowed",
+        })
+    }
+
+    /// The worker threads, if the queue has more than one.
+    pub(crate) fn pool(&self) -> Option<&ThreadPool> {
+        self.shared.pool.as_ref()
+    }
+}
+
+impl Queue for CpuQueue {
+    type Buf<T: Element> = CpuBuf<T>;
+
+    fn caps(&self) -> &Caps {
+        &self.shared.caps
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.shared.budget
+    }
+
+    fn zeros<T: Element>(&self, len: usize) -> Result<CpuBuf<T>, BackendError> {
+        CpuBuf::zeroed(len, &self.shared.budget)
+    }
+
+    fn write<T: Element>(&self, host: &[T], dst: &mut [T]) -> Result<(), BackendError> {
+        if host.len() != dst.len() {
+            return Err(BackendError::Length { expected: dst.len(), got: host.len() });
+        }
+        dst.copy_from_slice(host);
+        Ok(())
+    }
+
+    fn read<T: Element>(&self, src: &[T]) -> Result<Vec<T>, BackendError> {
+        Ok(src.to_vec())
+    }
+
+    fn finish(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for CpuQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CpuQueue").field("caps", &self.shared.caps).field("budget", &self.shared.budget).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(limit: u64) -> CpuQueue {
+        CpuQueue::open(CpuConfig { budget: Budget::new(limit), ..CpuConfig::default() }).unwrap()
+    }
+
+    #[test]
+    fn buffers_start_on_a_cache_line_and_read_back_what_was_written() {
+        let q = queue(1 << 20);
+        for len in [0, 1, 15, 16, 17, 1000] {
+            let host: Vec<u32> = (0..len as u32).collect();
+            let buf = q.upload(&host).unwrap();
+            assert_eq!(buf.view().as_ptr() as usize % 64, 0);
+            assert_eq!(q.download(&buf).unwrap(), host);
+        }
+        assert_eq!(q.budget().live_bytes(), 0);
+    }
+
+    #[test]
+    fn the_budget_is_enforced_before_memory_is_taken() {
+        let q = queue(4096);
+        let held = q.zeros::<u64>(256).unwrap();
+        assert!(matches!(q.zeros::<u64>(512), Err(BackendError::BudgetExceeded { limit_bytes: 4096, .. })));
+        drop(held);
+        assert!(q.zeros::<u64>(256).is_ok());
+    }
+
+    #[test]
+    fn lengths_beyond_the_address_space_are_typed() {
+        let q = queue(u64::MAX);
+        assert!(matches!(q.zeros::<u64>(usize::MAX), Err(BackendError::LengthOverflow { .. })));
+        assert!(matches!(q.zeros::<u64>(usize::MAX / 4), Err(BackendError::LengthOverflow { .. })));
+        assert!(matches!(q.zeros::<u8>(isize::MAX as usize - 4096), Err(BackendError::OutOfMemory { .. })));
+    }
+
+    #[test]
+    fn writes_of_another_length_change_nothing() {
+        let q = queue(1 << 20);
+        let mut buf = q.upload(&[1u8, 2, 3]).unwrap();
+        assert_eq!(q.write(&[9u8], buf.view_mut()), Err(BackendError::Length { expected: 3, got: 1 }));
+        assert_eq!(q.download(&buf).unwrap(), [1, 2, 3]);
+    }
+}

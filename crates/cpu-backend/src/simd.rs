@@ -1,0 +1,171 @@
+use core::{fmt, str::FromStr};
+
+/// Vector instruction sets that ops are written for, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SimdLevel {
+    /// Plain Rust, vectorised by the compiler for the baseline target.
+    Portable,
+    /// AVX2 with FMA and F16C.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL, on top of AVX2.
+    Avx512,
+}
+
+impl SimdLevel {
+    /// Every level, weakest first.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// The name used in reports and settings.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// Whether this processor can run the level.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for SimdLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for SimdLevel {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|level| level.name() == name).ok_or(())
+    }
+}
+
+/// How AES rounds run, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AesPath {
+    /// Table look-ups indexed by secret bytes: **not constant-time**, runs only after an explicit opt-in.
+    Portable,
+    /// AES-NI, one block per instruction.
+    AesNi,
+    /// VAES on 256-bit registers, two blocks per instruction.
+    Vaes256,
+    /// VAES on 512-bit registers, four blocks per instruction.
+    Vaes512,
+}
+
+impl AesPath {
+    /// The name used in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "table-aes (not constant-time)",
+            Self::AesNi => "aes-ni",
+            Self::Vaes256 => "vaes256",
+            Self::Vaes512 => "vaes512",
+        }
+    }
+
+    /// Whether this processor can run the path under the vector level `simd`.
+    #[must_use]
+    pub fn is_available(self, simd: SimdLevel) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::AesNi => is_x86_feature_detected!("aes") && is_x86_feature_detected!("sse4.1"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Vaes256 => {
+                Self::AesNi.is_available(simd) && simd >= SimdLevel::Avx2 && is_x86_feature_detected!("vaes")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Vaes512 => Self::Vaes256.is_available(simd) && simd >= SimdLevel::Avx512,
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+}
+
+/// The paths one queue uses. A value of this type proves that the processor can run them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Simd {
+    level: SimdLevel,
+    aes: AesPath,
+}
+
+impl Simd {
+    /// The strongest paths that this processor has, not above `level`.
+    #[must_use]
+    pub fn detect_up_to(level: SimdLevel) -> Self {
+        let level = SimdLevel::ALL
+            .into_iter()
+            .rev()
+            .find(|&candidate| candidate <= level && candidate.is_available())
+            .unwrap_or(SimdLevel::Portable);
+        let aes = [AesPath::Vaes512, AesPath::Vaes256, AesPath::AesNi]
+            .into_iter()
+            .find(|path| path.is_available(level))
+            .unwrap_or(AesPath::Portable);
+        Self { level, aes }
+    }
+
+    /// The same vector level with another AES path, or `None` if the processor lacks it.
+    #[must_use]
+    pub fn with_aes(self, aes: AesPath) -> Option<Self> {
+        aes.is_available(self.level).then_some(Self { aes, ..self })
+    }
+
+    /// The vector level.
+    #[must_use]
+    pub const fn level(self) -> SimdLevel {
+        self.level
+    }
+
+    /// The AES path.
+    #[must_use]
+    pub const fn aes(self) -> AesPath {
+        self.aes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_back() {
+        for level in SimdLevel::ALL {
+            assert_eq!(level.name().parse(), Ok(level));
+        }
+        assert_eq!("AVX2".parse::<SimdLevel>(), Err(()));
+    }
+
+    #[test]
+    fn detection_never_exceeds_its_cap() {
+        for cap in SimdLevel::ALL {
+            let simd = Simd::detect_up_to(cap);
+            assert!(simd.level() <= cap && simd.level().is_available());
+            assert!(simd.aes().is_available(simd.level()));
+        }
+    }
+}
