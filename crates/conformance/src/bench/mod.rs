@@ -1,0 +1,172 @@
+//! Speed lines: our code beside its peers, interleaved in one process.
+
+pub mod circle;
+pub mod fss;
+pub mod linalg;
+
+use core::fmt;
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+/// One implementation in a contest.
+pub struct Contender {
+    name: String,
+    run: Box<dyn FnMut()>,
+}
+
+impl Contender {
+    /// An implementation whose `run` does the contest's work once.
+    pub fn new(name: impl Into<String>, run: impl FnMut() + 'static) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+}
+
+impl fmt::Debug for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Contender").field(&self.name).finish()
+    }
+}
+
+/// How a measured time is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Work units per second.
+    Rate,
+    /// Nanoseconds per work unit.
+    Nanoseconds,
+}
+
+/// What a contest should reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// At least so many work units per second.
+    Rate(f64),
+    /// At least `ratio` times the rate of contender number `peer` (1 is the first behind ours).
+    Ratio {
+        /// Index of the peer among the contenders.
+        peer: usize,
+        /// Least rate of ours divided by the peer's.
+        ratio: f64,
+    },
+}
+
+/// One speed line: the same work by our code (first) and by its peers.
+#[derive(Debug)]
+pub struct Contest {
+    /// Short unique name: `circle.interpolate/20`.
+    pub id: String,
+    /// The unit of work: `element-layer`, `evaluation`, `flop`, `byte`.
+    pub unit: &'static str,
+    /// Units of work that one run does.
+    pub work: f64,
+    /// How times are shown.
+    pub show: Show,
+    /// Ours first, then the peers.
+    pub contenders: Vec<Contender>,
+    /// Goals, each with the condition it presumes, such as `avx-512`; empty for always.
+    pub goals: Vec<(Goal, &'static str)>,
+}
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Interleaved rounds; the median over them is reported.
+    pub rounds: usize,
+    /// Least time one contender runs in one round.
+    pub batch: Duration,
+}
+
+/// The measured times of one contender.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timing {
+    /// The contender.
+    pub name: String,
+    /// Median seconds of one run.
+    pub median_s: f64,
+    /// Least seconds of one run.
+    pub best_s: f64,
+}
+
+/// The outcome of a contest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Name of the contest.
+    pub id: String,
+    /// The unit of work.
+    pub unit: &'static str,
+    /// Units of work in one run.
+    pub work: f64,
+    /// How times are shown.
+    pub show: Show,
+    /// Ours first, then the peers.
+    pub timings: Vec<Timing>,
+    /// The goals, their conditions, and whether the medians meet them.
+    pub goals: Vec<(Goal, &'static str, bool)>,
+}
+
+impl Standing {
+    /// Work units per second of contender `i`, by its median.
+    #[must_use]
+    pub fn rate(&self, i: usize) -> f64 {
+        self.work / self.timings[i].median_s
+    }
+
+    /// Our rate divided by that of contender `i`.
+    #[must_use]
+    pub fn ratio(&self, i: usize) -> f64 {
+        self.timings[i].median_s / self.timings[0].median_s
+    }
+}
+
+impl Contest {
+    /// Measures all contenders, interleaved round by round.
+    #[must_use]
+    pub fn measure(mut self, effort: Effort) -> Standing {
+        let mut samples = vec![Vec::with_capacity(effort.rounds); self.contenders.len()];
+        for contender in &mut self.contenders {
+            (contender.run)();
+        }
+        for _ in 0..effort.rounds {
+            for (contender, samples) in self.contenders.iter_mut().zip(&mut samples) {
+                let start = Instant::now();
+                let mut runs = 0u32;
+                while runs == 0 || start.elapsed() < effort.batch {
+                    black_box((contender.run)());
+                    runs += 1;
+                }
+                samples.push(start.elapsed().as_secs_f64() / f64::from(runs));
+            }
+        }
+        let timings = self.contenders.iter().zip(samples).map(|(contender, mut samples)| {
+            samples.sort_by(f64::total_cmp);
+            Timing { name: contender.name.clone(), median_s: samples[samples.len() / 2], best_s: samples[0] }
+        });
+        let mut standing = Standing {
+            id: self.id,
+            unit: self.unit,
+            work: self.work,
+            show: self.show,
+            timings: timings.collect(),
+            goals: Vec::new(),
+        };
+        for (goal, condition) in self.goals {
+            let met = match goal {
+                Goal::Rate(rate) => standing.rate(0) >= rate,
+                Goal::Ratio { peer, ratio } => standing.ratio(peer) >= ratio,
+            };
+            standing.goals.push((goal, condition, met));
+        }
+        standing
+    }
+}
+
+/// Constructors of every contest, by name: a contest owns its inputs, so build one, measure it, drop it.
+#[must_use]
+pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+    let mut all = circle::contests();
+    all.extend(fss::contests());
+    all.extend(linalg::contests());
+    all
+}

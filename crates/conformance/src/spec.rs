@@ -1,0 +1,187 @@
+use core::fmt;
+
+use backend_api::{BackendError, Queue};
+use thiserror::Error;
+
+/// Why a case did not hold.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The result differs from the oracle's.
+    #[error("element {index}: expected {expected}, got {got}")]
+    Differs {
+        /// First differing element.
+        index: usize,
+        /// The oracle's value.
+        expected: String,
+        /// The backend's value.
+        got: String,
+    },
+    /// A property that must hold does not.
+    #[error("{0}")]
+    Broken(String),
+    /// The backend reported an error where a result was due.
+    #[error("backend error: {0}")]
+    Backend(#[from] BackendError),
+}
+
+impl Failure {
+    /// Compares two sequences exactly and names the first difference.
+    ///
+    /// # Errors
+    /// [`Failure::Differs`] for the first differing element, [`Failure::Broken`] if the lengths differ.
+    pub fn unless_equal<T: PartialEq + fmt::Debug>(expected: &[T], got: &[T]) -> Result<(), Self> {
+        if expected.len() != got.len() {
+            return Err(Self::Broken(format!("expected {} elements, got {}", expected.len(), got.len())));
+        }
+        match expected.iter().zip(got).position(|(e, g)| e != g) {
+            None => Ok(()),
+            Some(index) => Err(Self::Differs {
+                index,
+                expected: format!("{:?}", expected[index]),
+                got: format!("{:?}", got[index]),
+            }),
+        }
+    }
+
+    /// Compares `got` with an f64 model: `|got - expected| <= rtol * |expected| + atol`, NaN equal to NaN.
+    ///
+    /// # Errors
+    /// [`Failure::Differs`] for the first element outside, [`Failure::Broken`] if the lengths differ.
+    pub fn unless_close(expected: &[f64], got: &[f32], rtol: f64, atol: f64) -> Result<(), Self> {
+        if expected.len() != got.len() {
+            return Err(Self::Broken(format!("expected {} elements, got {}", expected.len(), got.len())));
+        }
+        let outside = |(&e, &g): (&f64, &f32)| {
+            let g = f64::from(g);
+            let same = e == g || (e.is_nan() && g.is_nan());
+            let close = e.is_finite() && (g - e).abs() <= rtol * e.abs() + atol;
+            !same && !close
+        };
+        match expected.iter().zip(got).position(outside) {
+            None => Ok(()),
+            Some(index) => Err(Self::Differs {
+                index,
+                expected: format!("{:e} within {rtol:e} relative + {atol:e}", expected[index]),
+                got: format!("{:e}", got[index]),
+            }),
+        }
+    }
+}
+
+/// What a case does with a queue.
+type Check<Q> = Box<dyn Fn(&Q) -> Result<(), Failure> + Send + Sync>;
+
+/// One run of an op against its oracle.
+pub struct Case<Q> {
+    name: String,
+    check: Check<Q>,
+}
+
+impl<Q> Case<Q> {
+    /// A case with a name that states sizes or the property, unique within its op.
+    pub fn new(name: impl Into<String>, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Self {
+        Self { name: name.into(), check: Box::new(check) }
+    }
+}
+
+impl<Q> fmt::Debug for Case<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Case").field(&self.name).finish()
+    }
+}
+
+/// The cases of one op.
+#[derive(Debug)]
+pub struct OpSpec<Q> {
+    /// The op, as `set.method`: `circle.interpolate`.
+    pub op: &'static str,
+    /// Its cases, cheap ones first.
+    pub cases: Vec<Case<Q>>,
+}
+
+/// The result of one case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The op.
+    pub op: &'static str,
+    /// The case.
+    pub case: String,
+    /// `None` if it held.
+    pub failure: Option<Failure>,
+}
+
+/// The result of the suite on one queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// One entry per case, in order.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Report {
+    /// Cases that did not hold.
+    pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
+        self.outcomes.iter().filter(|outcome| outcome.failure.is_some())
+    }
+}
+
+/// The specifications of every op set.
+#[must_use]
+pub fn specs<Q: Queue>() -> Vec<OpSpec<Q>> {
+    let mut all = crate::circle::specs();
+    all.extend(crate::fss::specs());
+    all.extend(crate::linalg::specs());
+    all
+}
+
+/// Runs every case of `specs` on `q` and tells `progress` each outcome as it comes.
+///
+/// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
+pub fn run<Q: Queue>(q: &Q, specs: &[OpSpec<Q>], mut progress: impl FnMut(&Outcome)) -> Report {
+    let mut report = Report::default();
+    for spec in specs {
+        for case in &spec.cases {
+            let before = q.budget().live_bytes();
+            let mut failure = (case.check)(q).and_then(|()| Ok(q.finish()?)).err();
+            let leaked = q.budget().live_bytes().saturating_sub(before);
+            if failure.is_none() && leaked > 0 {
+                failure = Some(Failure::Broken(format!("{leaked} bytes are still reserved after the case")));
+            }
+            let outcome = Outcome { op: spec.op, case: case.name.clone(), failure };
+            progress(&outcome);
+            report.outcomes.push(outcome);
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_and_a_leaking_case_are_reported() {
+        let specs = [OpSpec {
+            op: "test.op",
+            cases: vec![
+                Case::new("holds", |_: &cpu_backend::CpuQueue| Ok(())),
+                Case::new("differs", |_| Failure::unless_equal(&[1, 2], &[1, 3])),
+                Case::new("leaks", |q: &cpu_backend::CpuQueue| {
+                    std::mem::forget(q.zeros::<u8>(64)?);
+                    Ok(())
+                }),
+            ],
+        }];
+        let report = run(&runtime::cpu().unwrap(), &specs, |_| ());
+        let failed: Vec<_> = report.failures().map(|outcome| outcome.case.as_str()).collect();
+        assert_eq!(failed, ["differs", "leaks"]);
+    }
+
+    #[test]
+    fn closeness_treats_nan_and_infinity_as_values() {
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        assert!(Failure::unless_close(&[nan, inf], &[f32::NAN, f32::INFINITY], 0.0, 0.0).is_ok());
+        assert!(Failure::unless_close(&[1.0], &[f32::NAN], 1.0, 1.0).is_err());
+        assert!(Failure::unless_close(&[inf], &[f32::MAX], 1e-6, 0.0).is_err());
+    }
+}
