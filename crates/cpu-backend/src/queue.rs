@@ -1,7 +1,7 @@
 use core::fmt;
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
-use backend_api::{BackendError, BackendKind, Budget, Buffer, Caps, Element, Queue};
+use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
@@ -150,6 +150,8 @@ impl fmt::Debug for CpuQueue {
 
 #[cfg(test)]
 mod tests {
+    use backend_api::Buffer;
+
     use super::*;
 
     fn queue(limit: u64) -> CpuQueue {

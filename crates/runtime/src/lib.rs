@@ -1,21 +1,26 @@
-//! Backend selection: the one crate that reads the environment and names backends.
+//! Backend selection.
+//!
+//! The one crate that reads the environment and names backends. An explicit choice beats a domain's own variable, which
+//! beats `TREFOIL_BACKEND`, which beats the default (`cpu`). Unknown values are errors that list the choices; nothing
+//! falls back in silence, and nothing changes backend in the middle of a computation.
+//!
+//! ```
+//! use backend_api::Queue;
+//!
+//! let (queue, status) = runtime::open()?;
+//! let buf = queue.upload(&[1u32, 2, 3])?;
+//! assert_eq!(queue.download(&buf)?, [1, 2, 3]);
+//! println!("on {status}: {}", queue.caps().path);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
-use cpu_backend::{CpuConfig, CpuError, CpuQueue};
+mod any;
+mod choice;
+mod env;
+mod open;
 
-/// Opens a queue on the host processor with default settings and no look at the environment.
-///
-/// ```
-/// use backend_api::Queue;
-///
-/// let q = runtime::cpu()?;
-/// let buf = q.upload(&[1u32, 2, 3])?;
-/// assert_eq!(q.download(&buf)?, [1, 2, 3]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// [`CpuError`] if worker threads cannot be started.
-pub fn cpu() -> Result<CpuQueue, CpuError> {
-    CpuQueue::open(CpuConfig::default())
-}
+pub use any::{AnyBuf, AnyMut, AnyQueue, AnyRef};
+pub use choice::{Choice, UnknownChoice};
+pub use env::{Settings, SettingsError, VARIABLES, Variable};
+pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};

@@ -1,0 +1,212 @@
+use std::num::NonZeroUsize;
+
+use cpu_backend::SimdLevel;
+use thiserror::Error;
+
+use crate::{Choice, UnknownChoice};
+
+/// An environment variable that Trefoil reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it accepts and does, in one line.
+    pub help: &'static str,
+}
+
+const BACKEND: Variable =
+    Variable { name: "TREFOIL_BACKEND", help: "cpu (default), gpu (= cuda), auto, sim: backend of every domain" };
+const PFSS_BACKEND: Variable =
+    Variable { name: "SUF_PFSS_BACKEND", help: "cpu, gpu, auto: backend of pfss alone; gpu fails closed" };
+const NN_BACKEND: Variable =
+    Variable { name: "RSI_ML_BACKEND", help: "cpu, gpu, auto: backend of nn-ops alone; gpu falls back when it opens" };
+const NN_STRICT: Variable =
+    Variable { name: "RSI_ML_BACKEND_STRICT", help: "1: that fallback is an error; 0 (default): it is reported" };
+const MEM_LIMIT: Variable =
+    Variable { name: "TREFOIL_MEM_LIMIT", help: "bytes that buffers may hold at once, with K, M or G; default none" };
+const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1 or more; default all cores" };
+const SIMD: Variable =
+    Variable { name: "TREFOIL_SIMD", help: "portable, avx2, avx512: strongest vector level; default what is there" };
+const TABLE_AES: Variable = Variable {
+    name: "TREFOIL_ALLOW_TABLE_AES",
+    help: "1: allow AES by tables, which is not constant-time, where AES instructions are missing",
+};
+
+/// Every variable that Trefoil reads.
+pub const VARIABLES: [Variable; 8] =
+    [BACKEND, PFSS_BACKEND, NN_BACKEND, NN_STRICT, MEM_LIMIT, THREADS, SIMD, TABLE_AES];
+
+/// A variable whose value cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// Not the name of a backend.
+    #[error("{variable}: {source}")]
+    Backend {
+        /// The variable.
+        variable: &'static str,
+        /// What was wrong.
+        source: UnknownChoice,
+    },
+    /// Not one of the accepted values.
+    #[error("{variable}: unknown value `{value}`; expected {expected}")]
+    Value {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// What it accepts.
+        expected: &'static str,
+    },
+    /// Not valid Unicode.
+    #[error("{variable}: the value is not valid unicode")]
+    NotUnicode {
+        /// The variable.
+        variable: &'static str,
+    },
+}
+
+/// What the environment asks for, parsed and checked. `None` where a variable is unset or empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `TREFOIL_BACKEND`.
+    pub backend: Option<Choice>,
+    /// `SUF_PFSS_BACKEND`.
+    pub pfss_backend: Option<Choice>,
+    /// `RSI_ML_BACKEND`.
+    pub nn_backend: Option<Choice>,
+    /// `RSI_ML_BACKEND_STRICT`.
+    pub nn_strict: bool,
+    /// `TREFOIL_MEM_LIMIT`, in bytes.
+    pub mem_limit_bytes: Option<u64>,
+    /// `TREFOIL_THREADS`.
+    pub threads: Option<NonZeroUsize>,
+    /// `TREFOIL_SIMD`.
+    pub simd: Option<SimdLevel>,
+    /// `TREFOIL_ALLOW_TABLE_AES`.
+    pub allow_table_aes: bool,
+}
+
+impl Settings {
+    /// Reads the process environment.
+    ///
+    /// # Errors
+    /// [`SettingsError`] for the first variable whose value cannot be used.
+    pub fn from_env() -> Result<Self, SettingsError> {
+        let read = |variable: Variable| match std::env::var(variable.name) {
+            Ok(value) => Ok(Some(value)),
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(std::env::VarError::NotUnicode(_)) => Err(SettingsError::NotUnicode { variable: variable.name }),
+        };
+        Self::parse(read)
+    }
+
+    /// Parses the values that `read` gives for each variable.
+    ///
+    /// # Errors
+    /// [`SettingsError`] for the first variable whose value cannot be used.
+    fn parse(read: impl Fn(Variable) -> Result<Option<String>, SettingsError>) -> Result<Self, SettingsError> {
+        let set = |variable| Ok(read(variable)?.filter(|value| !value.trim().is_empty()));
+        let backend = |variable: Variable, simulated: bool| {
+            let Some(value) = set(variable)? else { return Ok(None) };
+            match value.parse() {
+                Ok(Choice::Sim) if !simulated => Err(SettingsError::Value {
+                    variable: variable.name,
+                    value,
+                    expected: "`cpu`, `gpu` (or `cuda`) or `auto`",
+                }),
+                Ok(choice) => Ok(Some(choice)),
+                Err(source) => Err(SettingsError::Backend { variable: variable.name, source }),
+            }
+        };
+        let flag = |variable: Variable| match set(variable)? {
+            None => Ok(false),
+            Some(value) => match value.trim() {
+                "0" => Ok(false),
+                "1" => Ok(true),
+                _ => Err(SettingsError::Value { variable: variable.name, value, expected: "`0` or `1`" }),
+            },
+        };
+        Ok(Self {
+            backend: backend(BACKEND, true)?,
+            pfss_backend: backend(PFSS_BACKEND, false)?,
+            nn_backend: backend(NN_BACKEND, false)?,
+            nn_strict: flag(NN_STRICT)?,
+            mem_limit_bytes: parsed(MEM_LIMIT, set(MEM_LIMIT)?, "a byte count such as `512M`", parse_bytes)?,
+            threads: parsed(THREADS, set(THREADS)?, "a whole number of 1 or more", |text| text.parse().ok())?,
+            simd: parsed(SIMD, set(SIMD)?, "`portable`, `avx2` or `avx512`", |text| {
+                text.to_ascii_lowercase().parse().ok()
+            })?,
+            allow_table_aes: flag(TABLE_AES)?,
+        })
+    }
+}
+
+fn parsed<T>(
+    variable: Variable,
+    value: Option<String>,
+    expected: &'static str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, SettingsError> {
+    let Some(value) = value else { return Ok(None) };
+    match parse(value.trim()) {
+        Some(parsed) => Ok(Some(parsed)),
+        None => Err(SettingsError::Value { variable: variable.name, value, expected }),
+    }
+}
+
+/// Parses `N`, `NK`, `NM` or `NG` (binary multiples).
+fn parse_bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.char_indices().last()? {
+        (end, 'k' | 'K') => (&text[..end], 10),
+        (end, 'm' | 'M') => (&text[..end], 20),
+        (end, 'g' | 'G') => (&text[..end], 30),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &str) -> Result<Settings, SettingsError> {
+        Settings::parse(|variable| Ok((variable.name == name).then(|| value.to_owned())))
+    }
+
+    #[test]
+    fn every_variable_is_read_and_an_empty_one_is_unset() {
+        assert_eq!(with("TREFOIL_BACKEND", "SIM").unwrap().backend, Some(Choice::Sim));
+        assert_eq!(with("SUF_PFSS_BACKEND", "cuda").unwrap().pfss_backend, Some(Choice::Gpu));
+        assert_eq!(with("RSI_ML_BACKEND", "auto").unwrap().nn_backend, Some(Choice::Auto));
+        assert!(with("RSI_ML_BACKEND_STRICT", "1").unwrap().nn_strict);
+        assert_eq!(with("TREFOIL_MEM_LIMIT", "512M").unwrap().mem_limit_bytes, Some(512 << 20));
+        assert_eq!(with("TREFOIL_THREADS", "3").unwrap().threads, NonZeroUsize::new(3));
+        assert_eq!(with("TREFOIL_SIMD", "AVX2").unwrap().simd, Some(SimdLevel::Avx2));
+        assert!(with("TREFOIL_ALLOW_TABLE_AES", "1").unwrap().allow_table_aes);
+        for variable in VARIABLES {
+            assert_eq!(with(variable.name, " ").unwrap(), Settings::default(), "{}", variable.name);
+        }
+    }
+
+    #[test]
+    fn every_variable_refuses_an_unknown_value_by_name() {
+        for variable in VARIABLES {
+            let error = with(variable.name, "-1x").unwrap_err().to_string();
+            assert!(error.starts_with(variable.name) && error.contains("-1x"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_simulator_is_no_choice_of_a_single_domain() {
+        assert!(with("SUF_PFSS_BACKEND", "sim").is_err());
+        assert!(with("RSI_ML_BACKEND", "sim").is_err());
+    }
+
+    #[test]
+    fn byte_counts_that_overflow_are_refused() {
+        assert_eq!(parse_bytes("16G"), Some(16 << 30));
+        assert_eq!(parse_bytes("99999999999999G"), None);
+        assert_eq!(parse_bytes("G"), None);
+    }
+}
