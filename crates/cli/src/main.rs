@@ -1,2 +1,26 @@
-//! The `trefoil` program.
-fn main() {}
+//! The `trefoil` program: three workloads on a CPU (and, later, an NVIDIA GPU) behind one boundary.
+
+mod args;
+mod bench;
+mod conformance;
+mod demo;
+mod doctor;
+mod exit;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Conformance(args) => conformance::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    };
+    exit::code(result)
+}

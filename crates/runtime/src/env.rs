@@ -36,6 +36,12 @@ const TABLE_AES: Variable = Variable {
 pub const VARIABLES: [Variable; 8] =
     [BACKEND, PFSS_BACKEND, NN_BACKEND, NN_STRICT, MEM_LIMIT, THREADS, SIMD, TABLE_AES];
 
+/// The value of a variable as it stands in the environment, for reports; `None` if unset.
+#[must_use]
+pub fn value_of(variable: Variable) -> Option<String> {
+    std::env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned())
+}
+
 /// A variable whose value cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

@@ -22,5 +22,5 @@ mod open;
 
 pub use any::{AnyBuf, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};
-pub use env::{Settings, SettingsError, VARIABLES, Variable};
+pub use env::{Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};

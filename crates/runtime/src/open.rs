@@ -66,7 +66,6 @@ impl fmt::Display for BackendStatus {
 }
 
 /// Whether each backend can be opened, and the reason if it cannot.
-#[must_use]
 pub fn availability() -> [(Choice, Result<(), Unavailable>); 3] {
     [
         (Choice::Cpu, Ok(())),

@@ -1,0 +1,99 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use runtime::Choice;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything ran and was verified
+  1  something failed; the message says what
+  2  the command line or an environment variable cannot be used
+  3  the requested backend is not available; `trefoil doctor` says why";
+
+/// Function secret sharing, circle-STARK transforms and neural-network operators on one device boundary.
+///
+/// Everything runs on the CPU unless a backend is asked for, by `--backend` or by the environment variables that
+/// `trefoil doctor` lists. Nothing falls back in silence.
+#[derive(Debug, Parser)]
+#[command(name = "trefoil", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(DemoArgs),
+    Doctor(DoctorArgs),
+    Conformance(ConformanceArgs),
+    Bench(BenchArgs),
+}
+
+/// Run three workloads on real input, verify each, and write a report.
+///
+/// (1) Commit a trace: the low-degree extension of a wide-Fibonacci execution trace, checked at a random out-of-domain
+/// point. (2) Train a small network on handwritten digits in f32 and export it. (3) Classify the test digits privately:
+/// two processes hold secret shares, talk over a local TCP connection, and reconstruct exactly what the plaintext
+/// fixed-point model computes.
+#[derive(Args, Debug)]
+pub(crate) struct DemoArgs {
+    /// Where to write the HTML report.
+    #[arg(long, value_name = "FILE", default_value = "trefoil-report.html")]
+    pub(crate) report: PathBuf,
+    /// Where to write the trained weights and what the two parties exchange; a temporary folder if not given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Use smaller inputs: 2^10 trace rows and 32 private digits.
+    #[arg(long)]
+    pub(crate) small: bool,
+    /// Backend for all three workloads: cpu, gpu (= cuda), auto or sim.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<Choice>,
+}
+
+/// Say what this machine offers and what Trefoil would use.
+///
+/// Lists processor features, the vector and AES paths chosen, threads, every backend with the reason why it is or is
+/// not available, and every environment variable with its value.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Hold a backend to the models and golden outputs of the conformance suite.
+#[derive(Args, Debug)]
+pub(crate) struct ConformanceArgs {
+    /// Run only the ops whose name contains TEXT, such as `circle.` or `softmax`.
+    #[arg(value_name = "TEXT", default_value = "")]
+    pub(crate) filter: String,
+    /// Backend to test: cpu, gpu (= cuda), auto or sim.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<Choice>,
+    /// Print every case and not only the failing ones.
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+/// Measure the CPU ops beside the best public peers.
+///
+/// Contenders run interleaved in one process, on one thread; medians and ratios are printed. Absolute times depend on
+/// the machine and its load; ratios are what to compare.
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// Measure only the lines whose name contains TEXT, such as `pfss.` or `matmul`.
+    #[arg(value_name = "TEXT", default_value = "")]
+    pub(crate) filter: String,
+    /// Also write the table as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Also write the table as a self-contained HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Measure for a shorter time, with more noise.
+    #[arg(long)]
+    pub(crate) quick: bool,
+}

@@ -1,0 +1,224 @@
+//! `trefoil bench`: every speed line, ours beside its peers.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use backend_api::Queue as _;
+use comfy_table::{Table, presets};
+use conformance::bench::{Effort, Goal, Show, Standing, contests};
+use cpu_backend::{AesPath, SimdLevel};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::{args::BenchArgs, report};
+
+const FULL: Effort = Effort { rounds: 15, batch: Duration::from_millis(40) };
+const QUICK: Effort = Effort { rounds: 5, batch: Duration::from_millis(8) };
+
+#[derive(Serialize)]
+struct Results {
+    version: &'static str,
+    machine: String,
+    path: String,
+    rounds: usize,
+    lines: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    id: String,
+    unit: &'static str,
+    work: f64,
+    contenders: Vec<Measured>,
+    goals: Vec<GoalLine>,
+}
+
+#[derive(Serialize)]
+struct Measured {
+    name: String,
+    median_s: f64,
+    best_s: f64,
+    shown: String,
+    ours_over_this: f64,
+}
+
+#[derive(Serialize)]
+struct GoalLine {
+    text: String,
+    verdict: &'static str,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &BenchArgs) -> Result<()> {
+    let mut chosen = contests();
+    chosen.retain(|(name, _)| name.contains(&args.filter));
+    if chosen.is_empty() {
+        bail!("no speed line contains `{}`", args.filter);
+    }
+    let effort = if args.quick { QUICK } else { FULL };
+    let bar = ProgressBar::new(chosen.len() as u64);
+    bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
+    let mut lines = Vec::new();
+    for (name, build) in chosen {
+        bar.set_message(name);
+        lines.push(line(&build().measure(effort)));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let results = Results {
+        version: env!("CARGO_PKG_VERSION"),
+        machine: machine(),
+        path: runtime::cpu()?.caps().path.clone(),
+        rounds: effort.rounds,
+        lines,
+    };
+    print(&results)?;
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string_pretty(&results)?;
+        fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    if let Some(path) = &args.html {
+        write_html(&results, path).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn line(standing: &Standing) -> Line {
+    let shown = |seconds: f64| match standing.show {
+        Show::Rate => format!("{} {}/s", with_prefix(standing.work / seconds), standing.unit),
+        Show::Nanoseconds => format!("{:.3} ns/{}", seconds / standing.work * 1e9, standing.unit),
+    };
+    let contenders = standing.timings.iter().enumerate().map(|(i, timing)| Measured {
+        name: timing.name.clone(),
+        median_s: timing.median_s,
+        best_s: timing.best_s,
+        shown: shown(timing.median_s),
+        ours_over_this: standing.ratio(i),
+    });
+    let goals = standing.goals.iter().map(|&(goal, condition, met)| {
+        let want = match goal {
+            Goal::Rate(rate) => {
+                format!("at least {}", shown(standing.work / rate)).replace("at least", bound(standing.show))
+            }
+            Goal::Ratio { peer, ratio } => format!(">= {ratio:.2} x {}", standing.timings[peer].name),
+        };
+        let applies = condition_holds(condition);
+        let text = if condition.is_empty() { want } else { format!("{want} (given {condition})") };
+        let verdict = match (applies, met) {
+            (_, true) => "met",
+            (true, false) => "missed",
+            (false, false) => "not measurable here",
+        };
+        GoalLine { text, verdict }
+    });
+    Line {
+        id: standing.id.clone(),
+        unit: standing.unit,
+        work: standing.work,
+        contenders: contenders.collect(),
+        goals: goals.collect(),
+    }
+}
+
+/// A bound on a rate is from below, one on a time per unit from above.
+fn bound(show: Show) -> &'static str {
+    match show {
+        Show::Rate => ">=",
+        Show::Nanoseconds => "<=",
+    }
+}
+
+fn condition_holds(condition: &str) -> bool {
+    match condition {
+        "avx-512" => SimdLevel::Avx512.is_available(),
+        "vaes" => AesPath::Vaes256.is_available(SimdLevel::Avx2),
+        _ => true,
+    }
+}
+
+fn with_prefix(value: f64) -> String {
+    match value {
+        v if v >= 1e9 => format!("{:.2} G", v / 1e9),
+        v if v >= 1e6 => format!("{:.2} M", v / 1e6),
+        v if v >= 1e3 => format!("{:.2} k", v / 1e3),
+        v => format!("{v:.2} "),
+    }
+}
+
+/// The processor's name where the system tells it.
+fn machine() -> String {
+    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |key: &str| {
+        told.lines()
+            .find(|line| line.starts_with(key))
+            .and_then(|line| line.split(':').nth(1))
+            .map(|v| v.trim().to_owned())
+    };
+    match (value("model name"), value("cpu family"), value("model\t")) {
+        (Some(name), Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
+        (Some(name), ..) => name,
+        _ => std::env::consts::ARCH.to_owned(),
+    }
+}
+
+const HEAD: [&str; 5] = ["line", "contender", "median", "ours / this", "goal"];
+
+fn rows(results: &Results) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for line in &results.lines {
+        for (i, contender) in line.contenders.iter().enumerate() {
+            let goal = |goal: &GoalLine| format!("{}: {}", goal.text, goal.verdict);
+            rows.push(vec![
+                if i == 0 { line.id.clone() } else { String::new() },
+                contender.name.clone(),
+                contender.shown.clone(),
+                if i == 0 { String::new() } else { format!("{:.2}", contender.ours_over_this) },
+                if i == 0 { line.goals.iter().map(goal).collect::<Vec<_>>().join("; ") } else { String::new() },
+            ]);
+        }
+    }
+    rows
+}
+
+fn print(results: &Results) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(HEAD);
+    for row in rows(results) {
+        table.add_row(row);
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{table}")?;
+    writeln!(out, "{}; {}; medians of {} interleaved rounds, one thread", results.machine, results.path, results.rounds)
+}
+
+fn write_html(results: &Results, path: &Path) -> Result<()> {
+    let sections = results.lines.iter().map(|line| {
+        let values: Vec<_> = line.contenders.iter().map(|c| (c.name.clone(), line.work / c.median_s / 1e6)).collect();
+        Ok(report::Section {
+            heading: line.id.clone(),
+            facts: line.goals.iter().map(|goal| (goal.text.clone(), goal.verdict.to_owned())).collect(),
+            pictures: vec![report::bars(&line.id, &format!("M {}/s", line.unit), &values)?],
+            table: None,
+        })
+    });
+    let mut sections: Vec<_> = sections.collect::<Result<_>>()?;
+    sections.push(report::Section {
+        heading: "All lines".into(),
+        table: Some(report::Table { head: HEAD.map(str::to_owned).into(), rows: rows(results) }),
+        ..report::Section::default()
+    });
+    let page = report::Page {
+        title: "Trefoil speed lines".into(),
+        lead: format!(
+            "{}; {}; medians of {} interleaved rounds, one thread.",
+            results.machine, results.path, results.rounds
+        ),
+        sections,
+    };
+    Ok(page.write(path)?)
+}

@@ -1,0 +1,40 @@
+//! `trefoil demo`: three workloads on real input, each verified before it is reported.
+
+mod stage;
+
+use std::{
+    fs,
+    io::{self, Write as _},
+};
+
+use anyhow::{Context as _, Result};
+use backend_api::Queue as _;
+
+use self::stage::{Context, Stage};
+use crate::{args::DemoArgs, report};
+
+const STAGES: &[Stage] = &[];
+
+/// Runs the command.
+pub(crate) fn run(args: &DemoArgs) -> Result<()> {
+    let scratch = tempfile::tempdir().context("making a temporary folder")?;
+    let folder = args.out.as_deref().unwrap_or(scratch.path());
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let ctx = Context::open(args, folder)?;
+    let mut out = io::stdout().lock();
+    let mut sections = Vec::new();
+    for stage in STAGES {
+        let found = (stage.run)(&ctx).with_context(|| format!("workload `{}`", stage.name))?;
+        writeln!(out, "{}\n", found.to_text())?;
+        sections.push(found.into_section()?);
+    }
+    let caps = ctx.stark.caps();
+    let page = report::Page {
+        title: "Trefoil: three workloads".into(),
+        lead: format!("Run on the {} ({}, {} threads).", caps.device, caps.path, caps.threads),
+        sections,
+    };
+    page.write(&args.report).with_context(|| format!("writing {}", args.report.display()))?;
+    writeln!(out, "report: {}", args.report.display())?;
+    Ok(())
+}

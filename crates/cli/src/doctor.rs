@@ -1,0 +1,141 @@
+//! `trefoil doctor`: facts about this machine and the choices that follow from them.
+
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use backend_api::Queue as _;
+use cpu_backend::SimdLevel;
+use runtime::VARIABLES;
+use serde::Serialize;
+
+use crate::args::DoctorArgs;
+
+#[derive(Serialize)]
+struct Facts {
+    version: &'static str,
+    architecture: &'static str,
+    cores: usize,
+    features: Vec<Feature>,
+    simd_levels: Vec<Feature>,
+    backends: Vec<Backend>,
+    active: Active,
+    variables: Vec<VariableFact>,
+}
+
+#[derive(Serialize)]
+struct Feature {
+    name: &'static str,
+    present: bool,
+}
+
+#[derive(Serialize)]
+struct Backend {
+    name: &'static str,
+    available: bool,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Active {
+    status: String,
+    device: String,
+    path: String,
+    threads: usize,
+    memory_limit_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct VariableFact {
+    name: &'static str,
+    value: Option<String>,
+    help: &'static str,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
+    let variables = VARIABLES.map(|v| VariableFact { name: v.name, value: runtime::value_of(v), help: v.help });
+    // The variables are shown even if one of them cannot be used: that is what a reader came for.
+    let opened = runtime::open();
+    let active = match &opened {
+        Ok((queue, status)) => Active {
+            status: status.to_string(),
+            device: queue.caps().device.clone(),
+            path: queue.caps().path.clone(),
+            threads: queue.caps().threads,
+            memory_limit_bytes: Some(queue.budget().limit_bytes()).filter(|&limit| limit != u64::MAX),
+        },
+        Err(error) => Active {
+            status: format!("none: {error}"),
+            device: String::new(),
+            path: String::new(),
+            threads: 0,
+            memory_limit_bytes: None,
+        },
+    };
+    let facts = Facts {
+        version: env!("CARGO_PKG_VERSION"),
+        architecture: std::env::consts::ARCH,
+        cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        features: processor_features(),
+        simd_levels: SimdLevel::ALL.map(|l| Feature { name: l.name(), present: l.is_available() }).into(),
+        backends: runtime::availability()
+            .map(|(choice, state)| Backend {
+                name: choice.name(),
+                available: state.is_ok(),
+                reason: state.err().map_or_else(|| "available".into(), |reason| reason.to_string()),
+            })
+            .into(),
+        active,
+        variables: variables.into(),
+    };
+    let mut out = io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &facts)?;
+        writeln!(out)?;
+    } else {
+        print(&mut out, &facts)?;
+    }
+    opened?;
+    Ok(())
+}
+
+fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
+    let marked = |features: &[Feature]| {
+        let mark = |f: &Feature| format!("{}{}", if f.present { '+' } else { '-' }, f.name);
+        features.iter().map(mark).collect::<Vec<_>>().join(" ")
+    };
+    writeln!(out, "trefoil {} on {}, {} cores", facts.version, facts.architecture, facts.cores)?;
+    writeln!(out, "\nprocessor   {}", marked(&facts.features))?;
+    writeln!(out, "simd        {}", marked(&facts.simd_levels))?;
+    writeln!(out, "\nbackends")?;
+    for backend in &facts.backends {
+        writeln!(out, "  {:<5} {}", backend.name, backend.reason)?;
+    }
+    writeln!(out, "\nactive      {}", facts.active.status)?;
+    if facts.active.threads > 0 {
+        writeln!(out, "  device    {}", facts.active.device)?;
+        writeln!(out, "  path      {}", facts.active.path)?;
+        writeln!(out, "  threads   {}", facts.active.threads)?;
+        let limit = facts.active.memory_limit_bytes.map_or_else(|| "none".into(), |bytes| format!("{bytes} bytes"));
+        writeln!(out, "  memory    limit {limit}")?;
+    }
+    writeln!(out, "\nenvironment")?;
+    for variable in &facts.variables {
+        let value = variable.value.as_deref().unwrap_or("(unset)");
+        writeln!(out, "  {:<24} {:<10} {}", variable.name, value, variable.help)?;
+    }
+    Ok(())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn processor_features() -> Vec<Feature> {
+    macro_rules! detect {
+        ($($name:tt)*) => { vec![$(Feature { name: $name, present: is_x86_feature_detected!($name) }),*] };
+    }
+    detect!("sse4.1" "aes" "avx" "avx2" "fma" "f16c" "bmi2" "vaes" "avx512f" "avx512bw" "avx512dq" "avx512vl")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn processor_features() -> Vec<Feature> {
+    Vec::new()
+}

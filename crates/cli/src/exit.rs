@@ -1,0 +1,24 @@
+//! Exit codes: 0 ok, 1 failed, 2 usage, 3 backend unavailable.
+
+use std::process::ExitCode;
+
+use runtime::OpenError;
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const UNAVAILABLE: u8 = 3;
+
+/// Prints an error with its causes and one hint, and gives the code that belongs to it.
+pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    eprintln!("error: {error:#}");
+    let (code, hint) = match error.downcast_ref::<OpenError>() {
+        Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
+        Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
+        _ => (FAILED, ""),
+    };
+    if !hint.is_empty() {
+        eprintln!("hint: {hint}");
+    }
+    ExitCode::from(code)
+}

@@ -1,0 +1,93 @@
+//! SVG charts.
+
+use anyhow::{Result, anyhow};
+use plotters::prelude::*;
+
+const COLOURS: [RGBColor; 4] =
+    [RGBColor(31, 99, 171), RGBColor(217, 119, 32), RGBColor(58, 145, 86), RGBColor(150, 60, 140)];
+
+/// A named sequence of points.
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// Horizontal bars, the first on top, each with its value in `unit`.
+pub(crate) fn bars(title: &str, unit: &str, values: &[(String, f64)]) -> Result<String> {
+    let mut svg = String::new();
+    let count = values.len();
+    let highest = values.iter().map(|(_, value)| *value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    {
+        let root = SVGBackend::with_string(&mut svg, (760, 60 + 28 * count as u32)).into_drawing_area();
+        let draw = || -> Result<(), Box<dyn std::error::Error>> {
+            root.fill(&WHITE)?;
+            let mut chart = ChartBuilder::on(&root)
+                .caption(title, ("sans-serif", 16))
+                .margin(8)
+                .margin_right(90)
+                .set_label_area_size(LabelAreaPosition::Left, 210)
+                .build_cartesian_2d(0.0..highest, 0.0..count as f64)?;
+            let row = |index: usize| (count - 1 - index) as f64;
+            chart.draw_series(values.iter().enumerate().map(|(i, (_, value))| {
+                Rectangle::new([(0.0, row(i) + 0.2), (*value, row(i) + 0.8)], COLOURS[0].filled())
+            }))?;
+            chart.draw_series(values.iter().enumerate().map(|(i, (_, value))| {
+                let text = format!("{} {unit}", short(*value));
+                EmptyElement::at((*value, row(i) + 0.5)) + Text::new(text, (6, -7), ("sans-serif", 13))
+            }))?;
+            chart.draw_series(values.iter().enumerate().map(|(i, (label, _))| {
+                EmptyElement::at((0.0, row(i) + 0.5)) + Text::new(label.clone(), (-214, -7), ("sans-serif", 13))
+            }))?;
+            root.present()?;
+            Ok(())
+        };
+        draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
+    }
+    Ok(svg)
+}
+
+/// Lines over a common x axis, with a legend.
+pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<String> {
+    let points = || series.iter().flat_map(|s| &s.points);
+    let span = |pick: fn(&(f64, f64)) -> f64| {
+        let low = points().map(pick).fold(f64::INFINITY, f64::min);
+        let high = points().map(pick).fold(f64::NEG_INFINITY, f64::max);
+        if low < high { low..high } else { low - 0.5..low + 0.5 }
+    };
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (760, 320)).into_drawing_area();
+        let draw = || -> Result<(), Box<dyn std::error::Error>> {
+            root.fill(&WHITE)?;
+            let mut chart = ChartBuilder::on(&root)
+                .caption(title, ("sans-serif", 16))
+                .margin(10)
+                .set_label_area_size(LabelAreaPosition::Left, 60)
+                .set_label_area_size(LabelAreaPosition::Bottom, 40)
+                .build_cartesian_2d(span(|p| p.0), span(|p| p.1))?;
+            chart.configure_mesh().x_desc(x).y_desc(y).light_line_style(TRANSPARENT).draw()?;
+            for (one, colour) in series.iter().zip(COLOURS.iter().cycle()) {
+                let style = colour.stroke_width(2);
+                chart
+                    .draw_series(LineSeries::new(one.points.iter().copied(), style))?
+                    .label(one.name.clone())
+                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            }
+            chart.configure_series_labels().border_style(TRANSPARENT).draw()?;
+            root.present()?;
+            Ok(())
+        };
+        draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
+    }
+    Ok(svg)
+}
+
+/// Three significant digits.
+fn short(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
