@@ -1,0 +1,164 @@
+use core::{
+    fmt,
+    ops::{Add, Mul, Neg, Sub},
+};
+
+use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
+
+use super::{CM31, Field, M31, P, assign_ops};
+
+/// An element `a + b u` of GF(P^4), `u^2 = 2 + i`: the secure field that challenges are drawn from.
+///
+/// In memory it is four canonical words: real and imaginary part of `a`, then of `b`.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct QM31 {
+    /// The coefficient of 1.
+    pub a: CM31,
+    /// The coefficient of `u`.
+    pub b: CM31,
+}
+
+impl QM31 {
+    /// Zero.
+    pub const ZERO: Self = Self::new(CM31::ZERO, CM31::ZERO);
+    /// One.
+    pub const ONE: Self = Self::new(CM31::ONE, CM31::ZERO);
+
+    /// `a + b u`.
+    #[inline]
+    #[must_use]
+    pub const fn new(a: CM31, b: CM31) -> Self {
+        Self { a, b }
+    }
+
+    /// The element with coordinates over `1, i, u, iu`.
+    #[inline]
+    #[must_use]
+    pub const fn from_coordinates([x0, x1, x2, x3]: [M31; 4]) -> Self {
+        Self::new(CM31::new(x0, x1), CM31::new(x2, x3))
+    }
+
+    /// The coordinates over `1, i, u, iu`.
+    #[inline]
+    #[must_use]
+    pub const fn coordinates(self) -> [M31; 4] {
+        [self.a.a, self.a.b, self.b.a, self.b.b]
+    }
+
+    /// `self * factor`.
+    #[inline]
+    #[must_use]
+    pub fn scale(self, factor: M31) -> Self {
+        Self::new(self.a.scale(factor), self.b.scale(factor))
+    }
+
+    /// `a - b u`: the conjugate over CM31.
+    #[inline]
+    #[must_use]
+    pub fn conjugate(self) -> Self {
+        Self::new(self.a, -self.b)
+    }
+
+    /// The inverse, or `None` for zero.
+    #[inline]
+    #[must_use]
+    pub fn inverse(self) -> Option<Self> {
+        let square = self.b * self.b;
+        // (2 + i) (x + y i) = (2 x - y) + (x + 2 y) i
+        let shifted = CM31::new(square.a + square.a - square.b, square.a + square.b + square.b);
+        let norm = self.a * self.a - shifted;
+        norm.inverse().map(|inverse| Self::new(self.a * inverse, -(self.b * inverse)))
+    }
+}
+
+impl Add for QM31 {
+    type Output = Self;
+    #[inline]
+    fn add(self, rhs: Self) -> Self {
+        Self::new(self.a + rhs.a, self.b + rhs.b)
+    }
+}
+
+impl Sub for QM31 {
+    type Output = Self;
+    #[inline]
+    fn sub(self, rhs: Self) -> Self {
+        Self::new(self.a - rhs.a, self.b - rhs.b)
+    }
+}
+
+impl Neg for QM31 {
+    type Output = Self;
+    #[inline]
+    fn neg(self) -> Self {
+        Self::new(-self.a, -self.b)
+    }
+}
+
+impl Mul for QM31 {
+    type Output = Self;
+
+    #[inline]
+    fn mul(self, rhs: Self) -> Self {
+        let [x0, x1, x2, x3] = self.coordinates().map(|x| u64::from(x.word()));
+        let [y0, y1, y2, y3] = rhs.coordinates().map(|y| u64::from(y.word()));
+        let p = u64::from(P);
+        // The product of the u parts, p0 + p1 i, enters times 2 + i: 2 p0 - p1 and p0 + 2 p1.
+        let p0 = u64::from(M31::from_u64(x2 * y2 + x3 * (p - y3)).word());
+        let p1 = u64::from(M31::from_u64(x2 * y3 + x3 * y2).word());
+        // Four products of words below or at P, one factor at most P - 1: at most 4 P (P - 1) < 2^64 - 2^33.
+        let z0 = x0 * y0 + x1 * (p - y1) + 2 * p0 + (p - p1);
+        let z1 = x0 * y1 + x1 * y0 + p0 + 2 * p1;
+        let z2 = x0 * y2 + x1 * (p - y3) + x2 * y0 + x3 * (p - y1);
+        let z3 = x0 * y3 + x1 * y2 + x2 * y1 + x3 * y0;
+        Self::from_coordinates([z0, z1, z2, z3].map(M31::from_u64))
+    }
+}
+
+assign_ops!(QM31);
+
+impl From<M31> for QM31 {
+    #[inline]
+    fn from(a: M31) -> Self {
+        Self::new(CM31::from(a), CM31::ZERO)
+    }
+}
+
+impl Field for QM31 {
+    const ZERO: Self = Self::ZERO;
+    const ONE: Self = Self::ONE;
+
+    #[inline]
+    fn double(self) -> Self {
+        self + self
+    }
+
+    #[inline]
+    fn inverse(self) -> Option<Self> {
+        Self::inverse(self)
+    }
+}
+
+impl fmt::Debug for QM31 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x0, x1, x2, x3] = self.coordinates();
+        write!(f, "({x0}, {x1}, {x2}, {x3})")
+    }
+}
+
+// SAFETY: all words zero are canonical.
+unsafe impl Zeroable for QM31 {}
+
+// SAFETY: four u32 words, no padding.
+unsafe impl NoUninit for QM31 {}
+
+// SAFETY: `Bits` has the layout of the four words, and all are checked.
+unsafe impl CheckedBitPattern for QM31 {
+    type Bits = [u32; 4];
+
+    #[inline]
+    fn is_valid_bit_pattern(bits: &[u32; 4]) -> bool {
+        bits.iter().all(|&word| word < P)
+    }
+}

@@ -1,0 +1,3 @@
+//! Launch-parameter records: what an op gets besides its buffers, laid out alike on host and device.
+
+pub mod circle;

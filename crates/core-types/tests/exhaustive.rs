@@ -1,0 +1,55 @@
+//! Laws of M31 over every element and every word, against 64-bit remainders.
+//!
+//! With debug assertions the inverse is checked on every 64th element, to stay within seconds; `cargo test --release`
+//! checks it on all.
+
+use core_types::field::{M31, P, Twiddle};
+
+/// Runs `check` over two halves of `0..end` on two threads.
+fn sweep(end: u64, check: impl Fn(u32) -> bool + Sync) {
+    let half = end / 2;
+    let first_failure = |range: std::ops::Range<u64>| range.into_iter().find(|&word| !check(word as u32));
+    std::thread::scope(|scope| {
+        let upper = scope.spawn(|| first_failure(half..end));
+        assert_eq!(first_failure(0..half), None);
+        assert_eq!(upper.join().expect("the check does not panic"), None);
+    });
+}
+
+#[test]
+fn only_canonical_words_decode_and_every_word_reduces() {
+    sweep(1 << 32, |word| {
+        let decoded = M31::from_canonical(word).map(M31::word);
+        let valid = bytemuck::checked::try_cast::<u32, M31>(word).map(M31::word).ok();
+        decoded == (word < P).then_some(word) && decoded == valid && M31::from_u32(word).word() == word % P
+    });
+}
+
+#[test]
+fn unary_laws_hold_on_every_element() {
+    sweep(u64::from(P), |word| {
+        let Some(x) = M31::from_canonical(word) else { return false };
+        let (wide, p) = (u64::from(word), u64::from(P));
+        let negated = if word == 0 { 0 } else { P - word };
+        (-x).word() == negated
+            && u64::from((x + x).word()) == 2 * wide % p
+            && u64::from((x * x).word()) == wide * wide % p
+            && x - x == M31::ZERO
+            && x * M31::ONE == x
+            && x.times_twiddle(Twiddle::new(x)) == x * x
+            && Twiddle::new(x).factor() == x
+            && Twiddle::new(x).negated().factor().word() == negated
+            && x.times_power_of_two(1) == x + x
+            && x.div_power_of_two(1).times_power_of_two(1) == x
+    });
+}
+
+#[test]
+fn every_element_but_zero_has_its_inverse() {
+    let step = if cfg!(debug_assertions) { 64 } else { 1 };
+    assert_eq!(M31::ZERO.inverse(), None);
+    sweep(u64::from(P).div_ceil(step), |i| {
+        let word = (u64::from(i) * step) as u32;
+        word == 0 || M31::from_canonical(word).is_some_and(|x| x.inverse().is_some_and(|y| x * y == M31::ONE))
+    });
+}
