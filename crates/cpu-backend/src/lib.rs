@@ -4,6 +4,7 @@
 //! chosen once, at construction, from what the processor has ([`Simd`]); results do not depend on the number of threads.
 
 mod buf;
+mod circle;
 mod par;
 mod queue;
 mod simd;

@@ -1,7 +1,7 @@
 //! Parallel loops whose results do not depend on the number of threads.
 
 use rayon::{
-    iter::{IndexedParallelIterator, ParallelIterator},
+    iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator},
     slice::ParallelSliceMut,
 };
 
@@ -18,6 +18,17 @@ impl CpuQueue {
                 pool.install(|| data.par_chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)));
             }
             _ => data.chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)),
+        }
+    }
+    /// Runs `body(index)` for `0..count`, at least `per_job` neighbouring indices on one thread.
+    ///
+    /// Bodies of different indices must not depend on each other's order.
+    pub(crate) fn for_indices(&self, count: usize, per_job: usize, body: impl Fn(usize) + Sync) {
+        match self.pool() {
+            Some(pool) if count > per_job => {
+                pool.install(|| (0..count).into_par_iter().with_min_len(per_job).for_each(&body));
+            }
+            _ => (0..count).for_each(body),
         }
     }
 }

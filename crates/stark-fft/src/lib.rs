@@ -1,1 +1,40 @@
-//! placeholder
+//! Circle-STARK transforms over Mersenne-31: interpolation, evaluation and low-degree extension of batches of columns.
+//!
+//! Domains, orders, twiddles and coefficients are bit for bit those of stwo 2.3. All work runs on a queue of any
+//! backend; this crate checks shapes, once, into plans.
+//!
+//! ```
+//! use core_types::field::M31;
+//! use stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, LdePlan, RowOrder, TwiddleTree};
+//!
+//! let q = runtime::cpu()?;
+//! let (trace_domain, domain) = (CanonicDomain::new(3)?, CanonicDomain::new(4)?);
+//! let tree = TwiddleTree::new(&q, domain)?; // serves every smaller domain too
+//!
+//! // Two columns of eight rows, as an execution trace has them.
+//! let rows: Vec<M31> = (0..16).map(M31::from_u32).collect();
+//! let trace = HostColumns::<RowOrder>::new(trace_domain, rows)?.into_order::<BitReversed>();
+//!
+//! let values = Columns::upload(&q, &trace)?;
+//! let polynomials = CfftPlan::new(trace_domain, 2)?.interpolate(&q, &tree, values)?;
+//! let extended = LdePlan::new(trace_domain, domain, 2)?.extend(&q, &tree, &polynomials)?;
+//! assert_eq!(extended.download(&q)?.column(0).map(<[M31]>::len), Some(16));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod columns;
+mod domain;
+mod error;
+mod inverse;
+mod order;
+mod plan;
+mod twiddles;
+
+pub use columns::{Coefficients, Columns, HostColumns, Representation};
+pub use domain::{CanonicDomain, MAX_LOG_SIZE};
+pub use error::FftError;
+pub use inverse::{Invertible, batch_inverse};
+pub use order::{BitReversed, Natural, Order, RowOrder, bit_reversed};
+pub use plan::{CfftPlan, LdePlan};
+pub use twiddles::TwiddleTree;

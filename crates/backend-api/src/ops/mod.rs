@@ -2,3 +2,5 @@
 //!
 //! Ops check nothing a plan has checked; they fail only for what a caller cannot foresee. Buffers arrive as borrowed
 //! views ([`Ref`](crate::Ref), [`Mut`](crate::Mut)), so shards, batches and scratch are slices and not copies.
+
+pub mod circle;

@@ -18,7 +18,7 @@ pub struct CircleFftParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleExtendParams {
-    /// Log of the number of coefficients in a column, at least 1.
+    /// Log of the number of coefficients in a column.
     pub log_coefficients: u32,
     /// Log of the number of values in a column, at least `log_coefficients`.
     pub log_size: u32,

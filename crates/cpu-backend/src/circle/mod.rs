@@ -1,0 +1,251 @@
+//! The circle op set on the processor.
+
+mod inverse;
+mod kernels;
+mod lanes;
+mod pass;
+mod point;
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod transform;
+mod twiddles;
+
+use backend_api::{BackendError, ops::circle::CircleOps};
+use core_types::{
+    circle::MAX_LOG_DOMAIN,
+    field::{M31, QM31, Twiddle},
+    params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
+};
+
+use self::{inverse::InvertChunk, kernels::Kernels, pass::Factors, point::Basis, transform::Region};
+use crate::CpuQueue;
+
+/// Refuses a view whose length is not `columns * 2^log_len`.
+fn expect_len(got: usize, columns: u32, log_len: u32) -> Result<(), BackendError> {
+    let expected = (columns as usize).checked_shl(log_len).filter(|len| len >> log_len == columns as usize);
+    match expected {
+        Some(expected) if expected == got => Ok(()),
+        _ => Err(BackendError::Length { expected: expected.unwrap_or(usize::MAX), got }),
+    }
+}
+
+/// Refuses a log size that no domain has.
+fn expect_domain(op: &'static str, log_size: u32) -> Result<(), BackendError> {
+    if (1..=MAX_LOG_DOMAIN).contains(&log_size) {
+        return Ok(());
+    }
+    Err(BackendError::Unsupported { op, why: "a circle domain has a log size of 1..=30" })
+}
+
+impl CpuQueue {
+    fn batch_inverse<F: InvertChunk>(
+        &self,
+        op: &'static str,
+        elements: &[F],
+        inverses: &mut [F],
+    ) -> Result<(), BackendError> {
+        if elements.len() != inverses.len() {
+            return Err(BackendError::Length { expected: elements.len(), got: inverses.len() });
+        }
+        if let Some(index) = inverse::first_zero(elements) {
+            return Err(BackendError::Undefined { op, index, why: "zero has no inverse" });
+        }
+        self.for_chunks(inverses, inverse::CHUNK, |i, chunk| {
+            let start = i * inverse::CHUNK;
+            F::invert_chunk(&elements[start..start + chunk.len()], chunk);
+        });
+        Ok(())
+    }
+}
+
+impl CircleOps for CpuQueue {
+    fn circle_twiddles(
+        &self,
+        params: &CircleTwiddleParams,
+        twiddles: &mut [Twiddle],
+        inverse_twiddles: &mut [Twiddle],
+    ) -> Result<(), BackendError> {
+        expect_domain("circle_twiddles", params.log_size)?;
+        expect_len(twiddles.len(), 1, params.log_size - 1)?;
+        expect_len(inverse_twiddles.len(), 1, params.log_size - 1)?;
+        twiddles::fill(params.log_size, twiddles, inverse_twiddles);
+        Ok(())
+    }
+
+    fn circle_interpolate(
+        &self,
+        params: &CircleFftParams,
+        inverse_twiddles: &[Twiddle],
+        columns: &mut [M31],
+    ) -> Result<(), BackendError> {
+        let log_size = params.log_size;
+        expect_domain("circle_interpolate", log_size)?;
+        expect_len(inverse_twiddles.len(), 1, log_size - 1)?;
+        expect_len(columns.len(), params.columns, log_size)?;
+        if log_size < Kernels::of(self.simd().level()).log_block {
+            self.for_chunks(columns, 1 << 15, |_, columns| {
+                for column in columns.chunks_mut(1 << log_size) {
+                    scalar::interpolate(column, inverse_twiddles, log_size);
+                }
+            });
+            return Ok(());
+        }
+        let base = Shared(columns.as_mut_ptr().cast::<u32>());
+        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
+        let factors = unsafe { Factors::new(inverse_twiddles.as_ptr().cast(), log_size) };
+        let factors = Shared(factors);
+        let region = |column: usize| {
+            // SAFETY: column < params.columns, so its 2^log_size words lie in the view.
+            let target = unsafe { base.get().add(column << log_size) };
+            Region {
+                source: target,
+                target,
+                log_len: log_size,
+                position: 0,
+                factors: factors.get(),
+                inverse: true,
+                scale: (31 - log_size) % 31, // dividing by 2^n rotates by 31 - n
+            }
+        };
+        // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
+        unsafe { self.run_regions(log_size, params.columns as usize, region) };
+        Ok(())
+    }
+
+    fn circle_evaluate(
+        &self,
+        params: &CircleFftParams,
+        twiddles: &[Twiddle],
+        columns: &mut [M31],
+    ) -> Result<(), BackendError> {
+        let log_size = params.log_size;
+        expect_domain("circle_evaluate", log_size)?;
+        expect_len(twiddles.len(), 1, log_size - 1)?;
+        expect_len(columns.len(), params.columns, log_size)?;
+        if log_size < Kernels::of(self.simd().level()).log_block {
+            self.for_chunks(columns, 1 << 15, |_, columns| {
+                for column in columns.chunks_mut(1 << log_size) {
+                    scalar::evaluate(column, log_size, 0, twiddles, log_size);
+                }
+            });
+            return Ok(());
+        }
+        let base = Shared(columns.as_mut_ptr().cast::<u32>());
+        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
+        let factors = Shared(unsafe { Factors::new(twiddles.as_ptr().cast(), log_size) });
+        let region = |column: usize| {
+            // SAFETY: column < params.columns, so its 2^log_size words lie in the view.
+            let target = unsafe { base.get().add(column << log_size) };
+            Region {
+                source: target,
+                target,
+                log_len: log_size,
+                position: 0,
+                factors: factors.get(),
+                inverse: false,
+                scale: 0,
+            }
+        };
+        // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
+        unsafe { self.run_regions(log_size, params.columns as usize, region) };
+        Ok(())
+    }
+
+    fn circle_extend(
+        &self,
+        params: &CircleExtendParams,
+        twiddles: &[Twiddle],
+        coefficients: &[M31],
+        values: &mut [M31],
+    ) -> Result<(), BackendError> {
+        let CircleExtendParams { log_coefficients: log_len, log_size, columns } = *params;
+        expect_domain("circle_extend", log_size)?;
+        if log_len > log_size {
+            return Err(BackendError::Unsupported {
+                op: "circle_extend",
+                why: "the domain is smaller than the polynomial",
+            });
+        }
+        expect_len(twiddles.len(), 1, log_size - 1)?;
+        expect_len(coefficients.len(), columns, log_len)?;
+        expect_len(values.len(), columns, log_size)?;
+        let log_copies = log_size - log_len;
+        if log_len < Kernels::of(self.simd().level()).log_block {
+            self.for_chunks(values, 1 << log_size, |column, values| {
+                let coefficients = &coefficients[column << log_len..(column + 1) << log_len];
+                for (copy, values) in values.chunks_mut(1 << log_len).enumerate() {
+                    values.copy_from_slice(coefficients);
+                    scalar::evaluate(values, log_len, copy << log_len, twiddles, log_size);
+                }
+            });
+            return Ok(());
+        }
+        let source = Shared(coefficients.as_ptr().cast::<u32>());
+        let base = Shared(values.as_mut_ptr().cast::<u32>());
+        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
+        let factors = Shared(unsafe { Factors::new(twiddles.as_ptr().cast(), log_size) });
+        let region = |i: usize| {
+            let (column, copy) = (i >> log_copies, i & ((1 << log_copies) - 1));
+            // SAFETY: column < columns and copy < 2^log_copies, so the words lie in the views.
+            let (source, target) = unsafe { (source.get().add(column << log_len), base.get().add(i << log_len)) };
+            Region {
+                source,
+                target,
+                log_len,
+                position: copy << log_len,
+                factors: factors.get(),
+                inverse: false,
+                scale: 0,
+            }
+        };
+        // SAFETY: copies are disjoint parts of one exclusive view, and the coefficients are another view.
+        unsafe { self.run_regions(log_len, (columns as usize) << log_copies, region) };
+        Ok(())
+    }
+
+    fn circle_eval_at_point(
+        &self,
+        params: &CirclePointParams,
+        coefficients: &[M31],
+        results: &mut [QM31],
+    ) -> Result<(), BackendError> {
+        if params.log_size > MAX_LOG_DOMAIN {
+            expect_domain("circle_eval_at_point", params.log_size)?;
+        }
+        expect_len(coefficients.len(), params.columns, params.log_size)?;
+        expect_len(results.len(), params.columns, 0)?;
+        let basis = Basis::new(params.point, params.log_size);
+        let columns_per_job = ((1usize << 14) >> params.log_size).max(1);
+        self.for_chunks(results, columns_per_job, |i, results| {
+            let columns = coefficients.chunks(1 << params.log_size).skip(i * columns_per_job);
+            for (result, column) in results.iter_mut().zip(columns) {
+                *result = basis.evaluate(column);
+            }
+        });
+        Ok(())
+    }
+
+    fn batch_inverse_m31(&self, elements: &[M31], inverses: &mut [M31]) -> Result<(), BackendError> {
+        self.batch_inverse("batch_inverse_m31", elements, inverses)
+    }
+
+    fn batch_inverse_qm31(&self, elements: &[QM31], inverses: &mut [QM31]) -> Result<(), BackendError> {
+        self.batch_inverse("batch_inverse_qm31", elements, inverses)
+    }
+}
+
+/// A pointer that the threads of one op share; they write disjoint words behind it.
+#[derive(Clone, Copy)]
+struct Shared<T>(T);
+
+impl<T: Copy> Shared<T> {
+    fn get(&self) -> T {
+        self.0
+    }
+}
+
+// SAFETY: only `run_regions` uses the pointer, under its caller's promise of disjoint writes.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}

@@ -1,0 +1,103 @@
+//! Every vector level and thread count against the word-by-word transforms.
+
+use std::num::NonZeroUsize;
+
+use super::*;
+use crate::{CpuConfig, Simd, SimdLevel};
+
+fn queues() -> Vec<CpuQueue> {
+    let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+    levels
+        .flat_map(|level| {
+            [1, 3].map(|threads| {
+                let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+                CpuQueue::with_simd(config, Simd::detect_up_to(level)).expect("threads start")
+            })
+        })
+        .collect()
+}
+
+/// Random elements with many zeros and minus ones among them.
+fn elements(len: usize, seed: u64) -> Vec<M31> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        match state >> 60 {
+            0 => M31::ZERO,
+            1 => -M31::ONE,
+            _ => M31::from_u64(state),
+        }
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+fn tree(q: &CpuQueue, log_size: u32) -> (Vec<Twiddle>, Vec<Twiddle>) {
+    let mut pair = (vec![Twiddle::default(); 1 << (log_size - 1)], vec![Twiddle::default(); 1 << (log_size - 1)]);
+    q.circle_twiddles(&CircleTwiddleParams { log_size }, &mut pair.0, &mut pair.1).expect("a valid size");
+    pair
+}
+
+#[test]
+fn every_level_transforms_as_the_scalar_layers_do() {
+    for q in queues() {
+        for log_size in (1..=16).chain([19]) {
+            let columns = if log_size < 12 { 3 } else { 1 };
+            let (forward, inverse) = tree(&q, log_size);
+            let params = CircleFftParams { log_size, columns };
+            let input = elements((columns as usize) << log_size, u64::from(log_size));
+
+            let (mut expected, mut got) = (input.clone(), input.clone());
+            for column in expected.chunks_mut(1 << log_size) {
+                scalar::interpolate(column, &inverse, log_size);
+            }
+            q.circle_interpolate(&params, &inverse, &mut got).unwrap();
+            assert!(expected == got, "interpolate, log size {log_size}, {q:?}");
+            q.circle_evaluate(&params, &forward, &mut got).unwrap();
+            assert!(input == got, "round trip, log size {log_size}, {q:?}");
+
+            let (mut expected, mut got) = (input.clone(), input);
+            for column in expected.chunks_mut(1 << log_size) {
+                scalar::evaluate(column, log_size, 0, &forward, log_size);
+            }
+            q.circle_evaluate(&params, &forward, &mut got).unwrap();
+            assert!(expected == got, "evaluate, log size {log_size}, {q:?}");
+        }
+    }
+}
+
+#[test]
+fn every_level_extends_as_evaluation_of_padded_coefficients() {
+    for q in queues() {
+        for log_size in [1, 2, 3, 5, 8, 11, 13, 16] {
+            let (forward, _) = tree(&q, log_size);
+            for log_coefficients in 0..=log_size {
+                let coefficients = elements(2 << log_coefficients, 7);
+                let mut expected = vec![M31::ZERO; 2 << log_size];
+                for (column, values) in expected.chunks_mut(1 << log_size).enumerate() {
+                    let source = &coefficients[column << log_coefficients..(column + 1) << log_coefficients];
+                    values[..source.len()].copy_from_slice(source);
+                    scalar::evaluate(values, log_size, 0, &forward, log_size);
+                }
+                let mut got = vec![M31::ZERO; 2 << log_size];
+                let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
+                q.circle_extend(&params, &forward, &coefficients, &mut got).unwrap();
+                assert!(expected == got, "from 2^{log_coefficients} to 2^{log_size}, {q:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn inverses_multiply_to_one_at_every_length() {
+    for q in queues() {
+        for len in [0, 1, 2, 15, 16, 17, 31, 33, 255, 257, 4095, 4096, 4097, 20_000] {
+            let nonzero: Vec<M31> =
+                elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
+            let mut inverses = vec![M31::ZERO; len];
+            q.batch_inverse_m31(&nonzero, &mut inverses).unwrap();
+            assert!(nonzero.iter().zip(&inverses).all(|(&x, &y)| x * y == M31::ONE));
+        }
+    }
+}

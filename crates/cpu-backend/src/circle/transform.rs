@@ -1,0 +1,154 @@
+//! The schedule: contiguous tiles for the low layers, strips of strided rows for the others.
+
+use super::{
+    kernels::{Kernels, STRIP_WORDS, Strip, Tile},
+    pass::{Factors, Pass},
+};
+use crate::CpuQueue;
+
+/// Words that are worth a second thread.
+const GRAIN_WORDS: usize = 1 << 15;
+
+/// Columns of a strip without scratch.
+const WIDE: usize = 1 << 12;
+
+/// All layers of `2^log_len` consecutive positions of a domain.
+#[derive(Clone, Copy)]
+pub(super) struct Region {
+    pub(super) source: *const u32,
+    pub(super) target: *mut u32,
+    pub(super) log_len: u32,
+    pub(super) position: usize,
+    pub(super) factors: Factors,
+    pub(super) inverse: bool,
+    pub(super) scale: u32,
+}
+
+// SAFETY: a region is plain numbers and pointers; `run_regions` requires that its pointers may be used from any thread.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+/// One sweep over a region.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Tiles of `2^log_tile` positions.
+    Tiles,
+    /// `depth` layers from `layer` on.
+    Strips { layer: u32, depth: u32 },
+}
+
+impl CpuQueue {
+    /// Transforms `count` regions; `region(i)` is the i-th.
+    ///
+    /// # Safety
+    /// Each region's source and target are valid for its words, equal or disjoint, the targets of different regions are
+    /// disjoint from each other and from other sources, and `log_len` is at least [`Kernels::log_block`]. All positions
+    /// lie inside the domain of the factors, which has more than `log_len - 1` layers.
+    pub(super) unsafe fn run_regions(&self, log_len: u32, count: usize, region: impl Fn(usize) -> Region + Sync) {
+        let kernels = Kernels::of(self.simd().level());
+        let threads = self.pool().map_or(1, rayon::ThreadPool::current_num_threads);
+        if count >= threads {
+            // One thread per region keeps each in one cache.
+            let regions_per_job = (GRAIN_WORDS >> log_len.min(usize::BITS - 1)).max(1);
+            self.for_indices(count, regions_per_job, |i| {
+                let region = region(i);
+                for (number, stage) in stages(&kernels, &region).enumerate() {
+                    for item in 0..items(&kernels, &region, stage) {
+                        // SAFETY: the caller's promise.
+                        unsafe { run_item(&kernels, &region, number == 0, stage, item) };
+                    }
+                }
+            });
+            return;
+        }
+        for region in (0..count).map(region) {
+            for (number, stage) in stages(&kernels, &region).enumerate() {
+                let count = items(&kernels, &region, stage);
+                let items_per_job = count.div_ceil((1usize << log_len).div_ceil(GRAIN_WORDS));
+                // SAFETY: the caller's promise; the items of one stage write disjoint words.
+                self.for_indices(count, items_per_job, |item| unsafe {
+                    run_item(&kernels, &region, number == 0, stage, item);
+                });
+            }
+        }
+    }
+}
+
+/// The stages of a region in the order they run.
+fn stages(kernels: &Kernels, region: &Region) -> impl Iterator<Item = Stage> {
+    let tiles = kernels.log_tile.min(region.log_len);
+    let above = region.log_len - tiles;
+    // At least 16 columns must fit a strip's scratch beside 2^depth rows.
+    let levels = above.div_ceil(STRIP_WORDS.ilog2() - 4);
+    let depth = if levels == 0 { 0 } else { above.div_ceil(levels) };
+    let inverse = region.inverse;
+    (0..=levels).map(move |i| match if inverse { i } else { levels - i } {
+        0 => Stage::Tiles,
+        level => {
+            let layer = tiles + (level - 1) * depth;
+            Stage::Strips { layer, depth: depth.min(tiles + above - layer) }
+        }
+    })
+}
+
+/// Columns of the strips of a stage.
+fn strip_width(layer: u32, depth: u32) -> usize {
+    let most = if depth <= 3 { WIDE } else { STRIP_WORDS >> depth };
+    most.min(1 << layer)
+}
+
+/// The number of independent items of a stage.
+fn items(kernels: &Kernels, region: &Region, stage: Stage) -> usize {
+    match stage {
+        Stage::Tiles => 1 << (region.log_len - kernels.log_tile.min(region.log_len)),
+        Stage::Strips { layer, depth } => (1 << (region.log_len - depth)) / strip_width(layer, depth),
+    }
+}
+
+/// Runs one item of a stage; only the first stage reads the region's source.
+///
+/// # Safety
+/// As [`CpuQueue::run_regions`], and no item of the same stage runs twice at once.
+unsafe fn run_item(kernels: &Kernels, region: &Region, first: bool, stage: Stage, item: usize) {
+    let source = if first { region.source } else { region.target.cast_const() };
+    let top = |end: u32| if end == region.log_len { region.scale } else { 0 };
+    match stage {
+        Stage::Tiles => {
+            let log_len = kernels.log_tile.min(region.log_len);
+            let offset = item << log_len;
+            // SAFETY: tile `item` lies inside the region.
+            unsafe {
+                let tile = Tile {
+                    source: source.add(offset),
+                    target: region.target.add(offset),
+                    log_len,
+                    position: region.position + offset,
+                    factors: region.factors,
+                    scale: top(log_len),
+                };
+                if region.inverse { (kernels.tile_inverse)(tile) } else { (kernels.tile_forward)(tile) }
+            }
+        }
+        Stage::Strips { layer, depth } => {
+            let width = strip_width(layer, depth);
+            let strips = (1usize << layer) / width;
+            let start = (item / strips) << (layer + depth);
+            let offset = start + item % strips * width;
+            let pass = Pass {
+                width,
+                log_rows: depth,
+                layer,
+                skip: 0,
+                position: region.position + start,
+                factors: region.factors,
+                scale: top(layer + depth),
+            };
+            // SAFETY: strip `item` lies inside the region.
+            unsafe {
+                let strip = Strip { source: source.add(offset), target: region.target.add(offset), pass };
+                if region.inverse { (kernels.strip_inverse)(strip) } else { (kernels.strip_forward)(strip) }
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+use core::{fmt, marker::PhantomData};
+
+use backend_api::{Buffer, Queue, Ref, ops::circle::CircleOps};
+use core_types::{
+    circle::CirclePoint,
+    field::{M31, QM31},
+    params::circle::CirclePointParams,
+};
+
+use crate::{CanonicDomain, FftError, Order};
+
+/// What the elements of a column are: values in some [`Order`], or [`Coefficients`].
+pub trait Representation {}
+
+/// Coefficients in natural order of the basis `y^b0 x^b1 pi(x)^b2 ...`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coefficients;
+
+impl Representation for Coefficients {}
+
+/// Columns of equal length in host memory, one after the other.
+pub struct HostColumns<R> {
+    domain: CanonicDomain,
+    elements: Vec<M31>,
+    representation: PhantomData<R>,
+}
+
+impl<R: Representation> HostColumns<R> {
+    /// Columns of `domain.len()` elements each; their number follows from the length of `elements`.
+    ///
+    /// # Errors
+    /// [`FftError::PartialColumn`] if the length is not a multiple of the column's.
+    pub fn new(domain: CanonicDomain, elements: Vec<M31>) -> Result<Self, FftError> {
+        if !elements.len().is_multiple_of(domain.len()) {
+            return Err(FftError::PartialColumn { column_len: domain.len(), got: elements.len() });
+        }
+        Ok(Self { domain, elements, representation: PhantomData })
+    }
+
+    /// The domain of the columns.
+    #[must_use]
+    pub fn domain(&self) -> CanonicDomain {
+        self.domain
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.elements.len() >> self.domain.log_size()
+    }
+
+    /// Column `c`.
+    #[must_use]
+    pub fn column(&self, c: usize) -> Option<&[M31]> {
+        self.elements.chunks(self.domain.len()).nth(c)
+    }
+
+    /// All columns, one after the other.
+    #[must_use]
+    pub fn as_slice(&self) -> &[M31] {
+        &self.elements
+    }
+}
+
+impl<O: Order> HostColumns<O> {
+    /// The same values in another order.
+    #[must_use]
+    pub fn into_order<T: Order>(self) -> HostColumns<T> {
+        let log_size = self.domain.log_size();
+        let mut elements = Vec::with_capacity(self.elements.len());
+        for column in self.elements.chunks(self.domain.len()) {
+            elements.extend((0..column.len()).map(|p| column[O::from_natural(T::to_natural(p, log_size), log_size)]));
+        }
+        HostColumns { domain: self.domain, elements, representation: PhantomData }
+    }
+}
+
+impl<R> fmt::Debug for HostColumns<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostColumns").field("domain", &self.domain).field("len", &self.elements.len()).finish()
+    }
+}
+
+/// Columns of equal length on a device, one after the other.
+pub struct Columns<Q: Queue, R> {
+    pub(crate) buf: Q::Buf<M31>,
+    pub(crate) domain: CanonicDomain,
+    pub(crate) count: u32,
+    pub(crate) representation: PhantomData<R>,
+}
+
+impl<Q: Queue, R: Representation> Columns<Q, R> {
+    /// Copies columns to the device.
+    ///
+    /// # Errors
+    /// [`FftError::TooManyColumns`] beyond 2^32 - 1, [`FftError::Backend`] if memory is short.
+    pub fn upload(q: &Q, host: &HostColumns<R>) -> Result<Self, FftError> {
+        let count = column_count(host.domain, host.count())?;
+        Ok(Self { buf: q.upload(&host.elements)?, domain: host.domain, count, representation: PhantomData })
+    }
+
+    /// Waits and copies the columns to the host.
+    ///
+    /// # Errors
+    /// [`FftError::Backend`] if the device failed or computed a word outside the field.
+    pub fn download(&self, q: &Q) -> Result<HostColumns<R>, FftError> {
+        HostColumns::new(self.domain, q.download(&self.buf)?)
+    }
+
+    /// The domain of the columns.
+    #[must_use]
+    pub fn domain(&self) -> CanonicDomain {
+        self.domain
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// All columns as one view, with a stride of `domain().len()`.
+    #[must_use]
+    pub fn view(&self) -> Ref<'_, Q, M31> {
+        self.buf.view()
+    }
+}
+
+impl<Q: CircleOps> Columns<Q, Coefficients> {
+    /// The value of every polynomial at a point of the circle over the secure field, in the order of the columns.
+    ///
+    /// # Errors
+    /// [`FftError::OffCircle`] before any device work; [`FftError::Backend`] after.
+    pub fn eval_at_point(&self, q: &Q, point: CirclePoint<QM31>) -> Result<Vec<QM31>, FftError> {
+        if !point.is_on_circle() {
+            return Err(FftError::OffCircle);
+        }
+        let params = CirclePointParams { log_size: self.domain.log_size(), columns: self.count, point };
+        let mut results = q.zeros::<QM31>(self.count())?;
+        q.circle_eval_at_point(&params, self.buf.view(), results.view_mut())?;
+        Ok(q.download(&results)?)
+    }
+}
+
+impl<Q: Queue, R> fmt::Debug for Columns<Q, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Columns").field("domain", &self.domain).field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+/// `count` columns of `domain` as a launch record names them.
+pub(crate) fn column_count(domain: CanonicDomain, count: usize) -> Result<u32, FftError> {
+    let too_many = FftError::TooManyColumns { got: count, log_size: domain.log_size() };
+    count.checked_mul(domain.len()).and_then(|_| u32::try_from(count).ok()).ok_or(too_many)
+}

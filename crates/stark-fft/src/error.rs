@@ -1,0 +1,72 @@
+use backend_api::BackendError;
+use thiserror::Error;
+
+use crate::MAX_LOG_SIZE;
+
+/// Why a transform was refused or failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FftError {
+    /// No domain has this log size.
+    #[error("expected a log size of 1..={MAX_LOG_SIZE}, got {got}")]
+    LogSize {
+        /// The log size asked for.
+        got: u32,
+    },
+    /// More columns than a launch record can name or memory can hold.
+    #[error("{got} columns of 2^{log_size} elements exceed the address space or 2^32 columns")]
+    TooManyColumns {
+        /// Columns asked for.
+        got: usize,
+        /// Log size of each.
+        log_size: u32,
+    },
+    /// The elements are not a whole number of columns.
+    #[error("expected a multiple of {column_len} elements, got {got}")]
+    PartialColumn {
+        /// Elements of one column.
+        column_len: usize,
+        /// Elements supplied.
+        got: usize,
+    },
+    /// The columns are not those that the plan was made for.
+    #[error("expected {expected_columns} columns of log size {expected_log}, got {got_columns} of log size {got_log}")]
+    Shape {
+        /// Log size of the plan.
+        expected_log: u32,
+        /// Columns of the plan.
+        expected_columns: usize,
+        /// Log size of the columns.
+        got_log: u32,
+        /// Number of columns.
+        got_columns: usize,
+    },
+    /// The twiddle tree is for smaller domains.
+    #[error("expected twiddles for log size {expected} or more, got {got}")]
+    TwiddlesTooSmall {
+        /// Log size of the domain.
+        expected: u32,
+        /// Log size of the tree.
+        got: u32,
+    },
+    /// The target domain of an extension has fewer points than the polynomial has coefficients.
+    #[error("expected a domain of log size {coefficients} or more, got {domain}")]
+    DomainTooSmall {
+        /// Log of the number of coefficients.
+        coefficients: u32,
+        /// Log size of the domain.
+        domain: u32,
+    },
+    /// The point to evaluate at does not satisfy `x^2 + y^2 = 1`.
+    #[error("the point is not on the circle")]
+    OffCircle,
+    /// An element to invert is zero.
+    #[error("element {index} is zero and has no inverse")]
+    ZeroInverse {
+        /// The first such element.
+        index: usize,
+    },
+    /// The backend failed.
+    #[error("backend error: {0}")]
+    Backend(#[from] BackendError),
+}

@@ -1,0 +1,121 @@
+use core::marker::PhantomData;
+
+use backend_api::{Buffer, Queue, ops::circle::CircleOps};
+use core_types::params::circle::{CircleExtendParams, CircleFftParams};
+
+use crate::{
+    BitReversed, CanonicDomain, Coefficients, Columns, FftError, Representation, TwiddleTree, columns::column_count,
+};
+
+/// A checked batch shape for transforms between values and coefficients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CfftPlan {
+    domain: CanonicDomain,
+    params: CircleFftParams,
+}
+
+impl CfftPlan {
+    /// A plan for `columns` columns on `domain`.
+    ///
+    /// # Errors
+    /// [`FftError::TooManyColumns`] if the batch exceeds the address space or 2^32 - 1 columns.
+    pub fn new(domain: CanonicDomain, columns: usize) -> Result<Self, FftError> {
+        let params = CircleFftParams { log_size: domain.log_size(), columns: column_count(domain, columns)? };
+        Ok(Self { domain, params })
+    }
+
+    /// Values in stored order to coefficients, in place: the unique polynomials of the circle basis through them.
+    ///
+    /// # Errors
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    pub fn interpolate<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        mut values: Columns<Q, BitReversed>,
+    ) -> Result<Columns<Q, Coefficients>, FftError> {
+        check_shape(self.domain, self.params.columns, &values)?;
+        q.circle_interpolate(&self.params, tree.inverse(self.domain)?, values.buf.view_mut())?;
+        Ok(relabelled(values))
+    }
+
+    /// Coefficients to values in stored order, in place.
+    ///
+    /// # Errors
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    pub fn evaluate<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        mut coefficients: Columns<Q, Coefficients>,
+    ) -> Result<Columns<Q, BitReversed>, FftError> {
+        check_shape(self.domain, self.params.columns, &coefficients)?;
+        q.circle_evaluate(&self.params, tree.forward(self.domain)?, coefficients.buf.view_mut())?;
+        Ok(relabelled(coefficients))
+    }
+}
+
+/// A checked batch shape for low-degree extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LdePlan {
+    coefficients: CanonicDomain,
+    domain: CanonicDomain,
+    params: CircleExtendParams,
+}
+
+impl LdePlan {
+    /// A plan for evaluating `columns` polynomials with the coefficients of `coefficients` on `domain`.
+    ///
+    /// # Errors
+    /// [`FftError::DomainTooSmall`] if `domain` has fewer points than there are coefficients,
+    /// [`FftError::TooManyColumns`] if the batch exceeds the address space or 2^32 - 1 columns.
+    pub fn new(coefficients: CanonicDomain, domain: CanonicDomain, columns: usize) -> Result<Self, FftError> {
+        if domain < coefficients {
+            return Err(FftError::DomainTooSmall { coefficients: coefficients.log_size(), domain: domain.log_size() });
+        }
+        let params = CircleExtendParams {
+            log_coefficients: coefficients.log_size(),
+            log_size: domain.log_size(),
+            columns: column_count(domain, columns)?,
+        };
+        Ok(Self { coefficients, domain, params })
+    }
+
+    /// The values of every polynomial on the plan's domain, in stored order. The coefficients stay.
+    ///
+    /// # Errors
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    pub fn extend<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        coefficients: &Columns<Q, Coefficients>,
+    ) -> Result<Columns<Q, BitReversed>, FftError> {
+        check_shape(self.coefficients, self.params.columns, coefficients)?;
+        let twiddles = tree.forward(self.domain)?;
+        let mut buf = q.zeros(self.domain.len() * coefficients.count())?;
+        q.circle_extend(&self.params, twiddles, coefficients.buf.view(), buf.view_mut())?;
+        Ok(Columns { buf, domain: self.domain, count: self.params.columns, representation: PhantomData })
+    }
+}
+
+fn check_shape<Q: Queue, R: Representation>(
+    domain: CanonicDomain,
+    columns: u32,
+    got: &Columns<Q, R>,
+) -> Result<(), FftError> {
+    if (domain, columns) == (got.domain, got.count) {
+        return Ok(());
+    }
+    Err(FftError::Shape {
+        expected_log: domain.log_size(),
+        expected_columns: columns as usize,
+        got_log: got.domain.log_size(),
+        got_columns: got.count(),
+    })
+}
+
+fn relabelled<Q: Queue, R, S>(columns: Columns<Q, R>) -> Columns<Q, S> {
+    let Columns { buf, domain, count, .. } = columns;
+    Columns { buf, domain, count, representation: PhantomData }
+}

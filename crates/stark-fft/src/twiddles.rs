@@ -1,0 +1,66 @@
+use core::fmt;
+
+use backend_api::{Buffer, Ref, ops::circle::CircleOps};
+use core_types::{field::Twiddle, params::circle::CircleTwiddleParams};
+
+use crate::{CanonicDomain, FftError};
+
+/// Twiddle factors and their inverses on a device, for one domain and every smaller one.
+///
+/// The factors of a domain with `N` points are `N / 2` words, and those of each smaller canonic domain are the last
+/// words of a bigger one's: build one tree for the biggest domain in use.
+pub struct TwiddleTree<Q: CircleOps> {
+    domain: CanonicDomain,
+    forward: Q::Buf<Twiddle>,
+    inverse: Q::Buf<Twiddle>,
+}
+
+impl<Q: CircleOps> TwiddleTree<Q> {
+    /// The factors of `domain`.
+    ///
+    /// # Errors
+    /// [`FftError::Backend`] if memory is short or the device failed.
+    pub fn new(q: &Q, domain: CanonicDomain) -> Result<Self, FftError> {
+        let mut forward = q.zeros(domain.len() / 2)?;
+        let mut inverse = q.zeros(domain.len() / 2)?;
+        let params = CircleTwiddleParams { log_size: domain.log_size() };
+        q.circle_twiddles(&params, forward.view_mut(), inverse.view_mut())?;
+        Ok(Self { domain, forward, inverse })
+    }
+
+    /// The biggest domain that the tree serves.
+    #[must_use]
+    pub fn domain(&self) -> CanonicDomain {
+        self.domain
+    }
+
+    /// The factors of `domain`, `domain.len() / 2` of them.
+    ///
+    /// # Errors
+    /// [`FftError::TwiddlesTooSmall`] if `domain` is bigger than the tree's.
+    pub fn forward(&self, domain: CanonicDomain) -> Result<Ref<'_, Q, Twiddle>, FftError> {
+        Ok(self.forward.slice(self.tail(domain)?)?)
+    }
+
+    /// The inverses of the factors of `domain`, `domain.len() / 2` of them.
+    ///
+    /// # Errors
+    /// [`FftError::TwiddlesTooSmall`] if `domain` is bigger than the tree's.
+    pub fn inverse(&self, domain: CanonicDomain) -> Result<Ref<'_, Q, Twiddle>, FftError> {
+        Ok(self.inverse.slice(self.tail(domain)?)?)
+    }
+
+    fn tail(&self, domain: CanonicDomain) -> Result<core::ops::Range<usize>, FftError> {
+        if domain > self.domain {
+            return Err(FftError::TwiddlesTooSmall { expected: domain.log_size(), got: self.domain.log_size() });
+        }
+        let end = self.domain.len() / 2;
+        Ok(end - domain.len() / 2..end)
+    }
+}
+
+impl<Q: CircleOps> fmt::Debug for TwiddleTree<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TwiddleTree").field("domain", &self.domain).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,138 @@
+//! Published values of stwo 2.3, and refusals.
+
+use backend_api::{Queue, ops::circle::CircleOps};
+use core_types::field::{M31, QM31, Twiddle};
+use stark_fft::{
+    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, FftError, HostColumns, LdePlan, TwiddleTree,
+    batch_inverse,
+};
+
+fn words(elements: &[M31]) -> Vec<u32> {
+    elements.iter().map(|x| x.word()).collect()
+}
+
+fn one_to_eight() -> Vec<M31> {
+    (1..=8).map(M31::from_u32).collect()
+}
+
+fn domain(log_size: u32) -> CanonicDomain {
+    CanonicDomain::new(log_size).expect("a log size in range")
+}
+
+#[test]
+fn twiddles_of_sixteen_points_are_the_published_ones() {
+    let q = runtime::cpu().unwrap();
+    let plain = |twiddles: &[Twiddle]| twiddles.iter().map(|t| t.factor().word()).collect::<Vec<_>>();
+    for tree in [4, 5, 9] {
+        let tree = TwiddleTree::new(&q, domain(tree)).unwrap();
+        let forward = q.read(tree.forward(domain(4)).unwrap()).unwrap();
+        let inverse = q.read(tree.inverse(domain(4)).unwrap()).unwrap();
+        let expected =
+            [1_179_735_656, 1_241_207_368, 1_415_090_252, 2_112_881_577, 590_768_354, 978_592_373, 32_768, 1];
+        assert_eq!(plain(&forward), expected);
+        let expected = [1_160_411_471, 1_518_526_074, 490_549_293, 1_942_501_404, 991_237_807, 775_648_038, 65_536, 1];
+        assert_eq!(plain(&inverse), expected);
+    }
+}
+
+#[test]
+fn transforms_of_one_to_eight_are_the_published_ones() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(4)).unwrap();
+    let plan = CfftPlan::new(domain(3), 1).unwrap();
+    let host = HostColumns::<BitReversed>::new(domain(3), one_to_eight()).unwrap();
+    let coefficients = plan.interpolate(&q, &tree, Columns::upload(&q, &host).unwrap()).unwrap();
+    let expected = [1_073_741_828, 0, 190_298_901, 0, 2_147_352_575, 0, 775_648_038, 2];
+    assert_eq!(words(coefficients.download(&q).unwrap().as_slice()), expected);
+    let back = plan.evaluate(&q, &tree, coefficients).unwrap();
+    assert_eq!(back.download(&q).unwrap().as_slice(), one_to_eight());
+
+    let host = HostColumns::<Coefficients>::new(domain(3), one_to_eight()).unwrap();
+    let polynomial = Columns::upload(&q, &host).unwrap();
+    let extended = LdePlan::new(domain(3), domain(4), 1).unwrap().extend(&q, &tree, &polynomial).unwrap();
+    let expected = [
+        771_420_925,
+        1_387_687_812,
+        460_566_449,
+        605_757_310,
+        803_179_001,
+        3_112_186,
+        112_055_132,
+        151_188_487,
+        1_801_308_475,
+        942_769_765,
+        1_326_705_619,
+        468_678_076,
+        332_802_656,
+        70_347_953,
+        834_412_692,
+        665_425_713,
+    ];
+    assert_eq!(words(extended.download(&q).unwrap().as_slice()), expected);
+    let values = plan.evaluate(&q, &tree, polynomial).unwrap();
+    let expected = [
+        885_347_334,
+        2_092_305_986,
+        1_262_332_919,
+        55_636_419,
+        714_723_476,
+        1_109_642_644,
+        1_432_563_561,
+        1_037_382_257,
+    ];
+    assert_eq!(words(values.download(&q).unwrap().as_slice()), expected);
+}
+
+#[test]
+fn wrong_shapes_are_refused_with_the_numbers() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(3)).unwrap();
+    let columns = |log_size: u32, count: usize| {
+        let elements = vec![M31::ONE; count << log_size];
+        Columns::upload(&q, &HostColumns::<BitReversed>::new(domain(log_size), elements).unwrap()).unwrap()
+    };
+    let plan = CfftPlan::new(domain(3), 2).unwrap();
+    let shape = |got_log, got_columns| FftError::Shape { expected_log: 3, expected_columns: 2, got_log, got_columns };
+    assert_eq!(plan.interpolate(&q, &tree, columns(3, 1)).err(), Some(shape(3, 1)));
+    assert_eq!(plan.interpolate(&q, &tree, columns(4, 2)).err(), Some(shape(4, 2)));
+    let plan = CfftPlan::new(domain(4), 1).unwrap();
+    let too_small = FftError::TwiddlesTooSmall { expected: 4, got: 3 };
+    assert_eq!(plan.interpolate(&q, &tree, columns(4, 1)).err(), Some(too_small));
+    let too_small = FftError::DomainTooSmall { coefficients: 4, domain: 3 };
+    assert_eq!(LdePlan::new(domain(4), domain(3), 1).err(), Some(too_small));
+    let too_many = FftError::TooManyColumns { got: usize::MAX, log_size: 3 };
+    assert_eq!(CfftPlan::new(domain(3), usize::MAX).err(), Some(too_many));
+    let too_many = FftError::TooManyColumns { got: 1 << 32, log_size: 3 };
+    assert_eq!(CfftPlan::new(domain(3), 1 << 32).err(), Some(too_many));
+    let partial = FftError::PartialColumn { column_len: 8, got: 9 };
+    assert_eq!(HostColumns::<BitReversed>::new(domain(3), vec![M31::ONE; 9]).err(), Some(partial));
+}
+
+#[test]
+fn points_off_the_circle_and_zeros_to_invert_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let host = HostColumns::<Coefficients>::new(domain(3), one_to_eight()).unwrap();
+    let polynomial = Columns::upload(&q, &host).unwrap();
+    let off = core_types::circle::CirclePoint { x: QM31::ONE, y: QM31::ONE };
+    assert_eq!(polynomial.eval_at_point(&q, off), Err(FftError::OffCircle));
+    for index in [0, 1, 15, 16, 17, 4095, 4096, 9999] {
+        let mut elements = vec![M31::ONE; 10_000];
+        elements[index] = M31::ZERO;
+        let elements = q.upload(&elements).unwrap();
+        assert_eq!(batch_inverse(&q, &elements).err(), Some(FftError::ZeroInverse { index }));
+    }
+}
+
+#[test]
+fn an_op_called_with_wrong_lengths_reports_them() {
+    let q = runtime::cpu().unwrap();
+    let params = core_types::params::circle::CircleFftParams { log_size: 3, columns: 2 };
+    let twiddles = vec![Twiddle::default(); 4];
+    let length = |expected, got| Err(backend_api::BackendError::Length { expected, got });
+    assert_eq!(q.circle_interpolate(&params, &twiddles, &mut vec![M31::ONE; 15]), length(16, 15));
+    assert_eq!(q.circle_evaluate(&params, &twiddles[..3], &mut vec![M31::ONE; 16]), length(4, 3));
+    for log_size in [0, 31, 32, 64, u32::MAX] {
+        let params = core_types::params::circle::CircleFftParams { log_size, columns: 1 };
+        assert!(q.circle_evaluate(&params, &twiddles, &mut []).is_err());
+    }
+}
