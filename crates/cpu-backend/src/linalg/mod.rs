@@ -1,0 +1,4 @@
+//! Dense linear algebra and neural-network ops.
+
+mod lanes;
+mod vmath;
