@@ -1,5 +1,6 @@
 //! `trefoil demo`: three workloads on real input, each verified before it is reported.
 
+mod fixed_point;
 mod stage;
 
 use std::{
