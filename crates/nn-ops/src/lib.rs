@@ -1,1 +1,4 @@
-//! placeholder
+//! Dense neural-network operators, forward and backward.
+#![forbid(unsafe_code)]
+
+pub mod io;

@@ -1,0 +1,11 @@
+//! Readers and writers of common tensor files, on byte slices: the caller owns the files.
+//!
+//! Readers are total: malformed or hostile bytes give a typed error, never a panic, and nothing is allocated beyond a
+//! small multiple of the input's length.
+
+mod npy;
+mod npy_header;
+mod weights;
+
+pub use npy::{NpyArray, NpyElement, NpyError, read_npy, write_npy};
+pub use weights::{Tensor, Tensors, WeightsError, read_safetensors, write_safetensors};
