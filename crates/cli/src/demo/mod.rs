@@ -1,7 +1,9 @@
 //! `trefoil demo`: three workloads on real input, each verified before it is reported.
 
+mod commit;
 mod fixed_point;
 mod stage;
+mod wide_fibonacci;
 
 use std::{
     fs,
@@ -14,7 +16,7 @@ use backend_api::Queue as _;
 use self::stage::{Context, Stage};
 use crate::{args::DemoArgs, report};
 
-const STAGES: &[Stage] = &[];
+const STAGES: &[Stage] = &[Stage { name: "commit a trace", run: commit::run }];
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs) -> Result<()> {

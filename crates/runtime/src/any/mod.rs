@@ -1,3 +1,5 @@
+mod circle;
+
 use core::ops::Range;
 
 use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Queue};
