@@ -101,47 +101,69 @@ unsafe fn radix_of_depth<L: Lanes, const INVERSE: bool>(
 /// As [`Kernels`].
 #[inline(always)]
 unsafe fn tile<L: Lanes, const INVERSE: bool>(tile: Tile) {
-    let log_block = L::LOG + 3;
-    let log_rows = tile.log_len - log_block;
-    let width = 1usize << log_block;
-    let rows =
-        Pass { width, log_rows, layer: log_block, skip: 0, position: tile.position, factors: tile.factors, scale: 0 };
-    let blocks = |source: *const u32, scale: u32| {
-        for i in 0..1usize << log_rows {
-            // SAFETY: block i lies inside the tile.
-            unsafe {
-                let (from, to) = (source.add(i * width), tile.target.add(i * width));
-                block::<L, INVERSE>(from, to, tile.factors, tile.position + i * width, scale);
-            }
-        }
-    };
-    // A pass over row bits skip.. is one over rows of width << skip without a skip: long runs in the inner loop.
-    let pass = |source: *const u32, skip: u32, depth: u32, scale: u32| {
-        let width = width << skip;
-        let pass = Pass { width, layer: log_block + skip, log_rows: log_rows - skip, scale, ..rows };
-        let (source, target) = (Rows { first: source, stride: width }, Rows { first: tile.target, stride: width });
-        // SAFETY: the rows are those of the tile.
-        unsafe { radix_of_depth::<L, INVERSE>(depth, pass, source, target) };
-    };
+    let log_rows = tile.log_len - (L::LOG + 3);
     let mut source = tile.source;
     let mut remaining = log_rows;
-    if INVERSE {
-        blocks(source, if remaining == 0 { tile.scale } else { 0 });
-        while remaining > 0 {
-            let depth = pass_depth(remaining);
-            let scale = if remaining == depth { tile.scale } else { 0 };
-            pass(tile.target, log_rows - remaining, depth, scale);
-            remaining -= depth;
+    // SAFETY: blocks and rows are those of the tile.
+    unsafe {
+        if INVERSE {
+            blocks::<L, INVERSE>(tile, source, if remaining == 0 { tile.scale } else { 0 });
+            while remaining > 0 {
+                let depth = pass_depth(remaining);
+                let scale = if remaining == depth { tile.scale } else { 0 };
+                tile_pass::<L, INVERSE>(tile, tile.target, log_rows - remaining, depth, scale);
+                remaining -= depth;
+            }
+        } else {
+            while remaining > 0 {
+                let depth = pass_depth(remaining);
+                remaining -= depth;
+                tile_pass::<L, INVERSE>(tile, source, remaining, depth, 0);
+                source = tile.target;
+            }
+            blocks::<L, INVERSE>(tile, source, 0);
         }
-    } else {
-        while remaining > 0 {
-            let depth = pass_depth(remaining);
-            remaining -= depth;
-            pass(source, remaining, depth, 0);
-            source = tile.target;
-        }
-        blocks(source, 0);
     }
+}
+
+/// The lowest layers of every block of a tile.
+///
+/// # Safety
+/// As [`Kernels`].
+#[inline(always)]
+unsafe fn blocks<L: Lanes, const INVERSE: bool>(tile: Tile, source: *const u32, scale: u32) {
+    let log_block = L::LOG + 3;
+    let mut offset = 0;
+    while offset < 1usize << tile.log_len {
+        // SAFETY: the block at `offset` lies inside the tile.
+        unsafe {
+            let (from, to) = (source.add(offset), tile.target.add(offset));
+            block::<L, INVERSE>(from, to, tile.factors, tile.position + offset, scale);
+        }
+        offset += 1 << log_block;
+    }
+}
+
+/// `depth` layers of a tile from `skip` above its blocks on: neighbouring rows are as long as the pairs are apart.
+///
+/// # Safety
+/// As [`Kernels`].
+#[inline(always)]
+unsafe fn tile_pass<L: Lanes, const INVERSE: bool>(tile: Tile, source: *const u32, skip: u32, depth: u32, scale: u32) {
+    let layer = L::LOG + 3 + skip;
+    let pass = Pass {
+        width: 1 << layer,
+        log_rows: tile.log_len - layer,
+        layer,
+        skip: 0,
+        position: tile.position,
+        factors: tile.factors,
+        scale,
+    };
+    let (source, target) =
+        (Rows { first: source, stride: 1 << layer }, Rows { first: tile.target, stride: 1 << layer });
+    // SAFETY: the rows are those of the tile.
+    unsafe { radix_of_depth::<L, INVERSE>(depth, pass, source, target) };
 }
 
 /// # Safety

@@ -29,19 +29,78 @@ impl Factors {
     }
 }
 
-/// One butterfly between vectors `i` and `j`: the inverse takes `(a + b, (a - b) t)`, forward `(a + t b, a - t b)`.
+/// One butterfly between vectors `i` and `j` with one factor `t` in all lanes: the inverse takes `(a + b, (a - b) t)`,
+/// forward `(a + t b, a - t b)`.
+///
+/// Here and below, loops stand where closures would be shorter: a closure has none of its caller's target features, so
+/// the intrinsics in it stay calls unless it happens to be inlined first.
 #[inline(always)]
-unsafe fn butterfly<L: Lanes, const INVERSE: bool>(v: &mut [L], i: usize, j: usize, product: impl Fn(L) -> L) {
+unsafe fn butterfly<L: Lanes, const INVERSE: bool>(v: &mut [L], i: usize, j: usize, t: L) {
     // SAFETY: the caller vouches for the level of L.
     unsafe {
         let (a, b) = (v[i], v[j]);
         if INVERSE {
             v[i] = a.add(b);
-            v[j] = product(a.sub(b));
+            v[j] = a.sub(b).mul_splat(t);
         } else {
-            let b = product(b);
+            let b = b.mul_splat(t);
             v[i] = a.add(b);
             v[j] = a.sub(b);
+        }
+    }
+}
+
+/// One butterfly of each lane with its own factor.
+#[inline(always)]
+unsafe fn lane_butterfly<L: Lanes, const INVERSE: bool>(a: L, b: L, t: L) -> (L, L) {
+    // SAFETY: the caller vouches for the level of L.
+    unsafe {
+        if INVERSE {
+            (a.add(b), a.sub(b).mul(t))
+        } else {
+            let b = b.mul(t);
+            (a.add(b), a.sub(b))
+        }
+    }
+}
+
+/// `R` vectors, `step` words apart.
+///
+/// # Safety
+/// The level of `L`; every vector readable.
+#[inline(always)]
+unsafe fn load_all<L: Lanes, const R: usize>(source: *const u32, step: usize) -> [L; R] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut v = [L::load(source); R];
+        let mut i = 1;
+        while i < R {
+            v[i] = L::load(source.add(i * step));
+            i += 1;
+        }
+        v
+    }
+}
+
+/// Writes `R` vectors times `2^scale`, `step` words apart.
+///
+/// # Safety
+/// The level of `L`; every vector writable.
+#[inline(always)]
+unsafe fn store_all<L: Lanes, const R: usize>(mut v: [L; R], target: *mut u32, step: usize, scale: u32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if scale != 0 {
+            let mut i = 0;
+            while i < R {
+                v[i] = v[i].rotate(scale);
+                i += 1;
+            }
+        }
+        let mut i = 0;
+        while i < R {
+            v[i].store(target.add(i * step));
+            i += 1;
         }
     }
 }
@@ -63,29 +122,24 @@ impl<L: Lanes> Group<L> {
     unsafe fn load<const R: usize>(factors: Factors, layer: u32, position: usize) -> Self {
         // SAFETY: R / 2 entries of the first layer, half as many of each next, serve these positions.
         unsafe {
-            let splat = |p: *const u32, i: usize| L::splat(*p.add(i));
             let first = factors.at(layer, position);
-            let zero = L::splat(0);
-            match R {
-                2 => Self { low: [splat(first, 0), zero, zero, zero], middle: [zero; 2], high: [zero] },
-                4 => Self {
-                    low: [splat(first, 0), splat(first, 1), zero, zero],
-                    middle: [splat(factors.at(layer + 1, position), 0), zero],
-                    high: [zero],
-                },
-                _ => {
-                    let second = factors.at(layer + 1, position);
-                    Self {
-                        low: [splat(first, 0), splat(first, 1), splat(first, 2), splat(first, 3)],
-                        middle: [splat(second, 0), splat(second, 1)],
-                        high: [splat(factors.at(layer + 2, position), 0)],
-                    }
+            let mut group = Self { low: [L::splat(*first); 4], middle: [L::splat(0); 2], high: [L::splat(0)] };
+            if R > 2 {
+                let second = factors.at(layer + 1, position);
+                group.low[1] = L::splat(*first.add(1));
+                group.middle[0] = L::splat(*second);
+                if R > 4 {
+                    group.low[2] = L::splat(*first.add(2));
+                    group.low[3] = L::splat(*first.add(3));
+                    group.middle[1] = L::splat(*second.add(1));
+                    group.high[0] = L::splat(*factors.at(layer + 2, position));
                 }
             }
+            group
         }
     }
 
-    /// The layers between `R` vectors; written out, so that the vectors stay in registers.
+    /// The layers between `R` vectors, written out so that the vectors stay in registers.
     ///
     /// # Safety
     /// The level of `L`.
@@ -93,30 +147,57 @@ impl<L: Lanes> Group<L> {
     unsafe fn apply<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
         // SAFETY: the caller vouches for the level of L.
         unsafe {
-            let low = |v: &mut [L; R]| {
-                for i in 0..R / 2 {
-                    butterfly::<L, INVERSE>(v, 2 * i, 2 * i + 1, |x| x.mul_splat(self.low[i]));
-                }
-            };
-            let middle = |v: &mut [L; R]| {
-                for i in 0..R / 4 {
-                    butterfly::<L, INVERSE>(v, 4 * i, 4 * i + 2, |x| x.mul_splat(self.middle[i]));
-                    butterfly::<L, INVERSE>(v, 4 * i + 1, 4 * i + 3, |x| x.mul_splat(self.middle[i]));
-                }
-            };
-            let high = |v: &mut [L; R]| {
-                for i in 0..R / 8 * 4 {
-                    butterfly::<L, INVERSE>(v, i, i + 4, |x| x.mul_splat(self.high[0]));
-                }
-            };
             if INVERSE {
-                low(v);
-                middle(v);
-                high(v);
+                self.apply_low::<R, INVERSE>(v);
+                self.apply_middle::<R, INVERSE>(v);
+                self.apply_high::<R, INVERSE>(v);
             } else {
-                high(v);
-                middle(v);
-                low(v);
+                self.apply_high::<R, INVERSE>(v);
+                self.apply_middle::<R, INVERSE>(v);
+                self.apply_low::<R, INVERSE>(v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn apply_low<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
+        // SAFETY: the caller vouches for the level of L.
+        unsafe {
+            butterfly::<L, INVERSE>(v, 0, 1, self.low[0]);
+            if R > 2 {
+                butterfly::<L, INVERSE>(v, 2, 3, self.low[1]);
+            }
+            if R > 4 {
+                butterfly::<L, INVERSE>(v, 4, 5, self.low[2]);
+                butterfly::<L, INVERSE>(v, 6, 7, self.low[3]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn apply_middle<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
+        // SAFETY: the caller vouches for the level of L.
+        unsafe {
+            if R > 2 {
+                butterfly::<L, INVERSE>(v, 0, 2, self.middle[0]);
+                butterfly::<L, INVERSE>(v, 1, 3, self.middle[0]);
+            }
+            if R > 4 {
+                butterfly::<L, INVERSE>(v, 4, 6, self.middle[1]);
+                butterfly::<L, INVERSE>(v, 5, 7, self.middle[1]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn apply_high<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
+        // SAFETY: the caller vouches for the level of L.
+        unsafe {
+            if R > 4 {
+                butterfly::<L, INVERSE>(v, 0, 4, self.high[0]);
+                butterfly::<L, INVERSE>(v, 1, 5, self.high[0]);
+                butterfly::<L, INVERSE>(v, 2, 6, self.high[0]);
+                butterfly::<L, INVERSE>(v, 3, 7, self.high[0]);
             }
         }
     }
@@ -137,25 +218,22 @@ pub(super) unsafe fn block<L: Lanes, const INVERSE: bool>(
 ) {
     // SAFETY: vectors 0..8 lie inside the 8 WIDTH words, factors serve the block's positions.
     unsafe {
-        let mut v: [L; 8] = core::array::from_fn(|i| L::load(source.add(i * L::WIDTH)));
+        let mut v = load_all::<L, 8>(source, L::WIDTH);
         let across = Group::<L>::load::<8>(factors, L::LOG, position);
         if INVERSE {
-            for i in [0, 2, 4, 6] {
-                (v[i], v[i + 1]) = low_layers_inverse(v[i], v[i + 1], factors, position + i * L::WIDTH);
-            }
+            (v[0], v[1]) = low_layers_inverse(v[0], v[1], factors, position);
+            (v[2], v[3]) = low_layers_inverse(v[2], v[3], factors, position + 2 * L::WIDTH);
+            (v[4], v[5]) = low_layers_inverse(v[4], v[5], factors, position + 4 * L::WIDTH);
+            (v[6], v[7]) = low_layers_inverse(v[6], v[7], factors, position + 6 * L::WIDTH);
             across.apply::<8, INVERSE>(&mut v);
-            if scale != 0 {
-                v = v.map(|x| x.rotate(scale));
-            }
         } else {
             across.apply::<8, INVERSE>(&mut v);
-            for i in [0, 2, 4, 6] {
-                (v[i], v[i + 1]) = low_layers_forward(v[i], v[i + 1], factors, position + i * L::WIDTH);
-            }
+            (v[0], v[1]) = low_layers_forward(v[0], v[1], factors, position);
+            (v[2], v[3]) = low_layers_forward(v[2], v[3], factors, position + 2 * L::WIDTH);
+            (v[4], v[5]) = low_layers_forward(v[4], v[5], factors, position + 4 * L::WIDTH);
+            (v[6], v[7]) = low_layers_forward(v[6], v[7], factors, position + 6 * L::WIDTH);
         }
-        for (i, x) in v.into_iter().enumerate() {
-            x.store(target.add(i * L::WIDTH));
-        }
+        store_all(v, target, L::WIDTH, if INVERSE { scale } else { 0 });
     }
 }
 
@@ -164,18 +242,17 @@ pub(super) unsafe fn block<L: Lanes, const INVERSE: bool>(
 unsafe fn low_layers_inverse<L: Lanes>(a: L, b: L, factors: Factors, position: usize) -> (L, L) {
     // SAFETY: the caller vouches for the level and for two vectors of positions; each layer reads its slice of factors.
     unsafe {
-        let step = |(a, b): (L, L), t: L| (a.add(b), a.sub(b).mul(t));
         let (a, b) = L::split::<0>(a, b);
-        let (a, b) = step((a, b), L::circle_twiddles(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, true>(a, b, L::circle_twiddles(factors.at(1, position)));
         let (a, b) = L::split::<1>(a, b);
-        let (a, b) = step((a, b), L::line_twiddles::<1>(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, true>(a, b, L::line_twiddles::<1>(factors.at(1, position)));
         let (mut a, mut b) = L::split::<2>(a, b);
         if L::LOG > 2 {
-            (a, b) = step((a, b), L::line_twiddles::<2>(factors.at(2, position)));
+            (a, b) = lane_butterfly::<L, true>(a, b, L::line_twiddles::<2>(factors.at(2, position)));
             (a, b) = L::split::<3>(a, b);
         }
         if L::LOG > 3 {
-            (a, b) = step((a, b), L::line_twiddles::<3>(factors.at(3, position)));
+            (a, b) = lane_butterfly::<L, true>(a, b, L::line_twiddles::<3>(factors.at(3, position)));
             (a, b) = L::split::<4>(a, b);
         }
         (a, b)
@@ -187,22 +264,18 @@ unsafe fn low_layers_inverse<L: Lanes>(a: L, b: L, factors: Factors, position: u
 unsafe fn low_layers_forward<L: Lanes>(mut a: L, mut b: L, factors: Factors, position: usize) -> (L, L) {
     // SAFETY: the caller vouches for the level and for two vectors of positions; each layer reads its slice of factors.
     unsafe {
-        let step = |(a, b): (L, L), t: L| {
-            let b = b.mul(t);
-            (a.add(b), a.sub(b))
-        };
         if L::LOG > 3 {
             (a, b) = L::merge::<4>(a, b);
-            (a, b) = step((a, b), L::line_twiddles::<3>(factors.at(3, position)));
+            (a, b) = lane_butterfly::<L, false>(a, b, L::line_twiddles::<3>(factors.at(3, position)));
         }
         if L::LOG > 2 {
             (a, b) = L::merge::<3>(a, b);
-            (a, b) = step((a, b), L::line_twiddles::<2>(factors.at(2, position)));
+            (a, b) = lane_butterfly::<L, false>(a, b, L::line_twiddles::<2>(factors.at(2, position)));
         }
         let (a, b) = L::merge::<2>(a, b);
-        let (a, b) = step((a, b), L::line_twiddles::<1>(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, false>(a, b, L::line_twiddles::<1>(factors.at(1, position)));
         let (a, b) = L::merge::<1>(a, b);
-        let (a, b) = step((a, b), L::circle_twiddles(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, false>(a, b, L::circle_twiddles(factors.at(1, position)));
         L::merge::<0>(a, b)
     }
 }
@@ -256,15 +329,9 @@ pub(super) unsafe fn radix<L: Lanes, const R: usize, const INVERSE: bool>(
                 let to = target.first.add(row * target.stride);
                 let mut column = 0;
                 while column < pass.width {
-                    let mut v: [L; R] =
-                        core::array::from_fn(|i| L::load(from.add(i * streams * source.stride + column)));
+                    let mut v = load_all::<L, R>(from.add(column), streams * source.stride);
                     t.apply::<R, INVERSE>(&mut v);
-                    if INVERSE && pass.scale != 0 {
-                        v = v.map(|x| x.rotate(pass.scale));
-                    }
-                    for (i, x) in v.into_iter().enumerate() {
-                        x.store(to.add(i * streams * target.stride + column));
-                    }
+                    store_all(v, to.add(column), streams * target.stride, if INVERSE { pass.scale } else { 0 });
                     column += L::WIDTH;
                 }
             }
