@@ -1,2 +1,120 @@
-//! Workspace tasks.
-fn main() {}
+//! Workspace tasks: `cargo xtask help` lists them.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, reason = "a task reports on standard output")]
+
+mod fuzz;
+mod step;
+mod suite;
+mod tally;
+mod tidy;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, bail};
+use xshell::Shell;
+
+use crate::tally::Tally;
+
+const HELP: &str = "\
+cargo xtask TASK
+
+TASKS
+    test                   Every test this machine can run: unit, property, integration and doc tests of the
+                           workspace, the exhaustive field sweeps (release build), tidy.
+    tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
+    fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
+                           Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
+    ci                     What continuous integration runs: format, clippy, docs, cargo-deny, fuzz, test.
+    help                   This text.
+
+Each task ends with one line `N passed, N failed, N skipped`. A step that cannot run here is one line that says
+`skipped` and why, and is counted. With CI=true a missing cargo-fuzz is a failure.
+
+EXIT STATUS
+    0 nothing failed, 1 something failed, 2 usage.
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let task = match Task::parse(&args) {
+        Ok(task) => task,
+        Err(error) => {
+            eprintln!("error: {error}\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    let outcome = match task {
+        Task::Help => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Task::Test => with_shell(suite::test),
+        Task::Tidy => with_shell(suite::tidy),
+        Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
+        Task::Ci => with_shell(suite::ci),
+    };
+    match outcome {
+        Ok(tally) => {
+            println!("{tally}");
+            ExitCode::from(u8::from(tally.failed > 0))
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the command line asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Help,
+    Test,
+    Tidy,
+    Fuzz { seconds: u32 },
+    Ci,
+}
+
+impl Task {
+    fn parse(args: &[&str]) -> Result<Self> {
+        Ok(match args {
+            [] | ["help" | "--help" | "-h"] => Self::Help,
+            ["test"] => Self::Test,
+            ["tidy"] => Self::Tidy,
+            ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
+            ["fuzz", "--seconds", n] => {
+                Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }
+            }
+            ["ci"] => Self::Ci,
+            other => bail!("unknown arguments `{}`", other.join(" ")),
+        })
+    }
+}
+
+/// Runs `task` with a shell in the root of the workspace.
+fn with_shell(task: impl FnOnce(&Shell) -> Result<Tally>) -> Result<Tally> {
+    let sh = Shell::new()?;
+    sh.change_dir(workspace_root()?);
+    task(&sh)
+}
+
+/// The directory that holds this crate's.
+fn workspace_root() -> Result<PathBuf> {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    Ok(manifest.parent().context("xtask stands inside the workspace")?.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_parse_and_anything_else_is_refused() {
+        assert_eq!(Task::parse(&["fuzz", "--seconds", "3"]).unwrap(), Task::Fuzz { seconds: 3 });
+        assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test);
+        for bad in [&["fuzz", "--seconds", "x"][..], &["tests"], &["test", "extra"]] {
+            assert!(Task::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

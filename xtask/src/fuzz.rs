@@ -1,0 +1,50 @@
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use xshell::{Shell, cmd};
+
+use crate::{
+    step::{check, skip},
+    tally::Tally,
+};
+
+/// Seconds per target when none are given.
+pub(crate) const DEFAULT_SECONDS: u32 = 20;
+
+/// Runs every target for `seconds`, starting from its committed seeds; one check per target.
+///
+/// `RUSTC_BOOTSTRAP=1` lets the pinned stable compiler take the sanitizer flags that `cargo fuzz` passes.
+pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
+    let installed = cmd!(sh, "cargo fuzz --version").quiet().ignore_stdout().ignore_stderr().run().is_ok();
+    if !installed {
+        let why = "cargo-fuzz is not installed (cargo install --locked cargo-fuzz)";
+        if std::env::var_os("CI").is_some_and(|value| value == "true") {
+            println!("FAILED: fuzz: {why}");
+            return Ok(Tally::FAILED);
+        }
+        return Ok(skip("fuzz", why));
+    }
+    let mut tally = Tally::default();
+    let limits =
+        [&format!("-max_total_time={seconds}"), "-rss_limit_mb=1024", "-timeout=10", "-max_len=65536", "-verbosity=0"];
+    for target in targets(&sh.current_dir())? {
+        let corpus = format!("fuzz/corpus/{target}");
+        let seeds = format!("fuzz/seeds/{target}");
+        // New inputs are written to the first directory, so the seeds stay as committed.
+        sh.create_dir(&corpus)?;
+        sh.create_dir(&seeds)?;
+        let run = cmd!(sh, "cargo fuzz run {target} {corpus} {seeds} -- {limits...}");
+        tally += check(&format!("fuzz {target}, {seconds} s"), run.env("RUSTC_BOOTSTRAP", "1"));
+    }
+    Ok(tally)
+}
+
+/// Names of the programs that `fuzz/Cargo.toml` declares.
+fn targets(root: &Path) -> Result<Vec<String>> {
+    let path = root.join("fuzz/Cargo.toml");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let manifest: toml::Table = text.parse().with_context(|| format!("cannot parse {}", path.display()))?;
+    let bins = manifest.get("bin").and_then(toml::Value::as_array).context("fuzz/Cargo.toml declares no [[bin]]")?;
+    let name = |bin: &toml::Value| bin.get("name").and_then(toml::Value::as_str).map(str::to_owned);
+    bins.iter().map(|bin| name(bin).context("a [[bin]] of fuzz/Cargo.toml has no name")).collect()
+}

@@ -1,0 +1,71 @@
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+use super::Finding;
+
+/// What a crate of the workspace may depend on.
+struct Arrow {
+    package: &'static str,
+    /// Normal and build dependencies inside the workspace.
+    normal: &'static [&'static str],
+    /// Further dependencies of its tests.
+    dev: &'static [&'static str],
+}
+
+/// Everything below the programs, for the two crates that tie it together.
+const LIBRARIES: &[&str] =
+    &["core-types", "backend-api", "cpu-backend", "pfss", "stark-fft", "nn-ops", "runtime", "conformance"];
+
+/// The arrows. Domains never name a backend, backends never see a domain, and nothing depends on a program.
+const ARROWS: &[Arrow] = &[
+    Arrow { package: "core-types", normal: &[], dev: &[] },
+    Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
+    Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
+    Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime"] },
+    Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
+    Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
+    Arrow { package: "runtime", normal: &["core-types", "backend-api", "cpu-backend"], dev: &[] },
+    Arrow { package: "conformance", normal: LIBRARIES, dev: &[] },
+    Arrow { package: "trefoil", normal: LIBRARIES, dev: &[] },
+    Arrow { package: "xtask", normal: &[], dev: &[] },
+];
+
+/// Compares the dependencies between workspace crates with [`ARROWS`].
+pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .context("cargo metadata does not read the workspace")?;
+    let mut findings = Vec::new();
+    for package in &metadata.packages {
+        let manifest = package.manifest_path.strip_prefix(&metadata.workspace_root).unwrap_or(&package.manifest_path);
+        let manifest_text = std::fs::read_to_string(&package.manifest_path)
+            .with_context(|| format!("cannot read {}", package.manifest_path))?;
+        let Some(arrow) = ARROWS.iter().find(|arrow| arrow.package == package.name.as_str()) else {
+            let message =
+                format!("crate `{}` has no entry among the allowed arrows (xtask/src/tidy/arrows.rs)", package.name);
+            findings.push(Finding::new(manifest.as_str(), line_of(&manifest_text, "name"), message));
+            continue;
+        };
+        for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
+            let name = dependency.name.as_str();
+            let dev = dependency.kind == DependencyKind::Development;
+            if arrow.normal.contains(&name) || (dev && arrow.dev.contains(&name)) {
+                continue;
+            }
+            let kind = if dev { "dev-depend" } else { "depend" };
+            let message = format!("`{}` must not {kind} on `{name}`", package.name);
+            findings.push(Finding::new(manifest.as_str(), line_of(&manifest_text, name), message));
+        }
+    }
+    Ok(findings)
+}
+
+/// Line of the key `name` in a manifest, the last one that matches.
+fn line_of(manifest: &str, name: &str) -> usize {
+    let sets = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
+    manifest.lines().enumerate().filter(|(_, line)| sets(line)).last().map_or(1, |(index, _)| index + 1)
+}

@@ -1,0 +1,49 @@
+//! Repository rules that no compiler lint states. `docs/architecture.md` says why each one stands.
+
+mod arrows;
+mod facts;
+mod rules;
+mod source;
+mod text;
+mod visit;
+
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, path::Path};
+
+use anyhow::Result;
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    /// Path below the root, with `/` as the separator.
+    pub(crate) path: String,
+    /// Line, from 1.
+    pub(crate) line: usize,
+    /// What is wrong, and what to do where that is not plain.
+    pub(crate) message: String,
+}
+
+impl Finding {
+    fn new(path: impl Into<String>, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.into(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+/// Checks every rule in the repository at `root`; findings come sorted by path and line.
+pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
+    let mut findings = arrows::check(root)?;
+    let files = source::read(root)?;
+    rules::check(&files, &mut findings);
+    text::check(root, &files, &mut findings);
+    findings.sort();
+    findings.dedup();
+    Ok(findings)
+}

@@ -1,0 +1,64 @@
+use std::{collections::BTreeSet, path::Path};
+
+use anyhow::{Context, Result};
+use syn::Item;
+use walkdir::WalkDir;
+
+use super::visit::is_test_only;
+
+/// Folders that hold nothing of ours: build output and what fuzzing writes.
+const SKIPPED: &[&str] = &["target", ".git", "corpus", "artifacts", "coverage"];
+
+/// One text file of the repository.
+pub(super) struct File {
+    /// Path below the root, with `/` as the separator.
+    pub(super) path: String,
+    pub(super) text: String,
+    /// The parsed file, for Rust.
+    pub(super) ast: Option<syn::File>,
+    /// Whether the whole file is test code: below `tests/`, `benches/`, `examples/`, or a `#[cfg(test)]` module.
+    pub(super) test_only: bool,
+}
+
+/// Reads and parses every `.rs` and `.md` file below `root`, sorted by path.
+pub(super) fn read(root: &Path) -> Result<Vec<File>> {
+    let mut files = Vec::new();
+    let walk = WalkDir::new(root).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name)) {
+        let entry = entry.context("cannot list the repository")?;
+        let rust = entry.path().extension().is_some_and(|extension| extension == "rs");
+        let markdown = entry.path().extension().is_some_and(|extension| extension == "md");
+        if !entry.file_type().is_file() || !(rust || markdown) {
+            continue;
+        }
+        let path = entry.path().strip_prefix(root)?.to_string_lossy().replace('\\', "/");
+        let text = std::fs::read_to_string(entry.path()).with_context(|| format!("cannot read {path}"))?;
+        let ast = rust.then(|| syn::parse_file(&text)).transpose().with_context(|| format!("cannot parse {path}"))?;
+        let test_only =
+            ["tests", "benches", "examples"].iter().any(|folder| path.split('/').any(|part| part == *folder));
+        files.push(File { path, text, ast, test_only });
+    }
+    let test_modules: BTreeSet<String> = files.iter().flat_map(test_modules).collect();
+    for file in &mut files {
+        let stem = file.path.trim_end_matches(".rs");
+        let stem = stem.trim_end_matches("/mod");
+        file.test_only |=
+            stem.match_indices('/').map(|(at, _)| &stem[..at]).chain([stem]).any(|p| test_modules.contains(p));
+    }
+    Ok(files)
+}
+
+/// Paths without extension of the modules that `file` declares for tests only.
+fn test_modules(file: &File) -> Vec<String> {
+    let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+    let folder = match name {
+        "lib.rs" | "main.rs" | "mod.rs" => folder.to_owned(),
+        other => format!("{folder}/{}", other.trim_end_matches(".rs")),
+    };
+    let items = file.ast.iter().flat_map(|ast| &ast.items);
+    let modules = items.filter_map(|item| match item {
+        Item::Mod(module) if module.content.is_none() && is_test_only(&module.attrs) => Some(&module.ident),
+        _ => None,
+    });
+    modules.map(|name| format!("{folder}/{name}")).collect()
+}

@@ -1,0 +1,189 @@
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
+use walkdir::WalkDir;
+
+use super::{Finding, check, facts::What, visit};
+
+/// The repository this crate stands in.
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// A copy of the repository without build output.
+fn copy_of_repository() -> TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    let skip = ["target", ".git", "corpus", "artifacts"];
+    let walk = WalkDir::new(repository()).into_iter().filter_entry(|e| !skip.iter().any(|name| e.file_name() == *name));
+    for entry in walk.map(Result::unwrap) {
+        let to = copy.path().join(entry.path().strip_prefix(repository()).unwrap());
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(to).unwrap();
+        } else if entry.file_type().is_file() {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+    copy
+}
+
+/// Appends `text` to a file of the copy and returns the number of the line where it starts.
+fn append(copy: &TempDir, path: &str, text: &str) -> usize {
+    let full = copy.path().join(path);
+    let old = fs::read_to_string(&full).unwrap();
+    fs::write(&full, format!("{old}{text}")).unwrap();
+    old.lines().count() + 1
+}
+
+/// What the command finds in `copy` and does not find in the repository itself.
+fn new_findings(copy: &TempDir) -> Vec<Finding> {
+    let before = check(repository()).unwrap();
+    check(copy.path()).unwrap().into_iter().filter(|finding| !before.contains(finding)).collect()
+}
+
+#[track_caller]
+fn assert_finds(found: &[Finding], path: &str, line: usize, part: &str) {
+    let hit = found.iter().any(|f| f.path == path && f.line == line && f.message.contains(part));
+    assert!(hit, "expected {path}:{line}: ..{part}.., found {found:#?}");
+}
+
+#[test]
+fn this_repository_is_tidy() {
+    let findings = check(repository()).unwrap();
+    assert!(findings.is_empty(), "{findings:#?}");
+}
+
+#[test]
+fn a_forbidden_edge_is_reported() {
+    let copy = copy_of_repository();
+    let manifest = "crates/pfss/Cargo.toml";
+    let line = append(&copy, manifest, "\n[build-dependencies]\ncpu-backend.workspace = true\n");
+    assert_finds(&new_findings(&copy), manifest, line + 2, "`pfss` must not depend on `cpu-backend`");
+}
+
+#[test]
+fn a_backend_that_sees_a_domain_in_its_tests_is_reported() {
+    let copy = copy_of_repository();
+    let manifest = "crates/cpu-backend/Cargo.toml";
+    let line = append(&copy, manifest, "\n[target.'cfg(unix)'.dev-dependencies]\nstark-fft.workspace = true\n");
+    assert_finds(&new_findings(&copy), manifest, line + 2, "`cpu-backend` must not dev-depend on `stark-fft`");
+}
+
+#[test]
+fn a_crate_without_an_entry_in_the_table_is_reported() {
+    let copy = copy_of_repository();
+    let folder = copy.path().join("crates/stranger");
+    fs::create_dir_all(folder.join("src")).unwrap();
+    fs::write(folder.join("Cargo.toml"), "[package]\nname = \"stranger\"\n").unwrap();
+    fs::write(folder.join("src/lib.rs"), "").unwrap();
+    assert_finds(&new_findings(&copy), "crates/stranger/Cargo.toml", 2, "`stranger` has no entry");
+}
+
+#[test]
+fn an_environment_read_in_a_domain_is_reported_however_it_is_spelt() {
+    let copy = copy_of_repository();
+    let path = "crates/nn-ops/src/planted.rs";
+    fs::write(
+        copy.path().join(path),
+        "use std::env;\n\
+         use std::env::var as look;\n\
+         fn a() -> bool { env::var(\"A\").is_ok() }\n\
+         fn b() -> bool { look(\"B\").is_ok() }\n\
+         fn c() { assert!(std::env::var_os(\"C\").is_some()); }\n\
+         const D: Option<&str> = option_env!(\"D\");\n\
+         const E: &str = env!(\"CARGO_PKG_VERSION\");\n",
+    )
+    .unwrap();
+    let found = new_findings(&copy);
+    for line in [2, 3, 4, 5, 6] {
+        assert_finds(&found, path, line, "only crate `runtime` may");
+    }
+    assert!(found.iter().all(|finding| finding.line != 7), "a fact of the build is allowed: {found:#?}");
+}
+
+#[test]
+fn a_clock_a_thread_and_a_print_in_a_domain_are_reported_outside_tests() {
+    let copy = copy_of_repository();
+    let path = "crates/stark-fft/src/planted.rs";
+    let body = "fn a() { let _ = std::time::Instant::now(); }\n\
+                fn b() { std::thread::yield_now(); }\n\
+                fn c() { println!(); }\n";
+    fs::write(copy.path().join(path), format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n")).unwrap();
+    let found = new_findings(&copy);
+    assert_finds(&found, path, 1, "reads the clock");
+    assert_finds(&found, path, 2, "threads");
+    assert_finds(&found, path, 3, "prints");
+    assert_eq!(found.len(), 3, "{found:#?}");
+}
+
+#[test]
+fn an_undocumented_unsafe_is_reported_even_inside_a_macro() {
+    let copy = copy_of_repository();
+    fs::create_dir_all(copy.path().join("crates/cpu-backend/src/circle")).unwrap();
+    let path = "crates/cpu-backend/src/circle/planted.rs";
+    let text = "fn a(p: *const u8) -> u8 {\n    unsafe { *p }\n}\n\
+                macro_rules! m {\n    ($p:expr) => {\n        unsafe { *$p }\n    };\n}\n\
+                fn b(p: *const u8) -> u8 {\n    // SAFETY: `p` is valid.\n    let x =\n        unsafe { *p };\n    x\n}\n\
+                unsafe fn c() {}\n\
+                /// Reads.\n///\n/// # Safety\n/// `p` is valid.\n#[inline]\npub unsafe fn d() {}\n";
+    fs::write(copy.path().join(path), text).unwrap();
+    let found = new_findings(&copy);
+    for line in [2, 6, 15] {
+        assert_finds(&found, path, line, "undocumented `unsafe`");
+    }
+    assert_eq!(found.len(), 3, "documented ones pass: {found:#?}");
+}
+
+#[test]
+fn unsafe_outside_its_homes_is_reported_even_with_a_reason() {
+    let copy = copy_of_repository();
+    let path = "crates/pfss/src/planted.rs";
+    let text = "fn a(p: *const u8) -> u8 {\n    // SAFETY: it is not.\n    unsafe { *p }\n}\n";
+    fs::write(copy.path().join(path), text).unwrap();
+    assert_finds(&new_findings(&copy), path, 3, "outside its homes");
+}
+
+#[test]
+fn a_crate_root_that_lost_its_promise_is_reported() {
+    let copy = copy_of_repository();
+    for (path, attribute) in
+        [("crates/runtime/src/lib.rs", "#![forbid(unsafe_code)]"), ("crates/core-types/src/lib.rs", "#![no_std]")]
+    {
+        let full = copy.path().join(path);
+        let text = fs::read_to_string(&full).unwrap().replace(attribute, "");
+        fs::write(full, text).unwrap();
+        assert_finds(&new_findings(&copy), path, 1, attribute);
+    }
+}
+
+#[test]
+fn bad_habits_and_dead_links_are_reported() {
+    let copy = copy_of_repository();
+    let path = "crates/runtime/src/planted.rs";
+    let text = "pub use std::fmt::*;\nfn a() { todo!() }\n#[test]\n#[ignore = \"slow\"]\nfn t() { dbg!(1); }\n";
+    fs::write(copy.path().join(path), format!("{text}{}", "//\n".repeat(600))).unwrap();
+    let link = append(&copy, "README.md", "\n[nowhere](docs/nowhere.md)\n");
+    fs::remove_file(copy.path().join("CHANGELOG.md")).unwrap();
+    let found = new_findings(&copy);
+    assert_finds(&found, path, 1, "glob re-export");
+    assert_finds(&found, path, 2, "`todo!`");
+    assert_finds(&found, path, 4, "`#[ignore]`");
+    assert_finds(&found, path, 5, "`dbg!`");
+    assert_finds(&found, path, 601, "605 lines");
+    assert_finds(&found, "README.md", link + 1, "docs/nowhere.md");
+    assert_finds(&found, "CHANGELOG.md", 1, "is missing");
+}
+
+#[test]
+fn imports_are_resolved_through_groups_and_renames() {
+    let text =
+        "use std::{self as s, thread::{self, spawn as go}};\nfn f() { thread::yield_now(); go(s::process::exit) }";
+    let facts = visit::facts(&syn::parse_file(text).unwrap(), text, false);
+    let paths: Vec<_> = facts
+        .iter()
+        .filter_map(|fact| match &fact.what {
+            What::Path(path) if fact.line == 2 => Some(path.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(paths, ["std::thread::yield_now", "std::thread::spawn", "std::process::exit"]);
+}

@@ -1,0 +1,73 @@
+use std::path::Path;
+
+use super::{Finding, source::File};
+
+/// Most lines of one Rust file; above it, two concepts share a file.
+const MAX_LINES: usize = 600;
+
+/// Files that every checkout has.
+const REQUIRED: &[&str] = &["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "SECURITY.md"];
+
+/// Rules on text: file length, required files, and links between documents.
+pub(super) fn check(root: &Path, files: &[File], findings: &mut Vec<Finding>) {
+    for name in REQUIRED {
+        if !root.join(name).is_file() {
+            findings.push(Finding::new(*name, 1, "is missing"));
+        }
+    }
+    for file in files {
+        let lines = file.text.lines().count();
+        if file.ast.is_some() && lines > MAX_LINES {
+            let message = format!("{lines} lines, at most {MAX_LINES}; split the file by concept");
+            findings.push(Finding::new(&file.path, MAX_LINES + 1, message));
+        }
+        if file.path.ends_with(".md") {
+            let folder = root.join(&file.path).parent().map(Path::to_path_buf).unwrap_or_default();
+            for (line, target) in relative_links(&file.text) {
+                if !folder.join(&target).exists() {
+                    findings.push(Finding::new(&file.path, line, format!("link to `{target}`, which does not exist")));
+                }
+            }
+        }
+    }
+}
+
+/// Line and target of each link to a file; code is left out, fragments are cut off.
+fn relative_links(markdown: &str) -> Vec<(usize, String)> {
+    let mut links = Vec::new();
+    let mut fenced = false;
+    for (index, line) in markdown.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced {
+            continue;
+        }
+        // Odd pieces between backticks are code.
+        let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        let inline = prose.match_indices("](").filter_map(|(at, _)| prose[at + 2..].split([')', ' ']).next());
+        let definition =
+            prose.starts_with('[').then(|| prose.split_once("]: ").map(|(_, target)| target.trim())).flatten();
+        for target in inline.chain(definition) {
+            let file = target.split('#').next().unwrap_or_default();
+            if !file.is_empty() && !file.contains("://") && !file.starts_with("mailto:") {
+                links.push((index + 1, file.to_owned()));
+            }
+        }
+    }
+    links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_found_outside_code_only() {
+        let text = "[a](b.md#part) `[c](d.md)` [e](https://f)\n```\n[g](h.md)\n```\n[i]: j.md\n![k](l.svg)";
+        let links: Vec<_> = relative_links(text);
+        let expected = [(1, "b.md"), (5, "j.md"), (6, "l.svg")].map(|(line, target)| (line, target.to_owned()));
+        assert_eq!(links, expected);
+    }
+}
