@@ -16,6 +16,7 @@ mod element;
 mod error;
 pub mod ops;
 mod queue;
+mod real;
 
 pub use budget::{Budget, Reservation};
 pub use buffer::{Buffer, BufferMut, BufferRef};
@@ -23,3 +24,4 @@ pub use caps::{BackendKind, Caps};
 pub use element::Element;
 pub use error::BackendError;
 pub use queue::{Mut, Queue, Ref};
+pub use real::{DType, Real};

@@ -1,4 +1,12 @@
 //! Dense neural-network operators, forward and backward.
+//!
+//! Operators take views of a queue's buffers with a [`Layout`], check shapes before any device work, and run on whatever
+//! device the queue stands for. Elements are f32, f16 or bf16; sums and functions are computed in f32.
 #![forbid(unsafe_code)]
 
+mod error;
 pub mod io;
+mod tensor;
+
+pub use error::{NnError, Shape};
+pub use tensor::{Layout, TensorMut, TensorRef};

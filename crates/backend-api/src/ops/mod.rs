@@ -4,3 +4,4 @@
 //! views ([`Ref`](crate::Ref), [`Mut`](crate::Mut)), so shards, batches and scratch are slices and not copies.
 
 pub mod circle;
+pub mod linalg;

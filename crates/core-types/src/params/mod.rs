@@ -1,3 +1,5 @@
 //! Launch-parameter records: what an op gets besides its buffers, laid out alike on host and device.
 
 pub mod circle;
+pub mod elementwise;
+pub mod gemm;

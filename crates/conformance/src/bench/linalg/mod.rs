@@ -1,9 +1,14 @@
 //! Speed lines of the `linalg` op set.
 
+mod gemm;
+mod rows;
+
 use super::Contest;
 
 /// Every contest of the op set, by name, built when it is its turn.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    Vec::new()
+    let mut all = gemm::contests();
+    all.extend(rows::contests());
+    all
 }

@@ -1,9 +1,16 @@
 //! Specifications of the `linalg` op set.
 
+mod elementwise;
+mod gemm;
+mod rows;
+
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
 pub fn specs<Q>() -> Vec<OpSpec<Q>> {
-    Vec::new()
+    let mut all = gemm::specs();
+    all.extend(elementwise::specs());
+    all.extend(rows::specs());
+    all
 }

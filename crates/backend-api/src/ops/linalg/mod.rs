@@ -1,0 +1,16 @@
+//! Dense linear algebra and neural-network ops.
+
+mod elementwise;
+mod gemm;
+mod loss;
+mod rows;
+
+pub use elementwise::ElementwiseOps;
+pub use gemm::GemmOps;
+pub use loss::LossOps;
+pub use rows::RowOps;
+
+/// The whole op set: matrix products, row-wise normalisations, elementwise maps and losses.
+pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps {}
+
+impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps> LinalgOps for Q {}

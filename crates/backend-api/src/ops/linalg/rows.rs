@@ -1,0 +1,4 @@
+use crate::Queue;
+
+/// Ops on the rows of a matrix.
+pub trait RowOps: Queue {}

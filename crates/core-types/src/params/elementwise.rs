@@ -1,0 +1,114 @@
+//! Parameters of elementwise maps, axis sums and dropout.
+
+/// Most axes of a tensor.
+pub const MAX_RANK: usize = 6;
+
+/// A function applied to every element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Activation {
+    /// x.
+    #[default]
+    Identity,
+    /// max(x, 0); NaN stays NaN, and the derivative at 0 is 0.
+    Relu,
+    /// 1 / (1 + exp(-x)).
+    Sigmoid,
+    /// tanh(x).
+    Tanh,
+    /// x Phi(x) by the tanh approximation: x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)). Hendrycks and Gimpel, arXiv
+    /// 1606.08415.
+    GeluTanh,
+    /// x Phi(x), Phi the normal distribution function.
+    GeluErf,
+    /// x sigmoid(x).
+    Silu,
+}
+
+impl Activation {
+    /// Every activation.
+    pub const ALL: [Self; 7] =
+        [Self::Identity, Self::Relu, Self::Sigmoid, Self::Tanh, Self::GeluTanh, Self::GeluErf, Self::Silu];
+
+    /// The name used in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Relu => "relu",
+            Self::Sigmoid => "sigmoid",
+            Self::Tanh => "tanh",
+            Self::GeluTanh => "gelu-tanh",
+            Self::GeluErf => "gelu-erf",
+            Self::Silu => "silu",
+        }
+    }
+
+    /// Whether the derivative is computed from the output y and not from the input x.
+    #[inline]
+    #[must_use]
+    pub const fn saves_output(self) -> bool {
+        matches!(self, Self::Sigmoid | Self::Tanh)
+    }
+}
+
+/// A function of two elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Binary {
+    /// a + b.
+    Add,
+    /// a - b.
+    Sub,
+    /// a b.
+    Mul,
+}
+
+/// `y = f(a, b)` over a row-major output of `shape`; axes behind `rank` have length 1. A stride of 0 repeats an operand along
+/// its axis (broadcasting).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct BinaryParams {
+    /// The function.
+    pub op: Binary,
+    /// Number of axes in use.
+    pub rank: u32,
+    /// Length of each axis, outermost first.
+    pub shape: [u64; MAX_RANK],
+    /// Elements of `a` from one index of the axis to the next.
+    pub a_strides: [u64; MAX_RANK],
+    /// Elements of `b` from one index of the axis to the next.
+    pub b_strides: [u64; MAX_RANK],
+}
+
+/// Sum over the middle axis of a row-major `outer x len x inner` tensor, into a row-major `outer x inner` one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SumParams {
+    /// Product of the axes before the summed one.
+    pub outer: u64,
+    /// Length of the summed axis.
+    pub len: u64,
+    /// Product of the axes behind the summed one.
+    pub inner: u64,
+    /// 1 to add to the output, 0 to overwrite it.
+    pub accumulate: u32,
+}
+
+/// Seeded dropout of `y = x keep scale`, where element `i` is kept iff its Philox word is at least `threshold`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct DropoutParams {
+    /// Key of the generator.
+    pub seed: u64,
+    /// Which dropout of the network this is.
+    pub site: u32,
+    /// Which training step this is.
+    pub step: u32,
+    /// Logical index of the first element of the view.
+    pub first: u64,
+    /// The drop probability as `floor(p 2^32)`; at most `2^32`, which drops everything.
+    pub threshold: u64,
+    /// Factor of kept elements, 1 / (1 - p).
+    pub scale: f32,
+}

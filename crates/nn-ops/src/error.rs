@@ -1,0 +1,115 @@
+use backend_api::BackendError;
+use thiserror::Error;
+
+use crate::Layout;
+
+/// Why an operator refused its arguments, or what the device failed with.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum NnError {
+    /// Two operands do not fit together.
+    #[error("`{op}` cannot combine shapes {lhs} and {rhs}")]
+    ShapeMismatch {
+        /// Name of the operator.
+        op: &'static str,
+        /// The operand, or the shape that is needed.
+        lhs: Shape,
+        /// The other operand.
+        rhs: Shape,
+    },
+    /// The operator needs another number of axes.
+    #[error("`{op}` needs {expected} axes or more, got {got}")]
+    Rank {
+        /// Name of the operator.
+        op: &'static str,
+        /// Least number of axes.
+        expected: usize,
+        /// Axes of the operand.
+        got: usize,
+    },
+    /// More axes than a tensor can have.
+    #[error("expected at most {max} axes, got {got}")]
+    TooManyAxes {
+        /// The most axes.
+        max: usize,
+        /// Axes asked for.
+        got: usize,
+    },
+    /// The operator cannot work on elements that lie like this.
+    #[error("`{op}` cannot use strides {strides:?}: {why}")]
+    InvalidStride {
+        /// Name of the operator.
+        op: &'static str,
+        /// The strides, outermost axis first.
+        strides: Vec<usize>,
+        /// What is wrong with them.
+        why: &'static str,
+    },
+    /// There is no such axis.
+    #[error("`{op}` expected an axis below {rank}, got {axis}")]
+    Axis {
+        /// Name of the operator.
+        op: &'static str,
+        /// Axes of the operand.
+        rank: usize,
+        /// The axis asked for.
+        axis: usize,
+    },
+    /// The result over an axis of length 0 is undefined.
+    #[error("`{op}` over an axis of length 0 has no result")]
+    EmptyReduction {
+        /// Name of the operator.
+        op: &'static str,
+    },
+    /// A view holds fewer elements than its shape and strides reach.
+    #[error("expected a view of at least {expected} elements, got {got}")]
+    ViewTooShort {
+        /// Elements reached.
+        expected: usize,
+        /// Elements in the view.
+        got: usize,
+    },
+    /// A number of elements or an index does not fit the address space.
+    #[error("`{op}`: the shape has more elements than can be addressed")]
+    Overflow {
+        /// Name of the operator.
+        op: &'static str,
+    },
+    /// A scalar argument is outside its domain.
+    #[error("`{op}`: {name} must be {domain}, got {value}")]
+    Parameter {
+        /// Name of the operator.
+        op: &'static str,
+        /// Name of the argument.
+        name: &'static str,
+        /// The values allowed.
+        domain: &'static str,
+        /// The value supplied.
+        value: f64,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// The lengths of a tensor's axes in an error message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape(Vec<usize>);
+
+impl From<&Layout> for Shape {
+    fn from(layout: &Layout) -> Self {
+        Self(layout.shape().to_vec())
+    }
+}
+
+impl From<&[usize]> for Shape {
+    fn from(shape: &[usize]) -> Self {
+        Self(shape.to_vec())
+    }
+}
+
+impl core::fmt::Display for Shape {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
