@@ -1,6 +1,6 @@
 use core::fmt;
 
-use backend_api::{BackendError, Queue};
+use backend_api::{BackendError, Queue, ops::circle::CircleOps};
 use thiserror::Error;
 
 /// Why a case did not hold.
@@ -127,7 +127,7 @@ impl Report {
 
 /// The specifications of every op set.
 #[must_use]
-pub fn specs<Q: Queue>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: CircleOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = crate::circle::specs();
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());

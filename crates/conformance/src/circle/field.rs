@@ -1,0 +1,97 @@
+use backend_api::{BackendError, Buffer as _, ops::circle::CircleOps};
+use core_types::{
+    circle::CirclePoint,
+    field::{Field, M31, QM31},
+    params::circle::CirclePointParams,
+};
+use stark_fft::{FftError, Invertible, batch_inverse as inverses_of};
+
+use super::model::{Stream, value_at};
+use crate::{Case, Failure, OpSpec};
+
+fn evaluated<Q: CircleOps>(
+    q: &Q,
+    log_size: u32,
+    columns: u32,
+    coefficients: &[M31],
+    point: CirclePoint<QM31>,
+) -> Result<Vec<QM31>, BackendError> {
+    let coefficients = q.upload(coefficients)?;
+    let mut results = q.zeros(columns as usize)?;
+    let params = CirclePointParams { log_size, columns, point };
+    q.circle_eval_at_point(&params, coefficients.view(), results.view_mut())?;
+    q.download(&results)
+}
+
+fn expect_at_random_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<(), Failure> {
+    let mut stream = Stream::new(u64::from(log_size) << 32 | u64::from(columns));
+    let (coefficients, point) = (stream.column((columns as usize) << log_size), stream.point());
+    let expected: Vec<QM31> = coefficients.chunks(1 << log_size).map(|column| value_at(column, point)).collect();
+    Failure::unless_equal(&expected, &evaluated(q, log_size, columns, &coefficients, point)?)
+}
+
+pub(super) fn eval_at_point<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for log_size in (0..=12).chain([16, 20]) {
+        cases
+            .push(Case::new(format!("2^{log_size} coefficients"), move |q: &Q| expect_at_random_point(q, log_size, 1)));
+    }
+    for columns in [0, 1, 31, 32, 33, 255, 256, 257] {
+        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+            expect_at_random_point(q, 5, columns)?;
+            expect_at_random_point(q, 9, columns)
+        }));
+    }
+    cases.push(Case::new("greatest words", |q: &Q| {
+        let greatest = vec![-M31::ONE; 1 << 10];
+        let point = Stream::new(3).point();
+        Failure::unless_equal(&[value_at(&greatest, point)], &evaluated(q, 10, 1, &greatest, point)?)
+    }));
+    OpSpec { op: "circle.eval_at_point", cases }
+}
+
+/// Inverts `elements` and multiplies back.
+fn expect_inverses<Q: CircleOps, T: Invertible + Field + core::fmt::Debug>(
+    q: &Q,
+    elements: &[T],
+) -> Result<(), Failure> {
+    let broken = |error: FftError| Failure::Broken(error.to_string());
+    let inverses = q.download(&inverses_of(q, &q.upload(elements)?).map_err(broken)?)?;
+    let products: Vec<T> = elements.iter().zip(&inverses).map(|(&x, &y)| x * y).collect();
+    Failure::unless_equal(&vec![T::ONE; elements.len()], &products)
+}
+
+/// Inverts a batch whose element `index` is zero.
+fn expect_zero_found<Q: CircleOps, T: Invertible + Field>(q: &Q, len: usize, index: usize) -> Result<(), Failure> {
+    let mut elements = vec![T::ONE; len];
+    elements[index] = T::ZERO;
+    if let Some(last) = elements.last_mut() {
+        *last = T::ZERO; // not the first unless it is the only one
+    }
+    match inverses_of(q, &q.upload(&elements)?) {
+        Err(FftError::ZeroInverse { index: found }) if found == index => Ok(()),
+        Err(other) => Err(Failure::Broken(format!("expected zero at {index}, got: {other}"))),
+        Ok(_) => Err(Failure::Broken(format!("the zero at {index} was not reported"))),
+    }
+}
+
+pub(super) fn batch_inverse<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for len in [0, 1, 2, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097, 100_000] {
+        cases.push(Case::new(format!("{len} elements"), move |q: &Q| {
+            let mut stream = Stream::new(len as u64);
+            let base: Vec<M31> = (0..len).map(|_| M31::from_u32(1 + stream.word() as u32 % 0x7fff_fffe)).collect();
+            let secure: Vec<QM31> = (0..len).map(|_| stream.qm31() + QM31::from(M31::ONE)).collect();
+            let secure: Vec<QM31> = secure.into_iter().map(|x| if x == QM31::ZERO { QM31::ONE } else { x }).collect();
+            expect_inverses(q, &base)?;
+            expect_inverses(q, &secure)
+        }));
+    }
+    for (len, index) in [(1, 0), (2, 0), (33, 31), (257, 256), (5000, 0), (5000, 4095), (5000, 4096), (5000, 4999)] {
+        cases.push(Case::new(format!("zero at {index} of {len}"), move |q: &Q| {
+            expect_zero_found::<Q, M31>(q, len, index)?;
+            expect_zero_found::<Q, QM31>(q, len, index)
+        }));
+    }
+    OpSpec { op: "circle.batch_inverse", cases }
+}

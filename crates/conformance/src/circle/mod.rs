@@ -1,0 +1,25 @@
+//! Specifications of the `circle` op set.
+//!
+//! The oracle is the definition: a polynomial is the sum of its coefficients times the basis, point by point, with
+//! points from their indices. Published vectors of stwo 2.3 stand beside it.
+
+mod field;
+mod model;
+mod transform;
+
+use backend_api::ops::circle::CircleOps;
+
+use crate::OpSpec;
+
+/// Every specification of the op set.
+#[must_use]
+pub fn specs<Q: CircleOps + 'static>() -> Vec<OpSpec<Q>> {
+    vec![
+        transform::twiddles(),
+        transform::evaluate(),
+        transform::interpolate(),
+        transform::extend(),
+        field::eval_at_point(),
+        field::batch_inverse(),
+    ]
+}

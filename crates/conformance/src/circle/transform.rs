@@ -1,0 +1,239 @@
+use backend_api::{BackendError, Buffer as _, ops::circle::CircleOps};
+use core_types::{
+    circle::double_x,
+    field::{M31, Twiddle},
+    params::circle::{CircleExtendParams, CircleFftParams, CircleTwiddleParams},
+};
+
+use super::model::{Stream, stored_point, value_at};
+use crate::{Case, Failure, OpSpec};
+
+/// Batch sizes around the widths that kernels work in.
+const BATCHES: [u32; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
+
+/// Sizes checked on a sample of points: all tilings of the layers, up to columns that leave every cache.
+const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];
+
+/// Points checked of a big column.
+const SAMPLES: usize = 6;
+
+struct Tree<Q: CircleOps> {
+    forward: Q::Buf<Twiddle>,
+    inverse: Q::Buf<Twiddle>,
+}
+
+fn tree<Q: CircleOps>(q: &Q, log_size: u32) -> Result<Tree<Q>, BackendError> {
+    let mut forward = q.zeros(1 << (log_size - 1))?;
+    let mut inverse = q.zeros(1 << (log_size - 1))?;
+    q.circle_twiddles(&CircleTwiddleParams { log_size }, forward.view_mut(), inverse.view_mut())?;
+    Ok(Tree { forward, inverse })
+}
+
+fn evaluated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
+    let tree = tree(q, log_size)?;
+    let mut buf = q.upload(coefficients)?;
+    q.circle_evaluate(&CircleFftParams { log_size, columns }, tree.forward.view(), buf.view_mut())?;
+    q.download(&buf)
+}
+
+fn interpolated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, values: &[M31]) -> Result<Vec<M31>, BackendError> {
+    let tree = tree(q, log_size)?;
+    let mut buf = q.upload(values)?;
+    q.circle_interpolate(&CircleFftParams { log_size, columns }, tree.inverse.view(), buf.view_mut())?;
+    q.download(&buf)
+}
+
+fn extended<Q: CircleOps>(q: &Q, params: CircleExtendParams, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
+    let tree = tree(q, params.log_size)?;
+    let coefficients = q.upload(coefficients)?;
+    let mut values = q.zeros((params.columns as usize) << params.log_size)?;
+    q.circle_extend(&params, tree.forward.view(), coefficients.view(), values.view_mut())?;
+    q.download(&values)
+}
+
+/// Compares all values of all columns with the definition.
+fn expect_values(log_size: u32, log_coefficients: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
+    let columns = coefficients.chunks(1 << log_coefficients);
+    let expected: Vec<M31> = columns
+        .flat_map(|column| (0..1 << log_size).map(move |p| value_at(column, stored_point(log_size, p))))
+        .collect();
+    Failure::unless_equal(&expected, values)
+}
+
+/// Compares one column's first, last and some other values with the definition.
+fn expect_samples(log_size: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
+    let mut stream = Stream::new(99);
+    let last = (1usize << log_size) - 1;
+    let positions = [0, last].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize & last));
+    for p in positions {
+        let expected = value_at(coefficients, stored_point(log_size, p));
+        if values.get(p) != Some(&expected) {
+            let got = format!("{:?}", values.get(p));
+            return Err(Failure::Differs { index: p, expected: expected.to_string(), got });
+        }
+    }
+    Ok(())
+}
+
+/// Inputs of one column that show missing reductions: random, constant extremes, and each end alone.
+fn patterns(log_size: u32) -> Vec<Vec<M31>> {
+    let len = 1usize << log_size;
+    let only = |at: usize| (0..len).map(|i| if i == at { -M31::ONE } else { M31::ZERO }).collect();
+    let random = Stream::new(u64::from(log_size)).column(len);
+    vec![random, vec![M31::ZERO; len], vec![-M31::ONE; len], only(0), only(len - 1)]
+}
+
+fn words(words: &[u32]) -> Vec<M31> {
+    words.iter().map(|&word| M31::from_u32(word)).collect()
+}
+
+pub(super) fn twiddles<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = vec![Case::new("published factors of 16 points", |q: &Q| {
+        let tree = tree(q, 4)?;
+        let plain =
+            |buf| -> Result<Vec<M31>, Failure> { Ok(q.download(buf)?.iter().map(|t: &Twiddle| t.factor()).collect()) };
+        let forward = [1_179_735_656, 1_241_207_368, 1_415_090_252, 2_112_881_577, 590_768_354, 978_592_373, 32_768, 1];
+        let inverse = [1_160_411_471, 1_518_526_074, 490_549_293, 1_942_501_404, 991_237_807, 775_648_038, 65_536, 1];
+        Failure::unless_equal(&words(&forward), &plain(&tree.forward)?)?;
+        Failure::unless_equal(&words(&inverse), &plain(&tree.inverse)?)
+    })];
+    for log_size in (1..=12).chain([17]) {
+        cases.push(Case::new(format!("2^{log_size} points"), move |q: &Q| {
+            let tree = tree(q, log_size)?;
+            let (forward, inverse) = (q.download(&tree.forward)?, q.download(&tree.inverse)?);
+            let mut expected: Vec<M31> = Vec::with_capacity(forward.len());
+            let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
+            while !layer.is_empty() {
+                expected.extend(&layer);
+                layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).collect();
+            }
+            expected.push(M31::ONE);
+            let got: Vec<M31> = forward.iter().map(|t| t.factor()).collect();
+            Failure::unless_equal(&expected, &got)?;
+            let products: Vec<M31> = got.iter().zip(&inverse).map(|(&t, i)| t * i.factor()).collect();
+            Failure::unless_equal(&vec![M31::ONE; products.len()], &products)
+        }));
+    }
+    OpSpec { op: "circle.twiddles", cases }
+}
+
+pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = vec![Case::new("published values of 1..=8", |q: &Q| {
+        let expected = words(&[
+            885_347_334,
+            2_092_305_986,
+            1_262_332_919,
+            55_636_419,
+            714_723_476,
+            1_109_642_644,
+            1_432_563_561,
+            1_037_382_257,
+        ]);
+        Failure::unless_equal(&expected, &evaluated(q, 3, 1, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
+    })];
+    for log_size in 1..=10 {
+        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q: &Q| {
+            for column in patterns(log_size) {
+                expect_values(log_size, log_size, &column, &evaluated(q, log_size, 1, &column)?)?;
+            }
+            Ok(())
+        }));
+    }
+    for columns in BATCHES {
+        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+            for log_size in [1, 3, 7] {
+                let input = Stream::new(5).column((columns as usize) << log_size);
+                expect_values(log_size, log_size, &input, &evaluated(q, log_size, columns, &input)?)?;
+            }
+            Ok(())
+        }));
+    }
+    for log_size in BIG {
+        cases.push(Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
+            let input = Stream::new(6).column(1 << log_size);
+            expect_samples(log_size, &input, &evaluated(q, log_size, 1, &input)?)
+        }));
+    }
+    OpSpec { op: "circle.evaluate", cases }
+}
+
+pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = vec![Case::new("published coefficients of 1..=8", |q: &Q| {
+        let expected = words(&[1_073_741_828, 0, 190_298_901, 0, 2_147_352_575, 0, 775_648_038, 2]);
+        Failure::unless_equal(&expected, &interpolated(q, 3, 1, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
+    })];
+    for log_size in 1..=10 {
+        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q: &Q| {
+            for values in patterns(log_size) {
+                expect_values(log_size, log_size, &interpolated(q, log_size, 1, &values)?, &values)?;
+            }
+            Ok(())
+        }));
+    }
+    for columns in BATCHES {
+        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+            for log_size in [1, 3, 7] {
+                let values = Stream::new(7).column((columns as usize) << log_size);
+                expect_values(log_size, log_size, &interpolated(q, log_size, columns, &values)?, &values)?;
+            }
+            Ok(())
+        }));
+    }
+    for log_size in BIG {
+        cases.push(Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
+            let values = Stream::new(8).column(1 << log_size);
+            expect_samples(log_size, &interpolated(q, log_size, 1, &values)?, &values)
+        }));
+    }
+    OpSpec { op: "circle.interpolate", cases }
+}
+
+pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = vec![Case::new("published values of 1..=8 on 16 points", |q: &Q| {
+        let params = CircleExtendParams { log_coefficients: 3, log_size: 4, columns: 1 };
+        let expected = words(&[
+            771_420_925,
+            1_387_687_812,
+            460_566_449,
+            605_757_310,
+            803_179_001,
+            3_112_186,
+            112_055_132,
+            151_188_487,
+            1_801_308_475,
+            942_769_765,
+            1_326_705_619,
+            468_678_076,
+            332_802_656,
+            70_347_953,
+            834_412_692,
+            665_425_713,
+        ]);
+        Failure::unless_equal(&expected, &extended(q, params, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
+    })];
+    for log_size in 1..=9 {
+        cases.push(Case::new(format!("all sizes to 2^{log_size} points"), move |q: &Q| {
+            for log_coefficients in 0..=log_size {
+                let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
+                let coefficients = Stream::new(9).column(2 << log_coefficients);
+                expect_values(log_size, log_coefficients, &coefficients, &extended(q, params, &coefficients)?)?;
+            }
+            Ok(())
+        }));
+    }
+    for columns in BATCHES {
+        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+            let params = CircleExtendParams { log_coefficients: 6, log_size: 7, columns };
+            let coefficients = Stream::new(10).column((columns as usize) << 6);
+            expect_values(7, 6, &coefficients, &extended(q, params, &coefficients)?)
+        }));
+    }
+    for (log_coefficients, log_size) in [(10, 13), (11, 12), (12, 16), (13, 14), (16, 18), (20, 21)] {
+        cases.push(Case::new(format!("2^{log_coefficients} to 2^{log_size}, sampled"), move |q: &Q| {
+            let params = CircleExtendParams { log_coefficients, log_size, columns: 1 };
+            let coefficients = Stream::new(11).column(1 << log_coefficients);
+            expect_samples(log_size, &coefficients, &extended(q, params, &coefficients)?)
+        }));
+    }
+    OpSpec { op: "circle.extend", cases }
+}
