@@ -4,6 +4,19 @@
 //! here, is inlined into host and device alike, and cannot panic.
 #![no_std]
 
+mod aes;
 pub mod circle;
+pub mod cmp;
+pub mod dcf;
 pub mod field;
+mod label;
+pub mod pack;
 pub mod params;
+mod prg;
+mod ring;
+pub mod tree;
+
+pub use aes::{AesKey, Encrypt};
+pub use label::Label;
+pub use prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, PrgKeys, block_words, hash};
+pub use ring::Ring;

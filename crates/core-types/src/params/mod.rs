@@ -3,3 +3,4 @@
 pub mod circle;
 pub mod elementwise;
 pub mod gemm;
+pub mod fss;

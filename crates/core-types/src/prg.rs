@@ -1,0 +1,71 @@
+//! The length-extending generator of the key trees: fixed-key AES in Matyas-Meyer-Oseas mode.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::{AesKey, Encrypt};
+
+/// Most 128-bit value blocks that one node expands to.
+pub const MAX_VALUE_BLOCKS: usize = 4;
+
+/// Most 64-bit payload words of a comparison key: two per value block.
+pub const MAX_PAYLOAD_WORDS: usize = 2 * MAX_VALUE_BLOCKS;
+
+/// H(u) = AES(u) xor u, which is hard to invert although the AES key is public.
+#[inline]
+pub fn hash<E: Encrypt>(cipher: &E, u: u128) -> u128 {
+    cipher.encrypt(u) ^ u
+}
+
+/// Words `2j` and `2j + 1` of a payload are the low and high half of value block `j`.
+#[inline]
+#[must_use]
+pub const fn block_words(block: u128) -> [u64; 2] {
+    [block as u64, (block >> 64) as u64]
+}
+
+/// The public AES keys of one bundle of keys.
+///
+/// A node with seed `s` expands, in direction `c`, to the child `H(s | c)` and to the value blocks `H_j(s | c)`; a last
+/// node converts to the value blocks `H_j(s | 2)`. `H` and each `H_j` use different AES keys, and the three inputs of
+/// one seed differ in its two free low bits, so no two uses collide. Both parties must use the same keys.
+///
+/// The keys are public but should be fresh for each bundle ([`from_nonce`](Self::from_nonce)): an attack on a fixed key
+/// then gains nothing across bundles (Guo, Katz, Wang, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key
+/// Block Ciphers", 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct PrgKeys {
+    /// The key of `H`: children, and with them the leaf blocks of a comparison tree.
+    pub child: AesKey,
+    /// The keys of `H_j`.
+    pub value: [AesKey; MAX_VALUE_BLOCKS],
+}
+
+impl PrgKeys {
+    /// The keys of the bundle with public nonce `nonce`: AES-128 under the nonce of the blocks 0 (for `child`) and
+    /// 1, 2, .. (for `value`), little-endian. They are distinct because AES is a permutation.
+    #[must_use]
+    pub fn from_nonce(nonce: [u8; 16]) -> Self {
+        let cipher = AesKey::new(nonce);
+        let derived = |i: u128| AesKey::new(cipher.encrypt(i).to_le_bytes());
+        Self { child: derived(0), value: core::array::from_fn(|j| derived(j as u128 + 1)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_of_one_bundle_are_distinct() {
+        let keys = PrgKeys::from_nonce([7; 16]);
+        let mut first = [keys.child.rounds()[0]; MAX_VALUE_BLOCKS + 1];
+        for (slot, key) in first[1..].iter_mut().zip(&keys.value) {
+            *slot = key.rounds()[0];
+        }
+        for i in 0..first.len() {
+            assert!(!first[..i].contains(&first[i]));
+        }
+        assert_ne!(keys, PrgKeys::from_nonce([8; 16]));
+    }
+}

@@ -1,0 +1,101 @@
+//! One level of a distributed-point-function tree (Boyle, Gilboa, Ishai, "Function Secret Sharing: Improvements and
+//! Extensions", 2016).
+//!
+//! The path of the secret point α runs from the root to a leaf. On it the two parties' control bits differ and their
+//! seeds are independent; off it both agree. A correction word restores this at each level: the seed correction in bits
+//! 2..128, the control correction of the left child in bit 0 and of the right child in bit 1.
+
+use core::fmt;
+
+use crate::{Encrypt, Label, label::SEED_BITS, prg::hash};
+
+/// All 128 bits equal to the lowest bit of `bit`.
+#[inline]
+pub(crate) const fn spread(bit: u32) -> u128 {
+    ((bit & 1) as u128).wrapping_neg()
+}
+
+/// One party's node: its seed, and its control bit 0 or 1.
+#[derive(Clone, Copy)]
+pub struct Node {
+    pub(crate) seed: u128,
+    pub(crate) control: u32,
+}
+
+impl Node {
+    /// The root of `party` (0 or 1); the label's two lowest bits are ignored.
+    #[inline]
+    #[must_use]
+    pub const fn root(label: Label, party: u32) -> Self {
+        Self { seed: label.seed().bits(), control: party & 1 }
+    }
+
+    /// The child in direction `c` (0 left, 1 right), corrected by the level's word.
+    #[inline]
+    #[must_use]
+    pub fn child<E: Encrypt>(self, cipher: &E, c: u32, correction: u128) -> Self {
+        let child = hash(cipher, self.seed | u128::from(c & 1)) ^ (correction & SEED_BITS & spread(self.control));
+        let control = (correction >> (c & 1)) as u32 & self.control;
+        Self { seed: child & SEED_BITS, control: (child as u32 ^ control) & 1 }
+    }
+}
+
+impl fmt::Debug for Node {
+    /// Nothing: nodes are secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Node(..)")
+    }
+}
+
+/// Both parties' nodes on the path of α, which the dealer walks.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    pub(crate) nodes: [Node; 2],
+}
+
+/// The uncorrected left and right children of both parties.
+pub(crate) struct Children {
+    pub(crate) left: [u128; 2],
+    pub(crate) right: [u128; 2],
+}
+
+impl Pair {
+    /// The roots of the parties 0 and 1.
+    #[inline]
+    #[must_use]
+    pub const fn roots(labels: [Label; 2]) -> Self {
+        let [first, second] = labels;
+        Self { nodes: [Node::root(first, 0), Node::root(second, 1)] }
+    }
+
+    #[inline]
+    pub(crate) fn children<E: Encrypt>(&self, cipher: &E) -> Children {
+        let [first, second] = self.nodes;
+        Children {
+            left: [hash(cipher, first.seed), hash(cipher, second.seed)],
+            right: [hash(cipher, first.seed | 1), hash(cipher, second.seed | 1)],
+        }
+    }
+
+    /// Moves to the children in direction `a` of α and returns the level's correction word, without a branch on `a`.
+    #[inline]
+    pub fn descend<E: Encrypt>(&mut self, cipher: &E, a: u32) -> u128 {
+        let a = a & 1;
+        let right = spread(a);
+        let Children { left: [left_0, left_1], right: [right_0, right_1] } = self.children(cipher);
+        let (left_xor, right_xor) = (left_0 ^ left_1, right_0 ^ right_1);
+        // the branch that α leaves must end with equal seeds and equal control bits, the other with unequal control bits
+        let seed = (right_xor ^ (right & (left_xor ^ right_xor))) & SEED_BITS;
+        let control_left = (left_xor as u32 ^ a ^ 1) & 1;
+        let control_right = (right_xor as u32 ^ a) & 1;
+        let kept = [left_0 ^ (right & (left_0 ^ right_0)), left_1 ^ (right & (left_1 ^ right_1))];
+        let control = control_left ^ (a & (control_left ^ control_right));
+        for (node, kept) in self.nodes.iter_mut().zip(kept) {
+            *node = Node {
+                seed: (kept & SEED_BITS) ^ (seed & spread(node.control)),
+                control: (kept as u32 & 1) ^ (control & node.control),
+            };
+        }
+        seed | u128::from(control_left | control_right << 1)
+    }
+}
