@@ -5,6 +5,7 @@
 
 mod buf;
 mod circle;
+mod fss;
 mod linalg;
 mod par;
 mod queue;

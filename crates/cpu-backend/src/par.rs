@@ -31,4 +31,14 @@ impl CpuQueue {
             _ => (0..count).for_each(body),
         }
     }
+
+    /// Runs `body(index, job)` for every job of a list that was cut without regard to the number of threads.
+    pub(crate) fn for_jobs<J: Send>(&self, jobs: Vec<J>, body: impl Fn(usize, J) + Sync) {
+        match self.pool() {
+            Some(pool) if jobs.len() > 1 => {
+                pool.install(|| jobs.into_par_iter().enumerate().for_each(|(i, job)| body(i, job)));
+            }
+            _ => jobs.into_iter().enumerate().for_each(|(i, job)| body(i, job)),
+        }
+    }
 }

@@ -4,4 +4,5 @@
 //! views ([`Ref`](crate::Ref), [`Mut`](crate::Mut)), so shards, batches and scratch are slices and not copies.
 
 pub mod circle;
+pub mod fss;
 pub mod linalg;

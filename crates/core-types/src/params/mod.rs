@@ -2,5 +2,5 @@
 
 pub mod circle;
 pub mod elementwise;
-pub mod gemm;
 pub mod fss;
+pub mod gemm;

@@ -1,0 +1,163 @@
+//! The function-secret-sharing op set on the processor.
+
+mod batch;
+mod columns;
+mod scalar;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use backend_api::{BackendError, ops::fss::FssOps};
+use core_types::{
+    Label,
+    pack::{packed_word, packed_words, unpacked_element},
+    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+};
+
+use self::{
+    batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections, GROUP},
+    columns::columns,
+    shape::{CmpShape, DcfShape, length, product, ring},
+};
+use crate::CpuQueue;
+
+/// Keys that one job takes: some 50 us of work at the cheapest shape, and a multiple of [`GROUP`].
+const KEYS_PER_JOB: usize = 1024;
+
+/// Words that one job of the streaming ops takes.
+const WORDS_PER_JOB: usize = 1 << 14;
+
+impl FssOps for CpuQueue {
+    fn cmp_eval(
+        &self,
+        params: &CmpParams,
+        roots: &[Label],
+        corrections: &[u128],
+        leaves: &[u128],
+        points: &[u64],
+        shares: &mut [u32],
+    ) -> Result<(), BackendError> {
+        let _path = self.aes("cmp_eval")?;
+        let shape = CmpShape::new("cmp_eval", params)?;
+        length(shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(shape.leaves * shape.row, leaves.len())?;
+        length(product([shape.points, shape.count]), points.len())?;
+        length(product([shape.points, shape.row / GROUP]), shares.len())?;
+        let batch = CmpBatch { params, shape, roots, corrections, leaves, points };
+        let jobs = columns(shares, shape.row / GROUP, KEYS_PER_JOB / GROUP);
+        self.for_jobs(jobs, |job, mut rows| scalar::eval_cmp(&batch, job * KEYS_PER_JOB, &mut rows));
+        Ok(())
+    }
+
+    fn cmp_gen(
+        &self,
+        params: &CmpParams,
+        alphas: &[u64],
+        roots: &[Label],
+        corrections: &mut [u128],
+        leaves: &mut [u128],
+    ) -> Result<(), BackendError> {
+        let _path = self.aes("cmp_gen")?;
+        let shape = CmpShape::new("cmp_gen", params)?;
+        length(shape.count, alphas.len())?;
+        length(2 * shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(2 * shape.row, leaves.len())?;
+        let secrets = CmpSecrets { params, shape, alphas, roots };
+        let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
+        let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
+        self.for_jobs(jobs, |job, (mut corrections, mut leaves)| {
+            scalar::gen_cmp(&secrets, job * KEYS_PER_JOB, &mut corrections, &mut leaves);
+        });
+        Ok(())
+    }
+
+    fn dcf_eval(
+        &self,
+        params: &DcfParams,
+        roots: &[Label],
+        corrections: &[u128],
+        values: &[u64],
+        last: &[u64],
+        points: &[u64],
+        shares: &mut [u64],
+    ) -> Result<(), BackendError> {
+        let _path = self.aes("dcf_eval")?;
+        let shape = DcfShape::new("dcf_eval", params)?;
+        length(shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(shape.levels * shape.words * shape.row, values.len())?;
+        length(shape.words * shape.row, last.len())?;
+        length(product([shape.points, shape.count]), points.len())?;
+        length(product([shape.points, shape.words, shape.count]), shares.len())?;
+        let batch = DcfBatch { params, shape, roots, corrections, values, last, points };
+        let jobs = columns(shares, shape.count, KEYS_PER_JOB);
+        self.for_jobs(jobs, |job, mut rows| scalar::eval_dcf(&batch, job * KEYS_PER_JOB, &mut rows));
+        Ok(())
+    }
+
+    fn dcf_gen(
+        &self,
+        params: &DcfParams,
+        alphas: &[u64],
+        betas: &[u64],
+        roots: &[Label],
+        corrections: &mut [u128],
+        values: &mut [u64],
+        last: &mut [u64],
+    ) -> Result<(), BackendError> {
+        let _path = self.aes("dcf_gen")?;
+        let shape = DcfShape::new("dcf_gen", params)?;
+        length(shape.count, alphas.len())?;
+        length(shape.words * shape.count, betas.len())?;
+        length(2 * shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(shape.levels * shape.words * shape.row, values.len())?;
+        length(shape.words * shape.row, last.len())?;
+        let secrets = DcfSecrets { params, shape, alphas, betas, roots };
+        let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
+        let values = columns(values, shape.row, KEYS_PER_JOB);
+        let last = columns(last, shape.row, KEYS_PER_JOB);
+        let jobs = corrections.into_iter().zip(values).zip(last);
+        let jobs = jobs.map(|((corrections, values), last)| DcfSections { corrections, values, last }).collect();
+        self.for_jobs(jobs, |job, mut sections| scalar::gen_dcf(&secrets, job * KEYS_PER_JOB, &mut sections));
+        Ok(())
+    }
+
+    fn aes_ctr_fill(&self, params: &AesCtrParams, words: &mut [u64]) -> Result<(), BackendError> {
+        let _path = self.aes("aes_ctr_fill")?;
+        self.for_chunks(words, WORDS_PER_JOB, |job, words| {
+            let first = params.first.wrapping_add((job * WORDS_PER_JOB / 2) as u128);
+            scalar::ctr_fill(&params.key, first, words);
+        });
+        Ok(())
+    }
+
+    fn pack_bits(&self, params: &PackParams, elements: &[u64], words: &mut [u64]) -> Result<(), BackendError> {
+        let width = ring("pack_bits", params.bits)?;
+        let count = u64::from(params.count);
+        length(params.count as usize, elements.len())?;
+        length(packed_words(count, width).map_or(usize::MAX, |words| words as usize), words.len())?;
+        self.for_chunks(words, WORDS_PER_JOB, |job, words| {
+            for (i, word) in words.iter_mut().enumerate() {
+                let index = (job * WORDS_PER_JOB + i) as u64;
+                *word = packed_word(index, count, width, |element| elements[element as usize]);
+            }
+        });
+        Ok(())
+    }
+
+    fn unpack_bits(&self, params: &PackParams, words: &[u64], elements: &mut [u64]) -> Result<(), BackendError> {
+        let width = ring("unpack_bits", params.bits)?;
+        length(packed_words(u64::from(params.count), width).map_or(usize::MAX, |words| words as usize), words.len())?;
+        length(params.count as usize, elements.len())?;
+        self.for_chunks(elements, WORDS_PER_JOB, |job, elements| {
+            for (i, element) in elements.iter_mut().enumerate() {
+                let index = (job * WORDS_PER_JOB + i) as u64;
+                *element = unpacked_element(index, width, |word| words[word as usize]);
+            }
+        });
+        Ok(())
+    }
+}
