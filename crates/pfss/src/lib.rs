@@ -1,1 +1,85 @@
-//! placeholder
+//! Batched function secret sharing for two-party secure inference.
+//!
+//! Two parties hold additive shares of secret integers modulo `2^n`. A trusted [`Dealer`] gives each a [`KeyBundle`]
+//! per batch and gate, and leaves. Then each party runs the gates in a [`Session`]: it opens its inputs under fresh
+//! one-time masks, walks key trees of fixed-key AES on the public masked values, opens one masked bit per comparison,
+//! and holds shares of the result. Comparisons are exact for every input; truncation is faithful, not probabilistic.
+//!
+//! ```
+//! use pfss::{Dealer, Gate, SignedRange, Task, run_lockstep};
+//!
+//! let q = runtime::cpu()?;
+//! let mut dealer = Dealer::from_os()?;
+//!
+//! // x = [-2.5, 1.5] with 12 fractional bits, split into two additive shares.
+//! let share0 = [0x1234_5678_9abc_def0, 42];
+//! let share1 = [(-10240i64 as u64).wrapping_sub(share0[0]), 6144u64.wrapping_sub(share0[1])];
+//!
+//! // ReLU, then a shift by 12 bits, which needs a proof that |x| stays below 2^62.
+//! let cert = SignedRange::new(0, 1 << 40)?.gap_cert(64)?;
+//! let [k0, k1] = [Gate::relu(64)?, Gate::gap_ars(64, 12)?];
+//! let y = run_lockstep(&q, Task::Relu, dealer.deal(&q, &k0, 2)?, [&share0, &share1])?;
+//! let z = run_lockstep(&q, Task::GapArs(cert), dealer.deal(&q, &k1, 2)?, [&y[0], &y[1]])?;
+//! assert_eq!([0, 1].map(|i| z[0][i].wrapping_add(z[1][i])), [0, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`run_lockstep`] plays both parties; a party of its own runs the same gates with [`Session`] over a [`TcpChannel`].
+//!
+//! # What is protected, and from whom
+//!
+//! - Two parties that follow the protocol and do not pool what they see (semi-honest, non-colluding), and a dealer
+//!   that is trusted, offline afterwards, and sends each bundle to its own party only. A party that deviates can make
+//!   results wrong; nothing detects that. Channels neither encrypt nor authenticate.
+//! - Public are: which gates run on how many elements, all constants of predicates and intervals, and every size.
+//!   Sizes never depend on masks or on data.
+//! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once: evaluating
+//!   takes the bundle by value, and a session refuses a nonce that it has seen. A copy of the bytes used in two
+//!   sessions would reveal differences of secrets; this crate cannot see that.
+//! - Key generation and evaluation take no branch and no memory index from a secret, provided that the queue's AES
+//!   is constant-time: the CPU queue uses AES instructions and refuses table AES unless it was allowed explicitly.
+//!   Timing of the dealer's random generator and of memory allocation depends on public sizes only.
+//! - Keys, shares of masks and serialised bundles are wiped when dropped, as are the copies of masks, roots and truth
+//!   tables in device memory. The
+//!   state of a dealer's generator and copies made by callers are not.
+//!
+//! # Sources
+//!
+//! Comparison keys are distributed point functions (Boyle, Gilboa, Ishai, CCS 2016) read by prefix parity (Grotto, CCS
+//! 2023); comparison keys with payload and interval gates follow Boyle et al. (EUROCRYPT 2021); ReLU and truncation
+//! follow SIGMA (PETS 2024). The project SUF, which proposed the batched design for accelerators, is the origin of the
+//! bundle layout. Its published accelerator path does not evaluate function secret sharing: thresholds stand in the
+//! clear in both parties' keys, and its end-to-end figures reuse one mask per tensor. Its timings and key sizes are
+//! therefore not comparable with those of this crate, which pays for the AES of every tree level and a mask per element.
+#![forbid(unsafe_code)]
+
+mod bundle;
+mod channel;
+pub mod convert;
+mod dealer;
+mod error;
+mod gate;
+mod gates;
+mod lockstep;
+mod party;
+mod predicate;
+mod range;
+mod session;
+mod staging;
+mod task;
+mod wire;
+
+pub use bundle::{BundleError, KeyBundle};
+pub use channel::{Channel, ChannelError, MemoryChannel, TcpChannel, TcpOptions, memory_pair};
+pub use dealer::Dealer;
+pub use error::PfssError;
+pub use gate::{Gate, GateKind};
+pub use gates::{BitShares, Pending};
+pub use lockstep::run_lockstep;
+pub use party::{Party, PartyError};
+pub use predicate::{Interval, Predicate};
+pub use range::{GapCert, RangeError, SignedRange};
+pub use session::{Session, Traffic};
+pub use task::Task;
+
+pub use core_types::Ring;

@@ -1,0 +1,136 @@
+use core_types::Label;
+use zeroize::Zeroizing;
+
+use super::{
+    BundleError, KeyBundle, Keys,
+    header::{DIGEST_AT, Header, array, content_digest},
+    layout::{ENTRY_BYTES, HEADER_BYTES, Layout, Section, SectionId},
+};
+
+impl KeyBundle {
+    /// Reads a bundle from bytes: total, and never more than a small multiple of `bytes.len()` is allocated.
+    ///
+    /// The content digest finds damage, not malice: whoever can write the bytes can also write a digest. Every check
+    /// is therefore also made against the gate and the count.
+    ///
+    /// # Errors
+    /// The [`BundleError`] of the first check that fails.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BundleError> {
+        let (header, layout, claimed) = Header::read(bytes)?;
+        check_table(bytes, &layout)?;
+        let computed = content_digest(bytes);
+        if computed != claimed {
+            return Err(BundleError::Digest { what: "content", expected: computed, got: claimed });
+        }
+        let mut keys = Keys::default();
+        for section in &layout.sections {
+            let start = section.offset as usize; // the whole layout fits `bytes`
+            let body = &bytes[start..start + section.length as usize];
+            match section.id {
+                SectionId::Root => {
+                    keys.roots = Zeroizing::new(elements(body, |chunk| Label::new(u128::from_le_bytes(chunk))))
+                }
+                SectionId::Cw => keys.cw = blocks(body),
+                SectionId::Leaf => keys.leaf = blocks(body),
+                SectionId::Vcw => keys.vcw = words(body),
+                SectionId::Last => keys.last = words(body),
+                SectionId::Words => keys.words = words(body),
+                SectionId::Bits => keys.bits = Zeroizing::new(elements(body, u32::from_le_bytes)),
+            }
+        }
+        keys.check(&header)?;
+        Ok(Self { header, keys })
+    }
+
+    /// The bytes of the bundle. They are as secret as the keys and are wiped when dropped.
+    ///
+    /// Little-endian: a header of 128 bytes, the section table, then each section at a multiple of 256 bytes,
+    /// structure-of-arrays with the element index innermost.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let layout = self.layout();
+        let mut out = Vec::with_capacity(layout.total_len);
+        self.header.write(&layout, &[0; 32], &mut out);
+        for section in &layout.sections {
+            write_entry(section, &mut out);
+        }
+        for section in &layout.sections {
+            out.resize(section.offset as usize, 0);
+            match section.id {
+                SectionId::Root => self.keys.roots.iter().for_each(|root| put_block(root.bits(), &mut out)),
+                SectionId::Cw => self.keys.cw.iter().for_each(|&block| put_block(block, &mut out)),
+                SectionId::Leaf => self.keys.leaf.iter().for_each(|&block| put_block(block, &mut out)),
+                SectionId::Vcw => put_words(&self.keys.vcw, &mut out),
+                SectionId::Last => put_words(&self.keys.last, &mut out),
+                SectionId::Words => put_words(&self.keys.words, &mut out),
+                SectionId::Bits => self.keys.bits.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes())),
+            }
+        }
+        debug_assert_eq!(out.len(), layout.total_len);
+        let digest = content_digest(&out);
+        out[DIGEST_AT..HEADER_BYTES].copy_from_slice(&digest);
+        Zeroizing::new(out)
+    }
+}
+
+fn write_entry(section: &Section, out: &mut Vec<u8>) {
+    out.extend_from_slice(&section.id.number().to_le_bytes());
+    out.extend_from_slice(&section.elem_bytes.to_le_bytes());
+    for value in section.dims.into_iter().chain([section.offset, section.length]) {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// Compares the table and the gaps with the only layout the header allows.
+fn check_table(bytes: &[u8], layout: &Layout) -> Result<(), BundleError> {
+    let mut end = HEADER_BYTES + ENTRY_BYTES * layout.sections.len();
+    for (index, section) in layout.sections.iter().enumerate() {
+        let entry = &bytes[HEADER_BYTES + ENTRY_BYTES * index..][..ENTRY_BYTES];
+        let [dim0, dim1, dim2] = section.dims;
+        let narrow = |at: usize| u64::from(u32::from_le_bytes(array(entry, at)));
+        let wide = |at: usize| u64::from_le_bytes(array(entry, at));
+        let fields = [
+            ("id", u64::from(section.id.number()), narrow(0)),
+            ("element bytes", u64::from(section.elem_bytes), narrow(4)),
+            ("dimension 0", dim0, wide(8)),
+            ("dimension 1", dim1, wide(16)),
+            ("dimension 2", dim2, wide(24)),
+            ("offset", section.offset, wide(32)),
+            ("length", section.length, wide(40)),
+        ];
+        for (field, expected, got) in fields {
+            if expected != got {
+                return Err(BundleError::Section { index, field, expected, got });
+            }
+        }
+    }
+    for section in &layout.sections {
+        let start = section.offset as usize;
+        if let Some(at) = bytes[end..start].iter().position(|&byte| byte != 0) {
+            return Err(BundleError::Gap { offset: end + at, got: bytes[end + at] });
+        }
+        end = start + section.length as usize;
+    }
+    Ok(())
+}
+
+/// Splits `body` into whole elements; its length is a multiple of `N` by the layout.
+fn elements<const N: usize, T>(body: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
+    body.as_chunks::<N>().0.iter().map(|&chunk| from(chunk)).collect()
+}
+
+fn blocks(body: &[u8]) -> Zeroizing<Vec<u128>> {
+    Zeroizing::new(elements(body, u128::from_le_bytes))
+}
+
+fn words(body: &[u8]) -> Zeroizing<Vec<u64>> {
+    Zeroizing::new(elements(body, u64::from_le_bytes))
+}
+
+fn put_block(block: u128, out: &mut Vec<u8>) {
+    out.extend_from_slice(&block.to_le_bytes());
+}
+
+fn put_words(words: &[u64], out: &mut Vec<u8>) {
+    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+}

@@ -1,0 +1,109 @@
+use super::{
+    BundleError,
+    layout::{HEADER_BYTES, Layout},
+};
+use crate::{Gate, GateKind, Party, PfssError};
+
+pub(super) const MAGIC: [u8; 4] = *b"PFK1";
+pub(super) const VERSION: u16 = 1;
+/// AES-128 in Matyas-Meyer-Oseas mode under keys derived from the nonce.
+const PRG_AES_MMO: u64 = 1;
+/// log2 of the leaves in a comparison key's last block.
+const LEAF_LOG2: u64 = 7;
+/// The content digest covers the header up to here and everything behind the header.
+pub(super) const DIGEST_AT: usize = 96;
+
+/// The public facts of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) gate: Gate,
+    pub(crate) party: Party,
+    pub(crate) count: usize,
+    pub(crate) nonce: [u8; 16],
+}
+
+/// Fields in the order of the bytes; both directions walk the same list of widths.
+impl Header {
+    /// Writes the header with the given content digest.
+    pub(super) fn write(&self, layout: &Layout, digest: &[u8; 32], out: &mut Vec<u8>) {
+        let gate = &self.gate;
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&[gate.kind().number(), self.party.number()]);
+        // n and f are at most 64, the caps keep the other parameters far below 2^16
+        out.extend_from_slice(&[gate.n() as u8, gate.f() as u8, PRG_AES_MMO as u8, LEAF_LOG2 as u8]);
+        for small in [payload_words(gate), u64::from(gate.masks()), u64::from(gate.degree()), 0] {
+            out.extend_from_slice(&(small as u16).to_le_bytes());
+        }
+        out.extend_from_slice(&(layout.sections.len() as u32).to_le_bytes());
+        for large in [self.count as u64, layout.count_padded, layout.total_len as u64] {
+            out.extend_from_slice(&large.to_le_bytes());
+        }
+        out.extend_from_slice(&self.nonce);
+        out.extend_from_slice(&gate.digest());
+        out.extend_from_slice(digest);
+        debug_assert_eq!(out.len(), HEADER_BYTES);
+    }
+
+    /// Reads a header and the layout it implies, and returns the content digest it claims.
+    pub(super) fn read(bytes: &[u8]) -> Result<(Self, Layout, [u8; 32]), BundleError> {
+        let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+            return Err(BundleError::Truncated { expected: HEADER_BYTES, got: bytes.len() });
+        };
+        let magic = array::<4>(header, 0);
+        if magic != MAGIC {
+            return Err(BundleError::Magic { expected: MAGIC, got: magic });
+        }
+        let version = u16::from_le_bytes(array(header, 4));
+        if version != VERSION {
+            return Err(BundleError::Version { expected: VERSION, got: version });
+        }
+        let kind = GateKind::from_number(header[6]).ok_or(BundleError::Kind { got: header[6] })?;
+        let party = Party::try_from(header[7]).map_err(|e| BundleError::Party { got: e.got })?;
+        let small = |at: usize| u64::from(u16::from_le_bytes(array(header, at)));
+        let gate = Gate::checked(kind, header[8].into(), header[9].into(), small(16) as u32, small(14) as u32)
+            .map_err(|e: PfssError| BundleError::Gate { reason: e.to_string() })?;
+        expect("prg", PRG_AES_MMO, header[10].into())?;
+        expect("leaf log2", LEAF_LOG2, header[11].into())?;
+        expect("payload words", payload_words(&gate), small(12))?;
+        expect("flags", 0, small(18))?;
+
+        let large = |at: usize| u64::from_le_bytes(array(header, at));
+        let count = large(24);
+        let layout = Layout::new(&gate, count)?;
+        expect("sections", layout.sections.len() as u64, u32::from_le_bytes(array(header, 20)).into())?;
+        expect("padded count", layout.count_padded, large(32))?;
+        expect("total length", layout.total_len as u64, large(40))?;
+        if layout.total_len != bytes.len() {
+            return Err(BundleError::Length { expected: layout.total_len, got: bytes.len() });
+        }
+        let (expected, got) = (gate.digest(), array(header, 64));
+        if expected != got {
+            return Err(BundleError::Digest { what: "gate", expected, got });
+        }
+        // `layout` holds `count` elements of at least 16 bytes each, so `count` fits
+        let count = usize::try_from(count).map_err(|_| BundleError::Overflow { count })?;
+        Ok((Self { gate, party, count, nonce: array(header, 48) }, layout, array(header, DIGEST_AT)))
+    }
+}
+
+fn payload_words(gate: &Gate) -> u64 {
+    gate.last_rows()
+}
+
+fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleError> {
+    if expected == got { Ok(()) } else { Err(BundleError::Field { field, expected, got }) }
+}
+
+/// `N` bytes from `at`; the callers stay inside the fixed header or a table entry.
+pub(super) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    core::array::from_fn(|i| bytes[at + i])
+}
+
+/// The digest that the header must carry at [`DIGEST_AT`].
+pub(super) fn content_digest(bytes: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&bytes[..DIGEST_AT]);
+    hasher.update(&bytes[HEADER_BYTES..]);
+    *hasher.finalize().as_bytes()
+}

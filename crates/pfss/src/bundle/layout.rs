@@ -1,0 +1,92 @@
+use super::BundleError;
+use crate::Gate;
+
+/// Bytes of the fixed header.
+pub(super) const HEADER_BYTES: usize = 128;
+/// Bytes of one entry of the section table.
+pub(super) const ENTRY_BYTES: usize = 48;
+/// Every section starts at a multiple of this.
+const ALIGN: u64 = 256;
+/// Elements are padded to whole 32-bit words of output bits.
+pub(crate) const LANES: u64 = 32;
+
+/// What a section holds; the number is its id in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SectionId {
+    Root,
+    Cw,
+    Leaf,
+    Vcw,
+    Last,
+    Words,
+    Bits,
+}
+
+impl SectionId {
+    pub(super) const fn number(self) -> u32 {
+        match self {
+            Self::Root => 1,
+            Self::Cw => 2,
+            Self::Leaf => 3,
+            Self::Vcw => 4,
+            Self::Last => 5,
+            Self::Words => 6,
+            Self::Bits => 7,
+        }
+    }
+}
+
+/// One section: `rows` x `columns` elements, row-major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    pub(super) id: SectionId,
+    pub(super) elem_bytes: u32,
+    pub(super) dims: [u64; 3],
+    pub(super) offset: u64,
+    pub(super) length: u64,
+}
+
+/// Where everything lies in a bundle: a function of the gate and the count, never of secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) count_padded: u64,
+    pub(super) sections: Vec<Section>,
+    pub(super) total_len: usize,
+}
+
+impl Layout {
+    pub(super) fn new(gate: &Gate, count: u64) -> Result<Self, BundleError> {
+        let overflow = BundleError::Overflow { count };
+        Self::place(gate, count).ok_or(overflow)
+    }
+
+    /// `None` if a length does not fit.
+    fn place(gate: &Gate, count: u64) -> Option<Self> {
+        let count_padded = count.checked_next_multiple_of(LANES)?;
+        u32::try_from(count_padded).ok()?; // ops count elements in 32 bits
+        let words = gate.last_rows(); // payload words of a tree with values
+        let vcw_levels = gate.vcw_rows().checked_div(words).unwrap_or(0);
+        let all = [
+            (SectionId::Root, 16, [gate.root_rows(), 1, count_padded]),
+            (SectionId::Cw, 16, [gate.cw_rows(), 1, count_padded]),
+            (SectionId::Leaf, 16, [gate.leaf_rows(), 1, count_padded]),
+            (SectionId::Vcw, 8, [vcw_levels, words, count_padded]),
+            (SectionId::Last, 8, [1, words, count_padded]),
+            (SectionId::Words, 8, [gate.word_rows(), 1, count_padded]),
+            (SectionId::Bits, 4, [gate.bit_rows(), 1, count_padded / LANES]),
+        ];
+        // A section that the gate does not have is left out; an empty batch keeps the sections, with length zero.
+        let present = all.into_iter().filter(|(_, _, dims)| dims[0] > 0 && dims[1] > 0);
+        let mut sections: Vec<Section> =
+            present.map(|(id, elem_bytes, dims)| Section { id, elem_bytes, dims, offset: 0, length: 0 }).collect();
+        let mut end = (HEADER_BYTES + ENTRY_BYTES * sections.len()) as u64;
+        for section in &mut sections {
+            let elements = section.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))?;
+            section.length = elements.checked_mul(u64::from(section.elem_bytes))?;
+            section.offset = end.checked_next_multiple_of(ALIGN)?;
+            end = section.offset.checked_add(section.length)?;
+        }
+        let total_len = usize::try_from(end).ok().filter(|&len| isize::try_from(len).is_ok())?;
+        Some(Self { count_padded, sections, total_len })
+    }
+}

@@ -1,0 +1,166 @@
+mod codec;
+mod error;
+mod header;
+mod layout;
+
+use core::fmt;
+
+use core_types::Label;
+use zeroize::Zeroizing;
+
+pub use error::BundleError;
+pub(crate) use header::Header;
+pub(crate) use layout::LANES;
+use layout::Layout;
+
+use crate::{GapCert, Gate, GateKind, Party, PfssError, Predicate};
+
+/// One party's keys for `count` evaluations of one gate.
+///
+/// A bundle is used once: evaluating takes it by value, and it cannot be cloned. A [`Session`](crate::Session)
+/// also remembers the nonces it has seen, so a second copy read from the same bytes is refused as well.
+///
+/// ```compile_fail
+/// # fn twice(q: &cpu_backend::CpuQueue, bundle: pfss::KeyBundle, x: &[u64]) -> Result<(), pfss::PfssError> {
+/// bundle.eval_relu(q, x)?;
+/// bundle.eval_relu(q, x)?; // use of moved value
+/// # Ok(())
+/// # }
+/// ```
+///
+/// `Debug` shows the public header only; the keys are wiped when dropped.
+pub struct KeyBundle {
+    pub(crate) header: Header,
+    pub(crate) keys: Keys,
+}
+
+/// The sections, structure-of-arrays: row-major with the element index innermost, `padded` elements per row.
+#[derive(Default)]
+pub(crate) struct Keys {
+    pub(crate) roots: Zeroizing<Vec<Label>>,
+    pub(crate) cw: Zeroizing<Vec<u128>>,
+    pub(crate) leaf: Zeroizing<Vec<u128>>,
+    pub(crate) vcw: Zeroizing<Vec<u64>>,
+    pub(crate) last: Zeroizing<Vec<u64>>,
+    pub(crate) words: Zeroizing<Vec<u64>>,
+    pub(crate) bits: Zeroizing<Vec<u32>>,
+}
+
+impl KeyBundle {
+    /// The gate and its public parameters.
+    #[must_use]
+    pub fn gate(&self) -> &Gate {
+        &self.header.gate
+    }
+
+    /// The party whose keys these are.
+    #[must_use]
+    pub fn party(&self) -> Party {
+        self.header.party
+    }
+
+    /// Number of elements that can be evaluated.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.header.count
+    }
+
+    /// The public nonce, equal in both parties' bundles and different for every deal.
+    #[must_use]
+    pub fn nonce(&self) -> [u8; 16] {
+        self.header.nonce
+    }
+
+    /// Elements per row of every section: the count, rounded up to whole 32-bit words of bits.
+    pub(crate) fn padded(&self) -> usize {
+        self.header.count.next_multiple_of(LANES as usize)
+    }
+
+    /// Row `row` of the additive shares, without padding.
+    pub(crate) fn word_row(&self, row: usize) -> &[u64] {
+        &self.keys.words[row * self.padded()..][..self.header.count]
+    }
+
+    /// Row `row` of the XOR shares, 32 elements a word, with padding.
+    pub(crate) fn bit_row(&self, row: usize) -> &[u32] {
+        let words = self.padded() / LANES as usize;
+        &self.keys.bits[row * words..][..words]
+    }
+
+    /// Additive shares of the inputs under their masks: `x + r`, to be opened. Public once both parties' are added.
+    pub(crate) fn mask_inputs(&self, x: &[u64]) -> Vec<u64> {
+        x.iter().zip(self.word_row(0)).map(|(&x, &r)| self.gate().ring().add(x, r)).collect()
+    }
+
+    /// Whether these are keys for `count` elements of a gate of kind `kind`.
+    pub(crate) fn check_use(&self, kind: GateKind, count: usize) -> Result<(), PfssError> {
+        if self.gate().kind() != kind {
+            return Err(PfssError::Kind { expected: kind, got: self.gate().kind() });
+        }
+        if self.count() != count {
+            return Err(PfssError::Length { what: "elements", expected: self.count(), got: count });
+        }
+        Ok(())
+    }
+
+    /// Whether the bundle is that of `party`.
+    pub(crate) fn check_party(&self, party: Party) -> Result<(), PfssError> {
+        if self.party() == party { Ok(()) } else { Err(PfssError::WrongParty { expected: party, got: self.party() }) }
+    }
+
+    /// Whether `cert` is a proof for the ring of this bundle.
+    pub(crate) fn check_cert(&self, cert: &GapCert) -> Result<(), PfssError> {
+        if cert.n() == self.gate().n() {
+            Ok(())
+        } else {
+            Err(PfssError::CertWidth { expected: self.gate().n(), got: cert.n() })
+        }
+    }
+
+    /// Whether there is a masked bit for each predicate.
+    pub(crate) fn check_masks(&self, predicates: &[Predicate]) -> Result<(), PfssError> {
+        let masks = self.gate().masks() as usize;
+        if predicates.len() == masks {
+            Ok(())
+        } else {
+            Err(PfssError::Length { what: "predicates", expected: masks, got: predicates.len() })
+        }
+    }
+
+    fn layout(&self) -> Layout {
+        // The dealer and the reader have both built this layout before.
+        Layout::new(&self.header.gate, self.header.count as u64)
+            .unwrap_or_else(|_| unreachable!("a bundle that exists has a layout"))
+    }
+}
+
+/// Whether a bundle of this size can exist.
+pub(crate) fn check_size(gate: &Gate, count: u64) -> Result<(), BundleError> {
+    Layout::new(gate, count).map(|_| ())
+}
+
+impl Keys {
+    /// The conditions on values that lengths do not show.
+    fn check(&self, header: &Header) -> Result<(), BundleError> {
+        let gate = &header.gate;
+        if let Some(index) = self.roots.iter().position(|root| *root != root.seed()) {
+            return Err(BundleError::Root { index });
+        }
+        let mask = gate.ring().mask();
+        if let Some(at) = self.words.iter().position(|&word| word > mask) {
+            let padded = header.count.next_multiple_of(LANES as usize);
+            return Err(BundleError::Share { bits: gate.n(), row: at / padded, index: at % padded });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for KeyBundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyBundle")
+            .field("gate", &self.header.gate)
+            .field("party", &self.header.party)
+            .field("count", &self.header.count)
+            .finish_non_exhaustive()
+    }
+}

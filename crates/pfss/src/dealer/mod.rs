@@ -1,0 +1,131 @@
+mod secrets;
+mod trees;
+
+use core::fmt;
+
+use backend_api::ops::fss::FssOps;
+use core_types::{Label, Ring};
+use rand_chacha::{
+    ChaCha20Rng,
+    rand_core::{Rng, SeedableRng},
+};
+use zeroize::Zeroizing;
+
+use crate::{
+    Gate, KeyBundle, Party, PfssError,
+    bundle::{Header, LANES, check_size},
+};
+use secrets::Secrets;
+use trees::tree_keys;
+
+/// The trusted third party that makes correlated keys for both parties and then leaves.
+///
+/// Whoever holds a dealer, or the randomness it drew, can open every secret masked by its bundles: it must run apart
+/// from both parties, and each bundle must reach its own party only.
+pub struct Dealer {
+    rng: ChaCha20Rng,
+}
+
+impl Dealer {
+    /// A dealer with ChaCha20 seeded by the operating system.
+    ///
+    /// # Errors
+    /// [`PfssError::Entropy`] if the system has no randomness.
+    pub fn from_os() -> Result<Self, PfssError> {
+        let mut seed = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut seed[..]).map_err(|e| PfssError::Entropy { reason: e.to_string() })?;
+        Ok(Self { rng: ChaCha20Rng::from_seed(*seed) })
+    }
+
+    /// A dealer that anyone can repeat. **For tests and benchmarks only:** its bundles protect nothing.
+    #[must_use]
+    pub fn insecure_from_seed(seed: u64) -> Self {
+        Self { rng: ChaCha20Rng::seed_from_u64(seed) }
+    }
+
+    /// Keys for `count` evaluations of `gate`, for party 0 and party 1, with a fresh uniform mask for each element.
+    ///
+    /// # Errors
+    /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if `count` is 2^32 or more
+    /// or the bundle does not fit the address space; [`PfssError::Backend`].
+    pub fn deal<Q: FssOps>(&mut self, q: &Q, gate: &Gate, count: usize) -> Result<[KeyBundle; 2], PfssError> {
+        check_size(gate, count as u64)?;
+        let masks = self.uniform(gate.ring(), count);
+        self.deal_masked(q, gate, masks)
+    }
+
+    /// Keys for inputs masked by the given `masks` instead of fresh ones. **For tests only:** a mask that is known, or
+    /// used twice, protects nothing.
+    ///
+    /// # Errors
+    /// As [`deal`](Self::deal).
+    pub fn insecure_deal_for_masks<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        gate: &Gate,
+        masks: &[u64],
+    ) -> Result<[KeyBundle; 2], PfssError> {
+        check_size(gate, masks.len() as u64)?;
+        let masks = masks.iter().map(|&mask| gate.ring().reduce(mask)).collect();
+        self.deal_masked(q, gate, Zeroizing::new(masks))
+    }
+
+    fn deal_masked<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        gate: &Gate,
+        masks: Zeroizing<Vec<u64>>,
+    ) -> Result<[KeyBundle; 2], PfssError> {
+        let mut nonce = [0; 16];
+        self.rng.fill_bytes(&mut nonce);
+        let secrets = Secrets::draw(&mut self.rng, gate, &masks);
+        let padded = masks.len().next_multiple_of(LANES as usize);
+        let roots = self.roots(gate, padded);
+        let mut keys = tree_keys(q, gate, &nonce, &masks, roots)?;
+        let ring = gate.ring();
+        for keys in &mut keys {
+            // the full capacity at once, since growing would leave copies behind
+            keys.words.reserve_exact(secrets.words.len() * padded);
+            keys.bits.reserve_exact(secrets.bits.len() * padded / LANES as usize);
+        }
+        for values in secrets.words {
+            // lanes behind the last element share zero
+            let mut share = self.uniform(ring, padded);
+            keys[0].words.extend_from_slice(&share);
+            share.iter_mut().for_each(|share| *share = ring.neg(*share));
+            share.iter_mut().zip(values.iter()).for_each(|(share, &value)| *share = ring.add(*share, value));
+            keys[1].words.extend_from_slice(&share);
+        }
+        for values in secrets.bits {
+            for lanes in values.chunks(LANES as usize) {
+                let bits = lanes.iter().enumerate().fold(0u32, |word, (lane, &bit)| word | (bit as u32) << lane);
+                let share = self.rng.next_u32();
+                keys[0].bits.push(share);
+                keys[1].bits.push(share ^ bits);
+            }
+        }
+        let count = masks.len();
+        let mut parties = Party::BOTH.into_iter();
+        Ok(keys.map(|keys| {
+            let party = parties.next().unwrap_or(Party::One); // two keys, two parties
+            KeyBundle { header: Header { gate: *gate, party, count, nonce }, keys }
+        }))
+    }
+
+    fn uniform(&mut self, ring: Ring, len: usize) -> Zeroizing<Vec<u64>> {
+        Zeroizing::new((0..len).map(|_| ring.reduce(self.rng.next_u64())).collect())
+    }
+
+    /// Roots of both parties, one row each. Truth tables take all bits as randomness, trees reserve two.
+    fn roots(&mut self, gate: &Gate, padded: usize) -> Zeroizing<Vec<Label>> {
+        let block = |rng: &mut ChaCha20Rng| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
+        let label = |bits| if gate.root_rows() > 0 { Label::new(bits).seed() } else { Label::new(bits) };
+        Zeroizing::new((0..2 * padded).map(|_| label(block(&mut self.rng))).collect())
+    }
+}
+
+impl fmt::Debug for Dealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Dealer(..)")
+    }
+}

@@ -1,0 +1,146 @@
+use backend_api::BackendError;
+use thiserror::Error;
+
+use crate::{BundleError, ChannelError, GateKind, Party};
+
+/// Any failure of a gate, a dealer or a session.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PfssError {
+    /// The ring width is not usable by the gate.
+    #[error("expected a ring of {min} to {max} bits for {kind}, got {got}")]
+    RingWidth {
+        /// The gate.
+        kind: GateKind,
+        /// Smallest width.
+        min: u32,
+        /// Largest width.
+        max: u32,
+        /// The width asked for.
+        got: u32,
+    },
+    /// The shift is not usable by the gate.
+    #[error("expected a shift of 1 to {max} bits for {kind}, got {got}")]
+    Shift {
+        /// The gate.
+        kind: GateKind,
+        /// Largest shift for this ring width.
+        max: u32,
+        /// The shift asked for.
+        got: u32,
+    },
+    /// The degree or the number of masked bits is above the cap.
+    #[error("expected at most {max} for {what} of {kind}, got {got}")]
+    Cap {
+        /// The gate.
+        kind: GateKind,
+        /// The capped parameter.
+        what: &'static str,
+        /// The cap.
+        max: u32,
+        /// The value asked for.
+        got: u32,
+    },
+    /// A predicate or interval constant is outside its ring.
+    #[error("constant {got:#x} of predicate {index} is outside a ring of {bits} bits")]
+    Constant {
+        /// Position in the list.
+        index: usize,
+        /// Width of the ring of the constant.
+        bits: u32,
+        /// The constant.
+        got: u64,
+    },
+    /// A predicate needs keys of another kind.
+    #[error("predicate {index} needs keys for {expected}, got {got}")]
+    PredicateKind {
+        /// Position in the list.
+        index: usize,
+        /// Kind of key the predicate needs.
+        expected: GateKind,
+        /// Kind of the bundle.
+        got: GateKind,
+    },
+    /// An interval is empty.
+    #[error("interval {index} is empty: {start:#x}..{end:#x}")]
+    EmptyInterval {
+        /// Position in the list.
+        index: usize,
+        /// First element.
+        start: u64,
+        /// One past the last element.
+        end: u64,
+    },
+    /// Host slices that must agree in length do not.
+    #[error("expected {expected} {what}, got {got}")]
+    Length {
+        /// What is counted.
+        what: &'static str,
+        /// Elements expected.
+        expected: usize,
+        /// Elements supplied.
+        got: usize,
+    },
+    /// The bundle holds keys of another gate.
+    #[error("expected keys for {expected}, got {got}")]
+    Kind {
+        /// The gate asked for.
+        expected: GateKind,
+        /// The gate of the bundle.
+        got: GateKind,
+    },
+    /// The certificate proves a range for another ring.
+    #[error("expected a certificate for {expected} bits, got one for {got}")]
+    CertWidth {
+        /// Ring width of the bundle.
+        expected: u32,
+        /// Ring width of the certificate.
+        got: u32,
+    },
+    /// The bundle belongs to the other party.
+    #[error("expected a bundle of {expected}, got one of {got}")]
+    WrongParty {
+        /// The party of the session.
+        expected: Party,
+        /// The party of the bundle.
+        got: Party,
+    },
+    /// The bundles of the two parties are not of one deal.
+    #[error("expected bundles of one deal, nonces are {} and {}", hex(expected), hex(got))]
+    NonceMismatch {
+        /// Nonce of party 0's bundle.
+        expected: [u8; 16],
+        /// Nonce of party 1's bundle.
+        got: [u8; 16],
+    },
+    /// A bundle with this nonce was evaluated before in this session. Its masks are spent: a second use would reveal
+    /// differences of secrets.
+    #[error("bundle reused: nonce {}", hex(nonce))]
+    ReusedBundle {
+        /// The nonce of the bundle.
+        nonce: [u8; 16],
+    },
+    /// An earlier step failed half-way, so the two parties may no longer agree on what comes next.
+    #[error("session is closed after an earlier failure")]
+    Closed,
+    /// The operating system gave no randomness.
+    #[error("operating system randomness failed: {reason}")]
+    Entropy {
+        /// The system's reason.
+        reason: String,
+    },
+    /// A key bundle is malformed.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The peer or the connection failed.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// The device failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

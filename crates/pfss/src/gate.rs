@@ -1,0 +1,364 @@
+use core::fmt;
+
+use core_types::{
+    MAX_PAYLOAD_WORDS, Ring,
+    cmp::{CMP_TABLE_BITS, cmp_leaves, cmp_levels},
+};
+
+use crate::PfssError;
+
+/// What the keys of a bundle are for. The number is the kind byte of the bundle header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GateKind {
+    /// Comparisons of the whole `x` with public constants.
+    FullPredicates,
+    /// The sign of `x + c`.
+    SignPredicates,
+    /// Comparisons of the low `f` bits of `x` with public constants.
+    LowPredicates,
+    /// `max(x, 0)`.
+    Relu,
+    /// Truncation that drops the `f` low bits and reduces the ring to `n - f` bits.
+    TruncateReduce,
+    /// Arithmetic shift right by `f` for values with a proven gap.
+    GapArs,
+    /// Indicators of public intervals times powers of `-r`, without a round.
+    IntervalPowers,
+}
+
+impl GateKind {
+    /// The number in the bundle header.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::FullPredicates => 1,
+            Self::SignPredicates => 2,
+            Self::LowPredicates => 3,
+            Self::Relu => 4,
+            Self::TruncateReduce => 5,
+            Self::GapArs => 6,
+            Self::IntervalPowers => 7,
+        }
+    }
+
+    /// The kind of a header byte.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            1 => Self::FullPredicates,
+            2 => Self::SignPredicates,
+            3 => Self::LowPredicates,
+            4 => Self::Relu,
+            5 => Self::TruncateReduce,
+            6 => Self::GapArs,
+            7 => Self::IntervalPowers,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for GateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FullPredicates => "full predicates",
+            Self::SignPredicates => "sign predicates",
+            Self::LowPredicates => "low-bit predicates",
+            Self::Relu => "relu",
+            Self::TruncateReduce => "truncate-reduce",
+            Self::GapArs => "gap ars",
+            Self::IntervalPowers => "interval powers",
+        })
+    }
+}
+
+/// A gate with its public parameters: everything that decides the shape of its keys, and nothing secret.
+///
+/// ```
+/// use pfss::Gate;
+///
+/// let shift = Gate::gap_ars(64, 12)?;
+/// // A 12-bit comparison key (112 bytes), four words and one bit.
+/// assert_eq!(shift.key_bits_per_element(), 8 * (112 + 4 * 8) + 1);
+/// # Ok::<(), pfss::PfssError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Gate {
+    kind: GateKind,
+    ring: Ring,
+    f: u32,
+    degree: u32,
+    masks: u32,
+}
+
+/// The key tree of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tree {
+    /// A comparison key over a domain of `bits` bits.
+    Cmp { bits: u32 },
+    /// A comparison key with a payload of `words` 64-bit words.
+    Dcf { bits: u32, words: u32 },
+}
+
+impl Gate {
+    /// The greatest degree of [`interval_powers`](Self::interval_powers).
+    pub const MAX_DEGREE: u32 = MAX_PAYLOAD_WORDS as u32 - 1;
+    /// The most bits that can be masked per element by [`with_masks`](Self::with_masks).
+    pub const MAX_MASKS: u32 = 1024;
+
+    /// Keys for [`Predicate`](crate::Predicate)s over the whole of an `n`-bit `x`.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `1..=64`.
+    pub fn full_predicates(n: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::FullPredicates, n, 0, 0, 0)
+    }
+
+    /// Keys for sign predicates of an `n`-bit `x`, in particular DReLU.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`.
+    pub fn sign_predicates(n: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::SignPredicates, n, 0, 0, 0)
+    }
+
+    /// Keys for predicates of the low `f` bits of an `n`-bit `x`.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
+    pub fn low_predicates(n: u32, f: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::LowPredicates, n, f, 0, 0)
+    }
+
+    /// The same predicate keys with `masks` masked bits per element, so that as many predicates can be turned into
+    /// additive shares.
+    ///
+    /// # Errors
+    /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are no predicates.
+    pub fn with_masks(self, masks: u32) -> Result<Self, PfssError> {
+        Self::checked(self.kind, self.ring.bits(), self.f, self.degree, masks)
+    }
+
+    /// `max(x, 0)` for an `n`-bit `x` read as signed. Exact for every `x`.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`.
+    pub fn relu(n: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::Relu, n, 0, 0, 0)
+    }
+
+    /// `floor(x / 2^f)` as an element of the ring of `n - f` bits. Exact for every `x`.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
+    pub fn truncate_reduce(n: u32, f: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::TruncateReduce, n, f, 0, 0)
+    }
+
+    /// `floor(x / 2^f)` for an `n`-bit `x` read as signed, given a [`GapCert`](crate::GapCert) when evaluated.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `3..=64`, [`PfssError::Shift`] unless `1 <= f <= n - 2`.
+    pub fn gap_ars(n: u32, f: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::GapArs, n, f, 0, 0)
+    }
+
+    /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`, where `r` is the mask
+    /// of `x`. No round is needed after the opening of the masked `x`.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `1..=64`, [`PfssError::Cap`] above [`MAX_DEGREE`](Self::MAX_DEGREE).
+    pub fn interval_powers(n: u32, degree: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::IntervalPowers, n, 0, degree, 0)
+    }
+
+    /// The one place that accepts parameters, from callers and from bundle headers alike.
+    pub(crate) fn checked(kind: GateKind, n: u32, f: u32, degree: u32, masks: u32) -> Result<Self, PfssError> {
+        let min = match kind {
+            GateKind::FullPredicates | GateKind::IntervalPowers => 1,
+            GateKind::GapArs => 3,
+            _ => 2,
+        };
+        let ring = match Ring::new(n) {
+            Some(ring) if n >= min => ring,
+            _ => return Err(PfssError::RingWidth { kind, min, max: 64, got: n }),
+        };
+        let shifts = match kind {
+            GateKind::LowPredicates | GateKind::TruncateReduce => 1..=n - 1,
+            GateKind::GapArs => 1..=n - 2,
+            _ => 0..=0,
+        };
+        if !shifts.contains(&f) {
+            return Err(PfssError::Shift { kind, max: *shifts.end(), got: f });
+        }
+        let caps = match kind {
+            GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => (0, Self::MAX_MASKS),
+            GateKind::IntervalPowers => (Self::MAX_DEGREE, 0),
+            _ => (0, 0),
+        };
+        for (what, got, max) in [("the degree", degree, caps.0), ("masked bits", masks, caps.1)] {
+            if got > max {
+                return Err(PfssError::Cap { kind, what, max, got });
+            }
+        }
+        Ok(Self { kind, ring, f, degree, masks })
+    }
+
+    /// What the gate computes.
+    #[must_use]
+    pub const fn kind(&self) -> GateKind {
+        self.kind
+    }
+
+    /// The ring of the input.
+    #[must_use]
+    pub const fn ring(&self) -> Ring {
+        self.ring
+    }
+
+    /// Width of the input in bits.
+    #[must_use]
+    pub const fn n(&self) -> u32 {
+        self.ring.bits()
+    }
+
+    /// Low bits that the gate looks at or drops; 0 where it has no such parameter.
+    #[must_use]
+    pub const fn f(&self) -> u32 {
+        self.f
+    }
+
+    /// The highest power of [`interval_powers`](Self::interval_powers); 0 for other gates.
+    #[must_use]
+    pub const fn degree(&self) -> u32 {
+        self.degree
+    }
+
+    /// Masked bits per element for predicates with additive results; 0 for other gates.
+    #[must_use]
+    pub const fn masks(&self) -> u32 {
+        self.masks
+    }
+
+    /// Size of one party's keys for one element, in bits, without header and padding.
+    #[must_use]
+    pub fn key_bits_per_element(&self) -> u64 {
+        let labels = self.root_rows() + self.cw_rows() + self.leaf_rows();
+        128 * labels + 64 * (self.vcw_rows() + self.last_rows() + self.word_rows()) + self.bit_rows()
+    }
+
+    pub(crate) const fn tree(&self) -> Tree {
+        match self.kind {
+            GateKind::FullPredicates => Tree::Cmp { bits: self.ring.bits() },
+            GateKind::SignPredicates | GateKind::Relu => Tree::Cmp { bits: self.ring.bits() - 1 },
+            GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => Tree::Cmp { bits: self.f },
+            GateKind::IntervalPowers => Tree::Dcf { bits: self.ring.bits(), words: self.degree + 1 },
+        }
+    }
+
+    /// 1 if the key has a tree, 0 if it is a truth table of at most 128 bits.
+    pub(crate) const fn root_rows(&self) -> u64 {
+        match self.tree() {
+            Tree::Cmp { bits } => (bits > CMP_TABLE_BITS) as u64,
+            Tree::Dcf { .. } => 1,
+        }
+    }
+
+    pub(crate) const fn cw_rows(&self) -> u64 {
+        match self.tree() {
+            Tree::Cmp { bits } => cmp_levels(bits) as u64,
+            Tree::Dcf { bits, .. } => bits as u64,
+        }
+    }
+
+    pub(crate) const fn leaf_rows(&self) -> u64 {
+        match self.tree() {
+            Tree::Cmp { bits } => cmp_leaves(bits) as u64,
+            Tree::Dcf { .. } => 0,
+        }
+    }
+
+    pub(crate) const fn vcw_rows(&self) -> u64 {
+        match self.tree() {
+            Tree::Cmp { .. } => 0,
+            Tree::Dcf { bits, words } => bits as u64 * words as u64,
+        }
+    }
+
+    pub(crate) const fn last_rows(&self) -> u64 {
+        match self.tree() {
+            Tree::Cmp { .. } => 0,
+            Tree::Dcf { words, .. } => words as u64,
+        }
+    }
+
+    /// Rows of additive shares: the input mask `[r]` first, then what the gate needs.
+    pub(crate) const fn word_rows(&self) -> u64 {
+        1 + match self.kind {
+            GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => self.masks as u64,
+            GateKind::Relu | GateKind::TruncateReduce => 2,
+            GateKind::GapArs => 3,
+            // (-r)^0 is public and (-r)^1 is the input mask
+            GateKind::IntervalPowers => self.degree.saturating_sub(1) as u64,
+        }
+    }
+
+    /// Rows of XOR shares.
+    pub(crate) const fn bit_rows(&self) -> u64 {
+        match self.kind {
+            GateKind::FullPredicates | GateKind::LowPredicates => self.masks as u64,
+            GateKind::SignPredicates => 1 + self.masks as u64,
+            GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
+            GateKind::IntervalPowers => 0,
+        }
+    }
+
+    /// A digest of all public parameters, in the bundle header and in every message of a session.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"pfss gate v1");
+        hasher.update(&[self.kind.number()]);
+        for parameter in [self.n(), self.f, self.degree, self.masks] {
+            hasher.update(&parameter.to_le_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_sizes_are_those_of_the_construction() {
+        let cmp_bytes = |gate: Gate| 16 * (gate.root_rows() + gate.cw_rows() + gate.leaf_rows());
+        for (n, bytes) in [(64, 944), (63, 928), (47, 672), (46, 656), (37, 512), (12, 112), (7, 16), (1, 16)] {
+            assert_eq!(cmp_bytes(Gate::full_predicates(n).unwrap()), bytes);
+        }
+        for (degree, bytes) in [(0, 1560), (1, 2080), (3, 3120)] {
+            let gate = Gate::interval_powers(64, degree).unwrap();
+            assert_eq!(16 * (1 + gate.cw_rows()) + 8 * (gate.vcw_rows() + gate.last_rows()), bytes);
+        }
+        assert_eq!(cmp_bytes(Gate::relu(64).unwrap()), 928);
+    }
+
+    #[test]
+    fn parameters_outside_the_definition_are_refused() {
+        assert!(matches!(Gate::relu(1), Err(PfssError::RingWidth { min: 2, got: 1, .. })));
+        assert!(matches!(Gate::full_predicates(65), Err(PfssError::RingWidth { got: 65, .. })));
+        for (n, f) in [(8, 0), (8, 8), (64, 64)] {
+            assert!(matches!(Gate::truncate_reduce(n, f), Err(PfssError::Shift { .. })));
+        }
+        assert!(Gate::gap_ars(8, 6).is_ok());
+        assert!(matches!(Gate::gap_ars(8, 7), Err(PfssError::Shift { max: 6, got: 7, .. })));
+        assert!(matches!(Gate::interval_powers(8, 8), Err(PfssError::Cap { max: 7, got: 8, .. })));
+        assert!(matches!(Gate::relu(8).unwrap().with_masks(1), Err(PfssError::Cap { max: 0, .. })));
+    }
+
+    #[test]
+    fn every_kind_has_its_own_number() {
+        let known: Vec<_> = (0..=u8::MAX).filter_map(GateKind::from_number).collect();
+        assert_eq!(known.len(), 7);
+        assert!(known.iter().all(|&kind| GateKind::from_number(kind.number()) == Some(kind)));
+    }
+}

@@ -1,0 +1,15 @@
+//! What parties compute from a key bundle and the public masked input `x_hat = x + r`.
+//!
+//! A gate with an additive result has two steps: `eval_*` walks the key trees and masks each secret bit with a dealer
+//! bit, and [`Pending::finish`] turns the opened bits into shares. One round lies between them.
+
+mod bits;
+mod intervals;
+mod pending;
+mod predicates;
+mod relu;
+mod tree;
+mod truncate;
+
+pub use bits::BitShares;
+pub use pending::Pending;

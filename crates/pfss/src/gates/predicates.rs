@@ -1,0 +1,58 @@
+use backend_api::ops::fss::FssOps;
+use zeroize::Zeroizing;
+
+use super::{
+    BitShares, Pending,
+    pending::Rest,
+    tree::{check_inputs, cmp_shares},
+};
+use crate::{GateKind, KeyBundle, PfssError, Predicate, predicate::Program};
+
+impl KeyBundle {
+    /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`. No round is needed.
+    ///
+    /// # Errors
+    /// [`PfssError::PredicateKind`], [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for predicates that the
+    /// keys do not answer; [`PfssError::Length`] unless there is one input per element; [`PfssError::Backend`].
+    pub fn eval_predicates<Q: FssOps>(
+        self,
+        q: &Q,
+        predicates: &[Predicate],
+        x_hat: &[u64],
+    ) -> Result<BitShares, PfssError> {
+        self.predicate_bits(q, predicates, x_hat)
+    }
+
+    /// The first step towards additive shares of `predicates`, row after row. Needs one masked bit per predicate
+    /// ([`Gate::with_masks`](crate::Gate::with_masks)).
+    ///
+    /// # Errors
+    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the bundle has not as many masks.
+    pub fn eval_predicates_additive<Q: FssOps>(
+        self,
+        q: &Q,
+        predicates: &[Predicate],
+        x_hat: &[u64],
+    ) -> Result<Pending, PfssError> {
+        self.check_masks(predicates)?;
+        let bits = self.predicate_bits(q, predicates, x_hat)?;
+        let mut c = Zeroizing::new(Vec::with_capacity(predicates.len() * self.count()));
+        (0..predicates.len()).for_each(|row| c.extend_from_slice(self.word_row(1 + row)));
+        let first_mask = usize::from(self.gate().kind() == GateKind::SignPredicates);
+        let rest = Rest::Bits { ring: self.gate().ring(), c };
+        Ok(Pending::new(&self, &bits, first_mask, rest))
+    }
+
+    fn predicate_bits<Q: FssOps>(
+        &self,
+        q: &Q,
+        predicates: &[Predicate],
+        x_hat: &[u64],
+    ) -> Result<BitShares, PfssError> {
+        let program = Program::new(self.gate(), predicates)?;
+        let x_hat = check_inputs(self, x_hat)?;
+        let shares = cmp_shares(q, self, &program, &x_hat)?;
+        let msb = if self.gate().kind() == GateKind::SignPredicates { self.bit_row(0) } else { &[] };
+        Ok(BitShares::new(self.party(), self.count(), program.combine(self.party(), &x_hat, &shares, msb)))
+    }
+}

@@ -1,0 +1,36 @@
+use backend_api::ops::fss::FssOps;
+
+use crate::{KeyBundle, Party, PfssError, Task};
+
+/// Runs `task` for both parties in this process, step by step and without threads or a channel: for tests, examples
+/// and measurements. Party 0 comes first in every pair.
+///
+/// Returns both parties' shares, equal bit for bit to those of two [`Session`](crate::Session)s with the same bundles.
+///
+/// # Errors
+/// [`PfssError::WrongParty`] if a bundle is in the other's place, [`PfssError::NonceMismatch`] if the bundles are not of one deal,
+/// and as [`Session::run`](crate::Session::run).
+pub fn run_lockstep<Q: FssOps>(
+    q: &Q,
+    task: Task<'_>,
+    bundles: [KeyBundle; 2],
+    x: [&[u64]; 2],
+) -> Result<[Vec<u64>; 2], PfssError> {
+    for party in Party::BOTH {
+        let bundle = &bundles[party.index()];
+        bundle.check_party(party)?;
+        task.check(bundle, x[party.index()].len())?;
+    }
+    let (nonce, other) = (bundles[0].nonce(), bundles[1].nonce());
+    if nonce != other {
+        return Err(PfssError::NonceMismatch { expected: nonce, got: other });
+    }
+    let ring = bundles[0].gate().ring();
+    let masked = [bundles[0].mask_inputs(x[0]), bundles[1].mask_inputs(x[1])];
+    let x_hat: Vec<u64> = masked[0].iter().zip(&masked[1]).map(|(&a, &b)| ring.add(a, b)).collect();
+    let [zero, one] = bundles;
+    let zero = task.eval(q, zero, &x_hat)?;
+    let one = task.eval(q, one, &x_hat)?;
+    let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+    Ok([zero.finish(&from_one)?, one.finish(&from_zero)?])
+}

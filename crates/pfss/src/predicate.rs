@@ -1,0 +1,292 @@
+use core_types::Ring;
+
+use crate::{Gate, GateKind, Party, PfssError, RangeError, SignedRange, gate::Tree};
+
+/// The public interval `start <= x < end` of an unsigned `x`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Interval {
+    /// First element, below `2^n`.
+    pub start: u64,
+    /// One past the last element, above `start`; `None` for the end `2^n` of the ring.
+    pub end: Option<u64>,
+}
+
+impl Interval {
+    /// An injective encoding for the parties' transcript.
+    pub(crate) fn facts(self) -> [u64; 3] {
+        [self.start, self.end.unwrap_or(0), u64::from(self.end.is_none())]
+    }
+
+    /// Whether the interval is a non-empty part of the ring.
+    pub(crate) fn check(self, index: usize, ring: Ring) -> Result<(), PfssError> {
+        let Self { start, end } = self;
+        for got in [Some(start), end].into_iter().flatten() {
+            if got > ring.mask() {
+                return Err(PfssError::Constant { index, bits: ring.bits(), got });
+            }
+        }
+        match end {
+            Some(end) if end <= start => Err(PfssError::EmptyInterval { index, start, end }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A public question about a secret `x`, answered from comparison keys of the mask of `x`.
+///
+/// One key answers any number of questions of its kind: the questions only choose the public points at which the key
+/// is evaluated. `n` is the ring width of the gate, and constants are representatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Predicate {
+    /// `x < beta` unsigned. Needs [`Gate::full_predicates`].
+    Lt {
+        /// The threshold, below `2^n`.
+        beta: u64,
+    },
+    /// Whether `x` lies in the interval. Needs [`Gate::full_predicates`].
+    Interval(Interval),
+    /// Whether `x + r` wrapped around `2^n`. Needs [`Gate::full_predicates`].
+    Wrap,
+    /// The top bit of `x + c`. Needs [`Gate::sign_predicates`].
+    Msb {
+        /// The summand, below `2^n`.
+        c: u64,
+    },
+    /// `x >= 0` signed, the derivative of ReLU. Needs [`Gate::sign_predicates`].
+    NonNegative,
+    /// Whether the low `n - 1` bits of `x + r` wrapped around `2^(n-1)`. Needs [`Gate::sign_predicates`].
+    Borrow,
+    /// `x mod 2^f < gamma`. Needs [`Gate::low_predicates`].
+    LowLt {
+        /// The threshold, below `2^f`.
+        gamma: u64,
+    },
+    /// Whether the low `f` bits of `x + r` wrapped around `2^f`. Needs [`Gate::low_predicates`].
+    Carry,
+}
+
+impl Predicate {
+    /// `x < beta` signed, for values in `range`: the sign of `x - beta`, which is exact as no difference wraps.
+    ///
+    /// # Errors
+    /// [`RangeError::Overflow`] if a difference `x - beta` leaves `-2^(n-1) .. 2^(n-1)`.
+    pub fn signed_lt(ring: Ring, range: SignedRange, beta: i64) -> Result<Self, RangeError> {
+        let half = 1i128 << (ring.bits() - 1);
+        for end in [i128::from(range.min()) - i128::from(beta), i128::from(range.max()) - i128::from(beta)] {
+            if end < -half || end >= half {
+                return Err(RangeError::Overflow { bits: ring.bits(), end });
+            }
+        }
+        Ok(Self::Msb { c: ring.neg(beta.cast_unsigned()) })
+    }
+
+    /// Whether the constants lie in their ring.
+    fn check(self, index: usize, ring: Ring, domain: Ring) -> Result<(), PfssError> {
+        let inside = |ring: Ring, got: u64| {
+            if got > ring.mask() { Err(PfssError::Constant { index, bits: ring.bits(), got }) } else { Ok(()) }
+        };
+        match self {
+            Self::Lt { beta } => inside(ring, beta),
+            Self::LowLt { gamma } => inside(domain, gamma),
+            Self::Msb { c } => inside(ring, c),
+            Self::Interval(interval) => interval.check(index, ring),
+            Self::Wrap | Self::NonNegative | Self::Borrow | Self::Carry => Ok(()),
+        }
+    }
+
+    /// An injective encoding for the parties' transcript.
+    pub(crate) fn facts(self) -> [u64; 4] {
+        match self {
+            Self::Lt { beta } => [1, beta, 0, 0],
+            Self::Interval(interval) => {
+                let [start, end, open] = interval.facts();
+                [2, start, end, open]
+            }
+            Self::Wrap => [3, 0, 0, 0],
+            Self::Msb { c } => [4, c, 0, 0],
+            Self::NonNegative => [5, 0, 0, 0],
+            Self::Borrow => [6, 0, 0, 0],
+            Self::LowLt { gamma } => [7, gamma, 0, 0],
+            Self::Carry => [8, 0, 0, 0],
+        }
+    }
+
+    const fn kind(self) -> GateKind {
+        match self {
+            Self::Lt { .. } | Self::Interval(_) | Self::Wrap => GateKind::FullPredicates,
+            Self::Msb { .. } | Self::NonNegative | Self::Borrow => GateKind::SignPredicates,
+            Self::LowLt { .. } | Self::Carry => GateKind::LowPredicates,
+        }
+    }
+}
+
+/// The points `x_hat - offset` in `domain`, `[offsets][count]`.
+pub(crate) fn place(domain: Ring, offsets: &[u64], x_hat: &[u64]) -> Vec<u64> {
+    offsets.iter().flat_map(|&offset| x_hat.iter().map(move |&x| domain.sub(x, offset))).collect()
+}
+
+/// Which public points to evaluate and how to combine the shares. `P(y)` stands for the XOR-shared `1[α <= y]` of the
+/// key, whose `α` is the mask `r` of `x` (reduced to the key's domain).
+///
+/// These are the interval containment gates of Boyle et al. (EUROCRYPT 2021), arranged so that all public constants
+/// are in the points and one key per secret serves every predicate.
+pub(crate) struct Program {
+    ring: Ring,
+    /// The domain of the key.
+    domain: Ring,
+    /// Point `j` of element `e` is `x_hat[e] - offsets[j]` in the domain.
+    offsets: Vec<u64>,
+    terms: Vec<Term>,
+}
+
+/// One predicate: `P(first) ^ P(second) ^ <msb(r)> ^ public bit`, as far as present.
+struct Term {
+    first: usize,
+    second: Option<usize>,
+    msb_of_mask: bool,
+    public: PublicBit,
+}
+
+/// The part of a predicate that both parties know; party 0 adds it.
+#[derive(Clone, Copy)]
+enum PublicBit {
+    One,
+    /// `x_hat < bound` in the domain.
+    Below {
+        bound: u64,
+    },
+    /// `x_hat - end > x_hat - start` in the ring.
+    Ordered {
+        start: u64,
+        end: u64,
+    },
+    /// The top bit of `x_hat + c` in the ring, flipped if `flip` is 1.
+    Top {
+        c: u64,
+        flip: u64,
+    },
+}
+
+impl Program {
+    /// Checks `predicates` against `gate` and plans their evaluation.
+    pub(crate) fn new(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
+        let ring = gate.ring();
+        let domain = match gate.tree() {
+            Tree::Cmp { bits } => Ring::new(bits).unwrap_or(ring), // 1 <= bits <= n for every gate
+            Tree::Dcf { .. } => ring,
+        };
+        let mut program = Self { ring, domain, offsets: Vec::new(), terms: Vec::new() };
+        for (index, &predicate) in predicates.iter().enumerate() {
+            if predicate.kind() != gate.kind() {
+                return Err(PfssError::PredicateKind { index, expected: predicate.kind(), got: gate.kind() });
+            }
+            predicate.check(index, ring, domain)?;
+            let term = program.term(predicate);
+            program.terms.push(term);
+        }
+        Ok(program)
+    }
+
+    /// The program of one carry bit `1[x_hat mod 2^f < r mod 2^f]` on the low-bit key of a truncation gate.
+    pub(crate) fn carry(domain: Ring, ring: Ring) -> Self {
+        let term = Term { first: 0, second: None, msb_of_mask: false, public: PublicBit::One };
+        Self { ring, domain, offsets: vec![0], terms: vec![term] }
+    }
+
+    /// The program of `x >= 0` without the shared top bit of the mask, which the caller's bit mask already holds.
+    pub(crate) fn non_negative(domain: Ring, ring: Ring) -> Self {
+        let public = PublicBit::Top { c: 0, flip: 0 };
+        Self {
+            ring,
+            domain,
+            offsets: vec![0],
+            terms: vec![Term { first: 0, second: None, msb_of_mask: false, public }],
+        }
+    }
+
+    /// The domain of the key.
+    pub(crate) fn domain(&self) -> Ring {
+        self.domain
+    }
+
+    /// Points per element.
+    pub(crate) fn points(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// The points, `[points][count]`.
+    pub(crate) fn place(&self, x_hat: &[u64]) -> Vec<u64> {
+        place(self.domain, &self.offsets, x_hat)
+    }
+
+    /// XOR shares of all predicates, `[outputs][padded / 32]`, from the shares `cmp` of the points in the order of
+    /// [`place`](Self::place) and the shares `msb` of the mask's top bit. Bits of padding lanes are zero.
+    pub(crate) fn combine(&self, party: Party, x_hat: &[u64], cmp: &[u32], msb: &[u32]) -> Vec<u32> {
+        let words = x_hat.len().div_ceil(32);
+        let mut out = Vec::with_capacity(self.terms.len() * words);
+        for term in &self.terms {
+            for (word, lanes) in x_hat.chunks(32).enumerate() {
+                let mut bits = cmp[term.first * words + word];
+                if let Some(second) = term.second {
+                    bits ^= cmp[second * words + word];
+                }
+                if term.msb_of_mask {
+                    bits ^= msb[word];
+                }
+                if party == Party::Zero {
+                    bits ^=
+                        lanes.iter().enumerate().fold(0, |acc, (lane, &x)| acc | self.public(term.public, x) << lane);
+                }
+                let live = u32::MAX >> (32 - lanes.len()); // 1 <= lanes.len() <= 32
+                out.push(bits & live);
+            }
+        }
+        out
+    }
+
+    fn term(&mut self, predicate: Predicate) -> Term {
+        let ring = self.ring;
+        match predicate {
+            Predicate::Lt { beta: bound } | Predicate::LowLt { gamma: bound } => {
+                let (first, second) = (self.point(0), Some(self.point(bound)));
+                Term { first, second, msb_of_mask: false, public: PublicBit::Below { bound } }
+            }
+            Predicate::Interval(Interval { start, end }) => {
+                // 2^n is 0 in the ring; for the whole ring the two points cancel and the bit is the constant 1
+                let end = end.unwrap_or(0);
+                let public = if start == end { PublicBit::One } else { PublicBit::Ordered { start, end } };
+                Term { first: self.point(start), second: Some(self.point(end)), msb_of_mask: false, public }
+            }
+            Predicate::Wrap | Predicate::Borrow | Predicate::Carry => {
+                Term { first: self.point(0), second: None, msb_of_mask: false, public: PublicBit::One }
+            }
+            Predicate::Msb { c } => {
+                let public = PublicBit::Top { c, flip: 1 };
+                Term { first: self.point(ring.neg(c)), second: None, msb_of_mask: true, public }
+            }
+            Predicate::NonNegative => {
+                let public = PublicBit::Top { c: 0, flip: 0 };
+                Term { first: self.point(0), second: None, msb_of_mask: true, public }
+            }
+        }
+    }
+
+    /// The index of the point `x_hat - offset`, shared between predicates.
+    fn point(&mut self, offset: u64) -> usize {
+        self.offsets.iter().position(|&known| known == offset).unwrap_or_else(|| {
+            self.offsets.push(offset);
+            self.offsets.len() - 1
+        })
+    }
+
+    fn public(&self, bit: PublicBit, x_hat: u64) -> u32 {
+        let ring = self.ring;
+        match bit {
+            PublicBit::One => 1,
+            PublicBit::Below { bound } => u32::from(self.domain.reduce(x_hat) < bound),
+            PublicBit::Ordered { start, end } => u32::from(ring.sub(x_hat, end) > ring.sub(x_hat, start)),
+            PublicBit::Top { c, flip } => (ring.msb(ring.add(x_hat, c)) ^ flip) as u32,
+        }
+    }
+}

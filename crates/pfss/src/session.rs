@@ -1,0 +1,232 @@
+use std::collections::HashSet;
+
+use backend_api::ops::fss::FssOps;
+
+use crate::{
+    BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, PfssError, Predicate, Task,
+    predicate::Program, wire,
+};
+
+/// Bytes of the step digest in front of every message.
+const DIGEST_BYTES: usize = 16;
+
+/// What one party has moved over its channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes of messages sent, step digests included, framing of the channel not.
+    pub sent_bytes: u64,
+    /// Bytes of messages received.
+    pub received_bytes: u64,
+    /// Exchanges; each is one network latency.
+    pub rounds: u64,
+}
+
+/// One party of a two-party computation: runs gates on additive shares over a [`Channel`].
+///
+/// Both parties call the same methods in the same order, each with its own shares and its own bundles. Every message
+/// carries a digest of all public facts so far (gates, counts, predicates, bundle nonces), so parties out of step get
+/// [`ChannelError::Step`] instead of wrong results.
+///
+/// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are shares again.
+#[derive(Debug)]
+pub struct Session<C> {
+    channel: C,
+    transcript: blake3::Hasher,
+    used: HashSet<[u8; 16]>,
+    traffic: Traffic,
+    closed: bool,
+}
+
+impl<C: Channel> Session<C> {
+    /// A session over an open channel.
+    pub fn new(channel: C) -> Self {
+        let mut transcript = blake3::Hasher::new();
+        transcript.update(b"pfss session v1");
+        Self { channel, transcript, used: HashSet::new(), traffic: Traffic::default(), closed: false }
+    }
+
+    /// The party at this end.
+    pub fn party(&self) -> Party {
+        self.channel.party()
+    }
+
+    /// Bytes and rounds so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Shares of `max(x, 0)`, `x` read as signed. Two rounds.
+    ///
+    /// # Errors
+    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or [`PfssError::Length`] for a
+    /// bundle that does not fit, before anything is sent. [`PfssError::Channel`] and [`PfssError::Backend`] close the
+    /// session: later calls report [`PfssError::Closed`].
+    pub fn relu<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<Vec<u64>, PfssError> {
+        self.run(q, Task::Relu, bundle, x)
+    }
+
+    /// Shares of `floor(x / 2^f)` in the ring of `n - f` bits. Two rounds.
+    ///
+    /// # Errors
+    /// As [`relu`](Self::relu).
+    pub fn truncate_reduce<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<Vec<u64>, PfssError> {
+        self.run(q, Task::TruncateReduce, bundle, x)
+    }
+
+    /// Shares of `floor(x / 2^f)` for signed `x`, given a proof of the range of `x`. Two rounds.
+    ///
+    /// # Errors
+    /// [`PfssError::CertWidth`] for a certificate of another ring, and as [`relu`](Self::relu).
+    pub fn gap_ars<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        cert: GapCert,
+        bundle: KeyBundle,
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        self.run(q, Task::GapArs(cert), bundle, x)
+    }
+
+    /// Additive shares of predicates of `x` as 0 or 1, `[predicates][count]`. Two rounds; the bundle needs one masked
+    /// bit per predicate ([`Gate::with_masks`](crate::Gate::with_masks)).
+    ///
+    /// # Errors
+    /// As [`KeyBundle::eval_predicates_additive`] and [`relu`](Self::relu).
+    pub fn predicates<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        predicates: &[Predicate],
+        bundle: KeyBundle,
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        self.run(q, Task::Predicates(predicates), bundle, x)
+    }
+
+    /// XOR shares of predicates of `x`. One round.
+    ///
+    /// # Errors
+    /// As [`KeyBundle::eval_predicates`] and [`relu`](Self::relu).
+    pub fn predicate_bits<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        predicates: &[Predicate],
+        bundle: KeyBundle,
+        x: &[u64],
+    ) -> Result<BitShares, PfssError> {
+        bundle.check_use(bundle.gate().kind(), x.len())?;
+        Program::new(bundle.gate(), predicates)?;
+        self.admit(&bundle)?;
+        let facts: Vec<u64> = predicates.iter().flat_map(|predicate| predicate.facts()).collect();
+        self.closing(|session| {
+            let x_hat = session.open_inputs(q, &bundle, &facts, x)?;
+            bundle.eval_predicates(q, predicates, &x_hat)
+        })
+    }
+
+    /// Shares of `1[x in I] (-r)^j`, `[intervals][degree + 1][count]`, with the opened `x + r`: see
+    /// [`KeyBundle::eval_interval_powers`]. One round.
+    ///
+    /// # Errors
+    /// As [`KeyBundle::eval_interval_powers`] and [`relu`](Self::relu).
+    pub fn interval_powers<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        intervals: &[Interval],
+        bundle: KeyBundle,
+        x: &[u64],
+    ) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
+        bundle.check_use(GateKind::IntervalPowers, x.len())?;
+        for (index, interval) in intervals.iter().enumerate() {
+            interval.check(index, bundle.gate().ring())?;
+        }
+        self.admit(&bundle)?;
+        let facts: Vec<u64> = intervals.iter().flat_map(|interval| interval.facts()).collect();
+        self.closing(|session| {
+            let x_hat = session.open_inputs(q, &bundle, &facts, x)?;
+            let powers = bundle.eval_interval_powers(q, intervals, &x_hat)?;
+            Ok((powers, x_hat))
+        })
+    }
+
+    /// Shares of the result of `task`. Two rounds: the masked inputs, then one masked bit per output.
+    ///
+    /// # Errors
+    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or [`PfssError::Length`] for a
+    /// bundle that does not fit, before anything is sent. [`PfssError::Channel`] and [`PfssError::Backend`] close the
+    /// session: later calls report [`PfssError::Closed`].
+    pub fn run<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        task: Task<'_>,
+        bundle: KeyBundle,
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        task.check(&bundle, x.len())?;
+        self.admit(&bundle)?;
+        self.closing(|session| {
+            let x_hat = session.open_inputs(q, &bundle, &task.facts(), x)?;
+            let pending = task.eval(q, bundle, &x_hat)?;
+            let count = pending.count();
+            let theirs = session.exchange(&wire::bits_to_bytes(pending.masked_bits(), count))?;
+            pending.finish(&wire::bits_from_bytes(&theirs, count)?)
+        })
+    }
+
+    /// Accepts a bundle once. It counts as used from here on, whatever happens later.
+    fn admit(&mut self, bundle: &KeyBundle) -> Result<(), PfssError> {
+        if self.closed {
+            return Err(PfssError::Closed);
+        }
+        bundle.check_party(self.party())?;
+        if self.used.insert(bundle.nonce()) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce: bundle.nonce() }) }
+    }
+
+    /// Runs steps of the protocol; a failure among them closes the session.
+    fn closing<T>(&mut self, steps: impl FnOnce(&mut Self) -> Result<T, PfssError>) -> Result<T, PfssError> {
+        let result = steps(self);
+        self.closed = result.is_err();
+        result
+    }
+
+    /// Opens `x + r`: one round of `n` bits per element and party.
+    fn open_inputs<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        bundle: &KeyBundle,
+        facts: &[u64],
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        self.transcript.update(&bundle.gate().digest());
+        self.transcript.update(&bundle.nonce());
+        self.transcript.update(&(x.len() as u64).to_le_bytes());
+        for fact in facts {
+            self.transcript.update(&fact.to_le_bytes());
+        }
+        let ring = bundle.gate().ring();
+        let mine = bundle.mask_inputs(x);
+        let theirs = self.exchange(&wire::words_to_bytes(q, ring, &mine)?)?;
+        let theirs = wire::words_from_bytes(q, ring, &theirs, x.len())?;
+        Ok(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect())
+    }
+
+    /// Exchanges one message of public length and compares step digests.
+    fn exchange(&mut self, body: &[u8]) -> Result<Vec<u8>, PfssError> {
+        let round = self.traffic.rounds;
+        self.transcript.update(&round.to_le_bytes());
+        self.transcript.update(&(body.len() as u64).to_le_bytes());
+        let digest = *self.transcript.finalize().as_bytes();
+        let expected: [u8; DIGEST_BYTES] = core::array::from_fn(|i| digest[i]);
+
+        let message = [&expected[..], body].concat();
+        let mut theirs = self.channel.exchange(&message)?;
+        self.traffic.sent_bytes += message.len() as u64;
+        self.traffic.received_bytes += theirs.len() as u64;
+        self.traffic.rounds += 1;
+        let body = theirs.split_off(DIGEST_BYTES.min(theirs.len()));
+        if theirs != expected {
+            let got = core::array::from_fn(|i| theirs.get(i).copied().unwrap_or(0));
+            return Err(ChannelError::Step { round, expected, got }.into());
+        }
+        Ok(body)
+    }
+}

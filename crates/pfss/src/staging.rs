@@ -1,0 +1,37 @@
+use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref};
+
+/// A secret's copy in device memory, overwritten with zeros before the memory goes back.
+pub(crate) struct Staged<'q, Q: Queue, T: Element + Default> {
+    q: &'q Q,
+    buffer: Q::Buf<T>,
+}
+
+impl<'q, Q: Queue, T: Element + Default> Staged<'q, Q, T> {
+    pub(crate) fn upload(q: &'q Q, host: &[T]) -> Result<Self, BackendError> {
+        Ok(Self { q, buffer: q.upload(host)? })
+    }
+
+    pub(crate) fn zeros(q: &'q Q, len: usize) -> Result<Self, BackendError> {
+        Ok(Self { q, buffer: q.zeros(len)? })
+    }
+
+    pub(crate) fn view(&self) -> Ref<'_, Q, T> {
+        self.buffer.view()
+    }
+
+    pub(crate) fn view_mut(&mut self) -> Mut<'_, Q, T> {
+        self.buffer.view_mut()
+    }
+
+    pub(crate) fn download(&self) -> Result<Vec<T>, BackendError> {
+        self.q.download(&self.buffer)
+    }
+}
+
+impl<Q: Queue, T: Element + Default> Drop for Staged<'_, Q, T> {
+    fn drop(&mut self) {
+        let zeros = vec![T::default(); self.buffer.len()];
+        // The lengths are equal; a queue that cannot write any more has lost its memory, and its next op says so.
+        let _ = self.q.write(&zeros, self.buffer.view_mut());
+    }
+}

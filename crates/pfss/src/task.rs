@@ -1,0 +1,56 @@
+use backend_api::ops::fss::FssOps;
+
+use crate::{GapCert, GateKind, KeyBundle, PfssError, Predicate, gates::Pending, predicate::Program};
+
+/// A gate with additive shares as its result, and the public facts it needs besides its keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Task<'a> {
+    /// `max(x, 0)`; keys of [`Gate::relu`](crate::Gate::relu).
+    Relu,
+    /// `floor(x / 2^f)` in a ring of `n - f` bits; keys of [`Gate::truncate_reduce`](crate::Gate::truncate_reduce).
+    TruncateReduce,
+    /// Signed `floor(x / 2^f)` under a proven bound; keys of [`Gate::gap_ars`](crate::Gate::gap_ars).
+    GapArs(GapCert),
+    /// Predicates as 0 or 1, `[predicates][count]`; predicate keys with as many masks.
+    Predicates(&'a [Predicate]),
+}
+
+impl Task<'_> {
+    /// Everything that can be refused before a message is sent.
+    pub(crate) fn check(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
+        let gate = bundle.gate();
+        match self {
+            Self::Relu => bundle.check_use(GateKind::Relu, count),
+            Self::TruncateReduce => bundle.check_use(GateKind::TruncateReduce, count),
+            Self::GapArs(cert) => {
+                bundle.check_use(GateKind::GapArs, count)?;
+                bundle.check_cert(cert)
+            }
+            Self::Predicates(predicates) => {
+                bundle.check_use(gate.kind(), count)?;
+                bundle.check_masks(predicates)?;
+                Program::new(gate, predicates).map(|_| ())
+            }
+        }
+    }
+
+    /// The first step of the gate.
+    pub(crate) fn eval<Q: FssOps>(&self, q: &Q, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        match self {
+            Self::Relu => bundle.eval_relu(q, x_hat),
+            Self::TruncateReduce => bundle.eval_truncate_reduce(q, x_hat),
+            Self::GapArs(cert) => bundle.eval_gap_ars(q, cert, x_hat),
+            Self::Predicates(predicates) => bundle.eval_predicates_additive(q, predicates, x_hat),
+        }
+    }
+
+    /// The public facts that both parties must agree on besides gate, count and nonce.
+    pub(crate) fn facts(&self) -> Vec<u64> {
+        match self {
+            Self::Relu | Self::TruncateReduce => Vec::new(),
+            Self::GapArs(cert) => vec![cert.range().min().cast_unsigned(), cert.range().max().cast_unsigned()],
+            Self::Predicates(predicates) => predicates.iter().flat_map(|predicate| predicate.facts()).collect(),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Gates against plain arithmetic: every input under every mask of a small ring, and corners of the widest ring.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::Batch;
+use pfss::{Dealer, Gate, GateKind, PfssError, Ring, SignedRange};
+
+/// Compares each result with the plain function of its input.
+fn expect(batch: &Batch, got: &[u64], plain: impl Fn(u64) -> u64, what: &str) {
+    assert_eq!(got.len(), batch.x.len(), "{what}");
+    for ((&x, &r), &got) in batch.x.iter().zip(&batch.r).zip(got) {
+        assert_eq!(got, plain(x), "{what}: x = {x:#x}, r = {r:#x}");
+    }
+}
+
+#[test]
+fn relu_is_exact_for_every_input_and_mask() {
+    let q = runtime::cpu().unwrap();
+    for n in [2, 5, 8, 9] {
+        let batch = Batch::exhaustive(n);
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |bundle, q, x| bundle.eval_relu(q, x));
+        expect(&batch, &got, |x| if batch.ring.msb(x) == 1 { 0 } else { x }, "relu");
+    }
+    let batch = Batch::boundary(64, &[12345]);
+    let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |bundle, q, x| bundle.eval_relu(q, x));
+    expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
+}
+
+#[test]
+fn truncation_is_faithful_for_every_input_and_mask() {
+    let q = runtime::cpu().unwrap();
+    let check = |batch: &Batch, f: u32| {
+        let n = batch.ring.bits();
+        let gate = Gate::truncate_reduce(n, f).unwrap();
+        let got = batch.run(&q, &gate, n - f, |bundle, q, x| bundle.eval_truncate_reduce(q, x));
+        expect(batch, &got, |x| x >> f, "truncate-reduce");
+    };
+    for f in [1, 3, 7] {
+        check(&Batch::exhaustive(8), f);
+    }
+    check(&Batch::exhaustive(9), 8);
+    for f in [1, 6, 7, 8, 12, 31, 32, 63] {
+        check(&Batch::boundary(64, &[1 << f]), f);
+    }
+}
+
+#[test]
+fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
+    let q = runtime::cpu().unwrap();
+    for (n, f) in [(3, 1), (8, 1), (8, 3), (8, 6), (10, 8)] {
+        let quarter = 1i64 << (n - 2);
+        let cert = SignedRange::new(-quarter, quarter - 1).unwrap().gap_cert(n).unwrap();
+        let masks: Vec<u64> = (0..1 << n).collect();
+        let batch = Batch::product(n, (-quarter..quarter).map(|x| x as u64), &masks);
+        let gate = Gate::gap_ars(n, f).unwrap();
+        let got = batch.run(&q, &gate, n, |bundle, q, x| bundle.eval_gap_ars(q, &cert, x));
+        let ring = batch.ring;
+        expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "gap ars");
+    }
+    for f in [1, 6, 7, 8, 12, 31, 32, 62] {
+        let quarter = 1i64 << 62;
+        let cert = SignedRange::new(-quarter, quarter - 1).unwrap().gap_cert(64).unwrap();
+        let inside = [-quarter, -quarter + 1, -1, 0, 1, quarter - 1, 1 << (f - 1), -(1 << (f - 1)), 1 << 61];
+        let masks =
+            [0, 1, 1 << 62, 1 << 63, 3 << 62, u64::MAX, u64::MAX >> 1, (1 << 62) - 1, 1 << f, 0x0123_4567_89ab_cdef];
+        let batch = Batch::product(64, inside.map(|x| x as u64), &masks);
+        let got = batch.run(&q, &Gate::gap_ars(64, f).unwrap(), 64, |bundle, q, x| bundle.eval_gap_ars(q, &cert, x));
+        expect(&batch, &got, |x| ((x as i64) >> f) as u64, "gap ars");
+    }
+}
+
+#[test]
+fn the_gap_shift_is_wrong_outside_its_range() {
+    // The reason why the certificate is demanded: there are masks for which the result is off by 2^(n-f).
+    let q = runtime::cpu().unwrap();
+    let cert = SignedRange::new(-64, 63).unwrap().gap_cert(8).unwrap();
+    let masks: Vec<u64> = (0..256).collect();
+    for outside in [65, -65i64 as u64] {
+        let batch = Batch::product(8, [outside], &masks);
+        let gate = Gate::gap_ars(8, 3).unwrap();
+        let got = batch.run(&q, &gate, 8, |bundle, q, x| bundle.eval_gap_ars(q, &cert, x));
+        let right = batch.ring.reduce((batch.ring.signed(batch.x[0]) >> 3) as u64);
+        let wrong: Vec<u64> = got.into_iter().filter(|&y| y != right).collect();
+        assert!(!wrong.is_empty());
+        assert!(wrong.iter().all(|&y| batch.ring.sub(y, right) == 32 || batch.ring.sub(right, y) == 32));
+    }
+}
+
+#[test]
+fn batches_of_every_ragged_size_are_exact() {
+    let q = runtime::cpu().unwrap();
+    for count in [0u64, 1, 31, 32, 33, 255, 256, 257] {
+        let masks = [0x9e37_79b9_7f4a_7c15];
+        let batch = Batch::product(64, (0..count).map(|i| i.wrapping_mul(0xd134_2543_de82_ef95)), &masks);
+        let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |bundle, q, x| bundle.eval_relu(q, x));
+        expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
+    }
+}
+
+#[test]
+fn keys_of_another_gate_ring_or_size_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let mut dealer = Dealer::insecure_from_seed(1);
+    let mut one = |gate: Gate| dealer.deal(&q, &gate, 2).unwrap().into_iter().next().unwrap();
+    let relu = Gate::relu(16).unwrap();
+    let shift = Gate::gap_ars(16, 4).unwrap();
+    let cert = SignedRange::new(-4, 4).unwrap().gap_cert(16).unwrap();
+    let foreign = SignedRange::new(-4, 4).unwrap().gap_cert(17).unwrap();
+
+    let refused = one(relu).eval_gap_ars(&q, &cert, &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::Kind { expected: GateKind::GapArs, got: GateKind::Relu });
+    let refused = one(shift).eval_gap_ars(&q, &foreign, &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 17 });
+    for x_hat in [&[][..], &[1], &[1, 2, 3]] {
+        let refused = one(relu).eval_relu(&q, x_hat).unwrap_err();
+        assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
+    }
+    let pending = one(relu).eval_relu(&q, &[1, 2]).unwrap();
+    let refused = pending.finish(&[0, 0]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "words of masked bits", expected: 1, got: 2 });
+}
+
+#[test]
+fn the_two_parties_hold_equal_correction_words_and_different_roots() {
+    let q = runtime::cpu().unwrap();
+    let [zero, one] = Dealer::from_os().unwrap().deal(&q, &Gate::relu(64).unwrap(), 40).unwrap();
+    assert_eq!(zero.nonce(), one.nonce());
+    let (a, b) = (zero.to_bytes(), one.to_bytes());
+    assert_eq!(a.len(), b.len());
+    let roots = 512..512 + 16 * 40; // the first section; the table ends before byte 512
+    assert!(a[roots.clone()].chunks(16).zip(b[roots].chunks(16)).all(|(x, y)| x != y));
+    let cw = 1536..1536 + 16 * 55 * 64;
+    assert_eq!(a[cw.clone()], b[cw]);
+}
+
+#[test]
+fn masks_of_the_operating_system_are_fresh_for_each_element_and_each_deal() {
+    let q = runtime::cpu().unwrap();
+    let ring = Ring::new(64).unwrap();
+    let (gate, zeros) = (Gate::interval_powers(64, 1).unwrap(), [0u64; 32]);
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..4 {
+        let whole = [pfss::Interval { start: 0, end: None }];
+        let bundles = Dealer::from_os().unwrap().deal(&q, &gate, 32).unwrap();
+        let [a, b] = bundles.map(|bundle| bundle.eval_interval_powers(&q, &whole, &zeros).unwrap());
+        // the second power row is -r
+        assert!((32..64).all(|i| seen.insert(ring.add(a[i], b[i]))));
+    }
+}

@@ -1,0 +1,217 @@
+//! Damaged and hostile key bundles: every one gets a typed error, without a panic and without a large allocation.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+use pfss::{BundleError, Dealer, Gate, KeyBundle};
+
+/// The system's allocator, counting what the current thread asks for.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to `System` unchanged; the counter is a thread-local without a destructor, so counting
+// neither allocates nor touches freed memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.with(|asked| asked.set(asked.get().saturating_add(layout.size())));
+        // SAFETY: the caller's promise about `layout` is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: `ptr` came from `System` with this `layout`, as the caller promises.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Reads a bundle and holds the reader to its bound: four times the input and a little for errors and tables.
+fn read(bytes: &[u8]) -> Result<KeyBundle, BundleError> {
+    let before = ASKED.with(Cell::get);
+    let result = KeyBundle::from_bytes(bytes);
+    let asked = ASKED.with(Cell::get) - before;
+    assert!(asked <= 4 * bytes.len() + 4096, "{asked} bytes asked for {} bytes of input", bytes.len());
+    result
+}
+
+fn refusal(bytes: &[u8]) -> BundleError {
+    read(bytes).map(|_| ()).unwrap_err()
+}
+
+fn bundles(gate: Gate, count: usize) -> [Vec<u8>; 2] {
+    let q = runtime::cpu().unwrap();
+    Dealer::insecure_from_seed(42).deal(&q, &gate, count).unwrap().map(|bundle| bundle.to_bytes().to_vec())
+}
+
+/// A small bundle of each kind.
+fn corpus() -> Vec<Vec<u8>> {
+    let gates = [
+        Gate::full_predicates(9).unwrap().with_masks(2).unwrap(),
+        Gate::sign_predicates(8).unwrap(),
+        Gate::low_predicates(12, 3).unwrap(),
+        Gate::relu(10).unwrap(),
+        Gate::truncate_reduce(16, 8).unwrap(),
+        Gate::gap_ars(64, 12).unwrap(),
+        Gate::interval_powers(3, 2).unwrap(),
+    ];
+    gates.into_iter().flat_map(|gate| bundles(gate, 3)).collect()
+}
+
+/// Gives changed bytes a right content digest again, as an attacker would.
+fn reseal(bytes: &mut [u8]) {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&bytes[..96]);
+    hasher.update(&bytes[128..]);
+    bytes[96..128].copy_from_slice(hasher.finalize().as_bytes());
+}
+
+#[test]
+fn every_bundle_survives_a_round_trip_byte_for_byte() {
+    for bytes in corpus().into_iter().chain(bundles(Gate::relu(64).unwrap(), 0)) {
+        let bundle = read(&bytes).unwrap();
+        assert_eq!(bundle.to_bytes()[..], bytes[..]);
+    }
+}
+
+#[test]
+fn every_truncated_bundle_is_refused_at_every_byte() {
+    for bytes in corpus() {
+        for len in 0..bytes.len() {
+            let expected = if len < 128 {
+                BundleError::Truncated { expected: 128, got: len }
+            } else {
+                BundleError::Length { expected: bytes.len(), got: len }
+            };
+            assert_eq!(refusal(&bytes[..len]), expected);
+        }
+        for extra in [1, 16, 64] {
+            let long = [&bytes[..], &vec![0; extra]].concat();
+            assert_eq!(refusal(&long), BundleError::Length { expected: bytes.len(), got: bytes.len() + extra });
+        }
+    }
+}
+
+#[test]
+fn every_single_bit_flip_is_refused() {
+    for mut bytes in corpus().into_iter().step_by(2) {
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(read(&bytes).is_err(), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn every_value_of_every_header_and_table_byte_is_refused_or_harmless_even_with_a_right_digest() {
+    for mut bytes in corpus() {
+        let original = bytes.clone();
+        let table_end = 128 + 48 * usize::from(bytes[20]);
+        for at in (0..96).chain(128..table_end) {
+            for value in 0..=255 {
+                bytes[at] = value;
+                reseal(&mut bytes);
+                match read(&bytes) {
+                    // the nonce is free, both parties' bundles look alike, and so do 1 to 32 elements
+                    Ok(_) => {
+                        let free =
+                            (48..64).contains(&at) || (at == 7 && value < 2) || (at == 24 && (1..=32).contains(&value));
+                        assert!(value == original[at] || free, "byte {at} = {value}");
+                    }
+                    Err(error) => assert_ne!(value, original[at], "{error}"),
+                }
+            }
+            bytes.copy_from_slice(&original);
+        }
+    }
+}
+
+#[test]
+fn the_errors_name_what_is_wrong() {
+    let [bytes, _] = bundles(Gate::gap_ars(64, 12).unwrap(), 3);
+    let with = |at: usize, value: &[u8]| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + value.len()].copy_from_slice(value);
+        reseal(&mut bytes);
+        refusal(&bytes)
+    };
+    assert_eq!(with(0, b"PFK2"), BundleError::Magic { expected: *b"PFK1", got: *b"PFK2" });
+    assert_eq!(with(4, &[2, 0]), BundleError::Version { expected: 1, got: 2 });
+    assert_eq!(with(6, &[8]), BundleError::Kind { got: 8 });
+    assert_eq!(with(7, &[2]), BundleError::Party { got: 2 });
+    assert!(matches!(with(9, &[63]), BundleError::Gate { reason } if reason.contains("1 to 62")));
+    assert_eq!(with(10, &[9]), BundleError::Field { field: "prg", expected: 1, got: 9 });
+    assert_eq!(with(18, &[1]), BundleError::Field { field: "flags", expected: 0, got: 1 });
+    assert_eq!(with(20, &[9]), BundleError::Field { field: "sections", expected: 5, got: 9 });
+    assert_eq!(with(24, &[33]), BundleError::Field { field: "padded count", expected: 64, got: 32 });
+    assert!(matches!(with(64, &[bytes[64] ^ 1]), BundleError::Digest { what: "gate", .. }));
+    let offset = |index: usize| 128 + 48 * index + 32;
+    let expected = |index, field, expected, got| BundleError::Section { index, field, expected, got };
+    assert_eq!(with(offset(0), &[1]), expected(0, "offset", 512, 513));
+    assert_eq!(with(offset(1), &512u64.to_le_bytes()), expected(1, "offset", 1024, 512), "overlapping sections");
+    assert_eq!(with(offset(4) + 8, &u64::MAX.to_le_bytes()), expected(4, "length", 4, u64::MAX));
+    assert_eq!(with(500, &[5]), BundleError::Gap { offset: 500, got: 5 });
+    assert_eq!(with(512 + 16 * 7, &[bytes[512 + 16 * 7] | 2]), BundleError::Root { index: 7 });
+    let mut flipped = bytes.clone();
+    flipped[600] ^= 4;
+    assert!(matches!(refusal(&flipped), BundleError::Digest { what: "content", .. }));
+
+    let [mut narrow, _] = bundles(Gate::truncate_reduce(16, 8).unwrap(), 3);
+    let words = 128 + 48 * 4; // root, leaf, words, bits: the sections start at 512, 1024, 2048, 3 * 256 later
+    assert_eq!(words, 320);
+    narrow[2048 + 8 * (32 + 5) + 2] = 1;
+    reseal(&mut narrow);
+    assert_eq!(refusal(&narrow), BundleError::Share { bits: 16, row: 1, index: 5 });
+}
+
+#[test]
+fn hostile_counts_and_lengths_are_refused_without_allocating_for_them() {
+    let [bytes, _] = bundles(Gate::interval_powers(64, 3).unwrap(), 1);
+    let mut state = 1u64;
+    for round in 0..1000u32 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let huge = match round % 4 {
+            0 => u64::MAX - u64::from(round),
+            1 => 1 << (round / 4 % 64),
+            2 => (1 << (round / 4 % 63)) - 1 + (1 << 40),
+            _ => state,
+        };
+        let mut hostile = bytes.clone();
+        for at in [24, 32, 40] {
+            if state >> (at + 8) & 1 == 1 || at == 24 {
+                hostile[at..at + 8].copy_from_slice(&huge.to_le_bytes());
+            }
+        }
+        reseal(&mut hostile);
+        let accepted = read(&hostile).is_ok();
+        assert!(!accepted || (1..=32).contains(&huge), "{huge:#x}"); // these fill the same rows
+        // a header alone is no better
+        assert!(read(&hostile[..128]).is_err());
+    }
+    let overflow = |count: u64| {
+        let mut hostile = bytes.clone();
+        hostile[24..32].copy_from_slice(&count.to_le_bytes());
+        reseal(&mut hostile);
+        refusal(&hostile)
+    };
+    for count in [u64::MAX, u64::MAX - 30, 1 << 63, 1 << 32, (1 << 32) - 1] {
+        assert_eq!(overflow(count), BundleError::Overflow { count });
+    }
+}
+
+#[test]
+fn neither_debug_nor_errors_show_key_material() {
+    let q = runtime::cpu().unwrap();
+    let [bundle, _] = Dealer::insecure_from_seed(42).deal(&q, &Gate::relu(64).unwrap(), 2).unwrap();
+    let shown = format!("{bundle:?}");
+    assert!(shown.len() < 400 && shown.contains("Relu") && !shown.contains("roots"), "{shown}");
+    assert_eq!(format!("{:?}", Dealer::insecure_from_seed(1)), "Dealer(..)");
+}

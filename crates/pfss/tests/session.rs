@@ -1,0 +1,333 @@
+//! Two parties over channels: results, counters, and every way a peer can fail to keep in step.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    thread,
+    time::Duration,
+};
+
+use cpu_backend::CpuQueue;
+use pfss::{
+    Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate, Ring, Session, SignedRange,
+    Task, TcpChannel, TcpOptions, Traffic, memory_pair, run_lockstep,
+};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn options() -> TcpOptions {
+    TcpOptions { read_timeout: PATIENCE, write_timeout: PATIENCE, ..TcpOptions::new([7; 32]) }
+}
+
+/// Additive shares of `values`.
+fn share(ring: Ring, values: &[i64]) -> [Vec<u64>; 2] {
+    let zero: Vec<u64> = (0..values.len() as u64).map(|i| ring.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let one = values.iter().zip(&zero).map(|(&v, &share)| ring.sub(v as u64, share)).collect();
+    [zero, one]
+}
+
+fn open(ring: Ring, shares: &[Vec<u64>; 2]) -> Vec<i64> {
+    shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.signed(ring.add(a, b))).collect()
+}
+
+fn deal(q: &CpuQueue, gate: Gate, count: usize) -> [KeyBundle; 2] {
+    Dealer::insecure_from_seed(11).deal(q, &gate, count).unwrap()
+}
+
+/// A second, equal bundle, as somebody who copied the file would have it.
+fn copy(bundle: &KeyBundle) -> KeyBundle {
+    KeyBundle::from_bytes(&bundle.to_bytes()).unwrap()
+}
+
+/// Runs both closures on their own threads over a pair of TCP channels.
+fn over_tcp<T: Send>(
+    zero: impl FnOnce(Session<TcpChannel>) -> T + Send,
+    one: impl FnOnce(Session<TcpChannel>) -> T + Send,
+) -> [T; 2] {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::scope(|scope| {
+        let first =
+            scope.spawn(move || zero(Session::new(TcpChannel::accept(Party::Zero, &listener, &options()).unwrap())));
+        let second = one(Session::new(TcpChannel::connect(Party::One, address, &options()).unwrap()));
+        [first.join().unwrap(), second]
+    })
+}
+
+#[test]
+fn a_linear_layer_epilogue_over_tcp_equals_lockstep_and_plain_arithmetic() {
+    let q = runtime::cpu().unwrap();
+    for n in [64u32, 37] {
+        let ring = Ring::new(n).unwrap();
+        let values: Vec<i64> = (0..333).map(|i: i64| (i - 166) * 12_345).collect();
+        let cert = SignedRange::new(-(1 << 30), 1 << 30).unwrap().gap_cert(n).unwrap();
+        let mut dealer = Dealer::insecure_from_seed(5);
+        let shift = dealer.deal(&q, &Gate::gap_ars(n, 12).unwrap(), values.len()).unwrap();
+        let relu = dealer.deal(&q, &Gate::relu(n).unwrap(), values.len()).unwrap();
+        let x = share(ring, &values);
+
+        let [a, b] = [0, 1].map(|i| copy(&shift[i]));
+        let shifted = run_lockstep(&q, Task::GapArs(cert), [a, b], [&x[0], &x[1]]).unwrap();
+        let [a, b] = [0, 1].map(|i| copy(&relu[i]));
+        let expected = run_lockstep(&q, Task::Relu, [a, b], [&shifted[0], &shifted[1]]).unwrap();
+        let plain: Vec<i64> = values.iter().map(|v| (v >> 12).max(0)).collect();
+        assert_eq!(open(ring, &expected), plain);
+
+        let ([shift_0, shift_1], [relu_0, relu_1]) = (shift, relu);
+        let party = |shift, relu, x| {
+            let q = &q;
+            move |mut session: Session<TcpChannel>| {
+                let shifted = session.gap_ars(q, cert, shift, x).unwrap();
+                (session.relu(q, relu, &shifted).unwrap(), session.traffic())
+            }
+        };
+        let results = over_tcp(party(shift_0, relu_0, &x[0]), party(shift_1, relu_1, &x[1]));
+        let bytes = 4 * 16 + 2 * (333 * u64::from(n)).div_ceil(8) + 2 * 333u64.div_ceil(8);
+        for (result, expected) in results.iter().zip(&expected) {
+            assert_eq!(result.0, *expected);
+            assert_eq!(result.1, Traffic { sent_bytes: bytes, received_bytes: bytes, rounds: 4 });
+        }
+    }
+}
+
+#[test]
+fn every_other_gate_of_a_session_is_exact() {
+    let q = runtime::cpu().unwrap();
+    let ring = Ring::new(16).unwrap();
+    let values: Vec<i64> = (-40..40).map(|i| i * 400).collect();
+    let x = share(ring, &values);
+    let mut dealer = Dealer::insecure_from_seed(9);
+    let truncate = dealer.deal(&q, &Gate::truncate_reduce(16, 5).unwrap(), 80).unwrap();
+    let bits = dealer.deal(&q, &Gate::sign_predicates(16).unwrap(), 80).unwrap();
+    let words = dealer.deal(&q, &Gate::full_predicates(16).unwrap().with_masks(2).unwrap(), 80).unwrap();
+    let powers = dealer.deal(&q, &Gate::interval_powers(16, 1).unwrap(), 80).unwrap();
+    let below = [Predicate::Lt { beta: 400 }, Predicate::Lt { beta: 40_000 }];
+    let interval = [Interval { start: 400, end: Some(8_000) }];
+
+    let (zero, one) = memory_pair(PATIENCE);
+    let run = |channel, [truncate, bits, words, powers]: [KeyBundle; 4], x: &[u64]| {
+        let mut session = Session::new(channel);
+        let truncated = session.truncate_reduce(&q, truncate, x).unwrap();
+        let bits = session.predicate_bits(&q, &[Predicate::NonNegative], bits, x).unwrap();
+        let words = session.predicates(&q, &below, words, x).unwrap();
+        let (powers, x_hat) = session.interval_powers(&q, &interval, powers, x).unwrap();
+        (truncated, bits, words, powers, x_hat)
+    };
+    let ([t0, t1], [b0, b1], [w0, w1], [p0, p1]) = (truncate, bits, words, powers);
+    let (a, b) = thread::scope(|scope| {
+        let first = scope.spawn(|| run(zero, [t0, b0, w0, p0], &x[0]));
+        let second = run(one, [t1, b1, w1, p1], &x[1]);
+        (first.join().unwrap(), second)
+    });
+
+    let narrow = Ring::new(11).unwrap();
+    let unsigned: Vec<u64> = values.iter().map(|&v| ring.reduce(v as u64)).collect();
+    let sums = |ring: Ring, a: &[u64], b: &[u64]| a.iter().zip(b).map(|(&a, &b)| ring.add(a, b)).collect::<Vec<_>>();
+    assert_eq!(sums(narrow, &a.0, &b.0), unsigned.iter().map(|x| x >> 5).collect::<Vec<_>>());
+    assert_eq!(a.1.reveal(&b.1).unwrap(), values.iter().map(|&v| v >= 0).collect::<Vec<_>>());
+    let expected = [400, 40_000].map(|beta| unsigned.iter().map(move |&x| u64::from(x < beta)).collect::<Vec<_>>());
+    assert_eq!(sums(ring, &a.2, &b.2), expected.concat());
+    assert_eq!(a.4, b.4);
+    // x = x_hat - r on the interval: x_hat [I] + [I (-r)]
+    let powers = sums(ring, &a.3, &b.3);
+    for (e, &x) in unsigned.iter().enumerate() {
+        let selected = ring.add(ring.mul(a.4[e], powers[e]), powers[80 + e]);
+        assert_eq!(selected, if (400..8_000).contains(&x) { x } else { 0 });
+    }
+}
+
+#[test]
+fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
+    let q = runtime::cpu().unwrap();
+    let [b0, b1] = deal(&q, Gate::relu(8).unwrap(), 1);
+    let (again_0, again_1, nonce) = (copy(&b0), copy(&b1), b0.nonce());
+    let (zero, one) = memory_pair(PATIENCE);
+    let run = |channel, first, again| {
+        let mut session = Session::new(channel);
+        session.relu(&q, first, &[3]).unwrap();
+        let before = session.traffic();
+        let refused = session.relu(&q, again, &[3]).unwrap_err();
+        assert_eq!(session.traffic(), before, "something was sent");
+        refused
+    };
+    let results = thread::scope(|scope| {
+        let first = scope.spawn(|| run(zero, b0, again_0));
+        [run(one, b1, again_1), first.join().unwrap()]
+    });
+    assert_eq!(results, [PfssError::ReusedBundle { nonce }, PfssError::ReusedBundle { nonce }]);
+}
+
+#[test]
+fn the_bundle_of_the_other_party_and_bundles_of_two_deals_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let [b0, b1] = deal(&q, Gate::relu(8).unwrap(), 1);
+    let (zero, _one) = memory_pair(PATIENCE);
+    let refused = Session::new(zero).relu(&q, copy(&b1), &[3]).unwrap_err();
+    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    let refused = run_lockstep(&q, Task::Relu, [copy(&b1), copy(&b0)], [&[3], &[4]]).unwrap_err();
+    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    let [_, other] = Dealer::insecure_from_seed(99).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
+    let expected = PfssError::NonceMismatch { expected: b0.nonce(), got: other.nonce() };
+    assert_eq!(run_lockstep(&q, Task::Relu, [b0, other], [&[3], &[4]]).unwrap_err(), expected);
+}
+
+#[test]
+fn parties_at_different_steps_are_told_and_the_session_closes() {
+    let q = runtime::cpu().unwrap();
+    let [b0, _] = deal(&q, Gate::relu(8).unwrap(), 1);
+    let [_, other] = Dealer::insecure_from_seed(99).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
+    let (zero, one) = memory_pair(PATIENCE);
+    let run = |channel, bundle, next: KeyBundle| {
+        let mut session = Session::new(channel);
+        let error = session.relu(&q, bundle, &[3]).unwrap_err();
+        assert_eq!(session.relu(&q, next, &[3]).unwrap_err(), PfssError::Closed);
+        error
+    };
+    let [next_0, next_1] = Dealer::insecure_from_seed(100).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
+    let errors = thread::scope(|scope| {
+        let first = scope.spawn(|| run(zero, b0, next_0));
+        [run(one, other, next_1), first.join().unwrap()]
+    });
+    for error in errors {
+        assert!(matches!(error, PfssError::Channel(ChannelError::Step { round: 0, .. })), "{error}");
+    }
+}
+
+/// Accepts one connection as party 0 while `peer` plays the other side by hand.
+fn against(peer: impl FnOnce(TcpStream) + Send, timeout: Duration) -> Result<TcpChannel, ChannelError> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = TcpOptions { read_timeout: timeout, ..options() };
+    thread::scope(|scope| {
+        scope.spawn(move || peer(TcpStream::connect(address).unwrap()));
+        TcpChannel::accept(Party::Zero, &listener, &options)
+    })
+}
+
+fn hello(magic: &[u8; 8], version: u16, party: u8, protocol: u8) -> Vec<u8> {
+    let mut hello = magic.to_vec();
+    hello.extend_from_slice(&version.to_le_bytes());
+    hello.extend_from_slice(&[party, 0]);
+    hello.extend_from_slice(&[protocol; 32]);
+    hello
+}
+
+#[test]
+fn every_wrong_handshake_is_refused_by_name() {
+    let say = |hello: Vec<u8>| {
+        let peer = move |mut stream: TcpStream| {
+            stream.write_all(&hello).unwrap();
+            let _ = stream.read_to_end(&mut Vec::new());
+        };
+        against(peer, PATIENCE).map(|_| ()).unwrap_err()
+    };
+    assert!(matches!(say(hello(b"GET / HT", 1, 1, 7)), ChannelError::Magic { got, .. } if got == *b"GET / HT"));
+    assert_eq!(say(hello(b"pfss-tcp", 2, 1, 7)), ChannelError::Version { expected: 1, got: 2 });
+    for number in [0, 2, 255] {
+        let expected = ChannelError::PeerParty { expected: Party::One, got: number };
+        assert_eq!(say(hello(b"pfss-tcp", 1, number, 7)), expected);
+    }
+    let expected = ChannelError::Protocol { expected: [7; 32], got: [8; 32] };
+    assert_eq!(say(hello(b"pfss-tcp", 1, 1, 8)), expected);
+}
+
+#[test]
+fn a_lost_or_silent_peer_is_told_apart_at_every_point() {
+    let doing = "shaking hands";
+    let gone = against(|mut stream| stream.write_all(b"pfss").unwrap(), PATIENCE).map(|_| ()).unwrap_err();
+    assert_eq!(gone, ChannelError::Lost { doing });
+    let silent = |mut stream: TcpStream| {
+        let _ = stream.read_to_end(&mut Vec::new());
+    };
+    let waited = against(silent, Duration::from_millis(50)).map(|_| ()).unwrap_err();
+    assert_eq!(waited, ChannelError::Timeout { doing });
+
+    let greet = |mut stream: TcpStream| {
+        stream.write_all(&hello(b"pfss-tcp", 1, 1, 7)).unwrap();
+        let mut theirs = [0; 44];
+        stream.read_exact(&mut theirs).unwrap();
+        stream.write_all(&[3, 0, 0, 0, 1]).unwrap();
+    };
+    let mut channel = against(greet, PATIENCE).unwrap();
+    assert_eq!(channel.recv(3), Err(ChannelError::Lost { doing: "receiving" }));
+}
+
+#[test]
+fn a_peer_that_lies_about_lengths_is_refused_before_anything_is_allocated() {
+    let lie = |announced: u32| {
+        let peer = move |mut stream: TcpStream| {
+            stream.write_all(&hello(b"pfss-tcp", 1, 1, 7)).unwrap();
+            stream.write_all(&announced.to_le_bytes()).unwrap();
+            let _ = stream.read_to_end(&mut Vec::new());
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || peer(TcpStream::connect(address).unwrap()));
+            TcpChannel::accept(Party::Zero, &listener, &options()).unwrap().recv(5)
+        })
+    };
+    for announced in [0, 4, 6, u32::MAX] {
+        assert_eq!(lie(announced), Err(ChannelError::Length { expected: 5, got: announced.into() }));
+    }
+}
+
+#[test]
+fn messages_above_the_limit_are_refused_and_long_exchanges_do_not_block() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let tight = TcpOptions { max_message_bytes: 8 << 20, ..options() };
+    let talk = |mut channel: TcpChannel| {
+        let message = vec![channel.party().number(); 8 << 20];
+        let theirs = channel.exchange(&message).unwrap();
+        assert!(theirs.len() == message.len() && theirs.iter().all(|&b| b == channel.party().peer().number()));
+        let (max, got) = (8 << 20, (8 << 20) + 1);
+        assert_eq!(channel.send(&vec![0; got]), Err(ChannelError::TooLong { max, got }));
+        assert_eq!(channel.recv(got), Err(ChannelError::TooLong { max, got }));
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| talk(TcpChannel::accept(Party::Zero, &listener, &tight).unwrap()));
+        talk(TcpChannel::connect(Party::One, address, &tight).unwrap());
+    });
+}
+
+#[test]
+fn two_processes_of_the_same_party_refuse_each_other() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::scope(|scope| {
+        let other = scope.spawn(|| TcpChannel::accept(Party::One, &listener, &options()).map(|_| ()).unwrap_err());
+        let refused = TcpChannel::connect(Party::One, address, &options()).map(|_| ()).unwrap_err();
+        for error in [refused, other.join().unwrap()] {
+            assert_eq!(error, ChannelError::PeerParty { expected: Party::Zero, got: 1 });
+        }
+    });
+}
+
+#[test]
+fn a_peer_that_flips_bits_behind_the_last_element_is_refused() {
+    /// Sets the top bit of the last byte of every message.
+    struct Meddler<C>(C);
+    impl<C: Channel> Channel for Meddler<C> {
+        fn party(&self) -> Party {
+            self.0.party()
+        }
+        fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
+            let mut changed = message.to_vec();
+            *changed.last_mut().unwrap() |= 0x80;
+            self.0.send(&changed)
+        }
+        fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
+            self.0.recv(len)
+        }
+    }
+    let q = runtime::cpu().unwrap();
+    let [b0, b1] = deal(&q, Gate::relu(9).unwrap(), 3);
+    let (zero, one) = memory_pair(PATIENCE);
+    thread::scope(|scope| {
+        scope.spawn(|| Session::new(Meddler(zero)).relu(&q, b0, &[1, 2, 3]));
+        let refused = Session::new(one).relu(&q, b1, &[1, 2, 3]).unwrap_err();
+        assert_eq!(refused, PfssError::Channel(ChannelError::Padding));
+    });
+}

@@ -1,0 +1,108 @@
+//! No key material is left in freed memory.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    hint::black_box,
+    slice,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+use pfss::{Dealer, Gate, GateKind, KeyBundle, Predicate};
+
+/// The system's allocator, looking for watched words in memory that is given back.
+struct Scanning;
+
+static WATCHED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+static FOUND: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to `System` unchanged. Memory is read before it is given back, while it is still valid for
+// its whole layout; scanning neither allocates nor writes.
+unsafe impl GlobalAlloc for Scanning {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // Zeroed, so that `dealloc` never reads uninitialised memory.
+        // SAFETY: the caller's promise about `layout` is passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        if WATCHED[0].load(SeqCst) != 0 {
+            // SAFETY: the block is live, initialised by `alloc`, and `layout.size()` bytes long.
+            let block = unsafe { slice::from_raw_parts(ptr, layout.size()) };
+            for word in block.as_chunks::<8>().0 {
+                let word = u64::from_le_bytes(*word);
+                if word != 0 && WATCHED.iter().any(|watched| watched.load(SeqCst) == word) {
+                    FOUND.fetch_add(1, SeqCst);
+                }
+            }
+        }
+        // SAFETY: `ptr` came from `System` with this `layout`, as the caller promises.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Scanning = Scanning;
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Words found in memory freed by `run`.
+fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
+    FOUND.store(0, SeqCst);
+    WATCHED.iter().zip(watched).for_each(|(slot, word)| slot.store(word, SeqCst));
+    run();
+    WATCHED.iter().for_each(|slot| slot.store(0, SeqCst));
+    FOUND.load(SeqCst)
+}
+
+/// The first words of the root (or truth table) section and of the last row of additive shares.
+fn secrets(bundle: &KeyBundle) -> [u64; 4] {
+    let bytes = bundle.to_bytes();
+    let at = |i: usize| u64::from_le_bytes(bytes[i..i + 8].try_into().unwrap());
+    let sections = usize::from(bytes[20]);
+    let words = (0..sections).map(|i| 128 + 48 * i).find(|&entry| bytes[entry] == 6).unwrap();
+    let row = at(words + 32) as usize + 8 * 32 * (at(words + 8) as usize - 1);
+    [at(512), at(512 + 8), at(row), at(row + 8)]
+}
+
+#[test]
+fn the_scanner_sees_a_plain_copy() {
+    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let words = [0x0123_4567_89ab_cdef, 2, 3, 4];
+    assert!(found(words, || drop(black_box(words.to_vec()))) > 0);
+}
+
+#[test]
+fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_shares() {
+    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let q = runtime::cpu().unwrap();
+    let gates = [
+        Gate::relu(64).unwrap(),
+        Gate::gap_ars(64, 12).unwrap(),
+        Gate::truncate_reduce(64, 5).unwrap(),
+        Gate::interval_powers(64, 3).unwrap(),
+        Gate::sign_predicates(64).unwrap().with_masks(3).unwrap(),
+    ];
+    for gate in gates {
+        let deal = || Dealer::insecure_from_seed(8).deal(&q, &gate, 20).unwrap();
+        let [first, _] = deal();
+        let watched = secrets(&first);
+        drop(first);
+        let x_hat: Vec<u64> = (0..20).map(|i| 1000 + i).collect();
+        let leftovers = found(watched, || {
+            let [bundle, _other] = deal();
+            let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap();
+            match gate.kind() {
+                GateKind::Relu => drop(bundle.eval_relu(&q, &x_hat).unwrap()),
+                GateKind::TruncateReduce => drop(bundle.eval_truncate_reduce(&q, &x_hat).unwrap()),
+                GateKind::SignPredicates => {
+                    drop(bundle.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());
+                }
+                _ => drop(bundle),
+            }
+        });
+        assert_eq!(leftovers, 0, "{}", gate.kind());
+    }
+}
