@@ -22,10 +22,12 @@ const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/nn-ops/"
 /// Where `unsafe` may stand: bit-pattern implementations of the shared types, and the SIMD modules of the CPU backend.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
-    ("crates/cpu-backend/src/circle/", &[UnsafeKind::Block, UnsafeKind::Fn]),
-    ("crates/cpu-backend/src/fss/", &[UnsafeKind::Block, UnsafeKind::Fn]),
-    ("crates/cpu-backend/src/linalg/", &[UnsafeKind::Block, UnsafeKind::Fn]),
+    ("crates/cpu-backend/src/circle/", SIMD),
+    ("crates/cpu-backend/src/fss/", SIMD),
+    ("crates/cpu-backend/src/linalg/", SIMD),
 ];
+
+const SIMD: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Impl];
 
 /// Crates that may read the environment: the one that selects backends, and the workspace's own tasks.
 const ENVIRONMENT_HOMES: &[&str] = &["crates/runtime/", "xtask/"];
@@ -120,7 +122,7 @@ fn unsafety(path: &str, fact: &Fact, report: &mut impl FnMut(String)) {
     }
     if !documented {
         let form = match kind {
-            UnsafeKind::Fn | UnsafeKind::Trait => "a `# Safety` section",
+            UnsafeKind::Fn | UnsafeKind::Trait => "a `# Safety` section of its own or of its file",
             UnsafeKind::Block | UnsafeKind::Impl | UnsafeKind::Extern => "a `// SAFETY:` comment right above",
         };
         report(format!("undocumented `unsafe` {}: needs {form}", kind.name()));

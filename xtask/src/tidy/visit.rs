@@ -2,8 +2,8 @@ use std::collections::HashMap;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{
-    Arm, Attribute, ExprUnsafe, ImplItem, ImplItemFn, Item, ItemFn, ItemForeignMod, ItemImpl, ItemTrait, ItemUse,
-    Macro, Meta, Path, Stmt, TraitItemFn, UseTree, Visibility, spanned::Spanned, visit, visit::Visit,
+    Arm, Attribute, Expr, ExprLit, ExprUnsafe, ImplItem, ImplItemFn, Item, ItemFn, ItemForeignMod, ItemImpl, ItemTrait,
+    ItemUse, Lit, Macro, Meta, Path, Stmt, TraitItemFn, UseTree, Visibility, spanned::Spanned, visit, visit::Visit,
 };
 
 use super::facts::{Fact, UnsafeKind, What};
@@ -16,7 +16,7 @@ pub(super) fn facts(ast: &syn::File, text: &str, test_only: bool) -> Vec<Fact> {
         lines: text.lines().collect(),
         imports: imports.names,
         test_depth: usize::from(test_only),
-        trait_impl: false,
+        contract_above: states_safety(&ast.attrs),
         starts: Vec::new(),
         facts: Vec::new(),
     };
@@ -30,6 +30,15 @@ pub(super) fn is_test_only(attrs: &[Attribute]) -> bool {
         Meta::Path(path) => path.is_ident("test"),
         Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string() == "test",
         Meta::NameValue(_) => false,
+    })
+}
+
+/// Whether a doc comment among `attrs` has a section on safety.
+fn states_safety(attrs: &[Attribute]) -> bool {
+    attrs.iter().any(|attr| match &attr.meta {
+        Meta::NameValue(pair) => matches!(&pair.value, Expr::Lit(ExprLit { lit: Lit::Str(text), .. })
+            if pair.path.is_ident("doc") && text.value().contains("# Safety")),
+        _ => false,
     })
 }
 
@@ -82,7 +91,8 @@ struct Visitor<'text> {
     lines: Vec<&'text str>,
     imports: HashMap<String, String>,
     test_depth: usize,
-    trait_impl: bool,
+    /// Whether the file, the trait, or the trait behind the implementation around states what `unsafe fn`s require.
+    contract_above: bool,
     /// First lines of the enclosing items, statements and match arms, innermost last.
     starts: Vec<usize>,
     facts: Vec<Fact>,
@@ -123,6 +133,13 @@ impl Visitor<'_> {
         self.starts.pop();
     }
 
+    /// Runs `visit` inside an item that, if `states`, says what its `unsafe fn`s require.
+    fn under_contract(&mut self, states: bool, visit: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.contract_above, self.contract_above || states);
+        visit(self);
+        self.contract_above = outer;
+    }
+
     /// Whether the comments and attributes right above `line` contain one of `marks`.
     fn comment_above(&self, line: usize, marks: &[&str]) -> bool {
         let above =
@@ -139,12 +156,8 @@ impl Visitor<'_> {
 
     fn fn_documented(&self, attrs: &[Attribute], line: usize) -> bool {
         let first = attrs.first().map_or(line, |attr| attr.span().start().line);
-        let doc = attrs.iter().filter(|attr| attr.path().is_ident("doc")).any(|attr| match &attr.meta {
-            Meta::NameValue(pair) => matches!(&pair.value, syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(s), .. })
-                if s.value().contains("# Safety")),
-            _ => false,
-        });
-        doc || [line, first].iter().any(|&line| self.comment_above(line, &["# Safety", "SAFETY:"]))
+        let stated = self.contract_above || states_safety(attrs);
+        stated || [line, first].iter().any(|&line| self.comment_above(line, &["# Safety", "SAFETY:"]))
     }
 
     /// Paths, macros and `unsafe` in the tokens of a macro, whose grammar is unknown.
@@ -173,7 +186,9 @@ impl Visitor<'_> {
                     if let Some(kind) = kind {
                         let marks: &[&str] =
                             if kind == UnsafeKind::Fn { &["# Safety", "SAFETY:"] } else { &["SAFETY:"] };
-                        let documented = [line, statement].iter().any(|&line| self.comment_above(line, marks));
+                        let stated = kind == UnsafeKind::Fn && self.contract_above;
+                        let documented =
+                            stated || [line, statement].iter().any(|&line| self.comment_above(line, marks));
                         self.push_unsafe(kind, line, documented);
                     }
                     i += 1;
@@ -301,9 +316,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
         if let Some(token) = &item.sig.unsafety {
             let line = token.span.start().line;
-            // The trait's own text states the contract of a method that implements it.
-            let documented = self.trait_impl || self.fn_documented(&item.attrs, line);
-            self.push_unsafe(UnsafeKind::Fn, line, documented);
+            self.push_unsafe(UnsafeKind::Fn, line, self.fn_documented(&item.attrs, line));
         }
         let test = usize::from(is_test_only(&item.attrs));
         self.test_depth += test;
@@ -324,9 +337,9 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
             let line = token.span.start().line;
             self.push_unsafe(UnsafeKind::Impl, line, self.block_documented(line));
         }
-        let outer = std::mem::replace(&mut self.trait_impl, item.trait_.is_some());
-        visit::visit_item_impl(self, item);
-        self.trait_impl = outer;
+        // The trait's own text states the contract of a method that implements it.
+        let inherited = item.trait_.is_some() || states_safety(&item.attrs);
+        self.under_contract(inherited, |v| visit::visit_item_impl(v, item));
     }
 
     fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
@@ -334,7 +347,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
             let line = token.span.start().line;
             self.push_unsafe(UnsafeKind::Trait, line, self.fn_documented(&item.attrs, line));
         }
-        visit::visit_item_trait(self, item);
+        self.under_contract(states_safety(&item.attrs), |v| visit::visit_item_trait(v, item));
     }
 
     fn visit_item_foreign_mod(&mut self, item: &'ast ItemForeignMod) {
