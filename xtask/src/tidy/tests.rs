@@ -3,7 +3,11 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
-use super::{Finding, check, facts::What, visit};
+use super::{
+    Finding, check,
+    facts::{Fact, What},
+    visit,
+};
 
 /// The repository this crate stands in.
 fn repository() -> &'static Path {
@@ -131,6 +135,25 @@ fn an_undocumented_unsafe_is_reported_even_inside_a_macro() {
         assert_finds(&found, path, line, "undocumented `unsafe`");
     }
     assert_eq!(found.len(), 3, "documented ones pass: {found:#?}");
+}
+
+#[test]
+fn a_file_or_a_trait_may_state_the_contract_of_its_unsafe_functions_once() {
+    let contract = "//! Steps.\n//!\n//! # Safety\n//! The processor has AVX2.\n";
+    let trait_contract = "/// Lanes.\n///\n/// # Safety\n/// AVX2.\ntrait T {\n    unsafe fn f();\n}\n";
+    for (text, documented) in [
+        (format!("{contract}unsafe fn f() {{}}\n"), true),
+        (trait_contract.to_owned(), true),
+        ("//! Steps.\nunsafe fn f() {}\n".to_owned(), false),
+        (format!("{contract}fn f(p: *const u8) -> u8 {{ unsafe {{ *p }} }}\n"), false),
+    ] {
+        let facts = visit::facts(&syn::parse_file(&text).unwrap(), &text, false);
+        let found: Vec<_> = facts.iter().filter(|fact| matches!(fact.what, What::Unsafe { .. })).collect();
+        assert!(
+            matches!(found[..], [Fact { what: What::Unsafe { documented: d, .. }, .. }] if *d == documented),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -135,7 +135,8 @@ impl Visitor<'_> {
 
     /// Runs `visit` inside an item that, if `states`, says what its `unsafe fn`s require.
     fn under_contract(&mut self, states: bool, visit: impl FnOnce(&mut Self)) {
-        let outer = std::mem::replace(&mut self.contract_above, self.contract_above || states);
+        let outer = self.contract_above;
+        self.contract_above |= states;
         visit(self);
         self.contract_above = outer;
     }
