@@ -1,11 +1,17 @@
 //! The function-secret-sharing op set on the processor.
 
 mod batch;
+mod cmp;
 mod columns;
+mod ctr;
+mod dcf;
+mod dealer;
+mod lanes;
 mod scalar;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use backend_api::{BackendError, ops::fss::FssOps};
 use core_types::{
@@ -17,6 +23,7 @@ use core_types::{
 use self::{
     batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections, GROUP},
     columns::columns,
+    lanes::dispatch,
     shape::{CmpShape, DcfShape, length, product, ring},
 };
 use crate::CpuQueue;
@@ -37,7 +44,7 @@ impl FssOps for CpuQueue {
         points: &[u64],
         shares: &mut [u32],
     ) -> Result<(), BackendError> {
-        let _path = self.aes("cmp_eval")?;
+        let path = self.aes("cmp_eval")?;
         let shape = CmpShape::new("cmp_eval", params)?;
         length(shape.row, roots.len())?;
         length(shape.levels * shape.row, corrections.len())?;
@@ -46,7 +53,10 @@ impl FssOps for CpuQueue {
         length(product([shape.points, shape.row / GROUP]), shares.len())?;
         let batch = CmpBatch { params, shape, roots, corrections, leaves, points };
         let jobs = columns(shares, shape.row / GROUP, KEYS_PER_JOB / GROUP);
-        self.for_jobs(jobs, |job, mut rows| scalar::eval_cmp(&batch, job * KEYS_PER_JOB, &mut rows));
+        self.for_jobs(jobs, |job, mut rows| {
+            let first = job * KEYS_PER_JOB;
+            dispatch(path, cmp::Eval { batch: &batch, first, rows: &mut rows });
+        });
         Ok(())
     }
 
@@ -58,7 +68,7 @@ impl FssOps for CpuQueue {
         corrections: &mut [u128],
         leaves: &mut [u128],
     ) -> Result<(), BackendError> {
-        let _path = self.aes("cmp_gen")?;
+        let path = self.aes("cmp_gen")?;
         let shape = CmpShape::new("cmp_gen", params)?;
         length(shape.count, alphas.len())?;
         length(2 * shape.row, roots.len())?;
@@ -68,7 +78,8 @@ impl FssOps for CpuQueue {
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
         self.for_jobs(jobs, |job, (mut corrections, mut leaves)| {
-            scalar::gen_cmp(&secrets, job * KEYS_PER_JOB, &mut corrections, &mut leaves);
+            let (first, corrections, leaves) = (job * KEYS_PER_JOB, &mut corrections[..], &mut leaves[..]);
+            dispatch(path, cmp::Gen { secrets: &secrets, first, corrections, leaves });
         });
         Ok(())
     }
@@ -83,7 +94,7 @@ impl FssOps for CpuQueue {
         points: &[u64],
         shares: &mut [u64],
     ) -> Result<(), BackendError> {
-        let _path = self.aes("dcf_eval")?;
+        let path = self.aes("dcf_eval")?;
         let shape = DcfShape::new("dcf_eval", params)?;
         length(shape.row, roots.len())?;
         length(shape.levels * shape.row, corrections.len())?;
@@ -93,7 +104,10 @@ impl FssOps for CpuQueue {
         length(product([shape.points, shape.words, shape.count]), shares.len())?;
         let batch = DcfBatch { params, shape, roots, corrections, values, last, points };
         let jobs = columns(shares, shape.count, KEYS_PER_JOB);
-        self.for_jobs(jobs, |job, mut rows| scalar::eval_dcf(&batch, job * KEYS_PER_JOB, &mut rows));
+        self.for_jobs(jobs, |job, mut rows| {
+            let first = job * KEYS_PER_JOB;
+            dispatch(path, dcf::Eval { batch: &batch, first, rows: &mut rows });
+        });
         Ok(())
     }
 
@@ -107,7 +121,7 @@ impl FssOps for CpuQueue {
         values: &mut [u64],
         last: &mut [u64],
     ) -> Result<(), BackendError> {
-        let _path = self.aes("dcf_gen")?;
+        let path = self.aes("dcf_gen")?;
         let shape = DcfShape::new("dcf_gen", params)?;
         length(shape.count, alphas.len())?;
         length(shape.words * shape.count, betas.len())?;
@@ -121,15 +135,18 @@ impl FssOps for CpuQueue {
         let last = columns(last, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(values).zip(last);
         let jobs = jobs.map(|((corrections, values), last)| DcfSections { corrections, values, last }).collect();
-        self.for_jobs(jobs, |job, mut sections| scalar::gen_dcf(&secrets, job * KEYS_PER_JOB, &mut sections));
+        self.for_jobs(jobs, |job, mut sections| {
+            let first = job * KEYS_PER_JOB;
+            dispatch(path, dcf::Gen { secrets: &secrets, first, sections: &mut sections });
+        });
         Ok(())
     }
 
     fn aes_ctr_fill(&self, params: &AesCtrParams, words: &mut [u64]) -> Result<(), BackendError> {
-        let _path = self.aes("aes_ctr_fill")?;
+        let path = self.aes("aes_ctr_fill")?;
         self.for_chunks(words, WORDS_PER_JOB, |job, words| {
             let first = params.first.wrapping_add((job * WORDS_PER_JOB / 2) as u128);
-            scalar::ctr_fill(&params.key, first, words);
+            dispatch(path, ctr::Fill { key: &params.key, first, words });
         });
         Ok(())
     }

@@ -1,13 +1,15 @@
 //! Exhaustive small rings, through the op set.
 
-use backend_api::ops::fss::FssOps;
+use core::num::NonZeroUsize;
+
+use backend_api::{Queue, ops::fss::FssOps};
 use core_types::{
     AesKey, Label, PrgKeys,
     cmp::{cmp_leaves, cmp_levels},
-    params::fss::{CmpParams, DcfParams, PackParams, padded},
+    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams, padded},
 };
 
-use crate::{CpuConfig, CpuQueue};
+use crate::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
 fn labels(count: usize, salt: u128) -> Vec<Label> {
     (0..count as u128)
@@ -15,13 +17,24 @@ fn labels(count: usize, salt: u128) -> Vec<Label> {
         .collect()
 }
 
-fn queue() -> CpuQueue {
-    CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap()
+/// A queue for every AES path that this processor has, each with one thread and with two.
+fn queues() -> Vec<CpuQueue> {
+    let strongest = Simd::detect_up_to(SimdLevel::Avx512);
+    let paths = [AesPath::Portable, AesPath::AesNi, AesPath::Vaes256, AesPath::Vaes512];
+    let mut queues = Vec::new();
+    for simd in paths.into_iter().filter_map(|path| strongest.with_aes(path)) {
+        for threads in [1, 2] {
+            let config =
+                CpuConfig { threads: NonZeroUsize::new(threads), allow_table_aes: true, ..CpuConfig::default() };
+            queues.push(CpuQueue::with_simd(config, simd).unwrap());
+        }
+    }
+    queues
 }
 
 #[test]
 fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
-    for bits in 1..=9u32 {
+    for (q, bits) in queues().into_iter().flat_map(|q| (1..=9u32).map(move |bits| (q.clone(), bits))) {
         let size = 1usize << bits;
         let alphas: Vec<u64> = (0..size as u64).collect();
         let points: Vec<u64> = alphas.iter().flat_map(|&y| alphas.iter().map(move |_| y)).collect();
@@ -30,7 +43,6 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let roots = labels(2 * row, 5);
         let mut corrections = vec![0; cmp_levels(bits) as usize * row];
         let mut leaves = vec![0; 2 * row];
-        let q = queue();
         q.cmp_gen(&params, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
         let shares = [0, 1].map(|party| {
             let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
@@ -51,7 +63,8 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
 
 #[test]
 fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
-    for (bits, words, width) in [(1, 1, 64), (3, 2, 64), (4, 3, 17), (5, 5, 64), (6, 8, 1)] {
+    let shapes = [(1, 1, 64), (3, 2, 64), (4, 3, 17), (5, 5, 64), (6, 8, 1)];
+    for (q, (bits, words, width)) in queues().into_iter().flat_map(|q| shapes.map(|shape| (q.clone(), shape))) {
         let size = 1usize << bits;
         let alphas: Vec<u64> = (0..size as u64).collect();
         let points: Vec<u64> = alphas.iter().flat_map(|&y| alphas.iter().map(move |_| y)).collect();
@@ -64,7 +77,6 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let mut corrections = vec![0; bits as usize * row];
         let mut values = vec![0; bits as usize * words * row];
         let mut last = vec![0; words * row];
-        let q = queue();
         q.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
         let shares = [0, 1].map(|party| {
             let mut shares = vec![0u64; size * words * size];
@@ -89,7 +101,7 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
 
 #[test]
 fn packing_round_trips_at_every_width() {
-    let q = queue();
+    let q = CpuQueue::open(CpuConfig::default()).unwrap();
     for bits in 1..=64u32 {
         for count in [0u32, 1, 2, 31, 63, 64, 65, 130] {
             let params = PackParams { count, bits };
@@ -101,6 +113,82 @@ fn packing_round_trips_at_every_width() {
             q.unpack_bits(&params, &words, &mut back).unwrap();
             let mask = u64::MAX >> (64 - bits);
             assert!(elements.iter().zip(&back).all(|(e, b)| e & mask == *b));
+        }
+    }
+}
+
+/// Everything that one queue computes for a batch: key sections and both parties' shares.
+#[derive(PartialEq)]
+struct Outputs {
+    words128: Vec<Vec<u128>>,
+    words64: Vec<Vec<u64>>,
+    bits: Vec<Vec<u32>>,
+}
+
+fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
+    let row = padded(count);
+    let word = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i;
+    let words = |len: usize, salt: u64| (0..len as u64).map(|i| word(i ^ salt << 40)).collect::<Vec<u64>>();
+    let (alphas, ys) = (words(count as usize, 1), words((count * points) as usize, 2));
+    let roots = labels(2 * row, 77);
+    let keys = PrgKeys::from_nonce([9; 16]);
+    let cmp = CmpParams { key: keys.child, bits, party: 0, count, points };
+    let mut out = Outputs { words128: Vec::new(), words64: Vec::new(), bits: Vec::new() };
+    let mut corrections = vec![0; cmp_levels(bits) as usize * row];
+    let mut leaves = vec![0; 2 * row];
+    q.cmp_gen(&cmp, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
+    for party in 0..2 {
+        let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
+        let mut shares = vec![u32::MAX; points as usize * row / 32];
+        let params = CmpParams { party: party as u32, ..cmp };
+        q.cmp_eval(&params, &roots[party * row..][..row], &corrections, leaves, &ys, &mut shares).unwrap();
+        out.bits.push(shares);
+    }
+    out.words128.extend([corrections, leaves]);
+    for (len, width) in [(1usize, 64), (2, 13), (3, 64), (8, 40)] {
+        let betas = words(len * count as usize, 3);
+        let dcf = DcfParams { keys, bits, party: 0, count, points, words: len as u32, width, reserved: [0; 2] };
+        let mut corrections = vec![0; bits as usize * row];
+        let mut values = vec![0; bits as usize * len * row];
+        let mut last = vec![0; len * row];
+        q.dcf_gen(&dcf, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
+        for party in 0..2 {
+            let mut shares = vec![0; points as usize * len * count as usize];
+            let params = DcfParams { party: party as u32, ..dcf };
+            let roots = &roots[party * row..][..row];
+            q.dcf_eval(&params, roots, &corrections, &values, &last, &ys, &mut shares).unwrap();
+            out.words64.push(shares);
+        }
+        out.words128.push(corrections);
+        out.words64.extend([values, last]);
+    }
+    for len in [0, 1, 2, 63, 64, 65, count as usize] {
+        let mut stream = vec![0; len];
+        let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
+        q.aes_ctr_fill(&params, &mut stream).unwrap();
+        out.words64.push(stream);
+    }
+    out
+}
+
+#[test]
+fn every_path_and_thread_count_makes_the_same_words() {
+    let queues = queues();
+    for (count, bits, points) in [
+        (0, 64, 1),
+        (1, 64, 2),
+        (31, 8, 1),
+        (32, 9, 5),
+        (33, 12, 4),
+        (33, 7, 3),
+        (255, 64, 9),
+        (256, 1, 2),
+        (257, 16, 0),
+        (2100, 11, 2),
+    ] {
+        let expected = everything(&queues[0], count, bits, points);
+        for q in &queues[1..] {
+            assert!(everything(q, count, bits, points) == expected, "{count} keys of {bits} bits on {:?}", q.caps());
         }
     }
 }

@@ -1,0 +1,59 @@
+//! The dealer's walks along the secret points, both parties at once.
+
+use core_types::Label;
+
+use super::{
+    lanes::{Lanes, RoundKeys, Step, TOGETHER, hash},
+    walk::{Nodes, select},
+};
+
+/// Both parties' nodes on the path of α, where their control bits differ.
+pub(super) struct Pair<L: Lanes> {
+    pub(super) nodes: [Nodes<L>; 2],
+}
+
+/// The uncorrected left and right children of both parties.
+pub(super) struct Children<L: Lanes> {
+    pub(super) left: [Step<L>; 2],
+    pub(super) right: [Step<L>; 2],
+}
+
+impl<L: Lanes> Pair<L> {
+    #[inline(always)]
+    pub(super) fn roots(l: L, first: &[Label], second: &[Label]) -> Self {
+        Self { nodes: [Nodes::roots(l, first, 0), Nodes::roots(l, second, 1)] }
+    }
+
+    #[inline(always)]
+    pub(super) fn children(&self, l: L, keys: &RoundKeys<L>) -> Children<L> {
+        let rightwards = [l.splat(u128::MAX); TOGETHER];
+        let [first, second] = &self.nodes;
+        Children {
+            left: [hash(l, keys, &first.seed), hash(l, keys, &second.seed)],
+            right: [hash(l, keys, &first.inputs(l, &rightwards)), hash(l, keys, &second.inputs(l, &rightwards))],
+        }
+    }
+
+    /// Moves to the children in `direction` of α and returns the correction words.
+    #[inline(always)]
+    pub(super) fn descend(&mut self, l: L, keys: &RoundKeys<L>, direction: &Step<L>) -> Step<L> {
+        let (one, seed_bits) = (l.splat(1), l.splat(!3));
+        let Children { left, right } = self.children(l, keys);
+        let mut words = [one; TOGETHER];
+        for i in 0..TOGETHER {
+            let a = direction[i];
+            let left_xor = l.xor(left[0][i], left[1][i]);
+            let right_xor = l.xor(right[0][i], right[1][i]);
+            // the branch that α leaves must end with equal seeds and control bits, the other with unequal control bits
+            let seed = l.and(seed_bits, select(l, a, right_xor, left_xor));
+            let control_left = l.and(one, l.xor(one, l.xor(left_xor, a)));
+            let control_right = l.and(one, l.xor(right_xor, a));
+            let word = l.xor(seed, select(l, a, control_left, control_right));
+            for (p, nodes) in self.nodes.iter_mut().enumerate() {
+                nodes.replace(l, i, select(l, a, left[p][i], right[p][i]), word);
+            }
+            words[i] = l.xor(seed, l.xor(control_left, l.shl1(control_right)));
+        }
+        words
+    }
+}

@@ -1,0 +1,127 @@
+//! Vectors of 128-bit blocks, one key to a block: the few primitives that the kernels are written in.
+
+#[cfg(target_arch = "x86_64")]
+mod aesni;
+#[cfg(target_arch = "x86_64")]
+mod vaes256;
+#[cfg(target_arch = "x86_64")]
+mod vaes512;
+
+use core_types::AesKey;
+
+use crate::AesPath;
+
+/// Vectors that are encrypted together, which hides the latency of a round.
+pub(super) const TOGETHER: usize = 8;
+
+/// Blocks in vectors of one instruction set. A value of the implementing type proves that the set may be used.
+///
+/// "Half" means the low or the high 64 bits of a block.
+pub(super) trait Lanes: Copy {
+    /// Blocks in a vector; divides 4.
+    const N: usize;
+    /// `N` blocks.
+    type V: Copy;
+
+    /// The first `N` blocks of `s`.
+    fn load(self, s: &[u128]) -> Self::V;
+    /// Writes the first `N` blocks of `s`.
+    fn store(self, s: &mut [u128], v: Self::V);
+    /// The same block everywhere.
+    fn splat(self, block: u128) -> Self::V;
+    /// Block `i` has `lo[i]` and `hi[i]` as its halves; both hold at least `N` words.
+    fn zip(self, lo: &[u64], hi: &[u64]) -> Self::V;
+    /// Bitwise exclusive or.
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bitwise and.
+    fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Sum of halves.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Difference of halves.
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Halves shifted left by one bit.
+    fn shl1(self, a: Self::V) -> Self::V;
+    /// Halves shifted right by one bit.
+    fn shr1(self, a: Self::V) -> Self::V;
+    /// Each half is filled with its highest bit.
+    fn sign(self, a: Self::V) -> Self::V;
+    /// Each block is filled with its lowest bit.
+    fn spread(self, a: Self::V) -> Self::V;
+    /// Bits 0 ..= p of each block, where p is the 7 highest bits of its low half, which its high half repeats.
+    fn prefix(self, a: Self::V) -> Self::V;
+    /// One middle AES round.
+    fn round(self, state: Self::V, key: Self::V) -> Self::V;
+    /// The last AES round.
+    fn last_round(self, state: Self::V, key: Self::V) -> Self::V;
+    /// Asks for the line that holds `s[0]`, if there is one.
+    fn prefetch(self, s: &[u128]);
+}
+
+/// A computation written once for every instruction set.
+pub(super) trait Kernel {
+    /// Runs it on vectors.
+    fn run<L: Lanes>(self, l: L);
+    /// Runs it by the scalar formulas, with AES by table look-up.
+    fn scalar(self);
+}
+
+/// Runs a kernel on `path`, which the processor must have (a [`Simd`](crate::Simd) proves it).
+pub(super) fn dispatch<K: Kernel>(path: AesPath, kernel: K) {
+    match path {
+        // SAFETY: the path is available, so its instructions are.
+        #[cfg(target_arch = "x86_64")]
+        AesPath::AesNi => unsafe { aesni::run(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        AesPath::Vaes256 => unsafe { vaes256::run(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        AesPath::Vaes512 => unsafe { vaes512::run(kernel) },
+        _ => kernel.scalar(),
+    }
+}
+
+/// The round keys of one cipher, everywhere in a vector.
+pub(super) type RoundKeys<L> = [<L as Lanes>::V; 11];
+
+/// Vectors of one step.
+pub(super) type Step<L> = [<L as Lanes>::V; TOGETHER];
+
+/// Broadcasts a key schedule.
+#[inline(always)]
+pub(super) fn round_keys<L: Lanes>(l: L, key: &AesKey) -> RoundKeys<L> {
+    let mut keys = [l.splat(0); 11];
+    for (slot, &round) in keys.iter_mut().zip(key.rounds()) {
+        *slot = l.splat(round);
+    }
+    keys
+}
+
+/// H(u) = AES(u) xor u of every block.
+#[inline(always)]
+pub(super) fn hash<L: Lanes>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
+    let mut state = *u;
+    for s in &mut state {
+        *s = l.xor(*s, keys[0]);
+    }
+    for key in &keys[1..10] {
+        for s in &mut state {
+            *s = l.round(*s, *key);
+        }
+    }
+    for (s, u) in state.iter_mut().zip(u) {
+        // the feed-forward joins the last round key, off the critical path
+        *s = l.last_round(*s, l.xor(keys[10], *u));
+    }
+    state
+}
+
+/// AES(u) of every block.
+#[inline(always)]
+pub(super) fn encrypt<L: Lanes>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
+    let mut state = hash(l, keys, u);
+    for (s, u) in state.iter_mut().zip(u) {
+        *s = l.xor(*s, *u);
+    }
+    state
+}

@@ -1,0 +1,130 @@
+//! Two blocks in a YMM register.
+
+use core::arch::x86_64::*;
+
+use super::{Kernel, Lanes};
+
+/// Proof that VAES and AVX2 may be used: a value exists only inside [`run`].
+#[derive(Clone, Copy)]
+pub(super) struct Vaes256(());
+
+/// Runs a kernel.
+#[target_feature(enable = "aes,avx2,vaes")]
+pub(super) fn run<K: Kernel>(kernel: K) {
+    kernel.run(Vaes256(()));
+}
+
+const N: usize = 2;
+
+impl Lanes for Vaes256 {
+    const N: usize = N;
+    type V = __m256i;
+
+    #[inline(always)]
+    fn load(self, s: &[u128]) -> __m256i {
+        let s = &s[..N];
+        // SAFETY: `self` proves VAES and AVX2; `s` holds `N` blocks, and no alignment is needed.
+        unsafe { _mm256_loadu_si256(s.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, s: &mut [u128], v: __m256i) {
+        let s = &mut s[..N];
+        // SAFETY: `self` proves VAES and AVX2; `s` holds `N` blocks, and no alignment is needed.
+        unsafe { _mm256_storeu_si256(s.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat(self, block: u128) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_broadcastsi128_si256(_mm_set_epi64x((block >> 64) as i64, block as i64)) }
+    }
+
+    #[inline(always)]
+    fn zip(self, lo: &[u64], hi: &[u64]) -> __m256i {
+        let (lo, hi) = (&lo[..N], &hi[..N]);
+        // SAFETY: `self` proves VAES and AVX2; both slices hold `N` words, and no alignment is needed.
+        unsafe {
+            let lo = _mm_loadu_si128(lo.as_ptr().cast());
+            let hi = _mm_loadu_si128(hi.as_ptr().cast());
+            _mm256_set_m128i(_mm_unpackhi_epi64(lo, hi), _mm_unpacklo_epi64(lo, hi))
+        }
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_xor_si256(a, b) }
+    }
+
+    #[inline(always)]
+    fn and(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_and_si256(a, b) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_sub_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn shl1(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_slli_epi64::<1>(a) }
+    }
+
+    #[inline(always)]
+    fn shr1(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_srli_epi64::<1>(a) }
+    }
+
+    #[inline(always)]
+    fn sign(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_cmpgt_epi64(_mm256_setzero_si256(), a) }
+    }
+
+    #[inline(always)]
+    fn spread(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(_mm256_shuffle_epi32::<0x00>(a))) }
+    }
+
+    #[inline(always)]
+    fn prefix(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe {
+            // a shift by 127 - pos in two parts: vector shifts by 64 and more give zero, and 63 - pos stops at zero
+            let pos = _mm256_srli_epi64::<57>(a);
+            let shift = _mm256_subs_epu16(_mm256_set_epi64x(127, 63, 127, 63), pos);
+            _mm256_srlv_epi64(_mm256_set1_epi64x(-1), shift)
+        }
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m256i, key: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_aesenc_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m256i, key: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe { _mm256_aesenclast_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, s: &[u128]) {
+        // SAFETY: a prefetch reads nothing and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
+    }
+}

@@ -1,0 +1,131 @@
+//! Four blocks in a ZMM register.
+
+use core::arch::x86_64::*;
+
+use super::{Kernel, Lanes};
+
+/// Proof that VAES, AVX-512 F and BW may be used: a value exists only inside [`run`].
+#[derive(Clone, Copy)]
+pub(super) struct Vaes512(());
+
+/// Runs a kernel.
+#[target_feature(enable = "aes,avx512f,avx512bw,vaes")]
+pub(super) fn run<K: Kernel>(kernel: K) {
+    kernel.run(Vaes512(()));
+}
+
+const N: usize = 4;
+
+impl Lanes for Vaes512 {
+    const N: usize = N;
+    type V = __m512i;
+
+    #[inline(always)]
+    fn load(self, s: &[u128]) -> __m512i {
+        let s = &s[..N];
+        // SAFETY: `self` proves VAES, AVX-512 F and BW; `s` holds `N` blocks, and no alignment is needed.
+        unsafe { _mm512_loadu_si512(s.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, s: &mut [u128], v: __m512i) {
+        let s = &mut s[..N];
+        // SAFETY: `self` proves VAES, AVX-512 F and BW; `s` holds `N` blocks, and no alignment is needed.
+        unsafe { _mm512_storeu_si512(s.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat(self, block: u128) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_broadcast_i32x4(_mm_set_epi64x((block >> 64) as i64, block as i64)) }
+    }
+
+    #[inline(always)]
+    fn zip(self, lo: &[u64], hi: &[u64]) -> __m512i {
+        let (lo, hi) = (&lo[..N], &hi[..N]);
+        // SAFETY: `self` proves VAES, AVX-512 F and BW; both slices hold `N` words, and no alignment is needed.
+        unsafe {
+            let lo = _mm512_castsi256_si512(_mm256_loadu_si256(lo.as_ptr().cast()));
+            let hi = _mm512_castsi256_si512(_mm256_loadu_si256(hi.as_ptr().cast()));
+            // indices 0..8 name words of `lo`, 8..16 those of `hi`
+            _mm512_permutex2var_epi64(lo, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), hi)
+        }
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_xor_si512(a, b) }
+    }
+
+    #[inline(always)]
+    fn and(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_and_si512(a, b) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_sub_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn shl1(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_slli_epi64::<1>(a) }
+    }
+
+    #[inline(always)]
+    fn shr1(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_srli_epi64::<1>(a) }
+    }
+
+    #[inline(always)]
+    fn sign(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_srai_epi64::<63>(a) }
+    }
+
+    #[inline(always)]
+    fn spread(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_srai_epi32::<31>(_mm512_slli_epi32::<31>(_mm512_shuffle_epi32::<_MM_PERM_AAAA>(a))) }
+    }
+
+    #[inline(always)]
+    fn prefix(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe {
+            // a shift by 127 - pos in two parts: vector shifts by 64 and more give zero, and 63 - pos stops at zero
+            let pos = _mm512_srli_epi64::<57>(a);
+            let shift = _mm512_subs_epu16(_mm512_set_epi64(127, 63, 127, 63, 127, 63, 127, 63), pos);
+            _mm512_srlv_epi64(_mm512_set1_epi64(-1), shift)
+        }
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_aesenc_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_aesenclast_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, s: &[u128]) {
+        // SAFETY: a prefetch reads nothing and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
+    }
+}
