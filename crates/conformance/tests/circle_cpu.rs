@@ -6,7 +6,7 @@ use cpu_backend::{CpuConfig, CpuQueue, Simd, SimdLevel};
 
 fn holds_on(level: SimdLevel, threads: usize) {
     if !level.is_available() {
-        println!("not run: this processor has no {level}");
+        eprintln!("not run: this processor has no {level}");
         return;
     }
     let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
