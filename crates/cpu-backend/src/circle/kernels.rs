@@ -245,3 +245,7 @@ compile!(portable, super::Portable, 11,);
 compile!(avx2, crate::circle::lanes::Avx2, 12, #[target_feature(enable = "avx2,fma,f16c")]);
 #[cfg(target_arch = "x86_64")]
 compile!(avx512, crate::circle::lanes::Avx512, 13, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]);
+#[cfg(all(test, target_arch = "x86_64"))]
+compile!(model, crate::circle::lanes::Model, 13,);
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(super) const MODEL_KERNELS: Kernels = model::KERNELS;

@@ -39,6 +39,70 @@ fn expect_domain(op: &'static str, log_size: u32) -> Result<(), BackendError> {
 }
 
 impl CpuQueue {
+    /// Both directions between values and coefficients.
+    fn circle_transform(
+        &self,
+        op: &'static str,
+        params: &CircleFftParams,
+        factors: &[Twiddle],
+        columns: &mut [M31],
+        inverse: bool,
+    ) -> Result<(), BackendError> {
+        let log_size = params.log_size;
+        expect_domain(op, log_size)?;
+        expect_len(factors.len(), 1, log_size - 1)?;
+        expect_len(columns.len(), params.columns, log_size)?;
+        let kernels = Kernels::of(self.simd().level());
+        if log_size < kernels.log_block {
+            self.for_chunks(columns, 1 << 15, |_, columns| {
+                for column in columns.chunks_mut(1 << log_size) {
+                    if inverse {
+                        scalar::interpolate(column, factors, log_size);
+                    } else {
+                        scalar::evaluate(column, log_size, 0, factors, log_size);
+                    }
+                }
+            });
+            return Ok(());
+        }
+        // SAFETY: this processor has the queue's level, whose kernels these are.
+        unsafe { self.transform_columns(kernels, log_size, factors, columns, inverse) };
+        Ok(())
+    }
+
+    /// Transforms columns of at least one block by `kernels`.
+    ///
+    /// # Safety
+    /// The processor can run `kernels`; `factors` are `2^(log_size - 1)`, `columns` a multiple of `2^log_size` elements.
+    unsafe fn transform_columns(
+        &self,
+        kernels: Kernels,
+        log_size: u32,
+        factors: &[Twiddle],
+        columns: &mut [M31],
+        inverse: bool,
+    ) {
+        let count = columns.len() >> log_size;
+        let base = Shared(columns.as_mut_ptr().cast::<u32>());
+        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
+        let factors = Shared(unsafe { Factors::new(factors.as_ptr().cast(), log_size) });
+        let region = |column: usize| {
+            // SAFETY: column < count, so its 2^log_size words lie in the view.
+            let target = unsafe { base.get().add(column << log_size) };
+            Region {
+                source: target,
+                target,
+                log_len: log_size,
+                position: 0,
+                factors: factors.get(),
+                inverse,
+                scale: if inverse { (31 - log_size) % 31 } else { 0 }, // dividing by 2^n rotates by 31 - n
+            }
+        };
+        // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
+        unsafe { self.run_regions(kernels, log_size, count, region) };
+    }
+
     fn batch_inverse<F: InvertChunk>(
         &self,
         op: &'static str,
@@ -79,38 +143,7 @@ impl CircleOps for CpuQueue {
         inverse_twiddles: &[Twiddle],
         columns: &mut [M31],
     ) -> Result<(), BackendError> {
-        let log_size = params.log_size;
-        expect_domain("circle_interpolate", log_size)?;
-        expect_len(inverse_twiddles.len(), 1, log_size - 1)?;
-        expect_len(columns.len(), params.columns, log_size)?;
-        if log_size < Kernels::of(self.simd().level()).log_block {
-            self.for_chunks(columns, 1 << 15, |_, columns| {
-                for column in columns.chunks_mut(1 << log_size) {
-                    scalar::interpolate(column, inverse_twiddles, log_size);
-                }
-            });
-            return Ok(());
-        }
-        let base = Shared(columns.as_mut_ptr().cast::<u32>());
-        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
-        let factors = unsafe { Factors::new(inverse_twiddles.as_ptr().cast(), log_size) };
-        let factors = Shared(factors);
-        let region = |column: usize| {
-            // SAFETY: column < params.columns, so its 2^log_size words lie in the view.
-            let target = unsafe { base.get().add(column << log_size) };
-            Region {
-                source: target,
-                target,
-                log_len: log_size,
-                position: 0,
-                factors: factors.get(),
-                inverse: true,
-                scale: (31 - log_size) % 31, // dividing by 2^n rotates by 31 - n
-            }
-        };
-        // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
-        unsafe { self.run_regions(log_size, params.columns as usize, region) };
-        Ok(())
+        self.circle_transform("circle_interpolate", params, inverse_twiddles, columns, true)
     }
 
     fn circle_evaluate(
@@ -119,37 +152,7 @@ impl CircleOps for CpuQueue {
         twiddles: &[Twiddle],
         columns: &mut [M31],
     ) -> Result<(), BackendError> {
-        let log_size = params.log_size;
-        expect_domain("circle_evaluate", log_size)?;
-        expect_len(twiddles.len(), 1, log_size - 1)?;
-        expect_len(columns.len(), params.columns, log_size)?;
-        if log_size < Kernels::of(self.simd().level()).log_block {
-            self.for_chunks(columns, 1 << 15, |_, columns| {
-                for column in columns.chunks_mut(1 << log_size) {
-                    scalar::evaluate(column, log_size, 0, twiddles, log_size);
-                }
-            });
-            return Ok(());
-        }
-        let base = Shared(columns.as_mut_ptr().cast::<u32>());
-        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
-        let factors = Shared(unsafe { Factors::new(twiddles.as_ptr().cast(), log_size) });
-        let region = |column: usize| {
-            // SAFETY: column < params.columns, so its 2^log_size words lie in the view.
-            let target = unsafe { base.get().add(column << log_size) };
-            Region {
-                source: target,
-                target,
-                log_len: log_size,
-                position: 0,
-                factors: factors.get(),
-                inverse: false,
-                scale: 0,
-            }
-        };
-        // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
-        unsafe { self.run_regions(log_size, params.columns as usize, region) };
-        Ok(())
+        self.circle_transform("circle_evaluate", params, twiddles, columns, false)
     }
 
     fn circle_extend(
@@ -171,7 +174,8 @@ impl CircleOps for CpuQueue {
         expect_len(coefficients.len(), columns, log_len)?;
         expect_len(values.len(), columns, log_size)?;
         let log_copies = log_size - log_len;
-        if log_len < Kernels::of(self.simd().level()).log_block {
+        let kernels = Kernels::of(self.simd().level());
+        if log_len < kernels.log_block {
             self.for_chunks(values, 1 << log_size, |column, values| {
                 let coefficients = &coefficients[column << log_len..(column + 1) << log_len];
                 for (copy, values) in values.chunks_mut(1 << log_len).enumerate() {
@@ -199,8 +203,8 @@ impl CircleOps for CpuQueue {
                 scale: 0,
             }
         };
-        // SAFETY: copies are disjoint parts of one exclusive view, and the coefficients are another view.
-        unsafe { self.run_regions(log_len, (columns as usize) << log_copies, region) };
+        // SAFETY: this processor has the queue's level; copies are disjoint parts of one exclusive view, and the coefficients are another view.
+        unsafe { self.run_regions(kernels, log_len, (columns as usize) << log_copies, region) };
         Ok(())
     }
 

@@ -101,3 +101,22 @@ fn inverses_multiply_to_one_at_every_length() {
         }
     }
 }
+
+/// Not the intrinsics, but all that is built on them: tables, steps and tiling of sixteen lanes.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
+    let q = CpuQueue::open(CpuConfig::default()).unwrap();
+    for log_size in (7..=15).chain([17, 18]) {
+        let (forward, inverse) = tree(&q, log_size);
+        let input = elements(1 << log_size, 1);
+        let (mut expected, mut got) = (input.clone(), input.clone());
+        scalar::interpolate(&mut expected, &inverse, log_size);
+        // SAFETY: the model runs on every processor; lengths are those of the tree.
+        unsafe { q.transform_columns(kernels::MODEL_KERNELS, log_size, &inverse, &mut got, true) };
+        assert!(expected == got, "interpolate, log size {log_size}");
+        // SAFETY: as above.
+        unsafe { q.transform_columns(kernels::MODEL_KERNELS, log_size, &forward, &mut got, false) };
+        assert!(input == got, "evaluate, log size {log_size}");
+    }
+}

@@ -44,9 +44,14 @@ impl CpuQueue {
     /// # Safety
     /// Each region's source and target are valid for its words, equal or disjoint, the targets of different regions are
     /// disjoint from each other and from other sources, and `log_len` is at least [`Kernels::log_block`]. All positions
-    /// lie inside the domain of the factors, which has more than `log_len - 1` layers.
-    pub(super) unsafe fn run_regions(&self, log_len: u32, count: usize, region: impl Fn(usize) -> Region + Sync) {
-        let kernels = Kernels::of(self.simd().level());
+    /// lie inside the domain of the factors, which has at least `log_len` layers. The processor can run `kernels`.
+    pub(super) unsafe fn run_regions(
+        &self,
+        kernels: Kernels,
+        log_len: u32,
+        count: usize,
+        region: impl Fn(usize) -> Region + Sync,
+    ) {
         let threads = self.pool().map_or(1, rayon::ThreadPool::current_num_threads);
         if count >= threads {
             // One thread per region keeps each in one cache.
@@ -79,8 +84,8 @@ impl CpuQueue {
 fn stages(kernels: &Kernels, region: &Region) -> impl Iterator<Item = Stage> {
     let tiles = kernels.log_tile.min(region.log_len);
     let above = region.log_len - tiles;
-    // At least 16 columns must fit a strip's scratch beside 2^depth rows.
-    let levels = above.div_ceil(STRIP_WORDS.ilog2() - 4);
+    // 2^depth rows of at least 64 columns fit a strip's scratch; shorter runs cost more cache and page misses.
+    let levels = above.div_ceil(STRIP_WORDS.ilog2() - 6);
     let depth = if levels == 0 { 0 } else { above.div_ceil(levels) };
     let inverse = region.inverse;
     (0..=levels).map(move |i| match if inverse { i } else { levels - i } {

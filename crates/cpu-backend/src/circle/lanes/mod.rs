@@ -10,6 +10,8 @@ mod portable;
 pub(super) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx512::Avx512;
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(super) use avx512::model::Model;
 pub(super) use portable::Portable;
 
 /// A vector of `2^LOG` canonical words.
