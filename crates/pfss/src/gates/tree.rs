@@ -36,7 +36,11 @@ pub(super) fn cmp_shares<Q: FssOps>(
     let points = q.upload(&program.place(x_hat))?;
     let mut shares = q.zeros::<u32>(program.points() * x_hat.len().div_ceil(32))?;
     // Correction words are common to both parties; roots, and leaves that are truth tables, are not.
-    let (roots, cw, leaf) = (Staged::upload(q, &keys.roots)?, q.upload(&keys.cw)?, Staged::upload(q, &keys.leaf)?);
+    let roots = match bundle.gate().root_rows() {
+        0 => Staged::zeros(q, bundle.padded())?, // not read for truth tables
+        _ => Staged::upload(q, &keys.roots)?,
+    };
+    let (cw, leaf) = (q.upload(&keys.cw)?, Staged::upload(q, &keys.leaf)?);
     q.cmp_eval(&params, roots.view(), cw.view(), leaf.view(), points.view(), shares.view_mut())?;
     Ok(q.download(&shares)?)
 }
