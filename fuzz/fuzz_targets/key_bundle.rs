@@ -1,0 +1,44 @@
+//! Key bundles from bytes: no panic, one encoding per bundle, and what is accepted can be evaluated.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pfss::{GateKind, Interval, KeyBundle, Predicate, SignedRange};
+
+const HEADER_BYTES: usize = 128;
+const DIGEST_AT: usize = 96;
+
+fuzz_target!(|data: &[u8]| {
+    check(data);
+    // With a right digest the fuzzer gets past it, as an attacker does.
+    if data.len() >= HEADER_BYTES {
+        let mut sealed = data.to_vec();
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&sealed[..DIGEST_AT]);
+        hasher.update(&sealed[HEADER_BYTES..]);
+        sealed[DIGEST_AT..HEADER_BYTES].copy_from_slice(hasher.finalize().as_bytes());
+        check(&sealed);
+    }
+});
+
+fn check(data: &[u8]) {
+    let Ok(bundle) = KeyBundle::from_bytes(data) else { return };
+    assert_eq!(bundle.to_bytes()[..], *data, "two encodings of one bundle");
+    let Ok(q) = runtime::cpu() else { return };
+    let (n, masks) = (bundle.gate().n(), bundle.gate().masks() as usize);
+    let x_hat = vec![u64::MAX; bundle.count()];
+    let evaluated = match bundle.gate().kind() {
+        GateKind::FullPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Wrap; masks], &x_hat).err(),
+        GateKind::SignPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Borrow; masks], &x_hat).err(),
+        GateKind::LowPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Carry; masks], &x_hat).err(),
+        GateKind::Relu => bundle.eval_relu(&q, &x_hat).err(),
+        GateKind::TruncateReduce => bundle.eval_truncate_reduce(&q, &x_hat).err(),
+        GateKind::GapArs => {
+            let Ok(cert) = SignedRange::new(-1, 1).and_then(|range| range.gap_cert(n)) else {
+                unreachable!("every ring of this gate has -1 to 1 in its gap")
+            };
+            bundle.eval_gap_ars(&q, &cert, &x_hat).err()
+        }
+        _ => bundle.eval_interval_powers(&q, &[Interval { start: 1, end: None }], &x_hat).err(),
+    };
+    assert_eq!(evaluated, None, "an accepted bundle cannot be evaluated");
+}
