@@ -12,6 +12,7 @@ pub mod field;
 mod label;
 pub mod pack;
 pub mod params;
+pub mod philox;
 mod prg;
 mod ring;
 pub mod tree;

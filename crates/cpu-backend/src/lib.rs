@@ -5,6 +5,7 @@
 
 mod buf;
 mod circle;
+mod fma_peak;
 mod fss;
 mod linalg;
 mod par;
@@ -12,5 +13,6 @@ mod queue;
 mod simd;
 
 pub use buf::CpuBuf;
+pub use fma_peak::fma_peak;
 pub use queue::{CpuConfig, CpuError, CpuQueue};
 pub use simd::{AesPath, Simd, SimdLevel};

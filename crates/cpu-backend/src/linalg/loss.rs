@@ -1,1 +1,127 @@
+use backend_api::{BackendError, Real, ops::linalg::LossOps};
 
+use super::{
+    convert::{check_len, narrow, widen},
+    lanes::{Kernel, Lanes, dispatch},
+    vmath::exp,
+};
+use crate::CpuQueue;
+
+impl LossOps for CpuQueue {
+    fn cross_entropy<T: Real>(
+        &self,
+        classes: usize,
+        scale: f32,
+        logits: &[T],
+        targets: &[u32],
+        losses: &mut [f32],
+        dlogits: &mut [T],
+    ) -> Result<(), BackendError> {
+        check_len(logits.len(), classes.saturating_mul(targets.len()))?;
+        check_len(targets.len(), losses.len())?;
+        self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
+            let target = targets[r] as usize;
+            if target >= classes {
+                e.fill(0.0);
+                return 0.0;
+            }
+            let (max, sum) = shifted_exp(self, x, e);
+            let factor = scale / sum;
+            e.iter_mut().for_each(|e| *e *= factor);
+            e[target] -= scale;
+            sum.ln() - (x[target] - max)
+        })
+    }
+
+    fn cross_entropy_probs<T: Real>(
+        &self,
+        classes: usize,
+        scale: f32,
+        logits: &[T],
+        probs: &[T],
+        losses: &mut [f32],
+        dlogits: &mut [T],
+    ) -> Result<(), BackendError> {
+        check_len(logits.len(), probs.len())?;
+        check_len(logits.len(), classes.saturating_mul(losses.len()))?;
+        self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
+            let probs = &probs[r * classes..][..classes];
+            let (max, sum) = shifted_exp(self, x, e);
+            let (mut total, mut dot) = (0.0f64, 0.0f64);
+            for (&x, t) in x.iter().zip(probs) {
+                let t = t.to_f32();
+                total += f64::from(t);
+                if t != 0.0 {
+                    dot += f64::from(t) * f64::from(x - max); // 0 ln 0 is 0
+                }
+            }
+            let factor = total as f32 / sum;
+            e.iter_mut().zip(probs).for_each(|(e, t)| *e = scale * (*e * factor - t.to_f32()));
+            (total * f64::from(sum.ln()) - dot) as f32
+        })
+    }
+}
+
+impl CpuQueue {
+    /// Runs `body(row, logits, gradient) -> loss` over rows in f32.
+    fn for_rows<T: Real>(
+        &self,
+        classes: usize,
+        logits: &[T],
+        losses: &mut [f32],
+        dlogits: &mut [T],
+        body: impl Fn(usize, &[f32], &mut [f32]) -> f32 + Sync,
+    ) -> Result<(), BackendError> {
+        check_len(logits.len(), dlogits.len())?;
+        if logits.is_empty() {
+            return Ok(());
+        }
+        let mut rows: Vec<_> = dlogits.chunks_mut(classes).zip(losses).collect();
+        let rows_per_task = (1usize << 14).div_ceil(classes);
+        self.for_chunks(&mut rows, rows_per_task, |task, rows| {
+            let (mut x, mut e) = (vec![0.0; classes], vec![0.0; classes]);
+            for (i, (dlogits, loss)) in rows.iter_mut().enumerate() {
+                let r = task * rows_per_task + i;
+                widen(&logits[r * classes..][..classes], &mut x);
+                **loss = body(r, &x, &mut e);
+                narrow(&e, dlogits);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Writes `exp(x - max)` and returns the maximum and the sum; a NaN in the row makes both NaN.
+fn shifted_exp(q: &CpuQueue, x: &[f32], e: &mut [f32]) -> (f32, f32) {
+    let max = x.iter().fold(f32::NEG_INFINITY, |max, &x| if x > max || x.is_nan() { x } else { max });
+    (max, dispatch(q.simd(), ShiftedExp { x, max, e }))
+}
+
+struct ShiftedExp<'a> {
+    x: &'a [f32],
+    max: f32,
+    e: &'a mut [f32],
+}
+
+impl Kernel for ShiftedExp<'_> {
+    type Out = f32;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> f32 {
+        let max = l.splat(self.max);
+        let mut sum = l.splat(0.0);
+        let (mut xs, mut es) = (self.x.chunks_exact(L::N), self.e.chunks_exact_mut(L::N));
+        for (x, e) in (&mut xs).zip(&mut es) {
+            let v = exp(l, l.sub(l.load(x), max));
+            sum = l.add(sum, v);
+            l.store(e, v);
+        }
+        let x = xs.remainder();
+        if !x.is_empty() {
+            let v = exp(l, l.sub(l.load_partial(x, f32::NEG_INFINITY), max));
+            sum = l.add(sum, v);
+            l.store_partial(es.into_remainder(), v);
+        }
+        l.sum(sum)
+    }
+}

@@ -1,8 +1,12 @@
 //! Dense linear algebra and neural-network ops.
 
+mod activation;
+mod convert;
 mod elementwise;
 mod gemm;
 mod lanes;
 mod loss;
 mod rows;
 mod vmath;
+
+pub(crate) use lanes::{Kernel, Lanes, dispatch};

@@ -49,7 +49,7 @@ pub(crate) fn exp_scaled<L: Lanes>(l: L, x: L::V) -> L::V {
     let n = l.sub(t, scaled_round);
     let r = l.neg_mul_add(n, l.splat(core::f32::consts::LN_2), x);
     let mut p = l.splat(8.289_483e-3);
-    for c in [4.189_815_7e-2, 1.666_765_1e-1, 4.999_914_8e-1, 9.999_997e-1, 1.0] {
+    for c in [4.189_815_7e-2, 1.666_765e-1, 4.999_914_8e-1, 9.999_997e-1, 1.0] {
         p = l.mul_add(p, r, l.splat(c));
     }
     // -151 <= n <= 0 and 0.7 < p < 1.42: the exponent stays within -88..=64.

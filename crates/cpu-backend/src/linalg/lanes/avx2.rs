@@ -124,6 +124,12 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn select_gt(self, a: __m256, b: __m256, x: __m256, y: __m256) -> __m256 {
+        // SAFETY: `self` proves AVX2 and FMA.
+        unsafe { _mm256_blendv_ps(y, x, _mm256_cmp_ps::<_CMP_GT_OQ>(a, b)) }
+    }
+
+    #[inline(always)]
     fn sum(self, v: __m256) -> f32 {
         // SAFETY: `self` proves AVX2 and FMA.
         unsafe {

@@ -117,6 +117,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn select_gt(self, a: __m512, b: __m512, x: __m512, y: __m512) -> __m512 {
+        // SAFETY: `self` proves AVX-512 F.
+        unsafe { _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b), y, x) }
+    }
+
+    #[inline(always)]
     fn sum(self, v: __m512) -> f32 {
         // SAFETY: `self` proves AVX-512.
         unsafe {

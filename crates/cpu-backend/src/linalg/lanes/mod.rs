@@ -51,6 +51,8 @@ pub(crate) trait Lanes: Copy {
     /// `v` with the lowest 9 bits of the pattern of `t` added to sign and exponent: `v 2^k` for `t = 1.5 2^23 + k`, as
     /// long as `v` and the result are normal.
     fn shift_exponent(self, v: Self::V, t: Self::V) -> Self::V;
+    /// `x` where `a > b`, else `y`; so `y` where `a` or `b` is NaN.
+    fn select_gt(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
 
     /// The sum of the lanes, halves first: lane i meets lane i + N/2.
     fn sum(self, v: Self::V) -> f32;
@@ -127,6 +129,9 @@ pub(crate) mod tests {
             assert_eq!(get(l.div(v, two))[0], 0.5);
             assert_eq!(get(l.mul_add(v, two, two))[2], 8.0);
             assert_eq!(get(l.neg_mul_add(v, two, two))[2], -4.0);
+            assert_eq!(get(l.select_gt(v, two, v, nan))[2], 3.0);
+            assert!(get(l.select_gt(v, two, v, nan))[1].is_nan());
+            assert_eq!(get(l.select_gt(nan, two, v, two))[0], 2.0);
             let shift = l.splat(12_582_912.0 - 3.0);
             assert_eq!(get(l.shift_exponent(v, shift))[3], 0.5);
         }

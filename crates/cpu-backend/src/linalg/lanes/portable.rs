@@ -88,6 +88,11 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn select_gt(self, a: [f32; N], b: [f32; N], x: [f32; N], y: [f32; N]) -> [f32; N] {
+        core::array::from_fn(|i| if a[i] > b[i] { x[i] } else { y[i] })
+    }
+
+    #[inline(always)]
     fn sum(self, v: [f32; N]) -> f32 {
         let h: [f32; 4] = core::array::from_fn(|i| v[i] + v[i + 4]);
         (h[0] + h[2]) + (h[1] + h[3])

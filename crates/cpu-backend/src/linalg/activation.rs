@@ -1,0 +1,304 @@
+//! Activation functions and their derivatives on vectors.
+
+use super::{
+    lanes::{Kernel, Lanes},
+    vmath::exp,
+};
+use core_types::params::elementwise::Activation;
+
+/// A function with its derivative.
+trait Function {
+    /// f(x).
+    fn value<L: Lanes>(l: L, x: L::V) -> L::V;
+    /// f'(x), from the value saved by the forward pass.
+    fn slope<L: Lanes>(l: L, saved: L::V) -> L::V;
+}
+
+struct Identity;
+struct Relu;
+struct Sigmoid;
+struct Tanh;
+struct GeluTanh;
+struct GeluErf;
+struct Silu;
+
+/// `x` held within `-bound..=bound`; NaN stays.
+#[inline(always)]
+fn clamp<L: Lanes>(l: L, x: L::V, bound: f32) -> L::V {
+    l.min(l.splat(bound), l.max(l.splat(-bound), x))
+}
+
+/// 1 / (1 + exp(-x)).
+#[inline(always)]
+pub(crate) fn sigmoid<L: Lanes>(l: L, x: L::V) -> L::V {
+    let one = l.splat(1.0);
+    l.div(one, l.add(one, exp(l, l.sub(l.splat(0.0), x))))
+}
+
+/// tanh(x): the polynomial of Cephes' tanhf below 0.625, 1 - 2 / (exp(2x) + 1) above.
+#[inline(always)]
+pub(crate) fn tanh<L: Lanes>(l: L, x: L::V) -> L::V {
+    let z = l.mul(x, x);
+    let mut p = l.splat(-5.704_988_7e-3);
+    for c in [2.063_909e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328e-1] {
+        p = l.mul_add(p, z, l.splat(c));
+    }
+    let near = l.mul_add(l.mul(p, z), x, x);
+    let one = l.splat(1.0);
+    let far = l.sub(one, l.div(l.splat(2.0), l.add(exp(l, l.add(x, x)), one)));
+    let magnitude = l.max(x, l.sub(l.splat(0.0), x));
+    l.select_gt(magnitude, l.splat(0.625), far, near)
+}
+
+/// The normal distribution function, from the Chebyshev fit of erfc in Numerical Recipes (relative error 1.2e-7).
+#[inline(always)]
+fn normal_cdf<L: Lanes>(l: L, x: L::V) -> L::V {
+    let magnitude = l.max(x, l.sub(l.splat(0.0), x));
+    let z = l.mul(magnitude, l.splat(core::f32::consts::FRAC_1_SQRT_2));
+    let one = l.splat(1.0);
+    let t = l.div(one, l.mul_add(z, l.splat(0.5), one));
+    let mut p = l.splat(0.170_872_77);
+    for c in [
+        -0.822_152_23,
+        1.488_515_9,
+        -1.135_204,
+        0.278_868_07,
+        -0.186_288_06,
+        0.096_784_18,
+        0.374_091_96,
+        1.000_023_7,
+        -1.265_512_2,
+    ] {
+        p = l.mul_add(p, t, l.splat(c));
+    }
+    let tail = l.mul(l.mul(t, l.splat(0.5)), exp(l, l.neg_mul_add(z, z, p)));
+    l.select_gt(x, l.splat(0.0), l.sub(one, tail), tail)
+}
+
+/// 2 sqrt(2 / pi).
+const GELU_SCALE: f32 = 1.595_769;
+const GELU_CUBIC: f32 = 0.044_715;
+
+#[inline(always)]
+fn gelu_sigmoid<L: Lanes>(l: L, x: L::V) -> L::V {
+    let inner = l.mul_add(l.mul(x, x), l.splat(GELU_SCALE * GELU_CUBIC), l.splat(GELU_SCALE));
+    sigmoid(l, l.mul(x, inner))
+}
+
+impl Function for Identity {
+    #[inline(always)]
+    fn value<L: Lanes>(_: L, x: L::V) -> L::V {
+        x
+    }
+
+    #[inline(always)]
+    fn slope<L: Lanes>(l: L, _: L::V) -> L::V {
+        l.splat(1.0)
+    }
+}
+
+impl Function for Relu {
+    #[inline(always)]
+    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+        l.max(l.splat(0.0), x) // the bound first: NaN stays
+    }
+
+    #[inline(always)]
+    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+        l.select_gt(x, l.splat(0.0), l.splat(1.0), l.splat(0.0))
+    }
+}
+
+impl Function for Sigmoid {
+    #[inline(always)]
+    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+        sigmoid(l, x)
+    }
+
+    #[inline(always)]
+    fn slope<L: Lanes>(l: L, y: L::V) -> L::V {
+        l.neg_mul_add(y, y, y)
+    }
+}
+
+impl Function for Tanh {
+    #[inline(always)]
+    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+        tanh(l, x)
+    }
+
+    #[inline(always)]
+    fn slope<L: Lanes>(l: L, y: L::V) -> L::V {
+        l.neg_mul_add(y, y, l.splat(1.0))
+    }
+}
+
+impl Function for GeluTanh {
+    #[inline(always)]
+    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+        l.mul(x, gelu_sigmoid(l, x))
+    }
+
+    #[inline(always)]
+    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+        let x = clamp(l, x, 30.0); // constant to the last bit beyond
+        let s = gelu_sigmoid(l, x);
+        let inner = l.mul_add(l.mul(x, x), l.splat(GELU_SCALE * 3.0 * GELU_CUBIC), l.splat(GELU_SCALE));
+        l.mul_add(l.mul(x, l.neg_mul_add(s, s, s)), inner, s)
+    }
+}
+
+impl Function for GeluErf {
+    #[inline(always)]
+    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+        l.mul(x, normal_cdf(l, x))
+    }
+
+    #[inline(always)]
+    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+        let x = clamp(l, x, 30.0); // constant to the last bit beyond
+        let density = l.mul(l.splat(0.398_942_3), exp(l, l.mul(l.mul(x, x), l.splat(-0.5)))); // 1 / sqrt(2 pi)
+        l.mul_add(x, density, normal_cdf(l, x))
+    }
+}
+
+impl Function for Silu {
+    #[inline(always)]
+    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+        l.mul(x, sigmoid(l, x))
+    }
+
+    #[inline(always)]
+    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+        let x = clamp(l, x, 100.0); // constant to the last bit beyond
+        let s = sigmoid(l, x);
+        l.mul_add(x, l.neg_mul_add(s, s, s), s)
+    }
+}
+
+/// Calls `$body` with `$f` bound to the type of the function `$which`.
+macro_rules! with_function {
+    ($which:expr, $f:ident => $body:expr) => {
+        match $which {
+            Activation::Identity => {
+                type $f = Identity;
+                $body
+            }
+            Activation::Relu => {
+                type $f = Relu;
+                $body
+            }
+            Activation::Sigmoid => {
+                type $f = Sigmoid;
+                $body
+            }
+            Activation::Tanh => {
+                type $f = Tanh;
+                $body
+            }
+            Activation::GeluTanh => {
+                type $f = GeluTanh;
+                $body
+            }
+            Activation::GeluErf => {
+                type $f = GeluErf;
+                $body
+            }
+            Activation::Silu => {
+                type $f = Silu;
+                $body
+            }
+        }
+    };
+}
+
+/// `y = f(x)`; both slices have one length.
+pub(super) struct Map<'a> {
+    pub(super) f: Activation,
+    pub(super) x: &'a [f32],
+    pub(super) y: &'a mut [f32],
+}
+
+impl Kernel for Map<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        with_function!(self.f, F => map::<L, F>(l, self.x, self.y));
+    }
+}
+
+#[inline(always)]
+fn map<L: Lanes, F: Function>(l: L, x: &[f32], y: &mut [f32]) {
+    let (mut xs, mut ys) = (x.chunks_exact(L::N), y.chunks_exact_mut(L::N));
+    for (x, y) in (&mut xs).zip(&mut ys) {
+        l.store(y, F::value(l, l.load(x)));
+    }
+    let x = xs.remainder();
+    if !x.is_empty() {
+        l.store_partial(ys.into_remainder(), F::value(l, l.load_partial(x, 0.0)));
+    }
+}
+
+/// `rows[r][c] = f(rows[r][c] + bias[c])` for rows of `bias.len()` elements that start every `stride` elements.
+pub(super) struct BiasMap<'a> {
+    pub(super) f: Activation,
+    pub(super) bias: &'a [f32],
+    pub(super) rows: &'a mut [f32],
+    pub(super) stride: usize,
+}
+
+impl Kernel for BiasMap<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        with_function!(self.f, F => bias_map::<L, F>(l, self.bias, self.rows, self.stride));
+    }
+}
+
+#[inline(always)]
+fn bias_map<L: Lanes, F: Function>(l: L, bias: &[f32], rows: &mut [f32], stride: usize) {
+    for row in rows.chunks_mut(stride) {
+        let row = &mut row[..bias.len()];
+        let (mut bs, mut ys) = (bias.chunks_exact(L::N), row.chunks_exact_mut(L::N));
+        for (b, y) in (&mut bs).zip(&mut ys) {
+            l.store(y, F::value(l, l.add(l.load(y), l.load(b))));
+        }
+        let (b, y) = (bs.remainder(), ys.into_remainder());
+        if !b.is_empty() {
+            let sum = l.add(l.load_partial(y, 0.0), l.load_partial(b, 0.0));
+            l.store_partial(y, F::value(l, sum));
+        }
+    }
+}
+
+/// `dx = g f'(saved)`; all slices have one length.
+pub(super) struct Backward<'a> {
+    pub(super) f: Activation,
+    pub(super) saved: &'a [f32],
+    pub(super) g: &'a [f32],
+    pub(super) dx: &'a mut [f32],
+}
+
+impl Kernel for Backward<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        with_function!(self.f, F => backward::<L, F>(l, self.saved, self.g, self.dx));
+    }
+}
+
+#[inline(always)]
+fn backward<L: Lanes, F: Function>(l: L, saved: &[f32], g: &[f32], dx: &mut [f32]) {
+    let (mut xs, mut gs, mut ys) = (saved.chunks_exact(L::N), g.chunks_exact(L::N), dx.chunks_exact_mut(L::N));
+    for ((x, g), y) in (&mut xs).zip(&mut gs).zip(&mut ys) {
+        l.store(y, l.mul(l.load(g), F::slope(l, l.load(x))));
+    }
+    let (x, g) = (xs.remainder(), gs.remainder());
+    if !x.is_empty() {
+        let slope = F::slope(l, l.load_partial(x, 0.0));
+        l.store_partial(ys.into_remainder(), l.mul(l.load_partial(g, 0.0), slope));
+    }
+}
