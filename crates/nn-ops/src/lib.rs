@@ -6,7 +6,14 @@
 
 mod error;
 pub mod io;
+mod mask;
+mod norm;
+mod softmax;
 mod tensor;
+mod view;
 
 pub use error::{NnError, Shape};
+pub use mask::Mask;
+pub use norm::{NormPlan, NormSaved};
+pub use softmax::SoftmaxPlan;
 pub use tensor::{Layout, TensorMut, TensorRef};

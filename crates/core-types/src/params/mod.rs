@@ -4,3 +4,4 @@ pub mod circle;
 pub mod elementwise;
 pub mod fss;
 pub mod gemm;
+pub mod rows;

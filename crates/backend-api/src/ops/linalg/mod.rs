@@ -8,7 +8,7 @@ mod rows;
 pub use elementwise::ElementwiseOps;
 pub use gemm::GemmOps;
 pub use loss::LossOps;
-pub use rows::RowOps;
+pub use rows::{RowMask, RowOps};
 
 /// The whole op set: matrix products, row-wise normalisations, elementwise maps and losses.
 pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps {}

@@ -1,0 +1,98 @@
+//! Parameters of softmax and of the normalisations.
+
+/// A row-major `outer x len x inner` tensor and its middle axis, along which an op runs: element `(o, c, i)` is at
+/// `(o len + c) inner + i`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct AxisParams {
+    /// Product of the axes before.
+    pub outer: u64,
+    /// Length of the axis, at least 1 unless there is no element.
+    pub len: u64,
+    /// Product of the axes behind.
+    pub inner: u64,
+}
+
+impl AxisParams {
+    /// Number of elements; the caller has checked that it fits.
+    #[inline]
+    #[must_use]
+    pub const fn elements(&self) -> u64 {
+        self.outer.wrapping_mul(self.len).wrapping_mul(self.inner)
+    }
+}
+
+/// A softmax, masked or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SoftmaxParams {
+    /// Tensor and axis.
+    pub axis: AxisParams,
+    /// The mask of outer index o is that of `o % mask_period`; at least 1.
+    pub mask_period: u64,
+    /// Of a causal mask: element `(o, c, i)` is excluded if `c > o % mask_period + causal_offset`.
+    pub causal_offset: i64,
+}
+
+impl SoftmaxParams {
+    /// Elements in a mask: `mask_period x len x inner`.
+    #[inline]
+    #[must_use]
+    pub const fn mask_elements(&self) -> u64 {
+        self.mask_period.wrapping_mul(self.axis.len).wrapping_mul(self.axis.inner)
+    }
+
+    /// How many leading indices along the axis a causal mask keeps at outer index `outer`.
+    #[inline]
+    #[must_use]
+    pub const fn causal_len(&self, outer: u64) -> u64 {
+        let position = match outer.checked_rem(self.mask_period) {
+            Some(position) => position,
+            None => 0,
+        };
+        // Below 2^64 + 2^63, above -2^63: no wrap in 128 bits.
+        let keep = position as i128 + self.causal_offset as i128 + 1;
+        if keep <= 0 {
+            0
+        } else if keep >= self.axis.len as i128 {
+            self.axis.len
+        } else {
+            keep as u64
+        }
+    }
+}
+
+/// A normalisation of the rows of a row-major `rows x len` matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct NormParams {
+    /// Number of rows.
+    pub rows: u64,
+    /// Elements in a row, at least 1 unless there is no row.
+    pub len: u64,
+    /// Added to the variance or mean square, inside the root; finite and not negative.
+    pub eps: f32,
+}
+
+/// Rows whose parameter gradients are summed in order before blocks are, also in order: the sum depends on the shape alone.
+pub const NORM_BLOCK_ROWS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_causal_row_keeps_everything_up_to_its_shifted_diagonal() {
+        let p = |causal_offset| SoftmaxParams {
+            axis: AxisParams { outer: 6, len: 4, inner: 1 },
+            mask_period: 3,
+            causal_offset,
+        };
+        let kept = |offset| [0, 1, 2, 3, 4, 5].map(|outer| p(offset).causal_len(outer));
+        assert_eq!(kept(0), [1, 2, 3, 1, 2, 3]);
+        assert_eq!(kept(1), [2, 3, 4, 2, 3, 4]);
+        assert_eq!(kept(-2), [0, 0, 1, 0, 0, 1]);
+        assert_eq!(kept(i64::MAX), [4; 6]);
+        assert_eq!(kept(i64::MIN), [0; 6]);
+    }
+}

@@ -1,0 +1,289 @@
+//! Softmax of contiguous rows: three passes over a row that stays in L1.
+
+use backend_api::Real;
+use core_types::params::rows::SoftmaxParams;
+
+use super::{
+    Kind, MaskSlice,
+    convert::{OutRow, scratch, widen},
+};
+use crate::linalg::{
+    lanes::{Kernel, Lanes},
+    vmath::{EXP_SCALE, exp_scaled},
+};
+
+/// Vectors worked on at once, to hide the latency of the exponential.
+const UNROLL: usize = 4;
+
+/// Consecutive rows of a softmax with `inner = 1`.
+pub(super) struct Forward<'a, T> {
+    pub(super) kind: Kind,
+    pub(super) p: &'a SoftmaxParams,
+    pub(super) mask: MaskSlice<'a>,
+    pub(super) first_row: usize,
+    pub(super) x: &'a [T],
+    pub(super) y: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Forward<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let len = self.p.axis.len as usize;
+        let period = self.p.mask_period as usize;
+        let (mut wide_x, mut wide_y) = (scratch::<T>(len), scratch::<T>(len));
+        let mut masked = vec![0.0; if matches!(self.mask, MaskSlice::Keep(_) | MaskSlice::Add(_)) { len } else { 0 }];
+        for (i, (x, y)) in self.x.chunks_exact(len).zip(self.y.chunks_exact_mut(len)).enumerate() {
+            let row = self.first_row + i;
+            let x = widen(x, &mut wide_x);
+            let mut out = OutRow::new(y, &mut wide_y);
+            let y = out.values();
+            let at = row % period * len;
+            match self.mask {
+                MaskSlice::None => self.kind.row(l, x, y, true),
+                MaskSlice::Causal => {
+                    let keep = self.p.causal_len(row as u64) as usize;
+                    self.kind.row(l, &x[..keep], &mut y[..keep], keep > 0);
+                    y[keep..].fill(self.kind.excluded());
+                }
+                MaskSlice::Keep(mask) => {
+                    let mask = &mask[at..at + len];
+                    for ((z, &x), &keep) in masked.iter_mut().zip(x).zip(mask) {
+                        *z = if keep { x } else { f32::NEG_INFINITY };
+                    }
+                    self.kind.row(l, &masked, y, mask.contains(&true));
+                }
+                MaskSlice::Add(mask) => {
+                    let mask = &mask[at..at + len];
+                    for ((z, &x), &m) in masked.iter_mut().zip(x).zip(mask) {
+                        *z = x + m;
+                    }
+                    self.kind.row(l, &masked, y, mask.iter().any(|&m| m != f32::NEG_INFINITY));
+                }
+            }
+            out.finish();
+        }
+    }
+}
+
+impl Kind {
+    /// One row. A row whose elements are all -inf is NaN if it has `any` element that is not left out by the mask.
+    #[inline(always)]
+    fn row<L: Lanes>(self, l: L, x: &[f32], y: &mut [f32], any: bool) {
+        let greatest = greatest(l, x);
+        if greatest == f32::NEG_INFINITY {
+            y.fill(if any { f32::NAN } else { self.excluded() });
+            return;
+        }
+        match self {
+            Self::Softmax => {
+                let sum = exp_and_sum(l, x, greatest, y);
+                scale(l, y, 1.0 / sum);
+            }
+            Self::Log => {
+                let log_sum = self::log_sum(l, x, greatest);
+                subtract(l, x, greatest, log_sum, y);
+            }
+        }
+    }
+}
+
+/// The greatest element that is not NaN; -inf if there is none.
+#[inline(always)]
+fn greatest<L: Lanes>(l: L, x: &[f32]) -> f32 {
+    let low = l.splat(f32::NEG_INFINITY);
+    let mut acc = [low; UNROLL];
+    let mut blocks = x.chunks_exact(UNROLL * L::N);
+    for x in &mut blocks {
+        for u in 0..UNROLL {
+            acc[u] = l.max(l.load(&x[u * L::N..]), acc[u]); // NaN loses
+        }
+    }
+    let mut vectors = blocks.remainder().chunks_exact(L::N);
+    for x in &mut vectors {
+        acc[0] = l.max(l.load(x), acc[0]);
+    }
+    acc[1] = l.max(l.load_partial(vectors.remainder(), f32::NEG_INFINITY), acc[1]);
+    l.greatest(l.max(l.max(acc[0], acc[1]), l.max(acc[2], acc[3])))
+}
+
+/// `y = 2^64 exp(x - greatest)`; returns the sum of y, NaN if any element is NaN.
+#[inline(always)]
+fn exp_and_sum<L: Lanes>(l: L, x: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
+    let m = l.splat(greatest);
+    let mut acc = [l.splat(0.0); UNROLL];
+    let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut outs = y.chunks_exact_mut(UNROLL * L::N);
+    for (x, y) in (&mut blocks).zip(&mut outs) {
+        for u in 0..UNROLL {
+            let e = exp_scaled(l, l.sub(l.load(&x[u * L::N..]), m));
+            l.store(&mut y[u * L::N..], e);
+            acc[u] = l.add(acc[u], e);
+        }
+    }
+    let mut vectors = blocks.remainder().chunks_exact(L::N);
+    let mut outs = outs.into_remainder().chunks_exact_mut(L::N);
+    for (x, y) in (&mut vectors).zip(&mut outs) {
+        let e = exp_scaled(l, l.sub(l.load(x), m));
+        l.store(y, e);
+        acc[0] = l.add(acc[0], e);
+    }
+    if !vectors.remainder().is_empty() {
+        // The fill adds less than 1e-25 to a sum of at least 2^64.
+        let e = exp_scaled(l, l.sub(l.load_partial(vectors.remainder(), f32::NEG_INFINITY), m));
+        l.store_partial(outs.into_remainder(), e);
+        acc[1] = l.add(acc[1], e);
+    }
+    l.sum(l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3])))
+}
+
+/// `y *= factor`.
+#[inline(always)]
+fn scale<L: Lanes>(l: L, y: &mut [f32], factor: f32) {
+    let f = l.splat(factor);
+    let mut vectors = y.chunks_exact_mut(L::N);
+    for y in &mut vectors {
+        let v = l.mul(l.load(y), f);
+        l.store(y, v);
+    }
+    let rest = vectors.into_remainder();
+    let v = l.mul(l.load_partial(rest, 0.0), f);
+    l.store_partial(rest, v);
+}
+
+/// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted apart, so that a sum near 1 loses nothing.
+#[inline(always)]
+fn log_sum<L: Lanes>(l: L, x: &[f32], greatest: f32) -> f32 {
+    let m = l.splat(greatest);
+    let mut rest = [l.splat(0.0); UNROLL];
+    let mut ties = rest;
+    let mut blocks = x.chunks_exact(UNROLL * L::N);
+    for x in &mut blocks {
+        for u in 0..UNROLL {
+            (rest[u], ties[u]) = log_sum_step(l, l.load(&x[u * L::N..]), m, rest[u], ties[u]);
+        }
+    }
+    let mut vectors = blocks.remainder().chunks_exact(L::N);
+    for x in &mut vectors {
+        (rest[0], ties[0]) = log_sum_step(l, l.load(x), m, rest[0], ties[0]);
+    }
+    if !vectors.remainder().is_empty() {
+        let x = l.load_partial(vectors.remainder(), f32::NEG_INFINITY); // adds less than 1e-25 of 2^64 to the rest
+        (rest[1], ties[1]) = log_sum_step(l, x, m, rest[1], ties[1]);
+    }
+    let total = |v: [L::V; UNROLL]| l.sum(l.add(l.add(v[0], v[1]), l.add(v[2], v[3])));
+    log_of_parts(total(rest), total(ties))
+}
+
+/// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere; NaN makes both NaN or counts, so that the
+/// rest is NaN.
+#[inline(always)]
+pub(super) fn log_sum_step<L: Lanes>(l: L, x: L::V, m: L::V, rest: L::V, ties: L::V) -> (L::V, L::V) {
+    let (zero, one) = (l.splat(0.0), l.splat(1.0));
+    let tie = l.select_gt(m, x, zero, one);
+    let e = exp_scaled(l, l.sub(x, m));
+    (l.mul_add(e, l.sub(one, tie), rest), l.add(ties, tie))
+}
+
+/// `ln(ties + rest / 2^64)`.
+#[inline(always)]
+pub(super) fn log_of_parts(rest: f32, ties: f32) -> f32 {
+    let (rest, ties) = (f64::from(rest / EXP_SCALE), f64::from(ties));
+    (rest + (ties - 1.0)).ln_1p() as f32
+}
+
+/// `y = (x - greatest) - log_sum`.
+#[inline(always)]
+fn subtract<L: Lanes>(l: L, x: &[f32], greatest: f32, log_sum: f32, y: &mut [f32]) {
+    let (m, s) = (l.splat(greatest), l.splat(log_sum));
+    let mut vectors = x.chunks_exact(L::N);
+    let mut outs = y.chunks_exact_mut(L::N);
+    for (x, y) in (&mut vectors).zip(&mut outs) {
+        l.store(y, l.sub(l.sub(l.load(x), m), s));
+    }
+    let v = l.sub(l.sub(l.load_partial(vectors.remainder(), 0.0), m), s);
+    l.store_partial(outs.into_remainder(), v);
+}
+
+/// Consecutive rows of a backward pass with `inner = 1`.
+pub(super) struct Backward<'a, T> {
+    pub(super) kind: Kind,
+    pub(super) len: usize,
+    pub(super) y: &'a [T],
+    pub(super) g: &'a [T],
+    pub(super) dx: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Backward<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let n = self.len;
+        let (mut wide_y, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
+        let rows = self.y.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
+        for ((y, g), dx) in rows {
+            let (y, g) = (widen(y, &mut wide_y), widen(g, &mut wide_g));
+            let mut out = OutRow::new(dx, &mut wide_dx);
+            let sum = weighted_sum(l, self.kind, y, g);
+            let (factor, dx) = (l.splat(sum), out.values());
+            let (mut ys, mut gs) = (y.chunks_exact(L::N), g.chunks_exact(L::N));
+            let mut outs = dx.chunks_exact_mut(L::N);
+            for ((y, g), dx) in (&mut ys).zip(&mut gs).zip(&mut outs) {
+                l.store(dx, self.kind.gradient(l, l.load(y), l.load(g), factor));
+            }
+            let (y, g) = (l.load_partial(ys.remainder(), 0.0), l.load_partial(gs.remainder(), 0.0));
+            l.store_partial(outs.into_remainder(), self.kind.gradient(l, y, g, factor));
+            out.finish();
+        }
+    }
+}
+
+impl Kind {
+    /// What one element adds to the sum that its row shares.
+    #[inline(always)]
+    pub(super) fn contribution<L: Lanes>(self, l: L, y: L::V, g: L::V, sum: L::V) -> L::V {
+        match self {
+            Self::Softmax => l.mul_add(y, g, sum),
+            Self::Log => l.add(sum, live(l, y, g)),
+        }
+    }
+
+    /// The gradient of one element, given the sum that its row shares.
+    #[inline(always)]
+    pub(super) fn gradient<L: Lanes>(self, l: L, y: L::V, g: L::V, sum: L::V) -> L::V {
+        match self {
+            Self::Softmax => l.mul(y, l.sub(g, sum)),
+            Self::Log => {
+                let p = l.mul(exp_scaled(l, y), l.splat(1.0 / EXP_SCALE));
+                live(l, y, l.neg_mul_add(p, sum, g))
+            }
+        }
+    }
+}
+
+/// `v`, but 0 where y is -inf.
+#[inline(always)]
+fn live<L: Lanes>(l: L, y: L::V, v: L::V) -> L::V {
+    l.select_gt(l.splat(f32::MIN), y, l.splat(0.0), v)
+}
+
+/// The sum that the gradients of a row share.
+#[inline(always)]
+fn weighted_sum<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> f32 {
+    let mut acc = [l.splat(0.0); UNROLL];
+    let (mut ys, mut gs) = (y.chunks_exact(UNROLL * L::N), g.chunks_exact(UNROLL * L::N));
+    for (y, g) in (&mut ys).zip(&mut gs) {
+        for u in 0..UNROLL {
+            acc[u] = kind.contribution(l, l.load(&y[u * L::N..]), l.load(&g[u * L::N..]), acc[u]);
+        }
+    }
+    let (mut ys, mut gs) = (ys.remainder().chunks_exact(L::N), gs.remainder().chunks_exact(L::N));
+    for (y, g) in (&mut ys).zip(&mut gs) {
+        acc[0] = kind.contribution(l, l.load(y), l.load(g), acc[0]);
+    }
+    let (y, g) = (l.load_partial(ys.remainder(), 0.0), l.load_partial(gs.remainder(), 0.0));
+    acc[1] = kind.contribution(l, y, g, acc[1]);
+    l.sum(l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3])))
+}
