@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use cpu_backend::CpuQueue;
+use backend_api::ops::fss::FssOps;
 use pfss::{
     Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate, Ring, Session, SignedRange,
     Task, TcpChannel, TcpOptions, Traffic, memory_pair, run_lockstep,
@@ -31,7 +31,7 @@ fn open(ring: Ring, shares: &[Vec<u64>; 2]) -> Vec<i64> {
     shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.signed(ring.add(a, b))).collect()
 }
 
-fn deal(q: &CpuQueue, gate: Gate, count: usize) -> [KeyBundle; 2] {
+fn deal<Q: FssOps>(q: &Q, gate: Gate, count: usize) -> [KeyBundle; 2] {
     Dealer::insecure_from_seed(11).deal(q, &gate, count).unwrap()
 }
 

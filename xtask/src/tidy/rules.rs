@@ -19,15 +19,19 @@ const SAFE_ROOTS: &[&str] = &[
 
 const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/nn-ops/"];
 
-/// Where `unsafe` may stand: bit-pattern implementations of the shared types, and the SIMD modules of the CPU backend.
+/// Where `unsafe` may stand: bit-pattern implementations of the shared types, the SIMD modules of the CPU backend, and
+/// tests that watch what the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
     ("crates/cpu-backend/src/circle/", SIMD),
     ("crates/cpu-backend/src/fss/", SIMD),
     ("crates/cpu-backend/src/linalg/", SIMD),
+    ("crates/pfss/tests/malformed.rs", ALLOCATOR),
+    ("crates/pfss/tests/wiping.rs", ALLOCATOR),
 ];
 
 const SIMD: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Impl];
+const ALLOCATOR: &[UnsafeKind] = SIMD;
 
 /// Crates that may read the environment: the one that selects backends, and the workspace's own tasks.
 const ENVIRONMENT_HOMES: &[&str] = &["crates/runtime/", "xtask/"];

@@ -21,7 +21,8 @@ use crate::{GapCert, Gate, GateKind, Party, PfssError, Predicate};
 /// also remembers the nonces it has seen, so a second copy read from the same bytes is refused as well.
 ///
 /// ```compile_fail
-/// # fn twice(q: &cpu_backend::CpuQueue, bundle: pfss::KeyBundle, x: &[u64]) -> Result<(), pfss::PfssError> {
+/// # use backend_api::ops::fss::FssOps;
+/// # fn twice<Q: FssOps>(q: &Q, bundle: pfss::KeyBundle, x: &[u64]) -> Result<(), pfss::PfssError> {
 /// bundle.eval_relu(q, x)?;
 /// bundle.eval_relu(q, x)?; // use of moved value
 /// # Ok(())

@@ -1,6 +1,6 @@
 //! What the gate tests share: batches of inputs and masks, and both parties played on public masked inputs.
 
-use cpu_backend::CpuQueue;
+use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Gate, KeyBundle, Pending, PfssError, Ring};
 
 /// Inputs, one mask for each, and what is public.
@@ -40,17 +40,17 @@ impl Batch {
         Self::product(n, corners, &masks)
     }
 
-    pub(crate) fn bundles(&self, q: &CpuQueue, gate: &Gate) -> [KeyBundle; 2] {
+    pub(crate) fn bundles<Q: FssOps>(&self, q: &Q, gate: &Gate) -> [KeyBundle; 2] {
         Dealer::insecure_from_seed(7).insecure_deal_for_masks(q, gate, &self.r).unwrap()
     }
 
     /// Plays both parties of a two-step gate and adds the shares in the ring of `out` bits.
-    pub(crate) fn run(
+    pub(crate) fn run<Q: FssOps>(
         &self,
-        q: &CpuQueue,
+        q: &Q,
         gate: &Gate,
         out: u32,
-        eval: impl Fn(KeyBundle, &CpuQueue, &[u64]) -> Result<Pending, PfssError>,
+        eval: impl Fn(KeyBundle, &Q, &[u64]) -> Result<Pending, PfssError>,
     ) -> Vec<u64> {
         let [zero, one] = self.bundles(q, gate).map(|bundle| eval(bundle, q, &self.x_hat).unwrap());
         let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
