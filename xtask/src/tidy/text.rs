@@ -28,6 +28,12 @@ pub(super) fn check(root: &Path, files: &[File], findings: &mut Vec<Finding>) {
                     findings.push(Finding::new(&file.path, line, format!("link to `{target}`, which does not exist")));
                 }
             }
+            for (line, name, target) in named_tests(&file.text) {
+                let holds = |text: String| text.contains(&format!("fn {name}("));
+                if !std::fs::read_to_string(folder.join(target)).is_ok_and(holds) {
+                    findings.push(Finding::new(&file.path, line, format!("`{target}` has no function `{name}`")));
+                }
+            }
         }
     }
 }
@@ -59,6 +65,22 @@ fn relative_links(markdown: &str) -> Vec<(usize, String)> {
     links
 }
 
+/// Line, function and file of each link of the form [`function`](file.rs).
+fn named_tests(markdown: &str) -> Vec<(usize, &str, &str)> {
+    let mut named = Vec::new();
+    for (index, line) in markdown.lines().enumerate() {
+        for piece in line.split("[`").skip(1) {
+            let Some((name, rest)) = piece.split_once("`](") else { continue };
+            let target = rest.split(')').next().unwrap_or_default();
+            let is_function = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+            if is_function && target.ends_with(".rs") {
+                named.push((index + 1, name, target));
+            }
+        }
+    }
+    named
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +91,11 @@ mod tests {
         let links: Vec<_> = relative_links(text);
         let expected = [(1, "b.md"), (5, "j.md"), (6, "l.svg")].map(|(line, target)| (line, target.to_owned()));
         assert_eq!(links, expected);
+    }
+
+    #[test]
+    fn links_that_name_a_function_are_told_from_others() {
+        let text = "- x: [`it_holds`](a/b.rs), [`Type`](c.rs), [`word`](d.md)";
+        assert_eq!(named_tests(text), [(1, "it_holds", "a/b.rs")]);
     }
 }
