@@ -1,4 +1,5 @@
 //! The `trefoil` program: three workloads on a CPU (and, later, an NVIDIA GPU) behind one boundary.
+#![forbid(unsafe_code)]
 
 mod args;
 mod bench;

@@ -18,6 +18,17 @@ impl Contender {
     pub fn new(name: impl Into<String>, run: impl FnMut() + 'static) -> Self {
         Self { name: name.into(), run: Box::new(run) }
     }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Does the contest's work once.
+    pub fn run(&mut self) {
+        (self.run)();
+    }
 }
 
 impl fmt::Debug for Contender {
@@ -123,14 +134,14 @@ impl Contest {
     pub fn measure(mut self, effort: Effort) -> Standing {
         let mut samples = vec![Vec::with_capacity(effort.rounds); self.contenders.len()];
         for contender in &mut self.contenders {
-            (contender.run)();
+            contender.run();
         }
         for _ in 0..effort.rounds {
             for (contender, samples) in self.contenders.iter_mut().zip(&mut samples) {
                 let start = Instant::now();
                 let mut runs = 0u32;
                 while runs == 0 || start.elapsed() < effort.batch {
-                    (contender.run)();
+                    contender.run();
                     runs += 1;
                 }
                 samples.push(start.elapsed().as_secs_f64() / f64::from(runs));

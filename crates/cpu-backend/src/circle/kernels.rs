@@ -1,4 +1,8 @@
 //! The steps of a transform, compiled once per vector level.
+//!
+//! # Safety
+//! Every `unsafe` function of this file requires a processor that has the level of its lanes, and pointers and factors
+//! that are valid for the words that its arguments name.
 
 use core::mem::MaybeUninit;
 

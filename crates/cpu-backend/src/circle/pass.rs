@@ -1,4 +1,8 @@
 //! The two loops that all transforms are made of: blocks inside registers, and passes of one to three layers.
+//!
+//! # Safety
+//! Every `unsafe` function of this file requires a processor that has the level of its lanes, and pointers and factors
+//! that are valid for the words that its arguments name.
 
 use super::lanes::Lanes;
 

@@ -1,3 +1,6 @@
+//! # Safety
+//! The functions of this file require a processor with AVX2; pointers must be valid for the words that are named.
+
 use core::arch::x86_64::*;
 
 use core_types::field::P;

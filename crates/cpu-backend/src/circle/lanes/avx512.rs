@@ -1,3 +1,6 @@
+//! # Safety
+//! The functions of this file require a processor with AVX-512 F, BW, DQ and VL; pointers must be valid for the words that are named.
+
 use core::arch::x86_64::*;
 
 use core_types::field::P;
