@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use runtime::Choice;
 
+use crate::demo::party::PartyArgs;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  everything ran and was verified
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Conformance(ConformanceArgs),
     Bench(BenchArgs),
+    #[command(hide = true)]
+    Party(PartyArgs),
 }
 
 /// Run three workloads on real input, verify each, and write a report.

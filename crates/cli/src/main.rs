@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Party(args) => demo::party::run(&args),
     };
     exit::code(result)
 }

@@ -1,6 +1,11 @@
 //! A two-layer network in fixed point over Z_2^64: what the two parties compute on shares, and its plaintext model.
 
-use anyhow::{Result, ensure};
+use std::{fs, path::Path};
+
+use anyhow::{Context as _, Result, ensure};
+use nn_ops::io::{Tensor, Tensors, read_safetensors};
+
+use super::digits::{CLASSES, PIXELS};
 
 /// Fraction bits of inputs, weights and activations. Products carry twice as many.
 pub(crate) const FRACTION_BITS: u32 = 12;
@@ -83,6 +88,31 @@ pub(crate) struct Trace {
 }
 
 impl Network {
+    /// Reads `hidden.weight`, `hidden.bias`, `output.weight`, `output.bias` (f32, weights `[inputs][outputs]`) and
+    /// rounds them to fixed point.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        let tensors = read_safetensors(&bytes).with_context(|| format!("parsing {}", path.display()))?;
+        Self::from_tensors(&tensors).with_context(|| format!("network in {}", path.display()))
+    }
+
+    fn from_tensors(tensors: &Tensors) -> Result<Self> {
+        let tensor = |name: &str| -> Result<&Tensor> { tensors.get(name).with_context(|| format!("no `{name}`")) };
+        let layer = |name: &str, inputs: usize| -> Result<Layer> {
+            let (weight, bias) = (tensor(&format!("{name}.weight"))?, tensor(&format!("{name}.bias"))?);
+            Layer::from_f32(inputs, bias.data.len(), &weight.data, &bias.data)
+        };
+        let hidden = layer("hidden", PIXELS)?;
+        let output = layer("output", hidden.outputs)?;
+        ensure!(output.outputs == CLASSES, "expected {CLASSES} outputs, got {}", output.outputs);
+        Ok(Self { hidden, output })
+    }
+
+    /// The largest magnitude that the hidden layer can reach for any image.
+    pub(crate) fn linear_bound(&self) -> u128 {
+        self.hidden.output_bound(1 << FRACTION_BITS)
+    }
+
     /// The plaintext model: floor division and ReLU on signed readings.
     pub(crate) fn evaluate(&self, x: &[u64]) -> Trace {
         let linear = self.hidden.apply(x, true);

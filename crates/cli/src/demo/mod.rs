@@ -1,8 +1,12 @@
 //! `trefoil demo`: three workloads on real input, each verified before it is reported.
 
 mod commit;
+mod digits;
 mod fixed_point;
+pub(crate) mod party;
+mod private;
 mod stage;
+mod train;
 mod wide_fibonacci;
 
 use std::{
@@ -16,7 +20,11 @@ use backend_api::Queue as _;
 use self::stage::{Context, Stage};
 use crate::{args::DemoArgs, report};
 
-const STAGES: &[Stage] = &[Stage { name: "commit a trace", run: commit::run }];
+const STAGES: &[Stage] = &[
+    Stage { name: "commit a trace", run: commit::run },
+    Stage { name: "train a network", run: train::run },
+    Stage { name: "classify privately", run: private::run },
+];
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs) -> Result<()> {

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use runtime::{AnyQueue, Domain, OpenError, Settings};
+use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
 
 use crate::{args::DemoArgs, report};
 
@@ -25,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) nn: AnyQueue,
     /// Queue of the function-secret-sharing workload.
     pub(crate) pfss: AnyQueue,
+    /// The backend given on the command line, for processes started by a workload.
+    pub(crate) backend: Option<Choice>,
     /// Whether to use smaller inputs.
     pub(crate) small: bool,
     /// Folder for what the workloads write.
@@ -40,6 +42,7 @@ impl Context {
             stark: queue(Domain::Stark)?,
             nn: queue(Domain::Nn)?,
             pfss: queue(Domain::Pfss)?,
+            backend: args.backend,
             small: args.small,
             out: out.to_owned(),
         })
