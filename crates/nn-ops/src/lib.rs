@@ -7,6 +7,7 @@
 mod error;
 pub mod io;
 mod mask;
+mod mlp;
 mod norm;
 mod softmax;
 mod tensor;
@@ -14,6 +15,7 @@ mod view;
 
 pub use error::{NnError, Shape};
 pub use mask::Mask;
+pub use mlp::{Mlp, Sgd};
 pub use norm::{NormPlan, NormSaved};
 pub use softmax::SoftmaxPlan;
 pub use tensor::{Layout, TensorMut, TensorRef};

@@ -98,9 +98,7 @@ pub(crate) fn run(args: &PartyArgs) -> Result<()> {
     let logits = network.output.apply(&activated, adds_bias);
     lap("output layer on shares");
 
-    for (name, shares) in
-        [("linear", linear), ("truncated", truncated), ("activated", activated), ("logits", logits)]
-    {
+    for (name, shares) in [("linear", linear), ("truncated", truncated), ("activated", activated), ("logits", logits)] {
         write_shares(&folder.join(format!("{name}.npy")), &shares)?;
     }
     let traffic = session.traffic();

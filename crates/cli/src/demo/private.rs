@@ -86,7 +86,10 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
     let other: Measured = serde_json::from_slice(&fs::read(folders[1].join("measured.json"))?)?;
     found.check("each party received what the other sent", measured.received_bytes == other.sent_bytes)?;
     found.fact("images", format!("{} of the test set, {elements} ReLUs and truncations", test.count()));
-    found.fact("accuracy", format!("{:.2} % ({correct} of {})", 1e2 * correct as f64 / test.count() as f64, test.count()));
+    found.fact(
+        "accuracy",
+        format!("{:.2} % ({correct} of {})", 1e2 * correct as f64 / test.count() as f64, test.count()),
+    );
     found.fact("rounds", measured.rounds);
     found.fact("keys per party", format!("{} KiB", key_bytes >> 10));
     let seconds: Vec<_> = measured.seconds.iter().map(|(step, seconds)| (step.clone(), seconds * 1e3)).collect();

@@ -1,0 +1,88 @@
+//! Train the digits network in f32 and export its weights for the private workload.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use backend_api::{Buffer as _, Queue as _};
+use nn_ops::{Mlp, Sgd, io::write_safetensors};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng as _, SeedableRng as _},
+};
+
+use super::{
+    digits::{self, CLASSES, Digits, PIXELS},
+    stage::{Context, Findings},
+};
+use crate::report::{self, Series};
+
+/// The exported weights, in the demo's output folder.
+pub(crate) const WEIGHTS_FILE: &str = "digits.safetensors";
+const HIDDEN: usize = 32;
+const SEED: u64 = 20;
+const EPOCHS: usize = 60;
+const BATCH: usize = 32;
+/// The accuracy on the test set that the workload must reach.
+const REQUIRED: f64 = 0.97;
+
+/// Runs the workload.
+pub(crate) fn run(ctx: &Context) -> Result<Findings> {
+    let q = &ctx.nn;
+    let (train, test) = digits::load()?;
+    let mut found = Findings::new("Train a network on handwritten digits (nn-ops)");
+    let bar = ctx.bar("train a network", EPOCHS)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let mut network = Mlp::new(q, &[PIXELS, HIDDEN, CLASSES], &mut rng)?;
+    let test_images = q.upload(&test.normalised())?;
+    let (mut losses, mut accuracies) = (Vec::new(), Vec::new());
+    found.time(&format!("{EPOCHS} epochs of SGD"), || {
+        for epoch in 0..EPOCHS {
+            let (images, targets) = shuffled(&train, &mut rng);
+            let (images, targets) = (q.upload(&images)?, q.upload(&targets)?);
+            let sgd = Sgd { rate: 0.05 * (1.0 - epoch as f32 / EPOCHS as f32), momentum: 0.9 };
+            let mut sum = 0.0;
+            for start in (0..train.count()).step_by(BATCH) {
+                let end = (start + BATCH).min(train.count());
+                let x = images.slice(start * PIXELS..end * PIXELS)?;
+                sum += f64::from(network.train_step(q, x, targets.slice(start..end)?, sgd)?) * (end - start) as f64;
+            }
+            losses.push((epoch as f64 + 1.0, sum / train.count() as f64));
+            let accuracy = accuracy(&network.classify(q, test_images.view())?, &test);
+            accuracies.push((epoch as f64 + 1.0, accuracy * 1e2));
+            bar.inc(1);
+            bar.set_message(format!("test accuracy {:.1} %", accuracy * 1e2));
+        }
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    let reached = accuracy(&network.classify(q, test_images.view())?, &test);
+    found.check(&format!("test accuracy of at least {} %", REQUIRED * 1e2), reached >= REQUIRED)?;
+
+    let bytes = write_safetensors(&network.tensors(q, &["hidden", "output"])?)?;
+    let path = ctx.out.join(WEIGHTS_FILE);
+    fs::write(&path, &bytes).with_context(|| format!("writing {}", path.display()))?;
+    found.fact("images", format!("{} to train, {} to test", train.count(), test.count()));
+    found.fact("network", format!("{PIXELS}-{HIDDEN}-{CLASSES}, seed {SEED}"));
+    found.fact("test accuracy", format!("{:.2} %", reached * 1e2));
+    found.fact("weights", format!("{} bytes of safetensors", bytes.len()));
+    let series = |name: &str, points| [Series { name: name.to_owned(), points }];
+    found.picture(report::lines("loss while training", "epoch", "cross-entropy", &series("training set", losses))?);
+    found.picture(report::lines("accuracy while training", "epoch", "%", &series("test set", accuracies))?);
+    Ok(found)
+}
+
+/// The images and labels in a new random order (Fisher-Yates).
+fn shuffled(set: &Digits, rng: &mut ChaCha8Rng) -> (Vec<f32>, Vec<u32>) {
+    let mut order: Vec<usize> = (0..set.count()).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
+    }
+    let pixels = set.normalised();
+    let images = order.iter().flat_map(|&i| &pixels[i * PIXELS..(i + 1) * PIXELS]).copied().collect();
+    (images, order.iter().map(|&i| u32::from(set.labels[i])).collect())
+}
+
+fn accuracy(predicted: &[u32], set: &Digits) -> f64 {
+    let correct = predicted.iter().zip(&set.labels).filter(|&(&p, &label)| p == u32::from(label)).count();
+    correct as f64 / set.count() as f64
+}
