@@ -12,3 +12,8 @@ pub mod linalg;
 mod spec;
 
 pub use spec::{Case, Failure, OpSpec, Outcome, Report, run, specs};
+
+/// The examples of the README, compiled and run with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

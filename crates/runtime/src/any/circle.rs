@@ -4,7 +4,7 @@ use core_types::{
     params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
 };
 
-use super::{AnyMut, AnyQueue, AnyRef};
+use super::{AnyMut, AnyQueue, AnyRef, dispatch};
 
 impl CircleOps for AnyQueue {
     fn circle_twiddles(
@@ -13,9 +13,7 @@ impl CircleOps for AnyQueue {
         twiddles: AnyMut<'_, Twiddle>,
         inverse_twiddles: AnyMut<'_, Twiddle>,
     ) -> Result<(), BackendError> {
-        match (self, twiddles, inverse_twiddles) {
-            (Self::Cpu(q), AnyMut::Cpu(twiddles), AnyMut::Cpu(inverse)) => q.circle_twiddles(params, twiddles, inverse),
-        }
+        dispatch!(self.circle_twiddles(params; twiddles: AnyMut, inverse_twiddles: AnyMut))
     }
 
     fn circle_interpolate(
@@ -24,11 +22,7 @@ impl CircleOps for AnyQueue {
         inverse_twiddles: AnyRef<'_, Twiddle>,
         columns: AnyMut<'_, M31>,
     ) -> Result<(), BackendError> {
-        match (self, inverse_twiddles, columns) {
-            (Self::Cpu(q), AnyRef::Cpu(inverse), AnyMut::Cpu(columns)) => {
-                q.circle_interpolate(params, inverse, columns)
-            }
-        }
+        dispatch!(self.circle_interpolate(params; inverse_twiddles: AnyRef, columns: AnyMut))
     }
 
     fn circle_evaluate(
@@ -37,9 +31,7 @@ impl CircleOps for AnyQueue {
         twiddles: AnyRef<'_, Twiddle>,
         columns: AnyMut<'_, M31>,
     ) -> Result<(), BackendError> {
-        match (self, twiddles, columns) {
-            (Self::Cpu(q), AnyRef::Cpu(twiddles), AnyMut::Cpu(columns)) => q.circle_evaluate(params, twiddles, columns),
-        }
+        dispatch!(self.circle_evaluate(params; twiddles: AnyRef, columns: AnyMut))
     }
 
     fn circle_extend(
@@ -49,11 +41,7 @@ impl CircleOps for AnyQueue {
         coefficients: AnyRef<'_, M31>,
         values: AnyMut<'_, M31>,
     ) -> Result<(), BackendError> {
-        match (self, twiddles, coefficients, values) {
-            (Self::Cpu(q), AnyRef::Cpu(twiddles), AnyRef::Cpu(coefficients), AnyMut::Cpu(values)) => {
-                q.circle_extend(params, twiddles, coefficients, values)
-            }
-        }
+        dispatch!(self.circle_extend(params; twiddles: AnyRef, coefficients: AnyRef, values: AnyMut))
     }
 
     fn circle_eval_at_point(
@@ -62,22 +50,14 @@ impl CircleOps for AnyQueue {
         coefficients: AnyRef<'_, M31>,
         results: AnyMut<'_, QM31>,
     ) -> Result<(), BackendError> {
-        match (self, coefficients, results) {
-            (Self::Cpu(q), AnyRef::Cpu(coefficients), AnyMut::Cpu(results)) => {
-                q.circle_eval_at_point(params, coefficients, results)
-            }
-        }
+        dispatch!(self.circle_eval_at_point(params; coefficients: AnyRef, results: AnyMut))
     }
 
     fn batch_inverse_m31(&self, elements: AnyRef<'_, M31>, inverses: AnyMut<'_, M31>) -> Result<(), BackendError> {
-        match (self, elements, inverses) {
-            (Self::Cpu(q), AnyRef::Cpu(elements), AnyMut::Cpu(inverses)) => q.batch_inverse_m31(elements, inverses),
-        }
+        dispatch!(self.batch_inverse_m31(; elements: AnyRef, inverses: AnyMut))
     }
 
     fn batch_inverse_qm31(&self, elements: AnyRef<'_, QM31>, inverses: AnyMut<'_, QM31>) -> Result<(), BackendError> {
-        match (self, elements, inverses) {
-            (Self::Cpu(q), AnyRef::Cpu(elements), AnyMut::Cpu(inverses)) => q.batch_inverse_qm31(elements, inverses),
-        }
+        dispatch!(self.batch_inverse_qm31(; elements: AnyRef, inverses: AnyMut))
     }
 }

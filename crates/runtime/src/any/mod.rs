@@ -1,9 +1,21 @@
 mod circle;
+mod fss;
+mod linalg;
 
 use core::ops::Range;
 
 use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Queue};
 use cpu_backend::{CpuBuf, CpuQueue};
+
+/// Calls an op on the queue behind an [`AnyQueue`] with its views unwrapped: plain arguments, then views with their kind.
+macro_rules! dispatch {
+    ($queue:ident.$op:ident($($plain:expr),*; $($view:ident: $kind:ident),*)) => {
+        match ($queue, $($view),*) {
+            (AnyQueue::Cpu(q), $($kind::Cpu($view)),*) => q.$op($($plain,)* $($view),*),
+        }
+    };
+}
+use dispatch;
 
 /// A queue whose backend is chosen at run time. Generic code stays generic; this is the one enum behind it.
 #[derive(Clone, Debug)]
