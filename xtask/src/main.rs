@@ -24,7 +24,7 @@ TASKS
     tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
-    ci                     What continuous integration runs: format, clippy, docs, cargo-deny, fuzz, test.
+    ci                     What CI checks before the tests: format, clippy, docs, licences, fuzz.
     help                   This text.
 
 Each task ends with one line `N passed, N failed, N skipped`. A step that cannot run here is one line that says

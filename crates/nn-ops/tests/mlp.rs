@@ -60,8 +60,8 @@ fn the_loss_is_the_models_and_a_step_follows_its_gradient() {
 fn training_is_the_same_for_the_same_seed_and_any_thread_count() {
     let (x, y) = batch(64);
     let train = |threads: usize| {
-        let config = cpu_backend::CpuConfig { threads: threads.try_into().ok(), ..Default::default() };
-        let q = cpu_backend::CpuQueue::open(config).unwrap();
+        let settings = runtime::Settings { threads: threads.try_into().ok(), ..Default::default() };
+        let (q, _) = runtime::open_with(&settings, None, None).unwrap();
         let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
         for _ in 0..20 {
