@@ -37,7 +37,8 @@ fn doctor_lists_backends_with_reasons_and_every_variable() {
 
 #[test]
 fn an_unavailable_backend_ends_with_code_3_and_its_reason() {
-    for (variable, arguments) in [("TREFOIL_BACKEND", ["doctor", "--json"]), ("SUF_PFSS_BACKEND", ["demo", "--small"])] {
+    for (variable, arguments) in [("TREFOIL_BACKEND", ["doctor", "--json"]), ("SUF_PFSS_BACKEND", ["demo", "--small"])]
+    {
         let error = trefoil().args(arguments).env(variable, "gpu").assert().code(3).get_output().stderr.clone();
         assert!(text(&error).contains("not built yet"), "{}", text(&error));
     }
