@@ -24,7 +24,7 @@ use super::{
 };
 
 /// What the two processes agree to compute; a peer with another digest is refused.
-const PROTOCOL: [u8; 32] = *b"trefoil private digits, 64-32-10";
+const PROTOCOL: [u8; 32] = *b"trefoil private digits, 64-64-10";
 
 /// Play one party of the private digits demo; started by `trefoil demo`.
 #[derive(Args, Debug)]

@@ -18,7 +18,7 @@ use crate::report::{self, Series};
 
 /// The exported weights, in the demo's output folder.
 pub(crate) const WEIGHTS_FILE: &str = "digits.safetensors";
-const HIDDEN: usize = 32;
+const HIDDEN: usize = 64;
 const SEED: u64 = 20;
 const EPOCHS: usize = 60;
 const BATCH: usize = 32;
