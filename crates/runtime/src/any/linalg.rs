@@ -1,6 +1,6 @@
 use backend_api::{
     BackendError, Real,
-    ops::linalg::{ElementwiseOps, GemmOps, LossOps, RowOps},
+    ops::linalg::{ElementwiseOps, GemmOps, LossOps},
 };
 use core_types::params::{
     elementwise::{Activation, BinaryParams, DropoutParams, SumParams},
@@ -94,5 +94,3 @@ impl LossOps for AnyQueue {
         dispatch!(self.cross_entropy_probs(classes, scale; logits: AnyRef, probs: AnyRef, losses: AnyMut, dlogits: AnyMut))
     }
 }
-
-impl RowOps for AnyQueue {}

@@ -1,6 +1,7 @@
 mod circle;
 mod fss;
 mod linalg;
+mod rows;
 
 use core::ops::Range;
 

@@ -1,0 +1,120 @@
+use backend_api::{
+    BackendError, Real,
+    ops::linalg::{RowMask, RowOps},
+};
+use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
+use cpu_backend::CpuQueue;
+
+use super::{AnyMut, AnyQueue, AnyRef, dispatch};
+
+/// The mask with its view unwrapped.
+fn cpu_mask<'a>(mask: RowMask<'a, AnyQueue>) -> RowMask<'a, CpuQueue> {
+    match mask {
+        RowMask::None => RowMask::None,
+        RowMask::Keep(AnyRef::Cpu(keep)) => RowMask::Keep(keep),
+        RowMask::Additive(AnyRef::Cpu(added)) => RowMask::Additive(added),
+        RowMask::Causal => RowMask::Causal,
+    }
+}
+
+impl RowOps for AnyQueue {
+    fn softmax<T: Real>(
+        &self,
+        p: &SoftmaxParams,
+        x: AnyRef<'_, T>,
+        mask: RowMask<'_, Self>,
+        y: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        match (self, x, y) {
+            (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.softmax(p, x, cpu_mask(mask), y),
+        }
+    }
+
+    fn log_softmax<T: Real>(
+        &self,
+        p: &SoftmaxParams,
+        x: AnyRef<'_, T>,
+        mask: RowMask<'_, Self>,
+        y: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        match (self, x, y) {
+            (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.log_softmax(p, x, cpu_mask(mask), y),
+        }
+    }
+
+    fn softmax_backward<T: Real>(
+        &self,
+        p: &AxisParams,
+        y: AnyRef<'_, T>,
+        g: AnyRef<'_, T>,
+        dx: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.softmax_backward(p; y: AnyRef, g: AnyRef, dx: AnyMut))
+    }
+
+    fn log_softmax_backward<T: Real>(
+        &self,
+        p: &AxisParams,
+        y: AnyRef<'_, T>,
+        g: AnyRef<'_, T>,
+        dx: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.log_softmax_backward(p; y: AnyRef, g: AnyRef, dx: AnyMut))
+    }
+
+    fn layer_norm<T: Real>(
+        &self,
+        p: &NormParams,
+        x: AnyRef<'_, T>,
+        gamma: AnyRef<'_, T>,
+        beta: AnyRef<'_, T>,
+        y: AnyMut<'_, T>,
+        stats: AnyMut<'_, f32>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.layer_norm(p; x: AnyRef, gamma: AnyRef, beta: AnyRef, y: AnyMut, stats: AnyMut))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one fused kernel with five operands and three results")]
+    fn layer_norm_backward<T: Real>(
+        &self,
+        p: &NormParams,
+        x: AnyRef<'_, T>,
+        gamma: AnyRef<'_, T>,
+        stats: AnyRef<'_, f32>,
+        g: AnyRef<'_, T>,
+        dx: AnyMut<'_, T>,
+        dgamma: AnyMut<'_, T>,
+        dbeta: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.layer_norm_backward(
+            p; x: AnyRef, gamma: AnyRef, stats: AnyRef, g: AnyRef, dx: AnyMut, dgamma: AnyMut, dbeta: AnyMut
+        ))
+    }
+
+    fn rms_norm<T: Real>(
+        &self,
+        p: &NormParams,
+        x: AnyRef<'_, T>,
+        gamma: AnyRef<'_, T>,
+        y: AnyMut<'_, T>,
+        rstd: AnyMut<'_, f32>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.rms_norm(p; x: AnyRef, gamma: AnyRef, y: AnyMut, rstd: AnyMut))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one fused kernel with four operands and two results")]
+    fn rms_norm_backward<T: Real>(
+        &self,
+        p: &NormParams,
+        x: AnyRef<'_, T>,
+        gamma: AnyRef<'_, T>,
+        rstd: AnyRef<'_, f32>,
+        g: AnyRef<'_, T>,
+        dx: AnyMut<'_, T>,
+        dgamma: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.rms_norm_backward(
+            p; x: AnyRef, gamma: AnyRef, rstd: AnyRef, g: AnyRef, dx: AnyMut, dgamma: AnyMut
+        ))
+    }
+}
