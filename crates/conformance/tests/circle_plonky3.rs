@@ -25,7 +25,7 @@ fn elements(len: usize) -> Vec<M31> {
 
 /// Columns one after the other to their matrix, all columns of a row together.
 fn to_matrix(columns: &[M31], log_size: u32) -> RowMajorMatrix<Mersenne31> {
-    let element = |i: usize| columns[(i % COLUMNS << log_size) + i / COLUMNS].word();
+    let element = |i: usize| columns[((i % COLUMNS) << log_size) + i / COLUMNS].word();
     RowMajorMatrix::new((0..columns.len()).map(|i| Mersenne31::from_int(element(i))).collect(), COLUMNS)
 }
 

@@ -129,8 +129,8 @@ fn an_op_called_with_wrong_lengths_reports_them() {
     let params = core_types::params::circle::CircleFftParams { log_size: 3, columns: 2 };
     let twiddles = vec![Twiddle::default(); 4];
     let length = |expected, got| Err(backend_api::BackendError::Length { expected, got });
-    assert_eq!(q.circle_interpolate(&params, &twiddles, &mut vec![M31::ONE; 15]), length(16, 15));
-    assert_eq!(q.circle_evaluate(&params, &twiddles[..3], &mut vec![M31::ONE; 16]), length(4, 3));
+    assert_eq!(q.circle_interpolate(&params, &twiddles, &mut [M31::ONE; 15]), length(16, 15));
+    assert_eq!(q.circle_evaluate(&params, &twiddles[..3], &mut [M31::ONE; 16]), length(4, 3));
     for log_size in [0, 31, 32, 64, u32::MAX] {
         let params = core_types::params::circle::CircleFftParams { log_size, columns: 1 };
         assert!(q.circle_evaluate(&params, &twiddles, &mut []).is_err());
