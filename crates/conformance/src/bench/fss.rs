@@ -1,9 +1,208 @@
-//! Speed lines of the `fss` op set.
+//! Speed lines of the `fss` op set: one thread, one public point for each key, every key of a batch different.
 
-use super::Contest;
+use std::num::NonZeroUsize;
+
+use backend_api::ops::fss::FssOps;
+use core_types::{
+    Label, PrgKeys,
+    cmp::cmp_levels,
+    params::fss::{CmpParams, DcfParams, padded},
+};
+use cpu_backend::{CpuConfig, CpuQueue};
+use fss_rs::{
+    PointFn, Share,
+    dcf::{BoundState, CmpFn, Dcf, DcfImpl},
+    dpf::{Dpf, DpfImpl},
+    group::{Group, byte::ByteGroup, int::U64Group},
+    prg::Aes128MatyasMeyerOseasPrg,
+};
+
+use super::{Contender, Contest, Goal, Show};
+
+/// Keys in our batches: 60 MB of CMP(64) keys, so that they come from memory.
+const KEYS: u32 = 1 << 16;
+
+/// Different keys that the peer goes through, again and again; more than its caches hold.
+const PEER_KEYS: usize = 1 << 12;
+
+/// Bytes of a seed of the peer, which it calls the length of its output.
+const SEED_BYTES: usize = 16;
+
+/// The peer's functions from 64-bit points, on 127-bit seeds.
+type PeerDpf = DpfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 1, 2>>;
+type PeerDcf = DcfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 2, 4>>;
 
 /// Every contest of the op set, by name, built when it is its turn.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    Vec::new()
+    vec![
+        ("pfss.cmp64".to_owned(), Box::new(cmp64)),
+        ("pfss.cmp12".to_owned(), Box::new(cmp12)),
+        ("pfss.dcf64".to_owned(), Box::new(dcf64)),
+        ("pfss.cmp64-keygen".to_owned(), Box::new(cmp64_keygen)),
+    ]
+}
+
+fn contest(id: &str, unit: &'static str, contenders: Vec<Contender>, goals: Vec<(Goal, &'static str)>) -> Contest {
+    Contest { id: id.to_owned(), unit, work: f64::from(KEYS), show: Show::Rate, contenders, goals }
+}
+
+fn cmp64() -> Contest {
+    let goals = vec![(Goal::Rate(8e6), "vaes"), (Goal::Ratio { peer: 1, ratio: 10.0 }, "vaes")];
+    contest("pfss.cmp64", "evaluation", vec![cmp_eval(64), peer_dpf_eval(), peer_dcf_eval()], goals)
+}
+
+fn cmp12() -> Contest {
+    contest("pfss.cmp12", "evaluation", vec![cmp_eval(12)], vec![(Goal::Rate(80e6), "vaes")])
+}
+
+fn dcf64() -> Contest {
+    contest("pfss.dcf64", "evaluation", vec![dcf_eval(64, 1), peer_dcf_eval()], Vec::new())
+}
+
+fn cmp64_keygen() -> Contest {
+    contest("pfss.cmp64-keygen", "key pair", vec![cmp_gen(64), peer_dpf_gen()], Vec::new())
+}
+
+fn queue() -> CpuQueue {
+    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), ..CpuConfig::default() };
+    CpuQueue::open(config).expect("one thread needs no pool")
+}
+
+/// Words that look random, different for each `salt`.
+fn words(len: usize, salt: u64) -> Vec<u64> {
+    let mut state = salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let step = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^ state >> 29
+    };
+    core::iter::repeat_with(step).take(len).collect()
+}
+
+fn roots() -> Vec<Label> {
+    let words = words(4 * padded(KEYS), 1);
+    words.chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
+}
+
+struct CmpKeys {
+    q: CpuQueue,
+    params: CmpParams,
+    alphas: Vec<u64>,
+    roots: Vec<Label>,
+    corrections: Vec<u128>,
+    leaves: Vec<u128>,
+}
+
+impl CmpKeys {
+    fn new(bits: u32) -> Self {
+        let key = PrgKeys::from_nonce([7; 16]).child;
+        let row = padded(KEYS);
+        let mut keys = Self {
+            q: queue(),
+            params: CmpParams { key, bits, party: 0, count: KEYS, points: 1 },
+            alphas: words(KEYS as usize, 2),
+            roots: roots(),
+            corrections: vec![0; cmp_levels(bits) as usize * row],
+            leaves: vec![0; 2 * row],
+        };
+        keys.generate();
+        keys
+    }
+
+    fn generate(&mut self) {
+        let (corrections, leaves) = (&mut self.corrections[..], &mut self.leaves[..]);
+        self.q.cmp_gen(&self.params, &self.alphas, &self.roots, corrections, leaves).expect("aes instructions");
+    }
+}
+
+fn cmp_eval(bits: u32) -> Contender {
+    let CmpKeys { q, params, mut roots, corrections, leaves, .. } = CmpKeys::new(bits);
+    let row = padded(KEYS);
+    roots.truncate(row);
+    let points = words(KEYS as usize, 3);
+    let mut shares = vec![0; row / 32];
+    Contender::new(format!("trefoil CMP({bits})"), move || {
+        q.cmp_eval(&params, &roots, &corrections, &leaves, &points, &mut shares).expect("aes instructions");
+    })
+}
+
+fn cmp_gen(bits: u32) -> Contender {
+    let mut keys = CmpKeys::new(bits);
+    Contender::new(format!("trefoil CMP({bits})"), move || keys.generate())
+}
+
+fn dcf_eval(bits: u32, len: u32) -> Contender {
+    let q = queue();
+    let row = padded(KEYS);
+    let keys = PrgKeys::from_nonce([7; 16]);
+    let params = DcfParams { keys, bits, party: 0, count: KEYS, points: 1, words: len, width: 64, reserved: [0; 2] };
+    let rows = (bits * len) as usize;
+    let (mut corrections, mut values) = (vec![0; bits as usize * row], vec![0; rows * row]);
+    let mut last = vec![0; len as usize * row];
+    let mut roots = roots();
+    let (alphas, betas) = (words(KEYS as usize, 2), words((len * KEYS) as usize, 4));
+    q.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).expect("aes instructions");
+    roots.truncate(row);
+    let points = words(KEYS as usize, 3);
+    let mut shares = vec![0; (len * KEYS) as usize];
+    Contender::new(format!("trefoil DCF({bits}, {len} word)"), move || {
+        q.dcf_eval(&params, &roots, &corrections, &values, &last, &points, &mut shares).expect("aes instructions");
+    })
+}
+
+fn peer_keys<const N: usize>() -> [[u8; 16]; N] {
+    core::array::from_fn(|i| [i as u8 + 1; 16])
+}
+
+fn peer_dpf() -> PeerDpf {
+    DpfImpl::new(Aes128MatyasMeyerOseasPrg::new(&peer_keys::<2>().each_ref()))
+}
+
+fn peer_dpf_key(dpf: &PeerDpf, e: usize, alpha: u64) -> Share<SEED_BYTES, ByteGroup<SEED_BYTES>> {
+    let seeds = [e as u128, !(e as u128)].map(|seed| (seed << 64 | 0x1234_5678).to_be_bytes());
+    dpf.r#gen(&PointFn { alpha: alpha.to_be_bytes(), beta: ByteGroup([1; SEED_BYTES]) }, seeds.each_ref())
+}
+
+fn peer_dpf_eval() -> Contender {
+    let dpf = peer_dpf();
+    let alphas = words(PEER_KEYS, 2);
+    let mut keys: Vec<_> = alphas.iter().enumerate().map(|(e, &alpha)| peer_dpf_key(&dpf, e, alpha)).collect();
+    keys.iter_mut().for_each(|key| key.s0s.truncate(1));
+    let points: Vec<[u8; 8]> = words(KEYS as usize, 3).into_iter().map(u64::to_be_bytes).collect();
+    let mut share = ByteGroup::zero();
+    Contender::new("fss-rs DPF(64)", move || {
+        for (point, key) in points.iter().zip(keys.iter().cycle()) {
+            dpf.eval(false, key, &[point], &mut [&mut share]);
+        }
+    })
+}
+
+fn peer_dpf_gen() -> Contender {
+    let dpf = peer_dpf();
+    let alphas = words(KEYS as usize, 2);
+    Contender::new("fss-rs DPF(64)", move || {
+        for (e, &alpha) in alphas.iter().enumerate() {
+            core::hint::black_box(peer_dpf_key(&dpf, e, alpha));
+        }
+    })
+}
+
+fn peer_dcf_eval() -> Contender {
+    let dcf: PeerDcf = DcfImpl::new(Aes128MatyasMeyerOseasPrg::new(&peer_keys::<4>().each_ref()));
+    let alphas = words(PEER_KEYS, 2);
+    let key = |(e, &alpha): (usize, &u64)| {
+        let seeds = [e as u128, !(e as u128)].map(|seed| (seed << 64 | 0x1234_5678).to_be_bytes());
+        let function = CmpFn { alpha: alpha.to_be_bytes(), beta: U64Group(1), bound: BoundState::LtAlpha };
+        let mut key = dcf.r#gen(&function, seeds.each_ref());
+        key.s0s.truncate(1);
+        key
+    };
+    let keys: Vec<_> = alphas.iter().enumerate().map(key).collect();
+    let points: Vec<[u8; 8]> = words(KEYS as usize, 3).into_iter().map(u64::to_be_bytes).collect();
+    let mut share = U64Group(0);
+    Contender::new("fss-rs DCF(64, u64)", move || {
+        for (point, key) in points.iter().zip(keys.iter().cycle()) {
+            dcf.eval(false, key, &[point], &mut [&mut share]);
+        }
+    })
 }
