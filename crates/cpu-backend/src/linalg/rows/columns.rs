@@ -5,10 +5,10 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use super::{
     Kind, MaskSlice,
-    convert::{narrow_into, widen_into},
     softmax::{log_of_parts, log_sum_step},
 };
 use crate::linalg::{
+    convert,
     lanes::{Kernel, Lanes},
     vmath::exp_scaled,
 };
@@ -58,7 +58,7 @@ impl<T: Real> Strip<'_, T> {
         for o in 0..self.outers {
             for (c, row) in to.chunks_exact_mut(STRIP).enumerate() {
                 let at = ((self.first_outer + o) * len + c) * inner + self.first_inner;
-                widen_into(&x[at..at + self.width], &mut row[o * self.width..(o + 1) * self.width]);
+                convert::widen(&x[at..at + self.width], &mut row[o * self.width..(o + 1) * self.width]);
             }
         }
     }
@@ -67,7 +67,7 @@ impl<T: Real> Strip<'_, T> {
     fn scatter(self, len: usize, from: &[f32]) {
         for (k, piece) in self.pieces.into_iter().enumerate() {
             let (o, c) = (k / len, k % len);
-            narrow_into(&from[c * STRIP + o * self.width..][..self.width], piece);
+            convert::narrow(&from[c * STRIP + o * self.width..][..self.width], piece);
         }
     }
 }

@@ -1,27 +1,8 @@
 //! Rows of any element type as f32.
 
 use backend_api::{DType, Real};
-use half::{bf16, f16, slice::HalfFloatSliceExt};
 
-/// Writes the exact values of `src` to `dst`; lengths are equal.
-pub(super) fn widen_into<T: Real>(src: &[T], dst: &mut [f32]) {
-    match T::DTYPE {
-        DType::F32 => dst.copy_from_slice(bytemuck::cast_slice(src)),
-        DType::F16 => bytemuck::cast_slice::<T, f16>(src).convert_to_f32_slice(dst),
-        DType::Bf16 => bytemuck::cast_slice::<T, bf16>(src).convert_to_f32_slice(dst),
-        _ => src.iter().zip(dst).for_each(|(s, d)| *d = s.to_f32()),
-    }
-}
-
-/// Writes `src`, rounded to nearest even, to `dst`; lengths are equal.
-pub(super) fn narrow_into<T: Real>(src: &[f32], dst: &mut [T]) {
-    match T::DTYPE {
-        DType::F32 => dst.copy_from_slice(bytemuck::cast_slice(src)),
-        DType::F16 => bytemuck::cast_slice_mut::<T, f16>(dst).convert_from_f32_slice(src),
-        DType::Bf16 => bytemuck::cast_slice_mut::<T, bf16>(dst).convert_from_f32_slice(src),
-        _ => src.iter().zip(dst).for_each(|(&s, d)| *d = T::from_f32(s)),
-    }
-}
+use crate::linalg::convert;
 
 /// `row` itself if it is f32, else its values in `scratch`, which has room for them.
 pub(super) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f32] {
@@ -29,7 +10,7 @@ pub(super) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f
         return bytemuck::cast_slice(row);
     }
     let scratch = &mut scratch[..row.len()];
-    widen_into(row, scratch);
+    convert::widen(row, scratch);
     scratch
 }
 
@@ -62,7 +43,7 @@ impl<'a, T: Real> OutRow<'a, T> {
     /// Writes the values to the row.
     pub(super) fn finish(self) {
         if let Self::Rounded(scratch, row) = self {
-            narrow_into(scratch, row);
+            convert::narrow(scratch, row);
         }
     }
 }

@@ -3,8 +3,11 @@
 use backend_api::Real;
 use core_types::params::rows::NormParams;
 
-use super::convert::{OutRow, scratch, widen, widen_into};
-use crate::linalg::lanes::{Kernel, Lanes};
+use super::convert::{OutRow, scratch, widen};
+use crate::linalg::{
+    convert,
+    lanes::{Kernel, Lanes},
+};
 
 /// Vectors worked on at once, to hide the latency of sums.
 const UNROLL: usize = 4;
@@ -162,7 +165,7 @@ impl<T: Real, const CENTRED: bool> Kernel for Backward<'_, T, CENTRED> {
         let n = self.p.len as usize;
         let (mut wide_x, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
         let mut gamma = vec![0.0; n];
-        widen_into(self.gamma, &mut gamma);
+        convert::widen(self.gamma, &mut gamma);
         let (dgamma, dbeta) = self.sums.split_at_mut(n);
         let rows = self.x.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
         for (i, ((x, g), dx)) in rows.enumerate() {
@@ -193,9 +196,9 @@ fn shared_sums<L: Lanes>(l: L, x: &[f32], shift: f32, g: &[f32], gamma: &[f32]) 
     let (mut xs, mut gs) = (x.chunks_exact(2 * L::N), g.chunks_exact(2 * L::N));
     let mut gammas = gamma.chunks_exact(2 * L::N);
     for ((x, g), gamma) in (&mut xs).zip(&mut gs).zip(&mut gammas) {
-        for u in 0..2 {
+        for (u, acc) in acc.iter_mut().enumerate() {
             let at = u * L::N;
-            acc[u] = shared_step(l, acc[u], l.load(&x[at..]), m, l.load(&g[at..]), l.load(&gamma[at..]));
+            *acc = shared_step(l, *acc, l.load(&x[at..]), m, l.load(&g[at..]), l.load(&gamma[at..]));
         }
     }
     let (x, g, gamma) = (xs.remainder(), gs.remainder(), gammas.remainder());

@@ -1,5 +1,0 @@
-use crate::OpSpec;
-
-pub(super) fn specs<Q>() -> Vec<OpSpec<Q>> {
-    Vec::new()
-}

@@ -1,0 +1,53 @@
+//! Softmax and normalisations against f64 models.
+
+mod model;
+mod norm;
+mod softmax;
+
+use backend_api::{Buffer, Queue, Real, ops::linalg::RowOps};
+
+use crate::{Failure, OpSpec};
+
+pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
+    let mut all = softmax::specs();
+    all.extend(norm::specs());
+    all
+}
+
+/// Lengths of rows around every vector length, and long ones.
+const LENGTHS: [usize; 10] = [1, 7, 8, 15, 16, 17, 33, 63, 1000, 20_000];
+
+/// Reproducible values in -4..4, representable in bf16.
+fn values(seed: u64, count: usize) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 56) as i64 - 128) as f32 / 32.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn wide(x: &[f32]) -> Vec<f64> {
+    x.iter().map(|&x| f64::from(x)).collect()
+}
+
+fn upload<Q: Queue, T: Real>(q: &Q, x: &[f32]) -> Result<Q::Buf<T>, Failure> {
+    Ok(q.upload(&x.iter().map(|&x| T::from_f32(x)).collect::<Vec<T>>())?)
+}
+
+fn download<Q: Queue, T: Real>(q: &Q, x: &Q::Buf<T>) -> Result<Vec<f32>, Failure> {
+    Ok(q.read(x.view())?.into_iter().map(Real::to_f32).collect())
+}
+
+/// Holds `|got - expected|` in the Euclidean norm to `bound` times that of `expected`, or of a tenth in every element: a
+/// gradient that cancels to zero, as with one element in a row, has no relative error.
+fn unless_near(what: &str, expected: &[f64], got: &[f32], bound: f64) -> Result<(), Failure> {
+    let square = |x: f64| x * x;
+    let size: f64 = expected.iter().map(|&e| square(e)).sum();
+    let error: f64 = expected.iter().zip(got).map(|(&e, &g)| square(f64::from(g) - e)).sum();
+    let limit = bound * size.sqrt().max(0.1 * (expected.len() as f64).sqrt());
+    if expected.len() == got.len() && error.sqrt() <= limit {
+        return Ok(());
+    }
+    Err(Failure::Broken(format!("{what}: error {:e} above {limit:e}", error.sqrt())))
+}

@@ -1,0 +1,200 @@
+use backend_api::{BackendError, Buffer, Real, ops::linalg::RowOps};
+use half::{bf16, f16};
+use nn_ops::{NnError, NormPlan, NormSaved};
+
+use super::{LENGTHS, model, unless_near, values, wide};
+use crate::{Case, Failure, OpSpec};
+
+/// Layer norm (`centred`) or RMS norm.
+#[derive(Clone, Copy)]
+struct Op {
+    centred: bool,
+}
+
+/// Inputs of one case; `beta` is all zero for RMS norm.
+struct Inputs {
+    rows: usize,
+    n: usize,
+    eps: f32,
+    x: Vec<f32>,
+    gamma: Vec<f32>,
+    beta: Vec<f32>,
+}
+
+/// The gradients by x, gamma and beta.
+struct Gradients<R> {
+    dx: Vec<R>,
+    dgamma: Vec<R>,
+    dbeta: Vec<R>,
+}
+
+pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
+    let (layer, rms) = (Op { centred: true }, Op { centred: false });
+    vec![
+        OpSpec { op: "linalg.layer_norm", cases: forward(layer) },
+        OpSpec { op: "linalg.rms_norm", cases: forward(rms) },
+        OpSpec { op: "linalg.layer_norm_backward", cases: backward(layer) },
+        OpSpec { op: "linalg.rms_norm_backward", cases: backward(rms) },
+    ]
+}
+
+impl Op {
+    /// `rows` rows of `n` values around `offset`.
+    fn inputs(self, rows: usize, n: usize, offset: f32) -> Inputs {
+        let x = values(n as u64, rows * n).iter().map(|v| v + offset).collect();
+        let beta = if self.centred { values(42, n) } else { vec![0.0; n] };
+        Inputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta }
+    }
+
+    fn model(self, input: &Inputs, x: &[f64]) -> Vec<f64> {
+        let (gamma, eps) = (wide(&input.gamma), f64::from(input.eps));
+        if self.centred {
+            model::layer_norm(x, &gamma, &wide(&input.beta), eps)
+        } else {
+            model::rms_norm(x, &gamma, eps)
+        }
+    }
+
+    /// Runs the op and, given `g`, its backward pass.
+    fn run<Q: RowOps, T: Real>(
+        self,
+        q: &Q,
+        input: &Inputs,
+        g: Option<&[f32]>,
+    ) -> Result<(Vec<f32>, Option<Gradients<f32>>), NnError> {
+        let plan = NormPlan::new(input.rows, input.n, input.eps)?;
+        let buf = |v: &[f32]| q.upload(&v.iter().map(|&v| T::from_f32(v)).collect::<Vec<T>>());
+        let (x, gamma, beta) = (buf(&input.x)?, buf(&input.gamma)?, buf(&input.beta)?);
+        let mut y = q.zeros::<T>(input.x.len())?;
+        let mut stats = q.zeros::<f32>(if self.centred { plan.layer_stats() } else { plan.rms_stats() })?;
+        match self.centred {
+            true => plan.layer_norm(q, x.view(), gamma.view(), beta.view(), y.view_mut(), stats.view_mut())?,
+            false => plan.rms_norm(q, x.view(), gamma.view(), y.view_mut(), stats.view_mut())?,
+        }
+        let host = |buf: &Q::Buf<T>| -> Result<Vec<f32>, NnError> {
+            Ok(q.download(buf)?.into_iter().map(Real::to_f32).collect())
+        };
+        let Some(g) = g else { return Ok((host(&y)?, None)) };
+        let g = buf(g)?;
+        let (mut dx, mut dgamma) = (q.zeros::<T>(input.x.len())?, q.zeros::<T>(input.n)?);
+        let mut dbeta = q.zeros::<T>(input.n)?;
+        let saved = NormSaved { x: x.view(), gamma: gamma.view(), stats: stats.view() };
+        match self.centred {
+            true => plan.layer_norm_backward(q, saved, g.view(), dx.view_mut(), dgamma.view_mut(), dbeta.view_mut())?,
+            false => plan.rms_norm_backward(q, saved, g.view(), dx.view_mut(), dgamma.view_mut())?,
+        }
+        Ok((host(&y)?, Some(Gradients { dx: host(&dx)?, dgamma: host(&dgamma)?, dbeta: host(&dbeta)? })))
+    }
+
+    /// The analytic gradients in f64.
+    fn model_gradients(self, input: &Inputs, g: &[f32]) -> Gradients<f64> {
+        let n = input.n;
+        let mut all = Gradients { dx: Vec::new(), dgamma: vec![0.0; n], dbeta: vec![0.0; n] };
+        for (x, g) in wide(&input.x).chunks(n).zip(wide(g).chunks(n)) {
+            let mean_of = |v: &[f64]| v.iter().sum::<f64>() / n as f64;
+            let mean = if self.centred { mean_of(x) } else { 0.0 };
+            let d: Vec<f64> = x.iter().map(|x| x - mean).collect();
+            let square: Vec<f64> = d.iter().map(|d| d * d).collect();
+            let rstd = 1.0 / (mean_of(&square) + f64::from(input.eps)).sqrt();
+            let h: Vec<f64> = d.iter().map(|d| d * rstd).collect();
+            let a: Vec<f64> = g.iter().zip(&input.gamma).map(|(g, &gamma)| g * f64::from(gamma)).collect();
+            let ah = mean_of(&a.iter().zip(&h).map(|(a, h)| a * h).collect::<Vec<_>>());
+            let a_mean = if self.centred { mean_of(&a) } else { 0.0 };
+            all.dx.extend(a.iter().zip(&h).map(|(a, h)| rstd * (a - a_mean - h * ah)));
+            all.dgamma.iter_mut().zip(g.iter().zip(&h)).for_each(|(sum, (g, h))| *sum += g * h);
+            if self.centred {
+                all.dbeta.iter_mut().zip(g).for_each(|(sum, g)| *sum += g);
+            }
+        }
+        all
+    }
+}
+
+fn broken(error: impl core::fmt::Display) -> Failure {
+    Failure::Broken(error.to_string())
+}
+
+fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
+    let mut cases: Vec<Case<Q>> = Vec::new();
+    for n in LENGTHS {
+        for offset in [0.0, 2e2, 2e4] {
+            // values() has a standard deviation of 2.3.
+            cases.push(Case::new(format!("3 rows of {n} around {offset}"), move |q| {
+                close::<Q, f32>(q, op, &op.inputs(3, n, offset), 4e-5)
+            }));
+        }
+    }
+    cases.push(Case::new("a constant row gives beta", move |q| {
+        let mut input = op.inputs(1, 17, 0.0);
+        input.x.fill(if op.centred { 3.25e4 } else { 0.0 });
+        let (y, _) = op.run::<Q, f32>(q, &input, None).map_err(broken)?;
+        Failure::unless_equal(&input.beta, &y)
+    }));
+    cases.push(Case::new("a constant row without eps is an error with its number", move |q| {
+        let mut input = op.inputs(3, 17, 0.0);
+        input.eps = 0.0;
+        input.x[17..].fill(0.0);
+        match op.run::<Q, f32>(q, &input, None) {
+            Err(NnError::Backend(BackendError::Undefined { index: 1, .. })) => Ok(()),
+            other => Err(Failure::Broken(format!("got {:?}", other.map(|(y, _)| y)))),
+        }
+    }));
+    cases.push(Case::new("NaN and infinity stay in their row", move |q| {
+        let mut input = op.inputs(3, 17, 0.0);
+        (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
+        let (y, _) = op.run::<Q, f32>(q, &input, None).map_err(broken)?;
+        match y[..17].iter().all(|y| y.is_nan()) && y[20].is_nan() && y[34..].iter().all(|y| y.is_finite()) {
+            true => Ok(()),
+            false => Err(Failure::Broken(format!("got {y:?}"))),
+        }
+    }));
+    cases.extend([
+        Case::new("f16 rows", move |q| close::<Q, f16>(q, op, &op.inputs(3, 100, 0.0), 4.0 * 2e-3)),
+        Case::new("bf16 rows", move |q| close::<Q, bf16>(q, op, &op.inputs(3, 100, 0.0), 4.0 * 1.6e-2)),
+    ]);
+    cases
+}
+
+/// Holds the op to its model within `atol`; gamma is up to 4.
+fn close<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, atol: f64) -> Result<(), Failure> {
+    let (y, _) = op.run::<Q, T>(q, input, None).map_err(broken)?;
+    let want = model::along(&wide(&input.x), input.n, 1, |x| op.model(input, x));
+    Failure::unless_close(&want, &y, 0.0, atol)
+}
+
+fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
+    let mut cases: Vec<Case<Q>> = Vec::new();
+    for (rows, n) in [(3, 1), (3, 15), (3, 16), (3, 17), (63, 33), (64, 8), (65, 8), (200, 100), (2, 1000), (2, 20_000)]
+    {
+        cases.push(Case::new(format!("{rows} rows of {n}"), move |q| {
+            near::<Q, f32>(q, op, &op.inputs(rows, n, 0.0), 1e-5)
+        }));
+    }
+    cases.push(Case::new("mean of 10^4 deviations", move |q| near::<Q, f32>(q, op, &op.inputs(70, 100, 2e4), 1e-5)));
+    cases.push(Case::new("central differences", move |q| {
+        let (input, g) = (op.inputs(1, 19, 0.0), values(52, 19));
+        let (_, got) = op.run::<Q, f32>(q, &input, Some(&g)).map_err(broken)?;
+        let want = model::gradient(&wide(&input.x), &wide(&g), |x| op.model(&input, x));
+        unless_near("dx", &want, &got.map(|got| got.dx).unwrap_or_default(), 1e-3)
+    }));
+    cases.push(Case::new("no rows give zero sums", move |q| {
+        let (_, got) = op.run::<Q, f32>(q, &op.inputs(0, 5, 0.0), Some(&[])).map_err(broken)?;
+        Failure::unless_equal(&[0.0; 5], &got.map(|got| got.dgamma).unwrap_or_default())
+    }));
+    cases.extend([
+        Case::new("f16 rows", move |q| near::<Q, f16>(q, op, &op.inputs(70, 100, 0.0), 1e-2)),
+        Case::new("bf16 rows", move |q| near::<Q, bf16>(q, op, &op.inputs(70, 100, 0.0), 5e-2)),
+    ]);
+    cases
+}
+
+/// Holds the gradients to their model within a relative error in the Euclidean norm.
+fn near<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, bound: f64) -> Result<(), Failure> {
+    let g = values(51, input.x.len());
+    let (_, got) = op.run::<Q, T>(q, input, Some(&g)).map_err(broken)?;
+    let Some(got) = got else { return Err(broken("no gradients")) };
+    let want = op.model_gradients(input, &g);
+    unless_near("dx", &want.dx, &got.dx, bound)?;
+    unless_near("dgamma", &want.dgamma, &got.dgamma, bound)?;
+    unless_near("dbeta", &want.dbeta, &got.dbeta, bound)
+}

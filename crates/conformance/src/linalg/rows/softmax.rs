@@ -1,0 +1,269 @@
+use backend_api::{Buffer, Real, ops::linalg::RowOps};
+use half::{bf16, f16};
+use nn_ops::{Mask, SoftmaxPlan};
+
+use super::{LENGTHS, download, model, unless_near, upload, values, wide};
+use crate::{Case, Failure, OpSpec};
+
+/// Softmax or its logarithm, with its model.
+#[derive(Clone, Copy)]
+struct Op {
+    log: bool,
+    model: fn(&[f64]) -> Vec<f64>,
+}
+
+const OPS: [Op; 2] = [Op { log: false, model: model::softmax }, Op { log: true, model: model::log_softmax }];
+
+pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
+    let [softmax, log_softmax] = OPS;
+    vec![
+        OpSpec { op: "linalg.softmax", cases: forward(softmax) },
+        OpSpec { op: "linalg.log_softmax", cases: forward(log_softmax) },
+        OpSpec { op: "linalg.softmax_backward", cases: backward(softmax) },
+        OpSpec { op: "linalg.log_softmax_backward", cases: backward(log_softmax) },
+    ]
+}
+
+impl Op {
+    /// The op on host values; inputs and outputs pass through `T`.
+    fn run<Q: RowOps, T: Real>(
+        self,
+        q: &Q,
+        shape: &[usize],
+        axis: usize,
+        x: &[f32],
+        mask: Mask<'_, Q>,
+    ) -> Result<Vec<f32>, Failure> {
+        let plan = SoftmaxPlan::new(shape, axis).map_err(broken)?;
+        let (x, mut y) = (upload::<Q, T>(q, x)?, q.zeros::<T>(x.len())?);
+        match self.log {
+            false => plan.softmax(q, x.view(), mask, y.view_mut()),
+            true => plan.log_softmax(q, x.view(), mask, y.view_mut()),
+        }
+        .map_err(broken)?;
+        download::<Q, T>(q, &y)
+    }
+
+    fn run_backward<Q: RowOps, T: Real>(
+        self,
+        q: &Q,
+        shape: &[usize],
+        axis: usize,
+        y: &[f32],
+        g: &[f32],
+    ) -> Result<Vec<f32>, Failure> {
+        let plan = SoftmaxPlan::new(shape, axis).map_err(broken)?;
+        let (y, g, mut dx) = (upload::<Q, T>(q, y)?, upload::<Q, T>(q, g)?, q.zeros::<T>(y.len())?);
+        match self.log {
+            false => plan.softmax_backward(q, y.view(), g.view(), dx.view_mut()),
+            true => plan.log_softmax_backward(q, y.view(), g.view(), dx.view_mut()),
+        }
+        .map_err(broken)?;
+        download::<Q, T>(q, &dx)
+    }
+}
+
+fn broken(error: impl core::fmt::Display) -> Failure {
+    Failure::Broken(error.to_string())
+}
+
+/// Shapes with a softmax axis in every place.
+const SHAPES: [(&[usize], usize); 8] = [
+    (&[5], 0),
+    (&[9, 4], 0),
+    (&[40, 130], 0),
+    (&[3, 5, 7], 1),
+    (&[2, 17, 64], 1),
+    (&[70, 3, 2], 1),
+    (&[2, 3, 33], 2),
+    (&[6, 2, 2, 3], 0),
+];
+
+fn axis_lengths(shape: &[usize], axis: usize) -> (usize, usize) {
+    (shape[axis], shape[axis + 1..].iter().product())
+}
+
+fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
+    let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| rows_case(op, n)).into();
+    cases.extend(SHAPES.map(|(shape, axis)| shape_case(op, shape, axis)));
+    cases.push(Case::new("large offsets and dominated rows", move |q| {
+        let x = [1e4f32, 1e4 + 1.0, 1e4 - 2.0, 0.0, 30.0, 0.5, -1e38, 1e38, 0.0, 1.0, 1.0, -80.0];
+        let want = model::along(&wide(&x), 3, 1, op.model);
+        Failure::unless_close(&want, &op.run::<Q, f32>(q, &[4, 3], 1, &x, Mask::None)?, 5e-6, 1e-9)
+    }));
+    cases.push(Case::new("NaN, +inf and rows of -inf give NaN", move |q| {
+        let (nan, inf) = (f32::NAN, f32::INFINITY);
+        let x = [1.0, nan, 2.0, 1.0, inf, 2.0, -inf, -inf, -inf, -inf, nan, -inf, 0.0, -inf, 0.0];
+        for (shape, axis) in [([5, 3], 1), ([1, 15], 1)] {
+            let y = op.run::<Q, f32>(q, &shape, axis, &x, Mask::None)?;
+            let bad = shape[1].min(12);
+            if !y[..bad].iter().all(|y| y.is_nan()) || (shape[0] == 5 && y[12..].iter().any(|y| y.is_nan())) {
+                return Err(Failure::Broken(format!("got {y:?}")));
+            }
+        }
+        Ok(())
+    }));
+    cases.push(masked_case(op, "keep mask, last axis", &[6, 5, 17], 2));
+    cases.push(masked_case(op, "keep mask, first axis", &[9, 5, 3], 0));
+    cases.push(causal_case(op, &[3, 4, 6], 2));
+    cases.push(causal_case(op, &[5, 7, 2], 1));
+    cases.push(Case::new("a mask of -1e9 leaves out as -inf does", move |q: &Q| {
+        let (x, shape) = (values(5, 4 * 33), [4, 33]);
+        let masked = |low: f32| (0..33).map(|i| if i % 3 == 1 { low } else { 0.0 }).collect::<Vec<_>>();
+        let mut results = Vec::new();
+        for low in [-1e9, f32::NEG_INFINITY] {
+            let addend = q.upload(&masked(low))?;
+            let mask = Mask::Additive { addend: addend.view(), shape: &[33] };
+            let y = op.run::<Q, f32>(q, &shape, 1, &x, mask)?;
+            results.push(y.into_iter().filter(|&y| y.is_finite() && y > -1e8).collect::<Vec<_>>());
+        }
+        let kept: Vec<f32> = results.swap_remove(1);
+        let near: Vec<f32> = results.swap_remove(0).into_iter().take(kept.len()).collect();
+        Failure::unless_close(&wide(&kept), &near, 1e-7, 0.0)
+    }));
+    cases.extend([
+        Case::new("f16 rows", move |q| narrow_rows::<Q, f16>(q, op, 1.0 / 1024.0)),
+        Case::new("bf16 rows", move |q| narrow_rows::<Q, bf16>(q, op, 1.0 / 128.0)),
+    ]);
+    cases
+}
+
+fn rows_case<Q: RowOps + 'static>(op: Op, n: usize) -> Case<Q> {
+    Case::new(format!("3 rows of {n}"), move |q| {
+        let x = values(n as u64, 3 * n);
+        let y = op.run::<Q, f32>(q, &[3, n], 1, &x, Mask::None)?;
+        Failure::unless_close(&model::along(&wide(&x), n, 1, op.model), &y, 5e-6, 1e-9)?;
+        let sum: f64 = y[..n].iter().map(|&y| f64::from(y)).sum();
+        if !op.log && (sum - 1.0).abs() > 1e-6 {
+            return Err(Failure::Broken(format!("the row sums to {sum}")));
+        }
+        Ok(())
+    })
+}
+
+fn shape_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
+    Case::new(format!("axis {axis} of {shape:?}"), move |q| {
+        let (len, inner) = axis_lengths(shape, axis);
+        let x = values(axis as u64, shape.iter().product());
+        let y = op.run::<Q, f32>(q, shape, axis, &x, Mask::None)?;
+        Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, 5e-6, 1e-9)
+    })
+}
+
+fn narrow_rows<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
+    for (shape, axis) in [(&[3, 100][..], 1), (&[20, 70], 0)] {
+        let (len, inner) = axis_lengths(shape, axis);
+        let x = values(3, shape.iter().product());
+        let y = op.run::<Q, T>(q, shape, axis, &x, Mask::None)?;
+        Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, rtol, 1e-7)?;
+    }
+    Ok(())
+}
+
+/// The model with elements left out; a row without others gives zeros, or -inf for the logarithm.
+fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> Vec<f64> {
+    let x: Vec<f64> = x.iter().zip(keep).map(|(&x, &k)| if k { f64::from(x) } else { f64::NEG_INFINITY }).collect();
+    model::along(&x, len, inner, |row| {
+        if row.iter().all(|&x| x == f64::NEG_INFINITY) {
+            return vec![if op.log { f64::NEG_INFINITY } else { 0.0 }; row.len()];
+        }
+        (op.model)(row)
+    })
+}
+
+/// A mask with random flags, one row left out wholly, NaN hidden behind it, given as flags and as addends.
+fn masked_case<Q: RowOps + 'static>(op: Op, name: &str, shape: &'static [usize], axis: usize) -> Case<Q> {
+    Case::new(name, move |q: &Q| {
+        let (len, inner) = axis_lengths(shape, axis);
+        let count: usize = shape.iter().product();
+        let mut x = values(11, count);
+        let mut keep: Vec<bool> = values(12, count).iter().map(|&v| v > -1.0).collect();
+        keep.iter_mut().step_by(inner).take(len).for_each(|keep| *keep = false);
+        let want = masked_model(op, &x, &keep, len, inner);
+        let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.0 } else { f32::NEG_INFINITY }).collect();
+        let addend = q.upload(&addend)?;
+        let mask = Mask::Additive { addend: addend.view(), shape };
+        Failure::unless_close(&want, &op.run::<Q, f32>(q, shape, axis, &x, mask)?, 5e-6, 1e-9)?;
+        x.iter_mut().zip(&keep).filter(|(_, keep)| !**keep).for_each(|(x, _)| *x = f32::NAN);
+        let keep = q.upload(&keep)?;
+        let mask = Mask::Keep { keep: keep.view(), shape };
+        Failure::unless_close(&want, &op.run::<Q, f32>(q, shape, axis, &x, mask)?, 5e-6, 1e-9)
+    })
+}
+
+fn causal_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
+    Case::new(format!("causal mask, axis {axis} of {shape:?}"), move |q| {
+        let (len, inner) = axis_lengths(shape, axis);
+        let queries = shape[axis - 1];
+        let x = values(13, shape.iter().product());
+        for offset in [-2, 0, 1, 100] {
+            let kept = |i: usize| {
+                let (outer, c) = (i / (len * inner), i / inner % len);
+                c as i64 <= (outer % queries) as i64 + offset
+            };
+            let keep: Vec<bool> = (0..x.len()).map(kept).collect();
+            let want = masked_model(op, &x, &keep, len, inner);
+            let y = op.run::<Q, f32>(q, shape, axis, &x, Mask::Causal { offset })?;
+            Failure::unless_close(&want, &y, 5e-6, 1e-9)?;
+        }
+        Ok(())
+    })
+}
+
+fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
+    let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| gradient_case(op, &[3, n], 1)).into();
+    cases.extend(SHAPES.map(|(shape, axis)| gradient_case(op, shape, axis)));
+    cases.push(Case::new("central differences", move |q| {
+        let (x, g) = (values(21, 2 * 19), values(22, 2 * 19));
+        let y = op.run::<Q, f32>(q, &[2, 19], 1, &x, Mask::None)?;
+        let mut g_rows = g.chunks(19);
+        let want = model::along(&wide(&x), 19, 1, |x| {
+            let g = g_rows.next().unwrap_or_default();
+            model::gradient(x, &wide(g), op.model)
+        });
+        unless_near("dx", &want, &op.run_backward::<Q, f32>(q, &[2, 19], 1, &y, &g)?, 1e-3)
+    }));
+    cases.push(Case::new("elements left out have no gradient", move |q| {
+        let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
+        let live = if op.log { 0.5f32.ln() } else { 0.5 };
+        let dx = op.run_backward::<Q, f32>(q, &[2, 3], 1, &[out, out, out, live, out, live], &values(23, 6))?;
+        match dx[..3] == [0.0; 3] && dx[4] == 0.0 && dx[3] == -dx[5] {
+            true => Ok(()),
+            false => Err(Failure::Broken(format!("got {dx:?}"))),
+        }
+    }));
+    cases.extend([
+        Case::new("f16 rows", move |q| gradient::<Q, f16>(q, op, &[3, 100], 1, 1e-2)),
+        Case::new("bf16 rows", move |q| gradient::<Q, bf16>(q, op, &[20, 70], 0, 5e-2)),
+    ]);
+    cases
+}
+
+fn gradient_case<Q: RowOps + 'static>(op: Op, shape: &'_ [usize], axis: usize) -> Case<Q> {
+    let shape = shape.to_vec();
+    Case::new(format!("axis {axis} of {shape:?}"), move |q| gradient::<Q, f32>(q, op, &shape, axis, 1e-5))
+}
+
+/// The analytic gradient in f64 at the model's own output.
+fn gradient<Q: RowOps, T: Real>(q: &Q, op: Op, shape: &[usize], axis: usize, bound: f64) -> Result<(), Failure> {
+    let (len, inner) = axis_lengths(shape, axis);
+    let count: usize = shape.iter().product();
+    let (x, g) = (wide(&values(31, count)), values(32, count));
+    let y: Vec<f32> = model::along(&x, len, inner, op.model).iter().map(|&y| y as f32).collect();
+    // The model works on pairs (y, g), put side by side along the axis.
+    let pairs: Vec<f64> = (0..count / (len * inner))
+        .flat_map(|outer| {
+            let block = outer * len * inner..(outer + 1) * len * inner;
+            [wide(&y[block.clone()]), wide(&g[block])].concat()
+        })
+        .collect();
+    let both = model::along(&pairs, 2 * len, inner, |pair| {
+        let (y, g) = pair.split_at(len);
+        let weight = |y: f64| if op.log { y.exp() } else { y };
+        let sum: f64 = y.iter().zip(g).map(|(y, g)| if op.log { *g } else { y * g }).sum();
+        let dx = y.iter().zip(g).map(|(&y, g)| if op.log { g - weight(y) * sum } else { y * (g - sum) });
+        dx.chain(g.iter().copied()).collect()
+    });
+    let want: Vec<f64> = both.chunks(2 * len * inner).flat_map(|block| block[..len * inner].to_vec()).collect();
+    unless_near("dx", &want, &op.run_backward::<Q, T>(q, shape, axis, &y, &g)?, bound)
+}
