@@ -204,6 +204,12 @@ impl<'a, Q: Queue + 'a, T: Real> TensorRef<'a, Q, T> {
         &self.layout
     }
 
+    /// Exactly the elements of a contiguous tensor.
+    pub(crate) fn flat(&self, op: &'static str) -> Result<Ref<'a, Q, T>, NnError> {
+        contiguous_or(op, &self.layout)?;
+        Ok(self.view.slice(0..self.layout.numel())?)
+    }
+
     /// The elements behind the layout.
     #[must_use]
     pub fn view(&self) -> Ref<'a, Q, T> {
@@ -264,6 +270,13 @@ impl<'a, Q: Queue + 'a, T: Real> TensorMut<'a, Q, T> {
         &self.layout
     }
 
+    /// Exactly the elements of a contiguous tensor.
+    pub(crate) fn flat(self, op: &'static str) -> Result<Mut<'a, Q, T>, NnError> {
+        contiguous_or(op, &self.layout)?;
+        let numel = self.layout.numel();
+        Ok(self.view.slice(0..numel)?)
+    }
+
     /// Gives the view back.
     #[must_use]
     pub fn into_view(self) -> Mut<'a, Q, T> {
@@ -275,6 +288,14 @@ impl<'a, Q: Queue + 'a, T: Real> core::fmt::Debug for TensorMut<'a, Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("TensorMut").field("dtype", &T::DTYPE).field("layout", &self.layout).finish_non_exhaustive()
     }
+}
+
+fn contiguous_or(op: &'static str, layout: &Layout) -> Result<(), NnError> {
+    if layout.is_contiguous() {
+        return Ok(());
+    }
+    let strides = layout.strides().to_vec();
+    Err(NnError::InvalidStride { op, strides, why: "the elements are not in row-major order without gaps" })
 }
 
 #[cfg(test)]

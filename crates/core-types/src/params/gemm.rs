@@ -2,13 +2,16 @@
 
 use super::elementwise::Activation;
 
-/// Where the elements of a batch of matrices lie in a view: element `(i, r, c)` is at
-/// `i * batch + r * row + c * col`. A batch stride of 0 repeats one matrix.
+/// Most leading axes of a batch of matrices.
+pub const BATCH_AXES: usize = 4;
+
+/// Where the elements of a batch of matrices lie in a view: element `(r, c)` of matrix `i` is at
+/// `i[0] batch[0] + .. + r row + c col`. A batch stride of 0 repeats a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct MatrixStrides {
-    /// Elements from one matrix of the batch to the next.
-    pub batch: u64,
+    /// Elements from one matrix to the next along each leading axis, outermost first.
+    pub batch: [u64; BATCH_AXES],
     /// Elements from one row to the next.
     pub row: u64,
     /// Elements from one column to the next.
@@ -20,28 +23,38 @@ impl MatrixStrides {
     /// batch or matrix.
     #[inline]
     #[must_use]
-    pub const fn span(&self, batch: u64, rows: u64, cols: u64) -> Option<u64> {
-        if batch == 0 || rows == 0 || cols == 0 {
-            return Some(0);
+    pub const fn span(&self, batch: [u64; BATCH_AXES], rows: u64, cols: u64) -> Option<u64> {
+        let [b0, b1, b2, b3] = batch;
+        let [s0, s1, s2, s3] = self.batch;
+        let axes = [(b0, s0), (b1, s1), (b2, s2), (b3, s3), (rows, self.row), (cols, self.col)];
+        let mut end = 1u64;
+        let mut wraps = false;
+        let mut i = 0;
+        while i < axes.len() {
+            let (len, stride) = axes[i];
+            if len == 0 {
+                return Some(0);
+            }
+            match stride.checked_mul(len - 1) {
+                Some(reach) => match end.checked_add(reach) {
+                    Some(sum) => end = sum,
+                    None => wraps = true,
+                },
+                None => wraps = true,
+            }
+            i += 1;
         }
-        let (Some(b), Some(r), Some(c)) =
-            (self.batch.checked_mul(batch - 1), self.row.checked_mul(rows - 1), self.col.checked_mul(cols - 1))
-        else {
-            return None;
-        };
-        let Some(last) = b.checked_add(r) else { return None };
-        let Some(last) = last.checked_add(c) else { return None };
-        last.checked_add(1)
+        if wraps { None } else { Some(end) }
     }
 }
 
-/// `C[i] = act(A[i] B[i] + bias)` for `i < batch`, or `C[i] += A[i] B[i]`; A is m x k, B is k x n, C is m x n, bias has n
+/// `C[i] = act(A[i] B[i] + bias)` for every index `i` of the batch, or `C[i] += A[i] B[i]`; A is m x k, B is k x n, C is m x n, bias has n
 /// elements and is added to every row. A sum over `k = 0` terms is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct GemmParams {
-    /// Number of products.
-    pub batch: u64,
+    /// Length of each leading axis, outermost first; 1 for those not in use.
+    pub batch: [u64; BATCH_AXES],
     /// Rows of A and C.
     pub m: u64,
     /// Columns of B and C.
@@ -67,11 +80,15 @@ mod tests {
 
     #[test]
     fn the_span_ends_behind_the_last_element() {
-        let s = MatrixStrides { batch: 6, row: 3, col: 1 };
-        assert_eq!(s.span(2, 2, 3), Some(12));
-        assert_eq!(s.span(0, 2, 3), Some(0));
-        assert_eq!(MatrixStrides { batch: 0, row: 1, col: 2 }.span(9, 2, 3), Some(6));
-        assert_eq!(MatrixStrides { batch: 0, row: u64::MAX, col: 2 }.span(9, 3, 3), None);
-        assert_eq!(MatrixStrides { batch: 0, row: u64::MAX, col: 1 }.span(9, 2, 1), None);
+        let s = MatrixStrides { batch: [0, 0, 0, 6], row: 3, col: 1 };
+        assert_eq!(s.span([1, 1, 1, 2], 2, 3), Some(12));
+        assert_eq!(s.span([7, 1, 1, 2], 2, 3), Some(12));
+        assert_eq!(s.span([1, 1, 0, 2], 2, 3), Some(0));
+        let one = [1; BATCH_AXES];
+        let wide = MatrixStrides { batch: [0; BATCH_AXES], row: u64::MAX, col: 2 };
+        assert_eq!(wide.span(one, 3, 3), None);
+        assert_eq!(wide.span(one, 1, 3), Some(5));
+        assert_eq!(wide.span(one, 2, 1), None);
+        assert_eq!(wide.span(one, 3, 0), Some(0));
     }
 }

@@ -1,7 +1,7 @@
 use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::GemmOps};
 use core_types::params::{
     elementwise::Activation,
-    gemm::{GemmParams, MatrixStrides},
+    gemm::{BATCH_AXES, GemmParams, MatrixStrides},
 };
 use gemm::Parallelism;
 
@@ -54,14 +54,29 @@ impl GemmOps for CpuQueue {
         c: &mut [T],
     ) -> Result<(), BackendError> {
         check_views(p, a.len(), b.len(), bias.map(<[T]>::len), c.len())?;
-        if p.batch == 0 || p.m == 0 || p.n == 0 {
+        if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
             return Ok(());
         }
-        if let (Some(a), Some(b), Some(c)) = (as_f32(a), as_f32(b), as_f32_mut(c)) {
-            let bias = bias.and_then(as_f32);
-            return self.gemm_f32(p, a, b, bias, c);
+        // The innermost leading axis is the batch; the others are a loop.
+        let [outer @ .., _] = p.batch;
+        for i in 0..outer.iter().product() {
+            let at = |s: &MatrixStrides| {
+                let (mut at, mut i) = (0, i);
+                for (len, stride) in outer.iter().zip(&s.batch).rev() {
+                    at += i % len * stride;
+                    i /= len;
+                }
+                at as usize // below the span
+            };
+            let (a, b) = (&a[at(&p.a).min(a.len())..], &b[at(&p.b).min(b.len())..]);
+            let c = &mut c[at(&p.c)..];
+            if let (Some(a), Some(b), Some(c)) = (as_f32(a), as_f32(b), as_f32_mut(c)) {
+                self.gemm_f32(p, a, b, bias.and_then(as_f32), c)?;
+            } else {
+                self.gemm_widened(p, a, b, bias, c)?;
+            }
         }
-        self.gemm_widened(p, a, b, bias, c)
+        Ok(())
     }
 }
 
@@ -104,8 +119,8 @@ impl CpuQueue {
         bias: Option<&[f32]>,
         c: &mut [f32],
     ) -> Result<(), BackendError> {
-        let (batch, product) = (p.batch as usize, product(p));
-        let (a_batch, b_batch, c_batch) = (p.a.batch as usize, p.b.batch as usize, p.c.batch as usize);
+        let (batch, product) = (inner(p.batch), product(p));
+        let (a_batch, b_batch, c_batch) = (inner(p.a.batch), inner(p.b.batch), inner(p.c.batch));
         let (m, n) = (product.m, product.n);
         let size = m.saturating_mul(n).saturating_mul(product.k);
         let span = (m - 1) * product.c.row + (n - 1) * product.c.col + 1;
@@ -228,7 +243,7 @@ impl CpuQueue {
         bias: Option<&[T]>,
         c: &mut [T],
     ) -> Result<(), BackendError> {
-        let (batch, m, n, k) = (p.batch as usize, p.m as usize, p.n as usize, p.k as usize);
+        let (batch, m, n, k) = (inner(p.batch), p.m as usize, p.n as usize, p.k as usize);
         let mut wide_a = self.zeros::<f32>(m * k)?;
         let mut wide_b = self.zeros::<f32>(k * n)?;
         let mut wide_c = self.zeros::<f32>(m * n)?;
@@ -236,14 +251,14 @@ impl CpuQueue {
         if let Some(bias) = bias {
             widen(bias, wide_bias.view_mut());
         }
-        let sums_batch = p.c.batch == 0 && p.accumulate == 1;
-        let mut packed = GemmParams { batch: 1, ..*p };
+        let sums_batch = inner(p.c.batch) == 0 && p.accumulate == 1;
+        let mut packed = GemmParams { batch: [1; BATCH_AXES], ..*p };
         for i in 0..batch {
-            let at = |s: MatrixStrides| i * s.batch as usize;
-            if i == 0 || p.a.batch != 0 {
+            let at = |s: MatrixStrides| i * inner(s.batch);
+            if i == 0 || inner(p.a.batch) != 0 {
                 packed.a = pack(&a[at(p.a).min(a.len())..], p.a, m, k, wide_a.view_mut());
             }
-            if i == 0 || p.b.batch != 0 {
+            if i == 0 || inner(p.b.batch) != 0 {
                 packed.b = pack(&b[at(p.b).min(b.len())..], p.b, k, n, wide_b.view_mut());
             }
             let c = &mut c[at(p.c)..];
@@ -261,6 +276,12 @@ impl CpuQueue {
     }
 }
 
+/// The entry of the innermost leading axis.
+fn inner(axes: [u64; BATCH_AXES]) -> usize {
+    let [.., last] = axes;
+    last as usize
+}
+
 fn product(p: &GemmParams) -> Product {
     Product {
         m: p.m as usize,
@@ -276,9 +297,9 @@ fn product(p: &GemmParams) -> Product {
 /// Strides of the matrix without gaps, in the order of its original.
 fn packed_strides(s: MatrixStrides, rows: usize, cols: usize) -> MatrixStrides {
     if s.row < s.col {
-        MatrixStrides { batch: 0, row: 1, col: rows as u64 }
+        MatrixStrides { batch: [0; BATCH_AXES], row: 1, col: rows as u64 }
     } else {
-        MatrixStrides { batch: 0, row: cols as u64, col: 1 }
+        MatrixStrides { batch: [0; BATCH_AXES], row: cols as u64, col: 1 }
     }
 }
 

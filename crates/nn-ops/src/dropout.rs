@@ -1,0 +1,66 @@
+use backend_api::{Real, ops::linalg::ElementwiseOps};
+use core_types::params::elementwise::DropoutParams;
+
+use crate::{NnError, TensorMut, TensorRef, elementwise::same_shape};
+
+/// Seeded dropout: `y = x keep / (1 - p)`, where each element is kept with probability `1 - p`.
+///
+/// The mask is a function of seed, site, step and the row-major index of the element: the same on every device, for every
+/// number of threads and in the backward pass. Element i is kept iff word i of the Philox4x32-10 sequence of (seed, site,
+/// step) is at least `floor(p 2^32)`. Two integers are the whole state to save.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{Dropout, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// let dropout = Dropout::new(0.5, 42)?;
+/// let x = q.upload(&[1.0f32; 64])?;
+/// let mut y = q.zeros::<f32>(64)?;
+/// dropout.apply(&q, 0, 7, TensorRef::contiguous(x.view(), &[64])?, TensorMut::contiguous(y.view_mut(), &[64])?)?;
+/// assert!(q.download(&y)?.iter().all(|&y| y == 0.0 || y == 2.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropout {
+    p: f64,
+    seed: u64,
+}
+
+impl Dropout {
+    /// Dropout with drop probability `p`.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] unless `0 <= p <= 1`.
+    pub fn new(p: f64, seed: u64) -> Result<Self, NnError> {
+        if !(0.0..=1.0).contains(&p) {
+            return Err(NnError::Parameter { op: "dropout", name: "p", domain: "in 0..=1", value: p });
+        }
+        Ok(Self { p, seed })
+    }
+
+    /// Drops elements of x. `site` names the place in the network, `step` the training step; the same call on the gradient
+    /// is the backward pass. Equal shapes, both contiguous.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], or [`NnError::Backend`] from the device.
+    pub fn apply<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        site: u32,
+        step: u32,
+        x: TensorRef<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        same_shape("dropout", &x, &y)?;
+        let params = DropoutParams {
+            seed: self.seed,
+            site,
+            step,
+            first: 0,
+            threshold: (self.p * 4_294_967_296.0) as u64, // exact scaling, then floor
+            scale: if self.p == 1.0 { 0.0 } else { 1.0 / (1.0 - self.p as f32) },
+        };
+        Ok(q.dropout(&params, x.flat("dropout")?, y.flat("dropout")?)?)
+    }
+}
