@@ -1,7 +1,7 @@
 use backend_api::{Buffer as _, BufferRef as _, Queue, Ref, ops::linalg::LinalgOps};
 use core_types::params::{
     elementwise::{Activation, SumParams},
-    gemm::{GemmParams, MatrixStrides},
+    gemm::{BATCH_AXES, GemmParams, MatrixStrides},
 };
 use rand_core::Rng;
 
@@ -258,7 +258,7 @@ struct Product {
 impl Product {
     fn params(&self, a: MatrixStrides, b: MatrixStrides) -> GemmParams {
         GemmParams {
-            batch: 1,
+            batch: [1; BATCH_AXES],
             m: self.m as u64,
             n: self.n as u64,
             k: self.k as u64,
@@ -273,12 +273,12 @@ impl Product {
 
 /// A row-major matrix with `cols` columns.
 fn row_major(cols: usize) -> MatrixStrides {
-    MatrixStrides { batch: 0, row: cols as u64, col: 1 }
+    MatrixStrides { batch: [0; BATCH_AXES], row: cols as u64, col: 1 }
 }
 
 /// The transpose of a row-major matrix with `cols` columns.
 fn transposed(cols: usize) -> MatrixStrides {
-    MatrixStrides { batch: 0, row: 1, col: cols as u64 }
+    MatrixStrides { batch: [0; BATCH_AXES], row: 1, col: cols as u64 }
 }
 
 impl<Q: Queue> core::fmt::Debug for Mlp<Q> {
