@@ -187,6 +187,7 @@ fn peer_dpf_gen() -> Contender {
     })
 }
 
+/// The peer's function of the same kind. Only its time means something: sums of integers come out wrong in 0.6.
 fn peer_dcf_eval() -> Contender {
     let dcf: PeerDcf = DcfImpl::new(Aes128MatyasMeyerOseasPrg::new(&peer_keys::<4>().each_ref()));
     let alphas = words(PEER_KEYS, 2);

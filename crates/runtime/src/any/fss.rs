@@ -30,7 +30,6 @@ impl FssOps for AnyQueue {
         dispatch!(self.cmp_gen(params; alphas: AnyRef, roots: AnyRef, corrections: AnyMut, leaves: AnyMut))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one view for each section of a key")]
     fn dcf_eval(
         &self,
         params: &DcfParams,
@@ -44,7 +43,6 @@ impl FssOps for AnyQueue {
         dispatch!(self.dcf_eval(params; roots: AnyRef, corrections: AnyRef, values: AnyRef, last: AnyRef, points: AnyRef, shares: AnyMut))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one view for each section of a key")]
     fn dcf_gen(
         &self,
         params: &DcfParams,

@@ -1,9 +1,0 @@
-//! Specifications of the `fss` op set.
-
-use crate::OpSpec;
-
-/// Every specification of the op set.
-#[must_use]
-pub fn specs<Q>() -> Vec<OpSpec<Q>> {
-    Vec::new()
-}

@@ -1,0 +1,162 @@
+//! Batches of keys on a queue, with everything that is needed to check them on the host.
+
+use backend_api::{BackendError, Buffer as _, ops::fss::FssOps};
+use core_types::{
+    Label, PrgKeys,
+    cmp::{cmp_leaves, cmp_levels},
+    params::fss::{CmpParams, DcfParams, padded},
+};
+
+/// The nonce of every batch but the known answers.
+pub(super) const NONCE: [u8; 16] = *b"conformance fss.";
+
+/// Words that look random, the same for the same seed.
+pub(super) fn words(seed: u64, len: usize) -> Vec<u64> {
+    let mut state = seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x5851_f42d_4c95_7f2d;
+    let next = || {
+        // SplitMix64
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    };
+    core::iter::repeat_with(next).take(len).collect()
+}
+
+/// Roots of both parties, `[2][padded(count)]`.
+pub(super) fn roots(seed: u64, count: u32) -> Vec<Label> {
+    let words = words(seed, 4 * padded(count));
+    words.chunks_exact(2).map(|pair| Label::new(u128::from(pair[0]) | u128::from(pair[1]) << 64)).collect()
+}
+
+/// Generated CMP keys.
+pub(super) struct CmpBatch<Q: FssOps> {
+    pub(super) params: CmpParams,
+    pub(super) roots: Vec<Label>,
+    device_roots: Q::Buf<Label>,
+    corrections: Q::Buf<u128>,
+    leaves: Q::Buf<u128>,
+}
+
+impl<Q: FssOps> CmpBatch<Q> {
+    /// Keys of `bits` bits for `alphas` under `params.key`.
+    pub(super) fn generate(q: &Q, params: CmpParams, alphas: &[u64], roots: Vec<Label>) -> Result<Self, BackendError> {
+        let row = padded(params.count);
+        let device_roots = q.upload(&roots)?;
+        let mut corrections = q.zeros(cmp_levels(params.bits) as usize * row)?;
+        let mut leaves = q.zeros(2 * row)?;
+        let alphas = q.upload(alphas)?;
+        q.cmp_gen(&params, alphas.view(), device_roots.view(), corrections.view_mut(), leaves.view_mut())?;
+        Ok(Self { params, roots, device_roots, corrections, leaves })
+    }
+
+    /// Keys of `bits` bits for `alphas` under the keys of [`NONCE`].
+    pub(super) fn random(q: &Q, bits: u32, alphas: &[u64]) -> Result<Self, BackendError> {
+        let count = alphas.len() as u32;
+        let key = PrgKeys::from_nonce(NONCE).child;
+        let params = CmpParams { key, bits, party: 0, count, points: 0 };
+        Self::generate(q, params, alphas, roots(u64::from(bits), count))
+    }
+
+    /// The correction words and the leaf words.
+    pub(super) fn sections(&self, q: &Q) -> Result<[Vec<u128>; 2], BackendError> {
+        Ok([q.download(&self.corrections)?, q.download(&self.leaves)?])
+    }
+
+    /// The packed shares of `party` at `points`, `[m][count]`.
+    pub(super) fn evaluate(&self, q: &Q, party: usize, points: &[u64]) -> Result<Vec<u32>, BackendError> {
+        let row = padded(self.params.count);
+        let m = points.len().checked_div(self.params.count as usize).unwrap_or(1);
+        let params = CmpParams { party: party as u32, points: m as u32, ..self.params };
+        let leaves = match cmp_leaves(params.bits) {
+            1 => self.leaves.slice(party * row..(party + 1) * row)?,
+            _ => self.leaves.view(),
+        };
+        let roots = self.device_roots.slice(party * row..(party + 1) * row)?;
+        let points = q.upload(points)?;
+        // what an op does not write must not look right
+        let mut shares = q.upload(&vec![0xdead_beef_u32; m * row / 32])?;
+        q.cmp_eval(&params, roots, self.corrections.view(), leaves, points.view(), shares.view_mut())?;
+        q.download(&shares)
+    }
+}
+
+/// The bit of key `e` at point `j` in packed shares.
+pub(super) fn bit(shares: &[u32], count: u32, j: usize, e: usize) -> bool {
+    shares[j * padded(count) / 32 + e / 32] >> (e % 32) & 1 == 1
+}
+
+/// Generated DCF keys.
+pub(super) struct DcfBatch<Q: FssOps> {
+    pub(super) params: DcfParams,
+    pub(super) roots: Vec<Label>,
+    device_roots: Q::Buf<Label>,
+    corrections: Q::Buf<u128>,
+    values: Q::Buf<u64>,
+    last: Q::Buf<u64>,
+}
+
+/// The sections of a batch of DCF keys.
+pub(super) struct DcfSections {
+    pub(super) corrections: Vec<u128>,
+    pub(super) values: Vec<u64>,
+    pub(super) last: Vec<u64>,
+}
+
+impl<Q: FssOps> DcfBatch<Q> {
+    /// Keys of `bits` bits for `alphas` and `betas`, `[len][count]`, modulo 2^width, under the keys of [`NONCE`].
+    pub(super) fn random(
+        q: &Q,
+        (bits, width): (u32, u32),
+        len: u32,
+        alphas: &[u64],
+        betas: &[u64],
+    ) -> Result<Self, BackendError> {
+        let count = alphas.len() as u32;
+        let keys = PrgKeys::from_nonce(NONCE);
+        let params = DcfParams { keys, bits, party: 0, count, points: 0, words: len, width, reserved: [0; 2] };
+        let row = padded(count);
+        let roots = roots(u64::from(bits * 8 + len), count);
+        let device_roots = q.upload(&roots)?;
+        let mut corrections = q.zeros(bits as usize * row)?;
+        let mut values = q.zeros((bits * len) as usize * row)?;
+        let mut last = q.zeros(len as usize * row)?;
+        let (alphas, betas) = (q.upload(alphas)?, q.upload(betas)?);
+        q.dcf_gen(
+            &params,
+            alphas.view(),
+            betas.view(),
+            device_roots.view(),
+            corrections.view_mut(),
+            values.view_mut(),
+            last.view_mut(),
+        )?;
+        Ok(Self { params, roots, device_roots, corrections, values, last })
+    }
+
+    /// What was generated.
+    pub(super) fn sections(&self, q: &Q) -> Result<DcfSections, BackendError> {
+        let (corrections, values) = (q.download(&self.corrections)?, q.download(&self.values)?);
+        Ok(DcfSections { corrections, values, last: q.download(&self.last)? })
+    }
+
+    /// The shares of `party` at `points`, `[m][len][count]`.
+    pub(super) fn evaluate(&self, q: &Q, party: usize, points: &[u64]) -> Result<Vec<u64>, BackendError> {
+        let row = padded(self.params.count);
+        let m = points.len().checked_div(self.params.count as usize).unwrap_or(1);
+        let params = DcfParams { party: party as u32, points: m as u32, ..self.params };
+        let roots = self.device_roots.slice(party * row..(party + 1) * row)?;
+        let points = q.upload(points)?;
+        let mut shares = q.upload(&vec![0xdead_beef_u64; points.len() * params.words as usize])?;
+        q.dcf_eval(
+            &params,
+            roots,
+            self.corrections.view(),
+            self.values.view(),
+            self.last.view(),
+            points.view(),
+            shares.view_mut(),
+        )?;
+        q.download(&shares)
+    }
+}

@@ -1,0 +1,151 @@
+//! `cmp_gen` and `cmp_eval`.
+
+use backend_api::ops::fss::FssOps;
+use core_types::{
+    AesKey, Label,
+    params::fss::{CmpParams, padded},
+};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    SIZES,
+    batch::{CmpBatch, NONCE, bit, words},
+    model::{CmpKey, Prg},
+};
+use crate::{Case, Failure, OpSpec};
+
+/// Reconstruction at every α and y.
+fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
+    let all: Vec<u64> = (0..1 << bits).collect();
+    let batch = CmpBatch::random(q, bits, &all)?;
+    // one point for all keys at a time; bits above the width must not matter
+    let points: Vec<u64> = all.iter().flat_map(|&y| all.iter().map(move |&e| y | e << bits)).collect();
+    let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
+    for y in 0..all.len() {
+        for alpha in 0..all.len() {
+            let got = bit(&first, batch.params.count, y, alpha) ^ bit(&second, batch.params.count, y, alpha);
+            if got != (alpha <= y) {
+                return Err(Failure::Broken(format!("shares of alpha {alpha} at {y} reconstruct to {got}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Points that matter for α: its neighbours, the ends, and others.
+fn points_for(bits: u32, alphas: &[u64]) -> Vec<u64> {
+    let others = words(11, alphas.len());
+    let shifts: [fn(u64, u64) -> u64; 6] =
+        [|a, _| a, |a, _| a.wrapping_sub(1), |a, _| a.wrapping_add(1), |_, _| 0, |_, _| u64::MAX, |_, r| r];
+    let points = shifts.iter().flat_map(|shift| alphas.iter().zip(&others).map(move |(&a, &r)| shift(a, r)));
+    points.map(|y| y & u64::MAX >> (64 - bits)).collect()
+}
+
+/// Sections and each party's shares equal the model's, bit for bit.
+fn expect_model<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure> {
+    let mask = u64::MAX >> (64 - bits);
+    let alphas: Vec<u64> = words(u64::from(count) + 100, count as usize).into_iter().map(|a| a & mask).collect();
+    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let row = padded(count);
+    let prg = Prg::from_nonce(NONCE);
+    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
+    let alpha = |e: usize| alphas.get(e).copied().unwrap_or(0);
+    let keys: Vec<_> = (0..row).map(|e| CmpKey::generate(&prg, bits, alpha(e), [seed(0, e), seed(1, e)])).collect();
+    let [corrections, leaves] = batch.sections(q)?;
+    let levels = 0..bits as usize - 8;
+    let expected: Vec<u128> = levels.flat_map(|level| keys.iter().map(move |key| key.corrections[level])).collect();
+    Failure::unless_equal(&expected, &corrections)?;
+    let expected: Vec<u128> =
+        [0, 1].into_iter().flat_map(|side| keys.iter().map(move |key| key.leaves[side])).collect();
+    Failure::unless_equal(&expected, &leaves)?;
+    let points = points_for(bits, &alphas);
+    for party in 0..2 {
+        let shares = batch.evaluate(q, party, &points)?;
+        let expected: Vec<bool> = points
+            .iter()
+            .enumerate()
+            .map(|(i, &y)| {
+                let e = i % alphas.len();
+                keys[e].evaluate(&prg, bits, party, seed(party, e), y)
+            })
+            .collect();
+        let got: Vec<bool> =
+            (0..points.len()).map(|i| bit(&shares, count, i / alphas.len(), i % alphas.len())).collect();
+        Failure::unless_equal(&expected, &got)?;
+        let unused = (0..shares.len() * 32).filter(|i| i % row >= alphas.len());
+        if unused.into_iter().any(|i| shares[i / 32] >> (i % 32) & 1 == 1) {
+            return Err(Failure::Broken("bits behind the last key are not zero".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn expect_reconstruction<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure> {
+    let mask = u64::MAX >> (64 - bits);
+    let mut alphas: Vec<u64> = words(7, count as usize).into_iter().map(|a| a & mask).collect();
+    for (alpha, edge) in alphas.iter_mut().zip([0, 1, mask, mask - 1, mask >> 1, (mask >> 1) + 1]) {
+        *alpha = edge;
+    }
+    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let points = points_for(bits, &alphas);
+    let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
+    let at = |i: usize| (i / alphas.len(), i % alphas.len());
+    let got: Vec<bool> = (0..points.len())
+        .map(|i| bit(&first, count, at(i).0, at(i).1) ^ bit(&second, count, at(i).0, at(i).1))
+        .collect();
+    let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| alphas[at(i).1] <= y).collect();
+    Failure::unless_equal(&expected, &got)
+}
+
+/// One key of 10 bits with α = 0x155, AES key 00 01 .. 0f and roots 10 11 .. 1f and 20 21 .. 2f.
+fn expect_known_key<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+    let run = |from: u8| core::array::from_fn(|i| from + i as u8);
+    let params = CmpParams { key: AesKey::new(run(0)), bits: 10, party: 0, count: 1, points: 0 };
+    let row = padded(1);
+    let mut roots = vec![Label::new(0); 2 * row];
+    roots[0] = Label::new(u128::from_le_bytes(run(0x10)));
+    roots[row] = Label::new(u128::from_le_bytes(run(0x20)));
+    let batch = CmpBatch::generate(q, params, &[0x155], roots)?;
+    let [corrections, leaves] = batch.sections(q)?;
+    let got = [corrections[0], corrections[row], leaves[0], leaves[row]].map(u128::swap_bytes);
+    let expected = [
+        0xe936_ddf0_9746_eea4_c13c_647f_0024_315b,
+        0x4eed_fde2_bd77_2fe9_17a9_8323_61f6_3781,
+        0x7b11_bf99_f8ff_b1cc_0db6_6d8c_987a_ece5,
+        0xcb65_f894_1f1a_cc88_0086_2f78_777a_a90c,
+    ];
+    Failure::unless_equal(&expected, &got)?;
+    let points: Vec<u64> = (0..1024).collect();
+    let shares = batch.evaluate(q, 0, &points)?;
+    let mut bytes = [0u8; 128];
+    for y in 0..1024 {
+        bytes[y / 8] |= u8::from(bit(&shares, 1, y, 0)) << (y % 8);
+    }
+    Failure::unless_equal(&0xa5f4_f3ff_d957_c6f8_u64.to_be_bytes(), &bytes[..8])?;
+    let digest = hex(&Sha256::digest(bytes));
+    Failure::unless_equal(&["7b943bdff2b6a24ae85dfbe329cd0ecc8ed283cf396202f7fbbe3008b240da0f".to_owned()], &[digest])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+    let mut cases = vec![Case::new("known key of 10 bits", expect_known_key)];
+    cases.extend(
+        (1..=10).map(|bits| {
+            Case::new(format!("every alpha and y of {bits} bits"), move |q: &Q| expect_every_pair(q, bits))
+        }),
+    );
+    for bits in [1, 7, 8, 12, 32, 63, 64] {
+        cases.push(Case::new(format!("edges and random secrets of {bits} bits"), move |q: &Q| {
+            expect_reconstruction(q, bits, 300)
+        }));
+    }
+    for bits in [8, 9, 12, 64] {
+        cases.extend(SIZES.map(|count| {
+            Case::new(format!("{count} keys of {bits} bits are the model's"), move |q: &Q| expect_model(q, bits, count))
+        }));
+    }
+    OpSpec { op: "fss.cmp", cases }
+}

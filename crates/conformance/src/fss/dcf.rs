@@ -1,0 +1,100 @@
+//! `dcf_gen` and `dcf_eval`.
+
+use backend_api::ops::fss::FssOps;
+use core_types::params::fss::padded;
+
+use super::{
+    SIZES,
+    batch::{DcfBatch, NONCE, words},
+    model::{DcfKey, Prg},
+};
+use crate::{Case, Failure, OpSpec};
+
+fn reduced(width: u32, x: u64) -> u64 {
+    x & u64::MAX >> (64 - width)
+}
+
+/// Reconstruction at every α and y.
+fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32, len: u32, width: u32) -> Result<(), Failure> {
+    let all: Vec<u64> = (0..1 << bits).collect();
+    let betas = words(3, all.len() * len as usize);
+    let batch = DcfBatch::random(q, (bits, width), len, &all, &betas)?;
+    let points: Vec<u64> = all.iter().flat_map(|&y| all.iter().map(move |&e| y | e << bits)).collect();
+    let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
+    let got: Vec<u64> = first.iter().zip(&second).map(|(a, b)| reduced(width, a.wrapping_add(*b))).collect();
+    let row = all.len() * len as usize;
+    let expected: Vec<u64> =
+        (0..got.len()).map(|i| if i / row < i % all.len() { reduced(width, betas[i % row]) } else { 0 }).collect();
+    Failure::unless_equal(&expected, &got)
+}
+
+/// Sections and each party's shares equal the model's, word for word, and add up to the function.
+fn expect_model<Q: FssOps>(q: &Q, (bits, width): (u32, u32), len: u32, count: u32) -> Result<(), Failure> {
+    let alphas: Vec<u64> = words(21, count as usize).into_iter().map(|a| reduced(bits, a)).collect();
+    let betas = words(22, alphas.len() * len as usize);
+    let batch = DcfBatch::random(q, (bits, width), len, &alphas, &betas)?;
+    let (row, len) = (padded(count), len as usize);
+    let prg = Prg::from_nonce(NONCE);
+    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
+    let make = |e: usize| {
+        let at = |word: usize| if e < alphas.len() { betas[word * alphas.len() + e] } else { 0 };
+        let beta: Vec<u64> = (0..len).map(at).collect();
+        let alpha = alphas.get(e).copied().unwrap_or(0);
+        DcfKey::generate(&prg, (bits, width), alpha, &beta, [seed(0, e), seed(1, e)])
+    };
+    let keys: Vec<_> = (0..row).map(make).collect();
+    let sections = batch.sections(q)?;
+    let levels = 0..bits as usize;
+    let expected: Vec<u128> =
+        levels.clone().flat_map(|level| keys.iter().map(move |key| key.corrections[level])).collect();
+    Failure::unless_equal(&expected, &sections.corrections)?;
+    let rows = levels.flat_map(|level| (0..len).map(move |word| (level, word)));
+    let expected: Vec<u64> =
+        rows.flat_map(|(level, word)| keys.iter().map(move |key| key.values[level][word])).collect();
+    Failure::unless_equal(&expected, &sections.values)?;
+    let expected: Vec<u64> = (0..len).flat_map(|word| keys.iter().map(move |key| key.last[word])).collect();
+    Failure::unless_equal(&expected, &sections.last)?;
+
+    let ys = [alphas.clone(), alphas.iter().map(|a| a.wrapping_sub(1)).collect(), words(23, alphas.len())];
+    let points = ys.concat();
+    let mut sums = vec![0u64; points.len() * len];
+    for party in 0..2 {
+        let shares = batch.evaluate(q, party, &points)?;
+        let mut expected = vec![0; shares.len()];
+        for (i, &y) in points.iter().enumerate() {
+            let (j, e) = (i / alphas.len(), i % alphas.len());
+            let share = keys[e].evaluate(&prg, (bits, width), party, seed(party, e), reduced(bits, y));
+            for (word, share) in share.into_iter().enumerate() {
+                expected[(j * len + word) * alphas.len() + e] = share;
+            }
+        }
+        Failure::unless_equal(&expected, &shares)?;
+        sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = reduced(width, sum.wrapping_add(share)));
+    }
+    let expected: Vec<u64> = (0..sums.len())
+        .map(|i| {
+            let (j, e) = (i / (len * alphas.len()), i % alphas.len());
+            let below = reduced(bits, points[j * alphas.len() + e]) < alphas[e];
+            if below { reduced(width, betas[i % (len * alphas.len())]) } else { 0 }
+        })
+        .collect();
+    Failure::unless_equal(&expected, &sums)
+}
+
+pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for bits in 1..=6 {
+        cases.extend((1..=5).map(|len| {
+            Case::new(format!("every alpha and y of {bits} bits, {len} words"), move |q: &Q| {
+                expect_every_pair(q, bits, len, 64 - 7 * (bits - 1))
+            })
+        }));
+    }
+    for (bits, width, len) in [(12, 64, 1), (12, 1, 8), (64, 64, 1), (64, 37, 3)] {
+        cases.extend(SIZES.map(|count| {
+            let name = format!("{count} keys of {bits} bits, {len} words of {width} bits, are the model's");
+            Case::new(name, move |q: &Q| expect_model(q, (bits, width), len, count))
+        }));
+    }
+    OpSpec { op: "fss.dcf", cases }
+}
