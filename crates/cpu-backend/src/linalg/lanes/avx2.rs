@@ -67,6 +67,12 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, s: &[f32]) {
+        // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
     fn add(self, a: __m256, b: __m256) -> __m256 {
         // SAFETY: `self` proves AVX2 and FMA.
         unsafe { _mm256_add_ps(a, b) }

@@ -60,6 +60,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch(self, s: &[f32]) {
+        // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
     fn add(self, a: __m512, b: __m512) -> __m512 {
         // SAFETY: `self` proves AVX-512.
         unsafe { _mm512_add_ps(a, b) }

@@ -32,6 +32,9 @@ pub(crate) trait Lanes: Copy {
     /// Writes all elements of `s`, which holds fewer than `N`.
     fn store_partial(self, s: &mut [f32], v: Self::V);
 
+    /// Asks for the cache line of the first element, if there is one.
+    fn prefetch(self, s: &[f32]);
+
     /// `a + b`.
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a - b`.

@@ -43,6 +43,9 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn prefetch(self, _: &[f32]) {}
+
+    #[inline(always)]
     fn add(self, a: [f32; N], b: [f32; N]) -> [f32; N] {
         zip(a, b, |a, b| a + b)
     }

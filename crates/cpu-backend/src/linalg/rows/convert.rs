@@ -2,7 +2,7 @@
 
 use backend_api::{DType, Real};
 
-use crate::linalg::convert;
+use crate::linalg::{convert, lanes::Lanes};
 
 /// `row` itself if it is f32, else its values in `scratch`, which has room for them.
 pub(super) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f32] {
@@ -51,4 +51,21 @@ impl<'a, T: Real> OutRow<'a, T> {
 /// Scratch for one row of `len` elements of `T`: nothing for f32.
 pub(super) fn scratch<T: Real>(len: usize) -> Vec<f32> {
     if T::DTYPE == DType::F32 { Vec::new() } else { vec![0.0; len] }
+}
+
+/// The row behind row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The processor
+/// fetches along one row by itself, but not the next row in time.
+#[inline(always)]
+pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
+    convert::as_f32(rows).and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])
+}
+
+/// Asks for the cache lines of a block.
+#[inline(always)]
+pub(super) fn prefetch<L: Lanes>(l: L, block: Option<&[f32]>) {
+    if let Some(block) = block {
+        for at in (0..block.len()).step_by(16) {
+            l.prefetch(&block[at..]); // 64 bytes
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use backend_api::Real;
 use core_types::params::rows::NormParams;
 
-use super::convert::{OutRow, scratch, widen};
+use super::convert::{OutRow, next_row, prefetch, scratch, widen};
 use crate::linalg::{
     convert,
     lanes::{Kernel, Lanes},
@@ -36,10 +36,11 @@ impl<T: Real, const CENTRED: bool> Kernel for Forward<'_, T, CENTRED> {
         let beta = if CENTRED { widen(self.beta, &mut wide_beta) } else { &[] };
         let mut undefined = None;
         for (i, (x, y)) in self.x.chunks_exact(n).zip(self.y.chunks_exact_mut(n)).enumerate() {
+            let next = next_row(self.x, i, n);
             let x = widen(x, &mut wide_x);
             let mut out = OutRow::new(y, &mut wide_y);
-            let shift = if CENTRED { (sum(l, x) / n as f64) as f32 } else { 0.0 };
-            let (residual, square) = moments(l, x, shift);
+            let shift = if CENTRED { (sum(l, x, out.values()) / n as f64) as f32 } else { 0.0 };
+            let (residual, square) = moments(l, x, next, shift);
             let (residual, square) = (residual / n as f64, square / n as f64);
             // The rounding of the mean shows as the mean of the residuals; what it adds to the square is taken off again.
             let residual = if CENTRED { residual } else { 0.0 };
@@ -67,11 +68,14 @@ fn total<L: Lanes>(l: L, v: [L::V; UNROLL]) -> f64 {
     f64::from(l.sum(l.add(l.add(v[0], v[1]), l.add(v[2], v[3]))))
 }
 
+/// The sum of x. Fetches y for the passes behind.
 #[inline(always)]
-fn sum<L: Lanes>(l: L, x: &[f32]) -> f64 {
+fn sum<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f64 {
     let mut acc = [l.splat(0.0); UNROLL];
     let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut fetch = y.chunks(UNROLL * L::N);
     for x in &mut blocks {
+        prefetch(l, fetch.next());
         for u in 0..UNROLL {
             acc[u] = l.add(acc[u], l.load(&x[u * L::N..]));
         }
@@ -84,14 +88,16 @@ fn sum<L: Lanes>(l: L, x: &[f32]) -> f64 {
     total(l, acc)
 }
 
-/// The sums of `x - shift` and of `(x - shift)^2`.
+/// The sums of `x - shift` and of `(x - shift)^2`. Fetches the next row.
 #[inline(always)]
-fn moments<L: Lanes>(l: L, x: &[f32], shift: f32) -> (f64, f64) {
+fn moments<L: Lanes>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
     let m = l.splat(shift);
     let mut first = [l.splat(0.0); UNROLL];
     let mut second = first;
     let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut fetch = next.chunks(UNROLL * L::N);
     for x in &mut blocks {
+        prefetch(l, fetch.next());
         for u in 0..UNROLL {
             let d = l.sub(l.load(&x[u * L::N..]), m);
             first[u] = l.add(first[u], d);

@@ -5,7 +5,7 @@ use core_types::params::rows::SoftmaxParams;
 
 use super::{
     Kind, MaskSlice,
-    convert::{OutRow, scratch, widen},
+    convert::{OutRow, next_row, prefetch, scratch, widen},
 };
 use crate::linalg::{
     lanes::{Kernel, Lanes},
@@ -36,15 +36,16 @@ impl<T: Real> Kernel for Forward<'_, T> {
         let mut masked = vec![0.0; if matches!(self.mask, MaskSlice::Keep(_) | MaskSlice::Add(_)) { len } else { 0 }];
         for (i, (x, y)) in self.x.chunks_exact(len).zip(self.y.chunks_exact_mut(len)).enumerate() {
             let row = self.first_row + i;
+            let next = next_row(self.x, i, len);
             let x = widen(x, &mut wide_x);
             let mut out = OutRow::new(y, &mut wide_y);
             let y = out.values();
             let at = row % period * len;
             match self.mask {
-                MaskSlice::None => self.kind.row(l, x, y, true),
+                MaskSlice::None => self.kind.row(l, x, next, y, true),
                 MaskSlice::Causal => {
                     let keep = self.p.causal_len(row as u64) as usize;
-                    self.kind.row(l, &x[..keep], &mut y[..keep], keep > 0);
+                    self.kind.row(l, &x[..keep], &[], &mut y[..keep], keep > 0);
                     y[keep..].fill(self.kind.excluded());
                 }
                 MaskSlice::Keep(mask) => {
@@ -52,14 +53,14 @@ impl<T: Real> Kernel for Forward<'_, T> {
                     for ((z, &x), &keep) in masked.iter_mut().zip(x).zip(mask) {
                         *z = if keep { x } else { f32::NEG_INFINITY };
                     }
-                    self.kind.row(l, &masked, y, mask.contains(&true));
+                    self.kind.row(l, &masked, next, y, mask.contains(&true));
                 }
                 MaskSlice::Add(mask) => {
                     let mask = &mask[at..at + len];
                     for ((z, &x), &m) in masked.iter_mut().zip(x).zip(mask) {
                         *z = x + m;
                     }
-                    self.kind.row(l, &masked, y, mask.iter().any(|&m| m != f32::NEG_INFINITY));
+                    self.kind.row(l, &masked, next, y, mask.iter().any(|&m| m != f32::NEG_INFINITY));
                 }
             }
             out.finish();
@@ -68,34 +69,36 @@ impl<T: Real> Kernel for Forward<'_, T> {
 }
 
 impl Kind {
-    /// One row. A row whose elements are all -inf is NaN if it has `any` element that is not left out by the mask.
+    /// One row, after which comes the row `next` if it is not empty. A row whose elements are all -inf is NaN if it has `any` element that is not left out by the mask.
     #[inline(always)]
-    fn row<L: Lanes>(self, l: L, x: &[f32], y: &mut [f32], any: bool) {
-        let greatest = greatest(l, x);
+    fn row<L: Lanes>(self, l: L, x: &[f32], next: &[f32], y: &mut [f32], any: bool) {
+        let greatest = greatest(l, x, y);
         if greatest == f32::NEG_INFINITY {
             y.fill(if any { f32::NAN } else { self.excluded() });
             return;
         }
         match self {
             Self::Softmax => {
-                let sum = exp_and_sum(l, x, greatest, y);
+                let sum = exp_and_sum(l, x, next, greatest, y);
                 scale(l, y, 1.0 / sum);
             }
             Self::Log => {
-                let log_sum = self::log_sum(l, x, greatest);
+                let log_sum = self::log_sum(l, x, next, greatest);
                 subtract(l, x, greatest, log_sum, y);
             }
         }
     }
 }
 
-/// The greatest element that is not NaN; -inf if there is none.
+/// The greatest element that is not NaN; -inf if there is none. Fetches y for the passes behind.
 #[inline(always)]
-fn greatest<L: Lanes>(l: L, x: &[f32]) -> f32 {
+fn greatest<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f32 {
     let low = l.splat(f32::NEG_INFINITY);
     let mut acc = [low; UNROLL];
     let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut fetch = y.chunks(UNROLL * L::N);
     for x in &mut blocks {
+        prefetch(l, fetch.next());
         for u in 0..UNROLL {
             acc[u] = l.max(l.load(&x[u * L::N..]), acc[u]); // NaN loses
         }
@@ -110,12 +113,14 @@ fn greatest<L: Lanes>(l: L, x: &[f32]) -> f32 {
 
 /// `y = 2^64 exp(x - greatest)`; returns the sum of y, NaN if any element is NaN.
 #[inline(always)]
-fn exp_and_sum<L: Lanes>(l: L, x: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
+fn exp_and_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
     let m = l.splat(greatest);
     let mut acc = [l.splat(0.0); UNROLL];
     let mut blocks = x.chunks_exact(UNROLL * L::N);
     let mut outs = y.chunks_exact_mut(UNROLL * L::N);
+    let mut fetch = next.chunks(UNROLL * L::N);
     for (x, y) in (&mut blocks).zip(&mut outs) {
+        prefetch(l, fetch.next());
         for u in 0..UNROLL {
             let e = exp_scaled(l, l.sub(l.load(&x[u * L::N..]), m));
             l.store(&mut y[u * L::N..], e);
@@ -154,12 +159,14 @@ fn scale<L: Lanes>(l: L, y: &mut [f32], factor: f32) {
 
 /// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted apart, so that a sum near 1 loses nothing.
 #[inline(always)]
-fn log_sum<L: Lanes>(l: L, x: &[f32], greatest: f32) -> f32 {
+fn log_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     let m = l.splat(greatest);
     let mut rest = [l.splat(0.0); UNROLL];
     let mut ties = rest;
     let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut fetch = next.chunks(UNROLL * L::N);
     for x in &mut blocks {
+        prefetch(l, fetch.next());
         for u in 0..UNROLL {
             (rest[u], ties[u]) = log_sum_step(l, l.load(&x[u * L::N..]), m, rest[u], ties[u]);
         }
