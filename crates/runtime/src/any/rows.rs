@@ -74,7 +74,6 @@ impl RowOps for AnyQueue {
         dispatch!(self.layer_norm(p; x: AnyRef, gamma: AnyRef, beta: AnyRef, y: AnyMut, stats: AnyMut))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one fused kernel with five operands and three results")]
     fn layer_norm_backward<T: Real>(
         &self,
         p: &NormParams,
@@ -102,7 +101,6 @@ impl RowOps for AnyQueue {
         dispatch!(self.rms_norm(p; x: AnyRef, gamma: AnyRef, y: AnyMut, rstd: AnyMut))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one fused kernel with four operands and two results")]
     fn rms_norm_backward<T: Real>(
         &self,
         p: &NormParams,
