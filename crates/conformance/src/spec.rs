@@ -2,7 +2,7 @@ use core::fmt;
 
 use backend_api::{
     BackendError, Queue,
-    ops::{circle::CircleOps, fss::FssOps, linalg::RowOps},
+    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
 };
 use thiserror::Error;
 
@@ -130,7 +130,7 @@ impl Report {
 
 /// The specifications of every op set.
 #[must_use]
-pub fn specs<Q: CircleOps + FssOps + RowOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: CircleOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = crate::circle::specs();
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());

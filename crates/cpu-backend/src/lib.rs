@@ -5,14 +5,14 @@
 
 mod buf;
 mod circle;
-mod fma_peak;
 mod fss;
 mod linalg;
 mod par;
 mod queue;
 mod simd;
+mod yardstick;
 
 pub use buf::CpuBuf;
-pub use fma_peak::fma_peak;
 pub use queue::{CpuConfig, CpuError, CpuQueue};
 pub use simd::{AesPath, Simd, SimdLevel};
+pub use yardstick::{fma_peak, plain_gemm};

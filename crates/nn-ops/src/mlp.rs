@@ -20,7 +20,7 @@ use crate::{
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 ///
 /// let q = runtime::cpu()?;
-/// let mut network = Mlp::new(&q, &[2, 8, 2], &mut ChaCha8Rng::seed_from_u64(1))?;
+/// let mut network = Mlp::new(&q, &[2, 16, 2], &mut ChaCha8Rng::seed_from_u64(2))?;
 /// let x = q.upload(&[0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0f32])?; // the four inputs of XOR
 /// let y = q.upload(&[0, 1, 1, 0u32])?;
 /// for _ in 0..500 {

@@ -1,5 +1,290 @@
-use crate::OpSpec;
+use backend_api::{
+    Buffer, Real,
+    ops::linalg::{ElementwiseOps, LossOps},
+};
+use half::{bf16, f16};
+use nn_ops::{
+    Activation, Binary, Dropout, Layout, NnError, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
+    cross_entropy, cross_entropy_probs, sum_axis,
+};
 
-pub(super) fn specs<Q>() -> Vec<OpSpec<Q>> {
-    Vec::new()
+use super::model::{Random, activation};
+use crate::{Case, Failure, OpSpec};
+
+/// Lengths around vectors, blocks and the parallel grain.
+const LENGTHS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 513, 70_001];
+
+pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
+    let mut forward = Vec::new();
+    let mut backward = Vec::new();
+    for f in Activation::ALL {
+        for n in LENGTHS {
+            forward.push(Case::new(format!("{}, {n}", f.name()), move |q: &Q| values(q, f, n)));
+        }
+        forward.push(Case::new(format!("{}, 16 bits", f.name()), move |q: &Q| {
+            half_values::<Q, f16>(q, f, 2f64.powi(-11))?;
+            half_values::<Q, bf16>(q, f, 2f64.powi(-8))
+        }));
+        backward.push(Case::new(format!("{} against central differences", f.name()), move |q: &Q| slopes(q, f)));
+    }
+    forward.push(Case::new("NaN stays NaN and ends are exact", specials));
+    let sums = [(1, 1, 1), (1, 0, 5), (3, 1000, 1), (1, 1797, 64), (2, 33, 7), (1, 5, 300), (4, 0, 1)]
+        .map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sums(q, shape)));
+    let dropped = [(0.0, 100), (0.1, 70_001), (0.5, 257), (1.0, 33)]
+        .map(|(p, n)| Case::new(format!("p = {p}, {n} elements"), move |q: &Q| dropout(q, p, n)));
+    let losses = [(1, 1), (3, 10), (33, 10), (5, 257), (1500, 10)];
+    let mut entropies: Vec<_> = losses
+        .map(|(rows, classes)| Case::new(format!("{rows} x {classes}"), move |q: &Q| entropy(q, rows, classes)))
+        .into();
+    entropies.push(Case::new("ignored rows have no loss and no gradient", ignored));
+    vec![
+        OpSpec { op: "linalg.activate", cases: forward },
+        OpSpec { op: "linalg.activate_backward", cases: backward },
+        OpSpec { op: "linalg.binary", cases: vec![Case::new("broadcasting in every direction", broadcasts)] },
+        OpSpec { op: "linalg.axpby", cases: vec![Case::new("combines, and does not read with beta = 0", combine)] },
+        OpSpec { op: "linalg.sum_axis", cases: sums.into() },
+        OpSpec { op: "linalg.dropout", cases: dropped.into() },
+        OpSpec { op: "linalg.cross_entropy", cases: entropies },
+    ]
+}
+
+fn refused(error: NnError) -> Failure {
+    match error {
+        NnError::Backend(e) => Failure::Backend(e),
+        e => Failure::Broken(e.to_string()),
+    }
+}
+
+fn apply<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, x: &[T]) -> Result<Vec<T>, Failure> {
+    let dx = q.upload(x)?;
+    let mut y = q.zeros::<T>(x.len())?;
+    let mut run = || {
+        let y = TensorMut::contiguous(y.view_mut(), &[x.len()])?;
+        activate(q, f, TensorRef::contiguous(dx.view(), &[x.len()])?, y)
+    };
+    run().map_err(refused)?;
+    let mut in_place = q.upload(x)?;
+    q.activate_in_place(f, in_place.view_mut())?;
+    let (y, in_place) = (q.download(&y)?, q.download(&in_place)?);
+    let bits = |v: &[T]| v.iter().map(|v| v.to_f32().to_bits()).collect::<Vec<_>>();
+    Failure::unless_equal(&bits(&y), &bits(&in_place))?;
+    Ok(y)
+}
+
+/// Inputs over twelve octaves of both signs, zero included.
+fn spread(n: usize) -> Vec<f32> {
+    let mut random = Random::new(n as u64);
+    random.reals::<f32>(n).into_iter().enumerate().map(|(i, x)| x * (1 << (i % 7)) as f32).collect()
+}
+
+fn values<Q: ElementwiseOps>(q: &Q, f: Activation, n: usize) -> Result<(), Failure> {
+    let x = spread(n);
+    let expected: Vec<f64> = x.iter().map(|&x| activation(f, f64::from(x))).collect();
+    Failure::unless_close(&expected, &apply(q, f, &x)?, 2e-6, 1e-7)
+}
+
+fn half_values<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, rounding: f64) -> Result<(), Failure> {
+    let x: Vec<T> = spread(1031).into_iter().map(T::from_f32).collect();
+    let expected: Vec<f64> = x.iter().map(|x| activation(f, f64::from(x.to_f32()))).collect();
+    let y: Vec<f32> = apply(q, f, &x)?.into_iter().map(T::to_f32).collect();
+    Failure::unless_close(&expected, &y, rounding + 2e-6, 1e-6)
+}
+
+fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+    for f in Activation::ALL {
+        let y = apply(q, f, &[f32::NAN; 19])?;
+        if !y.iter().all(|y| y.is_nan()) {
+            return Err(Failure::Broken(format!("{} loses NaN", f.name())));
+        }
+    }
+    let ends = [f32::NEG_INFINITY, -200.0, 0.0, 200.0, f32::INFINITY];
+    let inf = f32::INFINITY;
+    Failure::unless_equal(&[0.0, 0.0, 0.0, 200.0, inf], &apply(q, Activation::Relu, &ends)?)?;
+    Failure::unless_equal(&[0.0, 0.0, 0.5, 1.0, 1.0], &apply(q, Activation::Sigmoid, &ends)?)?;
+    Failure::unless_equal(&[-1.0, -1.0, 0.0, 1.0, 1.0], &apply(q, Activation::Tanh, &ends)?)
+}
+
+fn slopes<Q: ElementwiseOps>(q: &Q, f: Activation) -> Result<(), Failure> {
+    const H: f64 = 1e-5;
+    let n = 1031;
+    // Away from the kink of ReLU.
+    let x: Vec<f32> = spread(n).into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).collect();
+    let g = Random::new(3).reals::<f32>(n);
+    let saved: Vec<f32> = if f.saves_output() { apply(q, f, &x)? } else { x.clone() };
+    let (saved, dg) = (q.upload(&saved)?, q.upload(&g)?);
+    let mut dx = q.zeros::<f32>(n)?;
+    let mut run = || {
+        let (saved, g) = (TensorRef::contiguous(saved.view(), &[n])?, TensorRef::contiguous(dg.view(), &[n])?);
+        activate_backward(q, f, saved, g, TensorMut::contiguous(dx.view_mut(), &[n])?)
+    };
+    run().map_err(refused)?;
+    let expected: Vec<f64> = x
+        .iter()
+        .zip(&g)
+        .map(|(&x, &g)| {
+            let x = f64::from(x);
+            f64::from(g) * (activation(f, x + H) - activation(f, x - H)) / (2.0 * H)
+        })
+        .collect();
+    Failure::unless_close(&expected, &q.download(&dx)?, 1e-5, 1e-6)
+}
+
+fn broadcasts<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+    let shapes: [(&[usize], &[usize], &[usize]); 6] = [
+        (&[5, 7], &[5, 7], &[5, 7]),
+        (&[7], &[5, 7], &[5, 7]),
+        (&[5, 1], &[7], &[5, 7]),
+        (&[3, 1, 4], &[2, 1], &[3, 2, 4]),
+        (&[], &[6], &[6]),
+        (&[0, 3], &[3], &[0, 3]),
+    ];
+    for (a_shape, b_shape, y_shape) in shapes {
+        let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(refused);
+        let (la, lb, ly) = (layout(a_shape)?, layout(b_shape)?, layout(y_shape)?);
+        let mut random = Random::new(5);
+        let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
+        let (da, db) = (q.upload(&a)?, q.upload(&b)?);
+        let (wa, wb) = (la.broadcast(y_shape).map_err(refused)?, lb.broadcast(y_shape).map_err(refused)?);
+        for (op, f) in [
+            (Binary::Add, (|a, b| a + b) as fn(f32, f32) -> f32),
+            (Binary::Sub, |a, b| a - b),
+            (Binary::Mul, |a, b| a * b),
+        ] {
+            let mut y = q.zeros::<f32>(ly.numel())?;
+            let mut run = || {
+                let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
+                binary(q, op, a, b, TensorMut::new(y.view_mut(), ly)?)
+            };
+            run().map_err(refused)?;
+            let at = |l: &Layout, mut flat: usize| {
+                let mut at = 0;
+                for (len, stride) in y_shape.iter().zip(l.strides()).rev() {
+                    at += flat % len * stride;
+                    flat /= len;
+                }
+                at
+            };
+            let expected: Vec<f32> = (0..ly.numel()).map(|i| f(a[at(&wa, i)], b[at(&wb, i)])).collect();
+            Failure::unless_equal(&expected, &q.download(&y)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn combine<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+    let x = [1.0f32, 2.0, 3.0];
+    let dx = q.upload(&x)?;
+    let run = |beta: f32, start: f32| -> Result<Vec<f32>, Failure> {
+        let mut y = q.upload(&[start; 3])?;
+        let mut step = || {
+            let y = TensorMut::contiguous(y.view_mut(), &[3])?;
+            axpby(q, 2.0, TensorRef::contiguous(dx.view(), &[3])?, beta, y)
+        };
+        step().map_err(refused)?;
+        Ok(q.download(&y)?)
+    };
+    Failure::unless_equal(&[32.0, 34.0, 36.0], &run(3.0, 10.0)?)?;
+    Failure::unless_equal(&[2.0, 4.0, 6.0], &run(0.0, f32::NAN)?)
+}
+
+fn sums<Q: ElementwiseOps>(q: &Q, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
+    let x = Random::new(len as u64).reals::<f32>(outer * len * inner);
+    let start = Random::new(1).reals::<f32>(outer * inner);
+    let (dx, mut dy) = (q.upload(&x)?, q.upload(&start)?);
+    let mut run = || {
+        let x = TensorRef::contiguous(dx.view(), &[outer, len, inner])?;
+        sum_axis(q, x, 1, true, TensorMut::contiguous(dy.view_mut(), &[outer, inner])?)
+    };
+    run().map_err(refused)?;
+    let expected: Vec<f64> = (0..outer * inner)
+        .map(|i| {
+            let (o, j) = (i / inner, i % inner);
+            let sum: f64 = (0..len).map(|l| f64::from(x[(o * len + l) * inner + j])).sum();
+            sum + f64::from(start[i])
+        })
+        .collect();
+    Failure::unless_close(&expected, &q.download(&dy)?, 2f64.powi(-23), 0.0)
+}
+
+fn dropout<Q: ElementwiseOps>(q: &Q, p: f64, n: usize) -> Result<(), Failure> {
+    let (seed, site, step) = (0x0123_4567_89ab_cdef, 3, 9);
+    let x: Vec<f32> = Random::new(2).reals(n);
+    let dx = q.upload(&x)?;
+    let mut dy = q.zeros::<f32>(n)?;
+    let mut run = || {
+        let y = TensorMut::contiguous(dy.view_mut(), &[n])?;
+        Dropout::new(p, seed)?.apply(q, site, step, TensorRef::contiguous(dx.view(), &[n])?, y)
+    };
+    run().map_err(refused)?;
+    let threshold = (p * 2f64.powi(32)).floor() as u64;
+    let scale = 1.0 / (1.0 - p as f32);
+    let expected: Vec<f32> = (0..n)
+        .map(|i| {
+            let word = core_types::philox::block(seed, site, step, i as u64 / 4)[i % 4];
+            if u64::from(word) >= threshold { x[i] * scale } else { 0.0 }
+        })
+        .collect();
+    Failure::unless_equal(&expected, &q.download(&dy)?)
+}
+
+/// Loss and gradient of one row of logits for target probabilities t.
+fn row_entropy(x: &[f32], t: &[f64]) -> (f64, Vec<f64>) {
+    let max = x.iter().fold(f64::NEG_INFINITY, |max, &x| max.max(f64::from(x)));
+    let e: Vec<f64> = x.iter().map(|&x| (f64::from(x) - max).exp()).collect();
+    let sum: f64 = e.iter().sum();
+    let total: f64 = t.iter().sum();
+    let loss = x.iter().zip(t).map(|(&x, t)| -t * (f64::from(x) - max - sum.ln())).sum();
+    (loss, e.iter().zip(t).map(|(e, t)| e / sum * total - t).collect())
+}
+
+fn entropy<Q: LossOps>(q: &Q, rows: usize, classes: usize) -> Result<(), Failure> {
+    let mut random = Random::new((rows + classes) as u64);
+    let n = rows * classes;
+    let x: Vec<f32> = random.reals::<f32>(n).into_iter().map(|x| 20.0 * x).collect();
+    let targets: Vec<u32> = (0..rows).map(|_| random.word() % classes as u32).collect();
+    let probs: Vec<f32> = random.reals::<f32>(n).into_iter().map(f32::abs).collect();
+    let scale = 1.0 / rows as f32;
+    let (dx, dt, dp) = (q.upload(&x)?, q.upload(&targets)?, q.upload(&probs)?);
+    for by_class in [true, false] {
+        let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.zeros::<f32>(n)?);
+        let mut run = || {
+            let logits = TensorRef::contiguous(dx.view(), &[rows, classes])?;
+            let out = TensorMut::contiguous(grad.view_mut(), &[rows, classes])?;
+            if by_class {
+                cross_entropy(q, scale, logits, dt.view(), losses.view_mut(), out)
+            } else {
+                let probs = TensorRef::contiguous(dp.view(), &[rows, classes])?;
+                cross_entropy_probs(q, scale, logits, probs, losses.view_mut(), out)
+            }
+        };
+        run().map_err(refused)?;
+        let (mut want_losses, mut want_grad) = (Vec::new(), Vec::new());
+        for r in 0..rows {
+            let t: Vec<f64> = (0..classes)
+                .map(|j| match by_class {
+                    true => f64::from(u8::from(targets[r] as usize == j)),
+                    false => f64::from(probs[r * classes + j]),
+                })
+                .collect();
+            let (loss, grad) = row_entropy(&x[r * classes..][..classes], &t);
+            want_losses.push(loss);
+            want_grad.extend(grad.into_iter().map(|g| g * f64::from(scale)));
+        }
+        Failure::unless_close(&want_losses, &q.download(&losses)?, 1e-6, 2e-6)?;
+        Failure::unless_close(&want_grad, &q.download(&grad)?, 1e-5, 1e-5 * f64::from(scale))?;
+    }
+    Ok(())
+}
+
+fn ignored<Q: LossOps>(q: &Q) -> Result<(), Failure> {
+    let (x, t) = (q.upload(&[1.0f32, 2.0, 3.0, 4.0])?, q.upload(&[2u32, 0])?);
+    let (mut losses, mut grad) = (q.zeros::<f32>(2)?, q.upload(&[9.0f32; 4])?);
+    let mut run = || {
+        let logits = TensorRef::contiguous(x.view(), &[2, 2])?;
+        cross_entropy(q, 1.0, logits, t.view(), losses.view_mut(), TensorMut::contiguous(grad.view_mut(), &[2, 2])?)
+    };
+    run().map_err(refused)?;
+    let (losses, grad) = (q.download(&losses)?, q.download(&grad)?);
+    Failure::unless_equal(&[0.0, 0.0, 0.0], &[losses[0], grad[0], grad[1]])?;
+    Failure::unless_close(&[core::f64::consts::E.ln_1p()], &losses[1..], 1e-6, 0.0)
 }

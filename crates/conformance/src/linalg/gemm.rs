@@ -1,5 +1,228 @@
-use crate::OpSpec;
+use backend_api::{Buffer, DType, Real, ops::linalg::GemmOps};
+use half::{bf16, f16};
+use nn_ops::{
+    Activation, GemmPlan, Layout, NnError, TensorMut, TensorRef, linear, matmul_backward_lhs, matmul_backward_rhs,
+};
 
-pub(super) fn specs<Q>() -> Vec<OpSpec<Q>> {
-    Vec::new()
+use super::model::{Random, activation};
+use crate::{Case, Failure, OpSpec};
+
+/// (m, n, k): ones, primes, empty axes, tile edges and sizes above the parallel grain.
+const SIZES: [(usize, usize, usize); 16] = [
+    (1, 1, 1),
+    (0, 3, 2),
+    (3, 0, 2),
+    (3, 2, 0),
+    (1, 17, 5),
+    (13, 1, 7),
+    (2, 3, 5),
+    (7, 11, 13),
+    (31, 33, 32),
+    (32, 128, 64),
+    (64, 64, 64),
+    (67, 71, 73),
+    (97, 48, 255),
+    (1, 257, 256),
+    (129, 131, 257),
+    (128, 192, 512),
+];
+
+pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
+    let mut products = Vec::new();
+    for (m, n, k) in SIZES {
+        for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mark = |t| if t { "T" } else { "" };
+            let name = format!("A{} B{}, {m}x{n}x{k}", mark(ta), mark(tb));
+            products.push(Case::new(name, move |q: &Q| product::<Q, f32>(q, (m, n, k), ta, tb)));
+        }
+        products.push(Case::new(format!("f16 {m}x{n}x{k}"), move |q: &Q| product::<Q, f16>(q, (m, n, k), false, true)));
+        products
+            .push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q: &Q| product::<Q, bf16>(q, (m, n, k), true, false)));
+    }
+    let mut epilogues = Vec::new();
+    for f in Activation::ALL {
+        for (m, n, k) in [(1, 1, 1), (3, 5, 0), (32, 128, 64), (131, 257, 33)] {
+            let name = format!("{}, {m}x{n}x{k}", f.name());
+            epilogues.push(Case::new(name, move |q: &Q| epilogue(q, f, (m, n, k))));
+        }
+    }
+    let batches = vec![
+        Case::new("two leading axes, B broadcast along the inner one", |q: &Q| {
+            batched(q, &[3, 2, 5, 7], &[3, 1, 7, 4], &[3, 2, 5, 4])
+        }),
+        Case::new("A broadcast along a missing axis", |q: &Q| batched(q, &[5, 7], &[9, 7, 4], &[9, 5, 4])),
+        Case::new("crossed broadcast over three axes", |q: &Q| {
+            batched(q, &[2, 1, 3, 3, 2], &[1, 4, 3, 2, 6], &[2, 4, 3, 3, 6])
+        }),
+        Case::new("an empty batch", |q: &Q| batched(q, &[0, 5, 7], &[7, 4], &[0, 5, 4])),
+        Case::new("257 small products", |q: &Q| batched(q, &[257, 3, 2], &[257, 2, 3], &[257, 3, 3])),
+    ];
+    let gradients = vec![
+        Case::new("of one product", |q: &Q| gradients(q, &[5, 7], &[7, 4], &[5, 4])),
+        Case::new("of a broadcast A", |q: &Q| gradients(q, &[5, 7], &[6, 7, 4], &[6, 5, 4])),
+        Case::new("of a broadcast B", |q: &Q| gradients(q, &[2, 6, 5, 7], &[1, 6, 7, 4], &[2, 6, 5, 4])),
+    ];
+    vec![
+        OpSpec { op: "linalg.gemm", cases: products },
+        OpSpec { op: "linalg.gemm batched", cases: batches },
+        OpSpec { op: "linalg.gemm with epilogue", cases: epilogues },
+        OpSpec { op: "linalg.gemm gradients", cases: gradients },
+    ]
+}
+
+/// A row-major matrix, or the transpose of one.
+fn layout(rows: usize, cols: usize, transposed: bool) -> Result<Layout, NnError> {
+    if transposed { Layout::contiguous(&[cols, rows])?.transposed() } else { Layout::contiguous(&[rows, cols]) }
+}
+
+fn refused(error: NnError) -> Failure {
+    match error {
+        NnError::Backend(e) => Failure::Backend(e),
+        e => Failure::Broken(e.to_string()),
+    }
+}
+
+fn index(l: &Layout, at: &[usize]) -> usize {
+    at.iter().zip(l.strides()).map(|(i, s)| i * s).sum()
+}
+
+fn product<Q: GemmOps, T: Real>(q: &Q, (m, n, k): (usize, usize, usize), ta: bool, tb: bool) -> Result<(), Failure> {
+    let mut random = Random::new((m * 1_000_003 + n * 1009 + k) as u64);
+    let (a, b) = (random.reals::<T>(m * k), random.reals::<T>(k * n));
+    let (la, lb, lc) = (layout(m, k, ta), layout(k, n, tb), layout(m, n, ta && tb));
+    let (la, lb, lc) = (la.map_err(refused)?, lb.map_err(refused)?, lc.map_err(refused)?);
+    let (da, db) = (q.upload(&a)?, q.upload(&b)?);
+    let mut dc = q.upload(&vec![T::from_f32(f32::NAN); m * n])?;
+    let plan = GemmPlan::new(&la, &lb, &lc).map_err(refused)?;
+    plan.run(q, da.view(), db.view(), dc.view_mut()).map_err(refused)?;
+    let c = q.download(&dc)?;
+    // The error of a sum is bounded by the sum of magnitudes; the result is rounded once.
+    let rounding = match T::DTYPE {
+        DType::F16 => 2f64.powi(-11),
+        DType::Bf16 => 2f64.powi(-8),
+        _ => 0.0,
+    };
+    for i in 0..m {
+        for j in 0..n {
+            let (mut sum, mut magnitude) = (0.0f64, 0.0f64);
+            for l in 0..k {
+                let term = f64::from(a[index(&la, &[i, l])].to_f32()) * f64::from(b[index(&lb, &[l, j])].to_f32());
+                sum += term;
+                magnitude += term.abs();
+            }
+            let got = f64::from(c[index(&lc, &[i, j])].to_f32());
+            let within = 1e-6 * magnitude + rounding * sum.abs();
+            if got.is_nan() || (got - sum).abs() > within {
+                return Err(Failure::Broken(format!("C[{i}][{j}]: expected {sum:e} within {within:e}, got {got:e}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn epilogue<Q: GemmOps>(q: &Q, f: Activation, (m, n, k): (usize, usize, usize)) -> Result<(), Failure> {
+    let mut random = Random::new((m + n + k) as u64);
+    let (a, b, bias) = (random.reals::<f32>(m * k), random.reals::<f32>(k * n), random.reals::<f32>(n));
+    let (da, db, dbias) = (q.upload(&a)?, q.upload(&b)?, q.upload(&bias)?);
+    let mut dc = q.zeros::<f32>(m * n)?;
+    let run = || {
+        linear(
+            q,
+            TensorRef::contiguous(da.view(), &[m, k])?,
+            TensorRef::contiguous(db.view(), &[k, n])?,
+            TensorRef::contiguous(dbias.view(), &[n])?,
+            f,
+            TensorMut::contiguous(dc.view_mut(), &[m, n])?,
+        )
+    };
+    let mut run = run;
+    run().map_err(refused)?;
+    let mut expected = Vec::with_capacity(m * n);
+    for i in 0..m {
+        for j in 0..n {
+            let sum: f64 = (0..k).map(|l| f64::from(a[i * k + l]) * f64::from(b[l * n + j])).sum();
+            expected.push(activation(f, sum + f64::from(bias[j])));
+        }
+    }
+    Failure::unless_close(&expected, &q.download(&dc)?, 1e-5, 1e-5)
+}
+
+/// The f64 product with broadcasting, by walking every index of C.
+fn model(a: &[f32], la: &Layout, b: &[f32], lb: &Layout, c_shape: &[usize]) -> Result<Vec<f64>, Failure> {
+    let (lead, last) = c_shape.split_at(c_shape.len() - 2);
+    let k = la.shape()[la.rank() - 1];
+    let wide = |l: &Layout, rows: usize, cols: usize| {
+        let shape: Vec<usize> = lead.iter().copied().chain([rows, cols]).collect();
+        l.broadcast(&shape).map_err(refused)
+    };
+    let (la, lb) = (wide(la, last[0], k)?, wide(lb, k, last[1])?);
+    let mut out = Vec::new();
+    for flat in 0..c_shape.iter().product() {
+        let mut at = vec![0; c_shape.len()];
+        let mut rest = flat;
+        for (i, len) in at.iter_mut().zip(c_shape).rev() {
+            (*i, rest) = (rest % len, rest / len);
+        }
+        let (mut at_a, mut at_b) = (at.clone(), at);
+        let mut sum = 0.0;
+        for l in 0..k {
+            at_a[lead.len() + 1] = l;
+            at_b[lead.len()] = l;
+            sum += f64::from(a[index(&la, &at_a)]) * f64::from(b[index(&lb, &at_b)]);
+        }
+        out.push(sum);
+    }
+    Ok(out)
+}
+
+fn batched<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
+    let mut random = Random::new(7);
+    let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(refused);
+    let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
+    let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
+    let (da, db) = (q.upload(&a)?, q.upload(&b)?);
+    let mut dc = q.zeros::<f32>(lc.numel())?;
+    let plan = GemmPlan::new(&la, &lb, &lc).map_err(refused)?;
+    plan.run(q, da.view(), db.view(), dc.view_mut()).map_err(refused)?;
+    Failure::unless_close(&model(&a, &la, &b, &lb, c_shape)?, &q.download(&dc)?, 1e-6, 1e-5)
+}
+
+/// Compares both gradients with central differences of `L = sum(G * (A B))` in the f64 model. L is linear in each operand, so
+/// the differences are exact but for rounding.
+fn gradients<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
+    let mut random = Random::new(11);
+    let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(refused);
+    let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
+    let (a, b, g) = (random.reals(la.numel()), random.reals(lb.numel()), random.reals::<f32>(lc.numel()));
+    let (da, db, dg) = (q.upload(&a)?, q.upload(&b)?, q.upload(&g)?);
+    let (mut ga, mut gb) = (q.zeros::<f32>(a.len())?, q.zeros::<f32>(b.len())?);
+    let mut run = || {
+        let g = TensorRef::new(dg.view(), lc)?;
+        matmul_backward_lhs(q, g, TensorRef::new(db.view(), lb)?, TensorMut::new(ga.view_mut(), la)?)?;
+        matmul_backward_rhs(q, TensorRef::new(da.view(), la)?, g, TensorMut::new(gb.view_mut(), lb)?)
+    };
+    run().map_err(refused)?;
+    let loss = |a: &[f32], b: &[f32]| -> Result<f64, Failure> {
+        Ok(model(a, &la, b, &lb, c_shape)?.iter().zip(&g).map(|(y, &g)| y * f64::from(g)).sum())
+    };
+    const STEP: f32 = 0.25; // exact in f32 beside the inputs' multiples of 2^-12
+    let differences = |of_a: bool| -> Result<Vec<f64>, Failure> {
+        let len = if of_a { a.len() } else { b.len() };
+        (0..len)
+            .map(|i| {
+                let at = |step: f32| {
+                    let (mut a, mut b) = (a.clone(), b.clone());
+                    if of_a {
+                        a[i] += step
+                    } else {
+                        b[i] += step
+                    }
+                    loss(&a, &b)
+                };
+                Ok((at(STEP)? - at(-STEP)?) / f64::from(2.0 * STEP))
+            })
+            .collect()
+    };
+    Failure::unless_close(&differences(true)?, &q.download(&ga)?, 1e-5, 1e-5)?;
+    Failure::unless_close(&differences(false)?, &q.download(&gb)?, 1e-5, 1e-5)
 }

@@ -2,15 +2,16 @@
 
 mod elementwise;
 mod gemm;
+mod model;
 mod rows;
 
-use backend_api::ops::linalg::RowOps;
+use backend_api::ops::linalg::LinalgOps;
 
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = gemm::specs();
     all.extend(elementwise::specs());
     all.extend(rows::specs());

@@ -1,3 +1,5 @@
+//! What the speed lines are measured against.
+
 use core::hint::black_box;
 
 use crate::{
@@ -13,6 +15,41 @@ const CHAINS: usize = 12;
 #[must_use]
 pub fn fma_peak(simd: Simd, flops: u64) -> u64 {
     dispatch(simd, Chains { flops })
+}
+
+/// `C = A B` for row-major `n x n` matrices by one direct call of crate `gemm` on one thread.
+///
+/// # Panics
+/// If a slice does not hold `n^2` elements.
+pub fn plain_gemm(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
+    for len in [a.len(), b.len(), c.len()] {
+        assert_eq!(Some(len), n.checked_mul(n), "a matrix of another size");
+    }
+    let (row, col) = (n as isize, 1);
+    // SAFETY: each matrix holds n^2 elements, which is where row stride n and column stride 1 end; C is exclusive.
+    unsafe {
+        gemm::gemm(
+            n,
+            n,
+            n,
+            c.as_mut_ptr(),
+            col,
+            row,
+            false,
+            a.as_ptr(),
+            col,
+            row,
+            b.as_ptr(),
+            col,
+            row,
+            0.0f32,
+            1.0f32,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
 }
 
 struct Chains {

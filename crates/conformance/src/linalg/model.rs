@@ -1,0 +1,63 @@
+//! f64 models and seeded inputs.
+
+use backend_api::Real;
+use nn_ops::Activation;
+
+/// A seeded source of inputs.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed ^ 0x9e37_79b9_7f4a_7c15)
+    }
+
+    pub(super) fn word(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as u32
+    }
+
+    /// Multiples of 2^-12 in -1..1, rounded to `T`.
+    pub(super) fn reals<T: Real>(&mut self, count: usize) -> Vec<T> {
+        (0..count).map(|_| T::from_f32((self.word() % 8192) as f32 / 4096.0 - 1.0)).collect()
+    }
+}
+
+/// f(x) by its definition.
+pub(super) fn activation(f: Activation, x: f64) -> f64 {
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    match f {
+        Activation::Identity => x,
+        Activation::Relu => {
+            if x > 0.0 || x.is_nan() {
+                x
+            } else {
+                0.0
+            }
+        }
+        Activation::Sigmoid => sigmoid(x),
+        Activation::Tanh => x.tanh(),
+        Activation::GeluTanh => {
+            let inner = (2.0 / core::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
+            0.5 * x * (1.0 + inner.tanh())
+        }
+        Activation::GeluErf => x * normal_cdf(x),
+        Activation::Silu => x * sigmoid(x),
+    }
+}
+
+/// The normal distribution function: the Taylor series of the integral near 0, the continued fraction of the tail beyond.
+fn normal_cdf(x: f64) -> f64 {
+    let density = (-0.5 * x * x).exp() / (2.0 * core::f64::consts::PI).sqrt();
+    if x.abs() < 3.0 {
+        let (mut term, mut sum) = (x, x);
+        for i in 1..100 {
+            term *= x * x / f64::from(2 * i + 1);
+            sum += term;
+        }
+        return 0.5 + density * sum;
+    }
+    let z = x.abs();
+    let fraction = (1..200).rev().fold(z, |f, i| z + f64::from(i) / f);
+    let tail = density / fraction;
+    if x > 0.0 { 1.0 - tail } else { tail }
+}
