@@ -7,15 +7,15 @@ use super::{
     dealer::{Children, Pair},
     lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,
-    walk::{Directions, Nodes, group_words, key, select, steps},
+    walk::{Directions, Nodes, group_words, select},
 };
 
 /// Points that walk down a tree together: the more, the fewer times correction words are read.
 const POINTS: usize = 4;
 
-/// Rows ahead that correction words are asked for, so that memory answers in time. Few, because rows of a large batch
-/// lie a power of two apart and share cache sets.
-const AHEAD: usize = 5;
+/// Walks that go down together, level by level. Then a level's correction words are read as whole pages, which hides
+/// that rows lie far apart, often by a power of two; the states of the walks stay in the first-level cache.
+const WALKS: usize = 256;
 
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
 pub(super) struct Eval<'a, 'b> {
@@ -36,8 +36,7 @@ struct Walk<L: Lanes> {
 impl<L: Lanes> Walk<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
-        let zero = [l.splat(0); TOGETHER];
-        Self { nodes: Nodes { seed: zero, control: zero }, directions: Directions { rest: zero }, parity: zero }
+        Self { nodes: Nodes::idle(l), directions: Directions::idle(l), parity: [l.splat(0); TOGETHER] }
     }
 
     #[inline(always)]
@@ -85,76 +84,69 @@ fn parities(blocks: &[u128; GROUP]) -> u32 {
 }
 
 impl Eval<'_, '_> {
-    /// Asks for the words of a coming row: `row` counts the corrections and then the two leaf rows.
+    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
+    /// [`WALKS`] walks.
     #[inline(always)]
-    fn prefetch<L: Lanes>(&self, l: L, row: usize, start: usize) {
-        let shape = self.batch.shape;
-        let (row, start) = if row < shape.levels + 2 { (row, start) } else { (row - shape.levels - 2, start + GROUP) };
-        let words = match row.checked_sub(shape.levels) {
-            None => self.batch.corrections.get(row * shape.row + start..),
-            Some(side) => self.batch.leaves.get(side * shape.row + start..),
-        };
-        if let Some(words) = words {
-            for line in words.chunks(4).take(GROUP / 4) {
-                l.prefetch(line);
-            }
-        }
-    }
-
-    /// Evaluates one group, which `S` steps hold, at `P` points from `point` on.
-    #[inline(always)]
-    fn group<L: Lanes, const S: usize, const P: usize>(
+    fn tile<L: Lanes, const S: usize>(
         &mut self,
         l: L,
-        keys: &RoundKeys<L>,
-        group: usize,
-        point: usize,
+        round_keys: &RoundKeys<L>,
+        (at, keys): (usize, usize),
+        (point, points): (usize, usize),
     ) {
         let (params, shape) = (self.batch.params, self.batch.shape);
-        let start = self.first + group * GROUP;
-        let mut walks = [[Walk::idle(l); S]; P];
-        for (j, walks) in walks.iter_mut().enumerate() {
-            let words = group_words(&self.batch.points[(point + j) * shape.count..][..shape.count], start);
-            for (step, walk) in walks.iter_mut().enumerate() {
-                let at = key::<L>(step);
-                walk.nodes = Nodes::roots(l, &self.batch.roots[start + at..], params.party);
-                walk.directions = Directions::new(l, &words[at..], params.bits);
+        let (start, step_keys) = (self.first + at, TOGETHER * L::N);
+        let mut walks = [Walk::idle(l); S];
+        let walks = &mut walks[..keys / step_keys * points];
+        for j in 0..points {
+            let row = &self.batch.points[(point + j) * shape.count..][..shape.count];
+            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+                let first = start + step * step_keys;
+                walks[j].nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
+                walks[j].directions = Directions::new(l, &group_words(row, first), params.bits);
             }
         }
-        for level in 0..shape.levels {
-            self.prefetch(l, level + AHEAD, start);
-            let words = &self.batch.corrections[level * shape.row + start..][..GROUP];
-            for walks in &mut walks {
-                for (step, walk) in walks.iter_mut().enumerate() {
-                    walk.level(l, keys, &words[key::<L>(step)..]);
+        let rows = self.batch.corrections.chunks_exact(shape.row);
+        let coming = rows.clone().skip(1).chain(self.batch.leaves.chunks_exact(shape.row));
+        for (row, coming) in rows.zip(coming) {
+            let (words, coming) = (&row[start..][..keys], &coming[start..][..keys]);
+            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+                for line in coming[step * step_keys..][..step_keys].chunks(4) {
+                    l.prefetch(line);
+                }
+                for walk in walks {
+                    walk.level(l, round_keys, &words[step * step_keys..][..step_keys]);
                 }
             }
         }
         let (left, right) = self.batch.leaves.split_at(shape.row);
-        let (left, right) = (&left[start..][..GROUP], &right[start..][..GROUP]);
-        let used = u32::MAX >> (GROUP - (shape.count - start).min(GROUP));
-        for (j, walks) in walks.iter_mut().enumerate() {
-            let mut blocks = [0; GROUP];
-            for (step, walk) in walks.iter_mut().enumerate() {
-                let at = key::<L>(step);
-                walk.finish(l, keys, &left[at..], &right[at..], &mut blocks[at..]);
+        let (left, right) = (&left[start..][..keys], &right[start..][..keys]);
+        for j in 0..points {
+            let mut blocks = [0; WALKS];
+            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+                let from = step * step_keys;
+                walks[j].finish(l, round_keys, &left[from..], &right[from..], &mut blocks[from..]);
             }
-            self.rows[point + j][group] = parities(&blocks) & used;
+            let words = &mut self.rows[point + j][at / GROUP..][..keys / GROUP];
+            for (group, (word, blocks)) in words.iter_mut().zip(blocks.as_chunks().0).enumerate() {
+                let used = u32::MAX >> (GROUP - (shape.count - start - group * GROUP).min(GROUP));
+                *word = parities(blocks) & used;
+            }
         }
     }
 
-    /// Evaluates every group at every point.
+    /// Evaluates every key at every point.
     #[inline(always)]
-    fn groups<L: Lanes, const S: usize>(&mut self, l: L) {
-        let keys = round_keys(l, &self.batch.params.key);
-        let points = self.batch.shape.points;
-        let together = points - points % POINTS;
-        for group in 0..self.rows.first().map_or(0, |row| row.len()) {
-            for point in (0..together).step_by(POINTS) {
-                self.group::<L, S, POINTS>(l, &keys, group, point);
-            }
-            for point in together..points {
-                self.group::<L, S, 1>(l, &keys, group, point);
+    fn tiles<L: Lanes, const S: usize>(&mut self, l: L) {
+        let round_keys = round_keys(l, &self.batch.params.key);
+        let all_points = self.batch.shape.points;
+        let all_keys = self.rows.first().map_or(0, |row| row.len()) * GROUP;
+        for point in (0..all_points).step_by(POINTS) {
+            let points = (all_points - point).min(POINTS);
+            let most_keys = WALKS / points / GROUP * GROUP;
+            for at in (0..all_keys).step_by(most_keys) {
+                let keys = (all_keys - at).min(most_keys);
+                self.tile::<L, S>(l, &round_keys, (at, keys), (point, points));
             }
         }
     }
@@ -166,10 +158,10 @@ impl Kernel for Eval<'_, '_> {
         if self.batch.params.bits <= CMP_TABLE_BITS {
             return self.scalar(); // no AES there
         }
-        match steps::<L>() {
-            1 => self.groups::<L, 1>(l),
-            2 => self.groups::<L, 2>(l),
-            _ => self.groups::<L, 4>(l),
+        match L::N {
+            4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }>(l),
+            2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }>(l),
+            _ => self.tiles::<L, { WALKS / TOGETHER }>(l),
         }
     }
 
@@ -186,35 +178,57 @@ pub(super) struct Gen<'a, 'b> {
     pub(super) leaves: &'a mut [&'b mut [u128]],
 }
 
+/// Keys that are made together, level by level, for the same reason as [`WALKS`].
+const PAIRS: usize = 128;
+
 impl Gen<'_, '_> {
-    /// Makes the keys of one step, the first of which is column `at`.
+    /// Makes `keys` keys from column `at` on, whole groups; `S` steps hold [`PAIRS`] keys.
     #[inline(always)]
-    fn step<L: Lanes>(&mut self, l: L, keys: &RoundKeys<L>, at: usize) {
+    fn tile<L: Lanes, const S: usize>(&mut self, l: L, round_keys: &RoundKeys<L>, at: usize, keys: usize) {
         let (params, shape, roots) = (self.secrets.params, self.secrets.shape, self.secrets.roots);
-        let start = self.first + at;
-        let alphas = group_words(self.secrets.alphas, start);
-        let mut pair = Pair::roots(l, &roots[start..], &roots[shape.row + start..]);
-        let mut directions = Directions::new(l, &alphas, params.bits);
+        let step_keys = TOGETHER * L::N;
+        let first = |step: usize| self.first + at + step * step_keys;
+        let mut walks = [(Pair::idle(l), Directions::idle(l)); S];
+        let walks = &mut walks[..keys / step_keys];
+        for (step, (pair, directions)) in walks.iter_mut().enumerate() {
+            let first = first(step);
+            *pair = Pair::roots(l, &roots[first..], &roots[shape.row + first..]);
+            *directions = Directions::new(l, &group_words(self.secrets.alphas, first), params.bits);
+        }
         for row in self.corrections.iter_mut() {
-            let direction = directions.next(l);
-            let words = pair.descend(l, keys, &direction);
-            for (i, word) in words.iter().enumerate() {
-                l.store(&mut row[at + i * L::N..], *word);
+            for ((pair, directions), out) in walks.iter_mut().zip(row[at..].chunks_exact_mut(step_keys)) {
+                let direction = directions.next(l);
+                let words = pair.descend(l, round_keys, &direction);
+                for (i, word) in words.iter().enumerate() {
+                    l.store(&mut out[i * L::N..], *word);
+                }
             }
         }
-        let direction = directions.next(l);
-        let Children { left, right } = pair.children(l, keys);
-        let mut units = [0u128; GROUP];
-        for (unit, alpha) in units.iter_mut().zip(&alphas) {
-            *unit = 1 << (alpha & 127);
+        for (step, (pair, directions)) in walks.iter_mut().enumerate() {
+            let direction = directions.next(l);
+            let Children { left, right } = pair.children(l, round_keys);
+            let mut units = [0u128; GROUP];
+            for (unit, alpha) in units.iter_mut().zip(group_words(self.secrets.alphas, first(step))) {
+                *unit = 1 << (alpha & 127);
+            }
+            for i in 0..TOGETHER {
+                let at = at + step * step_keys + i * L::N;
+                let unit = l.load(&units[i * L::N..]);
+                let right_unit = l.and(direction[i], unit);
+                let left_unit = l.xor(right_unit, unit);
+                l.store(&mut self.leaves[0][at..], l.xor(left_unit, l.xor(left[0][i], left[1][i])));
+                l.store(&mut self.leaves[1][at..], l.xor(right_unit, l.xor(right[0][i], right[1][i])));
+            }
         }
-        for i in 0..TOGETHER {
-            let at = at + i * L::N;
-            let unit = l.load(&units[i * L::N..]);
-            let right_unit = l.and(direction[i], unit);
-            let left_unit = l.xor(right_unit, unit);
-            l.store(&mut self.leaves[0][at..], l.xor(left_unit, l.xor(left[0][i], left[1][i])));
-            l.store(&mut self.leaves[1][at..], l.xor(right_unit, l.xor(right[0][i], right[1][i])));
+    }
+
+    /// Makes every key.
+    #[inline(always)]
+    fn tiles<L: Lanes, const S: usize>(&mut self, l: L) {
+        let round_keys = round_keys(l, &self.secrets.params.key);
+        let all_keys = self.leaves[0].len();
+        for at in (0..all_keys).step_by(PAIRS) {
+            self.tile::<L, S>(l, &round_keys, at, (all_keys - at).min(PAIRS));
         }
     }
 }
@@ -225,9 +239,10 @@ impl Kernel for Gen<'_, '_> {
         if self.secrets.params.bits <= CMP_TABLE_BITS {
             return self.scalar(); // no AES there
         }
-        let keys = round_keys(l, &self.secrets.params.key);
-        for at in (0..self.leaves[0].len()).step_by(TOGETHER * L::N) {
-            self.step(l, &keys, at);
+        match L::N {
+            4 => self.tiles::<L, { PAIRS / (4 * TOGETHER) }>(l),
+            2 => self.tiles::<L, { PAIRS / (2 * TOGETHER) }>(l),
+            _ => self.tiles::<L, { PAIRS / TOGETHER }>(l),
         }
     }
 

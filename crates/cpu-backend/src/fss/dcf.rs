@@ -1,17 +1,20 @@
 //! DCF keys on vectors.
 
-use core_types::{MAX_VALUE_BLOCKS, PrgKeys};
+use core_types::{MAX_VALUE_BLOCKS, PrgKeys, Ring};
 
 use super::{
     batch::{DcfBatch, DcfSecrets, DcfSections, GROUP},
     dealer::Pair,
     lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,
-    walk::{Directions, Nodes, group_words, key, negate_if, steps},
+    walk::{Directions, Nodes, group_words, negate_if},
 };
 
 /// Points that walk down a tree together: the more, the fewer times corrections are read.
 const POINTS: usize = 4;
+
+/// Walks that go down together, level by level, so that rows are read in long pieces.
+const WALKS: usize = 128;
 
 /// The bit of a hash input that converts the last node.
 const LAST: u128 = 2;
@@ -88,12 +91,8 @@ struct Walk<L: Lanes> {
 impl<L: Lanes> Walk<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
-        let zero = [l.splat(0); TOGETHER];
-        Self {
-            nodes: Nodes { seed: zero, control: zero },
-            directions: Directions { rest: zero },
-            sums: [zero; MAX_VALUE_BLOCKS],
-        }
+        let sums = [[l.splat(0); TOGETHER]; MAX_VALUE_BLOCKS];
+        Self { nodes: Nodes::idle(l), directions: Directions::idle(l), sums }
     }
 
     /// Adds value block `j` of the nodes, corrected where the control bit is set.
@@ -108,78 +107,79 @@ impl<L: Lanes> Walk<L> {
 }
 
 impl Eval<'_, '_> {
-    /// Evaluates one group, which `S` steps hold, at `P` points from `point` on.
+    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
+    /// [`WALKS`] walks.
     #[inline(always)]
-    fn group<L: Lanes, const S: usize, const P: usize>(&mut self, l: L, ciphers: &Ciphers<L>, at: usize, point: usize) {
+    fn tile<L: Lanes, const S: usize>(
+        &mut self,
+        l: L,
+        ciphers: &Ciphers<L>,
+        (at, keys): (usize, usize),
+        (point, points): (usize, usize),
+    ) {
         let (params, shape) = (self.batch.params, self.batch.shape);
-        let start = self.first + at;
+        let (start, step_keys) = (self.first + at, TOGETHER * L::N);
         let blocks = shape.words.div_ceil(2);
-        let mut walks = [[Walk::idle(l); S]; P];
-        for (j, walks) in walks.iter_mut().enumerate() {
-            let words = group_words(&self.batch.points[(point + j) * shape.count..][..shape.count], start);
-            for (step, walk) in walks.iter_mut().enumerate() {
-                let at = key::<L>(step);
-                walk.nodes = Nodes::roots(l, &self.batch.roots[start + at..], params.party);
-                walk.directions = Directions::new(l, &words[at..], params.bits);
+        let mut walks = [Walk::idle(l); S];
+        let walks = &mut walks[..keys / step_keys * points];
+        for j in 0..points {
+            let row = &self.batch.points[(point + j) * shape.count..][..shape.count];
+            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+                let first = start + step * step_keys;
+                walks[j].nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
+                walks[j].directions = Directions::new(l, &group_words(row, first), params.bits);
             }
         }
-        for level in 0..shape.levels {
-            let words = &self.batch.corrections[level * shape.row + start..][..GROUP];
-            let values = &self.batch.values[level * shape.words * shape.row..][..shape.words * shape.row];
-            for walks in &mut walks {
-                for (step, walk) in walks.iter_mut().enumerate() {
-                    let at = key::<L>(step);
+        let values = self.batch.values.chunks_exact(shape.words * shape.row);
+        for (words, values) in self.batch.corrections.chunks_exact(shape.row).zip(values) {
+            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+                let first = start + step * step_keys;
+                for walk in walks {
                     let direction = walk.directions.next(l);
                     let inputs = walk.nodes.inputs(l, &direction);
                     for j in 0..blocks {
-                        let pair = WordPair::new(values, shape.row, shape.words, j, start + at);
+                        let pair = WordPair::new(values, shape.row, shape.words, j, first);
                         walk.add(l, &ciphers.value[j], &inputs, j, pair);
                     }
-                    walk.nodes.descend(l, &ciphers.child, &inputs, &direction, &words[at..]);
+                    walk.nodes.descend(l, &ciphers.child, &inputs, &direction, &words[first..][..step_keys]);
                 }
             }
         }
         let last = l.splat(LAST);
         let negative = l.spread(l.splat(u128::from(params.party)));
-        let mask = u128::from(shape.width.mask());
-        let mask = l.splat(mask << 64 | mask);
-        for (j, walks) in walks.iter_mut().enumerate() {
+        let mask = word_mask(l, shape.width);
+        for j in 0..points {
             let rows = &mut self.rows[(point + j) * shape.words..][..shape.words];
-            for (step, walk) in walks.iter_mut().enumerate() {
-                let from = key::<L>(step);
+            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+                let (walk, first) = (&mut walks[j], start + step * step_keys);
                 let mut inputs = walk.nodes.seed;
                 for u in &mut inputs {
                     *u = l.xor(*u, last);
                 }
-                for (j, rows) in rows.chunks_mut(2).enumerate() {
-                    let pair = WordPair::new(self.batch.last, shape.row, shape.words, j, start + from);
-                    walk.add(l, &ciphers.value[j], &inputs, j, pair);
-                    for sum in &mut walk.sums[j] {
+                for (block, rows) in rows.chunks_mut(2).enumerate() {
+                    let pair = WordPair::new(self.batch.last, shape.row, shape.words, block, first);
+                    walk.add(l, &ciphers.value[block], &inputs, block, pair);
+                    for sum in &mut walk.sums[block] {
                         *sum = negate_if(l, negative, *sum);
                     }
-                    let words = unzip(l, &walk.sums[j], mask);
-                    for (row, words) in rows.iter_mut().zip(&words) {
-                        let end = row.len().min(at + from + TOGETHER * L::N);
-                        let row = &mut row[(at + from).min(end)..end];
-                        row.copy_from_slice(&words[..row.len()]);
-                    }
+                    store_words(l, &walk.sums[block], mask, rows, at + step * step_keys);
                 }
             }
         }
     }
 
-    /// Evaluates every group at every point.
+    /// Evaluates every key at every point.
     #[inline(always)]
-    fn groups<L: Lanes, const S: usize>(&mut self, l: L) {
+    fn tiles<L: Lanes, const S: usize>(&mut self, l: L) {
         let ciphers = Ciphers::new(l, &self.batch.params.keys);
-        let points = self.batch.shape.points;
-        let together = points - points % POINTS;
-        for at in (0..self.rows.first().map_or(0, |row| row.len())).step_by(GROUP) {
-            for point in (0..together).step_by(POINTS) {
-                self.group::<L, S, POINTS>(l, &ciphers, at, point);
-            }
-            for point in together..points {
-                self.group::<L, S, 1>(l, &ciphers, at, point);
+        let all_points = self.batch.shape.points;
+        let all_keys = self.rows.first().map_or(0, |row| row.len()).next_multiple_of(GROUP);
+        for point in (0..all_points).step_by(POINTS) {
+            let points = (all_points - point).min(POINTS);
+            let most_keys = WALKS / points / GROUP * GROUP;
+            for at in (0..all_keys).step_by(most_keys) {
+                let keys = (all_keys - at).min(most_keys);
+                self.tile::<L, S>(l, &ciphers, (at, keys), (point, points));
             }
         }
     }
@@ -188,10 +188,10 @@ impl Eval<'_, '_> {
 impl Kernel for Eval<'_, '_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, l: L) {
-        match steps::<L>() {
-            1 => self.groups::<L, 1>(l),
-            2 => self.groups::<L, 2>(l),
-            _ => self.groups::<L, 4>(l),
+        match L::N {
+            4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }>(l),
+            2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }>(l),
+            _ => self.tiles::<L, { WALKS / TOGETHER }>(l),
         }
     }
 
@@ -213,8 +213,7 @@ impl Gen<'_, '_> {
     fn step<L: Lanes>(&mut self, l: L, ciphers: &Ciphers<L>, at: usize) {
         let (params, shape, roots) = (self.secrets.params, self.secrets.shape, self.secrets.roots);
         let start = self.first + at;
-        let mask = u128::from(shape.width.mask());
-        let mask = l.splat(mask << 64 | mask);
+        let mask = word_mask(l, shape.width);
         let zero = [l.splat(0); TOGETHER];
         let mut held = [zero; MAX_VALUE_BLOCKS];
         let mut betas = [[0; GROUP]; 2 * MAX_VALUE_BLOCKS];
@@ -265,12 +264,20 @@ impl Gen<'_, '_> {
     }
 }
 
+/// The bits of payload words of `width`, in both halves of each block.
+#[inline(always)]
+fn word_mask<L: Lanes>(l: L, width: Ring) -> L::V {
+    let mask = u128::from(width.mask());
+    l.splat(mask << 64 | mask)
+}
+
 /// Writes the halves of each block, masked, to one or two rows from column `at` on.
 #[inline(always)]
 fn store_words<L: Lanes>(l: L, blocks: &Step<L>, mask: L::V, rows: &mut [&mut [u64]], at: usize) {
     let words = unzip(l, blocks, mask);
     for (row, words) in rows.iter_mut().zip(&words) {
-        let len = (row.len() - at).min(TOGETHER * L::N);
+        let len = row.len().saturating_sub(at).min(TOGETHER * L::N);
+        let at = at.min(row.len());
         row[at..at + len].copy_from_slice(&words[..len]);
     }
 }

@@ -8,6 +8,7 @@ use super::{
 };
 
 /// Both parties' nodes on the path of α, where their control bits differ.
+#[derive(Clone, Copy)]
 pub(super) struct Pair<L: Lanes> {
     pub(super) nodes: [Nodes<L>; 2],
 }
@@ -19,6 +20,12 @@ pub(super) struct Children<L: Lanes> {
 }
 
 impl<L: Lanes> Pair<L> {
+    /// Room for nodes.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { nodes: [Nodes::idle(l); 2] }
+    }
+
     #[inline(always)]
     pub(super) fn roots(l: L, first: &[Label], second: &[Label]) -> Self {
         Self { nodes: [Nodes::roots(l, first, 0), Nodes::roots(l, second, 1)] }

@@ -10,18 +10,6 @@ use super::{
 /// The bits of a label that a seed uses.
 const SEED_BITS: u128 = !3;
 
-/// Steps that hold a group.
-#[inline(always)]
-pub(super) const fn steps<L: Lanes>() -> usize {
-    GROUP / (TOGETHER * L::N)
-}
-
-/// The first key of step `step`, within its group.
-#[inline(always)]
-pub(super) const fn key<L: Lanes>(step: usize) -> usize {
-    step * TOGETHER * L::N
-}
-
 /// One word for each key of a group, from a row of `count` keys; zero behind the end.
 #[inline(always)]
 pub(super) fn group_words(row: &[u64], start: usize) -> [u64; GROUP] {
@@ -52,6 +40,12 @@ pub(super) struct Nodes<L: Lanes> {
 }
 
 impl<L: Lanes> Nodes<L> {
+    /// Room for nodes.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { seed: [l.splat(0); TOGETHER], control: [l.splat(0); TOGETHER] }
+    }
+
     /// The roots of `party` in `labels`, of which the step's keys begin the slice.
     #[inline(always)]
     pub(super) fn roots(l: L, labels: &[Label], party: u32) -> Self {
@@ -100,10 +94,16 @@ impl<L: Lanes> Nodes<L> {
 /// Points or secrets, read from their highest bit on.
 #[derive(Clone, Copy)]
 pub(super) struct Directions<L: Lanes> {
-    pub(super) rest: Step<L>,
+    rest: Step<L>,
 }
 
 impl<L: Lanes> Directions<L> {
+    /// Room for directions.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { rest: [l.splat(0); TOGETHER] }
+    }
+
     /// Starts at the highest of `bits` bits of the words that the step's keys begin the slice with.
     #[inline(always)]
     pub(super) fn new(l: L, words: &[u64], bits: u32) -> Self {
