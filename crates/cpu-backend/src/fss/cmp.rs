@@ -107,7 +107,8 @@ impl Eval<'_, '_> {
             }
         }
         let rows = self.batch.corrections.chunks_exact(shape.row);
-        let coming = rows.clone().skip(1).chain(self.batch.leaves.chunks_exact(shape.row));
+        // two rows ahead, so that memory has the time of two rows to answer
+        let coming = rows.clone().skip(2).chain(self.batch.leaves.chunks_exact(shape.row));
         for (row, coming) in rows.zip(coming) {
             let (words, coming) = (&row[start..][..keys], &coming[start..][..keys]);
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
