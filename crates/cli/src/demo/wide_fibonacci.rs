@@ -67,7 +67,7 @@ mod tests {
         for r in 0..rows {
             let mut row: Vec<M31> = (0..COLUMNS).map(|c| columns[c * rows + r]).collect();
             assert_eq!(combined_constraints(&row, &powers), QM31::ZERO);
-            row[50] = row[50] + M31::ONE;
+            row[50] += M31::ONE;
             assert_ne!(combined_constraints(&row, &powers), QM31::ZERO);
         }
     }
