@@ -26,6 +26,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cpu-backend/src/circle/", SIMD),
     ("crates/cpu-backend/src/fss/", SIMD),
     ("crates/cpu-backend/src/linalg/", SIMD),
+    ("crates/cpu-backend/src/yardstick.rs", SIMD),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
 ];
