@@ -27,7 +27,7 @@ TASKS
     ci                     What CI checks before the tests: format, clippy, docs, licences, fuzz.
     help                   This text.
 
-Each task ends with one line `N passed, N failed, N skipped`. A step that cannot run here is one line that says
+Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot run here is one line that says
 `skipped` and why, and is counted. With CI=true a missing cargo-fuzz is a failure.
 
 EXIT STATUS
@@ -56,8 +56,11 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(tally) => {
+            for title in &tally.failed {
+                println!("FAILED: {title}");
+            }
             println!("{tally}");
-            ExitCode::from(u8::from(tally.failed > 0))
+            ExitCode::from(u8::from(!tally.failed.is_empty()))
         }
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -11,23 +11,37 @@ use crate::tally::Tally;
 
 /// Runs one command as one check, shown under its title with the time it took.
 pub(crate) fn check(title: &str, cmd: Cmd<'_>) -> Tally {
+    timed(title, || cmd.run().map_err(|error| error.to_string()))
+}
+
+/// [`check`] for a command whose output matters only when it fails.
+pub(crate) fn check_quietly(title: &str, cmd: Cmd<'_>) -> Tally {
+    timed(title, || {
+        let output = cmd.quiet().ignore_status().output().map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Err(format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr)))
+    })
+}
+
+fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
     eprintln!("== {title}");
     let start = Instant::now();
-    let passed = match cmd.run() {
-        Ok(()) => true,
-        Err(error) => {
-            eprintln!("error: {error}");
-            false
-        }
-    };
+    let outcome = run();
+    if let Err(error) = &outcome {
+        eprintln!("error: {error}");
+    }
+    let passed = outcome.is_ok();
     eprintln!("== {title}: {} in {:.1} s", if passed { "passed" } else { "FAILED" }, start.elapsed().as_secs_f64());
-    Tally::of(passed)
+    Tally::of(title, passed)
 }
 
 /// Says in one line that a step cannot run here, and counts it.
 pub(crate) fn skip(title: &str, why: &str) -> Tally {
     println!("skipped: {title}: {why}");
-    Tally::SKIPPED
+    Tally::skipped()
 }
 
 /// Runs `cargo test` with `args`, passes its output on, and sums its closing lines.
@@ -48,13 +62,13 @@ pub(crate) fn cargo_test(sh: &Shell, title: &str, args: &[&str]) -> Result<Tally
     for line in BufReader::new(stdout).lines() {
         let line = line.context("cannot read the output of cargo test")?;
         println!("{line}");
-        if let Some(result) = Tally::from_test_result(&line) {
+        if let Some(result) = Tally::from_test_line(&line) {
             tally += result;
         }
     }
     let status = child.wait().context("cannot wait for cargo test")?;
-    if !status.success() && tally.failed == 0 {
-        tally += Tally::FAILED;
+    if !status.success() && tally.failed.is_empty() {
+        tally += Tally::of(title, false);
     }
     eprintln!("== {title}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     Ok(tally)

@@ -15,7 +15,7 @@ pub(crate) fn tidy(sh: &Shell) -> Result<Tally> {
         println!("{finding}");
     }
     eprintln!("== tidy: {} findings", findings.len());
-    Ok(Tally::of(findings.is_empty()))
+    Ok(Tally::of("tidy", findings.is_empty()))
 }
 
 /// Every test this machine can run.
@@ -42,5 +42,5 @@ fn deny(sh: &Shell) -> Tally {
     if cmd!(sh, "cargo deny --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
         return skip("licences and sources", "cargo-deny is not installed (cargo install --locked cargo-deny)");
     }
-    check("licences and sources", cmd!(sh, "cargo deny --offline check licenses bans sources"))
+    check("licences and sources", cmd!(sh, "cargo deny --offline --log-level error check licenses bans sources"))
 }

@@ -1,34 +1,44 @@
 use std::{fmt, ops::AddAssign};
 
-/// How many checks passed, failed, and could not run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How many checks passed and could not run, and which ones failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
-    pub(crate) failed: usize,
+    pub(crate) failed: Vec<String>,
     pub(crate) skipped: usize,
 }
 
 impl Tally {
-    pub(crate) const PASSED: Self = Self { passed: 1, failed: 0, skipped: 0 };
-    pub(crate) const FAILED: Self = Self { passed: 0, failed: 1, skipped: 0 };
-    pub(crate) const SKIPPED: Self = Self { passed: 0, failed: 0, skipped: 1 };
-
-    /// One check that passed or failed.
-    pub(crate) const fn of(passed: bool) -> Self {
-        if passed { Self::PASSED } else { Self::FAILED }
+    pub(crate) fn skipped() -> Self {
+        Self { skipped: 1, ..Self::default() }
     }
 
-    /// Reads a closing line of the test runner; ignored tests count as skipped.
+    /// One check that passed or failed.
+    pub(crate) fn of(title: &str, passed: bool) -> Self {
+        if passed {
+            Self { passed: 1, ..Self::default() }
+        } else {
+            Self { failed: vec![title.to_owned()], ..Self::default() }
+        }
+    }
+
+    /// Reads a line of the test runner: a failed test by its name, or the counts of passed and ignored tests that close
+    /// a test program. Ignored tests count as skipped.
+    ///
+    /// `test field::inverse ... FAILED`
     ///
     /// `test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s`
-    pub(crate) fn from_test_result(line: &str) -> Option<Self> {
-        let (_, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
+    pub(crate) fn from_test_line(line: &str) -> Option<Self> {
+        let line = line.trim().strip_prefix("test ")?;
+        if let Some(name) = line.strip_suffix(" ... FAILED") {
+            return Some(Self::of(name, false));
+        }
+        let (_, counts) = line.strip_prefix("result: ")?.split_once(". ")?;
         let mut tally = Self::default();
         for part in counts.split("; ") {
             let Some((count, what)) = part.split_once(' ') else { continue };
             let slot = match what {
                 "passed" => &mut tally.passed,
-                "failed" => &mut tally.failed,
                 "ignored" => &mut tally.skipped,
                 _ => continue,
             };
@@ -41,14 +51,14 @@ impl Tally {
 impl AddAssign for Tally {
     fn add_assign(&mut self, rhs: Self) {
         self.passed += rhs.passed;
-        self.failed += rhs.failed;
+        self.failed.extend(rhs.failed);
         self.skipped += rhs.skipped;
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped)
     }
 }
 
@@ -57,14 +67,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closing_lines_of_the_test_runner_are_summed() {
+    fn lines_of_the_test_runner_are_summed() {
         let output = "running 3 tests\n\
             test a ... ok\n\
             test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s\n\
+            test b::c ... FAILED\n\
+            test src/lib.rs - d (line 3) ... FAILED\n\
             test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 9 filtered out; finished in 1.00s\n";
         let mut sum = Tally::default();
-        output.lines().filter_map(Tally::from_test_result).for_each(|tally| sum += tally);
-        assert_eq!(sum, Tally { passed: 15, failed: 2, skipped: 1 });
+        output.lines().filter_map(Tally::from_test_line).for_each(|tally| sum += tally);
+        let failed = vec!["b::c".to_owned(), "src/lib.rs - d (line 3)".to_owned()];
+        assert_eq!(sum, Tally { passed: 15, failed, skipped: 1 });
         assert_eq!(sum.to_string(), "15 passed, 2 failed, 1 skipped");
     }
 }

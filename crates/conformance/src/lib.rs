@@ -1,7 +1,7 @@
 //! One suite that holds every backend to independent models and golden outputs, and measures it beside its peers.
 //!
 //! An [`OpSpec`] names an op and lists its [`Case`]s; a case runs the op on a queue and compares with an oracle that no
-//! backend made: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite; [`bench`] holds
+//! backend made: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite; [`mod@bench`] holds
 //! the speed lines.
 #![forbid(unsafe_code)]
 

@@ -7,20 +7,20 @@ use super::{
 use core_types::params::elementwise::Activation;
 
 /// A function with its derivative.
-trait Function {
+pub(super) trait Function {
     /// f(x).
     fn value<L: Lanes>(l: L, x: L::V) -> L::V;
     /// f'(x), from the value saved by the forward pass.
     fn slope<L: Lanes>(l: L, saved: L::V) -> L::V;
 }
 
-struct Identity;
-struct Relu;
-struct Sigmoid;
-struct Tanh;
-struct GeluTanh;
-struct GeluErf;
-struct Silu;
+pub(super) struct Identity;
+pub(super) struct Relu;
+pub(super) struct Sigmoid;
+pub(super) struct Tanh;
+pub(super) struct GeluTanh;
+pub(super) struct GeluErf;
+pub(super) struct Silu;
 
 /// `x` held within `-bound..=bound`; NaN stays.
 #[inline(always)]
@@ -180,37 +180,39 @@ impl Function for Silu {
 macro_rules! with_function {
     ($which:expr, $f:ident => $body:expr) => {
         match $which {
-            Activation::Identity => {
-                type $f = Identity;
+            core_types::params::elementwise::Activation::Identity => {
+                type $f = crate::linalg::activation::Identity;
                 $body
             }
-            Activation::Relu => {
-                type $f = Relu;
+            core_types::params::elementwise::Activation::Relu => {
+                type $f = crate::linalg::activation::Relu;
                 $body
             }
-            Activation::Sigmoid => {
-                type $f = Sigmoid;
+            core_types::params::elementwise::Activation::Sigmoid => {
+                type $f = crate::linalg::activation::Sigmoid;
                 $body
             }
-            Activation::Tanh => {
-                type $f = Tanh;
+            core_types::params::elementwise::Activation::Tanh => {
+                type $f = crate::linalg::activation::Tanh;
                 $body
             }
-            Activation::GeluTanh => {
-                type $f = GeluTanh;
+            core_types::params::elementwise::Activation::GeluTanh => {
+                type $f = crate::linalg::activation::GeluTanh;
                 $body
             }
-            Activation::GeluErf => {
-                type $f = GeluErf;
+            core_types::params::elementwise::Activation::GeluErf => {
+                type $f = crate::linalg::activation::GeluErf;
                 $body
             }
-            Activation::Silu => {
-                type $f = Silu;
+            core_types::params::elementwise::Activation::Silu => {
+                type $f = crate::linalg::activation::Silu;
                 $body
             }
         }
     };
 }
+
+pub(super) use with_function;
 
 /// `y = f(x)`; both slices have one length.
 pub(super) struct Map<'a> {

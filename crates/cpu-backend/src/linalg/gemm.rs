@@ -9,6 +9,7 @@ use super::{
     activation::BiasMap,
     convert::{as_f32, as_f32_mut, narrow, widen},
     lanes::dispatch,
+    small::{SmallLayer, is_small},
 };
 use crate::CpuQueue;
 
@@ -171,6 +172,11 @@ impl CpuQueue {
             return;
         }
         let stride = if m > 1 { strides.row } else { n };
+        if p.a.col == 1 && p.b.col == 1 && p.k > 0 && is_small(m, n, p.k) {
+            let Product { k, a: Strides { row: a_row, .. }, b: Strides { row: b_row, .. }, .. } = p;
+            dispatch(self.simd(), SmallLayer { f, m, n, k, a, a_row, b, b_row, bias, c, c_row: stride });
+            return;
+        }
         let used = (m - 1) * stride + n;
         let block = (EPILOGUE_BYTES / (4 * n)).max(EPILOGUE_ROWS);
         let tasks_pay = m.saturating_mul(n).saturating_mul(p.k) > SERIAL_MULTIPLY_ADDS;

@@ -7,6 +7,7 @@ mod gemm;
 mod lanes;
 mod loss;
 mod rows;
+mod small;
 mod vmath;
 
 pub(crate) use lanes::{Kernel, Lanes, dispatch};
