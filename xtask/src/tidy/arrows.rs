@@ -15,21 +15,42 @@ struct Arrow {
 }
 
 /// Everything below the programs, for the two crates that tie it together.
-const LIBRARIES: &[&str] =
-    &["core-types", "backend-api", "cpu-backend", "pfss", "stark-fft", "nn-ops", "runtime", "conformance"];
+const LIBRARIES: &[&str] = &[
+    "core-types",
+    "backend-api",
+    "cpu-backend",
+    "cuda-backend",
+    "pfss",
+    "stark-fft",
+    "nn-ops",
+    "runtime",
+    "conformance",
+];
 
 /// The arrows. Domains never name a backend, backends never see a domain, and nothing depends on a program.
 const ARROWS: &[Arrow] = &[
     Arrow { package: "core-types", normal: &[], dev: &[] },
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
     Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
+    Arrow { package: "ptx", normal: &[], dev: &[] },
+    Arrow { package: "cuda-loader", normal: &[], dev: &[] },
+    Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types"] },
+    Arrow {
+        package: "cuda-backend",
+        normal: &["core-types", "backend-api", "cuda-loader"],
+        dev: &["cpu-backend", "cuda-sim", "ptx"],
+    },
     Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
-    Arrow { package: "runtime", normal: &["core-types", "backend-api", "cpu-backend"], dev: &[] },
+    Arrow {
+        package: "runtime",
+        normal: &["core-types", "backend-api", "cpu-backend", "cuda-loader", "cuda-backend", "cuda-sim"],
+        dev: &[],
+    },
     Arrow { package: "conformance", normal: LIBRARIES, dev: &[] },
     Arrow { package: "trefoil", normal: LIBRARIES, dev: &[] },
-    Arrow { package: "xtask", normal: &[], dev: &[] },
+    Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];
 
 /// Compares the dependencies between workspace crates with [`ARROWS`].

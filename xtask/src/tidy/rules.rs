@@ -14,25 +14,32 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/runtime/src/lib.rs",
     "crates/conformance/src/lib.rs",
     "crates/cli/src/main.rs",
+    "crates/ptx/src/lib.rs",
     "xtask/src/main.rs",
 ];
 
 const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/nn-ops/"];
 
-/// Where `unsafe` may stand: bit-pattern implementations of the shared types, the SIMD modules of the CPU backend, and
-/// tests that watch what the allocator hands out and takes back.
+/// Where `unsafe` may stand: bit-pattern implementations of the shared types, the SIMD modules of the CPU backend,
+/// what calls the CUDA driver or stands in for it, and tests that watch what the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
     ("crates/cpu-backend/src/circle/", SIMD),
     ("crates/cpu-backend/src/fss/", SIMD),
     ("crates/cpu-backend/src/linalg/", SIMD),
     ("crates/cpu-backend/src/yardstick.rs", SIMD),
+    ("crates/cuda-loader/", FOREIGN),
+    ("crates/cuda-backend/src/ffi/", FOREIGN),
+    ("crates/cuda-backend/src/launch/", FOREIGN),
+    ("crates/cuda-backend/src/mem/", FOREIGN),
+    ("crates/cuda-sim/", FOREIGN),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
 ];
 
 const SIMD: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Impl];
 const ALLOCATOR: &[UnsafeKind] = SIMD;
+const FOREIGN: &[UnsafeKind] = SIMD;
 
 /// Crates that may read the environment: the one that selects backends, and the workspace's own tasks.
 const ENVIRONMENT_HOMES: &[&str] = &["crates/runtime/", "xtask/"];

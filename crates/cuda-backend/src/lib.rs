@@ -1,0 +1,1 @@
+//! Every op as launches of Rust kernels on an NVIDIA GPU.

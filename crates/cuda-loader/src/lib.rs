@@ -1,0 +1,1 @@
+//! Opens the CUDA driver at run time, or takes a table of functions in its place.

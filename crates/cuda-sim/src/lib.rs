@@ -1,0 +1,1 @@
+//! A simulated CUDA driver: the cu* calls, a PTX executor, and checkers of what kernels and hosts do.
