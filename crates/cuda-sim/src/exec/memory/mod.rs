@@ -1,0 +1,375 @@
+//! Simulated device memory: one 64-bit address space for all virtual devices.
+//!
+//! Device `d` allocates from its own range far above any host address, never twice from the same place, with gaps of at
+//! least [`GUARD`] bytes; so a stray or stale address names the allocation it belongs to instead of hitting another.
+
+mod fault;
+mod storage;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use fault::{Allocation, MemoryFault, MemoryProblem, OutOfMemory};
+pub(super) use storage::Storage;
+pub(super) use view::{Region, View};
+
+/// Least distance between two allocations of a device, in bytes.
+pub const GUARD: u64 = 4096;
+/// Allocations start at a multiple of this.
+pub const ALIGNMENT: u64 = 512;
+/// Where the heap of device 0 starts; above every address of the host process.
+const HEAP_BASE: u64 = 1 << 52;
+/// Address space of one device.
+const HEAP_SPAN: u64 = 1 << 44;
+/// Freed allocations that are remembered, oldest forgotten first.
+const HISTORY: usize = 1 << 16;
+
+/// How much of a device is in use, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Size of the device.
+    pub capacity: u64,
+    /// Bytes in live allocations.
+    pub used: u64,
+    /// Largest value of `used` so far.
+    pub peak: u64,
+    /// Live allocations.
+    pub allocations: u64,
+}
+
+/// The memory of all virtual devices, with what checkers need: history, initialisation bits, peer access.
+///
+/// All methods take `&self`, so copies and launches of several streams may share it.
+#[derive(Debug)]
+pub struct Memory {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    devices: Vec<Device>,
+    live: BTreeMap<u64, Region>,
+    freed: BTreeMap<u64, Allocation>,
+    /// Bases of `freed`, oldest first.
+    freed_order: std::collections::VecDeque<u64>,
+    /// `(accessor, owner)` pairs with peer access.
+    peers: BTreeSet<(u32, u32)>,
+    made: u64,
+    /// Variables of modules: `(program, device)` to the address of each.
+    modules: HashMap<(u64, u32), Arc<[u64]>>,
+    view: Option<Arc<View>>,
+}
+
+struct Device {
+    usage: Usage,
+    next: u64,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let live: Vec<String> = self.live.values().map(|region| region.info.to_string()).collect();
+        f.debug_struct("State").field("live", &live).field("peers", &self.peers).finish_non_exhaustive()
+    }
+}
+
+impl Memory {
+    /// Empty memory; `capacities` holds the size of each device in bytes.
+    pub fn new(capacities: &[u64]) -> Self {
+        let device = |(index, &capacity): (usize, &u64)| Device {
+            usage: Usage { capacity, ..Usage::default() },
+            next: HEAP_BASE + index as u64 * HEAP_SPAN,
+        };
+        let devices = capacities.iter().enumerate().map(device).collect();
+        Self { state: Mutex::new(State { devices, ..State::default() }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserves `bytes` bytes on `device`, not initialised.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if the device does not exist or has less left.
+    pub fn alloc(&self, device: u32, bytes: u64) -> Result<u64, OutOfMemory> {
+        let state = &mut *self.state();
+        let Some(owner) = state.devices.get_mut(device as usize) else {
+            return Err(OutOfMemory { device, requested: bytes, free: 0 });
+        };
+        let free = owner.usage.capacity - owner.usage.used;
+        let end = HEAP_BASE + (u64::from(device) + 1) * HEAP_SPAN;
+        if bytes > free || bytes > end.saturating_sub(owner.next + GUARD + ALIGNMENT) {
+            return Err(OutOfMemory { device, requested: bytes, free });
+        }
+        let base = owner.next;
+        owner.next = (base + bytes + GUARD).next_multiple_of(ALIGNMENT);
+        owner.usage.used += bytes;
+        owner.usage.peak = owner.usage.peak.max(owner.usage.used);
+        owner.usage.allocations += 1;
+        state.made += 1;
+        let info = Allocation { id: state.made, device: Some(device), base, bytes, freed_after: None };
+        state.live.insert(base, Region { info, storage: Arc::new(Storage::fresh(bytes)) });
+        state.view = None;
+        Ok(base)
+    }
+
+    /// Gives an allocation back. Its addresses are never handed out again.
+    ///
+    /// # Errors
+    /// [`MemoryFault`] if `address` is not the start of a live allocation.
+    pub fn free(&self, address: u64) -> Result<(), MemoryFault> {
+        let state = &mut *self.state();
+        let at_base = state.live.get(&address).is_some_and(|region| !region.storage.is_mapped());
+        if !at_base {
+            let problem = match state.region(address, 1) {
+                Ok(region) => MemoryProblem::NotABase { allocation: region.info },
+                Err(fault) => fault.problem,
+            };
+            return Err(MemoryFault { address, bytes: 0, problem });
+        }
+        if let Some(region) = state.live.remove(&address) {
+            state.retire(region.info);
+        }
+        Ok(())
+    }
+
+    /// Makes host memory addressable by every device, at its own address.
+    ///
+    /// # Errors
+    /// [`MemoryFault`] if the range is empty, null or overlaps a mapped one.
+    ///
+    /// # Safety
+    /// The range stays valid until [`Memory::unmap_host`] and until launches and copies that began before have ended;
+    /// the host reads and writes it only while none of them is running.
+    pub unsafe fn map_host(&self, pointer: *mut u8, bytes: u64) -> Result<(), MemoryFault> {
+        let base = pointer.expose_provenance() as u64;
+        let fault = |problem| MemoryFault { address: base, bytes, problem };
+        if base < GUARD {
+            return Err(fault(MemoryProblem::Null));
+        }
+        let state = &mut *self.state();
+        if let Some((_, region)) = state.live.range(..base + bytes).next_back()
+            && region.info.base + region.info.bytes > base
+        {
+            return Err(fault(MemoryProblem::NotABase { allocation: region.info }));
+        }
+        state.made += 1;
+        let info = Allocation { id: state.made, device: None, base, bytes, freed_after: None };
+        // SAFETY: the caller keeps the range valid and unreferenced.
+        let storage = unsafe { Storage::mapped(pointer, bytes) };
+        state.live.insert(base, Region { info, storage: Arc::new(storage) });
+        state.view = None;
+        Ok(())
+    }
+
+    /// Ends a mapping made by [`Memory::map_host`].
+    ///
+    /// # Errors
+    /// [`MemoryFault`] if no mapped range starts at `pointer`.
+    pub fn unmap_host(&self, pointer: *mut u8) -> Result<(), MemoryFault> {
+        let address = pointer.addr() as u64;
+        let state = &mut *self.state();
+        match state.live.get(&address).map(|region| (region.info, region.storage.is_mapped())) {
+            Some((info, true)) => {
+                state.live.remove(&address);
+                state.retire(info);
+                Ok(())
+            }
+            _ => Err(MemoryFault { address, bytes: 0, problem: MemoryProblem::HostPointer }),
+        }
+    }
+
+    /// Copies bytes out.
+    ///
+    /// # Errors
+    /// [`MemoryFault`] unless one live allocation holds the whole range.
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryFault> {
+        let region = self.region(address, out.len() as u64)?;
+        region.storage.read(address - region.info.base, out);
+        Ok(())
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Errors
+    /// As [`Memory::read`].
+    pub fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryFault> {
+        let region = self.region(address, from.len() as u64)?;
+        let offset = address - region.info.base;
+        region.storage.write(offset, from);
+        region.storage.mark(offset, from.len() as u64, true);
+        Ok(())
+    }
+
+    /// Writes `pattern` `count` times from `address` on.
+    ///
+    /// # Errors
+    /// As [`Memory::read`].
+    pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), MemoryFault> {
+        let bytes = (pattern.len() as u64).saturating_mul(count);
+        let region = self.region(address, bytes)?;
+        let offset = address - region.info.base;
+        let chunk = pattern.repeat((GUARD as usize / pattern.len().max(1)).max(1));
+        let mut done = 0;
+        while done < bytes {
+            let step = (chunk.len() as u64).min(bytes - done);
+            region.storage.write(offset + done, &chunk[..step as usize]);
+            done += step;
+        }
+        region.storage.mark(offset, bytes, true);
+        Ok(())
+    }
+
+    /// Copies `bytes` bytes from `source` to `target`, which may overlap; what was not initialised stays so.
+    ///
+    /// # Errors
+    /// As [`Memory::read`], for either range.
+    pub fn copy(&self, target: u64, source: u64, bytes: u64) -> Result<(), MemoryFault> {
+        let from = self.region(source, bytes)?;
+        let to = self.region(target, bytes)?;
+        let (from_at, to_at) = (source - from.info.base, target - to.info.base);
+        let mut whole = vec![0; bytes as usize];
+        from.storage.read(from_at, &mut whole);
+        let mut gaps = Vec::new();
+        let mut at = 0;
+        while let Some(gap) = from.storage.first_unwritten(from_at + at, bytes - at) {
+            gaps.push(gap - from_at);
+            at = gap - from_at + 1;
+        }
+        to.storage.write(to_at, &whole);
+        to.storage.mark(to_at, bytes, true);
+        gaps.into_iter().for_each(|gap| to.storage.mark(to_at + gap, 1, false));
+        Ok(())
+    }
+
+    /// The first byte of the range that nothing has written yet.
+    ///
+    /// # Errors
+    /// As [`Memory::read`].
+    pub fn first_unwritten(&self, address: u64, bytes: u64) -> Result<Option<u64>, MemoryFault> {
+        let region = self.region(address, bytes)?;
+        let first = region.storage.first_unwritten(address - region.info.base, bytes);
+        Ok(first.map(|offset| offset + region.info.base))
+    }
+
+    /// The live allocation that holds `address`.
+    pub fn find(&self, address: u64) -> Option<Allocation> {
+        self.region(address, 1).ok().map(|region| region.info)
+    }
+
+    /// Live allocations of one device, in address order.
+    pub fn live(&self, device: u32) -> Vec<Allocation> {
+        let state = self.state();
+        state.live.values().map(|region| region.info).filter(|info| info.device == Some(device)).collect()
+    }
+
+    /// Use of one device; all zero if it does not exist.
+    pub fn usage(&self, device: u32) -> Usage {
+        self.state().devices.get(device as usize).map(|device| device.usage).unwrap_or_default()
+    }
+
+    /// Lets kernels of `accessor` touch memory of `owner`. False if it was allowed already.
+    pub fn enable_peer(&self, accessor: u32, owner: u32) -> bool {
+        self.state().peers.insert((accessor, owner))
+    }
+
+    /// Ends what [`Memory::enable_peer`] allowed. False if it was not.
+    pub fn disable_peer(&self, accessor: u32, owner: u32) -> bool {
+        self.state().peers.remove(&(accessor, owner))
+    }
+
+    /// Whether a kernel of `accessor` may touch memory of `owner`.
+    pub fn may_access(&self, accessor: u32, owner: u32) -> bool {
+        accessor == owner || self.state().peers.contains(&(accessor, owner))
+    }
+
+    /// The live region that holds the whole range. An empty range only needs its start inside or at the end of one.
+    fn region(&self, address: u64, bytes: u64) -> Result<Region, MemoryFault> {
+        self.state().region(address, bytes)
+    }
+
+    /// Says what is wrong with an access of a kernel on `accessor`; `None` if nothing is.
+    pub(super) fn diagnose(&self, accessor: u32, address: u64, bytes: u64) -> Option<MemoryFault> {
+        match self.region(address, bytes) {
+            Err(fault) => Some(fault),
+            Ok(region) => {
+                let owner = region.info.device.unwrap_or(accessor);
+                let problem = MemoryProblem::NoPeerAccess { accessor, allocation: region.info };
+                (!self.may_access(accessor, owner)).then_some(MemoryFault { address, bytes, problem })
+            }
+        }
+    }
+
+    /// The live allocations as of now.
+    pub(super) fn view(&self) -> Arc<View> {
+        let state = &mut *self.state();
+        let live = &state.live;
+        state.view.get_or_insert_with(|| Arc::new(View { regions: live.values().cloned().collect() })).clone()
+    }
+
+    /// The variables of a module on a device, if they were placed before.
+    pub(super) fn module(&self, program: u64, device: u32) -> Option<Arc<[u64]>> {
+        self.state().modules.get(&(program, device)).cloned()
+    }
+
+    /// Remembers where the variables of a module are. The first call wins; returns the winner's addresses.
+    pub(super) fn set_module(&self, program: u64, device: u32, addresses: Arc<[u64]>) -> Arc<[u64]> {
+        self.state().modules.entry((program, device)).or_insert(addresses).clone()
+    }
+
+    /// Forgets the variables of a module; the caller frees them.
+    pub(super) fn take_module(&self, program: u64, device: u32) -> Option<Arc<[u64]>> {
+        self.state().modules.remove(&(program, device))
+    }
+}
+
+impl State {
+    fn retire(&mut self, info: Allocation) {
+        if let Some(owner) = info.device.and_then(|device| self.devices.get_mut(device as usize)) {
+            owner.usage.used -= info.bytes;
+            owner.usage.allocations -= 1;
+        }
+        self.view = None;
+        self.freed.insert(info.base, Allocation { freed_after: Some(self.made), ..info });
+        self.freed_order.push_back(info.base);
+        if self.freed_order.len() > HISTORY
+            && let Some(oldest) = self.freed_order.pop_front()
+        {
+            self.freed.remove(&oldest);
+        }
+    }
+
+    fn region(&self, address: u64, bytes: u64) -> Result<Region, MemoryFault> {
+        let below = self.live.range(..=address).next_back().map(|(_, region)| region);
+        match below {
+            Some(region) if region.contains(address, bytes.max(1)) => Ok(region.clone()),
+            Some(region) if bytes == 0 && address <= region.info.base + region.info.bytes => Ok(region.clone()),
+            _ => Err(MemoryFault { address, bytes, problem: self.problem(address, bytes, below) }),
+        }
+    }
+
+    fn problem(&self, address: u64, bytes: u64, below: Option<&Region>) -> MemoryProblem {
+        let end = address.saturating_add(bytes.max(1));
+        if address < GUARD {
+            return MemoryProblem::Null;
+        }
+        if let Some((_, &allocation)) = self.freed.range(..=address).next_back()
+            && address < allocation.base + allocation.bytes
+        {
+            return MemoryProblem::Freed { allocation, offset: address - allocation.base };
+        }
+        if let Some(region) = below
+            && address < region.info.base + region.info.bytes + GUARD
+        {
+            let past = end - (region.info.base + region.info.bytes);
+            return MemoryProblem::PastEnd { allocation: region.info, past };
+        }
+        if let Some((&base, region)) = self.live.range(address..).next()
+            && base - address < GUARD
+        {
+            return MemoryProblem::Before { allocation: region.info, before: base - address };
+        }
+        if address < HEAP_BASE { MemoryProblem::HostPointer } else { MemoryProblem::Unmapped }
+    }
+}

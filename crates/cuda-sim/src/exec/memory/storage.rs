@@ -1,0 +1,225 @@
+//! The bytes behind one range of the address space, readable and writable from several host threads at once.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Bytes with interior mutability plus one initialisation bit per byte.
+///
+/// Simulated programs may race; all accesses are therefore relaxed atomics of the natural width, so a race in a kernel
+/// is a wrong value and never undefined behaviour of the simulator.
+pub(in crate::exec) struct Storage {
+    base: *mut u8,
+    len: u64,
+    /// Keeps the bytes alive; `None` for host memory that the caller mapped.
+    owner: Option<Box<[AtomicU64]>>,
+    /// Bit `i` of byte `j` says that byte `8 j + i` was written.
+    written: Box<[AtomicU8]>,
+    /// Set once something wrote without keeping `written` up to date: every byte counts as written from then on.
+    untracked: AtomicBool,
+}
+
+// SAFETY: `base` points into `owner`, or into host memory that `Storage::mapped`'s caller keeps valid; every access
+// through it is atomic.
+unsafe impl Send for Storage {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Storage {}
+
+/// An unsigned machine word that memory is accessed in.
+pub(in crate::exec) trait Word: Copy {
+    /// The word at `at`.
+    ///
+    /// # Safety
+    /// `at` is valid for the width of the word and aligned to it.
+    unsafe fn load(at: *mut u8) -> Self;
+
+    /// Stores `value` at `at`.
+    ///
+    /// # Safety
+    /// As [`Word::load`].
+    unsafe fn store(at: *mut u8, value: Self);
+}
+
+macro_rules! word {
+    ($($word:ty, $atomic:ty);*) => {$(
+        impl Word for $word {
+            #[inline(always)]
+            unsafe fn load(at: *mut u8) -> Self {
+                // SAFETY: valid and aligned by the caller's contract; accessed by atomics only.
+                unsafe { <$atomic>::from_ptr(at.cast()) }.load(Relaxed)
+            }
+
+            #[inline(always)]
+            unsafe fn store(at: *mut u8, value: Self) {
+                // SAFETY: as in `load`.
+                unsafe { <$atomic>::from_ptr(at.cast()) }.store(value, Relaxed);
+            }
+        }
+    )*};
+}
+word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
+
+fn zeroed_words(count: usize) -> Box<[AtomicU64]> {
+    let words = Box::into_raw(vec![0_u64; count].into_boxed_slice());
+    // SAFETY: `AtomicU64` has the size and, on the 64-bit hosts this crate supports, the alignment of `u64`.
+    unsafe { Box::from_raw(words as *mut [AtomicU64]) }
+}
+
+impl Storage {
+    /// `len` fresh bytes, none of them written yet.
+    pub(super) fn fresh(len: u64) -> Self {
+        let owner = zeroed_words(len.div_ceil(8) as usize);
+        let base = owner.as_ptr().cast_mut().cast();
+        let written = (0..len.div_ceil(8)).map(|_| AtomicU8::new(0)).collect();
+        Self { base, len, owner: Some(owner), written, untracked: AtomicBool::new(false) }
+    }
+
+    /// `len` bytes of host memory at `base`; all of them count as written.
+    ///
+    /// # Safety
+    /// The range stays valid until the value is dropped, and nothing holds a Rust reference to it meanwhile.
+    pub(super) unsafe fn mapped(base: *mut u8, len: u64) -> Self {
+        Self { base, len, owner: None, written: Box::new([]), untracked: AtomicBool::new(true) }
+    }
+
+    pub(super) fn is_mapped(&self) -> bool {
+        self.owner.is_none()
+    }
+
+    fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
+        assert!(offset.checked_add(bytes).is_some_and(|end| end <= self.len), "access inside the storage");
+        // SAFETY: in bounds by the line above.
+        unsafe { self.base.add(offset as usize) }
+    }
+
+    /// The word at `offset`, which the caller has checked to be aligned.
+    #[inline(always)]
+    pub(in crate::exec) fn load<W: Word>(&self, offset: u64) -> W {
+        let at = self.at(offset, size_of::<W>() as u64);
+        debug_assert!(at.addr().is_multiple_of(size_of::<W>()));
+        // SAFETY: `at` checked the bounds; simulated and host addresses agree modulo 8, so alignment carries over.
+        unsafe { W::load(at) }
+    }
+
+    /// Stores a word at `offset`, which the caller has checked to be aligned.
+    #[inline(always)]
+    pub(in crate::exec) fn store<W: Word>(&self, offset: u64, value: W) {
+        let at = self.at(offset, size_of::<W>() as u64);
+        debug_assert!(at.addr().is_multiple_of(size_of::<W>()));
+        // SAFETY: as in `load`.
+        unsafe { W::store(at, value) }
+    }
+
+    /// The 32-bit word at `offset` as an atomic.
+    pub(in crate::exec) fn atomic32(&self, offset: u64) -> &AtomicU32 {
+        let at = self.at(offset, 4);
+        debug_assert!(at.addr().is_multiple_of(4));
+        // SAFETY: in bounds and aligned as in `load`; lives as long as `self`.
+        unsafe { AtomicU32::from_ptr(at.cast()) }
+    }
+
+    /// The 64-bit word at `offset` as an atomic.
+    pub(in crate::exec) fn atomic64(&self, offset: u64) -> &AtomicU64 {
+        let at = self.at(offset, 8);
+        debug_assert!(at.addr().is_multiple_of(8));
+        // SAFETY: as in `atomic32`.
+        unsafe { AtomicU64::from_ptr(at.cast()) }
+    }
+
+    /// Copies the bytes from `offset` on into `out`.
+    pub(super) fn read(&self, offset: u64, out: &mut [u8]) {
+        let at = self.at(offset, out.len() as u64);
+        let head = at.align_offset(8).min(out.len());
+        let (head_out, rest) = out.split_at_mut(head);
+        let mut words = rest.chunks_exact_mut(8);
+        // SAFETY: every address formed lies in the range that `at` checked; words start at a multiple of 8.
+        unsafe {
+            for (i, byte) in head_out.iter_mut().enumerate() {
+                *byte = u8::load(at.add(i));
+            }
+            let mut from = at.add(head);
+            for word in &mut words {
+                word.copy_from_slice(&u64::load(from).to_le_bytes());
+                from = from.add(8);
+            }
+            for (i, byte) in words.into_remainder().iter_mut().enumerate() {
+                *byte = u8::load(from.add(i));
+            }
+        }
+    }
+
+    /// Overwrites the bytes from `offset` on; the caller marks them.
+    pub(super) fn write(&self, offset: u64, from: &[u8]) {
+        let at = self.at(offset, from.len() as u64);
+        let head = at.align_offset(8).min(from.len());
+        let (head_from, rest) = from.split_at(head);
+        let words = rest.chunks_exact(8);
+        // SAFETY: as in `read`.
+        unsafe {
+            for (i, &byte) in head_from.iter().enumerate() {
+                u8::store(at.add(i), byte);
+            }
+            let mut to = at.add(head);
+            for (i, &byte) in words.remainder().iter().enumerate() {
+                u8::store(to.add(rest.len() / 8 * 8 + i), byte);
+            }
+            for word in words {
+                u64::store(to, u64::from_le_bytes(word.try_into().unwrap_or_default()));
+                to = to.add(8);
+            }
+        }
+    }
+
+    /// Declares every byte written: for writers that do not track.
+    #[inline(always)]
+    pub(in crate::exec) fn forget_tracking(&self) {
+        if !self.untracked.load(Relaxed) {
+            self.untracked.store(true, Relaxed);
+        }
+    }
+
+    /// Marks `bytes` bytes from `offset` on as written (or as not written).
+    pub(in crate::exec) fn mark(&self, offset: u64, bytes: u64, written: bool) {
+        if self.written.is_empty() {
+            return;
+        }
+        let end = offset + bytes;
+        let mut at = offset;
+        while at < end {
+            let (group, from) = (at / 8, at % 8);
+            let to = (end - group * 8).min(8);
+            let bits = (((1_u16 << (to - from)) - 1) << from) as u8;
+            let cell = &self.written[group as usize];
+            if written {
+                if cell.load(Relaxed) & bits != bits {
+                    cell.fetch_or(bits, Relaxed);
+                }
+            } else {
+                cell.fetch_and(!bits, Relaxed);
+            }
+            at = group * 8 + to;
+        }
+    }
+
+    /// Whether byte `offset` counts as written.
+    fn byte_written(&self, offset: u64) -> bool {
+        self.written[(offset / 8) as usize].load(Relaxed) >> (offset % 8) & 1 == 1
+    }
+
+    /// The first of `bytes` bytes from `offset` on that nothing has written.
+    pub(in crate::exec) fn first_unwritten(&self, offset: u64, bytes: u64) -> Option<u64> {
+        if self.untracked.load(Relaxed) {
+            return None;
+        }
+        let mut at = offset;
+        while at < offset + bytes {
+            if at.is_multiple_of(8) && self.written[(at / 8) as usize].load(Relaxed) == 0xff {
+                at += 8;
+                continue;
+            }
+            if !self.byte_written(at) {
+                return Some(at);
+            }
+            at += 1;
+        }
+        None
+    }
+}
