@@ -1,0 +1,336 @@
+//! Function bodies: scopes, declarations, labels and the resolution of names.
+
+use std::collections::HashMap;
+
+use super::{Parser, variable::Declared};
+use crate::{
+    ParseError, ParseErrorKind,
+    ast::{
+        Body, Label, LabelId, Linkage, Operand, PragmaAt, Prototype, PrototypeId, Reg, Register, RegisterDeclaration,
+        Scope, SourceLine, Space, Symbol, TargetList, TargetListId, Type,
+    },
+    lex::{Kind, Token},
+};
+
+/// Most braces within each other, the body's own included.
+const MAX_NESTING: usize = 64;
+
+/// What a name in a body stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Local {
+    Reg(Reg),
+    Variable(u32),
+    Param(u32),
+    Return(u32),
+    Label(LabelId),
+    Targets(TargetListId),
+    Prototype(PrototypeId),
+}
+
+/// A declared range of registers.
+struct RegisterRange<'text> {
+    prefix: &'text str,
+    count: u32,
+    ty: Type,
+}
+
+/// The names of one scope.
+#[derive(Default)]
+struct ScopeNames<'text> {
+    names: HashMap<&'text str, Local>,
+    ranges: Vec<RegisterRange<'text>>,
+}
+
+/// Where a name stands that may be a label declared later.
+pub(super) enum Place {
+    /// Operand of an instruction.
+    Operand(usize, usize),
+    /// Entry of a target list.
+    Target(usize, usize),
+}
+
+/// A name to resolve once all labels are known.
+struct Pending<'text> {
+    place: Place,
+    scope: usize,
+    token: Token<'text>,
+}
+
+/// A body under construction.
+pub(super) struct BodyBuilder<'text> {
+    pub(super) body: Body,
+    scopes: Vec<ScopeNames<'text>>,
+    /// The innermost open scope.
+    scope: usize,
+    depth: usize,
+    pub(super) source: Option<SourceLine>,
+    pending: Vec<Pending<'text>>,
+}
+
+impl<'text> BodyBuilder<'text> {
+    fn new() -> Self {
+        let root = Scope { parent: None, instructions: 0..0, registers: Vec::new(), variables: Vec::new() };
+        Self {
+            body: Body { scopes: vec![root], ..Body::default() },
+            scopes: vec![ScopeNames::default()],
+            scope: 0,
+            depth: 1,
+            source: None,
+            pending: Vec::new(),
+        }
+    }
+
+    fn declare(&mut self, token: &Token<'text>, local: Local) -> Result<(), ParseError> {
+        match self.scopes[self.scope].names.insert(token.text, local) {
+            None => Ok(()),
+            Some(_) => Err(Parser::duplicate(token)),
+        }
+    }
+
+    /// The meaning of `name` in the open scopes, innermost first.
+    pub(super) fn lookup(&mut self, parser: &mut Parser<'text>, name: &'text str) -> Option<Local> {
+        let mut scope = Some(self.scope);
+        while let Some(index) = scope {
+            if let Some(local) = self.scopes[index].names.get(name) {
+                return Some(*local);
+            }
+            if let Some(ty) = in_range(&self.scopes[index].ranges, name) {
+                let reg = self.add_register(parser, name, ty);
+                self.scopes[index].names.insert(name, Local::Reg(reg));
+                return Some(Local::Reg(reg));
+            }
+            scope = self.body.scopes[index].parent;
+        }
+        None
+    }
+
+    fn add_register(&mut self, parser: &mut Parser<'text>, name: &str, ty: Type) -> Reg {
+        self.body.registers.push(Register { name: parser.name(name), ty });
+        Reg(self.body.registers.len() as u32 - 1)
+    }
+
+    /// Notes a name that only the end of the body can resolve.
+    pub(super) fn postpone(&mut self, place: Place, token: Token<'text>) {
+        self.pending.push(Pending { place, scope: self.scope, token });
+    }
+
+    /// The meaning of a postponed name: a label, list or prototype of an enclosing scope, else a name of the module.
+    fn resolve(&self, parser: &mut Parser<'text>, scope: usize, token: Token<'text>) -> Operand {
+        let mut scope = Some(scope);
+        while let Some(index) = scope {
+            match self.scopes[index].names.get(token.text) {
+                Some(Local::Label(label)) => return Operand::Label(*label),
+                Some(Local::Targets(list)) => return Operand::Targets(*list),
+                Some(Local::Prototype(prototype)) => return Operand::Prototype(*prototype),
+                _ => scope = self.body.scopes[index].parent,
+            }
+        }
+        Operand::Symbol { symbol: Symbol::Module(parser.module_name(token)), offset: 0 }
+    }
+
+    fn close_scope(&mut self) {
+        let scope = &mut self.body.scopes[self.scope];
+        scope.instructions.end = self.body.instructions.len();
+        self.scope = scope.parent.unwrap_or(0);
+        self.depth -= 1;
+    }
+
+    fn add_variables(&mut self, variables: Vec<Declared<'text>>) -> Result<(), ParseError> {
+        for (token, variable) in variables {
+            let index = self.body.variables.len();
+            self.declare(&token, Local::Variable(index as u32))?;
+            self.body.scopes[self.scope].variables.push(index);
+            self.body.variables.push(variable);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, parser: &mut Parser<'text>) -> Body {
+        for Pending { place, scope, token } in std::mem::take(&mut self.pending) {
+            let operand = self.resolve(parser, scope, token);
+            match place {
+                Place::Operand(instruction, index) => self.body.instructions[instruction].operands[index] = operand,
+                Place::Target(list, index) => self.body.targets[list].targets[index] = operand,
+            }
+        }
+        self.body
+    }
+}
+
+/// The type of `name` if one of `ranges` declares it.
+fn in_range(ranges: &[RegisterRange<'_>], name: &str) -> Option<Type> {
+    ranges
+        .iter()
+        .find(|range| {
+            let index = name.strip_prefix(range.prefix).filter(|digits| is_index(digits));
+            index.and_then(|digits| digits.parse::<u32>().ok()).is_some_and(|index| index < range.count)
+        })
+        .map(|range| range.ty)
+}
+
+/// Digits without leading zeros.
+fn is_index(digits: &str) -> bool {
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0'))
+}
+
+impl<'text> Parser<'text> {
+    /// A body from its opening to its closing brace; the tokens name the parameters.
+    pub(super) fn body(&mut self, returns: &[Token<'text>], params: &[Token<'text>]) -> Result<Body, ParseError> {
+        self.expect(b'{', "`{`")?;
+        let mut builder = BodyBuilder::new();
+        for (index, token) in returns.iter().enumerate() {
+            builder.declare(token, Local::Return(index as u32))?;
+        }
+        for (index, token) in params.iter().enumerate() {
+            builder.declare(token, Local::Param(index as u32))?;
+        }
+        while builder.depth > 0 {
+            self.statement(&mut builder)?;
+        }
+        Ok(builder.finish(self))
+    }
+
+    fn statement(&mut self, builder: &mut BodyBuilder<'text>) -> Result<(), ParseError> {
+        match self.ahead.kind {
+            Kind::Punct(b'{') => self.open_scope(builder),
+            Kind::Punct(b'}') => {
+                self.take()?;
+                builder.close_scope();
+                Ok(())
+            }
+            Kind::Punct(b';') => self.take().map(drop),
+            Kind::Directive => self.body_directive(builder),
+            Kind::Punct(b'@') => self.instruction(builder, None),
+            Kind::Word => {
+                let word = self.take()?;
+                if self.eat(b':')? { self.labelled(builder, word) } else { self.instruction(builder, Some(word)) }
+            }
+            _ => Err(self.ahead.expected("a statement or `}`")),
+        }
+    }
+
+    fn open_scope(&mut self, builder: &mut BodyBuilder<'text>) -> Result<(), ParseError> {
+        if builder.depth == MAX_NESTING {
+            return Err(self.ahead.error(ParseErrorKind::Nesting(MAX_NESTING as u32)));
+        }
+        self.take()?;
+        let at = builder.body.instructions.len();
+        let parent = Some(builder.scope);
+        builder.body.scopes.push(Scope { parent, instructions: at..at, registers: Vec::new(), variables: Vec::new() });
+        builder.scopes.push(ScopeNames::default());
+        builder.scope = builder.scopes.len() - 1;
+        builder.depth += 1;
+        Ok(())
+    }
+
+    fn body_directive(&mut self, builder: &mut BodyBuilder<'text>) -> Result<(), ParseError> {
+        let start = self.ahead;
+        match self.directive() {
+            Some("reg") => self.registers(builder),
+            Some("loc") => {
+                builder.source = Some(self.location()?);
+                Ok(())
+            }
+            Some("pragma") => {
+                self.take()?;
+                let text = self.quoted()?;
+                self.expect(b';', "`;`")?;
+                builder.body.pragmas.push(PragmaAt { at: builder.body.instructions.len(), scope: builder.scope, text });
+                Ok(())
+            }
+            Some(name) if Space::from_name(name).is_some() => {
+                let variables = self.variables(start.line, Linkage::Internal)?;
+                builder.add_variables(variables)
+            }
+            _ => Err(start.expected("`.reg`, `.loc`, `.pragma` or a variable")),
+        }
+    }
+
+    /// `.reg .b32 %r<4>, %x;`
+    fn registers(&mut self, builder: &mut BodyBuilder<'text>) -> Result<(), ParseError> {
+        self.take()?;
+        let ty = self.type_name()?;
+        loop {
+            let token = self.identifier("a register name")?;
+            let count = if self.eat(b'<')? {
+                let count = self.count32("number of registers")?;
+                self.expect(b'>', "`>`")?;
+                builder.scopes[builder.scope].ranges.push(RegisterRange { prefix: token.text, count, ty });
+                Some(count)
+            } else {
+                let reg = builder.add_register(self, token.text, ty);
+                builder.declare(&token, Local::Reg(reg))?;
+                None
+            };
+            let declaration = RegisterDeclaration { ty, name: self.name(token.text), count };
+            builder.body.scopes[builder.scope].registers.push(declaration);
+            if !self.eat(b',')? {
+                break;
+            }
+        }
+        self.expect(b';', "`;`, `,` or `<`")
+    }
+
+    /// `.loc file line column`, with further attributes that are not kept.
+    fn location(&mut self) -> Result<SourceLine, ParseError> {
+        self.take()?;
+        let file = self.count32("file index")?;
+        let line = self.count32("line")?;
+        let column = self.count32("column")?;
+        while self.eat(b',')? {
+            let word = self.identifier("`function_name` or `inlined_at`")?;
+            if word.text == "inlined_at" {
+                for what in ["file index", "line", "column"] {
+                    self.count32(what)?;
+                }
+            } else {
+                self.identifier("a label")?;
+                self.offset()?;
+            }
+        }
+        Ok(SourceLine { file, line, column })
+    }
+
+    /// What follows `name:`.
+    fn labelled(&mut self, builder: &mut BodyBuilder<'text>, word: Token<'text>) -> Result<(), ParseError> {
+        let (at, scope) = (builder.body.instructions.len(), builder.scope);
+        let name = self.name(word.text);
+        if self.eat_directive(".branchtargets")? || self.eat_directive(".calltargets")? {
+            let list = builder.body.targets.len();
+            builder.declare(&word, Local::Targets(TargetListId(list as u32)))?;
+            let mut targets = Vec::new();
+            loop {
+                let token = self.identifier("a label")?;
+                builder.postpone(Place::Target(list, targets.len()), token);
+                targets.push(Operand::Sink);
+                if !self.eat(b',')? {
+                    break;
+                }
+            }
+            builder.body.targets.push(TargetList { name, at, scope, targets });
+            return self.expect(b';', "`;` or `,`");
+        }
+        if self.eat_directive(".callprototype")? {
+            let id = PrototypeId(builder.body.prototypes.len() as u32);
+            builder.declare(&word, Local::Prototype(id))?;
+            let prototype = self.prototype()?;
+            builder.body.prototypes.push(Prototype { name, at, scope, ..prototype });
+            return Ok(());
+        }
+        let label = LabelId(builder.body.labels.len() as u32);
+        builder.declare(&word, Local::Label(label))?;
+        builder.body.labels.push(Label { name, at, scope });
+        Ok(())
+    }
+
+    /// `(returns) _ (params) .noreturn;`
+    fn prototype(&mut self) -> Result<Prototype, ParseError> {
+        let (_, returns) = self.named_params()?;
+        let name = self.identifier("`_`")?;
+        let name = self.name(name.text);
+        let (_, params) = self.named_params()?;
+        let noreturn = self.eat_directive(".noreturn")?;
+        self.expect(b';', "`;`")?;
+        Ok(Prototype { name, at: 0, scope: 0, returns, params, noreturn })
+    }
+}

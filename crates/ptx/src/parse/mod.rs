@@ -1,0 +1,125 @@
+//! Recursive descent over the tokens.
+
+mod body;
+mod function;
+mod module;
+mod number;
+mod operand;
+mod variable;
+
+use std::{collections::HashSet, sync::Arc};
+
+use crate::{
+    ParseError, ParseErrorKind,
+    ast::{Module, Name, Type},
+    lex::{Kind, Lexer, Token},
+};
+
+/// Parses one PTX module.
+///
+/// Time and memory are linear in the length of `text`, whatever counts it declares.
+///
+/// # Errors
+/// [`ParseError`] with the place of the first thing that is not PTX: bad tokens, bad grammar, names that are not
+/// declared, numbers out of range.
+pub fn parse(text: &str) -> Result<Module, ParseError> {
+    let mut parser = Parser::new(text)?;
+    parser.module()
+}
+
+/// The tokens left, one looked ahead.
+struct Parser<'text> {
+    lexer: Lexer<'text>,
+    ahead: Token<'text>,
+    names: HashSet<Name>,
+    /// Names that must turn out to be globals or functions, with the place of their use.
+    uses: Vec<(Token<'text>, Name)>,
+}
+
+impl<'text> Parser<'text> {
+    fn new(text: &'text str) -> Result<Self, ParseError> {
+        let mut lexer = Lexer::new(text)?;
+        let ahead = lexer.next()?;
+        Ok(Self { lexer, ahead, names: HashSet::new(), uses: Vec::new() })
+    }
+
+    /// Takes the next token.
+    fn take(&mut self) -> Result<Token<'text>, ParseError> {
+        let next = self.lexer.next()?;
+        Ok(std::mem::replace(&mut self.ahead, next))
+    }
+
+    /// Takes the next token if it is `punct`.
+    fn eat(&mut self, punct: u8) -> Result<bool, ParseError> {
+        let found = self.ahead.is(punct);
+        if found {
+            self.take()?;
+        }
+        Ok(found)
+    }
+
+    fn expect(&mut self, punct: u8, expected: &'static str) -> Result<(), ParseError> {
+        if self.eat(punct)? { Ok(()) } else { Err(self.ahead.expected(expected)) }
+    }
+
+    fn expect_kind(&mut self, kind: Kind, expected: &'static str) -> Result<Token<'text>, ParseError> {
+        if self.ahead.kind == kind { self.take() } else { Err(self.ahead.expected(expected)) }
+    }
+
+    /// Takes the next token if it is the directive `text`, dot included.
+    fn eat_directive(&mut self, text: &str) -> Result<bool, ParseError> {
+        let found = self.ahead.kind == Kind::Directive && self.ahead.text == text;
+        if found {
+            self.take()?;
+        }
+        Ok(found)
+    }
+
+    /// The next token's text without its dot, if it is a directive.
+    fn directive(&self) -> Option<&'text str> {
+        if self.ahead.kind == Kind::Directive { self.ahead.text.strip_prefix('.') } else { None }
+    }
+
+    /// A name without dots.
+    fn identifier(&mut self, expected: &'static str) -> Result<Token<'text>, ParseError> {
+        if self.ahead.text.contains(['.', ':']) {
+            return Err(self.ahead.expected(expected));
+        }
+        self.expect_kind(Kind::Word, expected)
+    }
+
+    fn type_name(&mut self) -> Result<Type, ParseError> {
+        let Some(ty) = self.directive().and_then(Type::from_name) else {
+            return Err(self.ahead.expected("a type such as `.b32`"));
+        };
+        self.take()?;
+        Ok(ty)
+    }
+
+    /// The text between quotes.
+    fn quoted(&mut self) -> Result<Name, ParseError> {
+        let token = self.expect_kind(Kind::Text, "a quoted string")?;
+        Ok(self.name(token.text.trim_matches('"')))
+    }
+
+    /// The shared copy of `text`.
+    fn name(&mut self, text: &str) -> Name {
+        if let Some(name) = self.names.get(text) {
+            return name.clone();
+        }
+        let name: Name = Arc::from(text);
+        self.names.insert(name.clone());
+        name
+    }
+
+    /// A name that the module must declare somewhere.
+    fn module_name(&mut self, token: Token<'text>) -> Name {
+        let name = self.name(token.text);
+        self.uses.push((token, name.clone()));
+        name
+    }
+
+    fn duplicate(token: &Token<'_>) -> ParseError {
+        token.error(ParseErrorKind::Duplicate(crate::lex::excerpt(token.text)))
+    }
+}

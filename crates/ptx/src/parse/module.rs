@@ -1,0 +1,121 @@
+//! Module scope.
+
+use std::collections::HashSet;
+
+use super::Parser;
+use crate::{
+    ParseError, ParseErrorKind,
+    ast::{Linkage, Module, Name, Space},
+    lex::{Kind, excerpt},
+};
+
+impl<'text> Parser<'text> {
+    pub(super) fn module(&mut self) -> Result<Module, ParseError> {
+        let mut module = self.header()?;
+        while self.ahead.kind != Kind::End {
+            self.item(&mut module)?;
+        }
+        self.check_uses(&module)?;
+        Ok(module)
+    }
+
+    /// `.version`, `.target` and `.address_size`.
+    fn header(&mut self) -> Result<Module, ParseError> {
+        if !self.eat_directive(".version")? {
+            return Err(self.ahead.expected("`.version`"));
+        }
+        let token = self.expect_kind(Kind::Number, "a version such as `7.0`")?;
+        let version = token
+            .text
+            .split_once('.')
+            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+            .ok_or_else(|| token.error(ParseErrorKind::Number(excerpt(token.text))))?;
+        if !self.eat_directive(".target")? {
+            return Err(self.ahead.expected("`.target`"));
+        }
+        let mut target = Vec::new();
+        loop {
+            let word = self.identifier("a target such as `sm_80`")?;
+            target.push(self.name(word.text));
+            if !self.eat(b',')? {
+                break;
+            }
+        }
+        let address_size = if self.eat_directive(".address_size")? {
+            let token = self.ahead;
+            match self.count32("address size")? {
+                size @ (32 | 64) => size,
+                _ => return Err(token.error(ParseErrorKind::Range { what: "address size", got: excerpt(token.text) })),
+            }
+        } else {
+            32
+        };
+        Ok(Module { version, target, address_size, files: Vec::new(), globals: Vec::new(), functions: Vec::new() })
+    }
+
+    fn item(&mut self, module: &mut Module) -> Result<(), ParseError> {
+        if self.eat(b';')? {
+            return Ok(());
+        }
+        let start = self.ahead;
+        let mut linkage = Linkage::Internal;
+        while let Some(found) = self.directive().and_then(Linkage::from_name) {
+            linkage = found;
+            self.take()?;
+        }
+        match self.directive() {
+            Some("entry" | "func") => {
+                let function = self.function(linkage)?;
+                module.functions.push(function);
+            }
+            Some("file") if linkage == Linkage::Internal => {
+                let file = self.file()?;
+                module.files.push(file);
+            }
+            Some("section") if linkage == Linkage::Internal => self.skip_section()?,
+            Some(name) if Space::from_name(name).is_some_and(|space| space != Space::Param) => {
+                let variables = self.variables(start.line, linkage)?;
+                module.globals.extend(variables.into_iter().map(|(_, variable)| variable));
+            }
+            _ => return Err(self.ahead.expected("a variable, function, `.file` or `.section`")),
+        }
+        Ok(())
+    }
+
+    /// `.file index "path"`, with an optional time and size.
+    fn file(&mut self) -> Result<(u32, Name), ParseError> {
+        self.take()?;
+        let index = self.count32("file index")?;
+        let path = self.quoted()?;
+        while self.eat(b',')? {
+            self.count("file attribute", u64::MAX)?;
+        }
+        Ok((index, path))
+    }
+
+    /// Passes a debug section.
+    fn skip_section(&mut self) -> Result<(), ParseError> {
+        self.take()?;
+        self.expect_kind(Kind::Directive, "a section name")?;
+        self.expect(b'{', "`{`")?;
+        loop {
+            let token = self.take()?;
+            match token.kind {
+                Kind::Punct(b'}') => return Ok(()),
+                Kind::Punct(b'{') | Kind::End => return Err(token.expected("`}` at the end of the section")),
+                _ => {}
+            }
+        }
+    }
+
+    /// Checks that every name used as one of the module's is one.
+    fn check_uses(&self, module: &Module) -> Result<(), ParseError> {
+        let globals = module.globals.iter().map(|variable| &*variable.name);
+        let functions = module.functions.iter().map(|function| &*function.name);
+        let declared: HashSet<&str> = globals.chain(functions).collect();
+        match self.uses.iter().find(|(_, name)| !declared.contains(&**name)) {
+            Some((token, name)) => Err(token.error(ParseErrorKind::Undefined(excerpt(name)))),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The parse tree and the text printed from it.
+#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
+
+use ptx::{
+    ast::{
+        Address, AddressBase, Class, Directive, FunctionKind, Guard, Initialiser, Instruction, Operand, Reg,
+        Relocation, Shape, SourceLine, Space, Special, Symbol,
+    },
+    parse, print,
+};
+
+const FEATURES: &str = include_str!("data/features.ptx");
+
+fn instruction<'m>(module: &'m ptx::ast::Module, opcode: &str) -> &'m Instruction {
+    let (_, body) = module.entries().next().unwrap();
+    body.instructions.iter().find(|instruction| instruction.opcode.text() == opcode).unwrap()
+}
+
+/// Words and punctuation of a text, without comments, debug sections and what `.loc` says after its numbers.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    for line in text.split(".section").next().unwrap().lines() {
+        let mut code = line.split("//").next().unwrap();
+        if code.trim_start().starts_with(".loc") {
+            code = code.split(',').next().unwrap();
+        }
+        let mut word = String::new();
+        for c in code.chars() {
+            if c.is_whitespace() || ",;{}[]()|:".contains(c) {
+                tokens.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+                tokens.extend((!c.is_whitespace()).then(|| c.to_string()));
+            } else {
+                word.push(c);
+            }
+        }
+        tokens.extend((!word.is_empty()).then_some(word));
+    }
+    tokens
+}
+
+#[test]
+fn printing_keeps_every_token() {
+    let printed = print(&parse(FEATURES).unwrap());
+    // Numbers are printed one way, whatever the way they were written.
+    let normal = FEATURES.replace("0x10;", "16;").replace("WARP_SZ", "32").replace("1.5;", "0d3FF8000000000000;");
+    assert_eq!(tokens(&printed), tokens(&normal));
+}
+
+#[test]
+fn printing_is_a_fixed_point() {
+    let first = print(&parse(FEATURES).unwrap());
+    assert_eq!(print(&parse(&first).unwrap()), first);
+}
+
+#[test]
+fn headers_and_globals() {
+    let module = parse(FEATURES).unwrap();
+    assert_eq!(module.version, (7, 4));
+    assert_eq!(&*module.target[0], "sm_80");
+    assert_eq!(module.address_size, 64);
+    let dynamic = module.global("dyn_smem").unwrap();
+    assert_eq!(
+        (dynamic.space, dynamic.shape, dynamic.alignment(), dynamic.bytes()),
+        (Space::Shared, Shape::Unsized, 16, 0)
+    );
+    let table = module.global("table").unwrap();
+    assert_eq!(table.image().bytes, [1, 2, 253, 252]);
+    assert_eq!(table.bytes(), 8);
+    let relocation =
+        |at, width, shift, offset, generic| Relocation { at, width, shift, symbol: "table".into(), offset, generic };
+    let links = module.global("links").unwrap().image();
+    assert_eq!(links.bytes, [0; 24]);
+    assert_eq!(links.relocations, [relocation(0, 8, 0, 0, true), relocation(8, 8, 0, 4, false)]);
+    let bytes = module.global("bytes").unwrap().image();
+    assert_eq!(bytes.bytes, [0, 0, 0, 7]);
+    let expected = [relocation(0, 1, 0, 0, true), relocation(1, 1, 8, 0, true), relocation(2, 1, 16, 8, true)];
+    assert_eq!(bytes.relocations, expected);
+    assert_eq!(module.global("half").unwrap().initialiser, [Initialiser::F32(0x3f00_0000)]);
+    assert_eq!(module.global("quads").unwrap().bytes(), 32);
+}
+
+#[test]
+fn parameters_and_directives() {
+    let module = parse(FEATURES).unwrap();
+    let kernel = module.function("features").unwrap();
+    assert_eq!(kernel.kind, FunctionKind::Entry);
+    let layout: Vec<_> = kernel.param_layout().iter().map(|place| (place.offset, place.size, place.align)).collect();
+    assert_eq!(layout, [(0, 8, 8), (8, 8, 8), (16, 24, 8), (40, 4, 4)]);
+    assert_eq!(kernel.params[0].pointer.unwrap().space, Some(Space::Global));
+    assert_eq!(kernel.directives, [Directive::MaxThreads([256, 1, 1]), Directive::MinBlocks(2)]);
+    assert_eq!(module.function("abort_here").unwrap().directives, [Directive::NoReturn]);
+    assert!(module.function("helper").unwrap().body.is_none());
+    assert_eq!(module.function("twice").unwrap().returns.len(), 1);
+}
+
+#[test]
+fn operands() {
+    let module = parse(FEATURES).unwrap();
+    let (_, body) = module.entries().next().unwrap();
+    let name = |reg: Reg| &*body.register(reg).name;
+    let load = instruction(&module, "ld.global.L1::no_allocate.v4.b32");
+    assert_eq!(load.opcode.modifiers().collect::<Vec<_>>(), ["global", "L1::no_allocate", "v4", "b32"]);
+    assert!(matches!(&load.operands[0], Operand::Vector(lanes) if lanes.len() == 4 && lanes[2] == Operand::Sink));
+    assert!(
+        matches!(load.operands[1], Operand::Address(Address { base: AddressBase::Reg(reg), offset: -16 }) if name(reg) == "%rd1")
+    );
+    let wide = instruction(&module, "ld.param.b32");
+    assert!(matches!(wide.operands[0], Operand::Reg(reg) if body.register(reg).class() == Class::B64));
+    assert_eq!(wide.operands[1], Operand::Address(Address { base: AddressBase::Symbol(Symbol::Param(2)), offset: 16 }));
+    assert_eq!(instruction(&module, "mov.u32").operands[1], Operand::Special(Special::Tid(ptx::ast::Axis::X)));
+    let compare = instruction(&module, "setp.lt.u32");
+    assert!(matches!(compare.operands[0], Operand::Pair(Some(p), Some(q)) if name(p) == "%p1" && name(q) == "%p2"));
+    assert!(matches!(instruction(&module, "setp.eq.and.s32").operands[3], Operand::NotReg(p) if name(p) == "%p1"));
+    assert_eq!(instruction(&module, "fma.rn.f32").operands[2], Operand::F32(0xbf80_0000));
+    let unknown = instruction(&module, "frobnicate.x.y::z");
+    assert_eq!(unknown.operands[1..], [Operand::Int(32), Operand::F64(1.5_f64.to_bits())]);
+    let store = instruction(&module, "st.shared.b32");
+    let base = AddressBase::Symbol(Symbol::Module("dyn_smem".into()));
+    assert_eq!(store.operands[0], Operand::Address(Address { base, offset: 64 }));
+    let tensor = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+    assert!(matches!(&instruction(&module, tensor).operands[1], Operand::TensorAddress(_, at) if at.len() == 2));
+}
+
+#[test]
+fn control_flow_names_resolve() {
+    let module = parse(FEATURES).unwrap();
+    let (_, body) = module.entries().next().unwrap();
+    let branch = instruction(&module, "bra");
+    let Operand::Label(label) = branch.operands[0] else { panic!("not a label: {branch:?}") };
+    assert_eq!(body.instructions[body.target(label)].opcode.text(), "exit");
+    assert!(matches!(branch.guard, Some(Guard { negated: false, .. })));
+    let indexed = instruction(&module, "brx.idx");
+    let Operand::Targets(list) = indexed.operands[1] else { panic!("not a list: {indexed:?}") };
+    assert_eq!(body.targets[list.0 as usize].targets.len(), 3);
+    let call = instruction(&module, "call");
+    assert!(matches!(call.operands[3], Operand::Prototype(_)));
+    let direct = instruction(&module, "call.uni");
+    assert_eq!(direct.operands[1], Operand::Symbol { symbol: Symbol::Module("twice".into()), offset: 0 });
+    assert_eq!(body.labels.last().unwrap().at, body.instructions.len());
+}
+
+#[test]
+fn inner_scopes_hide_outer_registers() {
+    let module = parse(FEATURES).unwrap();
+    let (_, body) = module.entries().next().unwrap();
+    let moved = |line: &str| {
+        let line = FEATURES.lines().position(|text| text.contains(line)).unwrap() as u32 + 1;
+        let found = body.instructions.iter().find(|instruction| instruction.line == line).unwrap();
+        found.operands[0].registers().next().unwrap()
+    };
+    let (outer, inner) = (moved("mov.u32 %r1, %tid.x"), moved("mov.b32 %r1, -7"));
+    assert_ne!(outer, inner);
+    assert_eq!(body.register(outer).name, body.register(inner).name);
+}
+
+#[test]
+fn lines_and_sources_are_kept() {
+    let module = parse(FEATURES).unwrap();
+    let moved = instruction(&module, "mov.u32");
+    assert_eq!(FEATURES.lines().nth(moved.line as usize - 1).unwrap().trim(), "mov.u32 %r1, %tid.x;");
+    assert_eq!(moved.source, Some(SourceLine { file: 1, line: 11, column: 9 }));
+}
