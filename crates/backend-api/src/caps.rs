@@ -6,12 +6,15 @@ use core::fmt;
 pub enum BackendKind {
     /// The host processor.
     Cpu,
+    /// An NVIDIA GPU, or the simulated driver in its place.
+    Cuda,
 }
 
 impl fmt::Display for BackendKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
         })
     }
 }
@@ -23,8 +26,8 @@ pub struct Caps {
     pub kind: BackendKind,
     /// Human-readable device name, for reports.
     pub device: String,
-    /// The instruction path ops take, for example `avx2+vaes`.
+    /// The instruction path ops take, for example `avx2+vaes` or `sm_80 PTX on 9.0`.
     pub path: String,
-    /// Workers that one op may use at once (CPU threads).
+    /// Workers that one op may use at once: CPU threads, or the multiprocessors of a GPU.
     pub threads: usize,
 }

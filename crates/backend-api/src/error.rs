@@ -78,4 +78,36 @@ pub enum BackendError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A call to the device's driver failed. The device is still usable.
+    #[error("{call} failed with {name} ({code}): {text}")]
+    Driver {
+        /// The driver function.
+        call: &'static str,
+        /// What it returned.
+        code: i32,
+        /// The code's name.
+        name: &'static str,
+        /// What the code means.
+        text: &'static str,
+    },
+    /// The device met an error that outlives the call: nothing it holds can be trusted and no later call can succeed.
+    #[error("device lost: {cause}; launches in flight: {}", names(.in_flight))]
+    DeviceLost {
+        /// The first error, as text.
+        cause: String,
+        /// Kernels that had been launched and not been waited for, oldest first.
+        in_flight: Vec<&'static str>,
+    },
+    /// A kernel cannot be launched as asked: it is not in the module, or its arguments or grid do not fit it.
+    #[error("kernel `{kernel}`: {reason}")]
+    Kernel {
+        /// Name of the kernel.
+        kernel: &'static str,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+fn names(kernels: &[&'static str]) -> String {
+    if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") }
 }

@@ -14,14 +14,18 @@ mod buffer;
 mod caps;
 mod element;
 mod error;
+mod fork;
 pub mod ops;
 mod queue;
 mod real;
+mod record;
 
 pub use budget::{Budget, Reservation};
 pub use buffer::{Buffer, BufferMut, BufferRef};
 pub use caps::{BackendKind, Caps};
 pub use element::Element;
 pub use error::BackendError;
+pub use fork::Fork;
 pub use queue::{Mut, Queue, Ref};
 pub use real::{DType, Real};
+pub use record::{Record, ReplayCounts, Replays};

@@ -3,6 +3,7 @@
 //! [`CpuQueue`] runs ops at once on the calling thread or, above a grain, on a rayon pool of its own. SIMD paths are
 //! chosen once, at construction, from what the processor has ([`Simd`]); results do not depend on the number of threads.
 
+mod branch;
 mod buf;
 mod circle;
 mod fss;
