@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a task reports on standard output")]
 
+mod forwarders;
 mod fuzz;
 mod step;
 mod suite;
@@ -24,6 +25,7 @@ TASKS
     tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
+    forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     ci                     What CI checks before the tests: format, clippy, docs, licences, fuzz.
     help                   This text.
 
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Task::Test => with_shell(suite::test),
         Task::Tidy => with_shell(suite::tidy),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
+        Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
         Task::Ci => with_shell(suite::ci),
     };
     match outcome {
@@ -76,6 +79,7 @@ enum Task {
     Test,
     Tidy,
     Fuzz { seconds: u32 },
+    Forwarders { check: bool },
     Ci,
 }
 
@@ -89,6 +93,8 @@ impl Task {
             ["fuzz", "--seconds", n] => {
                 Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }
             }
+            ["forwarders"] => Self::Forwarders { check: false },
+            ["forwarders", "--check"] => Self::Forwarders { check: true },
             ["ci"] => Self::Ci,
             other => bail!("unknown arguments `{}`", other.join(" ")),
         })

@@ -1,1 +1,34 @@
 //! Opens the CUDA driver at run time, or takes a table of functions in its place.
+//!
+//! Nothing here links against `libcuda`: the program starts on machines with and without a driver, and asks
+//! [`available`] which of the two it is on. This crate defines the C symbols that crate `cust` imports, and forwards each
+//! to the driver that was chosen, once for the life of the process:
+//!
+//! 1. a [`Table`] given to [`install`] (the simulated driver, tests), else
+//! 2. the [`Source`] given to [`open`], else
+//! 3. the platform's driver library, when the first call finds nothing chosen.
+//!
+//! # Result codes
+//! `cust_raw` declares results as a closed enum of CUDA 11.4, so a newer code would be undefined behaviour there. The C
+//! symbols therefore turn a code that enum lacks into 999 and keep the raw one for [`last_raw_code`]. Functions of
+//! [`ffi`] return the open type [`Status`] and need no such care.
+//!
+//! # Linking
+//! A crate that uses `cust` but names nothing of this crate must say `use cuda_loader as _;`, or the linker never sees
+//! the symbols.
+
+mod codes;
+mod consts;
+mod elf;
+pub mod ffi;
+mod forward;
+mod library;
+mod state;
+mod status;
+mod stubs;
+mod types;
+
+pub use ffi::Table;
+pub use library::{ParseSourceError, Source};
+pub use state::{AlreadyChosen, Driver, DriverVersion, MissingFunction, Origin, Unavailable, available, install, open};
+pub use status::{Status, last_raw_code};

@@ -1,0 +1,108 @@
+//! The driver's library on this machine.
+
+use std::{
+    ffi::c_void,
+    path::{Path, PathBuf},
+    ptr::NonNull,
+    str::FromStr,
+};
+
+use libloading::Library;
+
+use crate::{Table, Unavailable};
+
+/// Names under which the platform's loader knows the driver, in the order they are tried.
+const PLATFORM_NAMES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+
+/// Where to look for the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Where the platform's loader finds it.
+    Platform,
+    /// In this library file and nowhere else.
+    Path(PathBuf),
+    /// Nowhere: work as on a machine without a driver.
+    None,
+}
+
+/// A text that names no [`Source`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected `none` or the path of a driver library, got an empty text")]
+pub struct ParseSourceError(());
+
+impl FromStr for Source {
+    type Err = ParseSourceError;
+
+    /// `none`, or the path of a library.
+    fn from_str(text: &str) -> Result<Self, ParseSourceError> {
+        match text {
+            "" => Err(ParseSourceError(())),
+            "none" => Ok(Self::None),
+            path => Ok(Self::Path(path.into())),
+        }
+    }
+}
+
+/// An open library, never closed, and the functions it has.
+pub(crate) struct Opened {
+    pub(crate) name: PathBuf,
+    pub(crate) table: Table,
+}
+
+/// Opens the library that `source` names.
+pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
+    match source {
+        Source::None => Err(Unavailable::Disabled),
+        Source::Path(path) => {
+            inspect(path)?;
+            open(path).map_err(|reason| Unavailable::Library { path: path.clone(), reason })
+        }
+        Source::Platform => {
+            let mut reasons = Vec::new();
+            for name in PLATFORM_NAMES {
+                match open(Path::new(name)) {
+                    Ok(opened) => return Ok(opened),
+                    Err(reason) => reasons.push(reason),
+                }
+            }
+            Err(Unavailable::NotFound { names: PLATFORM_NAMES, reasons })
+        }
+    }
+}
+
+/// Refuses a file that the platform's loader would map but could not read, and one that is no library.
+fn inspect(path: &Path) -> Result<(), Unavailable> {
+    let refuse = |reason: String| Unavailable::Library { path: path.to_path_buf(), reason };
+    let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+    if cfg!(target_os = "linux") {
+        crate::elf::check(&bytes).map_err(|why| refuse(why.to_string()))?;
+    }
+    Ok(())
+}
+
+fn open(name: &Path) -> Result<Opened, String> {
+    // SAFETY: loading runs the library's initialisers; the library is the system's driver or one the user named as such.
+    let library = unsafe { Library::new(name) }.map_err(|error| error.to_string())?;
+    // The driver stays for the life of the process: its functions are called until the end.
+    let library: &'static Library = Box::leak(Box::new(library));
+    let lookup = |symbol: &'static str| {
+        // SAFETY: only the address is taken; `from_lookup` gives it the type that the driver API declares.
+        unsafe { library.get::<*mut c_void>(symbol) }.ok().and_then(|address| NonNull::new(*address))
+    };
+    // SAFETY: a library that exports a function of the driver API under its name exports that function, and is never
+    // closed.
+    let table = unsafe { Table::from_lookup(lookup) };
+    Ok(Opened { name: name.to_path_buf(), table })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_none_or_a_path() {
+        assert_eq!("none".parse(), Ok(Source::None));
+        assert_eq!("/opt/libcuda.so".parse(), Ok(Source::Path("/opt/libcuda.so".into())));
+        assert!("".parse::<Source>().is_err());
+    }
+}
