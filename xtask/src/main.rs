@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a task reports on standard output")]
 
+mod build_ptx;
 mod forwarders;
 mod fuzz;
 mod step;
@@ -23,6 +24,8 @@ TASKS
     test                   Every test this machine can run: unit, property, integration and doc tests of the
                            workspace, the exhaustive field sweeps (release build), tidy.
     tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
+    build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx; with --check compares instead.
+                           Needs a compiler for nvptx64 (ci/install-kernel-compiler installs one).
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
         Task::Ci => with_shell(suite::ci),
+        Task::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
     };
     match outcome {
         Ok(tally) => {
@@ -81,6 +85,7 @@ enum Task {
     Fuzz { seconds: u32 },
     Forwarders { check: bool },
     Ci,
+    BuildPtx { check: bool },
 }
 
 impl Task {
@@ -96,6 +101,8 @@ impl Task {
             ["forwarders"] => Self::Forwarders { check: false },
             ["forwarders", "--check"] => Self::Forwarders { check: true },
             ["ci"] => Self::Ci,
+            ["build-ptx"] => Self::BuildPtx { check: false },
+            ["build-ptx", "--check"] => Self::BuildPtx { check: true },
             other => bail!("unknown arguments `{}`", other.join(" ")),
         })
     }

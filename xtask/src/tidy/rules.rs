@@ -33,6 +33,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cuda-backend/src/launch/", FOREIGN),
     ("crates/cuda-backend/src/mem/", FOREIGN),
     ("crates/cuda-sim/", FOREIGN),
+    ("kernels-ptx/src/", KERNELS),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
 ];
@@ -40,6 +41,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
 const SIMD: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Impl];
 const ALLOCATOR: &[UnsafeKind] = SIMD;
 const FOREIGN: &[UnsafeKind] = SIMD;
+const KERNELS: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Extern];
 
 /// Crates that may read the environment: the one that selects backends, and the workspace's own tasks.
 const ENVIRONMENT_HOMES: &[&str] = &["crates/runtime/", "xtask/"];

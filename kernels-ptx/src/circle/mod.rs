@@ -1,0 +1,3 @@
+//! Kernels of the circle op set.
+
+kernel_table! {}

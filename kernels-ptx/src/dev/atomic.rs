@@ -1,0 +1,118 @@
+//! Atomic read-modify-write. The plain forms are relaxed: they order no other access, whatever Rust's ordering says, since
+//! the code generator drops it. The `_acq_rel` form fences on both sides.
+//!
+//! Sums of floats depend on the order of arrival, so no op that promises equal bits uses [`red_add_f32`].
+
+use core::{
+    arch::asm,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+};
+
+use super::{smem::SharedAddr, sync::fence_gpu};
+
+macro_rules! global {
+    ($($(#[$doc:meta])* $name:ident, $name64:ident = $method:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// `pointer` is a global word that is accessed atomically only, or behind barriers.
+        #[inline(always)]
+        pub unsafe fn $name(pointer: *mut u32, value: u32) -> u32 {
+            AtomicU32::from_ptr(pointer).$method(value, Relaxed)
+        }
+
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As for the 32-bit form.
+        #[inline(always)]
+        pub unsafe fn $name64(pointer: *mut u64, value: u64) -> u64 {
+            AtomicU64::from_ptr(pointer).$method(value, Relaxed)
+        }
+    )*};
+}
+
+global! {
+    /// Adds to a global word; the value before.
+    add, add_u64 = fetch_add;
+    /// Lowers a global word to at most `value`; the value before.
+    min, min_u64 = fetch_min;
+    /// Raises a global word to at least `value`; the value before.
+    max, max_u64 = fetch_max;
+    /// Clears bits of a global word; the value before.
+    and, and_u64 = fetch_and;
+    /// Sets bits of a global word; the value before.
+    or, or_u64 = fetch_or;
+    /// Flips bits of a global word; the value before.
+    xor, xor_u64 = fetch_xor;
+    /// Replaces a global word; the value before.
+    exch, exch_u64 = swap;
+}
+
+/// Replaces a global word where it equals `expected`; the value before.
+///
+/// # Safety
+/// As for [`add`].
+#[inline(always)]
+pub unsafe fn cas(pointer: *mut u32, expected: u32, value: u32) -> u32 {
+    match AtomicU32::from_ptr(pointer).compare_exchange(expected, value, Relaxed, Relaxed) {
+        Ok(before) | Err(before) => before,
+    }
+}
+
+/// [`add`] that releases this thread's writes before it and acquires those of earlier adders: the "last block" idiom.
+///
+/// # Safety
+/// As for [`add`].
+#[inline(always)]
+pub unsafe fn add_acq_rel_gpu(pointer: *mut u32, value: u32) -> u32 {
+    fence_gpu();
+    let before = add(pointer, value);
+    fence_gpu();
+    before
+}
+
+/// Adds to a global float, in no fixed order.
+///
+/// # Safety
+/// As for [`add`].
+#[inline(always)]
+pub unsafe fn red_add_f32(pointer: *mut f32, value: f32) {
+    asm!("red.global.add.f32 [{}], {};", in(reg64) pointer, in(reg32) value, options(nostack, preserves_flags));
+}
+
+/// Adds to a word of shared memory; the value before.
+///
+/// # Safety
+/// As for [`add`], for a shared word.
+#[inline(always)]
+pub unsafe fn shared_add(address: SharedAddr, value: u32) -> u32 {
+    let before;
+    asm!("atom.shared.add.u32 {}, [{}], {};", out(reg32) before, in(reg32) address.0, in(reg32) value,
+        options(nostack, preserves_flags));
+    before
+}
+
+/// Lowers a word of shared memory to at most `value`; the value before.
+///
+/// # Safety
+/// As for [`add`], for a shared word.
+#[inline(always)]
+pub unsafe fn shared_min(address: SharedAddr, value: u32) -> u32 {
+    let before;
+    asm!("atom.shared.min.u32 {}, [{}], {};", out(reg32) before, in(reg32) address.0, in(reg32) value,
+        options(nostack, preserves_flags));
+    before
+}
+
+/// Sets bits of a word of shared memory; the value before.
+///
+/// # Safety
+/// As for [`add`], for a shared word.
+#[inline(always)]
+pub unsafe fn shared_or(address: SharedAddr, value: u32) -> u32 {
+    let before;
+    asm!("atom.shared.or.b32 {}, [{}], {};", out(reg32) before, in(reg32) address.0, in(reg32) value,
+        options(nostack, preserves_flags));
+    before
+}

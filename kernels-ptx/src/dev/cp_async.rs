@@ -1,0 +1,49 @@
+//! Copies from global to shared memory that run beside the thread. A copy has landed after [`wait_group`] and a barrier.
+
+use core::arch::asm;
+
+use super::smem::SharedAddr;
+
+/// Starts a copy of 16 bytes, past the first-level cache.
+///
+/// # Safety
+/// `source` is a readable global address; both are aligned to 16 bytes; no thread touches the target before it landed.
+#[inline(always)]
+pub unsafe fn cp16<T>(target: SharedAddr, source: *const T) {
+    asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) target.0, in(reg64) source,
+        options(nostack, preserves_flags));
+}
+
+/// Starts a copy of the first `bytes` (at most 16) bytes of 16, the rest zero.
+///
+/// # Safety
+/// As for [`cp16`]; only the first `bytes` bytes of `source` need be readable.
+#[inline(always)]
+pub unsafe fn cp16_zfill<T>(target: SharedAddr, source: *const T, bytes: u32) {
+    asm!("cp.async.cg.shared.global [{}], [{}], 16, {};", in(reg32) target.0, in(reg64) source, in(reg32) bytes,
+        options(nostack, preserves_flags));
+}
+
+/// Starts a copy of 4 bytes.
+///
+/// # Safety
+/// As for [`cp16`], with an alignment of 4 bytes.
+#[inline(always)]
+pub unsafe fn cp4<T>(target: SharedAddr, source: *const T) {
+    asm!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) target.0, in(reg64) source,
+        options(nostack, preserves_flags));
+}
+
+/// Closes the group of copies started since the last call.
+#[inline(always)]
+pub fn commit() {
+    // SAFETY: concerns this thread's own copies.
+    unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) };
+}
+
+/// Waits until at most the last `PENDING` groups of this thread are under way.
+#[inline(always)]
+pub fn wait_group<const PENDING: u32>() {
+    // SAFETY: concerns this thread's own copies.
+    unsafe { asm!("cp.async.wait_group {};", const PENDING, options(nostack, preserves_flags)) };
+}

@@ -1,0 +1,100 @@
+//! Global memory: address-space facts, wide words and cache hints.
+
+use core::{arch::asm, hint::assert_unchecked};
+
+use super::intrinsics as llvm;
+
+/// Four words that move as one access of 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct U4(pub [u32; 4]);
+
+/// Two words that move as one access of 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(8))]
+pub struct U2(pub [u32; 2]);
+
+/// Four floats that move as one access of 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(16))]
+pub struct F4(pub [f32; 4]);
+
+/// Eight 16-bit words that move as one access of 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct H8(pub [u16; 8]);
+
+/// Tells the compiler that `pointer` is global, which it does not know of pointers out of parameter records.
+///
+/// # Safety
+/// `pointer` is a global address.
+#[inline(always)]
+pub unsafe fn as_global<T>(pointer: *const T) -> *const T {
+    assert_unchecked(llvm::isspacep_global(pointer.cast()));
+    pointer
+}
+
+/// [`as_global`] for pointers that are written through.
+///
+/// # Safety
+/// `pointer` is a global address.
+#[inline(always)]
+pub unsafe fn as_global_mut<T>(pointer: *mut T) -> *mut T {
+    assert_unchecked(llvm::isspacep_global(pointer.cast_const().cast()));
+    pointer
+}
+
+/// Reads a word through the read-only cache.
+///
+/// # Safety
+/// `pointer` is a readable global address, and nothing writes to it while the kernel runs.
+#[inline(always)]
+pub unsafe fn ldg(pointer: *const u32) -> u32 {
+    let word;
+    asm!("ld.global.nc.b32 {}, [{}];", out(reg32) word, in(reg64) pointer, options(pure, readonly, nostack, preserves_flags));
+    word
+}
+
+/// Reads four words through the read-only cache.
+///
+/// # Safety
+/// As for [`ldg`]; `pointer` is aligned to 16 bytes.
+#[inline(always)]
+pub unsafe fn ldg_v4(pointer: *const U4) -> U4 {
+    let (a, b, c, d);
+    asm!(
+        "ld.global.nc.v4.b32 {{{}, {}, {}, {}}}, [{}];",
+        out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) pointer,
+        options(pure, readonly, nostack, preserves_flags)
+    );
+    U4([a, b, c, d])
+}
+
+/// Reads four words that this kernel reads once.
+///
+/// # Safety
+/// As for [`ldg_v4`], but writes by other threads are allowed before a barrier.
+#[inline(always)]
+pub unsafe fn ld_stream(pointer: *const U4) -> U4 {
+    let (a, b, c, d);
+    asm!(
+        "ld.global.cs.v4.b32 {{{}, {}, {}, {}}}, [{}];",
+        out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) pointer,
+        options(readonly, nostack, preserves_flags)
+    );
+    U4([a, b, c, d])
+}
+
+/// Writes four words that no thread reads soon.
+///
+/// # Safety
+/// `pointer` is a writable global address, aligned to 16 bytes.
+#[inline(always)]
+pub unsafe fn st_stream(pointer: *mut U4, value: U4) {
+    let [a, b, c, d] = value.0;
+    asm!(
+        "st.global.cs.v4.b32 [{}], {{{}, {}, {}, {}}};",
+        in(reg64) pointer, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
+        options(nostack, preserves_flags)
+    );
+}

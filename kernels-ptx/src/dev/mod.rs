@@ -1,0 +1,16 @@
+//! The device library: what a kernel may do besides arithmetic.
+//!
+//! Warp and block collectives are LLVM intrinsics, which the compiler knows to be convergent; inline assembly is not, so
+//! it stands only for instructions that one thread runs for itself.
+
+pub mod atomic;
+pub mod cp_async;
+pub mod gmem;
+pub mod half;
+pub mod idx;
+mod intrinsics;
+pub mod math;
+pub mod mma;
+pub mod smem;
+pub mod sync;
+pub mod warp;

@@ -1,0 +1,150 @@
+//! Exchange between the 32 lanes of a warp. The lanes in `mask` must all call, from one place in uniform control flow.
+
+use super::{idx::lane, intrinsics as llvm};
+
+/// The mask of a full warp.
+pub const FULL: u32 = u32::MAX;
+
+/// A value of 4 or 8 bytes that lanes exchange.
+pub trait Lanes: Copy {
+    /// Applies an exchange of words to each word.
+    fn exchange(self, word: impl Fn(u32) -> u32) -> Self;
+}
+
+impl Lanes for u32 {
+    #[inline(always)]
+    fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
+        word(self)
+    }
+}
+
+impl Lanes for f32 {
+    #[inline(always)]
+    fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
+        Self::from_bits(word(self.to_bits()))
+    }
+}
+
+impl Lanes for u64 {
+    #[inline(always)]
+    fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
+        let (low, high) = (word(self as u32), word((self >> 32) as u32));
+        u64::from(high) << 32 | u64::from(low)
+    }
+}
+
+/// The value of lane `source`.
+#[inline(always)]
+pub fn shfl_idx<T: Lanes>(mask: u32, value: T, source: u32) -> T {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    value.exchange(|word| unsafe { llvm::shfl_idx(mask, word, source, 31) })
+}
+
+/// The value of the lane `delta` below, or the own one where there is none.
+#[inline(always)]
+pub fn shfl_up<T: Lanes>(mask: u32, value: T, delta: u32) -> T {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    value.exchange(|word| unsafe { llvm::shfl_up(mask, word, delta, 0) })
+}
+
+/// The value of the lane `delta` above, or the own one where there is none.
+#[inline(always)]
+pub fn shfl_down<T: Lanes>(mask: u32, value: T, delta: u32) -> T {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    value.exchange(|word| unsafe { llvm::shfl_down(mask, word, delta, 31) })
+}
+
+/// The value of the lane whose index differs in the bits `lanes`.
+#[inline(always)]
+pub fn shfl_xor<T: Lanes>(mask: u32, value: T, lanes: u32) -> T {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    value.exchange(|word| unsafe { llvm::shfl_bfly(mask, word, lanes, 31) })
+}
+
+/// One bit per lane: its predicate.
+#[inline(always)]
+pub fn ballot(mask: u32, predicate: bool) -> u32 {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    unsafe { llvm::vote_ballot(mask, predicate) }
+}
+
+/// Whether the predicate of any lane holds.
+#[inline(always)]
+pub fn any(mask: u32, predicate: bool) -> bool {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    unsafe { llvm::vote_any(mask, predicate) }
+}
+
+/// Whether the predicates of all lanes hold.
+#[inline(always)]
+pub fn all(mask: u32, predicate: bool) -> bool {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    unsafe { llvm::vote_all(mask, predicate) }
+}
+
+/// The lanes that have the caller's value.
+#[inline(always)]
+pub fn match_any(mask: u32, value: u32) -> u32 {
+    // SAFETY: the lanes of `mask` all call; see the module.
+    unsafe { llvm::match_any(mask, value) }
+}
+
+/// The lanes that run together here; a hint, for no one to rely on.
+#[inline(always)]
+pub fn active_mask() -> u32 {
+    // SAFETY: reads the state of the warp.
+    unsafe { llvm::activemask() }
+}
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(mask: u32, value: u32) -> u32 {
+            // SAFETY: the lanes of `mask` all call; see the module.
+            unsafe { llvm::$name(value, mask) }
+        }
+    )*};
+}
+
+reductions! {
+    /// The sum over the lanes, modulo 2^32.
+    redux_add;
+    /// The least value of the lanes.
+    redux_min;
+    /// The greatest value of the lanes.
+    redux_max;
+    /// The conjunction over the lanes.
+    redux_and;
+    /// The disjunction over the lanes.
+    redux_or;
+    /// The exclusive disjunction over the lanes.
+    redux_xor;
+}
+
+/// `combine` over all 32 lanes, by a butterfly; every lane gets the result.
+///
+/// Lanes combine in the order of a balanced tree, the same for every lane if `combine` commutes.
+#[inline(always)]
+pub fn reduce<T: Lanes>(mut value: T, combine: impl Fn(T, T) -> T) -> T {
+    let mut distance = 16;
+    while distance > 0 {
+        value = combine(value, shfl_xor(FULL, value, distance));
+        distance >>= 1;
+    }
+    value
+}
+
+/// `combine` over this lane and all below it.
+#[inline(always)]
+pub fn scan_inclusive<T: Lanes>(mut value: T, combine: impl Fn(T, T) -> T) -> T {
+    let mut distance = 1;
+    while distance < 32 {
+        let below = shfl_up(FULL, value, distance);
+        if lane() >= distance {
+            value = combine(below, value);
+        }
+        distance <<= 1;
+    }
+    value
+}

@@ -1,0 +1,3 @@
+//! Kernels of the fss op set.
+
+kernel_table! {}

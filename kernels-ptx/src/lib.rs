@@ -1,0 +1,28 @@
+//! Trefoil's GPU kernels: Rust for `nvptx64-nvidia-cuda`, one PTX module per cargo feature.
+//!
+//! [`dev`] is the device library. Each op set has a module with its kernels and one `kernel_table!`. Scalar formulas live
+//! in `core_types`, shared with the host. `README.md` beside this crate says how it is built.
+//!
+//! # Safety
+//! Kernels are called by the launch wrappers of `cuda-backend` alone. A wrapper passes device pointers to live buffers of
+//! at least the lengths that the parameter record states, with a grid that the kernel's documentation names.
+#![no_std]
+#![allow(internal_features, reason = "warp and block collectives are LLVM intrinsics")]
+#![feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics)]
+
+pub mod dev;
+#[macro_use]
+mod table;
+
+#[cfg(feature = "circle")]
+pub mod circle;
+#[cfg(feature = "fss")]
+pub mod fss;
+#[cfg(feature = "linalg")]
+pub mod linalg;
+
+/// Unreachable: the build turns every panic into a trap before it gets here.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

@@ -1,0 +1,3 @@
+//! Kernels of the linalg op set.
+
+kernel_table! {}

@@ -1,0 +1,116 @@
+//! Finding a compiler for `nvptx64` and building one module with it.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::Module;
+
+/// A cargo and a rustc that can build the core library for `nvptx64`.
+#[derive(Clone, Debug)]
+pub(super) struct Compiler {
+    cargo: PathBuf,
+    rustc: PathBuf,
+    /// Release and code generator, as `kernels.json` records them: other pairs give other text.
+    pub(super) version: String,
+}
+
+/// What a machine without a compiler is told.
+pub(super) const NONE_FOUND: &str = "no compiler for nvptx64: set TREFOIL_PTX_CARGO and TREFOIL_PTX_RUSTC, or install rustup's nightly \
+     with rust-src, or run ci/install-kernel-compiler";
+
+impl Compiler {
+    /// The compilers of this machine, in order of preference: the one the environment names, alone; rustup's nightly; the
+    /// distribution's.
+    pub(super) fn candidates() -> Result<Vec<Self>> {
+        let named = |variable| env::var_os(variable).map(PathBuf::from);
+        match (named("TREFOIL_PTX_CARGO"), named("TREFOIL_PTX_RUSTC")) {
+            (Some(cargo), Some(rustc)) => {
+                let (cargo_name, rustc_name) = (cargo.display().to_string(), rustc.display().to_string());
+                let compiler = Self::new(cargo, rustc).with_context(|| {
+                    format!("TREFOIL_PTX_CARGO={cargo_name} and TREFOIL_PTX_RUSTC={rustc_name} cannot build kernels")
+                })?;
+                return Ok(vec![compiler]);
+            }
+            (None, None) => {}
+            _ => bail!("TREFOIL_PTX_CARGO and TREFOIL_PTX_RUSTC are set together or not at all"),
+        }
+        let nightly = |tool| {
+            let path = output(Command::new("rustup").args(["which", "--toolchain", "nightly", tool])).ok()?;
+            Some(PathBuf::from(path.trim()))
+        };
+        let pairs = [nightly("cargo").zip(nightly("rustc")), Some(("/usr/bin/cargo".into(), "/usr/bin/rustc".into()))];
+        Ok(pairs.into_iter().flatten().filter_map(|(cargo, rustc)| Self::new(cargo, rustc).ok()).collect())
+    }
+
+    fn new(cargo: PathBuf, rustc: PathBuf) -> Result<Self> {
+        let facts = output(Command::new(&rustc).arg("-vV").env_remove("RUSTUP_TOOLCHAIN"))?;
+        let fact = |key: &str| {
+            let line = facts.lines().find_map(|line| line.strip_prefix(key));
+            line.map(|value| value.trim().to_owned()).with_context(|| format!("`rustc -vV` states no `{key}`"))
+        };
+        let version = format!("rustc {}, LLVM {}", fact("release:")?, fact("LLVM version:")?);
+        let sysroot = output(Command::new(&rustc).args(["--print", "sysroot"]).env_remove("RUSTUP_TOOLCHAIN"))?;
+        let source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/core");
+        ensure!(source.is_dir(), "no library source at {}", source.display());
+        output(Command::new(&cargo).arg("--version").env_remove("RUSTUP_TOOLCHAIN"))?;
+        Ok(Self { cargo, rustc, version })
+    }
+
+    /// The PTX of `module`, as the compiler prints it.
+    ///
+    /// The flags are those without which today's compilers break barriers and shuffles, or lose the address space of
+    /// shared memory; `kernels-ptx/README.md` says which does what.
+    pub(super) fn build(&self, root: &Path, module: Module) -> Result<String> {
+        let kernels = root.join("kernels-ptx");
+        let text = kernels.join("target").join(format!("{}.s", module.name()));
+        let mut command = Command::new(&self.cargo);
+        command
+            .current_dir(&kernels)
+            .args(["rustc", "--quiet", "--release", "--locked", "--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
+            .args(["--features", module.name(), "--"])
+            .arg(format!("--emit=asm={}", text.display()))
+            .args(["-Ctarget-cpu=sm_80", "-Zmir-enable-passes=-JumpThreading", "-Cpasses=infer-address-spaces"])
+            .arg("-Cllvm-args=-simplifycfg-max-small-block-size=0");
+        // The cargo that runs this task leaves its own settings behind.
+        let inherited = env::vars_os().map(|(name, _)| name);
+        for name in inherited.filter(|name| is_of_outer_build(&name.to_string_lossy())) {
+            command.env_remove(name);
+        }
+        command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
+        std::fs::create_dir_all(kernels.join("target"))?;
+        if text.exists() {
+            std::fs::remove_file(&text)?; // else a build that cargo finds fresh would not be told from a failed one
+            touch(&kernels.join("src/lib.rs"))?;
+        }
+        let status = command.status().with_context(|| format!("cannot start {}", self.cargo.display()))?;
+        ensure!(status.success(), "module {} does not build ({status})", module.name());
+        std::fs::read_to_string(&text).with_context(|| format!("the build wrote no {}", text.display()))
+    }
+}
+
+/// Whether a variable would make the kernels' build depend on the build of this task.
+fn is_of_outer_build(name: &str) -> bool {
+    const KEPT: [&str; 3] = ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_BUILD_JOBS"];
+    let network = name.starts_with("CARGO_HTTP") || name.starts_with("CARGO_REGISTRIES");
+    let outer = ["CARGO", "RUSTC", "RUSTFLAGS", "RUSTDOC", "RUSTUP_TOOLCHAIN"];
+    outer.iter().any(|prefix| name.starts_with(prefix)) && !KEPT.contains(&name) && !network
+}
+
+/// Makes a file look changed.
+fn touch(path: &Path) -> Result<()> {
+    let file = std::fs::File::options().append(true).open(path);
+    let file = file.with_context(|| format!("cannot open {}", path.display()))?;
+    file.set_modified(std::time::SystemTime::now()).with_context(|| format!("cannot touch {}", path.display()))
+}
+
+/// Standard output of a command that succeeds.
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.stderr(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(output.status.success(), "{command:?}: {}", output.status);
+    String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed no UTF-8"))
+}
