@@ -7,6 +7,7 @@
 pub mod ast;
 mod error;
 mod lex;
+pub mod opcodes;
 mod parse;
 mod print;
 
