@@ -6,11 +6,18 @@
 
 pub mod ast;
 mod error;
+pub mod flow;
 mod lex;
+pub mod lint;
+pub mod mutate;
 pub mod opcodes;
 mod parse;
 mod print;
+pub mod rewrite;
+mod table;
+pub mod uniform;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::parse;
-pub use print::print;
+pub use print::{print, print_instruction};
+pub use table::{KernelSpec, Table};

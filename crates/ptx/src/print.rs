@@ -5,7 +5,9 @@ mod operand;
 
 use std::fmt::{self, Write};
 
-use crate::ast::{Directive, Function, FunctionKind, Initialiser, Linkage, Module, Param, Shape, Variable};
+use crate::ast::{
+    Body, Directive, Function, FunctionKind, Initialiser, Instruction, Linkage, Module, Param, Shape, Variable,
+};
 
 /// The text of `module`: equal modules print to equal bytes, whatever the line numbers they carry.
 ///
@@ -15,6 +17,15 @@ pub fn print(module: &Module) -> String {
     let mut text = String::new();
     // A `String` takes whatever is written to it.
     let written = write_module(&mut text, module);
+    debug_assert!(written.is_ok());
+    text
+}
+
+/// The text of one instruction, guard and semicolon included, for reports.
+#[must_use]
+pub fn print_instruction(function: &Function, body: &Body, instruction: &Instruction) -> String {
+    let mut text = String::new();
+    let written = body::write_bare(&mut text, function, body, instruction);
     debug_assert!(written.is_ok());
     text
 }

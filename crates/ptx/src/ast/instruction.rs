@@ -152,6 +152,29 @@ pub enum Symbol {
     Module(Name),
 }
 
+impl Instruction {
+    /// The registers it writes.
+    pub fn destinations(&self) -> impl Iterator<Item = Reg> + '_ {
+        self.operands[..self.results()].iter().flat_map(Operand::registers)
+    }
+
+    /// The registers it reads, bases of addresses included, its guard not.
+    pub fn sources(&self) -> impl Iterator<Item = Reg> + '_ {
+        self.operands[self.results()..].iter().flat_map(Operand::registers)
+    }
+
+    /// How many leading operands are written: 0 or 1.
+    fn results(&self) -> usize {
+        let writes = match self.opcode.base() {
+            "bar" | "barrier" => self.opcode.has("red"),
+            "bra" | "brx" | "call" | "nanosleep" => false,
+            _ => true,
+        };
+        let place = matches!(self.operands.first(), Some(Operand::Reg(_) | Operand::Pair(..) | Operand::Vector(_)));
+        usize::from(writes && place)
+    }
+}
+
 impl Operand {
     /// Every register the operand names, predicates of pairs and bases of addresses included.
     pub fn registers(&self) -> impl Iterator<Item = Reg> + '_ {

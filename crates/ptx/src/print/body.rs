@@ -142,16 +142,23 @@ impl Cursor<'_> {
             self.source = instruction.source;
         }
         out.push('\t');
-        if let Some(guard) = instruction.guard {
-            let register = &self.body.register(guard.register).name;
-            write!(out, "@{}{register} ", if guard.negated { "!" } else { "" })?;
-        }
-        out.push_str(instruction.opcode.text());
-        for (index, operand) in instruction.operands.iter().enumerate() {
-            out.push_str(if index == 0 { " " } else { ", " });
-            write_operand(out, self.function, self.body, operand)?;
-        }
-        out.push_str(";\n");
+        write_bare(out, self.function, self.body, instruction)?;
+        out.push('\n');
         Ok(())
     }
+}
+
+/// An instruction up to its semicolon.
+pub(super) fn write_bare(out: &mut String, function: &Function, body: &Body, instruction: &Instruction) -> fmt::Result {
+    if let Some(guard) = instruction.guard {
+        let register = &body.register(guard.register).name;
+        write!(out, "@{}{register} ", if guard.negated { "!" } else { "" })?;
+    }
+    out.push_str(instruction.opcode.text());
+    for (index, operand) in instruction.operands.iter().enumerate() {
+        out.push_str(if index == 0 { " " } else { ", " });
+        write_operand(out, function, body, operand)?;
+    }
+    out.push(';');
+    Ok(())
 }
