@@ -82,10 +82,12 @@ pub(crate) struct ConformanceArgs {
     pub(crate) verbose: bool,
 }
 
-/// Measure the CPU ops beside the best public peers.
+/// Measure the CPU ops beside the best public peers, or every op of one backend.
 ///
-/// Contenders run interleaved in one process, on one thread; medians and ratios are printed. Absolute times depend on
-/// the machine and its load; ratios are what to compare.
+/// Without `--backend`, contenders run interleaved in one process, on one CPU thread; medians and ratios are printed.
+/// With it, the ops of that backend run at sizes that fill a device, inputs resident, beside a plain copy on the same
+/// device. Absolute times depend on the machine and its load; ratios are what to compare. Times of the simulated
+/// device say nothing about a real one.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
     /// Measure only the lines whose name contains TEXT, such as `pfss.` or `matmul`.
@@ -97,7 +99,16 @@ pub(crate) struct BenchArgs {
     /// Also write the table as a self-contained HTML page.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Measure for a shorter time, with more noise.
+    /// Measure for a shorter time, with more noise; with `--backend`, also at small sizes.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Measure the ops of one backend: cpu, gpu (= cuda), auto or sim.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<Choice>,
+    /// Times of another program for lines of the same name, to set beside ours: `{"name": .., "lines": {id: seconds}}`.
+    #[arg(long, value_name = "FILE", requires = "backend")]
+    pub(crate) peer: Option<PathBuf>,
+    /// Text to keep with the results, such as the clocks of the device.
+    #[arg(long, value_name = "TEXT", requires = "backend")]
+    pub(crate) note: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Speed lines: our code beside its peers, interleaved in one process.
 
 pub mod circle;
+pub mod device;
 pub mod fss;
 pub mod linalg;
 

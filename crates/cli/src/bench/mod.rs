@@ -1,5 +1,7 @@
 //! `trefoil bench`: every speed line, ours beside its peers.
 
+mod device;
+
 use std::{
     fs,
     io::{self, Write as _},
@@ -55,6 +57,9 @@ struct GoalLine {
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
+    if let Some(choice) = args.backend {
+        return device::run(args, choice);
+    }
     let mut chosen = contests();
     chosen.retain(|(name, _)| name.contains(&args.filter));
     if chosen.is_empty() {

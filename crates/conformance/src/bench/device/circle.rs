@@ -1,0 +1,103 @@
+use backend_api::{Buffer, Queue, ops::circle::CircleOps};
+use core_types::{
+    circle::CirclePoint,
+    field::{M31, QM31, Twiddle},
+    params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
+};
+
+use super::{DeviceError, DeviceLine, Extent, words};
+
+/// Bytes of an element of a column.
+const M31_BYTES: f64 = 4.0;
+
+pub(super) fn lines<Q: CircleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+    let (single, batch, columns) = match extent {
+        Extent::Full => (24, 20, 256),
+        Extent::Small => (10, 6, 4),
+    };
+    vec![
+        transform(true, single, 1),
+        transform(false, single, 1),
+        transform(true, batch, columns),
+        transform(false, batch, columns),
+        extend(batch, columns / 4),
+        at_point(batch, columns),
+        inverse(single),
+    ]
+}
+
+fn elements(log_size: u32, columns: u32) -> usize {
+    (columns as usize) << log_size
+}
+
+fn column<Q: Queue>(q: &Q, len: usize) -> Result<Q::Buf<M31>, DeviceError> {
+    let values: Vec<_> = words(len, 1).into_iter().map(|word| M31::from_u32(word as u32 | 1)).collect();
+    Ok(q.upload(&values)?)
+}
+
+/// Twiddles of a domain and their inverses.
+fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], DeviceError> {
+    let mut both = [q.zeros(1 << (log_size - 1))?, q.zeros(1 << (log_size - 1))?];
+    let [forward, inverse] = &mut both;
+    q.circle_twiddles(&CircleTwiddleParams { log_size }, forward.view_mut(), inverse.view_mut())?;
+    Ok(both)
+}
+
+fn transform<Q: CircleOps + 'static>(interpolate: bool, log_size: u32, columns: u32) -> DeviceLine<Q> {
+    let name = if interpolate { "interpolate" } else { "evaluate" };
+    let count = elements(log_size, columns);
+    let size = ("element-layer", count as f64 * f64::from(log_size), 2.0 * M31_BYTES * count as f64);
+    DeviceLine::new(format!("circle.{name}/{columns}x2^{log_size}"), size, move |q: &Q| {
+        let [forward, inverse] = twiddles(q, log_size)?;
+        let mut values = column(q, count)?;
+        let params = CircleFftParams { log_size, columns };
+        Ok(Box::new(move |q: &Q| {
+            if interpolate {
+                q.circle_interpolate(&params, inverse.view(), values.view_mut())?;
+            } else {
+                q.circle_evaluate(&params, forward.view(), values.view_mut())?;
+            }
+            Ok(())
+        }))
+    })
+}
+
+/// Low-degree extension by a factor of two.
+fn extend<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLine<Q> {
+    let log_size = log_coefficients + 1;
+    let count = elements(log_coefficients, columns);
+    let work = 2.0 * count as f64 * f64::from(log_coefficients);
+    let size = ("element-layer", work, 3.0 * M31_BYTES * count as f64);
+    DeviceLine::new(format!("circle.extend/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+        let [forward, _] = twiddles(q, log_size)?;
+        let coefficients = column(q, count)?;
+        let mut values = q.zeros(2 * count)?;
+        let params = CircleExtendParams { log_coefficients, log_size, columns };
+        Ok(Box::new(move |q: &Q| {
+            Ok(q.circle_extend(&params, forward.view(), coefficients.view(), values.view_mut())?)
+        }))
+    })
+}
+
+fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q> {
+    let count = elements(log_size, columns);
+    let size = ("element", count as f64, M31_BYTES * count as f64);
+    DeviceLine::new(format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q: &Q| {
+        let coefficients = column(q, count)?;
+        let mut results = q.zeros(columns as usize)?;
+        let t = QM31::from_coordinates([11, 22, 33, 44].map(M31::from_u32));
+        let point = CirclePoint::from_parameter(t).ok_or("the parameter names no point")?;
+        let params = CirclePointParams { log_size, columns, point };
+        Ok(Box::new(move |q: &Q| Ok(q.circle_eval_at_point(&params, coefficients.view(), results.view_mut())?)))
+    })
+}
+
+fn inverse<Q: CircleOps + 'static>(log_size: u32) -> DeviceLine<Q> {
+    let count = elements(log_size, 1);
+    let size = ("element", count as f64, 2.0 * M31_BYTES * count as f64);
+    DeviceLine::new(format!("circle.batch_inverse_m31/2^{log_size}"), size, move |q: &Q| {
+        let values = column(q, count)?;
+        let mut inverses = q.zeros(count)?;
+        Ok(Box::new(move |q: &Q| Ok(q.batch_inverse_m31(values.view(), inverses.view_mut())?)))
+    })
+}

@@ -1,0 +1,114 @@
+use backend_api::{Buffer, Queue, ops::fss::FssOps};
+use core_types::{
+    AesKey, Label, PrgKeys,
+    cmp::cmp_levels,
+    params::fss::{AesCtrParams, CmpParams, DcfParams, padded},
+};
+
+use super::{DeviceError, DeviceLine, Extent, words};
+
+const NONCE: [u8; 16] = [7; 16];
+
+pub(super) fn lines<Q: FssOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+    let (wide, narrow, dcf, stream) = match extent {
+        Extent::Full => (1 << 20, 1 << 22, 1 << 18, 1 << 26),
+        Extent::Small => (64, 64, 64, 1 << 8),
+    };
+    vec![cmp_eval(64, wide), cmp_eval(12, narrow), cmp_gen(64, wide), dcf_eval(64, dcf), aes_ctr(stream)]
+}
+
+/// Roots of both parties.
+fn roots<Q: Queue>(q: &Q, count: u32) -> Result<Q::Buf<Label>, DeviceError> {
+    let words = words(4 * padded(count), 1);
+    let labels: Vec<_> =
+        words.chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect();
+    Ok(q.upload(&labels)?)
+}
+
+/// CMP keys made on the device.
+struct CmpKeys<Q: Queue> {
+    params: CmpParams,
+    alphas: Q::Buf<u64>,
+    roots: Q::Buf<Label>,
+    corrections: Q::Buf<u128>,
+    leaves: Q::Buf<u128>,
+}
+
+impl<Q: FssOps> CmpKeys<Q> {
+    fn new(q: &Q, bits: u32, count: u32) -> Result<Self, DeviceError> {
+        let key = PrgKeys::from_nonce(NONCE).child;
+        let mut keys = Self {
+            params: CmpParams { key, bits, party: 0, count, points: 1 },
+            alphas: q.upload(&words(count as usize, 2))?,
+            roots: roots(q, count)?,
+            corrections: q.zeros(cmp_levels(bits) as usize * padded(count))?,
+            leaves: q.zeros(2 * padded(count))?,
+        };
+        keys.generate(q)?;
+        Ok(keys)
+    }
+
+    fn generate(&mut self, q: &Q) -> Result<(), DeviceError> {
+        let (corrections, leaves) = (self.corrections.view_mut(), self.leaves.view_mut());
+        Ok(q.cmp_gen(&self.params, self.alphas.view(), self.roots.view(), corrections, leaves)?)
+    }
+}
+
+/// Bytes that one evaluation reads: a root, its corrections, two leaves and a point.
+fn cmp_bytes(bits: u32, count: u32) -> f64 {
+    f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
+}
+
+fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
+    let size = ("evaluation", f64::from(count), cmp_bytes(bits, count));
+    DeviceLine::new(format!("pfss.cmp_eval({bits})/{count}"), size, move |q: &Q| {
+        let keys = CmpKeys::new(q, bits, count)?;
+        let points = q.upload(&words(count as usize, 3))?;
+        let row = padded(count);
+        let mut shares = q.zeros(row / 32)?;
+        Ok(Box::new(move |q: &Q| {
+            let roots = keys.roots.slice(0..row)?;
+            let (corrections, leaves) = (keys.corrections.view(), keys.leaves.view());
+            Ok(q.cmp_eval(&keys.params, roots, corrections, leaves, points.view(), shares.view_mut())?)
+        }))
+    })
+}
+
+fn cmp_gen<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
+    let size = ("key pair", f64::from(count), 0.0);
+    DeviceLine::new(format!("pfss.cmp_gen({bits})/{count}"), size, move |q: &Q| {
+        let mut keys = CmpKeys::new(q, bits, count)?;
+        Ok(Box::new(move |q: &Q| keys.generate(q)))
+    })
+}
+
+fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
+    let size = ("evaluation", f64::from(count), 0.0);
+    DeviceLine::new(format!("pfss.dcf_eval({bits})/{count}"), size, move |q: &Q| {
+        let row = padded(count);
+        let keys = PrgKeys::from_nonce(NONCE);
+        let params = DcfParams { keys, bits, party: 0, count, points: 1, words: 1, width: 64, reserved: [0; 2] };
+        let (alphas, betas) = (q.upload(&words(count as usize, 2))?, q.upload(&words(count as usize, 4))?);
+        let roots = roots(q, count)?;
+        let mut corrections = q.zeros(bits as usize * row)?;
+        let (mut values, mut last) = (q.zeros(bits as usize * row)?, q.zeros(row)?);
+        let (to, values_to, last_to) = (corrections.view_mut(), values.view_mut(), last.view_mut());
+        q.dcf_gen(&params, alphas.view(), betas.view(), roots.view(), to, values_to, last_to)?;
+        let points = q.upload(&words(count as usize, 3))?;
+        let mut shares = q.zeros(count as usize)?;
+        Ok(Box::new(move |q: &Q| {
+            let roots = roots.slice(0..row)?;
+            let (corrections, values, last) = (corrections.view(), values.view(), last.view());
+            Ok(q.dcf_eval(&params, roots, corrections, values, last, points.view(), shares.view_mut())?)
+        }))
+    })
+}
+
+fn aes_ctr<Q: FssOps + 'static>(count: usize) -> DeviceLine<Q> {
+    let bytes = 8.0 * count as f64;
+    DeviceLine::new(format!("pfss.aes_ctr_fill/{count}"), ("byte", bytes, bytes), move |q: &Q| {
+        let mut stream = q.zeros(count)?;
+        let params = AesCtrParams { key: AesKey::new(NONCE), first: 0 };
+        Ok(Box::new(move |q: &Q| Ok(q.aes_ctr_fill(&params, stream.view_mut())?)))
+    })
+}

@@ -1,0 +1,76 @@
+use backend_api::{Buffer, Queue, Real, ops::linalg::LinalgOps};
+use core_types::params::elementwise::Activation;
+use half::bf16;
+use nn_ops::{GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan};
+
+use super::{COPY, DeviceError, DeviceLine, Extent, words};
+
+pub(super) fn lines<Q: LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+    let (elements, rows, columns, squares): (usize, usize, usize, &[usize]) = match extent {
+        Extent::Full => (1 << 28, 65_536, 1024, &[1024, 2048, 4096]),
+        Extent::Small => (1 << 12, 8, 64, &[64]),
+    };
+    let mut all = vec![map(COPY, Activation::Identity, elements)];
+    all.push(map(&format!("nn.gelu/{elements}"), Activation::GeluTanh, elements));
+    all.push(softmax(rows, columns));
+    all.push(layer_norm(rows, columns));
+    for &n in squares {
+        all.push(square::<Q, f32>(n));
+        all.push(square::<Q, bf16>(n));
+    }
+    all
+}
+
+/// Values in -4..4.
+fn input<Q: Queue, T: Real>(q: &Q, count: usize) -> Result<Q::Buf<T>, DeviceError> {
+    let value = |word: u64| T::from_f32((word >> 40) as f32 / (1 << 21) as f32 - 4.0);
+    let values: Vec<T> = words(count, 1).into_iter().map(value).collect();
+    Ok(q.upload(&values)?)
+}
+
+fn traffic(count: usize) -> f64 {
+    8.0 * count as f64
+}
+
+fn map<Q: LinalgOps + 'static>(id: &str, f: Activation, count: usize) -> DeviceLine<Q> {
+    DeviceLine::new(id, ("byte", traffic(count), traffic(count)), move |q: &Q| {
+        let x = input::<Q, f32>(q, count)?;
+        let mut y = q.zeros(count)?;
+        Ok(Box::new(move |q: &Q| Ok(q.activate(f, x.view(), y.view_mut())?)))
+    })
+}
+
+fn softmax<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
+    let bytes = traffic(rows * columns);
+    DeviceLine::new(format!("nn.softmax/{rows}x{columns}"), ("byte", bytes, bytes), move |q: &Q| {
+        let plan = SoftmaxPlan::new(&[rows, columns], 1)?;
+        let x = input::<Q, f32>(q, rows * columns)?;
+        let mut y = q.zeros(rows * columns)?;
+        Ok(Box::new(move |q: &Q| Ok(plan.softmax(q, x.view(), Mask::None, y.view_mut())?)))
+    })
+}
+
+fn layer_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
+    let bytes = traffic(rows * columns);
+    DeviceLine::new(format!("nn.layer_norm/{rows}x{columns}"), ("byte", bytes, bytes), move |q: &Q| {
+        let plan = NormPlan::new(rows, columns, 1e-5)?;
+        let x = input::<Q, f32>(q, rows * columns)?;
+        let (gamma, beta) = (input::<Q, f32>(q, columns)?, input::<Q, f32>(q, columns)?);
+        let (mut y, mut stats) = (q.zeros(rows * columns)?, q.zeros(plan.layer_stats())?);
+        Ok(Box::new(move |q: &Q| {
+            Ok(plan.layer_norm(q, x.view(), gamma.view(), beta.view(), y.view_mut(), stats.view_mut())?)
+        }))
+    })
+}
+
+fn square<Q: LinalgOps + 'static, T: Real>(n: usize) -> DeviceLine<Q> {
+    let name = T::DTYPE.name();
+    let flops = 2.0 * (n as f64).powi(3);
+    DeviceLine::new(format!("nn.matmul.{name}/{n}"), ("flop", flops, 0.0), move |q: &Q| {
+        let layout = Layout::contiguous(&[n, n])?;
+        let plan = GemmPlan::new(&layout, &layout, &layout)?;
+        let (a, b) = (input::<Q, T>(q, n * n)?, input::<Q, T>(q, n * n)?);
+        let mut c = q.zeros::<T>(n * n)?;
+        Ok(Box::new(move |q: &Q| Ok(plan.run(q, a.view(), b.view(), c.view_mut())?)))
+    })
+}

@@ -1,0 +1,139 @@
+//! Speed of ops on any queue, with their inputs resident on its device.
+//!
+//! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure the backend that
+//! the user chose, whole, and relate lines that move much memory to the speed of a plain copy on the same queue.
+
+mod circle;
+mod fss;
+mod linalg;
+
+use core::{error::Error, fmt};
+use std::time::Instant;
+
+use backend_api::{
+    Queue,
+    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
+};
+
+use super::{Effort, Timing};
+
+/// What goes wrong on the way: the backend refuses, or a plan does.
+pub type DeviceError = Box<dyn Error + Send + Sync>;
+
+/// Enqueues a line's work once.
+type Run<Q> = Box<dyn FnMut(&Q) -> Result<(), DeviceError>>;
+
+/// Puts a line's inputs on the device.
+type Prepare<Q> = Box<dyn FnOnce(&Q) -> Result<Run<Q>, DeviceError>>;
+
+/// Problem sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Sizes that fill a device.
+    Full,
+    /// Sizes of a few blocks, for a simulated device.
+    Small,
+}
+
+/// The id of the line that copies: the limit of every line that moves bytes.
+pub const COPY: &str = "copy";
+
+/// One op at one size.
+pub struct DeviceLine<Q> {
+    /// Short unique name: `nn.softmax/65536x1024`.
+    pub id: String,
+    /// The unit of work: `element-layer`, `evaluation`, `flop`, `byte`, `element`.
+    pub unit: &'static str,
+    /// Units of work in one run.
+    pub work: f64,
+    /// Least bytes that one run reads and writes; 0 where arithmetic is the limit.
+    pub bytes: f64,
+    prepare: Prepare<Q>,
+}
+
+impl<Q> fmt::Debug for DeviceLine<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceLine").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<Q: Queue> DeviceLine<Q> {
+    fn new(
+        id: impl Into<String>,
+        (unit, work, bytes): (&'static str, f64, f64),
+        prepare: impl FnOnce(&Q) -> Result<Run<Q>, DeviceError> + 'static,
+    ) -> Self {
+        Self { id: id.into(), unit, work, bytes, prepare: Box::new(prepare) }
+    }
+
+    /// Uploads the inputs, runs once to warm up, and then, in each round, as often as the batch time asks before it waits.
+    ///
+    /// # Errors
+    /// What the backend or a plan reports.
+    pub fn measure(self, q: &Q, effort: Effort) -> Result<Timing, DeviceError> {
+        let mut run = (self.prepare)(q)?;
+        run(q)?;
+        q.finish()?;
+        let mut repeats = 1u32;
+        let mut once = |repeats: u32| -> Result<f64, DeviceError> {
+            let start = Instant::now();
+            for _ in 0..repeats {
+                run(q)?;
+            }
+            q.finish()?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        while once(repeats)? < effort.batch.as_secs_f64() && repeats < MAX_REPEATS {
+            repeats *= 2;
+        }
+        let mut samples = Vec::with_capacity(effort.rounds);
+        for _ in 0..effort.rounds {
+            samples.push(once(repeats)? / f64::from(repeats));
+        }
+        samples.sort_by(f64::total_cmp);
+        Ok(Timing { name: self.id, median_s: samples[samples.len() / 2], best_s: samples[0] })
+    }
+}
+
+/// Enough that one wait does not count beside launches of a microsecond.
+const MAX_REPEATS: u32 = 1 << 12;
+
+/// Every line, the copy first.
+#[must_use]
+pub fn lines<Q: CircleOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+    let mut all = linalg::lines(extent);
+    all.extend(circle::lines(extent));
+    all.extend(fss::lines(extent));
+    all
+}
+
+/// Words that look random, different for each `salt`.
+fn words(len: usize, salt: u64) -> Vec<u64> {
+    let mut state = salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let step = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^ state >> 29
+    };
+    core::iter::repeat_with(step).take(len).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_line_runs_on_the_cpu_and_takes_time() {
+        let q = runtime::cpu().unwrap();
+        let effort = Effort { rounds: 1, batch: Duration::ZERO };
+        let lines = lines::<cpu_backend::CpuQueue>(Extent::Small);
+        assert_eq!(lines[0].id, COPY);
+        for line in lines {
+            let id = line.id.clone();
+            let timing = line.measure(&q, effort).unwrap();
+            assert_eq!(timing.name, id);
+            assert!(timing.median_s > 0.0, "{id}");
+        }
+    }
+}
