@@ -108,8 +108,10 @@ const SBOX: [u8; 256] = {
     }
 };
 
-/// SubBytes and MixColumns of a byte in row 0; other rows are rotations.
-const MIX: [u32; 256] = {
+/// SubBytes and MixColumns of a byte in row 0; other rows are rotations, by 8 bits for each row.
+///
+/// The word's second lowest byte is SubBytes alone. For devices that keep their own copies of the table.
+pub const AES_TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut i = 0;
     while i < 256 {
@@ -137,7 +139,7 @@ fn round(state: u128) -> u128 {
     for column in 0..4 {
         let mut word = 0;
         for row in 0..4 {
-            word ^= MIX[shifted(state, column, row)].rotate_left(8 * row);
+            word ^= AES_TABLE[shifted(state, column, row)].rotate_left(8 * row);
         }
         next |= u128::from(word) << (32 * column);
     }

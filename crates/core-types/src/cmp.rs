@@ -70,29 +70,46 @@ impl CmpWalk {
         Self { node: Node::root(root, party), parity: 0, last: 0 }
     }
 
+    /// Counts the cover where the path turns to direction `c`, and returns the input whose hash
+    /// [`descend`](Self::descend) or [`leaf_share`](Self::leaf_share) takes.
     #[inline]
-    fn turn(&mut self, c: u32) {
-        self.parity ^= self.node.control & (c ^ self.last);
+    #[must_use]
+    pub const fn turn(&mut self, c: u32) -> u128 {
+        let c = c & 1;
+        self.parity ^= self.node.control() & (c ^ self.last);
         self.last = c;
+        self.node.input(c)
+    }
+
+    /// Goes down in the direction last turned to, under the level's correction word.
+    #[inline]
+    pub const fn descend(&mut self, hashed: u128, correction: u128) {
+        self.node = self.node.corrected(hashed, self.last, correction);
+    }
+
+    /// The share, given the leaf correction of the side last turned to, which bit 7 of `y` names.
+    #[inline]
+    #[must_use]
+    pub const fn leaf_share(&self, hashed: u128, leaf: u128, y: u64) -> u32 {
+        let block = hashed ^ (leaf & spread(self.node.control()));
+        // a left block adds its leaves up to y; a right block was counted whole by its parent and removes those after y
+        let counted = block & (prefix(y as u32 & 127) ^ spread(self.last));
+        self.parity ^ (counted.count_ones() & 1)
     }
 
     /// Goes down in direction `c` under the level's correction word.
     #[inline]
     pub fn step<E: Encrypt>(&mut self, cipher: &E, c: u32, correction: u128) {
-        self.turn(c & 1);
-        self.node = self.node.child(cipher, c, correction);
+        let hashed = hash(cipher, self.turn(c));
+        self.descend(hashed, correction);
     }
 
     /// The share, given the leaf correction of the side that bit 7 of `y` names.
     #[inline]
     #[must_use]
     pub fn finish<E: Encrypt>(mut self, cipher: &E, leaf: u128, y: u64) -> u32 {
-        let c = (y >> CMP_TABLE_BITS) as u32 & 1;
-        self.turn(c);
-        let block = hash(cipher, self.node.seed | u128::from(c)) ^ (leaf & spread(self.node.control));
-        // a left block adds its leaves up to y; a right block was counted whole by its parent and removes those after y
-        let counted = block & (prefix(y as u32 & 127) ^ spread(c));
-        self.parity ^ (counted.count_ones() & 1)
+        let hashed = hash(cipher, self.turn((y >> CMP_TABLE_BITS) as u32));
+        self.leaf_share(hashed, leaf, y)
     }
 }
 
@@ -123,10 +140,27 @@ impl Pair {
     #[must_use]
     pub fn cmp_leaves<E: Encrypt>(&self, cipher: &E, alpha: u64) -> [u128; 2] {
         let Children { left: [left_0, left_1], right: [right_0, right_1] } = self.children(cipher);
-        let side = spread((alpha >> CMP_TABLE_BITS) as u32);
-        let unit = 1u128 << (alpha & 127);
-        [left_0 ^ left_1 ^ (unit & !side), right_0 ^ right_1 ^ (unit & side)]
+        leaf_corrections(left_0 ^ left_1, right_0 ^ right_1, alpha)
     }
+}
+
+/// The corrections of the left and right leaf block, from the XOR of the two parties' left blocks and that of their
+/// right blocks: the shares of every leaf then XOR to 0, but for leaf α, which bit 7 and the seven bits below it name.
+#[inline]
+#[must_use]
+pub const fn leaf_corrections(left_xor: u128, right_xor: u128, alpha: u64) -> [u128; 2] {
+    let side = spread((alpha >> CMP_TABLE_BITS) as u32);
+    let unit = 1u128 << (alpha & 127);
+    [left_xor ^ (unit & !side), right_xor ^ (unit & side)]
+}
+
+/// Both parties' truth tables of 1\[α <= y\] for `bits` <= 7, the first of them from the bits of `root`.
+#[inline]
+#[must_use]
+pub const fn table_shares(root: Label, bits: u32, alpha: u64) -> [u128; 2] {
+    let used = prefix((1 << (bits & 7)) - 1);
+    let first = root.bits() & used;
+    [first, first ^ cmp_table(alpha, bits)]
 }
 
 /// Makes the sections that both parties of a comparison key share: calls `correction(level, word)` for each level and
@@ -143,9 +177,7 @@ pub fn cmp_gen<E: Encrypt>(
     mut correction: impl FnMut(u32, u128),
 ) -> [u128; 2] {
     if bits <= CMP_TABLE_BITS {
-        let used = prefix((1 << (bits & 7)) - 1);
-        let first = roots[0].bits() & used;
-        return [first, first ^ cmp_table(alpha, bits)];
+        return table_shares(roots[0], bits, alpha);
     }
     let mut pair = Pair::roots(roots);
     for level in 0..cmp_levels(bits) {

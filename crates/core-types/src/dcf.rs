@@ -25,15 +25,41 @@ pub struct DcfCiphers<'a, E> {
 pub type DcfWords = [u64; MAX_PAYLOAD_WORDS];
 
 /// The low bits of the hash input that convert the last node.
-const LAST: u32 = 2;
+pub const LAST: u32 = 2;
+
+/// What a node with control bit `control` adds to one sum: its expanded word, and if the bit is set the correction.
+#[inline]
+#[must_use]
+pub const fn corrected_value(control: u32, expanded: u64, correction: u64) -> u64 {
+    expanded.wrapping_add(correction & (control as u64 & 1).wrapping_neg())
+}
+
+/// The share of `party` modulo 2^`width`, from the sum of its nodes' values.
+#[inline]
+#[must_use]
+pub const fn share_of(party: u32, sum: u64, width: Ring) -> u64 {
+    width.reduce(negate_if(party, sum))
+}
+
+/// The correction of one payload word at a level, and what the parties' values on the path add up to behind it.
+///
+/// `lost` is the word of the second party's node less that of the first party's on the side that α leaves, `kept` the
+/// same on the other side. Points that leave the path here are to receive `gained`: β if they lie below α. `held` is
+/// what the values on the path add up to before the level, `control` the second party's control bit.
+#[inline]
+#[must_use]
+pub const fn value_correction(lost: u64, kept: u64, gained: u64, held: u64, control: u32) -> (u64, u64) {
+    let difference = lost.wrapping_sub(held).wrapping_add(gained);
+    (negate_if(control, difference), held.wrapping_sub(kept).wrapping_add(difference))
+}
 
 impl<E: Encrypt> DcfCiphers<'_, E> {
-    /// The payload words that a seed expands to with its low bits set to `low`: a direction, or [`LAST`].
+    /// The payload words that a node expands to with its input's low bits set to `low`: a direction, or [`LAST`].
     #[inline]
-    fn expand(&self, words: usize, seed: u128, low: u32) -> DcfWords {
+    fn expand(&self, words: usize, node: Node, low: u32) -> DcfWords {
         let mut all = [0; MAX_PAYLOAD_WORDS];
         for (pair, cipher) in all[..words.min(MAX_PAYLOAD_WORDS)].chunks_mut(2).zip(self.value) {
-            let block = block_words(hash(cipher, seed | u128::from(low)));
+            let block = block_words(hash(cipher, node.input(low)));
             for (word, value) in pair.iter_mut().zip(block) {
                 *word = value;
             }
@@ -69,10 +95,9 @@ impl DcfWalk {
 
     #[inline]
     fn add<E: Encrypt>(&self, ciphers: &DcfCiphers<'_, E>, low: u32, value: impl Fn(usize) -> u64, sums: &mut [u64]) {
-        let control = u64::from(self.node.control).wrapping_neg();
-        let expanded = ciphers.expand(sums.len(), self.node.seed, low);
+        let expanded = ciphers.expand(sums.len(), self.node, low);
         for (word, (sum, share)) in sums.iter_mut().zip(expanded).enumerate() {
-            *sum = sum.wrapping_add(share).wrapping_add(value(word) & control);
+            *sum = sum.wrapping_add(corrected_value(self.node.control(), share, value(word)));
         }
     }
 
@@ -101,7 +126,7 @@ impl DcfWalk {
     ) {
         self.add(ciphers, LAST, last, sums);
         for sum in sums {
-            *sum = width.reduce(negate_if(self.party, *sum));
+            *sum = share_of(self.party, *sum, width);
         }
     }
 }
@@ -132,15 +157,15 @@ impl<'a> DcfDealer<'a> {
         let a = a & 1;
         let [first, second] = self.pair.nodes;
         let taken = u64::from(a).wrapping_neg();
-        let [lost_0, lost_1] = [first, second].map(|node| ciphers.expand(self.beta.len(), node.seed, a ^ 1));
-        let [kept_0, kept_1] = [first, second].map(|node| ciphers.expand(self.beta.len(), node.seed, a));
+        let [lost_0, lost_1] = [first, second].map(|node| ciphers.expand(self.beta.len(), node, a ^ 1));
+        let [kept_0, kept_1] = [first, second].map(|node| ciphers.expand(self.beta.len(), node, a));
         let mut values = [0; MAX_PAYLOAD_WORDS];
         for (word, (beta, held)) in self.beta.iter().zip(&mut self.held).enumerate() {
+            let lost = lost_1[word].wrapping_sub(lost_0[word]);
+            let kept = kept_1[word].wrapping_sub(kept_0[word]);
             // points that leave the path here lie below α exactly if α goes right
-            let difference = lost_1[word].wrapping_sub(lost_0[word]).wrapping_sub(*held).wrapping_add(beta & taken);
-            let value = negate_if(second.control, difference);
-            let kept = kept_0[word].wrapping_sub(kept_1[word]);
-            *held = held.wrapping_add(kept).wrapping_add(difference);
+            let (value, holds) = value_correction(lost, kept, beta & taken, *held, second.control());
+            *held = holds;
             values[word] = self.width.reduce(value);
         }
         (self.pair.descend(ciphers.child, a), values)
@@ -151,11 +176,11 @@ impl<'a> DcfDealer<'a> {
     #[must_use]
     pub fn last<E: Encrypt>(self, ciphers: &DcfCiphers<'_, E>) -> DcfWords {
         let [first, second] = self.pair.nodes;
-        let [end_0, end_1] = [first, second].map(|node| ciphers.expand(self.beta.len(), node.seed, LAST));
+        let [end_0, end_1] = [first, second].map(|node| ciphers.expand(self.beta.len(), node, LAST));
         let mut last = [0; MAX_PAYLOAD_WORDS];
         for (word, (last, held)) in last.iter_mut().zip(self.held).enumerate().take(self.beta.len()) {
-            let difference = end_1[word].wrapping_sub(end_0[word]).wrapping_sub(held);
-            *last = self.width.reduce(negate_if(second.control, difference));
+            let (value, _) = value_correction(end_1[word].wrapping_sub(end_0[word]), 0, 0, held, second.control());
+            *last = self.width.reduce(value);
         }
         last
     }

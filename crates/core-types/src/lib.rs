@@ -17,7 +17,7 @@ mod prg;
 mod ring;
 pub mod tree;
 
-pub use aes::{AesKey, Encrypt};
+pub use aes::{AES_TABLE, AesKey, Encrypt};
 pub use label::Label;
 pub use prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, PrgKeys, block_words, hash};
 pub use ring::Ring;

@@ -30,11 +30,32 @@ impl Node {
         Self { seed: label.seed().bits(), control: party & 1 }
     }
 
+    /// The hash input with low bits `low`: a direction (0 left, 1 right), or 2 to convert a last node to values.
+    #[inline]
+    #[must_use]
+    pub const fn input(self, low: u32) -> u128 {
+        self.seed | (low & 3) as u128
+    }
+
+    /// The control bit, 0 or 1.
+    #[inline]
+    #[must_use]
+    pub const fn control(self) -> u32 {
+        self.control
+    }
+
     /// The child in direction `c` (0 left, 1 right), corrected by the level's word.
     #[inline]
     #[must_use]
     pub fn child<E: Encrypt>(self, cipher: &E, c: u32, correction: u128) -> Self {
-        let child = hash(cipher, self.seed | u128::from(c & 1)) ^ (correction & SEED_BITS & spread(self.control));
+        self.corrected(hash(cipher, self.input(c & 1)), c, correction)
+    }
+
+    /// The child in direction `c`, given the hash of its [`input`](Self::input).
+    #[inline]
+    #[must_use]
+    pub const fn corrected(self, hashed: u128, c: u32, correction: u128) -> Self {
+        let child = hashed ^ (correction & SEED_BITS & spread(self.control));
         let control = (correction >> (c & 1)) as u32 & self.control;
         Self { seed: child & SEED_BITS, control: (child as u32 ^ control) & 1 }
     }
@@ -45,6 +66,20 @@ impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Node(..)")
     }
+}
+
+/// The correction word of a level where α goes in direction `a`, from the XOR of the two parties' left children and
+/// that of their right children.
+///
+/// The branch that α leaves then ends with equal seeds and equal control bits, the other with unequal control bits.
+#[inline]
+#[must_use]
+pub const fn correction_word(left_xor: u128, right_xor: u128, a: u32) -> u128 {
+    let a = a & 1;
+    let lost = right_xor ^ (spread(a) & (left_xor ^ right_xor));
+    let control_left = (left_xor as u32 ^ a ^ 1) & 1;
+    let control_right = (right_xor as u32 ^ a) & 1;
+    (lost & SEED_BITS) | (control_left | control_right << 1) as u128
 }
 
 /// Both parties' nodes on the path of α, which the dealer walks.
@@ -72,8 +107,8 @@ impl Pair {
     pub(crate) fn children<E: Encrypt>(&self, cipher: &E) -> Children {
         let [first, second] = self.nodes;
         Children {
-            left: [hash(cipher, first.seed), hash(cipher, second.seed)],
-            right: [hash(cipher, first.seed | 1), hash(cipher, second.seed | 1)],
+            left: [hash(cipher, first.input(0)), hash(cipher, second.input(0))],
+            right: [hash(cipher, first.input(1)), hash(cipher, second.input(1))],
         }
     }
 
@@ -83,19 +118,11 @@ impl Pair {
         let a = a & 1;
         let right = spread(a);
         let Children { left: [left_0, left_1], right: [right_0, right_1] } = self.children(cipher);
-        let (left_xor, right_xor) = (left_0 ^ left_1, right_0 ^ right_1);
-        // the branch that α leaves must end with equal seeds and equal control bits, the other with unequal control bits
-        let seed = (right_xor ^ (right & (left_xor ^ right_xor))) & SEED_BITS;
-        let control_left = (left_xor as u32 ^ a ^ 1) & 1;
-        let control_right = (right_xor as u32 ^ a) & 1;
+        let word = correction_word(left_0 ^ left_1, right_0 ^ right_1, a);
         let kept = [left_0 ^ (right & (left_0 ^ right_0)), left_1 ^ (right & (left_1 ^ right_1))];
-        let control = control_left ^ (a & (control_left ^ control_right));
         for (node, kept) in self.nodes.iter_mut().zip(kept) {
-            *node = Node {
-                seed: (kept & SEED_BITS) ^ (seed & spread(node.control)),
-                control: (kept as u32 & 1) ^ (control & node.control),
-            };
+            *node = node.corrected(kept, a, word);
         }
-        seed | u128::from(control_left | control_right << 1)
+        word
     }
 }
