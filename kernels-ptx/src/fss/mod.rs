@@ -1,3 +1,40 @@
-//! Kernels of the fss op set.
+//! Kernels of function secret sharing: comparison keys, comparison keys with payload, dealer randomness, packing.
+//!
+//! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of `core_types`; AES looks its
+//! rounds up in shared memory ([`aes`]). Except for the addresses of those look-ups nothing depends on a secret: every
+//! thread of a kernel takes the same branches and touches the same places of global memory for all keys.
 
-kernel_table! {}
+mod aes;
+mod cmp;
+mod ctr;
+mod dcf;
+mod pack;
+mod quad;
+
+use self::{
+    aes::TABLE_BYTES,
+    cmp::{cmp_eval, cmp_gen},
+    ctr::aes_ctr_fill,
+    dcf::{DCF_BYTES, dcf_eval, dcf_gen},
+    pack::{pack_bits, unpack_bits},
+};
+use crate::table::Shared;
+
+/// Keys that share one word of output bits, and to a multiple of which rows are padded.
+const GROUP: u32 = 32;
+
+/// Keys to a row.
+#[inline(always)]
+const fn row(count: u32) -> u64 {
+    (count as u64).next_multiple_of(GROUP as u64)
+}
+
+kernel_table! {
+    cmp_eval: block [256, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    cmp_gen: block [128, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    dcf_eval: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    dcf_gen: block [128, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    aes_ctr_fill: block [256, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    pack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
+    unpack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
+}

@@ -1,0 +1,174 @@
+//! Comparison keys.
+
+use core_types::{
+    Label,
+    cmp::{CMP_TABLE_BITS, CmpWalk, cmp_leaves, cmp_levels, cmp_table_share, leaf_corrections, table_shares},
+    hash,
+    params::fss::CmpParams,
+    tree::{Node, correction_word},
+};
+
+use super::{
+    GROUP,
+    aes::{ParamAes, Table},
+    quad::{Exchange, KEYS, Lane},
+    row,
+};
+use crate::dev::{
+    idx,
+    warp::{FULL, ballot},
+};
+
+/// Sections of one party's batch, at one key.
+#[derive(Clone, Copy)]
+struct Key {
+    root: *const Label,
+    corrections: *const u128,
+    leaves: *const u128,
+    /// Keys to a row.
+    row: u64,
+}
+
+impl Key {
+    /// The correction word of level `level` below `levels`, and below them the leaf correction of the side of `y`.
+    ///
+    /// # Safety
+    /// The pointers lead to a key of a batch with `levels` levels and two leaves, and `level` is at most `levels`.
+    #[inline(always)]
+    unsafe fn correction(&self, level: u32, levels: u32, y: u64) -> u128 {
+        let side = u64::from((y >> CMP_TABLE_BITS) as u32 & 1);
+        let (section, at) = if level < levels { (self.corrections, u64::from(level)) } else { (self.leaves, side) };
+        *section.add((at * self.row) as usize)
+    }
+
+    /// The share of 1\[α <= y\].
+    ///
+    /// # Safety
+    /// The pointers lead to a key of a batch of these parameters.
+    #[inline(always)]
+    unsafe fn share(&self, cipher: &ParamAes<'_>, params: &CmpParams, y: u64) -> u32 {
+        let bits = params.bits;
+        if bits <= CMP_TABLE_BITS {
+            return cmp_table_share(*self.leaves, bits, y);
+        }
+        let levels = cmp_levels(bits);
+        let mut walk = CmpWalk::start(*self.root, params.party);
+        let mut coming = self.correction(0, levels, y);
+        let mut level = 0;
+        // the leaf block is one more step, so that the text holds the rounds of AES once
+        loop {
+            let correction = coming;
+            if level < levels {
+                coming = self.correction(level + 1, levels, y);
+            }
+            let hashed = hash(cipher, walk.turn((y >> (bits - 1 - level)) as u32));
+            if level == levels {
+                return walk.leaf_share(hashed, correction, y);
+            }
+            walk.descend(hashed, correction);
+            level += 1;
+        }
+    }
+}
+
+/// Evaluates keys at points: a thread takes one key, a warp the 32 keys of one word of bits.
+///
+/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
+///
+/// # Safety
+/// As the crate; sections and shares have the lengths of `FssOps::cmp_eval`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn cmp_eval(
+    params: CmpParams,
+    roots: *const Label,
+    corrections: *const u128,
+    leaves: *const u128,
+    points: *const u64,
+    shares: *mut u32,
+) {
+    let cipher = ParamAes { table: Table::fill(), key: &params.key };
+    let row = row(params.count);
+    let tiles = params.count.div_ceil(idx::bdim_x());
+    let mut point = idx::bid_y();
+    while point < params.points {
+        let mut tile = idx::bid_x();
+        while tile < tiles {
+            let e = u64::from(tile) * u64::from(idx::bdim_x()) + u64::from(idx::tid_x());
+            let exists = e < u64::from(params.count);
+            let mut share = 0;
+            if exists {
+                let key = Key {
+                    root: roots.add(e as usize),
+                    corrections: corrections.add(e as usize),
+                    leaves: leaves.add(e as usize),
+                    row,
+                };
+                let y = *points.add((u64::from(point) * u64::from(params.count) + e) as usize);
+                share = key.share(&cipher, &params, y);
+            }
+            let word = ballot(FULL, share != 0);
+            if idx::lane() == 0 && exists {
+                *shares.add(((u64::from(point) * row + e) / u64::from(GROUP)) as usize) = word;
+            }
+            tile += idx::gdim_x();
+        }
+        point += idx::gdim_y();
+    }
+}
+
+/// Makes keys: four threads take one key, a block the 32 keys to which rows are padded.
+///
+/// The grid's first dimension runs over tiles of 32 keys and may be smaller than the range.
+///
+/// # Safety
+/// As the crate; sections have the lengths of `FssOps::cmp_gen`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn cmp_gen(
+    params: CmpParams,
+    alphas: *const u64,
+    roots: *const Label,
+    corrections: *mut u128,
+    leaves: *mut u128,
+) {
+    let cipher = ParamAes { table: Table::fill(), key: &params.key };
+    let lane = Lane::this();
+    let row = row(params.count);
+    let tiles = params.count.div_ceil(KEYS);
+    let (bits, levels) = (params.bits, cmp_levels(params.bits));
+    let mut tile = idx::bid_x();
+    while tile < tiles {
+        let e = u64::from(tile) * u64::from(KEYS) + u64::from(lane.key);
+        let alpha = if e < u64::from(params.count) { *alphas.add(e as usize) } else { 0 };
+        if cmp_leaves(bits) == 1 {
+            let shares = table_shares(*roots.add(e as usize), bits, alpha);
+            if lane.direction == 0 {
+                let share = if lane.party == 0 { shares[0] } else { shares[1] };
+                *leaves.add((u64::from(lane.party) * row + e) as usize) = share;
+            }
+        } else {
+            let mut node = Node::root(*roots.add((u64::from(lane.party) * row + e) as usize), lane.party);
+            let mut level = 0;
+            // the leaf blocks are one more step, so that the text holds the rounds of AES once
+            loop {
+                let hashed = hash(&cipher, node.input(lane.direction));
+                let xors = lane.sides(hashed ^ hashed.of_other_party());
+                if level == levels {
+                    let words = leaf_corrections(xors.left, xors.right, alpha);
+                    if lane.party == 0 {
+                        let word = if lane.direction == 0 { words[0] } else { words[1] };
+                        *leaves.add((u64::from(lane.direction) * row + e) as usize) = word;
+                    }
+                    break;
+                }
+                let a = (alpha >> (bits - 1 - level)) as u32 & 1;
+                let word = correction_word(xors.left, xors.right, a);
+                if lane.index == 0 {
+                    *corrections.add((u64::from(level) * row + e) as usize) = word;
+                }
+                node = node.corrected(lane.sides(hashed).at(a), a, word);
+                level += 1;
+            }
+        }
+        tile += idx::gdim_x();
+    }
+}

@@ -1,0 +1,251 @@
+//! Comparison keys with payload.
+//!
+//! A node expands to one child and up to four value blocks, each under its own AES key. The loop over these ciphers is a
+//! loop in the text too, so their round keys lie in shared memory behind the table.
+
+use core_types::{
+    AesKey, Label, MAX_VALUE_BLOCKS, Ring, block_words,
+    dcf::{LAST, corrected_value, share_of, value_correction},
+    hash,
+    params::fss::DcfParams,
+    tree::{Node, correction_word},
+};
+
+use super::{
+    aes::{SharedAes, SharedKeys, Table},
+    quad::{Exchange, KEYS, Lane, QUAD},
+    row,
+};
+use crate::dev::{idx, smem::Region};
+
+/// Round keys of the children's cipher, then of the value blocks' ciphers.
+const CIPHERS: Region<AesKey> = SharedKeys::region(1 + MAX_VALUE_BLOCKS as u32);
+
+/// Shared memory of a block.
+pub(super) const DCF_BYTES: u32 = CIPHERS.end().bytes();
+
+/// The ciphers of a bundle.
+#[derive(Clone, Copy)]
+struct Ciphers {
+    table: Table,
+    keys: SharedKeys,
+}
+
+impl Ciphers {
+    /// Fills shared memory and waits for all threads of the block.
+    ///
+    /// # Safety
+    /// All threads of a one-dimensional block call, with [`DCF_BYTES`] of dynamic shared memory.
+    #[inline(always)]
+    unsafe fn fill(params: &DcfParams) -> Self {
+        let keys = SharedKeys::at(CIPHERS);
+        if idx::tid_x() == 0 {
+            let [first, second, third, fourth] = &params.keys.value;
+            keys.write(0, &params.keys.child);
+            keys.write(1, first);
+            keys.write(2, second);
+            keys.write(3, third);
+            keys.write(4, fourth);
+        }
+        Self { table: Table::fill(), keys }
+    }
+
+    /// The cipher of the children (0) or of value block `index - 1`.
+    #[inline(always)]
+    fn cipher(self, index: u32) -> SharedAes {
+        SharedAes { table: self.table, keys: self.keys, index }
+    }
+}
+
+/// Adds `pair` to pair `index` of `sums`, without an address that depends on the index.
+#[inline(always)]
+fn add_at(sums: &mut [[u64; 2]; MAX_VALUE_BLOCKS], index: u32, pair: [u64; 2]) {
+    let mut at = 0;
+    for sum in sums {
+        let mask = u64::from(at == index).wrapping_neg();
+        sum[0] = sum[0].wrapping_add(pair[0] & mask);
+        sum[1] = sum[1].wrapping_add(pair[1] & mask);
+        at += 1;
+    }
+}
+
+/// Sections of one party's batch, at one key.
+struct Key {
+    root: *const Label,
+    corrections: *const u128,
+    values: *const u64,
+    last: *const u64,
+    /// Keys to a row.
+    row: u64,
+}
+
+impl Key {
+    /// The sums of the values along the path of `y`.
+    ///
+    /// # Safety
+    /// The pointers lead to a key of a batch of these parameters.
+    #[inline(always)]
+    unsafe fn sums(&self, ciphers: Ciphers, params: &DcfParams, y: u64) -> [[u64; 2]; MAX_VALUE_BLOCKS] {
+        let mut sums = [[0; 2]; MAX_VALUE_BLOCKS];
+        let mut node = Node::root(*self.root, params.party);
+        let blocks = params.words.div_ceil(2);
+        let mut values = self.values;
+        for level in 0..=params.bits {
+            // behind the levels comes the conversion of the last node
+            let (low, values) = if level < params.bits {
+                let here = values;
+                values = values.add((u64::from(params.words) * self.row) as usize);
+                ((y >> (params.bits - 1 - level)) as u32 & 1, here)
+            } else {
+                (LAST, self.last)
+            };
+            let input = node.input(low);
+            let mut child = node;
+            for index in 0..=blocks {
+                if index == 0 && level == params.bits {
+                    continue;
+                }
+                let hashed = hash(&ciphers.cipher(index), input);
+                if index == 0 {
+                    child = node.corrected(hashed, low, *self.corrections.add((u64::from(level) * self.row) as usize));
+                } else {
+                    let word = 2 * (index - 1);
+                    let [first, second] = block_words(hashed);
+                    let at = values.add((u64::from(word) * self.row) as usize);
+                    let next = if word + 1 < params.words { *at.add(self.row as usize) } else { 0 };
+                    let pair =
+                        [corrected_value(node.control(), first, *at), corrected_value(node.control(), second, next)];
+                    add_at(&mut sums, index - 1, pair);
+                }
+            }
+            node = child;
+        }
+        sums
+    }
+}
+
+/// Evaluates keys at points, one key to a thread.
+///
+/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
+///
+/// # Safety
+/// As the crate; sections and shares have the lengths of `FssOps::dcf_eval`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn dcf_eval(
+    params: DcfParams,
+    roots: *const Label,
+    corrections: *const u128,
+    values: *const u64,
+    last: *const u64,
+    points: *const u64,
+    shares: *mut u64,
+) {
+    let Some(width) = Ring::new(params.width) else { return };
+    let ciphers = Ciphers::fill(&params);
+    let count = u64::from(params.count);
+    let mut point = idx::bid_y();
+    while point < params.points {
+        for e in idx::grid_stride(count) {
+            let at = e as usize;
+            let key = Key {
+                root: roots.add(at),
+                corrections: corrections.add(at),
+                values: values.add(at),
+                last: last.add(at),
+                row: row(params.count),
+            };
+            let y = *points.add((u64::from(point) * count + e) as usize);
+            let sums = key.sums(ciphers, &params, y);
+            let mut out = shares.add((u64::from(point) * u64::from(params.words) * count + e) as usize);
+            let mut word = 0;
+            for sum in sums.as_flattened() {
+                if word < params.words {
+                    *out = share_of(params.party, *sum, width);
+                    out = out.add(count as usize);
+                }
+                word += 1;
+            }
+        }
+        point += idx::gdim_y();
+    }
+}
+
+/// Makes keys: four threads take one key, a block the 32 keys to which rows are padded.
+///
+/// Each of the four expands one node in one direction; what the values on the path add up to is kept by the lane whose
+/// index is the value block's. The grid's first dimension runs over tiles of 32 keys and may be smaller than the range.
+///
+/// # Safety
+/// As the crate; sections have the lengths of `FssOps::dcf_gen`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn dcf_gen(
+    params: DcfParams,
+    alphas: *const u64,
+    betas: *const u64,
+    roots: *const Label,
+    corrections: *mut u128,
+    values: *mut u64,
+    last: *mut u64,
+) {
+    const { assert!(MAX_VALUE_BLOCKS as u32 <= QUAD) }
+    let Some(width) = Ring::new(params.width) else { return };
+    let ciphers = Ciphers::fill(&params);
+    let lane = Lane::this();
+    let (count, row) = (u64::from(params.count), row(params.count));
+    let blocks = params.words.div_ceil(2);
+    let mut tile = idx::bid_x();
+    while tile < params.count.div_ceil(KEYS) {
+        let e = u64::from(tile) * u64::from(KEYS) + u64::from(lane.key);
+        let exists = e < count;
+        let alpha = if exists { *alphas.add(e as usize) } else { 0 };
+        let mut node = Node::root(*roots.add((u64::from(lane.party) * row + e) as usize), lane.party);
+        let mut held = [0u64; 2];
+        let mut values = values;
+        for level in 0..=params.bits {
+            let ends = level == params.bits;
+            let (low, a) =
+                if ends { (LAST, 0) } else { (lane.direction, (alpha >> (params.bits - 1 - level)) as u32 & 1) };
+            // the parties' control bits differ on the path of α
+            let control = node.control() ^ lane.party ^ 1;
+            let input = node.input(low);
+            for index in 0..=blocks {
+                if index == 0 && ends {
+                    continue;
+                }
+                let hashed = hash(&ciphers.cipher(index), input);
+                if index == 0 {
+                    let xors = lane.sides(hashed ^ hashed.of_other_party());
+                    let word = correction_word(xors.left, xors.right, a);
+                    if lane.index == 0 {
+                        *corrections.add((u64::from(level) * row + e) as usize) = word;
+                    }
+                    node = node.corrected(lane.sides(hashed).at(a), a, word);
+                } else {
+                    let own = block_words(hashed);
+                    let other = own.of_other_party();
+                    let [first, second] = if lane.party == 0 { [own, other] } else { [other, own] };
+                    let differences = lane.sides([second[0].wrapping_sub(first[0]), second[1].wrapping_sub(first[1])]);
+                    if lane.index == index - 1 {
+                        let (lost, kept) = (differences.at(a ^ 1), differences.at(a));
+                        let out = if ends { last } else { values };
+                        let mut correct = |at: usize| {
+                            let word = 2 * lane.index + at as u32;
+                            if word < params.words {
+                                // β is read whatever α is, and counts where α goes right
+                                let beta = if exists { *betas.add((u64::from(word) * count + e) as usize) } else { 0 };
+                                let gained = beta & u64::from(a).wrapping_neg();
+                                let (value, holds) = value_correction(lost[at], kept[at], gained, held[at], control);
+                                held[at] = holds;
+                                *out.add((u64::from(word) * row + e) as usize) = width.reduce(value);
+                            }
+                        };
+                        correct(0);
+                        correct(1);
+                    }
+                }
+            }
+            values = values.add((u64::from(params.words) * row) as usize);
+        }
+        tile += idx::gdim_x();
+    }
+}

@@ -1,0 +1,33 @@
+//! Transport packing.
+
+use core_types::{
+    Ring,
+    pack::{packed_word, unpacked_element},
+    params::fss::PackParams,
+};
+
+use crate::dev::idx;
+
+/// Packs elements, one word of the stream to a thread at a time: a gather, so that no word is written twice.
+///
+/// # Safety
+/// As the crate; views have the lengths of `FssOps::pack_bits`, `len` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn pack_bits(params: PackParams, elements: *const u64, words: *mut u64, len: u64) {
+    let Some(width) = Ring::new(params.bits) else { return };
+    for index in idx::grid_stride(len) {
+        *words.add(index as usize) = packed_word(index, u64::from(params.count), width, |i| *elements.add(i as usize));
+    }
+}
+
+/// Unpacks elements, one to a thread at a time.
+///
+/// # Safety
+/// As the crate; views have the lengths of `FssOps::unpack_bits`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn unpack_bits(params: PackParams, words: *const u64, elements: *mut u64) {
+    let Some(width) = Ring::new(params.bits) else { return };
+    for index in idx::grid_stride(u64::from(params.count)) {
+        *elements.add(index as usize) = unpacked_element(index, width, |i| *words.add(i as usize));
+    }
+}
