@@ -74,6 +74,9 @@ pub(crate) struct ConformanceArgs {
     /// Run only the ops whose name contains TEXT, such as `circle.` or `softmax`.
     #[arg(value_name = "TEXT", default_value = "")]
     pub(crate) filter: String,
+    /// Leave out cases on more than N elements; 65536 on the simulated device, without limit elsewhere.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_elements: Option<u64>,
     /// Backend to test: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,

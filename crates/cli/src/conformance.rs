@@ -5,7 +5,12 @@ use std::io::{self, Write as _};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use runtime::Choice;
+
 use crate::args::ConformanceArgs;
+
+/// Cases on more elements take the simulated device minutes.
+const SIMULATED_ELEMENTS: u64 = 1 << 16;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
@@ -13,6 +18,9 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
         runtime::open_with(&runtime::Settings::from_env().map_err(runtime::OpenError::from)?, None, args.backend)?;
     let mut specs = conformance::specs();
     specs.retain(|spec| spec.op.contains(&args.filter));
+    let limit = if status.active == Choice::Sim { SIMULATED_ELEMENTS } else { u64::MAX };
+    let limit = args.max_elements.unwrap_or(limit);
+    let left_out: usize = specs.iter_mut().map(|spec| spec.limit_elements(limit)).sum();
     let total: usize = specs.iter().map(|spec| spec.cases.len()).sum();
     if total == 0 {
         bail!("no op of the suite contains `{}`", args.filter);
@@ -29,7 +37,8 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
             None => "ok".to_owned(),
             Some(failure) => format!("FAILED: {failure}"),
         };
-        let line = bar.suspend(|| writeln!(out, "{:<28} {:<40} {verdict}", outcome.op, outcome.case));
+        let line = bar
+            .suspend(|| writeln!(out, "{:<28} {:<40} {:>8.3} s  {verdict}", outcome.op, outcome.case, outcome.seconds));
         if print_error.is_ok() {
             print_error = line;
         }
@@ -38,6 +47,9 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     print_error?;
     let failed = report.failures().count();
     writeln!(out, "{} ops on {status}: {} passed, {failed} failed", specs.len(), total - failed)?;
+    if left_out > 0 {
+        writeln!(out, "{left_out} cases on more than {limit} elements were left out")?;
+    }
     if failed > 0 {
         bail!("{failed} of {total} cases do not conform");
     }

@@ -1,4 +1,5 @@
 use core::fmt;
+use std::time::Instant;
 
 use backend_api::{
     BackendError, Queue,
@@ -78,13 +79,20 @@ type Check<Q> = Box<dyn Fn(&Q) -> Result<(), Failure> + Send + Sync>;
 /// One run of an op against its oracle.
 pub struct Case<Q> {
     name: String,
+    elements: u64,
     check: Check<Q>,
 }
 
 impl<Q> Case<Q> {
     /// A case with a name that states sizes or the property, unique within its op.
     pub fn new(name: impl Into<String>, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Self {
-        Self { name: name.into(), check: Box::new(check) }
+        Self { name: name.into(), elements: 0, check: Box::new(check) }
+    }
+
+    /// States how many elements the op works on, for a case that is large.
+    #[must_use]
+    pub fn on_elements(self, elements: u64) -> Self {
+        Self { elements, ..self }
     }
 }
 
@@ -103,6 +111,15 @@ pub struct OpSpec<Q> {
     pub cases: Vec<Case<Q>>,
 }
 
+impl<Q> OpSpec<Q> {
+    /// Takes out the cases on more than `elements` elements, for a device that is slow, and returns their number.
+    pub fn limit_elements(&mut self, elements: u64) -> usize {
+        let before = self.cases.len();
+        self.cases.retain(|case| case.elements <= elements);
+        before - self.cases.len()
+    }
+}
+
 /// The result of one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -112,6 +129,8 @@ pub struct Outcome {
     pub case: String,
     /// `None` if it held.
     pub failure: Option<Failure>,
+    /// How long it took, oracle included.
+    pub seconds: f64,
 }
 
 /// The result of the suite on one queue.
@@ -144,13 +163,14 @@ pub fn run<Q: Queue>(q: &Q, specs: &[OpSpec<Q>], mut progress: impl FnMut(&Outco
     let mut report = Report::default();
     for spec in specs {
         for case in &spec.cases {
-            let before = q.budget().live_bytes();
+            let (before, start) = (q.budget().live_bytes(), Instant::now());
             let mut failure = (case.check)(q).and_then(|()| Ok(q.finish()?)).err();
             let leaked = q.budget().live_bytes().saturating_sub(before);
             if failure.is_none() && leaked > 0 {
                 failure = Some(Failure::Broken(format!("{leaked} bytes are still reserved after the case")));
             }
-            let outcome = Outcome { op: spec.op, case: case.name.clone(), failure };
+            let seconds = start.elapsed().as_secs_f64();
+            let outcome = Outcome { op: spec.op, case: case.name.clone(), failure, seconds };
             progress(&outcome);
             report.outcomes.push(outcome);
         }
@@ -164,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_failing_and_a_leaking_case_are_reported() {
-        let specs = [OpSpec {
+        let mut specs = [OpSpec {
             op: "test.op",
             cases: vec![
                 Case::new("holds", |_: &cpu_backend::CpuQueue| Ok(())),
@@ -173,8 +193,10 @@ mod tests {
                     std::mem::forget(q.zeros::<u8>(64)?);
                     Ok(())
                 }),
+                Case::new("is not reached", |_| Err(Failure::Broken("too large".to_owned()))).on_elements(1 << 20),
             ],
         }];
+        assert_eq!(specs[0].limit_elements(1 << 19), 1);
         let report = run(&runtime::cpu().unwrap(), &specs, |_| ());
         let failed: Vec<_> = report.failures().map(|outcome| outcome.case.as_str()).collect();
         assert_eq!(failed, ["differs", "leaks"]);

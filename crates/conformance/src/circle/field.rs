@@ -33,8 +33,8 @@ fn expect_at_random_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> R
 pub(super) fn eval_at_point<Q: CircleOps + 'static>() -> OpSpec<Q> {
     let mut cases = Vec::new();
     for log_size in (0..=12).chain([16, 20]) {
-        cases
-            .push(Case::new(format!("2^{log_size} coefficients"), move |q: &Q| expect_at_random_point(q, log_size, 1)));
+        let case = Case::new(format!("2^{log_size} coefficients"), move |q: &Q| expect_at_random_point(q, log_size, 1));
+        cases.push(case.on_elements(1 << log_size));
     }
     for columns in [0, 1, 31, 32, 33, 255, 256, 257] {
         cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {

@@ -98,21 +98,25 @@ pub(super) fn twiddles<Q: CircleOps + 'static>() -> OpSpec<Q> {
         Failure::unless_equal(&words(&inverse), &plain(&tree.inverse)?)
     })];
     for log_size in (1..=12).chain([17]) {
-        cases.push(Case::new(format!("2^{log_size} points"), move |q: &Q| {
-            let tree = tree(q, log_size)?;
-            let (forward, inverse) = (q.download(&tree.forward)?, q.download(&tree.inverse)?);
-            let mut expected: Vec<M31> = Vec::with_capacity(forward.len());
-            let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
-            while !layer.is_empty() {
-                expected.extend(&layer);
-                layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).collect();
-            }
-            expected.push(M31::ONE);
-            let got: Vec<M31> = forward.iter().map(|t| t.factor()).collect();
-            Failure::unless_equal(&expected, &got)?;
-            let products: Vec<M31> = got.iter().zip(&inverse).map(|(&t, i)| t * i.factor()).collect();
-            Failure::unless_equal(&vec![M31::ONE; products.len()], &products)
-        }));
+        cases.push(
+            Case::new(format!("2^{log_size} points"), move |q: &Q| {
+                let tree = tree(q, log_size)?;
+                let (forward, inverse) = (q.download(&tree.forward)?, q.download(&tree.inverse)?);
+                let mut expected: Vec<M31> = Vec::with_capacity(forward.len());
+                let mut layer: Vec<M31> =
+                    (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
+                while !layer.is_empty() {
+                    expected.extend(&layer);
+                    layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).collect();
+                }
+                expected.push(M31::ONE);
+                let got: Vec<M31> = forward.iter().map(|t| t.factor()).collect();
+                Failure::unless_equal(&expected, &got)?;
+                let products: Vec<M31> = got.iter().zip(&inverse).map(|(&t, i)| t * i.factor()).collect();
+                Failure::unless_equal(&vec![M31::ONE; products.len()], &products)
+            })
+            .on_elements(1 << log_size),
+        );
     }
     OpSpec { op: "circle.twiddles", cases }
 }
@@ -149,10 +153,13 @@ pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for log_size in BIG {
-        cases.push(Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
-            let input = Stream::new(6).column(1 << log_size);
-            expect_samples(log_size, &input, &evaluated(q, log_size, 1, &input)?)
-        }));
+        cases.push(
+            Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
+                let input = Stream::new(6).column(1 << log_size);
+                expect_samples(log_size, &input, &evaluated(q, log_size, 1, &input)?)
+            })
+            .on_elements(1 << log_size),
+        );
     }
     OpSpec { op: "circle.evaluate", cases }
 }
@@ -180,10 +187,13 @@ pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for log_size in BIG {
-        cases.push(Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
-            let values = Stream::new(8).column(1 << log_size);
-            expect_samples(log_size, &interpolated(q, log_size, 1, &values)?, &values)
-        }));
+        cases.push(
+            Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
+                let values = Stream::new(8).column(1 << log_size);
+                expect_samples(log_size, &interpolated(q, log_size, 1, &values)?, &values)
+            })
+            .on_elements(1 << log_size),
+        );
     }
     OpSpec { op: "circle.interpolate", cases }
 }
@@ -229,11 +239,14 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for (log_coefficients, log_size) in [(10, 13), (11, 12), (12, 16), (13, 14), (16, 18), (20, 21)] {
-        cases.push(Case::new(format!("2^{log_coefficients} to 2^{log_size}, sampled"), move |q: &Q| {
-            let params = CircleExtendParams { log_coefficients, log_size, columns: 1 };
-            let coefficients = Stream::new(11).column(1 << log_coefficients);
-            expect_samples(log_size, &coefficients, &extended(q, params, &coefficients)?)
-        }));
+        cases.push(
+            Case::new(format!("2^{log_coefficients} to 2^{log_size}, sampled"), move |q: &Q| {
+                let params = CircleExtendParams { log_coefficients, log_size, columns: 1 };
+                let coefficients = Stream::new(11).column(1 << log_coefficients);
+                expect_samples(log_size, &coefficients, &extended(q, params, &coefficients)?)
+            })
+            .on_elements(1 << log_size),
+        );
     }
     OpSpec { op: "circle.extend", cases }
 }
