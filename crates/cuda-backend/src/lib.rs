@@ -1,1 +1,41 @@
 //! Every op as launches of Rust kernels on an NVIDIA GPU.
+//!
+//! [`CudaQueue`] submits work to a stream and returns; reading and finishing wait. The driver is the one that
+//! `cuda_loader` opened, or the simulated one in its place: this crate cannot tell them apart.
+//!
+//! # Layers
+//! - `ffi`: driver objects with an owner. One gate makes every call: it checks that the device is not lost, makes the
+//!   context current, and turns codes into errors. After a sticky code no call is made but the release of the context.
+//! - `mem`: blocks of device memory that know which submissions use them, pinned host memory, copies.
+//! - `kernels`: PTX and manifests, checked against each other and against the device.
+//! - `launch`: the one call site of kernels, and a wrapper for each kernel.
+//! - `ops`: the op sets, in terms of launches.
+//!
+//! # Order
+//! Work on one queue runs in order. A buffer that several queues use carries its last write and the reads since, and a
+//! submission on another queue is ordered behind them by an event, so no use is ever early. Memory goes back to its pool
+//! behind its last use, in stream order and without waiting.
+
+mod buf;
+mod device;
+mod error;
+mod ffi;
+mod graph;
+mod kernels;
+mod lane;
+mod launch;
+mod mem;
+mod open;
+mod ops;
+mod queue;
+mod session;
+mod sync;
+
+pub use buf::{CudaBuf, CudaMut, CudaRef};
+pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
+pub use graph::CudaGraph;
+pub use kernels::{KernelSource, ManifestError, ModuleError, ModuleText};
+pub use launch::Launch;
+pub use mem::PinnedCounts;
+pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, MIN_CAPABILITY, OpenError, devices, driver};
+pub use queue::CudaQueue;

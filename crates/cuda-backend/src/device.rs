@@ -1,0 +1,187 @@
+use core::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use std::sync::Arc;
+
+use backend_api::{BackendError, Budget};
+use cuda_loader::ffi::device as number;
+use cust::device::Device;
+
+use crate::{
+    error::{Fault, status_of},
+    ffi::{self, Context, Events},
+    kernels::Kernels,
+    lane::Lane,
+    mem::{DevicePool, PinnedCounts, PinnedPool},
+};
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Its number among the devices that the driver shows.
+    pub ordinal: u32,
+    /// Its name.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// Bytes of device memory.
+    pub total_bytes: u64,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Threads of a block at most.
+    pub max_block_threads: u32,
+    /// Blocks of a grid at most, along x, y and z.
+    pub max_grid: [u32; 3],
+    /// Shared bytes that a block may have if its kernel asks for them.
+    pub max_shared_bytes: u32,
+    /// Whether the driver pools device memory in the order of streams.
+    pub memory_pools: bool,
+}
+
+impl DeviceInfo {
+    /// Asks the driver about `device`.
+    pub(crate) fn query(ordinal: u32, device: Device) -> Result<Self, BackendError> {
+        let refused = |call| move |error| BackendError::from(Fault::Refused { call, status: status_of(error) });
+        let attribute = |number| ffi::device_attribute(device, number);
+        Ok(Self {
+            ordinal,
+            name: device.name().map_err(refused("cuDeviceGetName"))?,
+            capability: (attribute(number::COMPUTE_CAPABILITY_MAJOR)?, attribute(number::COMPUTE_CAPABILITY_MINOR)?),
+            total_bytes: device.total_memory().map_err(refused("cuDeviceTotalMem_v2"))? as u64,
+            multiprocessors: attribute(number::MULTIPROCESSOR_COUNT)?,
+            max_block_threads: attribute(number::MAX_THREADS_PER_BLOCK)?,
+            max_grid: [
+                attribute(number::MAX_GRID_DIM_X)?,
+                attribute(number::MAX_GRID_DIM_Y)?,
+                attribute(number::MAX_GRID_DIM_Z)?,
+            ],
+            max_shared_bytes: attribute(number::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            memory_pools: attribute(number::MEMORY_POOLS_SUPPORTED)? != 0,
+        })
+    }
+}
+
+/// Where the memory of a device stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryUsage {
+    /// The byte budget.
+    pub limit_bytes: u64,
+    /// Bytes of live buffers.
+    pub live_bytes: u64,
+    /// The most bytes of buffers that were ever live at once.
+    pub peak_bytes: u64,
+    /// Bytes that the pool holds of the device, in use or not.
+    pub held_bytes: u64,
+    /// Bytes of the device that nobody holds.
+    pub free_bytes: u64,
+    /// Allocations that succeeded only after unused memory was given back.
+    pub reclaims: u64,
+    /// Pinned host memory.
+    pub pinned: PinnedCounts,
+    /// Recordings that the driver refused, so that the ops ran one by one.
+    pub refused_recordings: u64,
+}
+
+/// One device, opened: its context, memory and kernels. Everything that lives on the device holds it.
+pub struct DeviceCtx {
+    info: DeviceInfo,
+    budget: Budget,
+    kernels: Kernels,
+    pool: DevicePool,
+    pinned: Arc<PinnedPool>,
+    events: Arc<Events>,
+    reclaims: AtomicU64,
+    refused_recordings: AtomicU64,
+    context: Arc<Context>,
+}
+
+impl DeviceCtx {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        info: DeviceInfo,
+        budget: Budget,
+        kernels: Kernels,
+        pool: DevicePool,
+        pinned_bytes: u64,
+    ) -> Arc<Self> {
+        let events = Arc::new(Events::new(&context));
+        let pinned = PinnedPool::new(&context, &events, pinned_bytes);
+        Arc::new(Self {
+            info,
+            budget,
+            kernels,
+            pool,
+            pinned,
+            events,
+            reclaims: AtomicU64::new(0),
+            refused_recordings: AtomicU64::new(0),
+            context,
+        })
+    }
+
+    /// What the device is.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Where its memory stands.
+    ///
+    /// # Errors
+    /// What the driver answers instead.
+    pub fn memory(&self) -> Result<MemoryUsage, BackendError> {
+        let (free_bytes, _) = ffi::memory_info(&self.context)?;
+        Ok(MemoryUsage {
+            limit_bytes: self.budget.limit_bytes(),
+            live_bytes: self.budget.live_bytes(),
+            peak_bytes: self.budget.peak_bytes(),
+            held_bytes: self.pool.held_bytes()?,
+            free_bytes,
+            reclaims: self.reclaims.load(Ordering::Relaxed),
+            pinned: self.pinned.counts(),
+            refused_recordings: self.refused_recordings.load(Ordering::Relaxed),
+        })
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    pub(crate) fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    pub(crate) fn pool(&self) -> &DevicePool {
+        &self.pool
+    }
+
+    pub(crate) fn pinned(&self) -> &Arc<PinnedPool> {
+        &self.pinned
+    }
+
+    pub(crate) fn events(&self) -> &Events {
+        &self.events
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub(crate) fn note_refused_recording(&self) {
+        self.refused_recordings.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Gives unused memory back to the device, so that an allocation that failed may be tried once more.
+    pub(crate) fn reclaim(&self, lane: &Lane) -> Result<(), Fault> {
+        self.reclaims.fetch_add(1, Ordering::Relaxed);
+        lane.home().synchronize()?;
+        self.pool.reclaim()
+    }
+}
+
+impl fmt::Debug for DeviceCtx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceCtx").field("info", &self.info).field("budget", &self.budget).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! Driver codes become [`BackendError`] here, and nowhere is an error of `cust` formatted.
+
+use backend_api::BackendError;
+use cuda_loader::Status;
+use cust::error::CudaError;
+
+/// A driver call that did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The call was refused; the device is still usable.
+    Refused {
+        /// The driver function.
+        call: &'static str,
+        /// What it returned.
+        status: Status,
+    },
+    /// The device is lost, now or since an earlier call.
+    Lost(BackendError),
+}
+
+impl Fault {
+    /// Whether the driver had no memory for the request.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::Refused { status: Status::OUT_OF_MEMORY, .. })
+    }
+
+    /// The fault of an allocation of `bytes`.
+    pub(crate) fn of_allocation(self, bytes: u64) -> BackendError {
+        if self.is_out_of_memory() { BackendError::OutOfMemory { bytes } } else { self.into() }
+    }
+}
+
+impl From<Fault> for BackendError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Refused { call, status } => Self::Driver {
+                call,
+                code: status.0,
+                name: status.name().unwrap_or("an unknown code"),
+                text: status.text().unwrap_or("this version of Trefoil does not know the code"),
+            },
+            Fault::Lost(error) => error,
+        }
+    }
+}
+
+/// The driver's code behind an error of `cust`, also where its enumeration lacks the code.
+pub(crate) fn status_of(error: CudaError) -> Status {
+    match error {
+        CudaError::UnknownError => cuda_loader::last_raw_code().unwrap_or(Status::UNKNOWN),
+        known => Status(known as i32),
+    }
+}

@@ -1,0 +1,13 @@
+use cuda_loader::ffi;
+use cust::device::Device;
+
+use crate::error::Fault;
+
+/// One attribute of a device, by its number in the driver API: `cust` names those of CUDA 8 alone.
+pub(crate) fn device_attribute(device: Device, attribute: u32) -> Result<u32, Fault> {
+    let mut value = 0;
+    // SAFETY: the call writes one integer.
+    let status = unsafe { ffi::cuDeviceGetAttribute(&raw mut value, attribute, device.as_raw()) };
+    status.ok().map_err(|status| Fault::Refused { call: "cuDeviceGetAttribute", status })?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}

@@ -1,0 +1,94 @@
+use std::sync::{Arc, Mutex};
+
+use cuda_loader::{
+    Status,
+    ffi::{self, CUevent},
+};
+
+use super::{Context, Stream};
+use crate::{error::Fault, sync::lock};
+
+/// A point in the work of a stream. Without timing, which makes it cheap.
+#[derive(Debug)]
+pub(crate) struct Event {
+    context: Arc<Context>,
+    raw: CUevent,
+}
+
+impl Event {
+    fn new(context: &Arc<Context>) -> Result<Self, Fault> {
+        let mut raw = CUevent::NULL;
+        // SAFETY: the call writes one handle.
+        context.call("cuEventCreate", || unsafe { ffi::cuEventCreate(&raw mut raw, ffi::event::DISABLE_TIMING) })?;
+        Ok(Self { context: Arc::clone(context), raw })
+    }
+
+    /// Moves the event behind all work that `stream` holds now.
+    pub(crate) fn record(&self, stream: &Stream) -> Result<(), Fault> {
+        // SAFETY: event and stream are alive.
+        self.context.call("cuEventRecord", || unsafe { ffi::cuEventRecord(self.raw, stream.raw()) })
+    }
+
+    /// Whether the work in front of the event is done.
+    pub(crate) fn is_complete(&self) -> Result<bool, Fault> {
+        // SAFETY: the event is alive.
+        match self.context.call("cuEventQuery", || unsafe { ffi::cuEventQuery(self.raw) }) {
+            Ok(()) => Ok(true),
+            Err(Fault::Refused { status: Status::NOT_READY, .. }) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Waits for the work in front of the event.
+    pub(crate) fn wait(&self) -> Result<(), Fault> {
+        // SAFETY: the event is alive.
+        self.context.call("cuEventSynchronize", || unsafe { ffi::cuEventSynchronize(self.raw) })
+    }
+
+    pub(super) fn raw(&self) -> CUevent {
+        self.raw
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the event is alive and not used again; the driver keeps what it needs until the event has passed. Its
+        // refusal leaks an event, which is harmless.
+        let _refused = self.context.call("cuEventDestroy_v2", || unsafe { ffi::cuEventDestroy_v2(self.raw) });
+    }
+}
+
+/// Events that are made once and used again.
+#[derive(Debug)]
+pub(crate) struct Events {
+    context: Arc<Context>,
+    idle: Mutex<Vec<Event>>,
+}
+
+impl Events {
+    pub(crate) fn new(context: &Arc<Context>) -> Self {
+        Self { context: Arc::clone(context), idle: Mutex::new(Vec::new()) }
+    }
+
+    /// An event behind all work that `stream` holds now.
+    pub(crate) fn record(&self, stream: &Stream) -> Result<Event, Fault> {
+        let idle = lock(&self.idle).pop();
+        let event = idle.map_or_else(|| Event::new(&self.context), Ok)?;
+        event.record(stream)?;
+        Ok(event)
+    }
+
+    /// Gives back an event that nothing will ask again.
+    pub(crate) fn give_back(&self, event: Event) {
+        lock(&self.idle).push(event);
+    }
+
+    /// Lets later work of `later` run after all work that `earlier` holds now.
+    pub(crate) fn order(&self, earlier: &Stream, later: &Stream) -> Result<(), Fault> {
+        let event = self.record(earlier)?;
+        let ordered = later.wait_for(&event);
+        // A wait refers to the recording that it saw, so the event may be recorded anew at once.
+        self.give_back(event);
+        ordered
+    }
+}

@@ -1,0 +1,118 @@
+use std::{ptr, sync::Arc};
+
+use cuda_loader::ffi::{self, CUgraph, CUgraphExec};
+
+use super::{Context, Stream};
+use crate::error::Fault;
+
+/// What a stream recorded.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    context: Arc<Context>,
+    raw: CUgraph,
+}
+
+impl Captured {
+    /// Lets `stream` record instead of run. Other threads of the process are not restricted by it.
+    pub(crate) fn begin(stream: &Stream) -> Result<(), Fault> {
+        stream.context().call("cuStreamBeginCapture_v2", || {
+            // SAFETY: the stream is alive.
+            unsafe { ffi::cuStreamBeginCapture_v2(stream.raw(), ffi::capture::THREAD_LOCAL) }
+        })
+    }
+
+    /// Ends the recording of `stream`.
+    pub(crate) fn end(stream: &Stream) -> Result<Self, Fault> {
+        let mut raw = CUgraph::NULL;
+        stream.context().call("cuStreamEndCapture", || {
+            // SAFETY: the stream is alive, and the call writes one handle.
+            unsafe { ffi::cuStreamEndCapture(stream.raw(), &raw mut raw) }
+        })?;
+        Ok(Self { context: Arc::clone(stream.context()), raw })
+    }
+
+    /// Makes the recording ready to run.
+    pub(crate) fn instantiate(&self) -> Result<Executable, Fault> {
+        let mut raw = CUgraphExec::NULL;
+        self.context.call("cuGraphInstantiateWithFlags", || {
+            // SAFETY: the graph is alive, and the call writes one handle.
+            unsafe { ffi::cuGraphInstantiateWithFlags(&raw mut raw, self.raw, 0) }
+        })?;
+        Ok(Executable { context: Arc::clone(&self.context), raw })
+    }
+
+    /// Number of launches, copies and fills, and of the joints between them.
+    pub(crate) fn nodes(&self) -> Result<usize, Fault> {
+        let mut count = 0;
+        self.context.call("cuGraphGetNodes", || {
+            // SAFETY: the graph is alive; without room for nodes the call writes their number alone.
+            unsafe { ffi::cuGraphGetNodes(self.raw, ptr::null_mut(), &raw mut count) }
+        })?;
+        Ok(count)
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: the graph is alive and not used again; what was instantiated from it is independent of it.
+            let _refused = self.context.call("cuGraphDestroy", || unsafe { ffi::cuGraphDestroy(self.raw) });
+        }
+    }
+}
+
+/// A recording that runs as one submission.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    context: Arc<Context>,
+    raw: CUgraphExec,
+}
+
+impl Executable {
+    /// Submits the recording to `stream`.
+    ///
+    /// # Safety
+    /// Everything the recording reads and writes is alive until the stream has run it.
+    pub(crate) unsafe fn launch(&self, stream: &Stream) -> Result<(), Fault> {
+        // SAFETY: graph and stream are alive, and so is what the graph uses, by this function's contract.
+        self.context.call("cuGraphLaunch", || unsafe { ffi::cuGraphLaunch(self.raw, stream.raw()) })
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        // SAFETY: the graph is alive and not used again; a run under way ends before the driver frees it.
+        let _refused = self.context.call("cuGraphExecDestroy", || unsafe { ffi::cuGraphExecDestroy(self.raw) });
+    }
+}
+
+/// While it lives, this thread may make calls that a recording under way would otherwise not survive: they concern streams
+/// that do not record.
+#[derive(Debug)]
+pub(crate) struct Relaxed<'a> {
+    context: &'a Context,
+    before: u32,
+}
+
+impl<'a> Relaxed<'a> {
+    pub(crate) fn enter(context: &'a Context) -> Result<Self, Fault> {
+        let before = exchange(context, ffi::capture::RELAXED)?;
+        Ok(Self { context, before })
+    }
+}
+
+impl Drop for Relaxed<'_> {
+    fn drop(&mut self) {
+        // A refusal leaves the thread relaxed, which restricts nothing.
+        let _refused = exchange(self.context, self.before);
+    }
+}
+
+fn exchange(context: &Context, mode: u32) -> Result<u32, Fault> {
+    let mut mode = mode;
+    context.call("cuThreadExchangeStreamCaptureMode", || {
+        // SAFETY: the call reads and writes one integer.
+        unsafe { ffi::cuThreadExchangeStreamCaptureMode(&raw mut mode) }
+    })?;
+    Ok(mode)
+}

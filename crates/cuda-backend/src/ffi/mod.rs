@@ -1,0 +1,24 @@
+//! Driver objects with an owner: each call is checked for the context's health, and each object keeps its context alive.
+//!
+//! `cust` serves initialisation, devices, the primary context, modules, functions and occupancy. Streams, asynchronous
+//! copies, capture, graphs, pools and function attributes go through the typed functions of `cuda_loader`: `cust` lacks
+//! most of them and removes the non-blocking flag from its streams.
+
+mod context;
+mod device;
+mod event;
+mod graph;
+mod memory;
+mod module;
+mod stream;
+
+pub(crate) use context::Context;
+pub(crate) use device::device_attribute;
+pub(crate) use event::{Event, Events};
+pub(crate) use graph::{Captured, Executable, Relaxed};
+pub(crate) use memory::{
+    HostMemory, MemoryPool, copy_on_device, copy_to_device, copy_to_host, fill_bytes, free, free_ordered, memory_info,
+    take, take_ordered,
+};
+pub(crate) use module::{Function, FunctionFacts, LoadedModule};
+pub(crate) use stream::Stream;

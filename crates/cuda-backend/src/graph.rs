@@ -1,0 +1,139 @@
+use core::fmt;
+use std::sync::{Arc, Mutex};
+
+use backend_api::{BackendError, Fork, Record};
+
+use crate::{
+    CudaQueue,
+    error::Fault,
+    ffi::{Captured, Executable, Stream},
+    lane::Lane,
+    launch,
+    mem::Piece,
+    session::{Session, Used},
+    sync::lock,
+};
+
+/// Recorded ops, ready to run as one submission, with all memory that they use.
+pub struct CudaGraph {
+    executable: Executable,
+    used: Used,
+    nodes: usize,
+    streams: Mutex<Vec<Arc<Stream>>>,
+}
+
+impl CudaGraph {
+    /// Number of launches, copies and fills, and of the joints between them.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// The kernels, in the order of their launches.
+    #[must_use]
+    pub fn kernels(&self) -> &[&'static str] {
+        &self.used.kernels
+    }
+
+    pub(crate) fn executable(&self) -> &Executable {
+        &self.executable
+    }
+
+    pub(crate) fn used(&self) -> &Used {
+        &self.used
+    }
+
+    /// Notes that the graph runs on `stream`.
+    pub(crate) fn runs_on(&self, stream: &Arc<Stream>) {
+        let mut streams = lock(&self.streams);
+        if streams.iter().all(|known| known.id() != stream.id()) {
+            streams.push(Arc::clone(stream));
+        }
+    }
+}
+
+impl Drop for CudaGraph {
+    /// Blocks are given back behind their last use, but recorded copies read pinned memory without a note of it: waits for
+    /// them.
+    fn drop(&mut self) {
+        let pieces = std::mem::take(&mut self.used.pieces);
+        if !pieces.is_empty() && lock(&self.streams).iter().any(|stream| stream.synchronize().is_err()) {
+            pieces.into_iter().for_each(Piece::abandon);
+        }
+    }
+}
+
+impl fmt::Debug for CudaGraph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CudaGraph")
+            .field("nodes", &self.nodes)
+            .field("kernels", &self.used.kernels)
+            .field("buffers", &self.used.blocks.len())
+            .field("constants", &self.used.pieces.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Fork for CudaQueue {
+    fn fork(&self) -> Result<Self, BackendError> {
+        Ok(Self::on(self.lane().fork()?))
+    }
+
+    fn join(&self, branch: &Self) -> Result<(), BackendError> {
+        if self.device().context().id() != branch.device().context().id() {
+            return Err(BackendError::MixedBackend { op: "join" });
+        }
+        Ok(self.lane().join(branch.lane())?)
+    }
+}
+
+impl Record for CudaQueue {
+    type Graph = CudaGraph;
+
+    fn record(&self, body: impl FnOnce(&Self) -> Result<(), BackendError>) -> Result<Option<CudaGraph>, BackendError> {
+        let device = self.device();
+        // Within a recording, ops are recorded anyway.
+        if self.lane().session().is_some() {
+            return Ok(None);
+        }
+        // A stream of its own, so that no other holder of this queue gets into the recording.
+        let stream = Stream::new(device.context())?;
+        let session = Session::new(device, self.lane().stream());
+        if let Err(fault) = Captured::begin(&stream) {
+            return refused(device, fault);
+        }
+        let ran = body(&Self::on(Lane::recording(device, Arc::clone(&stream), &session)));
+        let joined = session.join_forks(&stream);
+        let captured = Captured::end(&stream);
+        let used = session.finish();
+        if let Some(lost) = device.context().lost() {
+            return Err(lost.clone());
+        }
+        if let Err(error) = ran {
+            let unrecordable = used.refused || matches!(error, BackendError::Driver { code: 900..=908, .. });
+            return if unrecordable { no_graph(device) } else { Err(error) };
+        }
+        let ready = joined.and(captured).and_then(|captured| Ok((captured.nodes()?, captured.instantiate()?)));
+        match ready {
+            Ok((nodes, executable)) => Ok(Some(CudaGraph { executable, used, nodes, streams: Mutex::default() })),
+            Err(fault) => refused(device, fault),
+        }
+    }
+
+    fn replay(&self, graph: &CudaGraph) -> Result<(), BackendError> {
+        launch::replay(self.lane(), graph)
+    }
+}
+
+/// A recording that the driver refused is no error: the ops then run one by one.
+fn refused(device: &crate::DeviceCtx, fault: Fault) -> Result<Option<CudaGraph>, BackendError> {
+    match fault {
+        Fault::Lost(error) => Err(error),
+        Fault::Refused { .. } => no_graph(device),
+    }
+}
+
+fn no_graph(device: &crate::DeviceCtx) -> Result<Option<CudaGraph>, BackendError> {
+    device.note_refused_recording();
+    Ok(None)
+}

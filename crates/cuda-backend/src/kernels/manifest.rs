@@ -1,0 +1,189 @@
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// The most bytes that the parameters of a kernel may have.
+const MAX_PARAMETER_BYTES: usize = 4096;
+
+/// The most threads that a block may have on any device.
+const MAX_BLOCK_THREADS: u64 = 1024;
+
+/// What is wrong with a manifest, or with the PTX beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// It is not the JSON that it should be.
+    #[error("the manifest cannot be read: {0}")]
+    Syntax(String),
+    /// It belongs to another module.
+    #[error("the manifest is of module `{0}`")]
+    OtherModule(String),
+    /// What it says of a kernel cannot be.
+    #[error("the manifest contradicts itself at kernel `{kernel}`: {what}")]
+    Kernel {
+        /// The kernel.
+        kernel: String,
+        /// What cannot be.
+        what: &'static str,
+    },
+    /// The PTX is not the one that the manifest describes.
+    #[error("the PTX is not the one that was built: its SHA-256 is {found}, the manifest says {expected}")]
+    Foreign {
+        /// What the manifest says.
+        expected: String,
+        /// What the PTX has.
+        found: String,
+    },
+    /// The PTX is made for another kind of device.
+    #[error("the target is `{0}`, expected `sm_` and a number")]
+    Target(String),
+}
+
+/// What the build of the kernels says of a module.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Manifest {
+    module: String,
+    pub(super) target: String,
+    pub(super) ptx_version: String,
+    sha256: String,
+    pub(super) kernels: Vec<Entry>,
+}
+
+/// What it says of a kernel.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) params: Vec<Parameter>,
+    pub(super) block: [u32; 3],
+    pub(super) dynamic_shared: Option<DynamicShared>,
+    pub(super) static_shared: u32,
+}
+
+/// Where a parameter lies among the packed ones.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Parameter {
+    pub(crate) offset: usize,
+    pub(crate) size: usize,
+    align: usize,
+}
+
+/// Dynamic shared memory of a block.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub(super) enum DynamicShared {
+    /// Always so many bytes.
+    Bytes(u32),
+    /// What the launch asks for, at most so many bytes.
+    UpTo {
+        /// The bytes.
+        up_to: u32,
+    },
+}
+
+impl Manifest {
+    /// Reads the manifest of module `name` and checks it, also against the PTX.
+    pub(super) fn read(name: &str, text: &str, ptx: &str) -> Result<Self, ManifestError> {
+        let manifest: Self = serde_json::from_str(text).map_err(|error| ManifestError::Syntax(error.to_string()))?;
+        if manifest.module != name {
+            return Err(ManifestError::OtherModule(manifest.module));
+        }
+        manifest.capability()?;
+        for kernel in &manifest.kernels {
+            kernel.check().map_err(|what| ManifestError::Kernel { kernel: kernel.name.clone(), what })?;
+        }
+        let found: String = Sha256::digest(ptx).iter().map(|byte| format!("{byte:02x}")).collect();
+        if found != manifest.sha256 {
+            return Err(ManifestError::Foreign { expected: manifest.sha256, found });
+        }
+        Ok(manifest)
+    }
+
+    /// The least compute capability that the PTX runs on.
+    pub(super) fn capability(&self) -> Result<(u32, u32), ManifestError> {
+        let number = self.target.strip_prefix("sm_").and_then(|digits| digits.parse::<u32>().ok());
+        number.map(|number| (number / 10, number % 10)).ok_or_else(|| ManifestError::Target(self.target.clone()))
+    }
+}
+
+impl Entry {
+    fn check(&self) -> Result<(), &'static str> {
+        let mut end = 0;
+        for parameter in &self.params {
+            if parameter.size == 0 || !parameter.align.is_power_of_two() || parameter.offset % parameter.align != 0 {
+                return Err("a parameter is empty or not aligned");
+            }
+            if parameter.offset < end {
+                return Err("parameters overlap");
+            }
+            end = parameter.offset.saturating_add(parameter.size);
+        }
+        if end > MAX_PARAMETER_BYTES {
+            return Err("there are more than 4096 bytes of parameters");
+        }
+        let threads: u64 = self.block.iter().map(|&side| u64::from(side)).product();
+        if threads == 0 || threads > MAX_BLOCK_THREADS || self.block.iter().any(|&side| side > 1024) {
+            return Err("a block has no threads, or more than 1024");
+        }
+        Ok(())
+    }
+
+    /// Bytes of all parameters.
+    pub(super) fn parameter_bytes(&self) -> usize {
+        self.params.last().map_or(0, |last| last.offset + last.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".version 7.0\n.target sm_80\n";
+
+    fn text(kernel: &str) -> String {
+        let sha256: String = Sha256::digest(PTX).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!(
+            r#"{{"module":"m","target":"sm_80","ptx_version":"7.0","compiler":"c","sha256":"{sha256}","kernels":[{kernel}]}}"#
+        )
+    }
+
+    fn kernel(params: &str, block: &str, shared: &str) -> String {
+        text(&format!(
+            r#"{{"name":"m_k","params":{params},"block":{block},"min_blocks":1,"dynamic_shared":{shared},"static_shared":0,"barriers":0}}"#
+        ))
+    }
+
+    #[test]
+    fn a_manifest_of_the_build_is_read() {
+        let params = r#"[{"offset":0,"size":8,"align":8},{"offset":8,"size":4,"align":4}]"#;
+        let manifest = Manifest::read("m", &kernel(params, "[256,1,1]", r#"{"up_to":4096}"#), PTX).unwrap();
+        assert_eq!(manifest.kernels[0].parameter_bytes(), 12);
+        assert_eq!(manifest.kernels[0].dynamic_shared, Some(DynamicShared::UpTo { up_to: 4096 }));
+        assert_eq!(manifest.capability(), Ok((8, 0)));
+    }
+
+    #[test]
+    fn contradictions_are_refused_with_the_kernel() {
+        let refused = |params: &str, block: &str| {
+            let read = Manifest::read("m", &kernel(params, block, "null"), PTX);
+            assert!(matches!(read, Err(ManifestError::Kernel { kernel, .. }) if kernel == "m_k"), "{params} {block}");
+        };
+        refused(r#"[{"offset":2,"size":4,"align":4}]"#, "[1,1,1]");
+        refused(r#"[{"offset":0,"size":8,"align":8},{"offset":4,"size":4,"align":4}]"#, "[1,1,1]");
+        refused(r#"[{"offset":0,"size":0,"align":1}]"#, "[1,1,1]");
+        refused(r#"[{"offset":18446744073709551608,"size":16,"align":8}]"#, "[1,1,1]");
+        refused("[]", "[0,1,1]");
+        refused("[]", "[1024,2,1]");
+    }
+
+    #[test]
+    fn every_truncation_and_every_foreign_text_is_refused() {
+        let whole = text("");
+        for end in 0..whole.len() {
+            assert!(matches!(Manifest::read("m", &whole[..end], PTX), Err(ManifestError::Syntax(_))), "{end}");
+        }
+        assert!(matches!(Manifest::read("n", &whole, PTX), Err(ManifestError::OtherModule(_))));
+        assert!(matches!(Manifest::read("m", &whole, &PTX[1..]), Err(ManifestError::Foreign { .. })));
+        let other = whole.replace("sm_80", "gfx90a");
+        assert!(matches!(Manifest::read("m", &other, PTX), Err(ManifestError::Target(_))));
+    }
+}

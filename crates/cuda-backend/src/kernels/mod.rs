@@ -1,0 +1,10 @@
+//! The kernels: their text, what is known of them, and the loaded modules.
+
+mod manifest;
+mod modules;
+mod source;
+
+pub use manifest::ManifestError;
+pub use modules::ModuleError;
+pub(crate) use modules::{Kernel, Kernels};
+pub use source::{KernelSource, ModuleText};

@@ -1,0 +1,191 @@
+use core::fmt::Display;
+use std::{ffi::c_void, sync::Arc};
+
+use backend_api::{BackendError, Element};
+use bytemuck::NoUninit;
+
+use crate::{
+    CudaGraph, CudaMut, CudaRef,
+    kernels::Kernel,
+    lane::Lane,
+    mem::{Access, Block, Region},
+};
+
+/// A kernel launch under construction. Arguments come in the order of the kernel's parameters.
+///
+/// The first thing that does not fit is what [`launch`](Self::launch) reports.
+#[derive(Debug)]
+#[must_use = "nothing runs before `launch`"]
+pub struct Launch<'a> {
+    lane: &'a Lane,
+    kernel: Arc<Kernel>,
+    name: &'static str,
+    grid: [u64; 3],
+    dynamic_shared: Option<u32>,
+    /// The parameters, packed as the kernel expects them.
+    packed: Vec<u128>,
+    given: usize,
+    uses: Vec<(&'a Arc<Block>, Access)>,
+    misfit: Option<BackendError>,
+}
+
+impl<'a> Launch<'a> {
+    pub(crate) fn new(lane: &'a Lane, kernel: Arc<Kernel>, name: &'static str) -> Self {
+        let packed = vec![0u128; kernel.parameter_bytes().div_ceil(size_of::<u128>())];
+        let (grid, uses) = ([1; 3], Vec::new());
+        Self { lane, kernel, name, grid, dynamic_shared: None, packed, given: 0, uses, misfit: None }
+    }
+
+    /// Threads of a block along x, y and z.
+    #[must_use]
+    pub fn block(&self) -> [u32; 3] {
+        self.kernel.block()
+    }
+
+    /// Blocks that the device holds at once with `dynamic_shared` bytes of shared memory each: a grid of so many keeps it
+    /// busy, and no block waits for another to end.
+    ///
+    /// # Errors
+    /// What the driver answers instead.
+    pub fn resident_blocks(&self, dynamic_shared: u32) -> Result<u32, BackendError> {
+        let per_multiprocessor = self.kernel.resident_blocks(dynamic_shared)?;
+        Ok(per_multiprocessor * self.lane.device().info().multiprocessors)
+    }
+
+    /// Launches `blocks` along x, y and z. Nothing runs if one of them is zero.
+    pub fn grid(mut self, blocks: [u64; 3]) -> Self {
+        self.grid = blocks;
+        self
+    }
+
+    /// Launches enough blocks along x for one thread of each block's x for each of `threads`.
+    pub fn cover(self, threads: usize) -> Self {
+        let width = u64::from(self.block()[0].max(1));
+        self.grid([(threads as u64).div_ceil(width), 1, 1])
+    }
+
+    /// Gives each block `bytes` of dynamic shared memory, for kernels that leave it to the launch.
+    pub fn dynamic_shared(mut self, bytes: u32) -> Self {
+        self.dynamic_shared = Some(bytes);
+        self
+    }
+
+    /// A plain value: a scalar or a record.
+    pub fn value<P: NoUninit>(mut self, value: &P) -> Self {
+        self.push(bytemuck::bytes_of(value));
+        self
+    }
+
+    /// The address of a view that the kernel reads.
+    pub fn input<T: Element>(mut self, view: CudaRef<'a, T>) -> Self {
+        self.push_region(view.region(), Access::Read);
+        self
+    }
+
+    /// The address of a view that the kernel writes, and may read.
+    pub fn output<T: Element>(mut self, view: &CudaMut<'a, T>) -> Self {
+        self.push_region(view.region(), Access::Write);
+        self
+    }
+
+    /// Submits the launch.
+    ///
+    /// # Errors
+    /// [`BackendError::Kernel`] if arguments, grid or shared memory do not fit the kernel, [`BackendError::MixedBackend`]
+    /// if a view is of another device, and what the driver answers.
+    ///
+    /// # Safety
+    /// The arguments have the meaning that the kernel gives its parameters, and each view has every element that the kernel
+    /// touches through it.
+    pub unsafe fn launch(mut self) -> Result<(), BackendError> {
+        let (grid, dynamic_shared) = self.check()?;
+        if grid.contains(&0) {
+            return Ok(());
+        }
+        let at = self.lane.admit(&self.uses)?;
+        let base: *mut u8 = self.packed.as_mut_ptr().cast();
+        let mut arguments: Vec<*mut c_void> =
+            self.kernel.parameters().iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect();
+        self.lane.launched(at, self.name);
+        // SAFETY: every parameter has been given a value of its size at its offset; views are alive until the stream has
+        // passed this use of them; the rest is this function's contract.
+        unsafe {
+            self.kernel.function().launch(self.lane.stream(), grid, self.kernel.block(), dynamic_shared, &mut arguments)
+        }?;
+        Ok(())
+    }
+
+    fn push_region(&mut self, region: Option<Region<'a>>, access: Access) {
+        if let Some(region) = region {
+            if !Arc::ptr_eq(region.block().device(), self.lane.device()) {
+                self.misfit.get_or_insert(BackendError::MixedBackend { op: self.name });
+            }
+            self.uses.push((region.block(), access));
+        }
+        self.push(bytemuck::bytes_of(&region.map_or(0, Region::address)));
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let Some(parameter) = self.kernel.parameters().get(self.given).copied() else {
+            let count = self.kernel.parameters().len();
+            return self.refuse(format_args!("it has {count} parameters and was given more"));
+        };
+        if bytes.len() != parameter.size {
+            let index = self.given;
+            let (expected, got) = (parameter.size, bytes.len());
+            return self.refuse(format_args!("parameter {index} is {expected} bytes long and was given {got}"));
+        }
+        let packed: &mut [u8] = bytemuck::cast_slice_mut(&mut self.packed);
+        packed[parameter.offset..parameter.offset + parameter.size].copy_from_slice(bytes);
+        self.given += 1;
+    }
+
+    fn refuse(&mut self, reason: impl Display) {
+        let (kernel, reason) = (self.name, reason.to_string());
+        self.misfit.get_or_insert(BackendError::Kernel { kernel, reason });
+    }
+
+    fn check(&mut self) -> Result<([u32; 3], u32), BackendError> {
+        let count = self.kernel.parameters().len();
+        if self.misfit.is_none() && self.given != count {
+            let given = self.given;
+            self.refuse(format_args!("it has {count} parameters and was given {given}"));
+        }
+        let mut grid = [0u32; 3];
+        let limits = self.lane.device().info().max_grid;
+        for (axis, (blocks, limit)) in self.grid.into_iter().zip(limits).enumerate() {
+            match u32::try_from(blocks) {
+                Ok(blocks) if blocks <= limit => grid[axis] = blocks,
+                _ => {
+                    let axis = ["x", "y", "z"][axis];
+                    self.refuse(format_args!("{blocks} blocks along {axis} are asked for, {limit} are possible"));
+                }
+            }
+        }
+        let dynamic_shared = self.kernel.dynamic_shared(self.dynamic_shared).unwrap_or_else(|reason| {
+            self.refuse(reason);
+            0
+        });
+        self.misfit.take().map_or(Ok((grid, dynamic_shared)), Err)
+    }
+}
+
+/// Submits recorded launches, copies and fills as one.
+pub(crate) fn replay(lane: &Lane, graph: &CudaGraph) -> Result<(), BackendError> {
+    let used = graph.used();
+    if used.blocks.iter().any(|(block, _)| !Arc::ptr_eq(block.device(), lane.device())) {
+        return Err(BackendError::MixedBackend { op: "replay" });
+    }
+    if lane.session().is_some() {
+        lane.permit_waiting("replay")?;
+    }
+    let uses: Vec<_> = used.blocks.iter().map(|(block, access)| (block, *access)).collect();
+    let at = lane.admit(&uses)?;
+    for kernel in &used.kernels {
+        lane.launched(at, kernel);
+    }
+    graph.runs_on(lane.stream());
+    // SAFETY: what the graph uses is kept by it, and blocks are given back only behind the use that was just noted.
+    unsafe { graph.executable().launch(lane.stream()) }?;
+    Ok(())
+}

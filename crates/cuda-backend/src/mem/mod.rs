@@ -1,0 +1,15 @@
+//! Memory: where it comes from, who may use it when, and how it is copied.
+
+mod arena;
+mod block;
+mod pinned;
+mod pool;
+mod transfer;
+mod uses;
+
+pub(crate) use block::{Block, Region};
+pub use pinned::PinnedCounts;
+pub(crate) use pinned::{Piece, PinnedPool};
+pub(crate) use pool::DevicePool;
+pub(crate) use transfer::{copy, download, fill_zero, upload};
+pub(crate) use uses::{Access, Uses};

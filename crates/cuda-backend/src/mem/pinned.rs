@@ -1,0 +1,310 @@
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use backend_api::{Budget, Reservation};
+
+use crate::{
+    error::Fault,
+    ffi::{Context, Event, Events, HostMemory, Stream},
+    sync::lock,
+};
+
+/// The smallest size class.
+const SMALLEST_BYTES: usize = 4 << 10;
+
+/// Number of size classes: powers of two up to 64 MiB.
+const CLASSES: usize = 15;
+
+/// Smaller pieces are cut from slabs of so many bytes.
+const SLAB_BYTES: usize = 64 << 10;
+
+/// What the pool of pinned host memory did and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PinnedCounts {
+    /// Requests served from memory that was pinned already.
+    pub hits: u64,
+    /// Requests that found none.
+    pub misses: u64,
+    /// Calls that pinned memory.
+    pub pin_calls: u64,
+    /// Bytes pinned now.
+    pub live_bytes: u64,
+    /// The most bytes that were ever pinned at once.
+    pub peak_bytes: u64,
+    /// Requests that waited for a copy because the pool was at its limit.
+    pub waits: u64,
+    /// Requests that went without pinned memory because the pool was at its limit and nothing was under way.
+    pub pageable_fallbacks: u64,
+}
+
+/// Pinned host memory that copies go through. A piece is given out again only when the event behind its last copy has
+/// passed.
+#[derive(Debug)]
+pub(crate) struct PinnedPool {
+    context: Arc<Context>,
+    events: Arc<Events>,
+    budget: Budget,
+    classes: [Mutex<Class>; CLASSES],
+    hits: AtomicU64,
+    misses: AtomicU64,
+    pin_calls: AtomicU64,
+    waits: AtomicU64,
+    pageable_fallbacks: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Class {
+    idle: Vec<Memory>,
+    pending: VecDeque<(Memory, Event)>,
+}
+
+#[derive(Debug)]
+struct Slab {
+    memory: HostMemory,
+    _reserved: Reservation,
+}
+
+/// A part of a slab that has one owner.
+#[derive(Debug)]
+struct Memory {
+    slab: Arc<Slab>,
+    start: usize,
+    class: usize,
+}
+
+impl PinnedPool {
+    /// A pool of at most `limit_bytes`.
+    pub(crate) fn new(context: &Arc<Context>, events: &Arc<Events>, limit_bytes: u64) -> Arc<Self> {
+        let count = AtomicU64::default;
+        Arc::new(Self {
+            context: Arc::clone(context),
+            events: Arc::clone(events),
+            budget: Budget::new(limit_bytes),
+            classes: Default::default(),
+            hits: count(),
+            misses: count(),
+            pin_calls: count(),
+            waits: count(),
+            pageable_fallbacks: count(),
+        })
+    }
+
+    /// What happened so far.
+    pub(crate) fn counts(&self) -> PinnedCounts {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        PinnedCounts {
+            hits: read(&self.hits),
+            misses: read(&self.misses),
+            pin_calls: read(&self.pin_calls),
+            live_bytes: self.budget.live_bytes(),
+            peak_bytes: self.budget.peak_bytes(),
+            waits: read(&self.waits),
+            pageable_fallbacks: read(&self.pageable_fallbacks),
+        }
+    }
+
+    /// A piece of at least `bytes` bytes, at most 64 MiB; `None` if the copy must do without.
+    pub(super) fn acquire(self: &Arc<Self>, bytes: usize) -> Result<Option<Piece>, Fault> {
+        let class = (bytes.max(1).div_ceil(SMALLEST_BYTES)).next_power_of_two().trailing_zeros() as usize;
+        let Some(shelf) = self.classes.get(class) else { return Ok(None) };
+        let mut shelf = lock(shelf);
+        self.collect(&mut shelf)?;
+        let memory = match shelf.idle.pop() {
+            Some(memory) => {
+                self.hits.fetch_add(1, Ordering::Relaxed);
+                Some(memory)
+            }
+            None => {
+                self.misses.fetch_add(1, Ordering::Relaxed);
+                self.pin(class, &mut shelf)?
+            }
+        };
+        Ok(memory.map(|memory| Piece { memory: Some(memory), pool: Arc::clone(self) }))
+    }
+
+    /// Moves pieces whose copies are done to the idle ones.
+    fn collect(&self, shelf: &mut Class) -> Result<(), Fault> {
+        for _ in 0..shelf.pending.len() {
+            let Some((memory, event)) = shelf.pending.pop_front() else { break };
+            match event.is_complete() {
+                Ok(true) => {
+                    self.events.give_back(event);
+                    shelf.idle.push(memory);
+                }
+                Ok(false) => shelf.pending.push_back((memory, event)),
+                Err(fault) => {
+                    shelf.pending.push_front((memory, event));
+                    return Err(fault);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pin(&self, class: usize, shelf: &mut Class) -> Result<Option<Memory>, Fault> {
+        let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
+        let mut reserved = self.budget.reserve(length as u64);
+        if reserved.is_err() {
+            if let Some((memory, event)) = shelf.pending.pop_front() {
+                self.waits.fetch_add(1, Ordering::Relaxed);
+                if let Err(fault) = event.wait() {
+                    shelf.pending.push_front((memory, event));
+                    return Err(fault);
+                }
+                self.events.give_back(event);
+                return Ok(Some(memory));
+            }
+            self.drop_idle(class);
+            reserved = self.budget.reserve(length as u64);
+        }
+        let Ok(reserved) = reserved else {
+            self.pageable_fallbacks.fetch_add(1, Ordering::Relaxed);
+            return Ok(None);
+        };
+        let memory = match HostMemory::pin(&self.context, length) {
+            Ok(memory) => memory,
+            Err(fault) if fault.is_out_of_memory() => {
+                self.pageable_fallbacks.fetch_add(1, Ordering::Relaxed);
+                return Ok(None);
+            }
+            Err(fault) => return Err(fault),
+        };
+        self.pin_calls.fetch_add(1, Ordering::Relaxed);
+        let slab = Arc::new(Slab { memory, _reserved: reserved });
+        let pieces = (0..length).step_by(SMALLEST_BYTES << class);
+        shelf.idle.extend(pieces.map(|start| Memory { slab: Arc::clone(&slab), start, class }));
+        Ok(shelf.idle.pop())
+    }
+
+    /// Unpins what is idle in every class but `locked`, which the caller holds.
+    fn drop_idle(&self, locked: usize) {
+        for (class, shelf) in self.classes.iter().enumerate() {
+            if class != locked {
+                // Another thread's class may be busy; its idle pieces are then not idle for long.
+                if let Ok(mut shelf) = shelf.try_lock() {
+                    shelf.idle.clear();
+                }
+            }
+        }
+    }
+
+    fn put_idle(&self, memory: Memory) {
+        if let Some(shelf) = self.classes.get(memory.class) {
+            lock(shelf).idle.push(memory);
+        }
+    }
+}
+
+impl Drop for PinnedPool {
+    fn drop(&mut self) {
+        for class in &self.classes {
+            for (memory, event) in lock(class).pending.drain(..) {
+                // What a copy may still use is never given back.
+                if event.wait().is_err() && self.context.lost().is_none() {
+                    core::mem::forget(memory);
+                }
+            }
+        }
+    }
+}
+
+/// Pinned memory that no copy uses, so that the host may. Dropping it gives it back at once.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    memory: Option<Memory>,
+    pool: Arc<PinnedPool>,
+}
+
+impl Piece {
+    /// Its first byte; null after it was retired.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.memory.as_ref().map_or(core::ptr::null_mut(), |memory| {
+            debug_assert!(memory.start + (SMALLEST_BYTES << memory.class) <= memory.slab.memory.bytes());
+            memory.slab.memory.start().wrapping_add(memory.start)
+        })
+    }
+
+    /// Never gives the memory out again: a copy may still use it and nothing says when it is done.
+    pub(crate) fn abandon(mut self) {
+        core::mem::forget(self.memory.take());
+    }
+
+    fn length(&self) -> usize {
+        self.memory.as_ref().map_or(0, |memory| SMALLEST_BYTES << memory.class)
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        if self.memory.is_none() {
+            return &mut [];
+        }
+        // SAFETY: the range lies in its slab, was zeroed when it was pinned, has this value as its only owner, and no copy
+        // uses it while it is a `Piece`.
+        unsafe { core::slice::from_raw_parts_mut(self.start(), self.length()) }
+    }
+
+    /// Gives the piece back behind the work that `stream` holds now.
+    pub(crate) fn retire(self, stream: &Stream) -> Result<(), Fault> {
+        self.in_flight(stream).map(drop)
+    }
+
+    /// Gives the piece away until `stream` has done the work it holds now.
+    pub(super) fn in_flight(mut self, stream: &Stream) -> Result<InFlight, Fault> {
+        let recorded = self.pool.events.record(stream);
+        let memory = self.memory.take();
+        match recorded {
+            Ok(event) => Ok(InFlight { memory, event: Some(event), pool: Arc::clone(&self.pool) }),
+            Err(fault) => {
+                // Nothing says when the copy is done: wait for it, or else never use the memory again.
+                if stream.synchronize().is_ok() {
+                    self.memory = memory;
+                } else {
+                    core::mem::forget(memory);
+                }
+                Err(fault)
+            }
+        }
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            self.pool.put_idle(memory);
+        }
+    }
+}
+
+/// Pinned memory that a copy uses. Dropping it gives it back behind the copy.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    memory: Option<Memory>,
+    event: Option<Event>,
+    pool: Arc<PinnedPool>,
+}
+
+impl InFlight {
+    /// Waits for the copy.
+    pub(super) fn wait(mut self) -> Result<Piece, Fault> {
+        if let Some(event) = &self.event {
+            event.wait()?;
+        }
+        if let Some(event) = self.event.take() {
+            self.pool.events.give_back(event);
+        }
+        Ok(Piece { memory: self.memory.take(), pool: Arc::clone(&self.pool) })
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if let (Some(memory), Some(event)) = (self.memory.take(), self.event.take())
+            && let Some(shelf) = self.pool.classes.get(memory.class)
+        {
+            lock(shelf).pending.push_back((memory, event));
+        }
+    }
+}

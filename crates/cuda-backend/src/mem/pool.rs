@@ -1,0 +1,179 @@
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, Weak},
+};
+
+use super::arena::Arena;
+use crate::{
+    error::Fault,
+    ffi::{self, Context, MemoryPool, Stream},
+    sync::lock,
+};
+
+/// Blocks start on, and are rounded up to, so many bytes.
+pub(crate) const GRANULE_BYTES: u64 = 512;
+
+/// Blocks up to so many bytes are cut from small segments.
+const SMALL_BYTES: u64 = 1 << 20;
+
+/// Length of a small segment.
+const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
+
+/// Length of a large segment; longer blocks have one of their own length, rounded up to a small segment's.
+const LARGE_SEGMENT_BYTES: u64 = 20 << 20;
+
+/// Where device memory comes from.
+#[derive(Debug)]
+pub(crate) enum DevicePool {
+    /// The driver's stream-ordered pool.
+    Ordered(MemoryPool),
+    /// Segments that are taken from the driver, cut up, and kept.
+    Caching(Caching),
+}
+
+impl DevicePool {
+    /// The driver's pool, keeping up to `keep_bytes` of free memory.
+    pub(crate) fn ordered(context: &Arc<Context>, keep_bytes: u64) -> Result<Self, Fault> {
+        MemoryPool::new(context, keep_bytes).map(Self::Ordered)
+    }
+
+    /// A pool of our own.
+    pub(crate) fn caching(context: &Arc<Context>) -> Self {
+        Self::Caching(Caching { context: Arc::clone(context), homes: Mutex::new(HashMap::new()) })
+    }
+
+    /// Takes `bytes` bytes, a multiple of [`GRANULE_BYTES`], for the later work of `home`.
+    pub(super) fn take(&self, home: &Arc<Stream>, bytes: u64) -> Result<u64, Fault> {
+        match self {
+            Self::Ordered(pool) => ffi::take_ordered(pool, home, bytes),
+            Self::Caching(pool) => pool.take(home, bytes),
+        }
+    }
+
+    /// Gives memory back behind the work that `home` holds now.
+    ///
+    /// # Safety
+    /// [`take`](Self::take) gave `address` for `home`, and every use of it is ordered before this on `home`.
+    pub(super) unsafe fn give_back(&self, home: &Arc<Stream>, address: u64) {
+        match self {
+            Self::Ordered(_) => {
+                // SAFETY: this function's contract.
+                let freed = unsafe { ffi::free_ordered(home, address) };
+                if freed.is_err() && home.synchronize().is_ok() {
+                    // SAFETY: every use is done. A second refusal leaks the block, which harms nothing else.
+                    let _refused = unsafe { ffi::free(home.context(), address) };
+                }
+            }
+            Self::Caching(pool) => pool.give_back(home, address),
+        }
+    }
+
+    /// Gives memory that nobody uses back to the device.
+    pub(crate) fn reclaim(&self) -> Result<(), Fault> {
+        match self {
+            Self::Ordered(pool) => pool.trim(),
+            Self::Caching(pool) => pool.reclaim(),
+        }
+    }
+
+    /// Bytes held of the device, in use or not.
+    pub(crate) fn held_bytes(&self) -> Result<u64, Fault> {
+        match self {
+            Self::Ordered(pool) => pool.held_bytes(),
+            Self::Caching(pool) => Ok(lock(&pool.homes).values().map(|home| home.held_bytes).sum()),
+        }
+    }
+}
+
+/// Segments of device memory by the stream whose work they serve: what one stream gives back, it may use again at once.
+#[derive(Debug)]
+pub(crate) struct Caching {
+    context: Arc<Context>,
+    homes: Mutex<HashMap<u64, Home>>,
+}
+
+#[derive(Debug)]
+struct Home {
+    stream: Weak<Stream>,
+    small: Arena,
+    large: Arena,
+    held_bytes: u64,
+}
+
+impl Home {
+    fn new(stream: &Arc<Stream>) -> Self {
+        Self { stream: Arc::downgrade(stream), small: Arena::new(0), large: Arena::new(SMALL_BYTES), held_bytes: 0 }
+    }
+
+    fn arena(&mut self, bytes: u64) -> &mut Arena {
+        if bytes <= SMALL_BYTES { &mut self.small } else { &mut self.large }
+    }
+}
+
+impl Caching {
+    fn take(&self, stream: &Arc<Stream>, bytes: u64) -> Result<u64, Fault> {
+        let mut homes = lock(&self.homes);
+        if !homes.contains_key(&stream.id()) {
+            self.release_where(&mut homes, |home| home.stream.strong_count() == 0)?;
+            homes.retain(|_, home| home.stream.strong_count() > 0 || home.held_bytes > 0);
+        }
+        let home = homes.entry(stream.id()).or_insert_with(|| Home::new(stream));
+        if let Some(address) = home.arena(bytes).take(bytes) {
+            return Ok(address);
+        }
+        let wanted = if bytes <= SMALL_BYTES {
+            SMALL_SEGMENT_BYTES
+        } else {
+            bytes.next_multiple_of(SMALL_SEGMENT_BYTES).max(LARGE_SEGMENT_BYTES)
+        };
+        // A device that is nearly full may still have room for the block alone.
+        let (segment, length) = match ffi::take(&self.context, wanted) {
+            Ok(segment) => (segment, wanted),
+            Err(fault) if fault.is_out_of_memory() && bytes < wanted => (ffi::take(&self.context, bytes)?, bytes),
+            Err(fault) => return Err(fault),
+        };
+        home.held_bytes += length;
+        let arena = home.arena(bytes);
+        arena.add_segment(segment, length);
+        Ok(arena.take(bytes).unwrap_or(segment))
+    }
+
+    fn give_back(&self, stream: &Stream, address: u64) {
+        if let Some(home) = lock(&self.homes).get_mut(&stream.id()) {
+            let _taken = home.small.give_back(address) || home.large.give_back(address);
+        }
+    }
+
+    fn reclaim(&self) -> Result<(), Fault> {
+        self.release_where(&mut lock(&self.homes), |_| true)
+    }
+
+    fn release_where(&self, homes: &mut HashMap<u64, Home>, which: impl Fn(&Home) -> bool) -> Result<(), Fault> {
+        let mut outcome = Ok(());
+        for home in homes.values_mut().filter(|home| which(home)) {
+            for (address, bytes) in
+                [&mut home.small, &mut home.large].into_iter().flat_map(Arena::remove_free_segments).collect::<Vec<_>>()
+            {
+                // SAFETY: no block lies in the segment, and the call waits for the work that used one.
+                match unsafe { ffi::free(&self.context, address) } {
+                    Ok(()) => home.held_bytes -= bytes,
+                    Err(fault) => {
+                        let arena = if bytes == SMALL_SEGMENT_BYTES { &mut home.small } else { &mut home.large };
+                        arena.add_segment(address, bytes);
+                        outcome = Err(fault);
+                    }
+                }
+            }
+        }
+        outcome
+    }
+}
+
+impl Drop for Caching {
+    fn drop(&mut self) {
+        // A second try, should the driver refuse once; what it keeps refusing goes with the context.
+        if self.reclaim().is_err() {
+            let _refused = self.reclaim();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Copies between host and device, through pinned memory, and within the device. In the order of a lane's work.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use backend_api::BackendError;
+
+use super::{
+    Access, Block, Region,
+    pinned::{InFlight, Piece},
+    pool::GRANULE_BYTES,
+};
+use crate::{device::DeviceCtx, error::Fault, ffi, lane::Lane};
+
+/// Bytes that one copy moves; longer ones are cut up, so that the host fills one piece while the device empties another.
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// Copies to the host that are under way at once.
+const READS_AHEAD: usize = 2;
+
+impl Block {
+    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `lane`.
+    pub(crate) fn take(device: &Arc<DeviceCtx>, lane: &Lane, bytes: u64) -> Result<Arc<Self>, BackendError> {
+        let rounded = bytes.checked_next_multiple_of(GRANULE_BYTES).ok_or(BackendError::OutOfMemory { bytes })?;
+        let reserved = device.budget().reserve(rounded)?;
+        let _relaxed = lane.relax()?;
+        let home = lane.home();
+        let address = match device.pool().take(home, rounded) {
+            Err(fault) if fault.is_out_of_memory() => {
+                device.reclaim(lane)?;
+                device.pool().take(home, rounded)
+            }
+            other => other,
+        }
+        .map_err(|fault| fault.of_allocation(rounded))?;
+        Ok(Self::new(Arc::clone(device), Arc::clone(home), address, rounded, reserved))
+    }
+}
+
+/// Copies `host` to a region of the same length. The host may reuse its memory at once.
+pub(crate) fn upload(device: &DeviceCtx, lane: &Lane, target: Region<'_>, host: &[u8]) -> Result<(), BackendError> {
+    let mut done = 0u64;
+    for chunk in host.chunks(CHUNK_BYTES) {
+        let bytes = chunk.len() as u64;
+        let target = target.part(done, bytes);
+        done += bytes;
+        let mut piece = acquire(device, lane, chunk.len())?;
+        let source = match &mut piece {
+            Some(piece) => {
+                piece.bytes_mut()[..chunk.len()].copy_from_slice(chunk);
+                piece.start().cast_const()
+            }
+            None => {
+                lane.permit_waiting("write")?;
+                chunk.as_ptr()
+            }
+        };
+        lane.admit(&[(target.block(), Access::Write)])?;
+        // SAFETY: the region is alive until the stream has passed this use of it. Pinned memory is given up until the copy
+        // is done; from pageable memory the driver has copied when the call returns.
+        unsafe { ffi::copy_to_device(lane.stream(), target.address(), source, target.bytes()) }?;
+        match piece {
+            Some(piece) => lane.retire(piece)?,
+            None => lane.stream().synchronize()?,
+        }
+    }
+    Ok(())
+}
+
+/// Copies a region to the host and gives it to `sink` piece by piece, each a multiple of `element_bytes` long.
+pub(crate) fn download(
+    device: &DeviceCtx,
+    lane: &Lane,
+    source: Region<'_>,
+    element_bytes: usize,
+    mut sink: impl FnMut(&[u8]) -> Result<(), BackendError>,
+) -> Result<(), BackendError> {
+    lane.permit_waiting("read")?;
+    let chunk_bytes = (CHUNK_BYTES / element_bytes).max(1) * element_bytes;
+    let mut under_way = VecDeque::new();
+    let mut start = 0u64;
+    while start < source.bytes() {
+        let part = source.part(start, chunk_bytes as u64);
+        start += part.bytes();
+        if under_way.len() == READS_AHEAD {
+            arrive(lane, &mut under_way, &mut sink)?;
+        }
+        match acquire(device, lane, part.bytes() as usize)? {
+            Some(piece) => under_way.push_back(depart(lane, part, piece)?),
+            None => {
+                while !under_way.is_empty() {
+                    arrive(lane, &mut under_way, &mut sink)?;
+                }
+                download_pageable(lane, part, &mut sink)?;
+            }
+        }
+    }
+    while !under_way.is_empty() {
+        arrive(lane, &mut under_way, &mut sink)?;
+    }
+    Ok(())
+}
+
+/// A copy to the host that is under way.
+struct Departed {
+    copy: InFlight,
+    bytes: usize,
+    at: u64,
+}
+
+fn depart(lane: &Lane, part: Region<'_>, piece: Piece) -> Result<Departed, Fault> {
+    let at = lane.admit(&[(part.block(), Access::Read)])?;
+    // SAFETY: the region is alive until the stream has passed this use of it, and the host does not touch the piece before
+    // the event behind the copy.
+    unsafe { ffi::copy_to_host(lane.stream(), piece.start(), part.address(), part.bytes()) }?;
+    Ok(Departed { copy: piece.in_flight(lane.stream())?, bytes: part.bytes() as usize, at })
+}
+
+fn arrive(
+    lane: &Lane,
+    under_way: &mut VecDeque<Departed>,
+    sink: &mut impl FnMut(&[u8]) -> Result<(), BackendError>,
+) -> Result<(), BackendError> {
+    let Some(Departed { copy, bytes, at }) = under_way.pop_front() else { return Ok(()) };
+    let mut piece = copy.wait()?;
+    lane.stream().note_completed(at);
+    sink(&piece.bytes_mut()[..bytes])
+}
+
+fn download_pageable(
+    lane: &Lane,
+    part: Region<'_>,
+    sink: &mut impl FnMut(&[u8]) -> Result<(), BackendError>,
+) -> Result<(), BackendError> {
+    let bytes = part.bytes() as usize;
+    let mut host = vec![0u128; bytes.div_ceil(size_of::<u128>())];
+    lane.admit(&[(part.block(), Access::Read)])?;
+    // SAFETY: the region is alive; to pageable memory the driver has copied when the call returns.
+    unsafe { ffi::copy_to_host(lane.stream(), host.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
+    lane.stream().synchronize()?;
+    sink(&bytemuck::cast_slice(&host)[..bytes])
+}
+
+/// Copies a region of the device to another of the same length.
+pub(crate) fn copy(lane: &Lane, target: Region<'_>, source: Region<'_>) -> Result<(), BackendError> {
+    lane.admit(&[(source.block(), Access::Read), (target.block(), Access::Write)])?;
+    // SAFETY: both regions are alive until the stream has passed this use of them; a view that is written is exclusive, so
+    // they do not overlap.
+    unsafe { ffi::copy_on_device(lane.stream(), target.address(), source.address(), target.bytes()) }?;
+    Ok(())
+}
+
+/// Fills a region with zero bytes.
+pub(crate) fn fill_zero(lane: &Lane, target: Region<'_>) -> Result<(), BackendError> {
+    lane.admit(&[(target.block(), Access::Write)])?;
+    // SAFETY: the region is alive until the stream has passed this use of it.
+    unsafe { ffi::fill_bytes(lane.stream(), target.address(), 0, target.bytes()) }?;
+    Ok(())
+}
+
+fn acquire(device: &DeviceCtx, lane: &Lane, bytes: usize) -> Result<Option<Piece>, Fault> {
+    let _relaxed = lane.relax()?;
+    device.pinned().acquire(bytes)
+}

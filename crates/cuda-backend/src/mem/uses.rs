@@ -1,0 +1,66 @@
+use std::sync::Arc;
+
+use crate::{
+    error::Fault,
+    ffi::{Events, Stream},
+};
+
+/// What a submission does with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// The submissions that later ones on other streams must be ordered behind: the last write, and the reads since.
+#[derive(Debug, Default)]
+pub(crate) struct Uses {
+    write: Option<Use>,
+    reads: Vec<Use>,
+}
+
+#[derive(Debug)]
+struct Use {
+    stream: Arc<Stream>,
+    at: u64,
+}
+
+impl Uses {
+    /// Orders number `at` of `stream` behind what it must not overtake, and notes it.
+    pub(crate) fn admit(
+        &mut self,
+        stream: &Arc<Stream>,
+        at: u64,
+        access: Access,
+        events: &Events,
+    ) -> Result<(), Fault> {
+        if let Some(write) = &self.write {
+            stream.order_behind(&write.stream, write.at, events)?;
+        }
+        let new = Use { stream: Arc::clone(stream), at };
+        match access {
+            Access::Write => {
+                for read in &self.reads {
+                    stream.order_behind(&read.stream, read.at, events)?;
+                }
+                self.reads.clear();
+                self.write = Some(new);
+            }
+            Access::Read => match self.reads.iter_mut().find(|read| read.stream.id() == stream.id()) {
+                Some(read) => read.at = at,
+                None => self.reads.push(new),
+            },
+        }
+        Ok(())
+    }
+
+    /// Orders later work of `home` behind all uses. Waits on the host if that cannot be submitted.
+    pub(crate) fn settle(&mut self, home: &Stream, events: &Events) -> Result<(), Fault> {
+        for used in self.write.iter().chain(&self.reads) {
+            if home.order_behind(&used.stream, used.at, events).is_err() {
+                used.stream.synchronize()?;
+            }
+        }
+        Ok(())
+    }
+}

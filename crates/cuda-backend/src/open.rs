@@ -1,0 +1,235 @@
+use std::sync::Arc;
+
+use backend_api::{BackendError, Budget};
+use cuda_loader::{DriverVersion, Status, Unavailable};
+use cust::{CudaFlags, device::Device};
+use thiserror::Error;
+
+use crate::{
+    CudaQueue, DeviceCtx, DeviceInfo, KernelSource, ModuleError,
+    error::{Fault, status_of},
+    ffi::{self, Context},
+    kernels::Kernels,
+    lane::Lane,
+    mem::DevicePool,
+};
+
+/// The least compute capability that the backend runs on.
+pub const MIN_CAPABILITY: (u32, u32) = (8, 0);
+
+/// The least budget that is worth opening: one tile of the largest op beside its result.
+pub const MIN_BUDGET_BYTES: u64 = 64 << 10;
+
+/// Pinned host memory that copies go through, if nothing else is asked for.
+const PINNED_BYTES: u64 = 256 << 20;
+
+/// The driver functions without which nothing runs.
+const NEEDED: &[&str] = &[
+    "cuInit",
+    "cuDeviceGet",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDeviceTotalMem_v2",
+    "cuDeviceGetAttribute",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuModuleLoadDataEx",
+    "cuModuleUnload",
+    "cuModuleGetFunction",
+    "cuFuncGetAttribute",
+    "cuFuncSetAttribute",
+    "cuMemGetInfo_v2",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyDtoDAsync_v2",
+    "cuMemsetD8Async",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamSynchronize",
+    "cuStreamWaitEvent",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventQuery",
+    "cuEventSynchronize",
+    "cuEventDestroy_v2",
+    "cuLaunchKernel",
+];
+
+/// How to open a [`CudaQueue`].
+#[derive(Clone, Debug, Default)]
+pub struct CudaConfig {
+    /// Number of the device.
+    pub device: u32,
+    /// Bytes that buffers may hold at once; `None` for nine tenths of what is free.
+    pub budget_bytes: Option<u64>,
+    /// Where kernels come from.
+    pub kernels: KernelSource,
+    /// Where device memory comes from.
+    pub allocator: Allocator,
+    /// Bytes of host memory that may be pinned for copies; `None` for 256 MiB.
+    pub pinned_bytes: Option<u64>,
+}
+
+/// Where device memory comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allocator {
+    /// The driver's stream-ordered pool where the device has one, else segments of our own.
+    #[default]
+    Auto,
+    /// The driver's stream-ordered pool.
+    StreamOrdered,
+    /// Segments that are taken from the driver, cut up and kept.
+    Caching,
+}
+
+/// Why no device was opened.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The machine has no driver that can be used.
+    #[error("{0}")]
+    Driver(#[from] Unavailable),
+    /// The driver lacks functions that every device needs.
+    #[error("the CUDA driver lacks {}", names.join(", "))]
+    MissingFunctions {
+        /// Their names.
+        names: Vec<&'static str>,
+    },
+    /// The driver shows no device.
+    #[error("the CUDA driver shows no device")]
+    NoDevice,
+    /// There is no device of that number.
+    #[error("there is no CUDA device {index}; the driver shows {count}, numbered from 0")]
+    NoSuchDevice {
+        /// The number asked for.
+        index: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// The device is too old.
+    #[error("device {index} ({name}) has compute capability {}.{}, at least 8.0 is needed", found.0, found.1)]
+    Capability {
+        /// The device.
+        index: u32,
+        /// Its name.
+        name: String,
+        /// Its compute capability.
+        found: (u32, u32),
+    },
+    /// The byte budget is too small to run any op.
+    #[error("a budget of {limit_bytes} bytes is below one tile of {need_bytes} bytes")]
+    Budget {
+        /// The budget.
+        limit_bytes: u64,
+        /// The least budget.
+        need_bytes: u64,
+    },
+    /// The kernels cannot be used.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// The driver refused.
+    #[error("{0}")]
+    Backend(#[from] BackendError),
+}
+
+impl From<Fault> for OpenError {
+    fn from(fault: Fault) -> Self {
+        Self::Backend(fault.into())
+    }
+}
+
+/// What the driver is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverInfo {
+    /// The newest CUDA release it supports.
+    pub version: DriverVersion,
+    /// Where it came from.
+    pub origin: String,
+    /// Functions it lacks that some feature would use, with the release that brought each.
+    pub missing: Vec<String>,
+}
+
+/// The driver of this process.
+///
+/// # Errors
+/// [`OpenError::Driver`] with the reason why there is none.
+pub fn driver() -> Result<DriverInfo, OpenError> {
+    let driver = cuda_loader::available()?;
+    let origin = match driver.origin() {
+        cuda_loader::Origin::Installed => "installed table".to_owned(),
+        cuda_loader::Origin::Library(path) => path.display().to_string(),
+    };
+    let missing = driver.missing().iter().map(ToString::to_string).collect();
+    Ok(DriverInfo { version: driver.version(), origin, missing })
+}
+
+/// The devices that the driver shows, usable or not.
+///
+/// # Errors
+/// Why there is no driver to ask, or what it answered.
+pub fn devices() -> Result<Vec<DeviceInfo>, OpenError> {
+    (0..initialise()?).map(|index| Ok(DeviceInfo::query(index, device(index)?)?)).collect()
+}
+
+/// Starts the driver and counts its devices.
+fn initialise() -> Result<u32, OpenError> {
+    let driver = cuda_loader::available()?;
+    let absent = driver.missing();
+    let names: Vec<_> = NEEDED.iter().copied().filter(|name| absent.iter().any(|a| a.name == *name)).collect();
+    if !names.is_empty() {
+        return Err(OpenError::MissingFunctions { names });
+    }
+    let no_device = |status: Status| status == Status::NO_DEVICE;
+    match cust::init(CudaFlags::empty()).map_err(status_of) {
+        Err(status) if no_device(status) => return Err(OpenError::NoDevice),
+        Err(status) => return Err(Fault::Refused { call: "cuInit", status }.into()),
+        Ok(()) => {}
+    }
+    match Device::num_devices().map_err(status_of) {
+        Err(status) if no_device(status) => Err(OpenError::NoDevice),
+        Err(status) => Err(Fault::Refused { call: "cuDeviceGetCount", status }.into()),
+        Ok(0) => Err(OpenError::NoDevice),
+        Ok(count) => Ok(count),
+    }
+}
+
+fn device(index: u32) -> Result<Device, Fault> {
+    Device::get_device(index).map_err(|error| Fault::Refused { call: "cuDeviceGet", status: status_of(error) })
+}
+
+/// Opens a device and its first queue.
+pub(crate) fn open(config: CudaConfig) -> Result<CudaQueue, OpenError> {
+    let count = initialise()?;
+    let index = config.device;
+    if index >= count {
+        return Err(OpenError::NoSuchDevice { index, count });
+    }
+    let device = device(index)?;
+    let info = DeviceInfo::query(index, device)?;
+    if info.capability < MIN_CAPABILITY {
+        return Err(OpenError::Capability { index, name: info.name, found: info.capability });
+    }
+    let kernels = Kernels::read(&config.kernels, &info)?;
+    let context = Context::retain(index, device)?;
+    let limit_bytes = match config.budget_bytes {
+        Some(limit) => limit,
+        None => ffi::memory_info(&context)?.0 / 10 * 9,
+    };
+    if limit_bytes < MIN_BUDGET_BYTES {
+        return Err(OpenError::Budget { limit_bytes, need_bytes: MIN_BUDGET_BYTES });
+    }
+    let ordered = match config.allocator {
+        Allocator::Auto => info.memory_pools,
+        Allocator::StreamOrdered => true,
+        Allocator::Caching => false,
+    };
+    let pool = if ordered { DevicePool::ordered(&context, limit_bytes)? } else { DevicePool::caching(&context) };
+    let pinned_bytes = config.pinned_bytes.unwrap_or(PINNED_BYTES);
+    let device: Arc<DeviceCtx> = DeviceCtx::new(context, info, Budget::new(limit_bytes), kernels, pool, pinned_bytes);
+    Ok(CudaQueue::on(Lane::new(&device)?))
+}

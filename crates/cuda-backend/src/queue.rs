@@ -1,0 +1,184 @@
+use core::fmt;
+use std::sync::Arc;
+
+use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
+use bytemuck::checked;
+
+use crate::{
+    CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, OpenError,
+    lane::Lane,
+    launch::Launch,
+    mem::{self, Block},
+    open,
+};
+
+/// An in-order queue on a GPU. Ops are submitted and run later; reading and finishing wait.
+///
+/// Cloning gives a second handle to the same queue; [`fork`](backend_api::Fork::fork) gives another queue on the device.
+#[derive(Clone)]
+pub struct CudaQueue {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    lane: Lane,
+    caps: Caps,
+}
+
+impl CudaQueue {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// [`OpenError`] with the reason why this machine, this device or these kernels will not do.
+    pub fn open(config: CudaConfig) -> Result<Self, OpenError> {
+        open::open(config)
+    }
+
+    /// A queue on `lane`.
+    pub(crate) fn on(lane: Lane) -> Self {
+        let info = lane.device().info();
+        let caps = Caps {
+            kind: BackendKind::Cuda,
+            device: info.name.clone(),
+            path: format!("{} on {}.{}", lane.device().kernels().target(), info.capability.0, info.capability.1),
+            threads: info.multiprocessors as usize,
+        };
+        Self { inner: Arc::new(Inner { lane, caps }) }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Arc<DeviceCtx> {
+        self.inner.lane.device()
+    }
+
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.inner.lane
+    }
+
+    /// Compiles every kernel now instead of at its first launch.
+    ///
+    /// # Errors
+    /// [`OpenError::Module`] for the first module that cannot be used here.
+    pub fn load_kernels(&self) -> Result<(), OpenError> {
+        Ok(self.device().kernels().load_all(self.device())?)
+    }
+
+    /// A launch of the kernel `name`, to be given its grid and arguments.
+    ///
+    /// # Errors
+    /// [`BackendError::Kernel`] if no module has the kernel or its module cannot be used here.
+    pub fn kernel(&self, name: &'static str) -> Result<Launch<'_>, BackendError> {
+        let kernel = self.device().kernels().kernel(self.device(), name)?;
+        Ok(Launch::new(&self.inner.lane, kernel, name))
+    }
+
+    /// Device memory of undefined content, for results that a kernel writes in full.
+    ///
+    /// # Errors
+    /// As [`zeros`](Queue::zeros).
+    pub fn scratch<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
+        let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
+        let block = if bytes == 0 { None } else { Some(Block::take(self.device(), self.lane(), bytes as u64)?) };
+        Ok(CudaBuf::new(block, len))
+    }
+
+    /// Copies a view to another of equal length.
+    ///
+    /// # Errors
+    /// [`BackendError::Length`] if the lengths differ; nothing is written then.
+    pub fn copy<T: Element>(&self, src: CudaRef<'_, T>, dst: &mut CudaMut<'_, T>) -> Result<(), BackendError> {
+        let (expected, got) = (backend_api::BufferMut::len(dst), backend_api::BufferRef::len(&src));
+        if expected != got {
+            return Err(BackendError::Length { expected, got });
+        }
+        let (Some(src), Some(dst)) = (src.region(), dst.region()) else { return Ok(()) };
+        self.own("copy", src)?;
+        self.own("copy", dst)?;
+        mem::copy(self.lane(), dst, src)
+    }
+
+    /// Fills a view with zero bytes.
+    ///
+    /// # Errors
+    /// [`BackendError::MixedBackend`] if the view is of another device, and what the driver answers.
+    pub fn clear<T: Element>(&self, dst: &mut CudaMut<'_, T>) -> Result<(), BackendError> {
+        let Some(dst) = dst.region() else { return Ok(()) };
+        self.own("clear", dst)?;
+        mem::fill_zero(self.lane(), dst)
+    }
+
+    /// Fails if a view lives on another device.
+    fn own(&self, op: &'static str, region: mem::Region<'_>) -> Result<(), BackendError> {
+        if Arc::ptr_eq(region.block().device(), self.device()) {
+            Ok(())
+        } else {
+            Err(BackendError::MixedBackend { op })
+        }
+    }
+}
+
+impl Queue for CudaQueue {
+    type Buf<T: Element> = CudaBuf<T>;
+
+    fn caps(&self) -> &Caps {
+        &self.inner.caps
+    }
+
+    fn budget(&self) -> &Budget {
+        self.device().budget()
+    }
+
+    fn zeros<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
+        let mut buf = self.scratch(len)?;
+        self.clear(&mut backend_api::Buffer::view_mut(&mut buf))?;
+        Ok(buf)
+    }
+
+    fn write<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        let expected = backend_api::BufferMut::len(&dst);
+        if host.len() != expected {
+            return Err(BackendError::Length { expected, got: host.len() });
+        }
+        let Some(region) = dst.region() else { return Ok(()) };
+        self.own("write", region)?;
+        mem::upload(self.device(), self.lane(), region, bytemuck::cast_slice(host))
+    }
+
+    fn read<T: Element>(&self, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
+        let len = backend_api::BufferRef::len(&src);
+        let Some(region) = src.region() else {
+            return Ok(vec![T::zeroed(); len]); // no bytes: elements without content, or none
+        };
+        self.own("read", region)?;
+        let mut host = Vec::new();
+        host.try_reserve_exact(len).map_err(|_| BackendError::OutOfMemory { bytes: region.bytes() })?;
+        mem::download(self.device(), self.lane(), region, size_of::<T>(), |bytes| append(&mut host, bytes))?;
+        Ok(host)
+    }
+
+    fn finish(&self) -> Result<(), BackendError> {
+        self.lane().permit_waiting("finish")?;
+        Ok(self.lane().stream().synchronize()?)
+    }
+}
+
+/// Appends the elements that `bytes` hold, if all of them are valid.
+fn append<T: Element>(host: &mut Vec<T>, bytes: &[u8]) -> Result<(), BackendError> {
+    if let Ok(elements) = checked::try_cast_slice::<u8, T>(bytes) {
+        host.extend_from_slice(elements);
+        return Ok(());
+    }
+    for element in bytes.chunks_exact(size_of::<T>()) {
+        let corrupt = BackendError::Corrupt { index: host.len(), type_name: core::any::type_name::<T>() };
+        host.push(checked::try_pod_read_unaligned(element).map_err(|_| corrupt)?);
+    }
+    Ok(())
+}
+
+impl fmt::Debug for CudaQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CudaQueue").field("caps", &self.inner.caps).field("device", self.device()).finish()
+    }
+}

@@ -1,0 +1,8 @@
+//! Locks that outlive a panic: what they guard is valid between statements.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks, also after a thread panicked with the lock held.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
