@@ -19,6 +19,9 @@ use crate::dev::{
     warp::{FULL, ballot},
 };
 
+/// Threads of a block that evaluates keys, and keys that it evaluates at a time.
+pub(super) const EVALUATED: u32 = 256;
+
 /// Sections of one party's batch, at one key.
 #[derive(Clone, Copy)]
 struct Key {
@@ -88,12 +91,12 @@ pub unsafe extern "ptx-kernel" fn cmp_eval(
 ) {
     let cipher = ParamAes { table: Table::fill(), key: &params.key };
     let row = row(params.count);
-    let tiles = params.count.div_ceil(idx::bdim_x());
-    let mut point = idx::bid_y();
-    while point < params.points {
+    let tiles = params.count.div_ceil(EVALUATED);
+    let mut point = u64::from(idx::bid_y());
+    while point < u64::from(params.points) {
         let mut tile = idx::bid_x();
         while tile < tiles {
-            let e = u64::from(tile) * u64::from(idx::bdim_x()) + u64::from(idx::tid_x());
+            let e = u64::from(tile) * u64::from(EVALUATED) + u64::from(idx::tid_x());
             let exists = e < u64::from(params.count);
             let mut share = 0;
             if exists {
@@ -103,16 +106,16 @@ pub unsafe extern "ptx-kernel" fn cmp_eval(
                     leaves: leaves.add(e as usize),
                     row,
                 };
-                let y = *points.add((u64::from(point) * u64::from(params.count) + e) as usize);
+                let y = *points.add((point * u64::from(params.count) + e) as usize);
                 share = key.share(&cipher, &params, y);
             }
             let word = ballot(FULL, share != 0);
             if idx::lane() == 0 && exists {
-                *shares.add(((u64::from(point) * row + e) / u64::from(GROUP)) as usize) = word;
+                *shares.add(((point * row + e) / u64::from(GROUP)) as usize) = word;
             }
             tile += idx::gdim_x();
         }
-        point += idx::gdim_y();
+        point += u64::from(idx::gdim_y());
     }
 }
 

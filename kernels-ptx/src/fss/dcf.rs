@@ -90,33 +90,32 @@ impl Key {
         let mut node = Node::root(*self.root, params.party);
         let blocks = params.words.div_ceil(2);
         let mut values = self.values;
-        for level in 0..=params.bits {
-            // behind the levels comes the conversion of the last node
-            let (low, values) = if level < params.bits {
-                let here = values;
-                values = values.add((u64::from(params.words) * self.row) as usize);
-                ((y >> (params.bits - 1 - level)) as u32 & 1, here)
-            } else {
-                (LAST, self.last)
-            };
+        let mut level = 0;
+        while level <= params.bits {
+            // behind the levels comes the conversion of the last node, which has no child
+            let ends = level == params.bits;
+            let low = if ends { LAST } else { (y >> (params.bits - 1 - level)) as u32 & 1 };
+            let here = if ends { self.last } else { values };
+            let correction = self.corrections.add((u64::from(level) * self.row) as usize);
+            values = values.add((u64::from(params.words) * self.row) as usize);
+            level += 1;
             let input = node.input(low);
             let mut child = node;
-            for index in 0..=blocks {
-                if index == 0 && level == params.bits {
-                    continue;
-                }
-                let hashed = hash(&ciphers.cipher(index), input);
-                if index == 0 {
-                    child = node.corrected(hashed, low, *self.corrections.add((u64::from(level) * self.row) as usize));
+            let mut cipher = if ends { 1 } else { 0 };
+            while cipher <= blocks {
+                let hashed = hash(&ciphers.cipher(cipher), input);
+                if cipher == 0 {
+                    child = node.corrected(hashed, low, *correction);
                 } else {
-                    let word = 2 * (index - 1);
+                    let word = 2 * (cipher - 1);
                     let [first, second] = block_words(hashed);
-                    let at = values.add((u64::from(word) * self.row) as usize);
+                    let at = here.add((u64::from(word) * self.row) as usize);
                     let next = if word + 1 < params.words { *at.add(self.row as usize) } else { 0 };
                     let pair =
                         [corrected_value(node.control(), first, *at), corrected_value(node.control(), second, next)];
-                    add_at(&mut sums, index - 1, pair);
+                    add_at(&mut sums, cipher - 1, pair);
                 }
+                cipher += 1;
             }
             node = child;
         }
@@ -143,8 +142,8 @@ pub unsafe extern "ptx-kernel" fn dcf_eval(
     let Some(width) = Ring::new(params.width) else { return };
     let ciphers = Ciphers::fill(&params);
     let count = u64::from(params.count);
-    let mut point = idx::bid_y();
-    while point < params.points {
+    let mut point = u64::from(idx::bid_y());
+    while point < u64::from(params.points) {
         for e in idx::grid_stride(count) {
             let at = e as usize;
             let key = Key {
@@ -154,9 +153,9 @@ pub unsafe extern "ptx-kernel" fn dcf_eval(
                 last: last.add(at),
                 row: row(params.count),
             };
-            let y = *points.add((u64::from(point) * count + e) as usize);
+            let y = *points.add((point * count + e) as usize);
             let sums = key.sums(ciphers, &params, y);
-            let mut out = shares.add((u64::from(point) * u64::from(params.words) * count + e) as usize);
+            let mut out = shares.add((point * u64::from(params.words) * count + e) as usize);
             let mut word = 0;
             for sum in sums.as_flattened() {
                 if word < params.words {
@@ -166,7 +165,7 @@ pub unsafe extern "ptx-kernel" fn dcf_eval(
                 word += 1;
             }
         }
-        point += idx::gdim_y();
+        point += u64::from(idx::gdim_y());
     }
 }
 
@@ -201,50 +200,53 @@ pub unsafe extern "ptx-kernel" fn dcf_gen(
         let mut node = Node::root(*roots.add((u64::from(lane.party) * row + e) as usize), lane.party);
         let mut held = [0u64; 2];
         let mut values = values;
-        for level in 0..=params.bits {
+        let mut level = 0;
+        while level <= params.bits {
+            // behind the levels comes the conversion of the last node, which has no child
             let ends = level == params.bits;
-            let (low, a) =
-                if ends { (LAST, 0) } else { (lane.direction, (alpha >> (params.bits - 1 - level)) as u32 & 1) };
+            let low = if ends { LAST } else { lane.direction };
+            let a = if ends { 0 } else { (alpha >> (params.bits - 1 - level)) as u32 & 1 };
+            let here = if ends { last } else { values };
+            let correction = corrections.add((u64::from(level) * row + e) as usize);
+            values = values.add((u64::from(params.words) * row) as usize);
+            level += 1;
             // the parties' control bits differ on the path of α
             let control = node.control() ^ lane.party ^ 1;
             let input = node.input(low);
-            for index in 0..=blocks {
-                if index == 0 && ends {
-                    continue;
-                }
-                let hashed = hash(&ciphers.cipher(index), input);
-                if index == 0 {
+            let mut next = if ends { 1 } else { 0 };
+            while next <= blocks {
+                // counted before lanes part, so that they agree on it
+                let cipher = next;
+                next += 1;
+                let hashed = hash(&ciphers.cipher(cipher), input);
+                if cipher == 0 {
                     let xors = lane.sides(hashed ^ hashed.of_other_party());
                     let word = correction_word(xors.left, xors.right, a);
-                    if lane.index == 0 {
-                        *corrections.add((u64::from(level) * row + e) as usize) = word;
-                    }
                     node = node.corrected(lane.sides(hashed).at(a), a, word);
+                    if lane.index == 0 {
+                        *correction = word;
+                    }
                 } else {
                     let own = block_words(hashed);
                     let other = own.of_other_party();
                     let [first, second] = if lane.party == 0 { [own, other] } else { [other, own] };
                     let differences = lane.sides([second[0].wrapping_sub(first[0]), second[1].wrapping_sub(first[1])]);
-                    if lane.index == index - 1 {
-                        let (lost, kept) = (differences.at(a ^ 1), differences.at(a));
-                        let out = if ends { last } else { values };
-                        let mut correct = |at: usize| {
-                            let word = 2 * lane.index + at as u32;
-                            if word < params.words {
-                                // β is read whatever α is, and counts where α goes right
-                                let beta = if exists { *betas.add((u64::from(word) * count + e) as usize) } else { 0 };
-                                let gained = beta & u64::from(a).wrapping_neg();
-                                let (value, holds) = value_correction(lost[at], kept[at], gained, held[at], control);
-                                held[at] = holds;
-                                *out.add((u64::from(word) * row + e) as usize) = width.reduce(value);
-                            }
-                        };
-                        correct(0);
-                        correct(1);
-                    }
+                    let (lost, kept) = (differences.at(a ^ 1), differences.at(a));
+                    let mut correct = |at: usize| {
+                        let word = 2 * lane.index + at as u32;
+                        if lane.index == cipher - 1 && word < params.words {
+                            // β is read whatever α is, and counts where α goes right
+                            let beta = if exists { *betas.add((u64::from(word) * count + e) as usize) } else { 0 };
+                            let gained = beta & u64::from(a).wrapping_neg();
+                            let (value, holds) = value_correction(lost[at], kept[at], gained, held[at], control);
+                            held[at] = holds;
+                            *here.add((u64::from(word) * row + e) as usize) = width.reduce(value);
+                        }
+                    };
+                    correct(0);
+                    correct(1);
                 }
             }
-            values = values.add((u64::from(params.words) * row) as usize);
         }
         tile += idx::gdim_x();
     }

@@ -13,7 +13,7 @@ mod quad;
 
 use self::{
     aes::TABLE_BYTES,
-    cmp::{cmp_eval, cmp_gen},
+    cmp::{EVALUATED, cmp_eval, cmp_gen},
     ctr::aes_ctr_fill,
     dcf::{DCF_BYTES, dcf_eval, dcf_gen},
     pack::{pack_bits, unpack_bits},
@@ -30,10 +30,10 @@ const fn row(count: u32) -> u64 {
 }
 
 kernel_table! {
-    cmp_eval: block [256, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    cmp_gen: block [128, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    dcf_eval: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;
-    dcf_gen: block [128, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    cmp_eval: block [EVALUATED, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    cmp_gen: block [quad::THREADS, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    dcf_eval: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    dcf_gen: block [quad::THREADS, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;
     aes_ctr_fill: block [256, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     pack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     unpack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
