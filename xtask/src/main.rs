@@ -3,11 +3,13 @@
 #![allow(clippy::print_stdout, reason = "a task reports on standard output")]
 
 mod build_ptx;
+mod bundle;
 mod forwarders;
 mod fuzz;
 mod step;
 mod suite;
 mod tally;
+mod test_gpu;
 mod tidy;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -29,11 +31,16 @@ TASKS
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
+    test-gpu [--sanitize] [--allow-none]
+                           The conformance suite on the real driver; no device is a failure unless --allow-none.
+                           --sanitize repeats it under the checkers of compute-sanitizer.
+    bundle-gpu             Puts target/gpu-bundle together: the program, run.sh and a page of commands for a GPU
+                           machine without Rust and network.
     ci                     What CI checks before the tests: format, clippy, docs, licences, fuzz.
     help                   This text.
 
-Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot run here is one line that says
-`skipped` and why, and is counted. With CI=true a missing cargo-fuzz is a failure.
+Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot
+run here is one line that says `skipped` and why, and is counted. With CI=true a missing cargo-fuzz is a failure.
 
 EXIT STATUS
     0 nothing failed, 1 something failed, 2 usage.
@@ -58,6 +65,8 @@ fn main() -> ExitCode {
         Task::Tidy => with_shell(suite::tidy),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
+        Task::TestGpu { sanitize, allow_none } => with_shell(|sh| test_gpu::run(sh, sanitize, allow_none)),
+        Task::BundleGpu => with_shell(bundle::run),
         Task::Ci => with_shell(suite::ci),
         Task::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
     };
@@ -84,9 +93,13 @@ enum Task {
     Tidy,
     Fuzz { seconds: u32 },
     Forwarders { check: bool },
+    TestGpu { sanitize: bool, allow_none: bool },
+    BundleGpu,
     Ci,
     BuildPtx { check: bool },
 }
+
+const TEST_GPU_FLAGS: [&str; 2] = ["--sanitize", "--allow-none"];
 
 impl Task {
     fn parse(args: &[&str]) -> Result<Self> {
@@ -100,6 +113,11 @@ impl Task {
             }
             ["forwarders"] => Self::Forwarders { check: false },
             ["forwarders", "--check"] => Self::Forwarders { check: true },
+            ["test-gpu", flags @ ..] if flags.iter().all(|flag| TEST_GPU_FLAGS.contains(flag)) => {
+                let has = |flag| flags.contains(&flag);
+                Self::TestGpu { sanitize: has(TEST_GPU_FLAGS[0]), allow_none: has(TEST_GPU_FLAGS[1]) }
+            }
+            ["bundle-gpu"] => Self::BundleGpu,
             ["ci"] => Self::Ci,
             ["build-ptx"] => Self::BuildPtx { check: false },
             ["build-ptx", "--check"] => Self::BuildPtx { check: true },
@@ -129,7 +147,9 @@ mod tests {
     fn tasks_parse_and_anything_else_is_refused() {
         assert_eq!(Task::parse(&["fuzz", "--seconds", "3"]).unwrap(), Task::Fuzz { seconds: 3 });
         assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test);
-        for bad in [&["fuzz", "--seconds", "x"][..], &["tests"], &["test", "extra"]] {
+        let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
+        assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
+        for bad in [&["fuzz", "--seconds", "x"][..], &["tests"], &["test", "extra"], &["test-gpu", "--none"]] {
             assert!(Task::parse(bad).is_err(), "{bad:?}");
         }
     }

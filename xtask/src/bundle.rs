@@ -1,0 +1,43 @@
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use xshell::{Shell, cmd};
+
+use crate::{step::check, tally::Tally};
+
+/// Where the bundle is put together.
+const FOLDER: &str = "target/gpu-bundle";
+
+/// The bundle has to fit where it is carried to.
+const MAX_BYTES: u64 = 60 << 20;
+
+/// Puts the program and the scripts of `ci/bundle` into one folder for a GPU machine without Rust and network.
+pub(crate) fn run(sh: &Shell) -> Result<Tally> {
+    let built = check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"));
+    if !built.failed.is_empty() {
+        return Ok(built);
+    }
+    sh.remove_path(FOLDER)?;
+    sh.create_dir(FOLDER)?;
+    sh.copy_file("target/release/trefoil", FOLDER)?;
+    for entry in sh.read_dir("ci/bundle")? {
+        sh.copy_file(entry, FOLDER)?;
+    }
+    let folder = sh.current_dir().join(FOLDER);
+    let bytes = size(&folder)?;
+    ensure!(bytes <= MAX_BYTES, "{FOLDER} holds {bytes} bytes, more than {MAX_BYTES}");
+    println!(
+        "{FOLDER}: {:.1} MiB; run.sh is the way in, README.md lists the commands",
+        bytes as f64 / f64::from(1 << 20)
+    );
+    Ok(built)
+}
+
+/// Bytes of the files of a folder.
+fn size(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}
