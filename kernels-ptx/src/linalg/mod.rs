@@ -1,3 +1,19 @@
 //! Kernels of the linalg op set.
 
-kernel_table! {}
+mod activation;
+mod elementwise;
+mod gemm;
+mod group;
+mod index;
+mod math;
+mod real;
+mod rows;
+mod sum;
+mod unroll;
+
+use crate::table::Shared;
+use elementwise::*;
+
+kernel_table! {
+    linalg_activate_f32: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
+}
