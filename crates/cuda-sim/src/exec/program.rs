@@ -1,12 +1,24 @@
-//! A loaded module: kernels by name.
+//! A loaded module: kernels by name, variables, launches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use ptx::ast::{Directive, Function, Module, Space as PtxSpace};
+
+use super::code::Code;
 use super::counters::Counters;
-use super::fault::{Fault, FaultKind, Party};
-use super::memory::{Memory, MemoryFault, OutOfMemory};
+use super::decode::{FUNCTION_HANDLES, Undecoded, decode, global_variables};
+use super::fault::{Fault, FaultKind, Party, Place};
+use super::memory::{Memory, MemoryFault, OutOfMemory, View};
 use super::options::{Grid, Options};
+use super::run::{Failure, Parts, run};
+
+/// Most threads of a block.
+const MAX_THREADS: u64 = 1024;
+/// Most shared memory of a block, in bytes: what a device of capability 8.0 can be asked for.
+const MAX_SHARED: u64 = 163 * 1024;
+/// Most blocks in x; 65535 in y and z.
+const MAX_GRID_X: u32 = i32::MAX as u32;
 
 static PROGRAMS: AtomicU64 = AtomicU64::new(1);
 
@@ -14,6 +26,12 @@ static PROGRAMS: AtomicU64 = AtomicU64::new(1);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
+    /// The text is not PTX.
+    #[error(transparent)]
+    Parse(#[from] ptx::ParseError),
+    /// Addresses of another width than 64 bits.
+    #[error("expected .address_size 64, got {0}")]
+    AddressSize(u32),
     /// An instruction outside the executor's table.
     #[error("line {line}: unsupported instruction `{text}`: {reason}")]
     Unsupported {
@@ -48,7 +66,7 @@ pub struct Kernel {
     pub static_shared: u64,
     /// Local memory per thread, in bytes.
     pub local: u64,
-    /// 32-bit registers per thread before any allocation: an upper bound of what an assembler needs.
+    /// 32-bit registers per thread before any allocation: far above what an assembler needs.
     pub registers: u32,
     /// Most threads of a block by its launch bounds, 1024 without.
     pub max_threads: u32,
@@ -59,6 +77,8 @@ pub struct Kernel {
 pub struct Program {
     id: u64,
     text: Arc<str>,
+    module: Module,
+    kernels: Vec<(Kernel, Code)>,
 }
 
 impl Program {
@@ -67,7 +87,22 @@ impl Program {
     /// # Errors
     /// [`LoadError`] if the text is malformed or holds an instruction outside the executor's table.
     pub fn load(text: &str) -> Result<Self, LoadError> {
-        Ok(Self { id: PROGRAMS.fetch_add(1, Relaxed), text: text.into() })
+        let module = ptx::parse(text)?;
+        if module.address_size != 64 {
+            return Err(LoadError::AddressSize(module.address_size));
+        }
+        let mut kernels = Vec::new();
+        for (index, function) in module.functions.iter().enumerate() {
+            if function.kind == ptx::ast::FunctionKind::Entry && function.body.is_some() {
+                let code = decode(&module, index).map_err(|Undecoded { line, reason }| LoadError::Unsupported {
+                    line,
+                    text: line_of(text, line),
+                    reason,
+                })?;
+                kernels.push((describe(function, &code), code));
+            }
+        }
+        Ok(Self { id: PROGRAMS.fetch_add(1, Relaxed), text: text.into(), module, kernels })
     }
 
     /// The text it was loaded from.
@@ -75,9 +110,14 @@ impl Program {
         &self.text
     }
 
+    /// The parse tree of the text.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
     /// Its kernels in text order.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        std::iter::empty()
+        self.kernels.iter().map(|(kernel, _)| kernel)
     }
 
     /// The kernel named `name`.
@@ -91,8 +131,11 @@ impl Program {
     /// # Errors
     /// [`OutOfMemory`] if the variables do not fit.
     pub fn global(&self, memory: &Memory, device: u32, name: &str) -> Result<Option<(u64, u64)>, OutOfMemory> {
-        let _ = (memory, device, name);
-        Ok(None)
+        let named = |variable: &ptx::ast::Variable| &*variable.name == name;
+        let Some(index) = global_variables(&self.module).position(named) else { return Ok(None) };
+        let addresses = self.globals(memory, device)?;
+        let bytes = global_variables(&self.module).nth(index).map_or(0, ptx::ast::Variable::bytes);
+        Ok(Some((addresses[index], bytes)))
     }
 
     /// Frees the module's variables on `device`; a later launch places them anew.
@@ -105,6 +148,114 @@ impl Program {
         }
         Ok(())
     }
+
+    /// Addresses of the module's variables on `device`, placed and initialised at the first call.
+    fn globals(&self, memory: &Memory, device: u32) -> Result<Arc<[u64]>, OutOfMemory> {
+        if let Some(known) = memory.module(self.id, device) {
+            return Ok(known);
+        }
+        let mut addresses = Vec::new();
+        for variable in global_variables(&self.module) {
+            match memory.alloc(device, variable.bytes()) {
+                Ok(address) => addresses.push(address),
+                Err(error) => {
+                    self.give_back(memory, &addresses);
+                    return Err(error);
+                }
+            }
+        }
+        let address_of = |name: &str| {
+            let place = global_variables(&self.module).position(|variable| &*variable.name == name);
+            let function = || self.module.functions.iter().position(|function| &*function.name == name);
+            place.map(|index| addresses[index]).or_else(|| function().map(|index| FUNCTION_HANDLES + index as u64))
+        };
+        for (variable, &address) in global_variables(&self.module).zip(&addresses) {
+            let mut image = variable.image();
+            image.bytes.resize(variable.bytes() as usize, 0);
+            for place in &image.relocations {
+                let target = address_of(&place.symbol).unwrap_or(0).wrapping_add_signed(place.offset) >> place.shift;
+                let (at, width) = (place.at as usize, place.width as usize);
+                image.bytes[at..at + width].copy_from_slice(&target.to_le_bytes()[..width]);
+            }
+            // Fresh memory of that very size holds the image.
+            let written = memory.write(address, &image.bytes);
+            debug_assert!(written.is_ok(), "{written:?}");
+        }
+        let addresses: Arc<[u64]> = addresses.into();
+        let winner = memory.set_module(self.id, device, addresses.clone());
+        if !Arc::ptr_eq(&winner, &addresses) {
+            self.give_back(memory, &addresses);
+        }
+        Ok(winner)
+    }
+
+    fn give_back(&self, memory: &Memory, addresses: &[u64]) {
+        for &address in addresses {
+            let freed = memory.free(address);
+            debug_assert!(freed.is_ok(), "{freed:?}");
+        }
+    }
+
+    /// The place a step of `code` comes from.
+    fn place(&self, code: &Code, pc: u32) -> Place {
+        let origin = code.origin.get(pc as usize).and_then(|&index| code.origins.get(index as usize));
+        let Some(origin) = origin else { return Place::default() };
+        let source = origin.source.and_then(|(file, line)| {
+            let path = self.module.files.iter().find(|(index, _)| *index == file)?;
+            Some((path.1.to_string(), line))
+        });
+        Place { line: origin.line, text: line_of(&self.text, origin.line), source }
+    }
+}
+
+/// The text of a line, without indentation.
+fn line_of(text: &str, line: u32) -> String {
+    text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().trim().to_owned()
+}
+
+fn describe(function: &Function, code: &Code) -> Kernel {
+    let parameters = function.param_layout().into_iter();
+    let parameters = parameters.map(|p| Parameter { offset: p.offset, bytes: p.size, align: p.align }).collect();
+    let bounds = function.directives.iter().filter_map(|directive| match directive {
+        Directive::MaxThreads(n) | Directive::RequiredThreads(n) => {
+            Some(n.iter().map(|&n| u64::from(n.max(1))).product::<u64>())
+        }
+        _ => None,
+    });
+    let depots = function.body.iter().flat_map(|body| &body.variables);
+    let depots = depots.filter(|variable| variable.space == PtxSpace::Local).map(ptx::ast::Variable::bytes);
+    Kernel {
+        name: function.name.to_string(),
+        parameters,
+        static_shared: code.static_shared,
+        local: depots.sum(),
+        registers: (code.words32 + 2 * code.words64) as u32,
+        max_threads: bounds.min().unwrap_or(MAX_THREADS).min(MAX_THREADS) as u32,
+    }
+}
+
+/// What is impossible about the shape of a launch.
+fn check_launch(kernel: &Kernel, code: &Code, grid: &Grid, params: &[u8]) -> Result<(), FaultKind> {
+    let refuse = |quantity, expected: String, got| Err(FaultKind::Launch { quantity, expected, got });
+    let limits = [(grid.grid[0], MAX_GRID_X), (grid.grid[1], 65535), (grid.grid[2], 65535)];
+    if let Some((got, limit)) = limits.into_iter().find(|&(got, limit)| got == 0 || got > limit) {
+        return refuse("grid", format!("1 to {limit} blocks"), got.into());
+    }
+    let limits = [(grid.block[0], 1024), (grid.block[1], 1024), (grid.block[2], 64)];
+    if let Some((got, limit)) = limits.into_iter().find(|&(got, limit)| got == 0 || got > limit) {
+        return refuse("block", format!("1 to {limit} threads"), got.into());
+    }
+    if grid.threads() > u64::from(kernel.max_threads) {
+        return refuse("threads of a block", format!("at most {}", kernel.max_threads), grid.threads());
+    }
+    let shared = code.static_shared + u64::from(grid.dynamic_shared);
+    if shared > MAX_SHARED {
+        return refuse("shared memory", format!("at most {MAX_SHARED} bytes"), shared);
+    }
+    if params.len() as u64 != code.params {
+        return refuse("parameters", format!("{} bytes", code.params), params.len() as u64);
+    }
+    Ok(())
 }
 
 /// Runs kernel `entry` of `program` on `device` to its end. `params` is the parameter buffer, laid out as
@@ -121,6 +272,21 @@ pub fn launch(
     device: u32,
     options: &Options,
 ) -> Result<Counters, Box<Fault>> {
-    let _ = (program, grid, params, memory, device, options);
-    Err(Box::new(Fault { kernel: entry.to_owned(), kind: FaultKind::NoSuchKernel, party: Party::default() }))
+    let fault = |kind, party| Box::new(Fault { kernel: entry.to_owned(), kind, party });
+    let found = program.kernels.iter().find(|(kernel, _)| kernel.name == entry);
+    let Some((kernel, code)) = found else { return Err(fault(FaultKind::NoSuchKernel, Party::default())) };
+    check_launch(kernel, code, &grid, params).map_err(|kind| fault(kind, Party::default()))?;
+    let globals = program.globals(memory, device).map_err(|error| fault(error.into(), Party::default()))?;
+    let all = memory.view();
+    let owner = |info: &super::memory::Allocation| info.device.unwrap_or(device);
+    let foreign = all.regions.iter().any(|region| owner(&region.info) != device);
+    let reachable = foreign.then(|| {
+        let regions = all.regions.iter().filter(|region| memory.may_access(device, owner(&region.info)));
+        View { regions: regions.cloned().collect() }
+    });
+    let view = reachable.as_ref().unwrap_or(&all);
+    let parts = Parts { code, params, grid, options, memory, device, view, globals };
+    run(parts).map_err(|Failure { kind, pc, block, thread }| {
+        fault(kind, Party { block, thread, place: program.place(code, pc) })
+    })
 }

@@ -1,0 +1,143 @@
+//! Operations of several lanes at once, as data; `run::collective` carries them out.
+
+use super::code::{HalfKind, R, Target};
+
+/// Which lanes take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Members {
+    /// The lanes of the mask in a 32-bit register.
+    Mask(R),
+    /// Every lane of the warp that has not exited.
+    Live,
+    /// The lanes that arrive together: no waiting for others.
+    Arriving,
+}
+
+/// A collective and its operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Collective {
+    pub(super) members: Members,
+    pub(super) kind: Kind,
+}
+
+/// What the lanes do together. Registers are of the 32-bit file unless said otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Barrier {
+        id: R,
+        threads: Option<R>,
+        role: Role,
+    },
+    WarpBarrier,
+    Shuffle {
+        mode: Shuffle,
+        d: R,
+        valid: Option<R>,
+        a: R,
+        lane: R,
+        clamp: R,
+    },
+    /// `a` and, but for the ballot, `d` are predicates.
+    Vote {
+        vote: Vote,
+        d: R,
+        a: R,
+    },
+    /// `wide`: `a` is of the 64-bit file. `valid` is set for `match.all`.
+    Match {
+        all: bool,
+        wide: bool,
+        d: R,
+        valid: Option<R>,
+        a: R,
+    },
+    Redux {
+        op: Redux,
+        d: R,
+        a: R,
+    },
+    Elect {
+        d: R,
+        chosen: R,
+    },
+    LoadMatrix {
+        transposed: bool,
+        count: u8,
+        d: [R; 4],
+        target: Target,
+    },
+    Mma {
+        shape: Mma,
+        d: [R; 4],
+        a: [R; 4],
+        b: [R; 2],
+        c: [R; 4],
+    },
+}
+
+/// What a thread does at a block barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Sync,
+    Arrive,
+    /// `d` is a predicate, but for the population count; `a` is a predicate.
+    Reduce {
+        op: BarRed,
+        d: R,
+        a: R,
+    },
+}
+
+/// Reductions of `bar.red`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BarRed {
+    Popc,
+    And,
+    Or,
+}
+
+/// Which lane a shuffle reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// Votes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// Reductions of `redux.sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Redux {
+    Add,
+    MinU,
+    MinS,
+    MaxU,
+    MaxS,
+    And,
+    Or,
+    Xor,
+}
+
+/// Shapes and types of `mma.sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mma {
+    /// m16n8k16, `f32` accumulation.
+    M16N8K16(HalfKind),
+    /// m16n8k8, `f32` accumulation.
+    M16N8K8(HalfKind),
+    /// m16n8k8, `f32` accumulation.
+    M16N8K8Tf32,
+    /// m16n8k4, `f32` accumulation.
+    M16N8K4Tf32,
+    /// m16n8k32 and m16n8k16 of bytes: depth, signedness of a and b, whether sums saturate.
+    Bytes { depth: u8, a_signed: bool, b_signed: bool, saturate: bool },
+}

@@ -1,0 +1,215 @@
+//! `cvt`, by way of a few canonical conversions.
+
+use ptx::ast::{Instruction, Type};
+
+use super::super::code::{Cvt, FUn, HalfKind, Op, R};
+use super::body::{Body, operand};
+use super::build::{Decoded, Refusal, refuse};
+use super::float::{half_kind, is_float};
+use super::integer::shape;
+
+/// A value on its way through a conversion: its register and whether that is 64 bits wide.
+type Wide = (R, bool);
+
+impl Body<'_> {
+    pub(super) fn cvt(&mut self, ins: &Instruction) -> Decoded<()> {
+        let parts: Vec<&str> = ins.opcode.modifiers().collect();
+        let types: Vec<Type> = parts.iter().filter_map(|part| Type::from_name(part)).collect();
+        let [to, from] = types[..] else { return refuse("expected two types") };
+        match (is_float(from), is_float(to)) {
+            (false, false) => self.int_to_int(ins, from, to),
+            (false, true) => self.int_to_float(ins, from, to),
+            (true, false) => self.float_to_int(ins, from, to),
+            (true, true) => self.float_to_float(ins, from, to),
+        }
+    }
+
+    /// An integer source extended to 32 or 64 bits by its own signedness.
+    fn extended_source(&mut self, ins: &Instruction, from: Type) -> Decoded<Wide> {
+        let (bits, signed) = shape(from)?;
+        let source = operand(ins, 1)?;
+        if bits == 64 {
+            return Ok((self.src64(source)?, true));
+        }
+        let reg = self.src32(source)?;
+        Ok((if bits < 32 { self.extended(reg, bits, signed)? } else { reg }, false))
+    }
+
+    /// The source as 64 bits.
+    fn wide_source(&mut self, ins: &Instruction, from: Type) -> Decoded<R> {
+        let (reg, wide) = self.extended_source(ins, from)?;
+        if wide {
+            return Ok(reg);
+        }
+        let temp = self.temp64()?;
+        self.emit(if shape(from)?.1 { Op::Sext64(temp, reg) } else { Op::Zext64(temp, reg) });
+        Ok(temp)
+    }
+
+    fn int_to_int(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
+        let (to_bits, to_signed) = shape(to)?;
+        let from_signed = shape(from)?.1;
+        if ins.opcode.has("sat") && to_bits <= 32 {
+            let a = self.wide_source(ins, from)?;
+            let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+            self.convert(Cvt::Narrow(from_signed, to_bits, to_signed), d, a);
+            if to_signed && to_bits < 32 {
+                self.emit(Op::Ext32 { signed: true, bits: to_bits, d, a: d });
+            }
+            self.finish(finish);
+            return Ok(());
+        }
+        if to_bits == 64 {
+            let a = self.wide_source(ins, from)?;
+            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
+            self.emit(Op::Mov64(d, a));
+            self.finish(finish);
+            return Ok(());
+        }
+        let (a, wide) = self.extended_source(ins, from)?;
+        // A destination wider than its type is filled by the signedness of that type.
+        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+        self.emit(if wide { Op::Trunc32(d, a) } else { Op::Mov32(d, a) });
+        if to_bits < 32 {
+            self.emit(Op::Ext32 { signed: to_signed, bits: to_bits, d, a: d });
+        }
+        self.finish(finish);
+        Ok(())
+    }
+
+    fn int_to_float(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
+        Self::rounding(ins, &["rn"])?;
+        let signed = shape(from)?.1;
+        if let Some(kind) = half_kind(to) {
+            if kind != HalfKind::F16 {
+                return refuse("integer to this type");
+            }
+            let a = self.wide_source(ins, from)?;
+            let (d, finish) = self.dest(operand(ins, 0)?, 16)?;
+            self.convert(if signed { Cvt::S64F16 } else { Cvt::U64F16 }, d, a);
+            self.finish(finish);
+            return Ok(());
+        }
+        let (a, wide) = self.extended_source(ins, from)?;
+        let (op, bits) = match (wide, signed, to) {
+            (false, false, Type::F32) => (Cvt::U32F32, 32),
+            (false, true, Type::F32) => (Cvt::S32F32, 32),
+            (true, false, Type::F32) => (Cvt::U64F32, 32),
+            (true, true, Type::F32) => (Cvt::S64F32, 32),
+            (false, false, _) => (Cvt::U32F64, 64),
+            (false, true, _) => (Cvt::S32F64, 64),
+            (true, false, _) => (Cvt::U64F64, 64),
+            (true, true, _) => (Cvt::S64F64, 64),
+        };
+        let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
+        self.convert(op, d, a);
+        self.finish(finish);
+        Ok(())
+    }
+
+    fn float_to_int(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
+        let (bits, signed) = shape(to)?;
+        let round = ins.opcode.modifiers().find_map(rounding_to_integer);
+        let round = round.ok_or(Refusal("no rounding to an integer".to_owned()))?;
+        let (a, wide) = self.float_source(ins, from)?;
+        let rounded = if wide { self.temp64()? } else { self.temp32()? };
+        self.emit(if wide { Op::FUn64(round, rounded, a) } else { Op::FUn32(round, rounded, a) });
+        let op = match (wide, bits) {
+            (false, 64) => Cvt::F32Int64(signed),
+            (true, 64) => Cvt::F64Int64(signed),
+            (false, _) => Cvt::F32Int(bits, signed),
+            (true, _) => Cvt::F64Int(bits, signed),
+        };
+        let (d, finish) = self.dest(operand(ins, 0)?, if bits == 64 { 64 } else { 32 })?;
+        self.convert(op, d, rounded);
+        if bits < 32 && signed {
+            self.emit(Op::Ext32 { signed: true, bits, d, a: d });
+        }
+        self.finish(finish);
+        Ok(())
+    }
+
+    /// A float source as `f32` or `f64`.
+    fn float_source(&mut self, ins: &Instruction, from: Type) -> Decoded<Wide> {
+        let source = operand(ins, 1)?;
+        if from == Type::F64 {
+            return Ok((self.src64(source)?, true));
+        }
+        let reg = self.src32(source)?;
+        let op = match half_kind(from) {
+            Some(HalfKind::F16) => Op::Cvt(Cvt::F16F32, self.temp32()?, reg),
+            Some(HalfKind::Bf16) => Op::Cvt(Cvt::Bf16F32, self.temp32()?, reg),
+            Some(_) => return refuse("packed source"),
+            None if ins.opcode.has("ftz") => Op::FUn32(FUn::Flush, self.temp32()?, reg),
+            None => return Ok((reg, false)),
+        };
+        self.emit(op);
+        match op {
+            Op::Cvt(_, temp, _) | Op::FUn32(_, temp, _) => Ok((temp, false)),
+            _ => Ok((reg, false)),
+        }
+    }
+
+    fn float_to_float(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
+        let kind = half_kind(to);
+        if let Some(pair @ (HalfKind::F16x2 | HalfKind::Bf16x2)) = kind {
+            Self::rounding(ins, &["rn", "rz"])?;
+            let (a, b) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?);
+            let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+            let (toward_zero, relu) = (ins.opcode.has("rz"), ins.opcode.has("relu"));
+            self.emit(Op::CvtPack { kind: pair, toward_zero, relu, d, a, b });
+            self.finish(finish);
+            return Ok(());
+        }
+        let (a, wide) = self.float_source(ins, from)?;
+        let (bits, rz) = (if to == Type::F64 { 64 } else { 8 * to.bytes() as u8 }, ins.opcode.has("rz"));
+        let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
+        match (wide, kind, to) {
+            (false, Some(HalfKind::F16), _) => self.convert(if rz { Cvt::F32F16Rz } else { Cvt::F32F16 }, d, a),
+            (false, Some(_), _) if ins.opcode.has("relu") => self.convert(Cvt::F32Bf16Relu, d, a),
+            (false, Some(_), _) => self.convert(if rz { Cvt::F32Bf16Rz } else { Cvt::F32Bf16 }, d, a),
+            (true, Some(_), _) => return refuse("f64 to a 16-bit float"),
+            (false, None, Type::Tf32) => self.convert(Cvt::F32Tf32, d, a),
+            (false, None, Type::F64) => self.convert(Cvt::F32F64, d, a),
+            (true, None, Type::F32) => {
+                Self::rounding(ins, &["rn"])?;
+                self.convert(Cvt::F64F32, d, a);
+            }
+            (false, None, _) => match ins.opcode.modifiers().find_map(rounding_to_integer) {
+                Some(round) => self.emit(Op::FUn32(round, d, a)),
+                None => self.emit(Op::Mov32(d, a)),
+            },
+            (true, None, _) => match ins.opcode.modifiers().find_map(rounding_to_integer) {
+                Some(round) => self.emit(Op::FUn64(round, d, a)),
+                None => self.emit(Op::Mov64(d, a)),
+            },
+        }
+        if to == Type::F32 && ins.opcode.has("ftz") {
+            self.emit(Op::FUn32(FUn::Flush, d, d));
+        }
+        if to == Type::F32 && ins.opcode.has("sat") {
+            self.emit(Op::FUn32(FUn::Saturate, d, d));
+        }
+        self.finish(finish);
+        Ok(())
+    }
+
+    /// Refuses every float rounding mode but those named.
+    fn rounding(ins: &Instruction, allowed: &[&str]) -> Decoded<()> {
+        let mut modes = ins.opcode.modifiers().filter(|part| matches!(*part, "rn" | "rz" | "rm" | "rp" | "rna" | "rs"));
+        match modes.find(|mode| !allowed.contains(mode)) {
+            Some(mode) => refuse(format!("rounding mode {mode}")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn rounding_to_integer(mode: &str) -> Option<FUn> {
+    Some(match mode {
+        "rni" => FUn::Nearest,
+        "rzi" => FUn::Truncate,
+        "rmi" => FUn::Floor,
+        "rpi" => FUn::Ceil,
+        _ => return None,
+    })
+}

@@ -1,0 +1,162 @@
+//! Where variables and parameters lie.
+
+use std::collections::HashMap;
+
+use ptx::ast::{Function, Module, Shape, Space, Variable};
+
+use super::build::{Decoded, Refusal};
+
+/// Function handles are this plus the index of the function in the module.
+pub(in crate::exec) const FUNCTION_HANDLES: u64 = 0x00fc_0000_0000_0000;
+
+/// Where a symbol lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::exec) enum Place {
+    /// Index of a module variable in global or constant memory.
+    Global(u32),
+    /// Offset in the shared memory of a block.
+    Shared(u64),
+    /// Offset in the local memory of a thread.
+    Local(u64),
+    /// Offset in the kernel's parameter buffer.
+    Param(u64),
+    /// Handle of a function.
+    Function(u64),
+}
+
+/// Offsets of a function's parameters and variables in the local memory of a thread.
+#[derive(Clone, Debug, Default)]
+pub(in crate::exec) struct Frame {
+    pub(in crate::exec) params: Vec<u64>,
+    pub(in crate::exec) returns: Vec<u64>,
+    /// One per body variable; unused for those in shared memory.
+    pub(in crate::exec) variables: Vec<u64>,
+    /// First byte behind the frame.
+    pub(in crate::exec) end: u64,
+}
+
+/// Module-wide places.
+pub(in crate::exec) struct Layout<'a> {
+    pub(in crate::exec) module: &'a Module,
+    globals: HashMap<&'a str, u32>,
+    functions: HashMap<&'a str, usize>,
+    shared: HashMap<(&'a str, &'a str), u64>,
+    /// Bytes of shared memory that is not sized at launch.
+    pub(in crate::exec) static_shared: u64,
+}
+
+/// Variables of a module that live in global or constant memory, in text order: those at module scope, then those of
+/// function bodies.
+pub(in crate::exec) fn global_variables(module: &Module) -> impl Iterator<Item = &Variable> {
+    let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+    let inner = bodies.flat_map(|body| &body.variables);
+    module.globals.iter().chain(inner).filter(|variable| matches!(variable.space, Space::Global | Space::Const))
+}
+
+impl<'a> Layout<'a> {
+    /// Lays out the module as kernel `entry` sees it: its own shared variables and those of functions and module.
+    pub(in crate::exec) fn new(module: &'a Module, entry: &'a Function) -> Self {
+        let globals = global_variables(module).zip(0..).map(|(variable, index)| (&*variable.name, index)).collect();
+        let functions = module.functions.iter().enumerate();
+        // A definition wins over declarations, which come first.
+        let functions = functions.fold(HashMap::new(), |mut map: HashMap<&str, usize>, (index, function)| {
+            if function.body.is_some() || !map.contains_key(&*function.name) {
+                map.insert(&function.name, index);
+            }
+            map
+        });
+        let mut layout = Self { module, globals, functions, shared: HashMap::new(), static_shared: 0 };
+        let mut unsized_names = Vec::new();
+        let at_module = module.globals.iter().map(|variable| ("", variable));
+        let visible = module.functions.iter().filter(|f| f.kind != entry.kind || f.name == entry.name);
+        let inner = visible.flat_map(|function| {
+            let variables = function.body.iter().flat_map(|body| &body.variables);
+            variables.map(|variable| (&*function.name, variable))
+        });
+        let mut dynamic_align = 1;
+        for (owner, variable) in at_module.chain(inner).filter(|(_, variable)| variable.space == Space::Shared) {
+            let align = variable.alignment().max(1);
+            if variable.shape == Shape::Unsized {
+                dynamic_align = dynamic_align.max(align);
+                unsized_names.push((owner, &*variable.name));
+                continue;
+            }
+            let at = layout.static_shared.next_multiple_of(align);
+            layout.shared.insert((owner, &variable.name), at);
+            layout.static_shared = at + variable.bytes();
+        }
+        layout.static_shared = layout.static_shared.next_multiple_of(dynamic_align);
+        for key in unsized_names {
+            layout.shared.insert(key, layout.static_shared);
+        }
+        layout
+    }
+
+    /// A name of module scope.
+    pub(in crate::exec) fn module_symbol(&self, name: &str) -> Decoded<Place> {
+        if let Some(&index) = self.globals.get(name) {
+            return Ok(Place::Global(index));
+        }
+        if let Some(&at) = self.shared.get(&("", name)) {
+            return Ok(Place::Shared(at));
+        }
+        if let Some(&index) = self.functions.get(name) {
+            return Ok(Place::Function(FUNCTION_HANDLES + index as u64));
+        }
+        Err(Refusal(format!("`{name}` is not defined in the module")))
+    }
+
+    /// A shared variable of a function body.
+    pub(in crate::exec) fn shared_variable(&self, function: &Function, index: usize) -> Decoded<Place> {
+        let name = function.body.as_ref().map_or("", |body| &body.variables[index].name);
+        let at = self.shared.get(&(&*function.name, name));
+        at.map(|&at| Place::Shared(at)).ok_or_else(|| Refusal(format!("`{name}` has no place in shared memory")))
+    }
+
+    /// Index of the function named `name`.
+    pub(in crate::exec) fn function(&self, name: &str) -> Option<usize> {
+        self.functions.get(name).copied()
+    }
+}
+
+/// Lays out the frame of `function` from `base` on: parameters, results, then variables. A kernel's parameters are
+/// not in local memory; theirs are offsets in the parameter buffer.
+pub(in crate::exec) fn frame(function: &Function, base: u64, is_entry: bool) -> Frame {
+    let mut frame = Frame { end: base, ..Frame::default() };
+    let mut take = |bytes: u64, align: u64| {
+        let at = frame.end.next_multiple_of(align.max(1));
+        frame.end = at + bytes;
+        at
+    };
+    if is_entry {
+        frame.params = function.param_layout().iter().map(|param| param.offset).collect();
+    } else {
+        frame.params = function.params.iter().map(|param| take(param.bytes(), param.alignment())).collect();
+        frame.returns = function.returns.iter().map(|param| take(param.bytes(), param.alignment())).collect();
+    }
+    let variables = function.body.iter().flat_map(|body| &body.variables);
+    frame.variables = variables
+        .map(|variable| match variable.space {
+            Space::Local | Space::Param => take(variable.bytes(), variable.alignment()),
+            Space::Shared | Space::Global | Space::Const => 0,
+        })
+        .collect();
+    frame
+}
+
+/// Where a callee finds its arguments and puts its results, if its frame begins at `base`.
+pub(in crate::exec) fn call_frame(
+    params: &[ptx::ast::Param],
+    returns: &[ptx::ast::Param],
+    base: u64,
+) -> (Vec<u64>, Vec<u64>) {
+    let mut end = base;
+    let mut take = |param: &ptx::ast::Param| {
+        let at = end.next_multiple_of(param.alignment().max(1));
+        end = at + param.bytes();
+        at
+    };
+    let params = params.iter().map(&mut take).collect();
+    let returns = returns.iter().map(take).collect();
+    (params, returns)
+}

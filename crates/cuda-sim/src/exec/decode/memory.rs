@@ -1,0 +1,240 @@
+//! Loads, stores, atomics, asynchronous copies, fences.
+
+use ptx::ast::{Instruction, Operand, Type};
+
+use super::super::code::{Access, AsyncCopy, Atomic, AtomicOp, Op, Order, R, Slot, Target, Window};
+use super::super::fault::Space;
+use super::body::{Body, operand, type_of};
+use super::build::{Decoded, Finish, Refusal, low_register, refuse};
+use super::float::half_kind;
+use super::integer::{shape, window};
+use super::layout::Place;
+
+/// What an opcode says of memory order.
+fn order(ins: &Instruction) -> Order {
+    let has = |part| ins.opcode.has(part);
+    let both = has("acq_rel") || has("sc");
+    Order {
+        strong: both || ["relaxed", "volatile", "acquire", "release", "mmio"].iter().any(|part| ins.opcode.has(part)),
+        acquire: both || has("acquire"),
+        release: both || has("release"),
+    }
+}
+
+impl Body<'_> {
+    /// The target of an access and its window. Call parameters are local memory, kernel parameters are not.
+    fn access_target(&mut self, ins: &Instruction, index: usize) -> Decoded<(Target, Window)> {
+        let (target, place) = self.target(operand(ins, index)?)?;
+        let named = match (window(ins)?, place) {
+            (_, Some(Place::Local(_))) => Window::Fixed(Space::Local),
+            (Window::Fixed(Space::Param), None) if !self.is_entry => Window::Fixed(Space::Local),
+            (Window::Generic, Some(Place::Shared(_))) => Window::Fixed(Space::Shared),
+            (Window::Generic, Some(Place::Param(_))) => Window::Fixed(Space::Param),
+            (window, _) => window,
+        };
+        Ok((target, named))
+    }
+
+    /// The elements of a vector operand, or the one element.
+    fn elements(operand: &Operand) -> Decoded<&[Operand]> {
+        let elements = match operand {
+            Operand::Vector(elements) => elements.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        if matches!(elements.len(), 1 | 2 | 4) { Ok(elements) } else { refuse("number of elements") }
+    }
+
+    pub(super) fn load(&mut self, ins: &Instruction) -> Decoded<()> {
+        let ty = type_of(ins)?;
+        let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);
+        let width = Self::element_width(ty)?;
+        let (target, window) = self.access_target(ins, 1)?;
+        let elements = Self::elements(operand(ins, 0)?)?;
+        let mut regs = [Slot::None; 4];
+        for (reg, element) in regs.iter_mut().zip(elements) {
+            *reg = self.slot(element)?;
+        }
+        let count = elements.len() as u8;
+        self.access(Access { window, target, width, count, signed, regs, order: order(ins) }, Op::Load);
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, ins: &Instruction) -> Decoded<()> {
+        let width = Self::element_width(type_of(ins)?)?;
+        let (target, window) = self.access_target(ins, 0)?;
+        let elements = Self::elements(operand(ins, 1)?)?;
+        let mut regs = [Slot::None; 4];
+        for (reg, element) in regs.iter_mut().zip(elements) {
+            *reg = self.stored(element, width)?;
+        }
+        let count = elements.len() as u8;
+        let code = &mut self.build.code;
+        if matches!(window, Window::Generic | Window::Fixed(Space::Shared)) {
+            code.shared_granule = code.shared_granule.min(width.into());
+        }
+        if matches!(window, Window::Generic | Window::Fixed(Space::Global)) {
+            code.global_granule = code.global_granule.min(width.into());
+        }
+        self.access(Access { window, target, width, count, signed: false, regs, order: order(ins) }, Op::Store);
+        Ok(())
+    }
+
+    fn access(&mut self, access: Access, op: fn(u32) -> Op) {
+        let index = self.build.code.accesses.len() as u32;
+        self.build.code.accesses.push(access);
+        self.emit(op(index));
+    }
+
+    fn element_width(ty: Type) -> Decoded<u8> {
+        match ty.bytes() {
+            _ if ty == Type::Pred => refuse("predicates are not stored"),
+            bytes @ (1 | 2 | 4 | 8) => Ok(bytes as u8),
+            _ => refuse("128-bit element"),
+        }
+    }
+
+    /// A value to be stored: the low bytes of a register of any width, or a constant.
+    fn stored(&mut self, element: &Operand, width: u8) -> Decoded<Slot> {
+        match element {
+            Operand::Reg(_) => self.slot(element),
+            _ if width == 8 => Ok(Slot::W64(self.src64(element)?)),
+            _ => Ok(Slot::W32(self.src32(element)?)),
+        }
+    }
+
+    pub(super) fn atomic(&mut self, ins: &Instruction) -> Decoded<()> {
+        let returns = ins.opcode.base() == "atom";
+        let ty = type_of(ins)?;
+        let first = usize::from(returns);
+        let name = ins.opcode.modifiers().find(|part| {
+            matches!(*part, "add" | "min" | "max" | "and" | "or" | "xor" | "exch" | "cas" | "inc" | "dec")
+        });
+        let signed = matches!(ty, Type::S32 | Type::S64);
+        let op = match (name.unwrap_or_default(), ty) {
+            ("add", Type::F32) => AtomicOp::AddF32,
+            ("add", Type::F64) => AtomicOp::AddF64,
+            ("add", _) => half_kind(ty).map_or(AtomicOp::Add, AtomicOp::AddHalf),
+            ("min", _) => {
+                if signed {
+                    AtomicOp::MinS
+                } else {
+                    AtomicOp::MinU
+                }
+            }
+            ("max", _) => {
+                if signed {
+                    AtomicOp::MaxS
+                } else {
+                    AtomicOp::MaxU
+                }
+            }
+            ("and", _) => AtomicOp::And,
+            ("or", _) => AtomicOp::Or,
+            ("xor", _) => AtomicOp::Xor,
+            ("exch", _) => AtomicOp::Exch,
+            ("cas", _) => AtomicOp::Cas,
+            ("inc", Type::U32) => AtomicOp::Inc,
+            ("dec", Type::U32) => AtomicOp::Dec,
+            _ => return refuse("unknown atomic operation"),
+        };
+        if matches!(op, AtomicOp::AddHalf(_)) && !ins.opcode.has("noftz") {
+            return refuse("expected .noftz");
+        }
+        let width = match ty.bytes() {
+            2 if matches!(op, AtomicOp::AddHalf(_) | AtomicOp::Cas | AtomicOp::Exch) => 2,
+            4 => 4,
+            8 => 8,
+            _ => return refuse("width"),
+        };
+        let (target, window) = self.access_target(ins, first)?;
+        if !matches!(window, Window::Generic | Window::Fixed(Space::Global | Space::Shared)) {
+            return refuse("expected global, shared or generic memory");
+        }
+        let b = self.stored(operand(ins, first + 1)?, width)?;
+        let c = if op == AtomicOp::Cas { self.stored(operand(ins, first + 2)?, width)? } else { Slot::None };
+        let old = if returns { self.slot(operand(ins, 0)?)? } else { Slot::None };
+        let order = Order { strong: true, ..order(ins) };
+        let index = self.build.code.atomics.len() as u32;
+        self.build.code.atomics.push(Atomic { window, target, op, width, old, b, c, order });
+        self.emit(Op::Atomic(index));
+        Ok(())
+    }
+
+    pub(super) fn fence(&mut self, ins: &Instruction) -> Decoded<()> {
+        if ins.opcode.has("proxy") || ins.opcode.has("mbarrier_init") {
+            return refuse("proxy and mbarrier fences");
+        }
+        let block_only = ins.opcode.has("cta");
+        self.emit(Op::Fence(!block_only));
+        Ok(())
+    }
+
+    /// `cp.async` and its groups.
+    pub(super) fn async_copy(&mut self, ins: &Instruction) -> Decoded<()> {
+        let parts: Vec<&str> = ins.opcode.modifiers().collect();
+        match parts[..] {
+            ["async", "commit_group"] => self.emit(Op::CommitGroup),
+            ["async", "wait_all"] => self.emit(Op::WaitAll),
+            ["async", "wait_group"] => {
+                let Operand::Int(left) = operand(ins, 0)? else { return refuse("expected a constant") };
+                self.emit(Op::WaitGroup(*left as u32));
+            }
+            ["async", "ca" | "cg", "shared" | "shared::cta", "global", ..] => {
+                let (target, _) = self.target(operand(ins, 0)?)?;
+                let (source, _) = self.target(operand(ins, 1)?)?;
+                let Operand::Int(bytes @ (4 | 8 | 16)) = operand(ins, 2)? else { return refuse("size") };
+                if parts[1] == "cg" && *bytes != 16 {
+                    return refuse("cg copies 16 bytes");
+                }
+                let read = match ins.operands.get(3) {
+                    Some(source) if self.is_predicate(source) => return refuse("ignore-src"),
+                    Some(source) => Some(self.src32(source)?),
+                    None => None,
+                };
+                let index = self.build.code.copies.len() as u32;
+                self.build.code.copies.push(AsyncCopy { target, source, bytes: *bytes as u8, read });
+                self.emit(Op::CopyAsync(index));
+            }
+            _ => return refuse("this copy"),
+        }
+        Ok(())
+    }
+
+    /// A 32-bit register that a result goes to as it is.
+    pub(super) fn plain32(&mut self, operand: &Operand) -> Decoded<(R, Finish)> {
+        self.dest(operand, 32)
+    }
+
+    /// Registers of the elements of a vector operand, all of the 32-bit file.
+    pub(super) fn fragment<const N: usize>(&mut self, operand: &Operand) -> Decoded<[R; N]> {
+        let elements = Self::fragment_elements(operand);
+        let mut regs = [0; N];
+        if elements.len() > N {
+            return refuse(format!("expected at most {N} registers"));
+        }
+        for (reg, element) in regs.iter_mut().zip(elements) {
+            *reg = match element {
+                Operand::Reg(_) => low_register(self.slot(element)?).ok_or(Refusal("expected 32 bits".to_owned()))?,
+                other => self.src32(other)?,
+            };
+        }
+        Ok(regs)
+    }
+
+    fn fragment_elements(operand: &Operand) -> &[Operand] {
+        match operand {
+            Operand::Vector(elements) => elements,
+            single => std::slice::from_ref(single),
+        }
+    }
+
+    /// How many elements a vector operand has.
+    pub(super) fn fragment_len(operand: &Operand) -> usize {
+        Self::fragment_elements(operand).len()
+    }
+
+    /// Width of an integer type in bits.
+    pub(super) fn bits_of(ty: Type) -> Decoded<u8> {
+        Ok(shape(ty)?.0)
+    }
+}

@@ -1,0 +1,252 @@
+//! Barriers, warp collectives, tensor instructions.
+
+use ptx::ast::{Instruction, Operand, Type};
+
+use super::super::code::{HalfKind, Op, R};
+use super::super::collective::{BarRed, Collective, Kind, Members, Mma, Redux, Role, Shuffle, Vote};
+use super::body::{Body, operand, type_of};
+use super::build::{Decoded, refuse};
+
+impl Body<'_> {
+    fn collective(&mut self, members: Members, kind: Kind) {
+        let index = self.build.code.collectives.len() as u32;
+        self.build.code.collectives.push(Collective { members, kind });
+        self.emit(Op::Collective(index));
+    }
+
+    fn mask(&mut self, ins: &Instruction, index: usize) -> Decoded<Members> {
+        Ok(Members::Mask(self.src32(operand(ins, index)?)?))
+    }
+
+    /// `bar` and `barrier`.
+    pub(super) fn barrier(&mut self, ins: &Instruction) -> Decoded<()> {
+        let has = |part| ins.opcode.has(part);
+        if has("warp") {
+            let members = self.mask(ins, 0)?;
+            self.collective(members, Kind::WarpBarrier);
+            return Ok(());
+        }
+        if has("cluster") {
+            return refuse("cluster barrier");
+        }
+        let aligned = ins.opcode.base() == "bar" || has("aligned");
+        let members = if aligned { Members::Live } else { Members::Arriving };
+        if has("red") {
+            let (op, d, finish) = if has("popc") {
+                let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+                (BarRed::Popc, d, Some(finish))
+            } else {
+                (if has("and") { BarRed::And } else { BarRed::Or }, self.destp(operand(ins, 0)?)?, None)
+            };
+            let id = self.src32(operand(ins, 1)?)?;
+            let threads = if ins.operands.len() > 3 { Some(self.src32(operand(ins, 2)?)?) } else { None };
+            let a = self.srcp(operand(ins, ins.operands.len() - 1)?)?;
+            self.collective(members, Kind::Barrier { id, threads, role: Role::Reduce { op, d, a } });
+            if let Some(finish) = finish {
+                self.finish(finish);
+            }
+            return Ok(());
+        }
+        let role = if has("arrive") { Role::Arrive } else { Role::Sync };
+        let id = self.src32(operand(ins, 0)?)?;
+        let threads = match ins.operands.get(1) {
+            Some(threads) => Some(self.src32(threads)?),
+            None if role == Role::Arrive => return refuse("arrive needs a thread count"),
+            None => None,
+        };
+        self.collective(members, Kind::Barrier { id, threads, role });
+        Ok(())
+    }
+
+    pub(super) fn shuffle(&mut self, ins: &Instruction) -> Decoded<()> {
+        let mode = match ins.opcode.modifiers().nth(1) {
+            Some("up") => Shuffle::Up,
+            Some("down") => Shuffle::Down,
+            Some("bfly") => Shuffle::Butterfly,
+            Some("idx") => Shuffle::Index,
+            _ => return refuse("expected .sync and a mode"),
+        };
+        let (to, valid) = match operand(ins, 0)? {
+            Operand::Pair(d, p) => (d.map_or(Operand::Sink, Operand::Reg), *p),
+            other => (other.clone(), None),
+        };
+        let valid = match valid {
+            Some(reg) => Some(self.predicate_home(reg)?),
+            None => None,
+        };
+        let [a, lane, clamp] =
+            [self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?];
+        let members = self.mask(ins, 4)?;
+        let (d, finish) = self.dest(&to, 32)?;
+        self.collective(members, Kind::Shuffle { mode, d, valid, a, lane, clamp });
+        self.finish(finish);
+        Ok(())
+    }
+
+    pub(super) fn vote(&mut self, ins: &Instruction) -> Decoded<()> {
+        let vote = match ins.opcode.modifiers().nth(1) {
+            Some("all") => Vote::All,
+            Some("any") => Vote::Any,
+            Some("uni") => Vote::Uniform,
+            Some("ballot") => Vote::Ballot,
+            _ => return refuse("expected .sync and a mode"),
+        };
+        let a = self.srcp(operand(ins, 1)?)?;
+        let members = self.mask(ins, 2)?;
+        if vote == Vote::Ballot {
+            let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+            self.collective(members, Kind::Vote { vote, d, a });
+            self.finish(finish);
+        } else {
+            let d = self.destp(operand(ins, 0)?)?;
+            self.collective(members, Kind::Vote { vote, d, a });
+        }
+        Ok(())
+    }
+
+    pub(super) fn match_sync(&mut self, ins: &Instruction) -> Decoded<()> {
+        let all = ins.opcode.has("all");
+        let wide = Self::bits_of(type_of(ins)?)? == 64;
+        let (to, valid) = match operand(ins, 0)? {
+            Operand::Pair(d, p) => (d.map_or(Operand::Sink, Operand::Reg), *p),
+            other => (other.clone(), None),
+        };
+        let valid = match valid {
+            Some(reg) => Some(self.predicate_home(reg)?),
+            None => None,
+        };
+        let source = operand(ins, 1)?;
+        let a = if wide { self.src64(source)? } else { self.src32(source)? };
+        let members = self.mask(ins, 2)?;
+        let (d, finish) = self.dest(&to, 32)?;
+        self.collective(members, Kind::Match { all, wide, d, valid, a });
+        self.finish(finish);
+        Ok(())
+    }
+
+    pub(super) fn redux(&mut self, ins: &Instruction) -> Decoded<()> {
+        let signed = match type_of(ins)? {
+            Type::S32 => true,
+            Type::U32 | Type::B32 => false,
+            _ => return refuse("type"),
+        };
+        let op = match ins.opcode.modifiers().nth(1) {
+            Some("add") => Redux::Add,
+            Some("min") => {
+                if signed {
+                    Redux::MinS
+                } else {
+                    Redux::MinU
+                }
+            }
+            Some("max") => {
+                if signed {
+                    Redux::MaxS
+                } else {
+                    Redux::MaxU
+                }
+            }
+            Some("and") => Redux::And,
+            Some("or") => Redux::Or,
+            Some("xor") => Redux::Xor,
+            _ => return refuse("expected .sync and an operation"),
+        };
+        let a = self.src32(operand(ins, 1)?)?;
+        let members = self.mask(ins, 2)?;
+        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+        self.collective(members, Kind::Redux { op, d, a });
+        self.finish(finish);
+        Ok(())
+    }
+
+    pub(super) fn elect(&mut self, ins: &Instruction) -> Decoded<()> {
+        let Operand::Pair(d, p) = operand(ins, 0)? else { return refuse("expected a pair of destinations") };
+        let to = d.map_or(Operand::Sink, Operand::Reg);
+        let chosen = match p {
+            Some(reg) => self.predicate_home(*reg)?,
+            None => self.temp_predicate()?,
+        };
+        let members = self.mask(ins, 1)?;
+        let (d, finish) = self.dest(&to, 32)?;
+        self.collective(members, Kind::Elect { d, chosen });
+        self.finish(finish);
+        Ok(())
+    }
+
+    pub(super) fn activemask(&mut self, ins: &Instruction) -> Decoded<()> {
+        let (d, finish) = self.plain32(operand(ins, 0)?)?;
+        self.emit(Op::ActiveMask(d));
+        self.finish(finish);
+        Ok(())
+    }
+
+    pub(super) fn load_matrix(&mut self, ins: &Instruction) -> Decoded<()> {
+        let has = |part| ins.opcode.has(part);
+        if !(has("sync") && has("aligned") && has("m8n8") && (has("shared") || has("shared::cta")) && has("b16")) {
+            return refuse("expected ldmatrix.sync.aligned.m8n8.{x1,x2,x4}[.trans].shared.b16");
+        }
+        let count = match (has("x1"), has("x2"), has("x4")) {
+            (true, ..) => 1,
+            (_, true, _) => 2,
+            (.., true) => 4,
+            _ => return refuse("number of matrices"),
+        };
+        let to = operand(ins, 0)?;
+        if Self::fragment_len(to) != usize::from(count) {
+            return refuse(format!("expected {count} destination registers"));
+        }
+        let d = self.fragment(to)?;
+        let (target, _) = self.target(operand(ins, 1)?)?;
+        self.collective(Members::Live, Kind::LoadMatrix { transposed: has("trans"), count, d, target });
+        Ok(())
+    }
+
+    pub(super) fn mma(&mut self, ins: &Instruction) -> Decoded<()> {
+        let parts: Vec<&str> = ins.opcode.modifiers().collect();
+        let saturate = parts.contains(&"satfinite");
+        let parts: Vec<&str> = parts.into_iter().filter(|part| *part != "satfinite").collect();
+        let (shape, d, a, b, c) = match parts[..] {
+            ["sync", "aligned", shape, "row", "col", d, a, b, c] => (shape, d, a, b, c),
+            _ => return refuse("expected mma.sync.aligned.SHAPE.row.col with four types"),
+        };
+        let byte = |ty| match ty {
+            "s8" => Some(true),
+            "u8" => Some(false),
+            _ => None,
+        };
+        let half = |ty| match ty {
+            "f16" => Some(HalfKind::F16),
+            "bf16" => Some(HalfKind::Bf16),
+            _ => None,
+        };
+        let shape = match (shape, half(a), (d, c)) {
+            ("m16n8k16", Some(kind), ("f32", "f32")) if a == b => Mma::M16N8K16(kind),
+            ("m16n8k8", Some(kind), ("f32", "f32")) if a == b => Mma::M16N8K8(kind),
+            ("m16n8k8", None, ("f32", "f32")) if (a, b) == ("tf32", "tf32") => Mma::M16N8K8Tf32,
+            ("m16n8k4", None, ("f32", "f32")) if (a, b) == ("tf32", "tf32") => Mma::M16N8K4Tf32,
+            ("m16n8k32" | "m16n8k16", None, ("s32", "s32")) => match (byte(a), byte(b)) {
+                (Some(a_signed), Some(b_signed)) => {
+                    let depth = if shape == "m16n8k32" { 32 } else { 16 };
+                    Mma::Bytes { depth, a_signed, b_signed, saturate }
+                }
+                _ => return refuse("types"),
+            },
+            _ => return refuse("shape and types"),
+        };
+        let sizes = match shape {
+            Mma::M16N8K16(_) | Mma::M16N8K8Tf32 | Mma::Bytes { depth: 32, .. } => [4, 4, 2, 4],
+            Mma::M16N8K8(_) | Mma::M16N8K4Tf32 | Mma::Bytes { .. } => [4, 2, 1, 4],
+        };
+        for (index, size) in sizes.into_iter().enumerate() {
+            if Self::fragment_len(operand(ins, index)?) != size {
+                return refuse(format!("expected {size} registers in operand {}", index + 1));
+            }
+        }
+        let d: [R; 4] = self.fragment(operand(ins, 0)?)?;
+        let a: [R; 4] = self.fragment(operand(ins, 1)?)?;
+        let b: [R; 2] = self.fragment(operand(ins, 2)?)?;
+        let c: [R; 4] = self.fragment(operand(ins, 3)?)?;
+        self.collective(Members::Live, Kind::Mma { shape, d, a, b, c });
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! IEEE and approximate float operations. Round-to-nearest forms are the host's, which are exact; every `f32` NaN
+//! comes out as the one PTX produces.
+
+use super::super::code::{Approx, Class, Cmp, FBin, FUn};
+use super::{Lanes, map1, map2};
+
+/// The NaN of every `f32` result.
+pub(in crate::exec) const NAN32: u32 = 0x7fff_ffff;
+
+/// The bits of a result, NaN made canonical.
+#[inline(always)]
+pub(in crate::exec) fn canon(value: f32) -> u32 {
+    if value.is_nan() { NAN32 } else { value.to_bits() }
+}
+
+/// `-0` counts as below `+0`; a NaN loses against a number, unless `propagate`.
+macro_rules! extremum {
+    ($name:ident, $float:ty) => {
+        #[inline(always)]
+        fn $name(a: $float, b: $float, max: bool, propagate: bool) -> $float {
+            if a.is_nan() || b.is_nan() {
+                return if propagate || a.is_nan() && b.is_nan() {
+                    <$float>::NAN
+                } else if a.is_nan() {
+                    b
+                } else {
+                    a
+                };
+            }
+            if a == b {
+                let (x, y) = (a.to_bits(), b.to_bits());
+                return <$float>::from_bits(if max { x & y } else { x | y });
+            }
+            if (a < b) == max { b } else { a }
+        }
+    };
+}
+extremum!(extremum32, f32);
+extremum!(extremum64, f64);
+
+/// Two-operand arithmetic on `f32`.
+#[inline(always)]
+pub(in crate::exec) fn binary32(op: FBin, mask: u32, d: &mut Lanes<u32>, a: Lanes<u32>, b: Lanes<u32>) {
+    macro_rules! go {
+        ($f:expr) => {
+            map2(mask, d, a, b, |a, b| {
+                let f: fn(f32, f32) -> f32 = $f;
+                canon(f(f32::from_bits(a), f32::from_bits(b)))
+            })
+        };
+    }
+    match op {
+        FBin::Add => go!(|a, b| a + b),
+        FBin::Sub => go!(|a, b| a - b),
+        FBin::Mul => go!(|a, b| a * b),
+        FBin::Div => go!(|a, b| a / b),
+        FBin::Min => go!(|a, b| extremum32(a, b, false, false)),
+        FBin::Max => go!(|a, b| extremum32(a, b, true, false)),
+        FBin::MinNan => go!(|a, b| extremum32(a, b, false, true)),
+        FBin::MaxNan => go!(|a, b| extremum32(a, b, true, true)),
+        FBin::CopySign => map2(mask, d, a, b, |a, b| a & 0x8000_0000 | b & 0x7fff_ffff),
+    }
+}
+
+/// Two-operand arithmetic on `f64`.
+#[inline(always)]
+pub(in crate::exec) fn binary64(op: FBin, mask: u32, d: &mut Lanes<u64>, a: Lanes<u64>, b: Lanes<u64>) {
+    map2(mask, d, a, b, |a, b| {
+        let (x, y) = (f64::from_bits(a), f64::from_bits(b));
+        match op {
+            FBin::Add => x + y,
+            FBin::Sub => x - y,
+            FBin::Mul => x * y,
+            FBin::Div => x / y,
+            FBin::Min => extremum64(x, y, false, false),
+            FBin::Max => extremum64(x, y, true, false),
+            FBin::MinNan => extremum64(x, y, false, true),
+            FBin::MaxNan => extremum64(x, y, true, true),
+            FBin::CopySign => y.copysign(x),
+        }
+        .to_bits()
+    });
+}
+
+/// Subnormals to zero of the same sign.
+#[inline(always)]
+pub(in crate::exec) fn flush(value: u32) -> u32 {
+    if value & 0x7f80_0000 == 0 { value & 0x8000_0000 } else { value }
+}
+
+/// One-operand arithmetic on `f32`.
+#[inline(always)]
+pub(in crate::exec) fn unary32(op: FUn, mask: u32, d: &mut Lanes<u32>, a: Lanes<u32>) {
+    macro_rules! go {
+        ($f:expr) => {
+            map1(mask, d, a, |a| {
+                let f: fn(f32) -> f32 = $f;
+                canon(f(f32::from_bits(a)))
+            })
+        };
+    }
+    match op {
+        FUn::Neg => map1(mask, d, a, |a| a ^ 0x8000_0000),
+        FUn::Abs => map1(mask, d, a, |a| a & 0x7fff_ffff),
+        FUn::Flush => map1(mask, d, a, flush),
+        FUn::Sqrt => go!(f32::sqrt),
+        FUn::Rcp => go!(|a| 1.0 / a),
+        FUn::Saturate => go!(|a| if a > 0.0 { a.min(1.0) } else { 0.0 }),
+        FUn::Floor => go!(f32::floor),
+        FUn::Ceil => go!(f32::ceil),
+        FUn::Nearest => go!(f32::round_ties_even),
+        FUn::Truncate => go!(f32::trunc),
+    }
+}
+
+/// One-operand arithmetic on `f64`.
+#[inline(always)]
+pub(in crate::exec) fn unary64(op: FUn, mask: u32, d: &mut Lanes<u64>, a: Lanes<u64>) {
+    map1(mask, d, a, |a| {
+        let x = f64::from_bits(a);
+        match op {
+            FUn::Neg => return a ^ 1 << 63,
+            FUn::Abs => return a & !(1 << 63),
+            FUn::Flush => x,
+            FUn::Sqrt => x.sqrt(),
+            FUn::Rcp => 1.0 / x,
+            FUn::Saturate => {
+                if x > 0.0 {
+                    x.min(1.0)
+                } else {
+                    0.0
+                }
+            }
+            FUn::Floor => x.floor(),
+            FUn::Ceil => x.ceil(),
+            FUn::Nearest => x.round_ties_even(),
+            FUn::Truncate => x.trunc(),
+        }
+        .to_bits()
+    });
+}
+
+/// An approximate function: computed in `f64`, rounded once, then moved by up to two units in the last place if a
+/// noise seed is given.
+pub(in crate::exec) fn approx(op: Approx, a: u32, noise: Option<u64>) -> u32 {
+    let x = f64::from(f32::from_bits(a));
+    let y = match op {
+        Approx::Ex2 => x.exp2(),
+        Approx::Lg2 => x.log2(),
+        Approx::Sin => x.sin(),
+        Approx::Cos => x.cos(),
+        Approx::Rcp => 1.0 / x,
+        Approx::Rsqrt => 1.0 / x.sqrt(),
+        Approx::Sqrt => x.sqrt(),
+        Approx::Tanh => x.tanh(),
+    };
+    perturb(y as f32, u64::from(a) ^ (op as u64) << 32, noise)
+}
+
+/// `div.approx` and `div.full`.
+pub(in crate::exec) fn div_approx(a: u32, b: u32, noise: Option<u64>) -> u32 {
+    let y = f64::from(f32::from_bits(a)) / f64::from(f32::from_bits(b));
+    perturb(y as f32, u64::from(a) << 32 | u64::from(b), noise)
+}
+
+/// A finite, normal value moved by -2 to 2 units in the last place, by a hash of `salt` and the seed.
+fn perturb(value: f32, salt: u64, noise: Option<u64>) -> u32 {
+    let bits = canon(value);
+    let Some(seed) = noise.filter(|_| value.is_normal()) else { return bits };
+    let hash = mix(salt ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let moved = bits.wrapping_add((hash % 5) as u32).wrapping_sub(2);
+    if f32::from_bits(moved).is_normal() { moved } else { bits }
+}
+
+/// A bijective 64-bit mixer (the finaliser of SplitMix64).
+pub(in crate::exec) fn mix(mut x: u64) -> u64 {
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// A comparison of floats; the unordered forms hold if either is NaN.
+#[inline(always)]
+pub(in crate::exec) fn compare<F: PartialOrd + Copy>(op: Cmp, a: F, b: F) -> bool {
+    #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+    let unordered = a != a || b != b;
+    match op {
+        Cmp::Eq => a == b,
+        Cmp::Ne => a != b && !unordered,
+        Cmp::Lt => a < b,
+        Cmp::Le => a <= b,
+        Cmp::Gt => a > b,
+        Cmp::Ge => a >= b,
+        Cmp::EqU => a == b || unordered,
+        Cmp::NeU => a != b,
+        Cmp::LtU => a < b || unordered,
+        Cmp::LeU => a <= b || unordered,
+        Cmp::GtU => a > b || unordered,
+        Cmp::GeU => a >= b || unordered,
+        Cmp::Num => !unordered,
+        Cmp::Nan => unordered,
+    }
+}
+
+/// `testp`.
+pub(in crate::exec) fn class_of(class: Class, value: f64, normal: bool) -> bool {
+    match class {
+        Class::Finite => value.is_finite(),
+        Class::Infinite => value.is_infinite(),
+        Class::Number => !value.is_nan(),
+        Class::NotANumber => value.is_nan(),
+        Class::Normal => normal,
+        Class::Subnormal => value.is_finite() && value != 0.0 && !normal,
+    }
+}

@@ -1,0 +1,111 @@
+//! Arithmetic on `f16` and `bf16`, each result rounded once.
+
+use half::{bf16, f16};
+
+use super::super::code::{Cmp, HalfKind, HalfOp};
+use super::float::compare;
+
+/// The value of a 16-bit float.
+pub(in crate::exec) fn widen(kind: HalfKind, bits: u16) -> f32 {
+    match kind {
+        HalfKind::F16 | HalfKind::F16x2 => f16::from_bits(bits).to_f32(),
+        HalfKind::Bf16 | HalfKind::Bf16x2 => bf16::from_bits(bits).to_f32(),
+    }
+}
+
+/// Rounds to nearest even; NaN becomes `0x7fff`.
+pub(in crate::exec) fn narrow(kind: HalfKind, value: f32) -> u16 {
+    if value.is_nan() {
+        return 0x7fff;
+    }
+    match kind {
+        HalfKind::F16 | HalfKind::F16x2 => f16::from_f32(value).to_bits(),
+        HalfKind::Bf16 | HalfKind::Bf16x2 => bf16::from_f32(value).to_bits(),
+    }
+}
+
+/// Rounds toward zero; NaN becomes `0x7fff`.
+pub(in crate::exec) fn narrow_toward_zero(kind: HalfKind, value: f32) -> u16 {
+    let nearest = narrow(kind, value);
+    if value.is_nan() || value.is_infinite() || widen(kind, nearest).abs() <= value.abs() {
+        return nearest;
+    }
+    nearest - 1
+}
+
+/// Rounds a double to the nearest `f32`, except that an inexact result gets an odd last bit. A second rounding to 16
+/// bits then gives what one rounding would.
+pub(in crate::exec) fn round_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if !value.is_finite() || f64::from(near) == value {
+        return near;
+    }
+    let bits = near.to_bits();
+    let truncated = if f64::from(near).abs() > value.abs() { bits - 1 } else { bits };
+    f32::from_bits(truncated | 1)
+}
+
+/// `a * b + c` with one rounding, for operands of at most 24 significant bits.
+fn fused(a: f32, b: f32, c: f32) -> f32 {
+    let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + addend;
+    if !sum.is_finite() {
+        return sum as f32;
+    }
+    let shadow = sum - product;
+    let error = (product - (sum - shadow)) + (addend - shadow);
+    let odd = if error != 0.0 && sum.to_bits() & 1 == 0 {
+        // The exact sum lies next to `sum` on the side of `error`.
+        if (error > 0.0) == (sum >= 0.0) { sum.to_bits() + 1 } else { sum.to_bits().wrapping_sub(1) }
+    } else {
+        sum.to_bits()
+    };
+    round_odd(f64::from_bits(odd))
+}
+
+/// One operation on one value.
+fn one(op: HalfOp, kind: HalfKind, a: u16, b: u16, c: u16) -> u16 {
+    let (x, y) = (widen(kind, a), widen(kind, b));
+    let pick = |first: bool| if first { a } else { b };
+    match op {
+        HalfOp::Neg => a ^ 0x8000,
+        HalfOp::Abs => a & 0x7fff,
+        HalfOp::Add => narrow(kind, round_odd(f64::from(x) + f64::from(y))),
+        HalfOp::Sub => narrow(kind, round_odd(f64::from(x) - f64::from(y))),
+        HalfOp::Mul => narrow(kind, round_odd(f64::from(x) * f64::from(y))),
+        HalfOp::Fma => narrow(kind, fused(x, y, widen(kind, c))),
+        HalfOp::FmaRelu => {
+            let value = narrow(kind, fused(x, y, widen(kind, c)));
+            if value & 0x8000 != 0 { 0 } else { value }
+        }
+        HalfOp::Min | HalfOp::Max => match (x.is_nan(), y.is_nan()) {
+            (true, true) => 0x7fff,
+            (true, false) => b,
+            (false, true) => a,
+            _ if x == y => {
+                if op == HalfOp::Max {
+                    a & b
+                } else {
+                    a | b
+                }
+            }
+            _ => pick((x < y) == (op == HalfOp::Min)),
+        },
+    }
+}
+
+/// One operation on a register: one value, or both halves of a word.
+pub(in crate::exec) fn arithmetic(op: HalfOp, kind: HalfKind, a: u32, b: u32, c: u32) -> u32 {
+    let low = u32::from(one(op, kind, a as u16, b as u16, c as u16));
+    match kind {
+        HalfKind::F16 | HalfKind::Bf16 => low,
+        HalfKind::F16x2 | HalfKind::Bf16x2 => {
+            low | u32::from(one(op, kind, (a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16)) << 16
+        }
+    }
+}
+
+/// A comparison of two values.
+pub(in crate::exec) fn compare_half(kind: HalfKind, op: Cmp, a: u32, b: u32) -> bool {
+    compare(op, widen(kind, a as u16), widen(kind, b as u16))
+}

@@ -1,0 +1,84 @@
+//! Semantics of the register-to-register operations, as functions of one lane and loops over a warp.
+
+pub(super) mod convert;
+pub(super) mod float;
+pub(super) mod half;
+pub(super) mod integer;
+
+/// Lanes of a warp.
+pub(super) const WARP: usize = 32;
+/// Mask of a full warp.
+pub(super) const FULL: u32 = u32::MAX;
+
+/// A register: one value per lane, aligned for vector loads.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Lanes<T>(pub(super) [T; WARP]);
+
+/// Lane numbers of the set bits of a mask, lowest first.
+#[derive(Clone, Copy)]
+pub(super) struct Bits(pub(super) u32);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let lane = (self.0 != 0).then(|| self.0.trailing_zeros() as usize)?;
+        self.0 &= self.0 - 1;
+        Some(lane)
+    }
+}
+
+/// `d = f(a)` in the lanes of `mask`. A full mask is a plain loop, which vectorises.
+#[inline(always)]
+pub(super) fn map1<A: Copy, D>(mask: u32, d: &mut Lanes<D>, a: Lanes<A>, f: impl Fn(A) -> D) {
+    if mask == FULL {
+        for i in 0..WARP {
+            d.0[i] = f(a.0[i]);
+        }
+    } else {
+        Bits(mask).for_each(|i| d.0[i] = f(a.0[i]));
+    }
+}
+
+/// `d = f(a, b)` in the lanes of `mask`.
+#[inline(always)]
+pub(super) fn map2<A: Copy, B: Copy, D>(mask: u32, d: &mut Lanes<D>, a: Lanes<A>, b: Lanes<B>, f: impl Fn(A, B) -> D) {
+    if mask == FULL {
+        for i in 0..WARP {
+            d.0[i] = f(a.0[i], b.0[i]);
+        }
+    } else {
+        Bits(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i]));
+    }
+}
+
+/// `d = f(a, b, c)` in the lanes of `mask`.
+#[inline(always)]
+pub(super) fn map3<A: Copy, B: Copy, C: Copy, D>(
+    mask: u32,
+    d: &mut Lanes<D>,
+    a: Lanes<A>,
+    b: Lanes<B>,
+    c: Lanes<C>,
+    f: impl Fn(A, B, C) -> D,
+) {
+    if mask == FULL {
+        for i in 0..WARP {
+            d.0[i] = f(a.0[i], b.0[i], c.0[i]);
+        }
+    } else {
+        Bits(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i], c.0[i]));
+    }
+}
+
+/// One bit per lane: `f(a, b)`, computed for every lane.
+#[inline(always)]
+pub(super) fn test2<A: Copy>(a: &Lanes<A>, b: &Lanes<A>, f: impl Fn(A, A) -> bool) -> u32 {
+    let mut flags = [0_u32; WARP];
+    for (i, flag) in flags.iter_mut().enumerate() {
+        *flag = u32::from(f(a.0[i], b.0[i])) << i;
+    }
+    flags.iter().fold(0, |mask, flag| mask | flag)
+}

@@ -1,0 +1,352 @@
+//! Loads and stores of a warp.
+
+use super::super::code::{Access, LocalMove, Slot, Window};
+use super::super::fault::{self, FaultKind, Space};
+use super::super::lanes::{Bits, FULL, WARP};
+use super::super::memory::{MemoryFault, MemoryProblem, Region};
+use super::block::Turn;
+use super::warp::{Regs, Warp};
+use super::{Outcome, resolve, trouble};
+
+/// Smallest and largest active address, and all of their bits.
+struct Span {
+    low: u64,
+    high: u64,
+    bits: u64,
+}
+
+#[inline(always)]
+fn span(addresses: &[u64; WARP], active: u32) -> Span {
+    let mut span = Span { low: u64::MAX, high: 0, bits: 0 };
+    let mut add = |address: u64| {
+        span.low = span.low.min(address);
+        span.high = span.high.max(address);
+        span.bits |= address;
+    };
+    if active == FULL {
+        addresses.iter().copied().for_each(&mut add);
+    } else {
+        Bits(active).for_each(|lane| add(addresses[lane]));
+    }
+    span
+}
+
+/// Calls `f` for each state space that active lanes address, with those lanes; addresses become those within it.
+pub(super) fn by_space(
+    window: Window,
+    addresses: &mut [u64; WARP],
+    active: u32,
+    mut f: impl FnMut(Space, u32, &[u64; WARP]) -> Outcome,
+) -> Outcome {
+    let mut groups = [0_u32; 4];
+    match window {
+        Window::Fixed(space) => return f(space, active, addresses),
+        Window::Generic => {
+            for lane in Bits(active) {
+                let (space, address) = resolve(addresses[lane]);
+                groups[space as usize] |= 1 << lane;
+                addresses[lane] = address;
+            }
+        }
+    }
+    for (space, mask) in [Space::Global, Space::Shared, Space::Local, Space::Param].into_iter().zip(groups) {
+        if mask != 0 {
+            f(space, mask, addresses)?;
+        }
+    }
+    Ok(())
+}
+
+/// The memory an access goes to, with bounds and alignment checked for every active lane.
+pub(super) enum Memory<'a> {
+    /// One region holds all of it.
+    Region(&'a Region),
+    /// Each lane's region by itself.
+    Regions([u32; WARP]),
+    /// Bytes of shared, local or parameter memory, in bounds.
+    Window,
+}
+
+/// Checks bounds and alignment of `bytes` bytes at each active address.
+#[inline(always)]
+pub(super) fn check<'j>(
+    turn: &Turn<'_, 'j>,
+    warp: &mut Warp,
+    space: Space,
+    addresses: &[u64; WARP],
+    active: u32,
+    bytes: u64,
+) -> Outcome<Memory<'j>> {
+    let span = span(addresses, active);
+    if span.bits & (bytes - 1) != 0 {
+        return misaligned(space, addresses, active, bytes);
+    }
+    if space != Space::Global {
+        let size = turn.window_size(space);
+        if span.high >= size || bytes > size - span.high {
+            return outside(space, addresses, active, bytes, size);
+        }
+        return Ok(Memory::Window);
+    }
+    let regions = &turn.job.view.regions;
+    let length = span.high - span.low + bytes;
+    if let Some(region) = regions.get(warp.hot).filter(|region| region.contains(span.low, length)) {
+        return Ok(Memory::Region(region));
+    }
+    if let Some(index) = turn.job.view.find(span.low)
+        && regions[index].contains(span.low, length)
+    {
+        warp.hot = index;
+        return Ok(Memory::Region(&regions[index]));
+    }
+    let mut each = [0; WARP];
+    for lane in Bits(active) {
+        match turn.job.view.find(addresses[lane]) {
+            Some(index) if regions[index].contains(addresses[lane], bytes) => each[lane] = index as u32,
+            _ => return stray(turn, lane, addresses[lane], bytes),
+        }
+    }
+    Ok(Memory::Regions(each))
+}
+
+#[cold]
+fn misaligned<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64) -> Outcome<T> {
+    let lane = Bits(active).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or(0);
+    trouble(lane, FaultKind::Misaligned { space, address: addresses[lane], bytes })
+}
+
+#[cold]
+fn outside<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64, size: u64) -> Outcome<T> {
+    let fits = |address: u64| address.checked_add(bytes).is_some_and(|end| end <= size);
+    let lane = Bits(active).find(|&lane| !fits(addresses[lane])).unwrap_or(0);
+    trouble(lane, FaultKind::Window { space, address: addresses[lane], bytes, size })
+}
+
+#[cold]
+fn stray<T>(turn: &Turn<'_, '_>, lane: usize, address: u64, bytes: u64) -> Outcome<T> {
+    let known = turn.job.memory.diagnose(turn.job.device, address, bytes);
+    // Memory allocated after the launch began is none of its business.
+    let unmapped = MemoryFault { address, bytes, problem: MemoryProblem::Unmapped };
+    trouble(lane, FaultKind::Memory(known.unwrap_or(unmapped)))
+}
+
+/// Puts `f(lane)` into the active lanes of a register.
+#[inline(always)]
+fn scatter(regs: &mut Regs, slot: Slot, active: u32, f: impl Fn(usize) -> u64) {
+    match slot {
+        Slot::W32(reg) => {
+            let d = &mut regs.w32[reg as usize].0;
+            if active == FULL {
+                d.iter_mut().enumerate().for_each(|(lane, d)| *d = f(lane) as u32);
+            } else {
+                Bits(active).for_each(|lane| d[lane] = f(lane) as u32);
+            }
+        }
+        Slot::W64(reg) => {
+            let d = &mut regs.w64[reg as usize].0;
+            Bits(active).for_each(|lane| d[lane] = f(lane));
+        }
+        Slot::Narrow(..) | Slot::None => Bits(active).for_each(|lane| regs.set_lane(slot, lane, f(lane))),
+    }
+}
+
+/// A little-endian word of `width` bytes.
+#[inline(always)]
+fn word_at(bytes: &[u8], at: usize, width: u8) -> u64 {
+    match width {
+        1 => bytes[at].into(),
+        2 => u16::from_le_bytes([bytes[at], bytes[at + 1]]).into(),
+        4 => u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default()).into(),
+        _ => u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default()),
+    }
+}
+
+#[inline(always)]
+fn region_word(region: &Region, address: u64, width: u8) -> u64 {
+    let at = address - region.info.base;
+    match width {
+        1 => region.storage.load::<u8>(at).into(),
+        2 => region.storage.load::<u16>(at).into(),
+        4 => region.storage.load::<u32>(at).into(),
+        _ => region.storage.load::<u64>(at),
+    }
+}
+
+#[inline(always)]
+fn set_region_word(region: &Region, address: u64, width: u8, value: u64) {
+    let at = address - region.info.base;
+    match width {
+        1 => region.storage.store(at, value as u8),
+        2 => region.storage.store(at, value as u16),
+        4 => region.storage.store(at, value as u32),
+        _ => region.storage.store(at, value),
+    }
+}
+
+/// Sign extension of a loaded word.
+#[inline(always)]
+fn extend(value: u64, width: u8, signed: bool) -> u64 {
+    match (width, signed) {
+        (1, true) => i64::from(value as i8).cast_unsigned(),
+        (2, true) => i64::from(value as i16).cast_unsigned(),
+        (4, true) => i64::from(value as i32).cast_unsigned(),
+        _ => value,
+    }
+}
+
+/// `ld`.
+pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, active: u32) -> Outcome {
+    let mut addresses = warp.regs.addresses(access.target);
+    by_space(access.window, &mut addresses, active, |space, active, addresses| {
+        let bytes = u64::from(access.width) * u64::from(access.count);
+        let memory = check(turn, warp, space, addresses, active, bytes)?;
+        if turn.job.checked {
+            let kind = if access.order.strong { fault::Access::Atomic } else { fault::Access::Read };
+            turn.observe(warp, space, kind, access.order, active, addresses, bytes, &memory)?;
+        }
+        // One copy of the loops per width keeps the width out of them.
+        match access.width {
+            1 => load_width::<1>(turn, warp, access, space, addresses, active, &memory),
+            2 => load_width::<2>(turn, warp, access, space, addresses, active, &memory),
+            4 => load_width::<4>(turn, warp, access, space, addresses, active, &memory),
+            _ => load_width::<8>(turn, warp, access, space, addresses, active, &memory),
+        }
+        Ok(())
+    })
+}
+
+fn load_width<const WIDTH: u8>(
+    turn: &Turn<'_, '_>,
+    warp: &mut Warp,
+    access: &Access,
+    space: Space,
+    addresses: &[u64; WARP],
+    active: u32,
+    memory: &Memory<'_>,
+) {
+    let signed = access.signed;
+    for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
+        let at = index as u64 * u64::from(WIDTH);
+        match memory {
+            Memory::Region(region) => scatter(&mut warp.regs, slot, active, |lane| {
+                extend(region_word(region, addresses[lane] + at, WIDTH), WIDTH, signed)
+            }),
+            Memory::Regions(each) => scatter(&mut warp.regs, slot, active, |lane| {
+                let region = &turn.job.view.regions[each[lane] as usize];
+                extend(region_word(region, addresses[lane] + at, WIDTH), WIDTH, signed)
+            }),
+            Memory::Window => {
+                let Warp { regs, local, .. } = &mut *warp;
+                let (bytes, stride): (&[u8], usize) = match space {
+                    Space::Shared => (&turn.core.shared, 0),
+                    Space::Local => (local, turn.job.code.local as usize),
+                    Space::Param | Space::Global => (turn.job.params, 0),
+                };
+                scatter(regs, slot, active, |lane| {
+                    extend(word_at(bytes, lane * stride + (addresses[lane] + at) as usize, WIDTH), WIDTH, signed)
+                });
+            }
+        }
+    }
+}
+
+/// `st`.
+pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, active: u32) -> Outcome {
+    let mut addresses = warp.regs.addresses(access.target);
+    by_space(access.window, &mut addresses, active, |space, active, addresses| {
+        let bytes = u64::from(access.width) * u64::from(access.count);
+        if space == Space::Param {
+            return outside(space, addresses, active, bytes, 0);
+        }
+        let memory = check(turn, warp, space, addresses, active, bytes)?;
+        if turn.job.checked {
+            turn.values.clear();
+            for lane in Bits(active) {
+                let words = access.regs.iter().take(access.count.into());
+                let mix = words.fold(0_u64, |mix, &slot| mix.rotate_left(23) ^ warp.regs.lane(slot, lane));
+                turn.values.push(mix);
+            }
+            let kind = if access.order.strong { fault::Access::Atomic } else { fault::Access::Write };
+            turn.observe(warp, space, kind, access.order, active, addresses, bytes, &memory)?;
+        }
+        match access.width {
+            1 => store_width::<1>(turn, warp, access, space, addresses, active, &memory),
+            2 => store_width::<2>(turn, warp, access, space, addresses, active, &memory),
+            4 => store_width::<4>(turn, warp, access, space, addresses, active, &memory),
+            _ => store_width::<8>(turn, warp, access, space, addresses, active, &memory),
+        }
+        Ok(())
+    })
+}
+
+/// Calls `f` with each active lane's value of a register.
+#[inline(always)]
+fn gather(regs: &Regs, slot: Slot, active: u32, mut f: impl FnMut(usize, u64)) {
+    match slot {
+        Slot::W32(reg) | Slot::Narrow(reg, _) => {
+            let a = &regs.w32[reg as usize].0;
+            Bits(active).for_each(|lane| f(lane, a[lane].into()));
+        }
+        Slot::W64(reg) => {
+            let a = &regs.w64[reg as usize].0;
+            Bits(active).for_each(|lane| f(lane, a[lane]));
+        }
+        Slot::None => Bits(active).for_each(|lane| f(lane, 0)),
+    }
+}
+
+fn store_width<const WIDTH: u8>(
+    turn: &mut Turn<'_, '_>,
+    warp: &mut Warp,
+    access: &Access,
+    space: Space,
+    addresses: &[u64; WARP],
+    active: u32,
+    memory: &Memory<'_>,
+) {
+    for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
+        let at = index as u64 * u64::from(WIDTH);
+        match memory {
+            Memory::Region(region) => {
+                if index == 0 && !turn.job.options.checks.uninitialised {
+                    region.storage.forget_tracking();
+                }
+                gather(&warp.regs, slot, active, |lane, value| {
+                    set_region_word(region, addresses[lane] + at, WIDTH, value);
+                });
+            }
+            Memory::Regions(each) => gather(&warp.regs, slot, active, |lane, value| {
+                let region = &turn.job.view.regions[each[lane] as usize];
+                if !turn.job.options.checks.uninitialised {
+                    region.storage.forget_tracking();
+                }
+                set_region_word(region, addresses[lane] + at, WIDTH, value);
+            }),
+            Memory::Window => {
+                let Warp { regs, local, .. } = &mut *warp;
+                let (bytes, stride): (&mut [u8], usize) = match space {
+                    Space::Local => (local, turn.job.code.local as usize),
+                    _ => (&mut turn.core.shared, 0),
+                };
+                gather(regs, slot, active, |lane, value| {
+                    let start = lane * stride + (addresses[lane] + at) as usize;
+                    let width = usize::from(WIDTH);
+                    bytes[start..start + width].copy_from_slice(&value.to_le_bytes()[..width]);
+                });
+            }
+        }
+    }
+}
+
+/// Copies within the local memory of each active lane.
+pub(super) fn move_local(warp: &mut Warp, copy: &LocalMove, active: u32) {
+    let stride = warp.local.len() / WARP;
+    for lane in Bits(active) {
+        let (from, to) = (lane * stride + copy.from as usize, lane * stride + copy.to as usize);
+        let bytes = copy.bytes as usize;
+        warp.local.copy_within(from..from + bytes, to);
+        if !warp.local_written.is_empty() {
+            warp.local_written.copy_within(from..from + bytes, to);
+        }
+    }
+}

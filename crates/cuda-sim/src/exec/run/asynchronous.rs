@@ -1,0 +1,103 @@
+//! `cp.async`. A copy lands only at the wait that covers it, however early hardware may deliver; until then its
+//! destination holds a pattern, so a missing wait fails always and not rarely.
+
+use super::super::code::{AsyncCopy, Op, Order};
+use super::super::fault::{self, Space};
+use super::super::lanes::{Bits, WARP};
+use super::Outcome;
+use super::access::{Memory, check};
+use super::block::Turn;
+use super::warp::Warp;
+
+/// What the destination of an unfinished copy holds: NaN in every float format.
+const POISON: u8 = 0xff;
+
+/// A copy on its way.
+struct Pending {
+    lane: usize,
+    /// Number of the group within its lane.
+    group: u32,
+    target: u64,
+    bytes: u8,
+    data: [u8; 16],
+}
+
+/// Unfinished copies of a warp.
+#[derive(Default)]
+pub(super) struct AsyncCopies {
+    pending: Vec<Pending>,
+    /// Groups committed so far, per lane.
+    committed: [u32; WARP],
+}
+
+/// One step of the asynchronous machinery.
+pub(super) fn step(turn: &mut Turn<'_, '_>, warp: &mut Warp, op: Op, active: u32) -> Outcome {
+    match op {
+        Op::CopyAsync(index) => begin(turn, warp, &turn.job.code.copies[index as usize], active),
+        Op::CommitGroup => {
+            Bits(active).for_each(|lane| warp.copies.committed[lane] += 1);
+            Ok(())
+        }
+        Op::WaitGroup(left) => land(turn, warp, active, |committed, group| group + left < committed),
+        _ => land(turn, warp, active, |_, _| true),
+    }
+}
+
+fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32) -> Outcome {
+    let targets = warp.regs.addresses(copy.target);
+    let sources = warp.regs.addresses(copy.source);
+    let bytes = u64::from(copy.bytes);
+    check(turn, warp, Space::Shared, &targets, active, bytes)?;
+    // Lanes that read nothing may carry any source address.
+    let length = |warp: &Warp, lane: usize| {
+        copy.read.map_or(bytes, |reg| u64::from(warp.regs.w32[reg as usize].0[lane]).min(bytes))
+    };
+    let reading = Bits(active).filter(|&lane| length(warp, lane) > 0).fold(0, |mask, lane| mask | 1 << lane);
+    let memory =
+        if reading == 0 { Memory::Window } else { check(turn, warp, Space::Global, &sources, reading, bytes)? };
+    if turn.job.checked {
+        if reading != 0 {
+            let order = Order::default();
+            turn.observe(warp, Space::Global, fault::Access::Read, order, reading, &sources, bytes, &memory)?;
+        }
+        turn.observe_begun(warp, active, &targets, bytes)?;
+    }
+    for lane in Bits(active) {
+        let mut data = [0; 16];
+        let region = match &memory {
+            Memory::Region(region) => Some(*region),
+            Memory::Regions(each) => Some(&turn.job.view.regions[each[lane] as usize]),
+            Memory::Window => None,
+        };
+        if let Some(region) = region {
+            let at = sources[lane].wrapping_sub(region.info.base);
+            for (index, byte) in data.iter_mut().enumerate().take(length(warp, lane) as usize) {
+                *byte = region.storage.load::<u8>(at + index as u64);
+            }
+        }
+        let group = warp.copies.committed[lane];
+        warp.copies.pending.push(Pending { lane, group, target: targets[lane], bytes: copy.bytes, data });
+        turn.core.shared[targets[lane] as usize..][..bytes as usize].fill(POISON);
+    }
+    Ok(())
+}
+
+/// Delivers the copies of active lanes whose group `done(committed, group)` says is over.
+fn land(turn: &mut Turn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32, u32) -> bool) -> Outcome {
+    let mut copies = std::mem::take(&mut warp.copies);
+    let mut result = Ok(());
+    let committed = copies.committed;
+    copies.pending.retain(|copy| {
+        let over = active >> copy.lane & 1 == 1 && done(committed[copy.lane], copy.group);
+        if over && result.is_ok() {
+            let bytes = usize::from(copy.bytes);
+            turn.core.shared[copy.target as usize..][..bytes].copy_from_slice(&copy.data[..bytes]);
+            if turn.job.checked {
+                result = turn.observe_landed(warp, copy.lane, copy.target, bytes as u64);
+            }
+        }
+        !over
+    });
+    warp.copies = copies;
+    result
+}

@@ -1,0 +1,130 @@
+//! Read-modify-writes. On global memory they are atomics of the host, so blocks may run on several threads.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use super::super::code::{Atomic, AtomicOp};
+use super::super::fault::{self, FaultKind, Space};
+use super::super::lanes::{Bits, float::canon, half};
+use super::super::memory::Region;
+use super::access::{Memory, by_space, check};
+use super::block::Turn;
+use super::warp::Warp;
+use super::{Outcome, trouble};
+
+/// What replaces `old`; `wide` for 64 bits.
+fn apply(op: AtomicOp, wide: bool, old: u64, b: u64, c: u64) -> u64 {
+    let signed = |word: u64| if wide { word.cast_signed() } else { i64::from(word as i32) };
+    let pick = |first: bool| if first { old } else { b };
+    match op {
+        AtomicOp::Add => old.wrapping_add(b),
+        AtomicOp::MinU => old.min(b),
+        AtomicOp::MaxU => old.max(b),
+        AtomicOp::MinS => pick(signed(old) < signed(b)),
+        AtomicOp::MaxS => pick(signed(old) > signed(b)),
+        AtomicOp::And => old & b,
+        AtomicOp::Or => old | b,
+        AtomicOp::Xor => old ^ b,
+        AtomicOp::Exch => b,
+        AtomicOp::Cas => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
+        AtomicOp::Inc => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicOp::Dec => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
+        AtomicOp::AddF32 => canon(f32::from_bits(old as u32) + f32::from_bits(b as u32)).into(),
+        AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        AtomicOp::AddHalf(kind) => {
+            half::arithmetic(super::super::code::HalfOp::Add, kind, old as u32, b as u32, 0).into()
+        }
+    }
+}
+
+/// Only the low bytes of a word.
+fn truncate(value: u64, width: u8) -> u64 {
+    match width {
+        2 => value & 0xffff,
+        4 => value & 0xffff_ffff,
+        _ => value,
+    }
+}
+
+/// `atom` and `red`, lane after lane.
+pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, active: u32) -> Outcome {
+    let mut addresses = warp.regs.addresses(atomic.target);
+    let bytes = u64::from(atomic.width);
+    by_space(atomic.window, &mut addresses, active, |space, active, addresses| {
+        let memory = check(turn, warp, space, addresses, active, bytes)?;
+        if turn.job.checked {
+            turn.observe(warp, space, fault::Access::Atomic, atomic.order, active, addresses, bytes, &memory)?;
+        }
+        for lane in Bits(active) {
+            let b = truncate(warp.regs.lane(atomic.b, lane), atomic.width);
+            let c = truncate(warp.regs.lane(atomic.c, lane), atomic.width);
+            let update = |old: u64| truncate(apply(atomic.op, atomic.width == 8, old, b, c), atomic.width);
+            let address = addresses[lane];
+            let old = match (&memory, space) {
+                (Memory::Region(region), _) => on_region(turn, region, address, atomic.width, update),
+                (Memory::Regions(each), _) => {
+                    on_region(turn, &turn.job.view.regions[each[lane] as usize], address, atomic.width, update)
+                }
+                (Memory::Window, Space::Shared) => {
+                    let place = &mut turn.core.shared[address as usize..][..bytes as usize];
+                    let mut word = [0; 8];
+                    word[..bytes as usize].copy_from_slice(place);
+                    let old = u64::from_le_bytes(word);
+                    place.copy_from_slice(&update(old).to_le_bytes()[..bytes as usize]);
+                    old
+                }
+                (Memory::Window, _) => {
+                    let size = turn.window_size(space);
+                    return trouble(lane, FaultKind::Window { space, address, bytes, size });
+                }
+            };
+            warp.regs.set_lane(atomic.old, lane, old);
+        }
+        Ok(())
+    })
+}
+
+fn on_region(turn: &Turn<'_, '_>, region: &Region, address: u64, width: u8, update: impl Fn(u64) -> u64) -> u64 {
+    if !turn.job.options.checks.uninitialised {
+        region.storage.forget_tracking();
+    }
+    let at = address - region.info.base;
+    let unchanged = |old| old;
+    match width {
+        8 => {
+            region.storage.atomic64(at).fetch_update(SeqCst, SeqCst, |old| Some(update(old))).unwrap_or_else(unchanged)
+        }
+        4 => {
+            let word = region.storage.atomic32(at);
+            let old = word.fetch_update(SeqCst, SeqCst, |old| Some(update(old.into()) as u32));
+            u64::from(old.unwrap_or_else(|old| old))
+        }
+        _ => {
+            // Two bytes are updated within the word that holds them.
+            let word = region.storage.atomic32(at & !3);
+            let shift = 8 * (at & 2) as u32;
+            let old = word.fetch_update(SeqCst, SeqCst, |old| {
+                let half = update(u64::from(old >> shift & 0xffff)) as u32;
+                Some(old & !(0xffff << shift) | half << shift)
+            });
+            u64::from(old.unwrap_or_else(|old| old) >> shift & 0xffff)
+        }
+    }
+}

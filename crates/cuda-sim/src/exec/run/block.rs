@@ -1,0 +1,382 @@
+//! One block: its warps, its shared memory, and whose turn it is.
+
+use super::super::code::{Op, Order};
+use super::super::collective::{Kind, Role};
+use super::super::fault::{Access, FaultKind, Space};
+use super::super::lanes::{Bits, WARP};
+use super::super::options::Schedule;
+use super::access::Memory;
+use super::barrier::{BARRIERS, Barrier, release};
+use super::collective::{awaited, settle};
+use super::fragment::{self, Stop};
+use super::job::{Executor, Job};
+use super::warp::{State, Warp};
+use super::{Outcome, trouble};
+
+/// Steps after which a warp gives way in the natural order, so that the watchdog is looked at.
+const TURN: u64 = 1 << 16;
+/// Longest turn of a seeded schedule, in steps.
+const SEEDED_TURN: u64 = 256;
+
+/// What the warps of a block share.
+pub(super) struct Core {
+    pub(super) index: [u32; 3],
+    pub(super) shared: Vec<u8>,
+    pub(super) live_threads: u32,
+    pub(super) barriers: [Barrier; BARRIERS],
+}
+
+/// A block under way.
+pub(super) struct Block {
+    pub(super) core: Core,
+    pub(super) warps: Vec<Warp>,
+}
+
+/// What a warp's turn may touch besides the warp.
+pub(super) struct Turn<'a, 'j> {
+    pub(super) job: &'a Job<'j>,
+    pub(super) core: &'a mut Core,
+    /// Steps left.
+    pub(super) fuel: u64,
+    /// Lane instructions so far.
+    pub(super) lanes: u64,
+    /// What the active lanes of a store write, for the race checkers.
+    pub(super) values: Vec<u64>,
+    /// Steps of this host thread before the turn, plus the fuel it began with.
+    clock_base: u64,
+}
+
+/// How a block's round ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    Done,
+    /// It can go on, but others should have a turn.
+    Yield,
+}
+
+/// How a warp's turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// It waits or is done.
+    Blocked,
+    /// It has looped for long.
+    Tired,
+    /// Its turn is over.
+    Fuel,
+}
+
+impl Turn<'_, '_> {
+    /// Bytes of a window.
+    pub(super) fn window_size(&self, space: Space) -> u64 {
+        match space {
+            Space::Shared => self.core.shared.len() as u64,
+            Space::Local => self.job.code.local,
+            Space::Param => self.job.params.len() as u64,
+            Space::Global => u64::MAX,
+        }
+    }
+
+    /// A clock that counts steps.
+    pub(super) fn clock(&self) -> u64 {
+        self.clock_base - self.fuel
+    }
+
+    /// A memory fence.
+    pub(super) fn fence(&mut self, _device_wide: bool) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// Lanes arrived at a block barrier.
+    pub(super) fn arrived(&mut self, _warp: &mut Warp, _id: u8, _mask: u32, _waits: bool) {}
+
+    /// Lanes met at a warp barrier.
+    pub(super) fn warp_barrier(&mut self, _warp: &mut Warp, _mask: u32) {}
+
+    /// Tells the checkers of an access whose bounds and alignment are right.
+    #[expect(clippy::too_many_arguments, reason = "an access has that many sides")]
+    pub(super) fn observe(
+        &mut self,
+        warp: &mut Warp,
+        space: Space,
+        access: Access,
+        _order: Order,
+        active: u32,
+        addresses: &[u64; WARP],
+        bytes: u64,
+        memory: &Memory<'_>,
+    ) -> Outcome {
+        if self.job.options.checks.uninitialised {
+            self.initialised(warp, space, access, active, addresses, bytes, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the checkers that asynchronous copies to shared memory have begun.
+    pub(super) fn observe_begun(
+        &mut self,
+        _warp: &mut Warp,
+        _active: u32,
+        _addresses: &[u64; WARP],
+        _bytes: u64,
+    ) -> Outcome {
+        Ok(())
+    }
+
+    /// Tells the checkers that an asynchronous copy has landed.
+    pub(super) fn observe_landed(&mut self, _warp: &mut Warp, _lane: usize, _address: u64, _bytes: u64) -> Outcome {
+        Ok(())
+    }
+
+    /// Reads of bytes that nothing wrote are faults; writes leave their mark.
+    #[expect(clippy::too_many_arguments, reason = "an access has that many sides")]
+    fn initialised(
+        &mut self,
+        warp: &mut Warp,
+        space: Space,
+        access: Access,
+        active: u32,
+        addresses: &[u64; WARP],
+        bytes: u64,
+        memory: &Memory<'_>,
+    ) -> Outcome {
+        let stride = self.job.code.local;
+        for lane in Bits(active) {
+            let address = addresses[lane];
+            let region = match memory {
+                Memory::Region(region) => Some(*region),
+                Memory::Regions(each) => Some(&self.job.view.regions[each[lane] as usize]),
+                Memory::Window => None,
+            };
+            let reads = access == Access::Read || access == Access::Atomic && self.values.is_empty();
+            let gap = match (space, region) {
+                (Space::Global, Some(region)) => {
+                    let at = address - region.info.base;
+                    if !reads {
+                        region.storage.mark(at, bytes, true);
+                        continue;
+                    }
+                    region.storage.first_unwritten(at, bytes).map(|at| at + region.info.base)
+                }
+                (Space::Local, _) => {
+                    let start = (lane as u64 * stride + address) as usize;
+                    let written = &mut warp.local_written[start..][..bytes as usize];
+                    if !reads {
+                        written.fill(true);
+                        continue;
+                    }
+                    written.iter().position(|&written| !written).map(|index| address + index as u64)
+                }
+                _ => None,
+            };
+            if let Some(address) = gap {
+                return trouble(lane, FaultKind::Uninitialised { space, address });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Block {
+    /// A block with room for one of `job`'s blocks.
+    pub(super) fn new(job: &Job<'_>) -> Self {
+        let threads = job.grid.threads() as u32;
+        let warps =
+            (0..threads.div_ceil(WARP as u32)).map(|index| Warp::new(index, threads - index * WARP as u32, job.code));
+        let shared = vec![0; job.shared_bytes() as usize];
+        let core = Core { index: [0; 3], shared, live_threads: 0, barriers: Default::default() };
+        Self { core, warps: warps.collect() }
+    }
+
+    /// Readies it for block number `linear`.
+    pub(super) fn start(&mut self, job: &Job<'_>, linear: u64) {
+        let [x, y, _] = job.grid.grid.map(u64::from);
+        self.core.index = [linear % x, linear / x % y, linear / x / y].map(|n| n as u32);
+        self.core.shared.fill(0xa5);
+        self.core.live_threads = job.grid.threads() as u32;
+        self.core.barriers = Default::default();
+        for warp in &mut self.warps {
+            warp.start(job, self.core.index);
+        }
+    }
+
+    /// Gives every warp that can run its turns, until all wait or one has looped for long.
+    pub(super) fn round(&mut self, executor: &mut Executor<'_, '_>) -> Result<Round, super::job::Failure> {
+        loop {
+            let mut progress = false;
+            let mut tired = false;
+            for turn in 0..self.warps.len() {
+                let index = match executor.job.options.schedule {
+                    Schedule::Natural => turn,
+                    Schedule::Reverse => self.warps.len() - 1 - turn,
+                    Schedule::Seeded(_) => executor.random(self.warps.len() as u64) as usize,
+                };
+                loop {
+                    let (ended, used) = self.turn(executor, index)?;
+                    progress |= used > 0;
+                    progress |= self.complete_barriers(executor);
+                    tired |= ended == Ended::Tired;
+                    let seeded = matches!(executor.job.options.schedule, Schedule::Seeded(_));
+                    if ended != Ended::Fuel || seeded {
+                        break;
+                    }
+                }
+            }
+            if self.warps.iter().all(Warp::is_done) {
+                return Ok(Round::Done);
+            }
+            let runnable = self.warps.iter().any(|warp| warp.fragments.iter().any(|f| f.state == State::Ready));
+            if !progress && !runnable {
+                return Err(self.stuck(executor));
+            }
+            if tired || matches!(executor.job.options.schedule, Schedule::Seeded(_)) {
+                return Ok(Round::Yield);
+            }
+        }
+    }
+
+    /// One turn of one warp; also how many steps it made.
+    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<(Ended, u64), super::job::Failure> {
+        let job = executor.job;
+        let fuel = match job.options.schedule {
+            Schedule::Seeded(_) => 1 + executor.random(SEEDED_TURN),
+            Schedule::Natural | Schedule::Reverse => TURN,
+        };
+        let values = std::mem::take(&mut executor.values);
+        let clock_base = executor.counters.warp_instructions + fuel;
+        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, values, clock_base };
+        let warp = &mut self.warps[index];
+        let ended = run_warp(&mut turn, warp);
+        let used = fuel - turn.fuel;
+        executor.counters.warp_instructions += used;
+        executor.counters.lane_instructions += turn.lanes;
+        executor.values = turn.values;
+        match ended {
+            Ok(ended) if executor.spend(used) => Ok((ended, used)),
+            Ok(_) => Err(self.timed_out(executor, index)),
+            Err(fault) => {
+                let warp = &self.warps[index];
+                Err(executor.failure(fault.kind, warp.pc, self.core.index, warp.thread(fault.lane, job.grid.block)))
+            }
+        }
+    }
+
+    /// Releases the warps at barriers that are complete. True if there was one.
+    fn complete_barriers(&mut self, executor: &mut Executor<'_, '_>) -> bool {
+        let code = executor.job.code;
+        let role = |pc: u32| match code.steps[pc as usize].op {
+            Op::Collective(index) => match code.collectives[index as usize].kind {
+                Kind::Barrier { role, .. } => Some(role),
+                _ => None,
+            },
+            _ => None::<Role>,
+        };
+        let mut any = false;
+        for id in 0..BARRIERS {
+            if !self.core.barriers[id].is_complete(self.core.live_threads) {
+                continue;
+            }
+            let barrier = std::mem::take(&mut self.core.barriers[id]);
+            for warp in &mut self.warps {
+                release(warp, id as u8, &barrier, role);
+            }
+            executor.counters.barriers += 1;
+            any = true;
+        }
+        any
+    }
+
+    /// Why no warp can run: a collective that waits in vain, or a barrier.
+    fn stuck(&mut self, executor: &mut Executor<'_, '_>) -> super::job::Failure {
+        let job = executor.job;
+        let place = |pc: u32| format!("PTX line {}", job.code.origins[job.code.origin[pc as usize] as usize].line);
+        let block = job.grid.block;
+        for index in 0..self.warps.len() {
+            let warp = &self.warps[index];
+            let Some(&parked) = warp.fragments.iter().find(|f| f.state == State::Parked) else { continue };
+            let others = warp.fragments.iter().filter(|other| other.pc != parked.pc);
+            let others = others.map(|other| format!("{:08x} at {}", other.mask, place(other.pc)));
+            let others: Vec<String> = others.collect();
+            let elsewhere = if others.is_empty() { "no other lane is left".to_owned() } else { others.join(", ") };
+            let (pc, lane, exited, present) = (parked.pc, parked.mask.trailing_zeros(), !warp.live, parked.mask);
+            let thread = warp.thread(lane as usize, block);
+            let turn = Turn { job, core: &mut self.core, fuel: 0, lanes: 0, values: Vec::new(), clock_base: 0 };
+            let members = awaited(&turn, &self.warps[index], parked);
+            let kind = FaultKind::DivergentCollective { members, present, exited, elsewhere };
+            return executor.failure(kind, pc, self.core.index, thread);
+        }
+        let mut waiting = Vec::new();
+        let mut first = None;
+        for warp in &self.warps {
+            for fragment in &warp.fragments {
+                let State::AtBarrier(id) = fragment.state else { continue };
+                first.get_or_insert((fragment.pc, warp.thread(fragment.mask.trailing_zeros() as usize, block)));
+                let barrier = self.core.barriers[id as usize].describe(self.core.live_threads);
+                waiting.push(format!(
+                    "warp {} lanes {:08x} at barrier {id} ({barrier}), {}",
+                    warp.index,
+                    fragment.mask,
+                    place(fragment.pc)
+                ));
+            }
+        }
+        let (pc, thread) = first.unwrap_or_default();
+        executor.failure(FaultKind::BarrierDeadlock { waiting: waiting.join("; ") }, pc, self.core.index, thread)
+    }
+
+    fn timed_out(&self, executor: &mut Executor<'_, '_>, index: usize) -> super::job::Failure {
+        let code = executor.job.code;
+        let mut fragments = Vec::new();
+        for warp in &self.warps {
+            for fragment in &warp.fragments {
+                let line = code.origins[code.origin[fragment.pc as usize] as usize].line;
+                let (mask, state) = (fragment.mask, fragment.state);
+                fragments.push(format!("warp {} lanes {mask:08x} line {line} {state:?}", warp.index));
+            }
+        }
+        let warp = &self.warps[index];
+        let first = warp.fragments.iter().find(|fragment| fragment.state == State::Ready);
+        let (pc, mask) = first.or(warp.fragments.first()).map_or((code.start, 1), |f| (f.pc, f.mask));
+        let thread = warp.thread(mask.trailing_zeros() as usize, executor.job.grid.block);
+        executor.failure(FaultKind::Timeout { fragments: fragments.join("; ") }, pc, self.core.index, thread)
+    }
+}
+
+/// Runs a warp until it waits, is done, has looped for long or is out of fuel.
+fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
+    loop {
+        merge(warp);
+        let ready = warp.fragments.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
+        let Some((index, fragment)) = ready.min_by_key(|(_, f)| (f.tired, f.pc)) else {
+            if settle(turn, warp)? {
+                continue;
+            }
+            return Ok(Ended::Blocked);
+        };
+        if fragment.tired {
+            // Everyone has looped for long: start over, after the other warps.
+            warp.fragments.iter_mut().for_each(|fragment| fragment.tired = false);
+            return Ok(Ended::Tired);
+        }
+        if fragment::run(turn, warp, index)? == Stop::Fuel {
+            return Ok(Ended::Fuel);
+        }
+    }
+}
+
+/// Joins fragments that stand at the same step and can run.
+fn merge(warp: &mut Warp) {
+    let mut index = 0;
+    while index < warp.fragments.len() {
+        let fragment = warp.fragments[index];
+        let twin = |other: &super::warp::Fragment| {
+            other.state == State::Ready && fragment.state == State::Ready && other.pc == fragment.pc
+        };
+        if let Some(first) = warp.fragments[..index].iter().position(twin) {
+            warp.fragments[first].mask |= fragment.mask;
+            warp.fragments[first].tired &= fragment.tired;
+            warp.fragments.swap_remove(index);
+        } else {
+            index += 1;
+        }
+    }
+}

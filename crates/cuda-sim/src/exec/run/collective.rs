@@ -1,0 +1,205 @@
+//! Operations of several lanes at once. Lanes park until every member has arrived at the same step.
+
+use super::super::code::Op;
+use super::super::collective::{Collective, Kind, Members, Redux, Shuffle, Vote};
+use super::super::fault::FaultKind;
+use super::super::lanes::Bits;
+use super::block::Turn;
+use super::warp::{Fragment, State, Warp};
+use super::{Outcome, barrier, matrix, trouble};
+
+/// Carries out a collective that every live lane has arrived at together. False if it has to wait after all.
+#[inline(always)]
+pub(super) fn at_once(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, lanes: u32) -> Outcome<bool> {
+    if matches!(collective.kind, Kind::Barrier { .. }) {
+        return Ok(false);
+    }
+    if let Members::Mask(reg) = collective.members {
+        let masks = &warp.regs.w32[reg as usize].0;
+        if !Bits(lanes).all(|lane| masks[lane] == lanes) {
+            return Ok(false);
+        }
+    }
+    perform(turn, warp, collective, lanes)?;
+    Ok(true)
+}
+
+/// Parks lanes at a collective, and carries it out if they were the last to arrive.
+pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, pc: u32, lanes: u32) -> Outcome {
+    if let (Members::Arriving, Kind::Barrier { id, threads, role }) = (collective.members, collective.kind) {
+        return barrier::arrive(turn, warp, (id, threads, role), pc, lanes);
+    }
+    let together = warp.fragments.iter_mut().find(|other| other.pc == pc && other.state == State::Parked);
+    match together {
+        Some(other) => other.mask |= lanes,
+        None => warp.fragments.push(Fragment { pc, mask: lanes, state: State::Parked, tired: false }),
+    }
+    settle(turn, warp).map(|_| ())
+}
+
+/// Carries out every parked collective whose members are complete. True if there was one.
+pub(super) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<bool> {
+    let mut progress = false;
+    let mut index = 0;
+    while index < warp.fragments.len() {
+        let fragment = warp.fragments[index];
+        let complete = if fragment.state == State::Parked { members(turn, warp, fragment)? } else { 0 };
+        if complete == 0 {
+            index += 1;
+            continue;
+        }
+        progress = true;
+        let left = fragment.mask & !complete;
+        if left == 0 {
+            warp.fragments.swap_remove(index);
+        } else {
+            warp.fragments[index].mask = left;
+        }
+        warp.pc = fragment.pc;
+        let Some(collective) = collective_at(turn, fragment.pc) else { continue };
+        if let Kind::Barrier { id, threads, role } = collective.kind {
+            barrier::arrive(turn, warp, (id, threads, role), fragment.pc, complete)?;
+        } else {
+            perform(turn, warp, &collective, complete)?;
+            let (pc, mask) = (fragment.pc + 1, complete);
+            warp.fragments.push(Fragment { pc, mask, state: State::Ready, tired: false });
+        }
+    }
+    Ok(progress)
+}
+
+/// The collective of a step.
+pub(super) fn collective_at(turn: &Turn<'_, '_>, pc: u32) -> Option<Collective> {
+    match turn.job.code.steps[pc as usize].op {
+        Op::Collective(index) => Some(turn.job.code.collectives[index as usize]),
+        _ => None,
+    }
+}
+
+/// Lanes of a parked fragment that wait for nobody else; 0 if there are none.
+fn members(turn: &Turn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Outcome<u32> {
+    let Some(collective) = collective_at(turn, fragment.pc) else { return Ok(0) };
+    let Members::Mask(reg) = collective.members else {
+        return Ok(if fragment.mask == warp.live { fragment.mask } else { 0 });
+    };
+    let masks = &warp.regs.w32[reg as usize].0;
+    for lane in Bits(fragment.mask) {
+        let members = masks[lane];
+        if members >> lane & 1 == 0 {
+            warp.pc = fragment.pc;
+            let elsewhere = format!("lane {lane} is not in its own mask");
+            let (present, exited) = (fragment.mask, !warp.live);
+            return trouble(lane, FaultKind::DivergentCollective { members, present, exited, elsewhere });
+        }
+        if members & fragment.mask == members && Bits(members).all(|other| masks[other] == members) {
+            return Ok(members);
+        }
+    }
+    Ok(0)
+}
+
+/// The mask that a parked lane waits for.
+pub(super) fn awaited(turn: &Turn<'_, '_>, warp: &Warp, fragment: Fragment) -> u32 {
+    match collective_at(turn, fragment.pc).map(|collective| collective.members) {
+        Some(Members::Mask(reg)) => warp.regs.w32[reg as usize].0[fragment.mask.trailing_zeros() as usize],
+        _ => warp.live,
+    }
+}
+
+/// Carries out a collective for the lanes of one group.
+fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, lanes: u32) -> Outcome {
+    let regs = &mut warp.regs;
+    match collective.kind {
+        Kind::Barrier { .. } => {}
+        Kind::WarpBarrier => turn.warp_barrier(warp, lanes),
+        Kind::Shuffle { mode, d, valid, a, lane: source, clamp } => {
+            let values = regs.w32[a as usize].0;
+            let (sources, clamps) = (regs.w32[source as usize].0, regs.w32[clamp as usize].0);
+            let mut in_range = 0;
+            for lane in Bits(lanes) {
+                let (from, valid) = shuffle_source(mode, lane as u32, sources[lane], clamps[lane]);
+                in_range |= u32::from(valid) << lane;
+                if lanes >> from & 1 == 0 {
+                    let (members, exited) = (lanes, !warp.live);
+                    let elsewhere = format!("lane {lane} reads lane {from}, which takes no part");
+                    let kind = FaultKind::DivergentCollective { members, present: lanes, exited, elsewhere };
+                    return trouble(lane, kind);
+                }
+                regs.w32[d as usize].0[lane] = values[from as usize];
+            }
+            if let Some(valid) = valid {
+                regs.set_predicate(valid, lanes, in_range);
+            }
+        }
+        Kind::Vote { vote, d, a } => {
+            let yes = regs.p[a as usize] & lanes;
+            let flag = |value: bool| if value { u32::MAX } else { 0 };
+            match vote {
+                Vote::Ballot => Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = yes),
+                Vote::All => regs.set_predicate(d, lanes, flag(yes == lanes)),
+                Vote::Any => regs.set_predicate(d, lanes, flag(yes != 0)),
+                Vote::Uniform => regs.set_predicate(d, lanes, flag(yes == lanes || yes == 0)),
+            }
+        }
+        Kind::Match { all, wide, d, valid, a } => {
+            let value = |lane: usize| {
+                if wide { regs.w64[a as usize].0[lane] } else { regs.w32[a as usize].0[lane].into() }
+            };
+            let same = |lane: usize| {
+                Bits(lanes).filter(|&other| value(other) == value(lane)).fold(0, |mask, other| mask | 1 << other)
+            };
+            let mut masks = [0_u32; 32];
+            Bits(lanes).for_each(|lane| masks[lane] = same(lane));
+            let agree = Bits(lanes).all(|lane| masks[lane] == lanes);
+            for lane in Bits(lanes) {
+                let mask = if all && !agree { 0 } else { masks[lane] };
+                regs.w32[d as usize].0[lane] = mask;
+            }
+            if let Some(valid) = valid {
+                regs.set_predicate(valid, lanes, if agree { u32::MAX } else { 0 });
+            }
+        }
+        Kind::Redux { op, d, a } => {
+            let values = regs.w32[a as usize].0;
+            let result = Bits(lanes).map(|lane| values[lane]).reduce(|x, y| match op {
+                Redux::Add => x.wrapping_add(y),
+                Redux::MinU => x.min(y),
+                Redux::MinS => (x as i32).min(y as i32) as u32,
+                Redux::MaxU => x.max(y),
+                Redux::MaxS => (x as i32).max(y as i32) as u32,
+                Redux::And => x & y,
+                Redux::Or => x | y,
+                Redux::Xor => x ^ y,
+            });
+            Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result.unwrap_or(0));
+        }
+        Kind::Elect { d, chosen } => {
+            let leader = lanes.trailing_zeros();
+            Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = leader);
+            regs.set_predicate(chosen, lanes, 1 << leader);
+        }
+        Kind::LoadMatrix { transposed, count, d, target } => {
+            return matrix::load(turn, warp, (transposed, count), d, target, lanes);
+        }
+        Kind::Mma { shape, d, a, b, c } => matrix::multiply(warp, shape, d, a, b, c, lanes)?,
+    }
+    Ok(())
+}
+
+/// The lane a shuffle reads, and whether that was in range; out of range a lane reads itself. `clamp` holds the last
+/// lane in its low five bits and the segment mask in bits 8 to 12.
+fn shuffle_source(mode: Shuffle, lane: u32, source: u32, clamp: u32) -> (u32, bool) {
+    let (source, last, segment) = (source & 31, clamp & 31, clamp >> 8 & 31);
+    let max_lane = lane & segment | last & !segment;
+    let min_lane = lane & segment;
+    let (from, valid) = match mode {
+        Shuffle::Up => (lane.wrapping_sub(source), lane.wrapping_sub(source) as i32 >= max_lane as i32),
+        Shuffle::Down => (lane + source, lane + source <= max_lane),
+        Shuffle::Butterfly => (lane ^ source, lane ^ source <= max_lane),
+        Shuffle::Index => {
+            let from = min_lane | source & !segment;
+            (from, from <= max_lane)
+        }
+    };
+    if valid { (from, true) } else { (lane, false) }
+}

@@ -1,0 +1,513 @@
+//! The interpreter loop: runs one fragment of a warp until it ends, waits, meets another or has used its fuel.
+
+use super::super::code::Cmp;
+use super::super::code::{Code, HalfKind, NO_GUARD, Op, PredOp};
+use super::super::fault::FaultKind;
+use super::super::lanes::{Bits, Lanes, convert, float, half, integer, map1, map2, map3, test2};
+use super::block::Turn;
+use super::warp::{Fragment, State, Warp};
+use super::{Outcome, resolve, trouble};
+
+/// Backward branches after which a fragment lets others go first.
+const TIRED_AFTER: u32 = 4096;
+
+/// Why a fragment stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It ended, waits, or met another fragment.
+    Switch,
+    /// It has looped for long.
+    Tired,
+    /// No fuel is left.
+    Fuel,
+}
+
+/// Runs fragment `index` of `warp`. Dispatches once per call between the builds of the loop.
+pub(super) fn run(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop> {
+    #[cfg(target_arch = "x86_64")]
+    if turn.job.wide_vectors {
+        // SAFETY: `wide_vectors` is set only where the processor has every feature named at `run_v3`.
+        return unsafe { run_v3(turn, warp, index) };
+    }
+    steps(turn, warp, index)
+}
+
+/// Whether the processor runs the wide build of the loop.
+pub(super) fn has_wide_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// The loop, built for processors with 256-bit vectors and fused multiply-add.
+///
+/// # Safety
+/// The processor has the named features.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn run_v3(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop> {
+    steps(turn, warp, index)
+}
+
+/// First step of another fragment that can run behind `pc`: where to stop and merge.
+fn meeting_point(warp: &Warp, pc: u32) -> u32 {
+    let ahead = warp.fragments.iter().filter(|other| other.state == State::Ready && other.pc > pc);
+    ahead.map(|other| other.pc).min().unwrap_or(u32::MAX)
+}
+
+#[inline(always)]
+fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop> {
+    let code: &Code = turn.job.code;
+    let Fragment { mut pc, mut mask, .. } = warp.fragments.swap_remove(index);
+    let mut limit = meeting_point(warp, pc);
+    let mut loops = 0;
+    let ready = |pc, mask| Fragment { pc, mask, state: State::Ready, tired: false };
+    loop {
+        if pc >= limit || turn.fuel == 0 {
+            let stop = if turn.fuel == 0 { Stop::Fuel } else { Stop::Switch };
+            warp.fragments.push(ready(pc, mask));
+            return Ok(stop);
+        }
+        let step = &code.steps[pc as usize];
+        let active = if step.guard == NO_GUARD {
+            mask
+        } else {
+            let p = warp.regs.p[step.guard as usize];
+            mask & if step.negated { !p } else { p }
+        };
+        turn.fuel -= 1;
+        turn.lanes += u64::from(active.count_ones());
+        if active == 0 {
+            pc += 1;
+            continue;
+        }
+        let target = match step.op {
+            Op::Bra(target) => target,
+            Op::Exit => {
+                warp.live &= !active;
+                turn.core.live_threads -= active.count_ones();
+                mask &= !active;
+                if mask == 0 {
+                    return Ok(Stop::Switch);
+                }
+                pc += 1;
+                continue;
+            }
+            Op::Call { target, back } => {
+                let back = &mut warp.regs.w32[back as usize].0;
+                Bits(active).for_each(|lane| back[lane] = pc + 1);
+                target
+            }
+            Op::BraTable(reg, table) => {
+                let table = &code.tables[table as usize];
+                let lane = active.trailing_zeros() as usize;
+                let choice = warp.regs.w32[reg as usize].0[lane];
+                let same = Bits(active).filter(|&other| warp.regs.w32[reg as usize].0[other] == choice);
+                let together = same.fold(0, |mask, lane| mask | 1 << lane);
+                warp.pc = pc;
+                let Some(&target) = table.get(choice as usize) else {
+                    return trouble(lane, FaultKind::IllegalTarget(choice.into()));
+                };
+                if together != active {
+                    // The lanes that chose otherwise come back to this step.
+                    warp.fragments.push(ready(pc, active & !together));
+                    if mask != active {
+                        warp.fragments.push(ready(pc + 1, mask & !active));
+                    }
+                    warp.fragments.push(ready(target, together));
+                    return Ok(Stop::Switch);
+                }
+                target
+            }
+            Op::Return(_) | Op::CallTable { .. } => {
+                warp.pc = pc;
+                leave(code, warp, pc, mask, active, step.op)?;
+                return Ok(Stop::Switch);
+            }
+            Op::Collective(index) => {
+                warp.pc = pc;
+                let collective = &code.collectives[index as usize];
+                if active == warp.live && super::collective::at_once(turn, warp, collective, active)? {
+                    pc += 1;
+                    continue;
+                }
+                if mask != active {
+                    warp.fragments.push(ready(pc + 1, mask & !active));
+                }
+                super::collective::park(turn, warp, collective, pc, active)?;
+                return Ok(Stop::Switch);
+            }
+            op => {
+                if let Err(fault) = simple(turn, warp, code, op, active) {
+                    warp.pc = pc;
+                    return Err(fault);
+                }
+                pc += 1;
+                continue;
+            }
+        };
+        let backward = target <= pc;
+        if active == mask {
+            pc = target;
+        } else {
+            let other = if target < pc + 1 { ready(pc + 1, mask & !active) } else { ready(target, active) };
+            (pc, mask) = if target < pc + 1 { (target, active) } else { (pc + 1, mask & !active) };
+            limit = meeting_point(warp, pc).min(other.pc);
+            warp.fragments.push(other);
+        }
+        if backward {
+            loops += 1;
+            limit = meeting_point(warp, pc);
+            if loops == TIRED_AFTER {
+                warp.fragments.push(Fragment { tired: true, ..ready(pc, mask) });
+                return Ok(Stop::Tired);
+            }
+        }
+    }
+}
+
+/// Sends lanes to where each has to go: back from a call, or into the function it names.
+fn leave(code: &Code, warp: &mut Warp, pc: u32, mask: u32, active: u32, op: Op) -> Outcome {
+    let mut left = active;
+    while left != 0 {
+        let lane = left.trailing_zeros() as usize;
+        let (together, target) = match op {
+            Op::CallTable { handle, table } => {
+                let handles = warp.regs.w64[handle as usize].0;
+                let found = code.calls[table as usize].iter().find(|(handle, ..)| *handle == handles[lane]);
+                let Some(&(_, target, back)) = found else {
+                    return trouble(lane, FaultKind::IllegalTarget(handles[lane]));
+                };
+                let together = Bits(left).filter(|&other| handles[other] == handles[lane]);
+                let together = together.fold(0, |mask, lane| mask | 1 << lane);
+                Bits(together).for_each(|lane| warp.regs.w32[back as usize].0[lane] = pc + 1);
+                (together, target)
+            }
+            Op::Return(back) => {
+                let backs = warp.regs.w32[back as usize].0;
+                let together = Bits(left).filter(|&other| backs[other] == backs[lane]);
+                (together.fold(0, |mask, lane| mask | 1 << lane), backs[lane])
+            }
+            _ => (left, pc + 1),
+        };
+        warp.fragments.push(Fragment { pc: target, mask: together, state: State::Ready, tired: false });
+        left &= !together;
+    }
+    if mask != active {
+        warp.fragments.push(Fragment { pc: pc + 1, mask: mask & !active, state: State::Ready, tired: false });
+    }
+    Ok(())
+}
+
+/// Everything that neither branches nor waits.
+#[inline(always)]
+fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active: u32) -> Outcome {
+    let regs = &mut warp.regs;
+    macro_rules! w32 {
+        ($r:expr) => {
+            regs.w32[$r as usize]
+        };
+    }
+    macro_rules! w64 {
+        ($r:expr) => {
+            regs.w64[$r as usize]
+        };
+    }
+    match op {
+        Op::Mov32(d, a) => {
+            let a = w32!(a);
+            map1(active, &mut w32!(d), a, |a| a);
+        }
+        Op::Mov64(d, a) => {
+            let a = w64!(a);
+            map1(active, &mut w64!(d), a, |a| a);
+        }
+        Op::Pack64(d, lo, hi) => {
+            let (lo, hi) = (w32!(lo), w32!(hi));
+            map2(active, &mut w64!(d), lo, hi, |lo, hi| u64::from(hi) << 32 | u64::from(lo));
+        }
+        Op::Unpack64(lo, hi, a) => {
+            let a = w64!(a);
+            map1(active, &mut w32!(lo), a, |a| a as u32);
+            map1(active, &mut w32!(hi), a, |a| (a >> 32) as u32);
+        }
+        Op::Pack32(d, lo, hi) => {
+            let (lo, hi) = (w32!(lo), w32!(hi));
+            map2(active, &mut w32!(d), lo, hi, |lo, hi| hi << 16 | lo & 0xffff);
+        }
+        Op::Zext64(d, a) => {
+            let a = w32!(a);
+            map1(active, &mut w64!(d), a, u64::from);
+        }
+        Op::Sext64(d, a) => {
+            let a = w32!(a);
+            map1(active, &mut w64!(d), a, |a| i64::from(a as i32) as u64);
+        }
+        Op::Trunc32(d, a) => {
+            let a = w64!(a);
+            map1(active, &mut w32!(d), a, |a| a as u32);
+        }
+        Op::Ext32 { signed, bits, d, a } => {
+            let a = w32!(a);
+            map1(active, &mut w32!(d), a, |a| integer::extend(a, bits, signed));
+        }
+        Op::Bin32(op, d, a, b) => {
+            let (a, b) = (w32!(a), w32!(b));
+            integer::binary32(op, active, &mut w32!(d), a, b);
+        }
+        Op::Bin64(op, d, a, b) => {
+            let (a, b) = (w64!(a), w64!(b));
+            integer::binary64(op, active, &mut w64!(d), a, b);
+        }
+        Op::Un32(op, d, a) => {
+            let a = w32!(a);
+            integer::unary32(op, active, &mut w32!(d), a);
+        }
+        Op::Un64(op, d, a) => {
+            let a = w64!(a);
+            integer::unary64(op, active, &mut w64!(d), a);
+        }
+        Op::Count64(op, d, a) => {
+            let a = w64!(a);
+            map1(active, &mut w32!(d), a, |a| integer::count64(op, a));
+        }
+        Op::Tri32(op, d, a, b, c) => {
+            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
+            integer::ternary32(op, active, &mut w32!(d), a, b, c);
+        }
+        Op::Mad64(d, a, b, c) => {
+            let (a, b, c) = (w64!(a), w64!(b), w64!(c));
+            map3(active, &mut w64!(d), a, b, c, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+        }
+        Op::MulWide(false, d, a, b) => {
+            let (a, b) = (w32!(a), w32!(b));
+            map2(active, &mut w64!(d), a, b, |a, b| u64::from(a) * u64::from(b));
+        }
+        Op::MulWide(true, d, a, b) => {
+            let (a, b) = (w32!(a), w32!(b));
+            map2(active, &mut w64!(d), a, b, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
+        }
+        Op::Bfe64(signed, d, a, b, c) => {
+            let (a, b, c) = (w64!(a), w32!(b), w32!(c));
+            map3(active, &mut w64!(d), a, b, c, |a, b, c| integer::bfe(a, b, c, 64, signed));
+        }
+        Op::Carry { .. } => carry(warp, op, active),
+        Op::Lop3 { lut, d, a, b, c } => {
+            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
+            map3(active, &mut w32!(d), a, b, c, |a, b, c| integer::lop3(lut, a, b, c));
+        }
+        Op::F32(op, d, a, b) => {
+            let (a, b) = (w32!(a), w32!(b));
+            float::binary32(op, active, &mut w32!(d), a, b);
+        }
+        Op::F64(op, d, a, b) => {
+            let (a, b) = (w64!(a), w64!(b));
+            float::binary64(op, active, &mut w64!(d), a, b);
+        }
+        Op::Fma32(d, a, b, c) => {
+            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
+            map3(active, &mut w32!(d), a, b, c, |a, b, c| {
+                float::canon(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
+            });
+        }
+        Op::Fma64(d, a, b, c) => {
+            let (a, b, c) = (w64!(a), w64!(b), w64!(c));
+            map3(active, &mut w64!(d), a, b, c, |a, b, c| {
+                f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits()
+            });
+        }
+        Op::FUn32(op, d, a) => {
+            let a = w32!(a);
+            float::unary32(op, active, &mut w32!(d), a);
+        }
+        Op::FUn64(op, d, a) => {
+            let a = w64!(a);
+            float::unary64(op, active, &mut w64!(d), a);
+        }
+        Op::Approx(op, d, a) => {
+            let (a, noise) = (w32!(a), turn.job.options.perturb_approximations);
+            map1(active, &mut w32!(d), a, |a| float::approx(op, a, noise));
+        }
+        Op::DivApprox(d, a, b) => {
+            let (a, b, noise) = (w32!(a), w32!(b), turn.job.options.perturb_approximations);
+            map2(active, &mut w32!(d), a, b, |a, b| float::div_approx(a, b, noise));
+        }
+        Op::Half { op, kind, d, a, b, c } => {
+            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
+            map3(active, &mut w32!(d), a, b, c, |a, b, c| half::arithmetic(op, kind, a, b, c));
+        }
+        Op::Cvt(op, d, a) => match convert::widths(op) {
+            (false, false) => {
+                let a = w32!(a);
+                map1(active, &mut w32!(d), a, |a| convert::from32_to32(op, a));
+            }
+            (false, true) => {
+                let a = w32!(a);
+                map1(active, &mut w64!(d), a, |a| convert::from32_to64(op, a));
+            }
+            (true, false) => {
+                let a = w64!(a);
+                map1(active, &mut w32!(d), a, |a| convert::from64_to32(op, a));
+            }
+            (true, true) => {
+                let a = w64!(a);
+                map1(active, &mut w64!(d), a, |a| convert::from64_to64(op, a));
+            }
+        },
+        Op::CvtPack { kind, toward_zero, relu, d, a, b } => {
+            let (a, b) = (w32!(a), w32!(b));
+            map2(active, &mut w32!(d), a, b, |a, b| pack_halves(kind, toward_zero, relu, a, b));
+        }
+        Op::Setp32(op, d, a, b) => {
+            let mask = compare_words(op, &w32!(a), &w32!(b), |a| a as i32);
+            regs.set_predicate(d, active, mask);
+        }
+        Op::Setp64(op, d, a, b) => {
+            let mask = compare_words(op, &w64!(a), &w64!(b), |a| a as i64);
+            regs.set_predicate(d, active, mask);
+        }
+        Op::SetpF32(op, d, a, b) => {
+            let mask = test2(&w32!(a), &w32!(b), |a, b| float::compare(op, f32::from_bits(a), f32::from_bits(b)));
+            regs.set_predicate(d, active, mask);
+        }
+        Op::SetpF64(op, d, a, b) => {
+            let mask = test2(&w64!(a), &w64!(b), |a, b| float::compare(op, f64::from_bits(a), f64::from_bits(b)));
+            regs.set_predicate(d, active, mask);
+        }
+        Op::SetpHalf(kind, op, d, a, b) => {
+            let mask = test2(&w32!(a), &w32!(b), |a, b| half::compare_half(kind, op, a, b));
+            regs.set_predicate(d, active, mask);
+        }
+        Op::Testp32(class, d, a) => {
+            let mask = test2(&w32!(a), &w32!(a), |a, _| {
+                let value = f32::from_bits(a);
+                float::class_of(class, value.into(), value.is_normal())
+            });
+            regs.set_predicate(d, active, mask);
+        }
+        Op::Testp64(class, d, a) => {
+            let mask = test2(&w64!(a), &w64!(a), |a, _| {
+                let value = f64::from_bits(a);
+                float::class_of(class, value, value.is_normal())
+            });
+            regs.set_predicate(d, active, mask);
+        }
+        Op::Sel32(d, a, b, p) => {
+            let (a, b, p) = (w32!(a), w32!(b), regs.p[p as usize]);
+            select(active, p, &mut w32!(d), a, b);
+        }
+        Op::Sel64(d, a, b, p) => {
+            let (a, b, p) = (w64!(a), w64!(b), regs.p[p as usize]);
+            select(active, p, &mut w64!(d), a, b);
+        }
+        Op::Pred(op, d, a, b) => {
+            let (a, b) = (regs.p[a as usize], regs.p[b as usize]);
+            let value = match op {
+                PredOp::And => a & b,
+                PredOp::Or => a | b,
+                PredOp::Xor => a ^ b,
+                PredOp::Move => a,
+                PredOp::Not => !a,
+            };
+            regs.set_predicate(d, active, value);
+        }
+        Op::IsSpace(space, d, a) => {
+            let mask = test2(&w64!(a), &w64!(a), |a, _| resolve(a).0 == space);
+            regs.set_predicate(d, active, mask);
+        }
+        Op::Clock(high, d) => {
+            let now = turn.clock();
+            let word = if high { (now >> 32) as u32 } else { now as u32 };
+            map1(active, &mut w32!(d), Lanes([word; 32]), |word| word);
+        }
+        Op::Clock64(d) => {
+            let now = turn.clock();
+            map1(active, &mut w64!(d), Lanes([now; 32]), |word| word);
+        }
+        Op::ActiveMask(d) => map1(active, &mut w32!(d), Lanes([active; 32]), |word| word),
+        Op::Load(index) => return super::access::load(turn, warp, &code.accesses[index as usize], active),
+        Op::Store(index) => return super::access::store(turn, warp, &code.accesses[index as usize], active),
+        Op::Atomic(index) => return super::atomic::atomic(turn, warp, &code.atomics[index as usize], active),
+        Op::CopyAsync(_) | Op::CommitGroup | Op::WaitGroup(_) | Op::WaitAll => {
+            return super::asynchronous::step(turn, warp, op, active);
+        }
+        Op::Fence(device_wide) => turn.fence(device_wide),
+        Op::MoveLocal(index) => super::access::move_local(warp, &code.moves[index as usize], active),
+        Op::Trap => return trouble(active.trailing_zeros() as usize, FaultKind::Trap),
+        Op::TooDeep => {
+            return trouble(active.trailing_zeros() as usize, FaultKind::CallDepth(super::super::decode::MAX_DEPTH));
+        }
+        Op::Nop | Op::Bra(_) | Op::BraTable(..) | Op::Call { .. } | Op::CallTable { .. } => {}
+        Op::Return(_) | Op::Exit | Op::Collective(_) => {}
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn select<T: Copy>(active: u32, p: u32, d: &mut Lanes<T>, a: Lanes<T>, b: Lanes<T>) {
+    for i in 0..32 {
+        let value = if p >> i & 1 == 1 { a.0[i] } else { b.0[i] };
+        if active >> i & 1 == 1 {
+            d.0[i] = value;
+        }
+    }
+}
+
+#[inline(always)]
+fn compare_words<U: Ord + Copy, S: Ord>(op: Cmp, a: &Lanes<U>, b: &Lanes<U>, signed: impl Fn(U) -> S) -> u32 {
+    match op {
+        Cmp::Eq | Cmp::EqU => test2(a, b, |a, b| a == b),
+        Cmp::Ne | Cmp::NeU => test2(a, b, |a, b| a != b),
+        Cmp::Lt => test2(a, b, |a, b| signed(a) < signed(b)),
+        Cmp::Le => test2(a, b, |a, b| signed(a) <= signed(b)),
+        Cmp::Gt => test2(a, b, |a, b| signed(a) > signed(b)),
+        Cmp::Ge => test2(a, b, |a, b| signed(a) >= signed(b)),
+        Cmp::LtU => test2(a, b, |a, b| a < b),
+        Cmp::LeU => test2(a, b, |a, b| a <= b),
+        Cmp::GtU => test2(a, b, |a, b| a > b),
+        Cmp::GeU => test2(a, b, |a, b| a >= b),
+        Cmp::Num => u32::MAX,
+        Cmp::Nan => 0,
+    }
+}
+
+fn pack_halves(kind: HalfKind, toward_zero: bool, relu: bool, a: u32, b: u32) -> u32 {
+    let one = |bits: u32| {
+        let value = f32::from_bits(bits);
+        let value = if relu && value <= 0.0 { 0.0 } else { value };
+        let narrow = if toward_zero { half::narrow_toward_zero(kind, value) } else { half::narrow(kind, value) };
+        u32::from(narrow)
+    };
+    one(a) << 16 | one(b)
+}
+
+fn carry(warp: &mut Warp, op: Op, active: u32) {
+    let Op::Carry { wide, subtract, carry_in, cc, d, a, b } = op else { return };
+    let regs = &mut warp.regs;
+    let before = if carry_in { regs.p[cc as usize] } else { 0 };
+    let mut after = 0;
+    for lane in Bits(active) {
+        let carry = before >> lane & 1 == 1;
+        let out = if wide {
+            let (a, b) = (regs.w64[a as usize].0[lane], regs.w64[b as usize].0[lane]);
+            let (value, out) = integer::carry64(a, b, carry, subtract);
+            regs.w64[d as usize].0[lane] = value;
+            out
+        } else {
+            let (a, b) = (regs.w32[a as usize].0[lane], regs.w32[b as usize].0[lane]);
+            let (value, out) = integer::carry32(a, b, carry, subtract);
+            regs.w32[d as usize].0[lane] = value;
+            out
+        };
+        after |= u32::from(out) << lane;
+    }
+    regs.set_predicate(cc, active, after);
+}

@@ -1,0 +1,190 @@
+//! `ldmatrix` and `mma.sync`. Sums run over k in order, one rounding per step; hardware orders them as it likes.
+
+use super::super::code::{HalfKind, Order, R, Target};
+use super::super::collective::Mma;
+use super::super::fault::{self, FaultKind, Space};
+use super::super::lanes::{Bits, FULL, WARP, float::canon, half};
+use super::access::check;
+use super::block::Turn;
+use super::warp::Warp;
+use super::{Outcome, trouble};
+
+/// Bytes of one row of an 8 x 8 matrix of 16-bit elements.
+const ROW: u64 = 16;
+
+fn need_full_warp(warp: &Warp, lanes: u32) -> Outcome {
+    if lanes == FULL {
+        return Ok(());
+    }
+    let (lane, elsewhere) = (lanes.trailing_zeros() as usize, "a tensor instruction needs the whole warp".to_owned());
+    trouble(lane, FaultKind::DivergentCollective { members: FULL, present: lanes, exited: !warp.live, elsewhere })
+}
+
+/// Loads `count` matrices; lane `8 i + r` holds the address of row `r` of matrix `i`.
+pub(super) fn load(
+    turn: &mut Turn<'_, '_>,
+    warp: &mut Warp,
+    (transposed, count): (bool, u8),
+    d: [R; 4],
+    target: Target,
+    lanes: u32,
+) -> Outcome {
+    need_full_warp(warp, lanes)?;
+    let mut addresses = warp.regs.addresses(target);
+    let giving = if count == 4 { FULL } else { (1 << (8 * count)) - 1 };
+    // Some compilers hand over generic addresses.
+    for address in &mut addresses {
+        *address = super::resolve(*address).1;
+    }
+    let memory = check(turn, warp, Space::Shared, &addresses, giving, ROW)?;
+    if turn.job.checked {
+        let order = Order::default();
+        turn.observe(warp, Space::Shared, fault::Access::Read, order, giving, &addresses, ROW, &memory)?;
+    }
+    for (matrix, &d) in d.iter().enumerate().take(count.into()) {
+        let element = |row: usize, column: usize| {
+            let at = addresses[8 * matrix + row] as usize + 2 * column;
+            u32::from(u16::from_le_bytes([turn.core.shared[at], turn.core.shared[at + 1]]))
+        };
+        for lane in 0..WARP {
+            let (group, pair) = (lane / 4, 2 * (lane % 4));
+            let (low, high) = if transposed {
+                (element(pair, group), element(pair + 1, group))
+            } else {
+                (element(group, pair), element(group, pair + 1))
+            };
+            warp.regs.w32[d as usize].0[lane] = high << 16 | low;
+        }
+    }
+    Ok(())
+}
+
+/// `d = a b + c` for one warp.
+pub(super) fn multiply(warp: &mut Warp, shape: Mma, d: [R; 4], a: [R; 4], b: [R; 2], c: [R; 4], lanes: u32) -> Outcome {
+    need_full_warp(warp, lanes)?;
+    let word = |reg: R, lane: usize| warp.regs.w32[reg as usize].0[lane];
+    let result = match shape {
+        Mma::M16N8K16(kind) => float::<16>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word, kind),
+        Mma::M16N8K8(kind) => float::<8>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word, kind),
+        Mma::M16N8K8Tf32 => tf32::<8>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word),
+        Mma::M16N8K4Tf32 => tf32::<4>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word),
+        Mma::Bytes { depth, a_signed, b_signed, saturate } => {
+            let a = |r: usize, lane| word(a[r], lane);
+            let b = |r: usize, lane| word(b[r], lane);
+            bytes(a, b, &c, word, depth.into(), (a_signed, b_signed, saturate))
+        }
+    };
+    for lane in Bits(lanes) {
+        for (r, &d) in d.iter().enumerate() {
+            let (row, column) = accumulator(r, lane);
+            warp.regs.w32[d as usize].0[lane] = result[row][column];
+        }
+    }
+    Ok(())
+}
+
+/// Row and column that register `r` of a lane holds of the 16 x 8 accumulator.
+fn accumulator(r: usize, lane: usize) -> (usize, usize) {
+    (lane / 4 + 8 * (r / 2), 2 * (lane % 4) + r % 2)
+}
+
+/// Operands unpacked from the registers of a warp: `a` by rows, `b` by rows of k.
+struct Operands<T, const K: usize> {
+    a: [[T; K]; 16],
+    b: [[T; 8]; K],
+}
+
+fn unpack<T: Copy + Default, const K: usize>(
+    a: impl Fn(usize, usize) -> u32,
+    b: impl Fn(usize, usize) -> u32,
+    per_word: usize,
+    pick: impl Fn(u32, usize, bool) -> T,
+) -> Operands<T, K> {
+    let mut operands = Operands { a: [[T::default(); K]; 16], b: [[T::default(); 8]; K] };
+    let half_depth = 4 * per_word;
+    for lane in 0..WARP {
+        let (group, first) = (lane / 4, per_word * (lane % 4));
+        for part in 0..K / half_depth {
+            for item in 0..per_word {
+                let k = first + item + half_depth * part;
+                for upper in 0..2 {
+                    operands.a[group + 8 * upper][k] = pick(a(2 * part + upper, lane), item, true);
+                }
+                operands.b[k][group] = pick(b(part, lane), item, false);
+            }
+        }
+    }
+    operands
+}
+
+fn accumulate<const K: usize>(
+    operands: &Operands<f32, K>,
+    c: &[R; 4],
+    word: impl Fn(R, usize) -> u32,
+) -> [[u32; 8]; 16] {
+    let mut sums = [[0.0_f32; 8]; 16];
+    for lane in 0..WARP {
+        for (r, &c) in c.iter().enumerate() {
+            let (row, column) = accumulator(r, lane);
+            sums[row][column] = f32::from_bits(word(c, lane));
+        }
+    }
+    for (sums, a) in sums.iter_mut().zip(&operands.a) {
+        for (&a, b) in a.iter().zip(&operands.b) {
+            // The product of two 11-bit significands is exact.
+            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+    }
+    sums.map(|row| row.map(canon))
+}
+
+fn float<const K: usize>(
+    a: impl Fn(usize, usize) -> u32,
+    b: impl Fn(usize, usize) -> u32,
+    c: &[R; 4],
+    word: impl Fn(R, usize) -> u32,
+    kind: HalfKind,
+) -> [[u32; 8]; 16] {
+    let pick = |word: u32, item: usize, _| half::widen(kind, (word >> (16 * item)) as u16);
+    accumulate::<K>(&unpack(a, b, 2, pick), c, word)
+}
+
+fn tf32<const K: usize>(
+    a: impl Fn(usize, usize) -> u32,
+    b: impl Fn(usize, usize) -> u32,
+    c: &[R; 4],
+    word: impl Fn(R, usize) -> u32,
+) -> [[u32; 8]; 16] {
+    // The low 13 bits of a register do not belong to its tf32 value.
+    let pick = |word: u32, _, _| f32::from_bits(word & !0x1fff);
+    accumulate::<K>(&unpack(a, b, 1, pick), c, word)
+}
+
+fn bytes(
+    a: impl Fn(usize, usize) -> u32,
+    b: impl Fn(usize, usize) -> u32,
+    c: &[R; 4],
+    word: impl Fn(R, usize) -> u32,
+    depth: usize,
+    (a_signed, b_signed, saturate): (bool, bool, bool),
+) -> [[u32; 8]; 16] {
+    let pick = |word: u32, item: usize, is_a: bool| {
+        let byte = (word >> (8 * item)) as u8;
+        if if is_a { a_signed } else { b_signed } { i64::from(byte as i8) } else { i64::from(byte) }
+    };
+    // Sixteen bytes deep, the second half of the registers is not there.
+    let a = |r: usize, lane| if r / 2 < depth / 16 { a(r, lane) } else { 0 };
+    let b = |r: usize, lane| if r < depth / 16 { b(r, lane) } else { 0 };
+    let operands: Operands<i64, 32> = unpack(a, b, 4, pick);
+    let mut result = [[0; 8]; 16];
+    for lane in 0..WARP {
+        for (r, &c) in c.iter().enumerate() {
+            let (row, column) = accumulator(r, lane);
+            let dot: i64 = operands.a[row].iter().zip(&operands.b).map(|(&a, b)| a * b[column]).sum();
+            let sum = i64::from(word(c, lane) as i32) + dot;
+            result[row][column] =
+                if saturate { sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { sum as u32 };
+        }
+    }
+    result
+}

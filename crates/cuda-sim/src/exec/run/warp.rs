@@ -1,0 +1,221 @@
+//! The state of one warp: registers, fragments, local memory.
+
+use ptx::ast::{Axis, Special};
+
+use super::super::code::{Code, Preset, R, Slot, Target};
+use super::super::lanes::{FULL, Lanes, WARP};
+use super::asynchronous::AsyncCopies;
+use super::job::Job;
+
+/// What registers hold before they are written: a pattern that is unlikely to be mistaken for data.
+const UNWRITTEN: u64 = 0xa5a5_a5a5_a5a5_a5a5;
+
+/// The register files of a warp.
+#[derive(Default)]
+pub(super) struct Regs {
+    pub(super) w32: Vec<Lanes<u32>>,
+    pub(super) w64: Vec<Lanes<u64>>,
+    pub(super) p: Vec<u32>,
+}
+
+impl Regs {
+    /// The value in one lane of a slot, as 64 bits.
+    #[inline(always)]
+    pub(super) fn lane(&self, slot: Slot, lane: usize) -> u64 {
+        match slot {
+            Slot::W32(reg) | Slot::Narrow(reg, _) => self.w32[reg as usize].0[lane].into(),
+            Slot::W64(reg) => self.w64[reg as usize].0[lane],
+            Slot::None => 0,
+        }
+    }
+
+    /// Sets one lane of a slot to the low bits of `value`.
+    #[inline(always)]
+    pub(super) fn set_lane(&mut self, slot: Slot, lane: usize, value: u64) {
+        match slot {
+            Slot::W32(reg) => self.w32[reg as usize].0[lane] = value as u32,
+            Slot::Narrow(reg, bits) => self.w32[reg as usize].0[lane] = value as u32 & ((1 << bits) - 1),
+            Slot::W64(reg) => self.w64[reg as usize].0[lane] = value,
+            Slot::None => {}
+        }
+    }
+
+    /// Address of an access in every lane.
+    #[inline(always)]
+    pub(super) fn addresses(&self, target: Target) -> [u64; WARP] {
+        let mut addresses = [target.offset.cast_unsigned(); WARP];
+        match target.base {
+            Slot::W64(reg) => {
+                let base = &self.w64[reg as usize].0;
+                for (address, base) in addresses.iter_mut().zip(base) {
+                    *address = address.wrapping_add(*base);
+                }
+            }
+            Slot::W32(reg) | Slot::Narrow(reg, _) => {
+                let base = &self.w32[reg as usize].0;
+                for (address, &base) in addresses.iter_mut().zip(base) {
+                    *address = u64::from((*address as u32).wrapping_add(base));
+                }
+            }
+            Slot::None => {}
+        }
+        addresses
+    }
+
+    pub(super) fn set_predicate(&mut self, reg: R, mask: u32, value: u32) {
+        let p = &mut self.p[reg as usize];
+        *p = *p & !mask | value & mask;
+    }
+}
+
+/// Whether a fragment can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Ready,
+    /// At a collective, waiting for other lanes of the warp.
+    Parked,
+    /// At the block barrier of that number.
+    AtBarrier(u8),
+}
+
+/// Lanes of a warp that stand at one step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fragment {
+    pub(super) pc: u32,
+    pub(super) mask: u32,
+    pub(super) state: State,
+    /// Has looped for long; others go first.
+    pub(super) tired: bool,
+}
+
+/// One warp of a block.
+pub(super) struct Warp {
+    pub(super) index: u32,
+    /// Lanes that have not exited.
+    pub(super) live: u32,
+    /// Lanes that stand for a thread.
+    pub(super) exists: u32,
+    pub(super) fragments: Vec<Fragment>,
+    pub(super) regs: Regs,
+    /// Local memory, lane after lane.
+    pub(super) local: Vec<u8>,
+    /// Which local bytes were written, if that is checked.
+    pub(super) local_written: Vec<bool>,
+    pub(super) copies: AsyncCopies,
+    /// Index of the region that was accessed last.
+    pub(super) hot: usize,
+    /// The step that is running, for faults.
+    pub(super) pc: u32,
+    /// Order of warp barriers, for the race checker: one clock per lane.
+    pub(super) sync: [u32; WARP],
+}
+
+impl Warp {
+    /// A warp that has not started: `threads` of its lanes stand for threads.
+    pub(super) fn new(index: u32, threads: u32, code: &Code) -> Self {
+        let exists = if threads >= WARP as u32 { FULL } else { (1 << threads) - 1 };
+        Self {
+            index,
+            live: 0,
+            exists,
+            fragments: Vec::new(),
+            regs: Regs::default(),
+            local: vec![0; code.local as usize * WARP],
+            local_written: Vec::new(),
+            copies: AsyncCopies::default(),
+            hot: 0,
+            pc: 0,
+            sync: [0; WARP],
+        }
+    }
+
+    /// Readies the warp for block `block` of `job`.
+    pub(super) fn start(&mut self, job: &Job<'_>, block: [u32; 3]) {
+        let code = job.code;
+        self.live = self.exists;
+        self.fragments.clear();
+        self.fragments.push(Fragment { pc: code.start, mask: self.exists, state: State::Ready, tired: false });
+        self.copies = AsyncCopies::default();
+        self.local.fill(UNWRITTEN as u8);
+        self.local_written.clear();
+        if job.options.checks.uninitialised {
+            self.local_written.resize(self.local.len(), false);
+        }
+        self.sync = [0; WARP];
+        let regs = &mut self.regs;
+        regs.w32.clear();
+        regs.w32.resize(code.words32, Lanes([UNWRITTEN as u32; WARP]));
+        regs.w64.clear();
+        regs.w64.resize(code.words64, Lanes([UNWRITTEN; WARP]));
+        regs.p.clear();
+        regs.p.resize(code.predicates, 0);
+        if let Some(always) = code.true_predicate {
+            regs.p[always as usize] = FULL;
+        }
+        for &(reg, preset) in &code.presets32 {
+            for (lane, word) in regs.w32[reg as usize].0.iter_mut().enumerate() {
+                *word = preset_value(preset, job, block, self.index, lane) as u32;
+            }
+        }
+        for &(reg, preset) in &code.presets64 {
+            regs.w64[reg as usize].0 = [preset_value(preset, job, block, self.index, 0); WARP];
+        }
+    }
+
+    /// Whether every thread has ended.
+    pub(super) fn is_done(&self) -> bool {
+        self.fragments.is_empty()
+    }
+
+    /// Coordinates of a thread within its block.
+    pub(super) fn thread(&self, lane: usize, block: [u32; 3]) -> [u32; 3] {
+        thread_at(self.index * WARP as u32 + lane as u32, block)
+    }
+}
+
+fn thread_at(linear: u32, block: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = block.map(|n| n.max(1));
+    [linear % x, linear / x % y, linear / x / y]
+}
+
+fn preset_value(preset: Preset, job: &Job<'_>, block: [u32; 3], warp: u32, lane: usize) -> u64 {
+    match preset {
+        Preset::Const(value) => value,
+        Preset::Global(index, offset) => job.globals[index as usize].wrapping_add_signed(offset),
+        Preset::Special(special) => special_value(special, job, block, warp, lane as u32).into(),
+    }
+}
+
+fn component(axis: Axis, vector: [u32; 3]) -> u32 {
+    match axis {
+        Axis::X => vector[0],
+        Axis::Y => vector[1],
+        Axis::Z => vector[2],
+    }
+}
+
+fn special_value(special: Special, job: &Job<'_>, block: [u32; 3], warp: u32, lane: u32) -> u32 {
+    let grid = &job.grid;
+    let bit = 1_u32 << lane;
+    match special {
+        Special::Tid(axis) => component(axis, thread_at(warp * WARP as u32 + lane, grid.block)),
+        Special::Ntid(axis) => component(axis, grid.block),
+        // Without clusters every block is one.
+        Special::Ctaid(axis) | Special::Clusterid(axis) => component(axis, block),
+        Special::Nctaid(axis) | Special::Nclusterid(axis) => component(axis, grid.grid),
+        Special::Laneid => lane,
+        Special::Warpid => warp,
+        Special::Nwarpid => grid.threads().div_ceil(WARP as u64) as u32,
+        Special::LanemaskEq => bit,
+        Special::LanemaskLt => bit - 1,
+        Special::LanemaskLe => bit | (bit - 1),
+        Special::LanemaskGt => !(bit | (bit - 1)),
+        Special::LanemaskGe => !(bit - 1),
+        Special::DynamicSmemSize => grid.dynamic_shared,
+        Special::TotalSmemSize | Special::AggrSmemSize => job.shared_bytes() as u32,
+        Special::ClusterNctaid(_) | Special::ClusterNctarank | Special::Nsmid => 1,
+        Special::Smid | Special::Gridid | Special::ClusterCtaid(_) | Special::ClusterCtarank => 0,
+        Special::IsExplicitCluster | Special::Clock | Special::ClockHi | Special::Clock64 => 0,
+        Special::Globaltimer | Special::GlobaltimerLo | Special::GlobaltimerHi => 0,
+    }
+}

@@ -1,0 +1,7 @@
+//! Proof of the executor: every operation against scalar references, and programs that must or must not pass each
+//! checker.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+mod programs;
+mod rig;
+mod shipped;
