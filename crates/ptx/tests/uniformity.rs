@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod common;
 
-use common::{COMPILED, WITHOUT_FLAGS, kernel};
+use common::{COMPILED, WITHOUT_FLAGS, kernel, text};
 use ptx::{
     ast::Module,
     parse,
@@ -101,6 +101,42 @@ fn votes_and_broadcasts_are_uniform_within_a_warp() {
                      @%p1 bra L1;\nshfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\nL1:";
     assert_eq!(spreads(broadcast), []);
     assert_eq!(spreads(&broadcast.replace("shfl.sync.idx", "shfl.sync.up")), [Spread::Lanes]);
+}
+
+#[test]
+fn the_index_of_a_warp_is_uniform_within_it() {
+    let spreads = |bounds: &str, code: &str| {
+        let module = parse(&text(bounds, code)).unwrap();
+        divergences(&module).into_iter().map(|(_, _, spread)| spread).collect::<Vec<_>>()
+    };
+    let code = |index: &str, collective: &str| format!("{index}\nsetp.lt.u32 %p1, %r2, 3;\n@%p1 ret;\n{collective};");
+    let shuffle = "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1";
+    let warp = "mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;";
+    assert_eq!(spreads(".maxntid 128, 1, 1", &code(warp, shuffle)), []);
+    assert_eq!(spreads(".maxntid 48, 1, 1", &code(warp, shuffle)), []);
+    assert_eq!(spreads(".reqntid 64, 4, 1", &code(warp, shuffle)), []);
+    assert_eq!(spreads(".maxntid 48, 2, 1", &code(warp, shuffle)), [Spread::Lanes]);
+    assert_eq!(spreads("", &code(warp, shuffle)), [Spread::Lanes]);
+    assert_eq!(spreads(".maxntid 128, 1, 1", &code(warp, "bar.sync 0")), [Spread::Warps]);
+    for other in ["shr.u32 %r2, %r1, 4;", "and.b32 %r2, %r1, 48;", "shl.b32 %r2, %r1, 5;"] {
+        let index = format!("mov.u32 %r1, %tid.x;\n{other}");
+        assert_eq!(spreads(".maxntid 128, 1, 1", &code(&index, shuffle)), [Spread::Lanes], "{other}");
+    }
+    let masked = "mov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 96;";
+    assert_eq!(spreads(".maxntid 128, 1, 1", &code(masked, shuffle)), []);
+    let row = "mov.u32 %r2, %tid.y;";
+    assert_eq!(spreads(".maxntid 32, 4, 1", &code(row, shuffle)), []);
+    assert_eq!(spreads(".maxntid 32, 4, 1", &code(row, "bar.sync 0")), [Spread::Warps]);
+    assert_eq!(spreads(".maxntid 128, 1, 1", &code(row, "bar.sync 0")), []);
+    assert_eq!(spreads(".maxntid 16, 4, 1", &code(row, shuffle)), [Spread::Lanes]);
+}
+
+#[test]
+fn carries_are_followed() {
+    let code = "mov.u32 %r1, %tid.x;\ncvt.u64.u32 %rd1, %r1;\nadd.cc.s64 %rd2, %rd1, -4;\naddc.s64 %rd3, 0, 0;\n\
+                setp.eq.b64 %p1, %rd3, 0;\n@%p1 ret;\nbar.sync 0;";
+    assert_eq!(spreads(code), [Spread::Lanes]);
+    assert_eq!(spreads(&code.replace("%tid.x", "%ctaid.x")), []);
 }
 
 #[test]

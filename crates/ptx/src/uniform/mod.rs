@@ -4,11 +4,14 @@
 //! are run by whole warps; that is what [`divergent_collectives`] checks.
 
 mod join;
+mod threads;
 
 use std::cell::OnceCell;
 
+use threads::Threads;
+
 use crate::{
-    ast::{Body, Function, FunctionKind, Instruction, Operand, Reg, Special, Symbol},
+    ast::{AddressBase, Body, Function, FunctionKind, Instruction, Operand, Reg, Symbol},
     flow::{Dominance, Graph, is_terminator},
 };
 
@@ -63,6 +66,8 @@ impl Collective {
 pub struct Uniformity {
     registers: Vec<Spread>,
     blocks: Vec<Spread>,
+    /// The spread of the carry flag, all its definitions together.
+    carry: Spread,
 }
 
 /// A collective that threads may reach apart.
@@ -101,18 +106,21 @@ impl Uniformity {
             definitions[reg.0 as usize] += 1;
         }
         let post_dominators = Dominance::post_dominators(graph);
+        let several: Vec<bool> = definitions.iter().map(|count| *count > 1).collect();
         let flow = Flow {
             function,
+            threads: Threads::new(function, body, &several),
             body,
             graph,
             controllers: controllers(graph, &post_dominators),
             post_dominators,
-            several: definitions.iter().map(|count| *count > 1).collect(),
+            several,
             varied: graph.blocks.iter().map(|_| OnceCell::new()).collect(),
         };
         let mut uniformity = Self {
             registers: vec![Spread::Uniform; body.registers.len()],
             blocks: vec![Spread::Uniform; graph.blocks.len()],
+            carry: Spread::Uniform,
         };
         while uniformity.step(&flow) {}
         uniformity
@@ -144,7 +152,10 @@ impl Uniformity {
             let control = branches.map(|branch| self.branch(flow, *branch).max(self.blocks[*branch])).max();
             changed |= raise(&mut self.blocks[index], control.unwrap_or_default());
             for instruction in &flow.body.instructions[block.instructions.clone()] {
-                let value = self.value(flow.function, instruction);
+                let value = self.value(flow, instruction);
+                if instruction.opcode.has("cc") {
+                    changed |= raise(&mut self.carry, value);
+                }
                 let guard = self.guard(instruction);
                 for reg in instruction.destinations() {
                     let slot = reg.0 as usize;
@@ -166,28 +177,34 @@ impl Uniformity {
     /// Which threads part at the end of `block`.
     fn branch(&self, flow: &Flow<'_>, block: usize) -> Spread {
         let last = &flow.body.instructions[flow.graph.blocks[block].instructions.end - 1];
-        let index = if last.opcode.base() == "brx" { self.inputs(last) } else { Spread::Uniform };
+        let index = if last.opcode.base() == "brx" { self.inputs(flow, last) } else { Spread::Uniform };
         let guard = if is_terminator(last) { self.guard(last) } else { Spread::Uniform };
         guard.max(index)
     }
 
     /// The spread of all that `instruction` reads, its guard aside.
-    fn inputs(&self, instruction: &Instruction) -> Spread {
+    fn inputs(&self, flow: &Flow<'_>, instruction: &Instruction) -> Spread {
         let registers = instruction.sources().map(|reg| self.register(reg)).max();
-        let specials = instruction.operands.iter().map(|operand| match operand {
-            Operand::Special(special) => special_spread(*special),
-            Operand::Vector(items) => items.iter().map(item_spread).max().unwrap_or_default(),
+        let special = |operand: &Operand| match operand {
+            Operand::Special(special) => flow.threads.special(*special),
             _ => Spread::Uniform,
+        };
+        let specials = instruction.operands.iter().map(|operand| match operand {
+            Operand::Vector(items) => items.iter().map(special).max().unwrap_or_default(),
+            operand => special(operand),
         });
-        registers.unwrap_or_default().max(specials.max().unwrap_or_default())
+        let carry = matches!(instruction.opcode.base(), "addc" | "subc" | "madc");
+        let carry = if carry { self.carry } else { Spread::Uniform };
+        registers.unwrap_or_default().max(specials.max().unwrap_or_default()).max(carry)
     }
 
     /// The spread of what `instruction` produces.
-    fn value(&self, function: &Function, instruction: &Instruction) -> Spread {
+    fn value(&self, flow: &Flow<'_>, instruction: &Instruction) -> Spread {
         let opcode = &instruction.opcode;
-        let inputs = self.inputs(instruction);
+        let inputs = self.inputs(flow, instruction);
         match opcode.base() {
-            "ld" | "ldu" if is_kernel_param(function, instruction) => inputs,
+            "shr" | "bfe" | "and" if flow.threads.is_warp_index(instruction) => inputs.min(Spread::Warps),
+            "ld" | "ldu" if is_kernel_param(flow.function, instruction) => inputs,
             "ld" | "ldu" if opcode.has("const") || opcode.has("nc") => inputs,
             "bar" | "barrier" if Collective::of(instruction) == Some(Collective::Block) => Spread::Uniform,
             "bar" | "barrier" => Spread::Warps,
@@ -222,7 +239,6 @@ fn joins_warp(instruction: &Instruction) -> bool {
 
 /// Whether a load reads a parameter of a kernel, the same for all threads.
 fn is_kernel_param(function: &Function, instruction: &Instruction) -> bool {
-    use crate::ast::AddressBase;
     let param = instruction.operands.iter().any(|operand| match operand {
         Operand::Address(address) => matches!(address.base, AddressBase::Symbol(Symbol::Param(_))),
         _ => false,
@@ -230,36 +246,10 @@ fn is_kernel_param(function: &Function, instruction: &Instruction) -> bool {
     param && function.kind == FunctionKind::Entry && instruction.opcode.has("param")
 }
 
-fn item_spread(item: &Operand) -> Spread {
-    match item {
-        Operand::Special(special) => special_spread(*special),
-        _ => Spread::Uniform,
-    }
-}
-
-const fn special_spread(special: Special) -> Spread {
-    match special {
-        Special::Tid(_)
-        | Special::Laneid
-        | Special::LanemaskEq
-        | Special::LanemaskLe
-        | Special::LanemaskLt
-        | Special::LanemaskGe
-        | Special::LanemaskGt
-        | Special::Clock
-        | Special::ClockHi
-        | Special::Clock64
-        | Special::Globaltimer
-        | Special::GlobaltimerLo
-        | Special::GlobaltimerHi => Spread::Lanes,
-        Special::Warpid => Spread::Warps,
-        _ => Spread::Uniform,
-    }
-}
-
 /// What the fixed point follows, none of which changes.
 struct Flow<'body> {
     function: &'body Function,
+    threads: Threads,
     body: &'body Body,
     graph: &'body Graph,
     post_dominators: Dominance,
