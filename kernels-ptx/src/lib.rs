@@ -8,8 +8,10 @@
 //! at least the lengths that the parameter record states, with a grid that the kernel's documentation names.
 #![no_std]
 #![allow(internal_features, reason = "warp and block collectives are LLVM intrinsics")]
+#![allow(unused_features, reason = "each module uses its own part of `dev`")]
 #![feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics)]
 
+#[macro_use]
 pub mod dev;
 #[macro_use]
 mod table;

@@ -24,10 +24,10 @@ cargo xtask TASK
 
 TASKS
     test                   Every test this machine can run: unit, property, integration and doc tests of the
-                           workspace, the exhaustive field sweeps (release build), tidy.
+                           workspace, the exhaustive field sweeps (release build), tidy, build-ptx --check.
     tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
-    build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx; with --check compares instead.
-                           Needs a compiler for nvptx64 (ci/install-kernel-compiler installs one).
+    build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
+                           lints and assembles what is there. Needs ci/install-kernel-compiler, ci/install-ptxas.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.

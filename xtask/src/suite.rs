@@ -2,7 +2,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    forwarders, fuzz,
+    build_ptx, forwarders, fuzz,
     step::{cargo_test, check, skip},
     tally::Tally,
     tidy as rules,
@@ -21,6 +21,7 @@ pub(crate) fn tidy(sh: &Shell) -> Result<Tally> {
 /// Every test this machine can run.
 pub(crate) fn test(sh: &Shell) -> Result<Tally> {
     let mut tally = tidy(sh)?;
+    tally += build_ptx::run(sh, true)?;
     tally += forwarders::run(sh, true)?;
     tally += cargo_test(sh, "workspace tests", &["--workspace", "--no-fail-fast"])?;
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.

@@ -42,6 +42,8 @@ fn check_pair(a: M31, b: M31, c: M31) {
     assert_eq!(a.times_twiddle(Twiddle::new(b)), a * b);
     assert_eq!(u64::from(a.plus_product(b, Twiddle::new(c)).word()), (wa + wb * wc) % p);
     assert_eq!(u64::from(a.plus_product(b, Twiddle::new(c).negated()).word()), (wa + wb * (p - wc)) % p);
+    assert_eq!(a.butterfly(b, Twiddle::new(c)), (a + b * c, a - b * c));
+    assert_eq!(a.inverse_butterfly(b, Twiddle::new(c)), (a + b, (a - b) * c));
 }
 
 #[test]
@@ -190,4 +192,16 @@ fn words_outside_the_field_never_become_elements() {
     }
     assert!(bytemuck::checked::try_cast::<u32, Twiddle>(2 * P).is_err());
     assert!(bytemuck::checked::try_cast::<u32, Twiddle>(2 * P - 2).is_ok());
+}
+
+#[test]
+fn sums_of_scaled_elements_match_separate_products_on_edges_and_random_ones() {
+    let largest = QM31::from_coordinates([m(P - 1); 4]);
+    assert_eq!(QM31::sum_of_scaled([m(P - 1); 4], [largest; 4]), QM31::from_coordinates([m(4); 4]));
+    let mut random = Random(6);
+    for _ in 0..100_000 {
+        let (factors, values) = ([0; 4].map(|_| random.m31()), [0; 4].map(|_| random.qm31()));
+        let expected = (0..4).fold(QM31::ZERO, |sum, i| sum + values[i].scale(factors[i]));
+        assert_eq!(QM31::sum_of_scaled(factors, values), expected);
+    }
 }

@@ -11,6 +11,9 @@ pub mod idx;
 mod intrinsics;
 pub mod math;
 pub mod mma;
+pub mod opaque;
 pub mod smem;
 pub mod sync;
+#[macro_use]
+mod unroll;
 pub mod warp;

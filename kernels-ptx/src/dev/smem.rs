@@ -99,16 +99,39 @@ impl SharedAddr {
     }
 
     /// The generic address.
+    ///
+    /// It is a sum of the window's base and this address, since the compiler looks for the space of a pointer in what it
+    /// is computed from, and does not look into assembly.
     #[inline(always)]
     fn generic<T>(self) -> *mut T {
-        let pointer: *mut T;
-        // SAFETY: address arithmetic; the window's base makes the sum a shared address, which the assumption states.
+        let window: *mut u8;
+        // SAFETY: address arithmetic; the sum lies in the window of shared memory, which the assumption states.
         unsafe {
-            asm!("cvta.shared.u64 {}, {};", out(reg64) pointer, in(reg64) u64::from(self.0),
-                options(pure, nomem, nostack, preserves_flags));
-            assert_unchecked(llvm::isspacep_shared(pointer.cast_const().cast()));
+            asm!("cvta.shared.u64 {}, {};", out(reg64) window, in(reg64) 0_u64, options(pure, nomem, nostack, preserves_flags));
+            let pointer = window.add(self.0 as usize);
+            assert_unchecked(llvm::isspacep_shared(pointer));
+            pointer.cast()
         }
-        pointer
+    }
+
+    /// Reads a word. Unlike a read through a pointer it never merges with a read of global memory in another branch.
+    ///
+    /// # Safety
+    /// The word lies in the block's shared memory, and its writes are behind a barrier.
+    #[inline(always)]
+    pub unsafe fn load(self) -> u32 {
+        let word;
+        asm!("ld.shared.b32 {}, [{}];", out(reg32) word, in(reg32) self.0, options(readonly, nostack, preserves_flags));
+        word
+    }
+
+    /// Writes a word; see [`load`](Self::load).
+    ///
+    /// # Safety
+    /// The word lies in the block's shared memory, and no other thread touches it before a barrier.
+    #[inline(always)]
+    pub unsafe fn store(self, word: u32) {
+        asm!("st.shared.b32 [{}], {};", in(reg32) self.0, in(reg32) word, options(nostack, preserves_flags));
     }
 }
 

@@ -1,101 +1,129 @@
 //! The file beside each PTX module that tells the host what it holds.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use ptx::{KernelSpec, Table, ast};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Module, table::DynamicShared, text::Kernel};
+use super::{
+    Module,
+    table::{DynamicShared, Record},
+};
 
 /// `ptx/MODULE.json`.
-#[derive(Debug, Serialize)]
-pub(super) struct Manifest<'a> {
-    module: &'static str,
-    target: &'a str,
-    ptx_version: &'a str,
-    compiler: &'a str,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    module: String,
+    target: String,
+    ptx_version: String,
+    /// Release and code generator; another pair gives other text.
+    pub(super) compiler: String,
     /// Of the PTX file.
     sha256: String,
-    kernels: Vec<Entry<'a>>,
+    /// Sorted by name.
+    pub(super) kernels: Vec<Kernel>,
 }
 
-#[derive(Debug, Serialize)]
-struct Entry<'a> {
-    name: &'a str,
-    params: &'a [Param],
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Kernel {
+    pub(super) name: String,
+    params: Vec<Param>,
     block: [u32; 3],
     min_blocks: u32,
-    /// `null`, a number of bytes, or `{"up_to": bytes}` where the launch says how many.
-    dynamic_shared: Shared,
+    dynamic_shared: Option<DynamicShared>,
     static_shared: u64,
     barriers: u32,
 }
 
-/// One parameter of a kernel, bytes in the parameter block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Param {
-    pub(super) offset: u64,
-    pub(super) size: u64,
-    pub(super) align: u64,
+/// One parameter, in bytes of the parameter block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Param {
+    offset: u64,
+    size: u64,
+    align: u64,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Shared {
-    None,
-    Bytes(u32),
-    UpTo { up_to: u32 },
-}
-
-impl From<DynamicShared> for Shared {
-    fn from(shared: DynamicShared) -> Self {
-        match shared {
-            DynamicShared::None => Self::None,
-            DynamicShared::Bytes(bytes) => Self::Bytes(bytes),
-            DynamicShared::UpTo(up_to) => Self::UpTo { up_to },
+impl Manifest {
+    /// Describes `text`, the finished PTX of `tree`.
+    pub(super) fn new(
+        module: Module,
+        compiler: &str,
+        text: &str,
+        tree: &ast::Module,
+        records: &[Record],
+    ) -> Result<Self> {
+        let (major, minor) = tree.version;
+        let mut kernels = Vec::new();
+        for record in records {
+            let function = tree.function(&record.name);
+            let function = function.with_context(|| format!("the PTX has no kernel `{}`", record.name))?;
+            let params = function.param_layout().into_iter();
+            kernels.push(Kernel {
+                name: record.name.clone(),
+                params: params.map(|p| Param { offset: p.offset, size: p.size, align: p.align }).collect(),
+                block: record.block,
+                min_blocks: record.min_blocks,
+                dynamic_shared: record.shared,
+                static_shared: static_shared(tree, function),
+                barriers: record.barriers,
+            });
         }
+        kernels.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self {
+            module: module.name().to_owned(),
+            target: tree.target.join(", "),
+            ptx_version: format!("{major}.{minor}"),
+            compiler: compiler.to_owned(),
+            sha256: sha256(text),
+            kernels,
+        })
+    }
+
+    /// The manifest in the committed file's text.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        serde_json::from_str(text).context("not a manifest")
+    }
+
+    /// The text of the file.
+    pub(super) fn render(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// Refuses a PTX text that the manifest does not describe.
+    pub(super) fn expect(&self, ptx: &str) -> Result<()> {
+        let got = sha256(ptx);
+        ensure!(got == self.sha256, "expected PTX with SHA-256 {}, got {got}", self.sha256);
+        Ok(())
+    }
+
+    /// What the lints hold the kernels to.
+    pub(super) fn table(&self) -> Table {
+        table(self.kernels.iter().map(|kernel| (&*kernel.name, kernel.block, kernel.min_blocks, kernel.barriers)))
     }
 }
 
-/// The text of the manifest of `ptx`.
-pub(super) fn render(
-    module: Module,
-    target: &str,
-    ptx_version: &str,
-    compiler: &str,
-    ptx: &str,
-    kernels: &[Kernel],
-) -> Result<String> {
-    let entries = kernels.iter().map(|kernel| Entry {
-        name: &kernel.record.name,
-        params: &kernel.params,
-        block: kernel.record.block,
-        min_blocks: kernel.record.min_blocks,
-        dynamic_shared: kernel.record.shared.into(),
-        static_shared: kernel.static_shared,
-        barriers: kernel.record.barriers,
-    });
-    let manifest = Manifest {
-        module: module.name(),
-        target,
-        ptx_version,
-        compiler,
-        sha256: hex(&Sha256::digest(ptx)),
-        kernels: entries.collect(),
+/// The lints' table of kernels given by name, block, blocks per multiprocessor and barriers.
+pub(super) fn table<'a>(kernels: impl Iterator<Item = (&'a str, [u32; 3], u32, u32)>) -> Table {
+    let spec = |(name, block, min_blocks, barriers): (&str, _, _, _)| KernelSpec {
+        name: name.to_owned(),
+        block,
+        min_blocks,
+        barriers,
+        allow: Vec::new(),
     };
-    let mut text = serde_json::to_string_pretty(&manifest)?;
-    text.push('\n');
-    Ok(text)
+    Table { kernels: kernels.map(spec).collect() }
 }
 
-/// The compiler that a committed manifest names.
-pub(super) fn compiler_of(manifest: &str) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Made {
-        compiler: String,
-    }
-    Ok(serde_json::from_str::<Made>(manifest).context("the manifest is not valid JSON")?.compiler)
+/// Bytes of shared memory with a fixed size that the module gives every kernel, and the kernel itself.
+fn static_shared(tree: &ast::Module, function: &ast::Function) -> u64 {
+    let own = function.body.iter().flat_map(|body| &body.variables);
+    let shared = tree.globals.iter().chain(own).filter(|variable| variable.space == ast::Space::Shared);
+    shared.map(ast::Variable::bytes).sum()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }

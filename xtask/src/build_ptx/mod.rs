@@ -1,21 +1,29 @@
-//! `cargo xtask build-ptx`: compiles `kernels-ptx` and writes or checks `kernels-ptx/ptx/`.
+//! `cargo xtask build-ptx`: compiles `kernels-ptx`, writes or checks `kernels-ptx/ptx/`, and holds what is there to the
+//! lints and budgets.
 
+mod budgets;
 mod compiler;
+mod finish;
 mod manifest;
+mod ptxas;
 mod table;
-mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use xshell::Shell;
 
-use self::compiler::{Compiler, NONE_FOUND};
+use self::{
+    budgets::Budgets,
+    compiler::{Compiler, NONE_FOUND},
+    finish::{Finished, finish},
+    manifest::Manifest,
+};
 use crate::{step::skip, tally::Tally};
 
 /// One PTX module: an op set, a cargo feature of `kernels-ptx`, and two files in `ptx/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Module {
+enum Module {
     Circle,
     Fss,
     Linalg,
@@ -31,81 +39,148 @@ impl Module {
             Self::Linalg => "linalg",
         }
     }
+
+    fn file(self, root: &Path, extension: &str) -> PathBuf {
+        root.join("kernels-ptx/ptx").join(format!("{}.{extension}", self.name()))
+    }
 }
 
-/// Builds every module; writes the files, or with `check` compares them with what is committed.
+/// Builds every module and writes the files, or with `check` compares them; then checks the files.
 pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
     let root = sh.current_dir();
-    let folder = root.join("kernels-ptx/ptx");
-    let committed = committed_compiler(&folder)?;
+    let mut tally = rebuild(&root, check)?;
+    tally += verify(&root)?;
+    Ok(tally)
+}
+
+/// Builds every module; writes or compares.
+fn rebuild(root: &Path, check: bool) -> Result<Tally> {
+    let committed = committed_compiler(root);
     let candidates = Compiler::candidates()?;
     let matching = candidates.iter().find(|compiler| Some(&compiler.version) == committed.as_ref());
     let Some(compiler) = matching.or(candidates.first()) else {
         return Ok(skip("build-ptx", NONE_FOUND));
     };
+    if check && matching.is_none() {
+        let (made, found) = (committed.as_deref().unwrap_or("no one compiler"), &compiler.version);
+        return Ok(skip("build-ptx", &format!("{made} made the committed PTX, {found} would print other text")));
+    }
     eprintln!("== build-ptx: {}", compiler.version);
     let mut tally = Tally::default();
     for module in Module::ALL {
         let title = format!("PTX of module {}", module.name());
-        match build(&root, compiler, module) {
-            Ok((ptx, json)) if check && Some(&compiler.version) == committed.as_ref() => {
-                tally += compare(&folder, module, &ptx, &json);
-            }
-            Ok(_) if check => {
-                let pinned = committed.as_deref().unwrap_or("none");
-                tally +=
-                    skip(&title, &format!("comparison needs the compiler that made the committed files, {pinned}"));
-            }
-            Ok((ptx, json)) => {
-                sh.write_file(folder.join(format!("{}.ptx", module.name())), ptx)?;
-                sh.write_file(folder.join(format!("{}.json", module.name())), json)?;
-                tally += Tally::of(&title, true);
+        let built = compiler.build(root, module).and_then(|raw| finish(module, &compiler.version, &raw));
+        tally += match built {
+            Ok(finished) if check => compare(root, module, &finished)?,
+            Ok(finished) => {
+                write(root, module, &finished)?;
+                Tally::of(&title, true)
             }
             Err(error) => {
                 println!("error: {title}: {error:#}");
-                tally += Tally::of(&title, false);
+                Tally::of(&title, false)
             }
-        }
+        };
     }
     Ok(tally)
 }
 
-/// PTX and manifest of a module.
-fn build(root: &Path, compiler: &Compiler, module: Module) -> Result<(String, String)> {
-    let finished = text::finish(&compiler.build(root, module)?)?;
-    let manifest = manifest::render(
-        module,
-        &finished.target,
-        &finished.version,
-        &compiler.version,
-        &finished.text,
-        &finished.kernels,
-    )?;
-    Ok((finished.text, manifest))
+/// The compiler that made the committed modules, if it was one.
+fn committed_compiler(root: &Path) -> Option<String> {
+    let compiler = |module: Module| {
+        let text = std::fs::read_to_string(module.file(root, "json")).ok()?;
+        Some(Manifest::parse(&text).ok()?.compiler)
+    };
+    let mut compilers = Module::ALL.map(compiler).into_iter();
+    let first = compilers.next()??;
+    compilers.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// The compiler that made the committed modules, where there are any.
-fn committed_compiler(folder: &Path) -> Result<Option<String>> {
-    let path = folder.join(format!("{}.json", Module::ALL[0].name()));
-    if !path.exists() {
-        return Ok(None);
+fn write(root: &Path, module: Module, finished: &Finished) -> Result<()> {
+    for (extension, text) in [("ptx", &finished.ptx), ("json", &finished.manifest.render()?)] {
+        let path = module.file(root, extension);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let manifest = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    manifest::compiler_of(&manifest).with_context(|| format!("{}", path.display())).map(Some)
+    Ok(())
 }
 
 /// Compares both files of a module byte for byte.
-fn compare(folder: &Path, module: Module, ptx: &str, json: &str) -> Tally {
+fn compare(root: &Path, module: Module, finished: &Finished) -> Result<Tally> {
     let mut tally = Tally::default();
-    for (extension, built) in [("ptx", ptx), ("json", json)] {
-        let path = folder.join(format!("{}.{extension}", module.name()));
+    for (extension, built) in [("ptx", &finished.ptx), ("json", &finished.manifest.render()?)] {
+        let path = module.file(root, extension);
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        let equal = committed == built;
+        let equal = committed == *built;
         if !equal {
             let line = committed.lines().zip(built.lines()).take_while(|(a, b)| a == b).count() + 1;
             println!("{}:{line}: differs from a fresh build; run `cargo xtask build-ptx`", path.display());
         }
-        tally += Tally::of(&format!("{} equals a fresh build", path.display()), equal);
+        tally += Tally::of(&format!("{}.{extension} equals a fresh build", module.name()), equal);
     }
-    tally
+    Ok(tally)
+}
+
+/// Holds the files as they are to their manifests, the lints and the budgets.
+fn verify(root: &Path) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let mut kernels = Vec::new();
+    for module in Module::ALL {
+        let findings = match lint(root, module) {
+            Ok((names, findings)) => {
+                kernels.extend(names);
+                findings
+            }
+            Err(error) => vec![format!("{error:#}")],
+        };
+        tally += report(&format!("lints of {}.ptx", module.name()), &findings);
+    }
+    tally += assemble(root, &kernels)?;
+    Ok(tally)
+}
+
+/// The kernels of a module, and what the lints find in it.
+fn lint(root: &Path, module: Module) -> Result<(Vec<String>, Vec<String>)> {
+    let read = |extension: &str| {
+        let path = module.file(root, extension);
+        std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let (ptx, manifest) = (read("ptx")?, Manifest::parse(&read("json")?)?);
+    manifest.expect(&ptx)?;
+    let tree = ptx::parse(&ptx).with_context(|| format!("{}.ptx", module.name()))?;
+    let findings = ptx::lint::check(&tree, &manifest.table());
+    let findings = findings.iter().map(|finding| format!("{}.ptx: {finding}", module.name()));
+    Ok((manifest.kernels.iter().map(|kernel| kernel.name.clone()).collect(), findings.collect()))
+}
+
+/// Assembles every module for every architecture, and holds registers, spills and stack to the budgets.
+fn assemble(root: &Path, kernels: &[String]) -> Result<Tally> {
+    let Some(ptxas) = ptxas::find(root) else {
+        return Ok(skip("ptxas", ptxas::NONE_FOUND));
+    };
+    let budgets = Budgets::read(root)?;
+    let mut tally = Tally::default();
+    for architecture in ptxas::ARCHITECTURES {
+        let mut findings = Vec::new();
+        for module in Module::ALL {
+            match ptxas::assemble(&ptxas, &module.file(root, "ptx"), architecture) {
+                Ok(usages) => {
+                    findings.extend(usages.iter().flat_map(|usage| budgets.violations(architecture, usage)));
+                }
+                Err(error) => findings.push(format!("{}.ptx: {error:#}", module.name())),
+            }
+        }
+        tally += report(&format!("ptxas for {architecture}"), &findings);
+    }
+    let stale = budgets.stale(kernels);
+    let stale: Vec<String> = stale.into_iter().map(|kernel| format!("`{kernel}` is no kernel; delete it")).collect();
+    tally += report("ci/budgets.toml", &stale);
+    Ok(tally)
+}
+
+/// One check that passes without findings.
+fn report(title: &str, findings: &[String]) -> Tally {
+    for finding in findings {
+        println!("{title}: {finding}");
+    }
+    Tally::of(title, findings.is_empty())
 }

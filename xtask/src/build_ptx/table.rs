@@ -1,7 +1,7 @@
 //! The kernel table that `kernel_table!` of `kernels-ptx` leaves in the PTX as bytes.
 
 use anyhow::{Result, bail, ensure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Symbol of the table.
 pub(super) const SYMBOL: &str = "KERNEL_TABLE";
@@ -15,17 +15,16 @@ pub(super) struct Record {
     pub(super) name: String,
     pub(super) block: [u32; 3],
     pub(super) min_blocks: u32,
-    pub(super) shared: DynamicShared,
+    pub(super) shared: Option<DynamicShared>,
     pub(super) barriers: u32,
 }
 
-/// Dynamic shared memory of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// Dynamic shared memory of a block, in bytes: a number, or `{"up_to": most}` where the launch says how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub(super) enum DynamicShared {
-    None,
     Bytes(u32),
-    UpTo(u32),
+    UpTo { up_to: u32 },
 }
 
 /// Reads the bytes of the table.
@@ -48,9 +47,9 @@ fn record(bytes: &[u8]) -> Result<Record> {
         bail!("record of `{name}` has {} words, not 7", words.len());
     };
     let shared = match kind {
-        0 => DynamicShared::None,
-        1 => DynamicShared::Bytes(shared_bytes),
-        2 => DynamicShared::UpTo(shared_bytes),
+        0 => None,
+        1 => Some(DynamicShared::Bytes(shared_bytes)),
+        2 => Some(DynamicShared::UpTo { up_to: shared_bytes }),
         other => bail!("`{name}` declares shared memory of kind {other}"),
     };
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
@@ -77,11 +76,11 @@ mod tests {
             name: "first".into(),
             block: [256, 1, 1],
             min_blocks: 2,
-            shared: DynamicShared::Bytes(4096),
+            shared: Some(DynamicShared::Bytes(4096)),
             barriers: 3,
         };
         assert_eq!(records[0], first);
-        assert_eq!((records[1].block, records[1].shared), ([32, 4, 1], DynamicShared::UpTo(9)));
+        assert_eq!((records[1].block, records[1].shared), ([32, 4, 1], Some(DynamicShared::UpTo { up_to: 9 })));
     }
 
     #[test]

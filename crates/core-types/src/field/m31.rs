@@ -106,6 +106,23 @@ impl M31 {
         Self(reduce_once((wide >> 32) as u32 + (wide as u32 >> 1)))
     }
 
+    /// `(self + rhs * t, self - rhs * t)`: two fused products, each reduced once.
+    #[inline]
+    #[must_use]
+    pub const fn butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
+        // 2 (P - t), without the detour of a canonical zero: for t = 0 it is 2 P, and self + rhs * P stays below P^2
+        let negated = 2 * P - t.word();
+        let wide = rhs.0 as u64 * negated as u64 + (self.0 << 1) as u64;
+        (self.plus_product(rhs, t), Self(reduce_once((wide >> 32) as u32 + (wide as u32 >> 1))))
+    }
+
+    /// `(self + rhs, (self - rhs) * t)`, which undoes twice a [`butterfly`](Self::butterfly) by `1 / t`.
+    #[inline]
+    #[must_use]
+    pub const fn inverse_butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
+        (self.plus(rhs), self.minus(rhs).times_twiddle(t))
+    }
+
     /// `self * 2^k`: multiplying by two rotates the 31-bit word left by one.
     #[inline]
     #[must_use]

@@ -53,6 +53,17 @@ impl QM31 {
         Self::new(self.a.scale(factor), self.b.scale(factor))
     }
 
+    /// The sum of four products with elements of the base field, each coordinate reduced once.
+    #[inline]
+    #[must_use]
+    pub fn sum_of_scaled(factors: [M31; 4], values: [Self; 4]) -> Self {
+        let values = values.map(Self::coordinates);
+        Self::from_coordinates([0, 1, 2, 3].map(|k| {
+            let product = |i: usize| u64::from(factors[i].word()) * u64::from(values[i][k].word());
+            M31::from_u64(product(0) + product(1) + product(2) + product(3)) // at most 4 (P - 1)^2 < 2^64
+        }))
+    }
+
     /// `a - b u`: the conjugate over CM31.
     #[inline]
     #[must_use]

@@ -48,3 +48,77 @@ pub struct CircleTwiddleParams {
     /// Log of the number of points of the domain, 1..=30.
     pub log_size: u32,
 }
+
+/// One launch over contiguous tiles of `2^12` words: the lowest layers of whole columns.
+///
+/// Columns below a tile are taken as one column of `words` words, whose positions count modulo `2^log_size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CircleTileParams {
+    /// Words of the batch.
+    pub words: u64,
+    /// Log of the number of points of the domain that the twiddles belong to, at least 3.
+    pub log_size: u32,
+    /// Log of the words of a source column; equal to `log_size` where the transform is in place.
+    pub log_source: u32,
+    /// Layers to run, from layer 0 on, at most 12.
+    pub layers: u32,
+    /// The inverse multiplies its results by `2^scale`, below 31.
+    pub scale: u32,
+    /// Columns of at least a tile, 1 for smaller ones.
+    pub columns: u32,
+    /// Columns that one block runs one after the other.
+    pub columns_per_block: u32,
+}
+
+/// One launch over strips: `2^log_rows` rows at distance `2^layer`, `2^log_width` consecutive words of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CircleStripParams {
+    /// Log of the number of points of the domain, and of the words of a target column.
+    pub log_size: u32,
+    /// Log of the words of one copy of the polynomial in a target column.
+    pub log_region: u32,
+    /// The lowest layer to run, at least `log_width`.
+    pub layer: u32,
+    /// Layers to run, 4..=12.
+    pub log_rows: u32,
+    /// Log of the words of a row.
+    pub log_width: u32,
+    /// The inverse multiplies its results by `2^scale`, below 31.
+    pub scale: u32,
+    /// 1 where every copy reads the same source column of `2^log_region` words, 0 in place.
+    pub spread: u32,
+}
+
+/// One launch over whole columns of domains with two or four points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CircleSmallParams {
+    /// Log of the number of points, 1 or 2.
+    pub log_size: u32,
+    /// Log of the words of a source column, at most `log_size`.
+    pub log_source: u32,
+    /// Number of columns.
+    pub columns: u32,
+}
+
+/// One launch over ranges of `2^log_range` coefficients: each block evaluates one at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct CirclePointRangeParams {
+    /// Log of the coefficients of a column.
+    pub log_size: u32,
+    /// Log of the coefficients of a block, at most 16.
+    pub log_range: u32,
+    /// The factor of each bit of a coefficient's index: `y, x, pi(x), pi(pi(x)), ...`
+    pub factors: [QM31; CirclePointRangeParams::FACTORS],
+}
+
+impl CirclePointRangeParams {
+    /// Bits of the index of a coefficient.
+    pub const FACTORS: usize = 30;
+}
+
+// SAFETY: two u32 and an array of four words each: 4-byte words, no padding.
+unsafe impl NoUninit for CirclePointRangeParams {}

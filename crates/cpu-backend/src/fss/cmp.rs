@@ -1,10 +1,9 @@
 //! CMP keys on vectors.
 
-use backend_api::ops::fss::GROUP;
 use core_types::cmp::CMP_TABLE_BITS;
 
 use super::{
-    batch::{CmpBatch, CmpSecrets},
+    batch::{CmpBatch, CmpSecrets, GROUP},
     dealer::{Children, Pair},
     lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,

@@ -8,24 +8,23 @@ mod dcf;
 mod dealer;
 mod lanes;
 mod scalar;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod walk;
 
-use backend_api::{
-    BackendError,
-    ops::fss::{CmpShape, DcfShape, FssOps, GROUP, PackShape, check_lengths},
-};
+use backend_api::{BackendError, ops::fss::FssOps};
 use core_types::{
     Label,
-    pack::{packed_word, unpacked_element},
+    pack::{packed_word, packed_words, unpacked_element},
     params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
 };
 
 use self::{
-    batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
+    batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections, GROUP},
     columns::columns,
     lanes::dispatch,
+    shape::{CmpShape, DcfShape, length, product, ring},
 };
 use crate::CpuQueue;
 
@@ -47,8 +46,11 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("cmp_eval")?;
         let shape = CmpShape::new("cmp_eval", params)?;
-        let got = [roots.len(), corrections.len(), leaves.len(), points.len(), shares.len()];
-        check_lengths(shape.eval_lengths(), got)?;
+        length(shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(shape.leaves * shape.row, leaves.len())?;
+        length(product([shape.points, shape.count]), points.len())?;
+        length(product([shape.points, shape.row / GROUP]), shares.len())?;
         let batch = CmpBatch { params, shape, roots, corrections, leaves, points };
         let jobs = columns(shares, shape.row / GROUP, KEYS_PER_JOB / GROUP);
         self.for_jobs(jobs, |job, mut rows| {
@@ -68,7 +70,10 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("cmp_gen")?;
         let shape = CmpShape::new("cmp_gen", params)?;
-        check_lengths(shape.gen_lengths(), [alphas.len(), roots.len(), corrections.len(), leaves.len()])?;
+        length(shape.count, alphas.len())?;
+        length(2 * shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(2 * shape.row, leaves.len())?;
         let secrets = CmpSecrets { params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
@@ -91,8 +96,12 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("dcf_eval")?;
         let shape = DcfShape::new("dcf_eval", params)?;
-        let got = [roots.len(), corrections.len(), values.len(), last.len(), points.len(), shares.len()];
-        check_lengths(shape.eval_lengths(), got)?;
+        length(shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(shape.levels * shape.words * shape.row, values.len())?;
+        length(shape.words * shape.row, last.len())?;
+        length(product([shape.points, shape.count]), points.len())?;
+        length(product([shape.points, shape.words, shape.count]), shares.len())?;
         let batch = DcfBatch { params, shape, roots, corrections, values, last, points };
         let jobs = columns(shares, shape.count, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
@@ -114,8 +123,12 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("dcf_gen")?;
         let shape = DcfShape::new("dcf_gen", params)?;
-        let got = [alphas.len(), betas.len(), roots.len(), corrections.len(), values.len(), last.len()];
-        check_lengths(shape.gen_lengths(), got)?;
+        length(shape.count, alphas.len())?;
+        length(shape.words * shape.count, betas.len())?;
+        length(2 * shape.row, roots.len())?;
+        length(shape.levels * shape.row, corrections.len())?;
+        length(shape.levels * shape.words * shape.row, values.len())?;
+        length(shape.words * shape.row, last.len())?;
         let secrets = DcfSecrets { params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let values = columns(values, shape.row, KEYS_PER_JOB);
@@ -139,9 +152,10 @@ impl FssOps for CpuQueue {
     }
 
     fn pack_bits(&self, params: &PackParams, elements: &[u64], words: &mut [u64]) -> Result<(), BackendError> {
-        let shape = PackShape::new("pack_bits", params)?;
-        check_lengths([shape.count, shape.words], [elements.len(), words.len()])?;
-        let (width, count) = (shape.width, u64::from(params.count));
+        let width = ring("pack_bits", params.bits)?;
+        let count = u64::from(params.count);
+        length(params.count as usize, elements.len())?;
+        length(packed_words(count, width).map_or(usize::MAX, |words| words as usize), words.len())?;
         self.for_chunks(words, WORDS_PER_JOB, |job, words| {
             for (i, word) in words.iter_mut().enumerate() {
                 let index = (job * WORDS_PER_JOB + i) as u64;
@@ -152,9 +166,9 @@ impl FssOps for CpuQueue {
     }
 
     fn unpack_bits(&self, params: &PackParams, words: &[u64], elements: &mut [u64]) -> Result<(), BackendError> {
-        let shape = PackShape::new("unpack_bits", params)?;
-        check_lengths([shape.words, shape.count], [words.len(), elements.len()])?;
-        let width = shape.width;
+        let width = ring("unpack_bits", params.bits)?;
+        length(packed_words(u64::from(params.count), width).map_or(usize::MAX, |words| words as usize), words.len())?;
+        length(params.count as usize, elements.len())?;
         self.for_chunks(elements, WORDS_PER_JOB, |job, elements| {
             for (i, element) in elements.iter_mut().enumerate() {
                 let index = (job * WORDS_PER_JOB + i) as u64;

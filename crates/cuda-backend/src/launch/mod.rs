@@ -14,7 +14,6 @@
 //! ```
 
 mod builder;
-pub(crate) mod fss;
 
 pub use builder::Launch;
 pub(crate) use builder::replay;

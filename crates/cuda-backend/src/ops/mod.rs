@@ -1,3 +1,1 @@
 //! The op sets, each op as one or a few launches.
-
-mod fss;

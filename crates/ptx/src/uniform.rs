@@ -1,0 +1,271 @@
+//! Which values are the same for all threads of a warp or block, and which code all of them run together.
+//!
+//! The analysis may call a uniform value varying, never the other way round, provided that collectives with a full mask
+//! are run by whole warps; that is what [`divergent_collectives`] checks.
+
+use crate::{
+    ast::{Body, Function, FunctionKind, Instruction, Operand, Reg, Special, Symbol},
+    flow::{Dominance, Graph},
+};
+
+/// Among which threads a value may differ, or which threads may part at a branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spread {
+    /// The same for the whole block.
+    #[default]
+    Uniform,
+    /// The same within each warp.
+    Warps,
+    /// It may differ from lane to lane.
+    Lanes,
+}
+
+/// The threads that a collective instruction joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collective {
+    /// The lanes of a warp: `shfl.sync`, `mma.sync`.
+    Warp,
+    /// A stated number of a block's threads, whole warps: `bar.sync 1, 128`.
+    Warps,
+    /// All threads of a block: `bar.sync 0`.
+    Block,
+}
+
+impl Collective {
+    /// What `instruction` joins, if it is a collective.
+    #[must_use]
+    pub fn of(instruction: &Instruction) -> Option<Self> {
+        let opcode = &instruction.opcode;
+        let barrier = matches!(opcode.base(), "bar" | "barrier") && !opcode.has("warp");
+        if barrier {
+            let counted = if opcode.has("red") { 4 } else { 2 };
+            return Some(if instruction.operands.len() >= counted { Self::Warps } else { Self::Block });
+        }
+        (opcode.has("sync") || opcode.has("aligned")).then_some(Self::Warp)
+    }
+
+    /// The most that control may differ where such a collective is sound.
+    #[must_use]
+    pub const fn tolerates(self) -> Spread {
+        match self {
+            Self::Block => Spread::Uniform,
+            Self::Warp | Self::Warps => Spread::Warps,
+        }
+    }
+}
+
+/// The spread of every register and of the control of every block.
+#[derive(Clone, Debug)]
+pub struct Uniformity {
+    registers: Vec<Spread>,
+    blocks: Vec<Spread>,
+}
+
+/// A collective that threads may reach apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Index of the instruction.
+    pub instruction: usize,
+    /// What it joins.
+    pub collective: Collective,
+    /// Which threads may reach it apart.
+    pub spread: Spread,
+}
+
+/// The collectives of `body` that are control dependent on a value that differs among the threads they join.
+#[must_use]
+pub fn divergent_collectives(function: &Function, body: &Body) -> Vec<Divergence> {
+    let graph = Graph::new(body);
+    let uniformity = Uniformity::new(function, body, &graph);
+    let reachable = graph.reachable();
+    let collectives = body.instructions.iter().enumerate().filter_map(|(index, instruction)| {
+        let collective = Collective::of(instruction)?;
+        let block = graph.block_of(index);
+        let spread = uniformity.control(block).max(uniformity.guard(instruction));
+        let found = reachable[block] && spread > collective.tolerates();
+        found.then_some(Divergence { instruction: index, collective, spread })
+    });
+    collectives.collect()
+}
+
+impl Uniformity {
+    /// Follows data and control to a fixed point.
+    #[must_use]
+    pub fn new(function: &Function, body: &Body, graph: &Graph) -> Self {
+        let mut uniformity = Self {
+            registers: vec![Spread::Uniform; body.registers.len()],
+            blocks: vec![Spread::Uniform; graph.blocks.len()],
+        };
+        let controllers = controllers(graph);
+        let mut definitions = vec![0_u32; body.registers.len()];
+        for reg in body.instructions.iter().flat_map(Instruction::destinations) {
+            definitions[reg.0 as usize] += 1;
+        }
+        while uniformity.step(function, body, graph, &controllers, &definitions) {}
+        uniformity
+    }
+
+    /// The spread of a register's value.
+    #[must_use]
+    pub fn register(&self, reg: Reg) -> Spread {
+        self.registers[reg.0 as usize]
+    }
+
+    /// Which threads may run a block apart.
+    #[must_use]
+    pub fn control(&self, block: usize) -> Spread {
+        self.blocks[block]
+    }
+
+    /// The spread of an instruction's guard.
+    #[must_use]
+    pub fn guard(&self, instruction: &Instruction) -> Spread {
+        instruction.guard.map_or(Spread::Uniform, |guard| self.register(guard.register))
+    }
+
+    /// One pass; whether anything changed.
+    fn step(
+        &mut self,
+        function: &Function,
+        body: &Body,
+        graph: &Graph,
+        controllers: &[Vec<usize>],
+        definitions: &[u32],
+    ) -> bool {
+        let mut changed = false;
+        for (index, block) in graph.blocks.iter().enumerate() {
+            let control = controllers[index].iter().map(|branch| self.branch(body, graph, *branch)).max();
+            let control = self.blocks[index].max(control.unwrap_or_default());
+            changed |= std::mem::replace(&mut self.blocks[index], control) != control;
+            for instruction in &body.instructions[block.instructions.clone()] {
+                let value = self.value(function, instruction);
+                let parted = control.max(self.guard(instruction));
+                for reg in instruction.destinations() {
+                    let slot = reg.0 as usize;
+                    // A register with several definitions tells its reader which way the thread came.
+                    let way = if definitions[slot] > 1 { parted } else { Spread::Uniform };
+                    let spread = self.registers[slot].max(value).max(way);
+                    changed |= std::mem::replace(&mut self.registers[slot], spread) != spread;
+                }
+            }
+        }
+        changed
+    }
+
+    /// Which threads part at the end of `block`, or have parted before.
+    fn branch(&self, body: &Body, graph: &Graph, block: usize) -> Spread {
+        let last = &body.instructions[graph.blocks[block].instructions.end - 1];
+        let index = if last.opcode.base() == "brx" { self.inputs(last) } else { Spread::Uniform };
+        self.blocks[block].max(self.guard(last)).max(index)
+    }
+
+    /// The spread of all that `instruction` reads, its guard aside.
+    fn inputs(&self, instruction: &Instruction) -> Spread {
+        let registers = instruction.sources().map(|reg| self.register(reg)).max();
+        let specials = instruction.operands.iter().map(|operand| match operand {
+            Operand::Special(special) => special_spread(*special),
+            Operand::Vector(items) => items.iter().map(item_spread).max().unwrap_or_default(),
+            _ => Spread::Uniform,
+        });
+        registers.unwrap_or_default().max(specials.max().unwrap_or_default())
+    }
+
+    /// The spread of what `instruction` produces.
+    fn value(&self, function: &Function, instruction: &Instruction) -> Spread {
+        let opcode = &instruction.opcode;
+        let inputs = self.inputs(instruction);
+        match opcode.base() {
+            "ld" | "ldu" if is_kernel_param(function, instruction) => inputs,
+            "ld" | "ldu" if opcode.has("const") || opcode.has("nc") => inputs,
+            "bar" | "barrier" if Collective::of(instruction) == Some(Collective::Block) => Spread::Uniform,
+            "bar" | "barrier" => Spread::Warps,
+            "vote" | "redux" | "shfl" if joins_warp(instruction) => self.joined(instruction),
+            "ld" | "ldu" | "atom" | "vote" | "redux" | "shfl" | "match" | "activemask" | "elect" | "mma"
+            | "ldmatrix" | "wgmma" | "mbarrier" | "call" => Spread::Lanes,
+            _ => inputs,
+        }
+    }
+
+    /// The spread of what a collective of a whole warp yields.
+    fn joined(&self, instruction: &Instruction) -> Spread {
+        if instruction.opcode.base() != "shfl" {
+            return Spread::Warps;
+        }
+        // Only a broadcast from one lane of the whole warp gives all lanes the same.
+        let whole = matches!(instruction.operands.get(3), Some(Operand::Int(31)));
+        let lane = match instruction.operands.get(2) {
+            Some(Operand::Int(_)) => Spread::Uniform,
+            Some(Operand::Reg(reg)) => self.register(*reg),
+            _ => Spread::Lanes,
+        };
+        let one = instruction.opcode.has("idx") && whole && lane <= Spread::Warps;
+        if one { Spread::Warps } else { Spread::Lanes }
+    }
+}
+
+/// Whether the last operand names all lanes of a warp.
+fn joins_warp(instruction: &Instruction) -> bool {
+    matches!(instruction.operands.last(), Some(Operand::Int(mask)) if *mask as u32 == u32::MAX)
+}
+
+/// Whether a load reads a parameter of a kernel, the same for all threads.
+fn is_kernel_param(function: &Function, instruction: &Instruction) -> bool {
+    use crate::ast::AddressBase;
+    let param = instruction.operands.iter().any(|operand| match operand {
+        Operand::Address(address) => matches!(address.base, AddressBase::Symbol(Symbol::Param(_))),
+        _ => false,
+    });
+    param && function.kind == FunctionKind::Entry && instruction.opcode.has("param")
+}
+
+fn item_spread(item: &Operand) -> Spread {
+    match item {
+        Operand::Special(special) => special_spread(*special),
+        _ => Spread::Uniform,
+    }
+}
+
+const fn special_spread(special: Special) -> Spread {
+    match special {
+        Special::Tid(_)
+        | Special::Laneid
+        | Special::LanemaskEq
+        | Special::LanemaskLe
+        | Special::LanemaskLt
+        | Special::LanemaskGe
+        | Special::LanemaskGt
+        | Special::Clock
+        | Special::ClockHi
+        | Special::Clock64
+        | Special::Globaltimer
+        | Special::GlobaltimerLo
+        | Special::GlobaltimerHi => Spread::Lanes,
+        Special::Warpid => Spread::Warps,
+        _ => Spread::Uniform,
+    }
+}
+
+/// For each block, the blocks whose branch decides whether it runs: its post-dominance frontier.
+fn controllers(graph: &Graph) -> Vec<Vec<usize>> {
+    let tree = Dominance::post_dominators(graph);
+    let mut controllers: Vec<Vec<usize>> = vec![Vec::new(); graph.blocks.len()];
+    for (index, block) in graph.blocks.iter().enumerate() {
+        if !tree.contains(index) {
+            continue;
+        }
+        let stop = tree.parent(index);
+        for successor in &block.successors {
+            let mut at = Some(*successor).filter(|node| tree.contains(*node));
+            while let Some(node) = at
+                && at != stop
+                && node < graph.blocks.len()
+            {
+                if controllers[node].last() != Some(&index) {
+                    controllers[node].push(index);
+                }
+                at = tree.parent(node);
+            }
+        }
+    }
+    controllers
+}

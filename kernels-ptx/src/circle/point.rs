@@ -1,0 +1,138 @@
+//! Evaluation of polynomials at a point over the secure field.
+//!
+//! The basis value of coefficient `k` is the product of the factors of the bits of `k`. A thread owns the lowest eight
+//! bits, a table in shared memory the next eight, the block the others.
+//!
+//! # Safety
+//! Buffers hold what the parameters state; block: 256 threads; grid: one block per range, or per column for the sums.
+
+use core_types::{
+    field::{M31, QM31},
+    params::circle::CirclePointRangeParams,
+};
+
+use crate::dev::{
+    idx::{bid_x, block_stride, lane, tid_x, warp as warp_index},
+    smem::{Layout, Region, SharedSlice},
+    sync::block_sync,
+    warp::{self, Lanes},
+};
+
+const THREADS: u32 = 256;
+const LOG_THREADS: u32 = 8;
+
+const FACTORS: Region<QM31> = Layout::new().array(CirclePointRangeParams::FACTORS as u32);
+const MIDDLE: Region<QM31> = FACTORS.end().array(THREADS);
+const SUMS: Region<QM31> = MIDDLE.end().array(THREADS / 32);
+const ONLY_SUMS: Region<QM31> = Layout::new().array(THREADS / 32);
+
+/// Shared memory of a block of `circle_point_ranges`.
+pub(super) const SHARED_BYTES: u32 = SUMS.end().bytes();
+
+/// Shared memory of a block of `circle_point_sums`.
+pub(super) const SUM_BYTES: u32 = ONLY_SUMS.end().bytes();
+
+/// Evaluates range `r` of column `c` into `sums[c * ranges + r]`. Grid: columns times ranges, the range fastest.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_point_ranges(
+    coefficients: *const M31,
+    sums: *mut QM31,
+    params: CirclePointRangeParams,
+) {
+    let CirclePointRangeParams { log_size, log_range, .. } = params;
+    let (factors, middle) = (FACTORS.slice(), MIDDLE.slice());
+    if tid_x() == 0 {
+        unroll!(I in 30 => { factors.set(I, params.factors[I as usize]); });
+    }
+    block_sync();
+    let log_low = log_range.min(LOG_THREADS);
+    middle.set(tid_x(), product(factors, LOG_THREADS, log_range - log_low, tid_x()));
+    let low = product(factors, 0, log_low, tid_x());
+    block_sync();
+
+    let mut sum = QM31::ZERO;
+    if tid_x() < 1 << log_low {
+        let mine = coefficients.add(((bid_x() as usize) << log_range) + tid_x() as usize);
+        let count = 1 << (log_range - log_low);
+        let mut j = 0;
+        while j < count {
+            let (mut words, mut values) = ([M31::ZERO; 4], [QM31::ZERO; 4]);
+            unroll!(I in 4 => {
+                if j + I < count {
+                    words[I as usize] = *mine.add((j + I) as usize * THREADS as usize);
+                    values[I as usize] = middle.get(j + I);
+                }
+            });
+            sum += QM31::sum_of_scaled(words, values);
+            j += 4;
+        }
+        sum *= low;
+    }
+    let sum = block_sum(sum, SUMS.slice());
+    if tid_x() == 0 {
+        let ranges = log_size - log_range;
+        let range = bid_x() & ((1 << ranges) - 1);
+        *sums.add(bid_x() as usize) = sum * product(factors, log_range, ranges, range);
+    }
+}
+
+/// Adds `len` sums of column `c` into `results[c]`. Grid: columns.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_point_sums(sums: *const QM31, results: *mut QM31, len: u32) {
+    let mine = sums.add(bid_x() as usize * len as usize);
+    let mut sum = QM31::ZERO;
+    for i in block_stride(len) {
+        sum += *mine.add(i as usize);
+    }
+    let sum = block_sum(sum, ONLY_SUMS.slice());
+    if tid_x() == 0 {
+        *results.add(bid_x() as usize) = sum;
+    }
+}
+
+/// The product of the factors of the set bits among the lowest `count` of `bits`; bit 0 has factor `first`.
+#[inline(always)]
+unsafe fn product(factors: SharedSlice<QM31>, first: u32, count: u32, bits: u32) -> QM31 {
+    let mut product = QM31::ONE;
+    let mut i = 0;
+    while i < count {
+        if bits >> i & 1 == 1 {
+            product *= factors.get(first + i);
+        }
+        i += 1;
+    }
+    product
+}
+
+/// The sum over the threads of a block, valid in thread 0.
+#[inline(always)]
+unsafe fn block_sum(sum: QM31, sums: SharedSlice<QM31>) -> QM31 {
+    let sum = warp_sum(sum);
+    if lane() == 0 {
+        sums.set(warp_index(), sum);
+    }
+    block_sync();
+    let mut total = QM31::ZERO;
+    if tid_x() == 0 {
+        for i in 0..THREADS / 32 {
+            total += sums.get(i);
+        }
+    }
+    total
+}
+
+#[inline(always)]
+fn warp_sum(sum: QM31) -> QM31 {
+    QM31::from_coordinates(sum.coordinates().map(|word| warp::reduce(Word(word), |a, b| Word(a.0 + b.0)).0))
+}
+
+/// A field element that lanes exchange.
+#[derive(Clone, Copy)]
+struct Word(M31);
+
+impl Lanes for Word {
+    #[inline(always)]
+    fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
+        Self(M31::from_u32(word(self.0.word())))
+    }
+}

@@ -1,0 +1,223 @@
+//! Strips of rows: four to twelve layers above a tile's, `2^log_rows` rows at distance `2^layer`.
+//!
+//! # Safety
+//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_size - 1)` factors of the domain. Grid: one
+//! block per copy, strip and column, the copy fastest, so that copies find their common source in cache. Block: 256 threads
+//! for strips of `2^12` words; 512 threads for wide ones of `2^13` to `2^15` words.
+
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::CircleStripParams,
+};
+
+use super::round::{Round, Words};
+use crate::dev::{
+    idx::{bid_x, tid_x},
+    smem::{Layout, Region, SharedSlice},
+    sync::block_sync,
+};
+
+const STRIP: Region<M31> = Layout::new().array(padded(1 << 12));
+const WIDE_STRIP: Region<M31> = Layout::new().array(padded(1 << 15));
+
+/// Shared memory of a block.
+pub(super) const SHARED_BYTES: u32 = STRIP.end().bytes();
+
+/// Shared memory of a block for the widest strip.
+pub(super) const WIDE_SHARED_BYTES: u32 = WIDE_STRIP.end().bytes();
+
+/// Place of word `index` of a strip: one word in 33 stays free.
+const fn padded(index: u32) -> u32 {
+    index + (index >> 5)
+}
+
+/// Values to coefficients, in place.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_strip_interpolate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleStripParams,
+) {
+    run::<256, false>(columns, columns, twiddles, &params, STRIP.slice());
+}
+
+/// [`circle_strip_interpolate`] for wide strips.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_wide_strip_interpolate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleStripParams,
+) {
+    run::<512, false>(columns, columns, twiddles, &params, WIDE_STRIP.slice());
+}
+
+/// Coefficients to values; `source` is the target, or where `spread` is set columns of `2^log_region` coefficients.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_strip_evaluate(
+    source: *const M31,
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleStripParams,
+) {
+    run::<256, true>(source, columns, twiddles, &params, STRIP.slice());
+}
+
+/// [`circle_strip_evaluate`] for wide strips.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_wide_strip_evaluate(
+    source: *const M31,
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleStripParams,
+) {
+    run::<512, true>(source, columns, twiddles, &params, WIDE_STRIP.slice());
+}
+
+#[inline(always)]
+unsafe fn run<const THREADS: u32, const EVALUATE: bool>(
+    source: *const M31,
+    target: *mut M31,
+    twiddles: *const Twiddle,
+    params: &CircleStripParams,
+    shared: SharedSlice<M31>,
+) {
+    let strip = Strip::new(source, target, params);
+    let log_threads = THREADS.ilog2();
+    let sets = 1 << (params.log_rows + params.log_width - 4 - log_threads);
+    let rounds = (params.log_rows + 3) / 4;
+    let mut number = 0;
+    while number < rounds {
+        let round = if EVALUATE { rounds - 1 - number } else { number };
+        let last = number + 1 == rounds;
+        // The lowest of four row bits. The last round overlaps the one before and leaves the layers that it ran out.
+        let bit = (4 * round).min(params.log_rows - 4);
+        let mut set = 0;
+        while set < sets {
+            let place = Place::new(set << log_threads | tid_x(), bit, params);
+            let layers = Round {
+                twiddles,
+                log_size: params.log_size,
+                layer: params.layer + bit,
+                group: (strip.row + place.row) >> (bit + 4),
+                mask: 15,
+                first: 4 * round - bit,
+                end: 4,
+            };
+            let mut words = if number == 0 { strip.load(&place, bit) } else { place.get(shared, bit, params) };
+            if EVALUATE {
+                layers.evaluate(&mut words);
+            } else {
+                layers.interpolate(&mut words);
+            }
+            if last {
+                strip.store(&place, bit, &words);
+            } else {
+                place.put(shared, bit, params, &words);
+            }
+            set += 1;
+        }
+        if !last {
+            block_sync();
+        }
+        number += 1;
+    }
+}
+
+/// The strip of this block in global memory.
+struct Strip {
+    source: *const M31,
+    target: *mut M31,
+    /// Position of its first row in the domain, in rows.
+    row: u32,
+    layer: u32,
+    scale: u32,
+}
+
+impl Strip {
+    #[inline(always)]
+    unsafe fn new(source: *const M31, target: *mut M31, params: &CircleStripParams) -> Self {
+        let CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread } = *params;
+        let log_copies = log_size - log_region;
+        let log_strips = log_region - log_rows - log_width;
+        let copy = bid_x() & ((1 << log_copies) - 1);
+        let strip = bid_x() >> log_copies & ((1 << log_strips) - 1);
+        let column = (bid_x() >> log_copies >> log_strips) as usize;
+        let first = (strip & ((1 << (layer - log_width)) - 1)) << log_width;
+        let segment = strip >> (layer - log_width) << (layer + log_rows);
+        let offset = (segment + first) as usize;
+        let in_place = (column << log_size) + ((copy << log_region) as usize) + offset;
+        let from = if spread == 1 { (column << log_region) + offset } else { in_place };
+        Self {
+            source: source.add(from),
+            target: target.add(in_place),
+            row: ((copy << log_region) + segment) >> layer,
+            layer,
+            scale,
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load(&self, place: &Place, bit: u32) -> Words {
+        let source = self.source.add(place.offset(self.layer));
+        let mut words = [M31::ZERO; 16];
+        unroll!(J in 16 => { words[J as usize] = *source.add((J as usize) << (self.layer + bit)); });
+        words
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, place: &Place, bit: u32, words: &Words) {
+        let target = self.target.add(place.offset(self.layer));
+        unroll!(J in 16 => {
+            *target.add((J as usize) << (self.layer + bit)) = words[J as usize].times_power_of_two(self.scale);
+        });
+    }
+}
+
+/// Where the sixteen words of a thread stand in the strip: `row + (j << bit)` at `column`.
+struct Place {
+    row: u32,
+    column: u32,
+}
+
+impl Place {
+    #[inline(always)]
+    fn new(item: u32, bit: u32, params: &CircleStripParams) -> Self {
+        let column = item & ((1 << params.log_width) - 1);
+        let mut rest = item >> params.log_width;
+        let rest_bits = params.log_rows - 4;
+        if bit == 0 && rest_bits > 0 {
+            // The rows of a warp are then 32 apart, which lie in different banks.
+            rest = rest << 1 & ((1 << rest_bits) - 1) | rest >> (rest_bits - 1);
+        }
+        Self { row: rest >> bit << (bit + 4) | rest & ((1 << bit) - 1), column }
+    }
+
+    #[inline(always)]
+    fn offset(&self, layer: u32) -> usize {
+        ((self.row as usize) << layer) + self.column as usize
+    }
+
+    /// The bits of both summands are disjoint, so that padding distributes over them.
+    #[inline(always)]
+    fn index(&self, j: u32, bit: u32, params: &CircleStripParams) -> u32 {
+        padded((self.row << params.log_width) + self.column) + padded(j << (bit + params.log_width))
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, shared: SharedSlice<M31>, bit: u32, params: &CircleStripParams) -> Words {
+        let mut words = [M31::ZERO; 16];
+        unroll!(J in 16 => { words[J as usize] = word(shared.addr(self.index(J, bit, params)).load()); });
+        words
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, shared: SharedSlice<M31>, bit: u32, params: &CircleStripParams, words: &Words) {
+        unroll!(J in 16 => { shared.addr(self.index(J, bit, params)).store(words[J as usize].word()); });
+    }
+}
+
+/// The element of a word that a thread of this block stored.
+#[inline(always)]
+const unsafe fn word(word: u32) -> M31 {
+    core::mem::transmute(word)
+}

@@ -1,0 +1,276 @@
+//! Contiguous tiles: layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12` in the lowest round.
+//!
+//! # Safety
+//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_size - 1)` factors of the domain. Grid: one
+//! block per tile of a column by one row per group of `columns_per_block` columns; block: 256 threads.
+
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::CircleTileParams,
+};
+
+use super::round::{Round, Words};
+use crate::dev::{
+    idx::{bid_x, bid_y, tid_x},
+    opaque::{opaque, opaque_word},
+    smem::{Layout, Region, SharedSlice},
+    sync::block_sync,
+};
+
+const LOG_TILE: u32 = 12;
+const TILE: Region<M31> = Layout::new().array(padded(1 << LOG_TILE));
+
+/// Shared memory of a block.
+pub(super) const SHARED_BYTES: u32 = TILE.end().bytes();
+
+/// Place of word `index` of a tile: one word in 33 stays free, so that no arrangement meets a bank twice.
+const fn padded(index: u32) -> u32 {
+    index + (index >> 5)
+}
+
+/// Values to coefficients, in place.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_tile_interpolate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleTileParams,
+) {
+    let block = Block::new(twiddles, &params);
+    for column in block.columns() {
+        let block = block.renewed();
+        let words = block.words_of(column);
+        unroll!(J in 16 => { block.put_coalesced(J, words.load(columns, J)); });
+        block_sync();
+        let mut w = block.get(Arrangement::Consecutive);
+        block.round(0).interpolate_lowest(&mut w);
+        block.put(Arrangement::Consecutive, &w);
+        block_sync();
+        if params.layers > 4 {
+            w = block.get(Arrangement::Middle);
+            block.round(1).interpolate(&mut w);
+            block.put(Arrangement::Middle, &w);
+        }
+        block_sync();
+        w = block.get(Arrangement::Coalesced);
+        if params.layers > 8 {
+            block.round(2).interpolate(&mut w);
+        }
+        unroll!(J in 16 => { words.store(columns, J, w[J as usize].times_power_of_two(params.scale)); });
+        block_sync();
+    }
+}
+
+/// Coefficients to values, in place.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_tile_evaluate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleTileParams,
+) {
+    evaluate(columns, twiddles, &params, |words, j| words.load(columns, j));
+}
+
+/// Coefficients of a smaller polynomial to values: every copy of a column reads the same `2^log_source` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_tile_extend(
+    coefficients: *const M31,
+    values: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleTileParams,
+) {
+    evaluate(values, twiddles, &params, |words, j| words.load_spread(coefficients, j, &params));
+}
+
+#[inline(always)]
+unsafe fn evaluate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: &CircleTileParams,
+    load: impl Fn(&TileWords, u32) -> M31,
+) {
+    let block = Block::new(twiddles, params);
+    for column in block.columns() {
+        let block = block.renewed();
+        let words = block.words_of(column);
+        let mut w: Words = [M31::ZERO; 16];
+        unroll!(J in 16 => { w[J as usize] = load(&words, J); });
+        if params.layers > 8 {
+            block.round(2).evaluate(&mut w);
+        }
+        block.put(Arrangement::Coalesced, &w);
+        block_sync();
+        if params.layers > 4 {
+            w = block.get(Arrangement::Middle);
+            block.round(1).evaluate(&mut w);
+            block.put(Arrangement::Middle, &w);
+        }
+        block_sync();
+        w = block.get(Arrangement::Consecutive);
+        block.round(0).evaluate_lowest(&mut w);
+        block.put(Arrangement::Consecutive, &w);
+        block_sync();
+        unroll!(J in 16 => { words.store(columns, J, block.get_coalesced(J)); });
+        block_sync();
+    }
+}
+
+/// Which sixteen words of the tile a thread holds.
+#[derive(Clone, Copy)]
+enum Arrangement {
+    /// Consecutive ones: bits 0 to 3 of the index.
+    Consecutive,
+    /// At distance 16: bits 4 to 7.
+    Middle,
+    /// At distance 256: bits 8 to 11. Neighbouring threads hold neighbouring words.
+    Coalesced,
+}
+
+impl Arrangement {
+    /// Index of word 0 of the thread. Bits of the index that differ within a warp meet different banks.
+    #[inline(always)]
+    fn base(self) -> u32 {
+        let t = tid_x();
+        match self {
+            Self::Consecutive => t << 4,
+            Self::Middle => {
+                let high = t >> 4;
+                (high << 1 & 15 | high >> 3) << 8 | t & 15
+            }
+            Self::Coalesced => t,
+        }
+    }
+
+    /// Log of the distance between the words of a thread.
+    const fn log_distance(self) -> u32 {
+        match self {
+            Self::Consecutive => 0,
+            Self::Middle => 4,
+            Self::Coalesced => 8,
+        }
+    }
+
+    /// Place of word `j` of the thread. The bits of both summands are disjoint, so that padding distributes over them.
+    #[inline(always)]
+    fn place(self, j: u32) -> u32 {
+        padded(self.base()) + padded(j << self.log_distance())
+    }
+}
+
+/// What a block knows.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    twiddles: *const Twiddle,
+    /// One less than the number of points of the domain.
+    mask: u32,
+    params: &'a CircleTileParams,
+    shared: SharedSlice<M31>,
+}
+
+impl<'a> Block<'a> {
+    #[inline(always)]
+    unsafe fn new(twiddles: *const Twiddle, params: &'a CircleTileParams) -> Self {
+        Self { twiddles, mask: (1 << params.log_size) - 1, params, shared: TILE.slice() }
+    }
+
+    /// The same, but nothing computed from it stays in registers from one column to the next.
+    #[inline(always)]
+    fn renewed(&self) -> Self {
+        Self { twiddles: opaque(self.twiddles), mask: opaque_word(self.mask), ..*self }
+    }
+
+    /// The columns that this block runs.
+    #[inline(always)]
+    fn columns(&self) -> core::ops::Range<u32> {
+        let first = bid_y() * self.params.columns_per_block;
+        first..(first + self.params.columns_per_block).min(self.params.columns)
+    }
+
+    /// This block's tile of a column.
+    #[inline(always)]
+    fn words_of(&self, column: u32) -> TileWords {
+        let first = (u64::from(column) << self.params.log_size) + (u64::from(bid_x()) << LOG_TILE);
+        TileWords { first, len: (self.params.words - first).min(1 << LOG_TILE) as u32 }
+    }
+
+    /// The four layers from layer `4 number` on.
+    #[inline(always)]
+    fn round(&self, number: u32) -> Round {
+        let arrangement = match number {
+            0 => Arrangement::Consecutive,
+            1 => Arrangement::Middle,
+            _ => Arrangement::Coalesced,
+        };
+        let position = ((bid_x() << LOG_TILE) + arrangement.base()) & self.mask;
+        let layer = 4 * number;
+        Round {
+            twiddles: self.twiddles,
+            log_size: self.params.log_size,
+            layer,
+            group: position >> (layer + 4),
+            mask: self.mask >> layer & 15,
+            first: 0,
+            end: self.params.layers - layer,
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, arrangement: Arrangement) -> Words {
+        let mut words = [M31::ZERO; 16];
+        unroll!(J in 16 => { words[J as usize] = self.shared.get(arrangement.place(J)); });
+        words
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, arrangement: Arrangement, words: &Words) {
+        unroll!(J in 16 => { self.shared.set(arrangement.place(J), words[J as usize]); });
+    }
+
+    #[inline(always)]
+    unsafe fn get_coalesced(&self, j: u32) -> M31 {
+        self.shared.get(Arrangement::Coalesced.place(j))
+    }
+
+    #[inline(always)]
+    unsafe fn put_coalesced(&self, j: u32, word: M31) {
+        self.shared.set(Arrangement::Coalesced.place(j), word);
+    }
+}
+
+/// A tile in global memory; words behind the batch read as zero and are not written.
+struct TileWords {
+    first: u64,
+    len: u32,
+}
+
+impl TileWords {
+    #[inline(always)]
+    fn index(j: u32) -> u32 {
+        tid_x() + (j << 8)
+    }
+
+    #[inline(always)]
+    unsafe fn load(&self, columns: *const M31, j: u32) -> M31 {
+        let index = Self::index(j);
+        if index < self.len { *columns.add(self.first as usize).add(index as usize) } else { M31::ZERO }
+    }
+
+    /// The coefficient that word `j` starts from, in columns of `2^log_source` words.
+    #[inline(always)]
+    unsafe fn load_spread(&self, coefficients: *const M31, j: u32, params: &CircleTileParams) -> M31 {
+        let index = Self::index(j);
+        if index >= self.len {
+            return M31::ZERO;
+        }
+        let word = self.first + u64::from(index);
+        let source = (word >> params.log_size << params.log_source) + (word & ((1 << params.log_source) - 1));
+        *coefficients.add(source as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, columns: *mut M31, j: u32, word: M31) {
+        let index = Self::index(j);
+        if index < self.len {
+            *columns.add(self.first as usize).add(index as usize) = word;
+        }
+    }
+}

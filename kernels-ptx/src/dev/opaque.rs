@@ -1,0 +1,23 @@
+//! Hiding from the compiler that a value does not change.
+
+use core::arch::asm;
+
+/// `pointer`, of which the compiler knows nothing: what a loop derives from it is computed in each turn instead of being
+/// kept in registers.
+#[inline(always)]
+pub fn opaque<T>(pointer: *const T) -> *const T {
+    let same;
+    // SAFETY: copies a register.
+    unsafe { asm!("mov.b64 {}, {};", out(reg64) same, in(reg64) pointer, options(nomem, nostack, preserves_flags)) };
+    // SAFETY: it is the pointer of a kernel's parameter, which is global.
+    unsafe { super::gmem::as_global(same) }
+}
+
+/// [`opaque`] for a word.
+#[inline(always)]
+pub fn opaque_word(word: u32) -> u32 {
+    let same;
+    // SAFETY: copies a register.
+    unsafe { asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) word, options(nomem, nostack, preserves_flags)) };
+    same
+}

@@ -1,0 +1,82 @@
+//! From the compiler's text to the text that ships.
+
+use anyhow::{Context, Result};
+use ptx::{ast, rewrite};
+
+use super::{
+    Module, manifest,
+    manifest::Manifest,
+    table::{self, Record},
+};
+
+/// PTX and manifest of a module.
+pub(super) struct Finished {
+    pub(super) ptx: String,
+    pub(super) manifest: Manifest,
+}
+
+/// Takes the kernel table out, inserts the launch bounds, drops what no kernel reaches and normalises names.
+pub(super) fn finish(module: Module, compiler: &str, raw: &str) -> Result<Finished> {
+    let mut tree = ptx::parse(raw).context("the compiler's PTX")?;
+    let records = take_records(&mut tree)?;
+    let specs = records.iter().map(|record| (&*record.name, record.block, record.min_blocks, record.barriers));
+    rewrite::prepare(&mut tree, &manifest::table(specs))?;
+    let ptx = ptx::print(&tree);
+    let manifest = Manifest::new(module, compiler, &ptx, &tree, &records)?;
+    Ok(Finished { ptx, manifest })
+}
+
+/// The kernel table, which the module no longer holds afterwards.
+fn take_records(tree: &mut ast::Module) -> Result<Vec<Record>> {
+    let at = tree.globals.iter().position(|variable| &*variable.name == table::SYMBOL);
+    let variable = tree.globals.remove(at.with_context(|| format!("the PTX has no `{}`", table::SYMBOL))?);
+    if variable.initialiser.is_empty() {
+        return Ok(Vec::new()); // a module without kernels
+    }
+    let mut bytes = variable.image().bytes;
+    bytes.resize(usize::try_from(variable.bytes())?, 0); // zeros at the end are left out
+    table::decode(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(name: &str) -> String {
+        let mut bytes = name.as_bytes().to_vec();
+        bytes.resize(48, 0);
+        for word in [64_u32, 2, 1, 3, 1, 512, 1] {
+            bytes.extend(word.to_le_bytes());
+        }
+        let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
+        format!(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 dyn_smem[];\n\
+             .visible .global .align 4 .b8 KERNEL_TABLE[76] = {{{}}};\n\
+             .global .align 4 .b8 unused[4] = {{1}};\n\
+             .visible .entry scale(\n.param .u64 .ptr .align 1 scale_param_0,\n.param .u32 scale_param_1\n)\n\
+             {{\n.reg .b32 %r<2>;\nbar.sync 0;\nret;\n}}\n",
+            bytes.join(", ")
+        )
+    }
+
+    #[test]
+    fn the_table_becomes_bounds_and_a_manifest() {
+        let finished = finish(Module::Circle, "some compiler", &raw("scale")).unwrap();
+        assert!(finished.ptx.contains(".maxntid 64, 2, 1") && finished.ptx.contains(".minnctapersm 3"));
+        assert!(!finished.ptx.contains("KERNEL_TABLE") && !finished.ptx.contains("unused"), "{}", finished.ptx);
+        let json = finished.manifest.render().unwrap();
+        assert_eq!(Manifest::parse(&json).unwrap(), finished.manifest);
+        assert!(finished.manifest.expect(&finished.ptx).is_ok());
+        assert!(finished.manifest.expect("another text").is_err());
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["kernels"][0]["dynamic_shared"], 512);
+        assert_eq!(value["kernels"][0]["params"][1], serde_json::json!({ "offset": 8, "size": 4, "align": 4 }));
+        let findings = ptx::lint::check(&ptx::parse(&finished.ptx).unwrap(), &finished.manifest.table());
+        assert_eq!(findings, []);
+    }
+
+    #[test]
+    fn a_table_that_names_another_kernel_is_refused() {
+        assert!(finish(Module::Circle, "some compiler", &raw("other")).is_err());
+    }
+}
