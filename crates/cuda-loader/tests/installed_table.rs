@@ -1,4 +1,7 @@
 //! A table in place of a library: codes, missing functions and the freeze.
+//!
+//! # Safety
+//! Functions of the table are called as the driver API says: each pointer is valid for one value.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::sync::Once;

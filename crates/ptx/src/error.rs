@@ -50,6 +50,9 @@ pub enum ParseErrorKind {
     /// A second declaration of a name in one scope.
     #[error("`{0}` is declared twice")]
     Duplicate(String),
+    /// A declaration after a use that meant something else by the same name.
+    #[error("`{0}` is used before its declaration")]
+    Late(String),
     /// Scopes nested deeper than the limit.
     #[error("scopes nested deeper than {0}")]
     Nesting(u32),

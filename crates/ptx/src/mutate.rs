@@ -1,7 +1,7 @@
 //! Single faults in kernels, to test that the simulator reports them.
 
 use crate::{
-    ast::{Body, Function, Instruction, Module, Operand, Reg, Special, Symbol},
+    ast::{AddressBase, Body, Function, Instruction, Module, Operand, Reg, Special, Symbol},
     flow::{Dominance, Graph, branch_targets},
     print_instruction,
     uniform::Collective,
@@ -218,7 +218,6 @@ impl<'body> Guards<'body> {
 }
 
 fn is_param(operand: &Operand) -> bool {
-    use crate::ast::AddressBase;
     match operand {
         Operand::Address(address) => matches!(address.base, AddressBase::Symbol(Symbol::Param(_))),
         _ => false,

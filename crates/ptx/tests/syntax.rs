@@ -10,6 +10,8 @@ use ptx::{
 };
 
 const FEATURES: &str = include_str!("data/features.ptx");
+const COMPILED: &str = include_str!("data/compiled.ptx");
+const WITHOUT_FLAGS: &str = include_str!("data/compiled_without_flags.ptx");
 
 fn instruction<'m>(module: &'m ptx::ast::Module, opcode: &str) -> &'m Instruction {
     let (_, body) = module.entries().next().unwrap();
@@ -38,18 +40,46 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
+/// The directives, variables and functions of a text as tokens, sorted: the printer puts declarations first.
+fn items(text: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut depth = 0;
+    for token in tokens(text) {
+        let item = items.last_mut().unwrap();
+        item.push_str(&token);
+        item.push(' ');
+        depth += i32::from(token == "{") - i32::from(token == "}");
+        let header = item.ends_with(".address_size 64 ");
+        if header || depth == 0 && (token == ";" || token == "}") && !item.contains("= {") {
+            items.push(String::new());
+        }
+    }
+    items.sort();
+    items
+}
+
 #[test]
 fn printing_keeps_every_token() {
-    let printed = print(&parse(FEATURES).unwrap());
-    // Numbers are printed one way, whatever the way they were written.
-    let normal = FEATURES.replace("0x10;", "16;").replace("WARP_SZ", "32").replace("1.5;", "0d3FF8000000000000;");
-    assert_eq!(tokens(&printed), tokens(&normal));
+    for text in [FEATURES, COMPILED, WITHOUT_FLAGS] {
+        let printed = print(&parse(text).unwrap());
+        // Numbers are printed one way, whatever the way they were written.
+        let numbers =
+            [("0x10;", "16;"), ("WARP_SZ", "32"), ("1.5;", "0d3FF8000000000000;"), ("0xffffffff;", "4294967295;")];
+        let normal = numbers.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+        let (printed, normal) = (items(&printed), items(&normal));
+        assert_eq!(printed.len(), normal.len());
+        for (printed, normal) in printed.iter().zip(&normal) {
+            assert_eq!(printed, normal);
+        }
+    }
 }
 
 #[test]
 fn printing_is_a_fixed_point() {
-    let first = print(&parse(FEATURES).unwrap());
-    assert_eq!(print(&parse(&first).unwrap()), first);
+    for text in [FEATURES, COMPILED, WITHOUT_FLAGS] {
+        let first = print(&parse(text).unwrap());
+        assert_eq!(print(&parse(&first).unwrap()), first);
+    }
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Key {
 /// # Safety
 /// As the crate; sections and shares have the lengths of `FssOps::cmp_eval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn cmp_eval(
+pub unsafe extern "ptx-kernel" fn fss_cmp_eval(
     params: CmpParams,
     roots: *const Label,
     corrections: *const u128,
@@ -126,7 +126,7 @@ pub unsafe extern "ptx-kernel" fn cmp_eval(
 /// # Safety
 /// As the crate; sections have the lengths of `FssOps::cmp_gen`.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn cmp_gen(
+pub unsafe extern "ptx-kernel" fn fss_cmp_gen(
     params: CmpParams,
     alphas: *const u64,
     roots: *const Label,

@@ -10,7 +10,7 @@ use crate::dev::idx;
 /// # Safety
 /// As the crate; `words` has `len` elements.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn aes_ctr_fill(params: AesCtrParams, words: *mut u64, len: u64) {
+pub unsafe extern "ptx-kernel" fn fss_aes_ctr_fill(params: AesCtrParams, words: *mut u64, len: u64) {
     let cipher = ParamAes { table: Table::fill(), key: &params.key };
     for block in idx::grid_stride(len.div_ceil(2)) {
         let [low, high] = block_words(cipher.encrypt(params.first.wrapping_add(u128::from(block))));

@@ -130,7 +130,7 @@ impl Key {
 /// # Safety
 /// As the crate; sections and shares have the lengths of `FssOps::dcf_eval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn dcf_eval(
+pub unsafe extern "ptx-kernel" fn fss_dcf_eval(
     params: DcfParams,
     roots: *const Label,
     corrections: *const u128,
@@ -177,7 +177,7 @@ pub unsafe extern "ptx-kernel" fn dcf_eval(
 /// # Safety
 /// As the crate; sections have the lengths of `FssOps::dcf_gen`.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn dcf_gen(
+pub unsafe extern "ptx-kernel" fn fss_dcf_gen(
     params: DcfParams,
     alphas: *const u64,
     betas: *const u64,

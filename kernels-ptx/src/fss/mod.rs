@@ -13,10 +13,10 @@ mod quad;
 
 use self::{
     aes::TABLE_BYTES,
-    cmp::{EVALUATED, cmp_eval, cmp_gen},
-    ctr::aes_ctr_fill,
-    dcf::{DCF_BYTES, dcf_eval, dcf_gen},
-    pack::{pack_bits, unpack_bits},
+    cmp::{EVALUATED, fss_cmp_eval, fss_cmp_gen},
+    ctr::fss_aes_ctr_fill,
+    dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_gen},
+    pack::{fss_pack_bits, fss_unpack_bits},
 };
 use crate::table::Shared;
 
@@ -30,11 +30,11 @@ const fn row(count: u32) -> u64 {
 }
 
 kernel_table! {
-    cmp_eval: block [EVALUATED, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    cmp_gen: block [quad::THREADS, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    dcf_eval: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;
-    dcf_gen: block [quad::THREADS, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;
-    aes_ctr_fill: block [256, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    pack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
-    unpack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
+    fss_cmp_eval: block [EVALUATED, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    fss_cmp_gen: block [quad::THREADS, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    fss_dcf_eval: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    fss_dcf_gen: block [quad::THREADS, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    fss_aes_ctr_fill: block [256, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    fss_pack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
+    fss_unpack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
 }

@@ -13,7 +13,7 @@ use crate::dev::idx;
 /// # Safety
 /// As the crate; views have the lengths of `FssOps::pack_bits`, `len` words.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn pack_bits(params: PackParams, elements: *const u64, words: *mut u64, len: u64) {
+pub unsafe extern "ptx-kernel" fn fss_pack_bits(params: PackParams, elements: *const u64, words: *mut u64, len: u64) {
     let Some(width) = Ring::new(params.bits) else { return };
     for index in idx::grid_stride(len) {
         *words.add(index as usize) = packed_word(index, u64::from(params.count), width, |i| *elements.add(i as usize));
@@ -25,7 +25,7 @@ pub unsafe extern "ptx-kernel" fn pack_bits(params: PackParams, elements: *const
 /// # Safety
 /// As the crate; views have the lengths of `FssOps::unpack_bits`.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn unpack_bits(params: PackParams, words: *const u64, elements: *mut u64) {
+pub unsafe extern "ptx-kernel" fn fss_unpack_bits(params: PackParams, words: *const u64, elements: *mut u64) {
     let Some(width) = Ring::new(params.bits) else { return };
     for index in idx::grid_stride(u64::from(params.count)) {
         *elements.add(index as usize) = unpacked_element(index, width, |i| *words.add(i as usize));

@@ -1,14 +1,10 @@
 //! What a kernel is given: the batch as a whole and the keys that it owns.
 
+use backend_api::ops::fss::{CmpShape, DcfShape};
 use core_types::{
     Label,
     params::fss::{CmpParams, DcfParams},
 };
-
-use super::shape::{CmpShape, DcfShape};
-
-/// Keys that share one output word; kernels work on whole groups.
-pub(super) const GROUP: usize = 32;
 
 /// The inputs of `cmp_eval`.
 pub(super) struct CmpBatch<'a> {

@@ -1,9 +1,10 @@
 //! CMP keys on vectors.
 
+use backend_api::ops::fss::GROUP;
 use core_types::cmp::CMP_TABLE_BITS;
 
 use super::{
-    batch::{CmpBatch, CmpSecrets, GROUP},
+    batch::{CmpBatch, CmpSecrets},
     dealer::{Children, Pair},
     lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,

@@ -1,9 +1,10 @@
 //! DCF keys on vectors.
 
+use backend_api::ops::fss::GROUP;
 use core_types::{MAX_VALUE_BLOCKS, PrgKeys, Ring};
 
 use super::{
-    batch::{DcfBatch, DcfSecrets, DcfSections, GROUP},
+    batch::{DcfBatch, DcfSecrets, DcfSections},
     dealer::Pair,
     lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,

@@ -8,23 +8,24 @@ mod dcf;
 mod dealer;
 mod lanes;
 mod scalar;
-mod shape;
 #[cfg(test)]
 mod tests;
 mod walk;
 
-use backend_api::{BackendError, ops::fss::FssOps};
+use backend_api::{
+    BackendError,
+    ops::fss::{CmpShape, DcfShape, FssOps, GROUP, PackShape, check_lengths},
+};
 use core_types::{
     Label,
-    pack::{packed_word, packed_words, unpacked_element},
+    pack::{packed_word, unpacked_element},
     params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
 };
 
 use self::{
-    batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections, GROUP},
+    batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
     columns::columns,
     lanes::dispatch,
-    shape::{CmpShape, DcfShape, length, product, ring},
 };
 use crate::CpuQueue;
 
@@ -46,11 +47,8 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("cmp_eval")?;
         let shape = CmpShape::new("cmp_eval", params)?;
-        length(shape.row, roots.len())?;
-        length(shape.levels * shape.row, corrections.len())?;
-        length(shape.leaves * shape.row, leaves.len())?;
-        length(product([shape.points, shape.count]), points.len())?;
-        length(product([shape.points, shape.row / GROUP]), shares.len())?;
+        let got = [roots.len(), corrections.len(), leaves.len(), points.len(), shares.len()];
+        check_lengths(shape.eval_lengths(), got)?;
         let batch = CmpBatch { params, shape, roots, corrections, leaves, points };
         let jobs = columns(shares, shape.row / GROUP, KEYS_PER_JOB / GROUP);
         self.for_jobs(jobs, |job, mut rows| {
@@ -70,10 +68,7 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("cmp_gen")?;
         let shape = CmpShape::new("cmp_gen", params)?;
-        length(shape.count, alphas.len())?;
-        length(2 * shape.row, roots.len())?;
-        length(shape.levels * shape.row, corrections.len())?;
-        length(2 * shape.row, leaves.len())?;
+        check_lengths(shape.gen_lengths(), [alphas.len(), roots.len(), corrections.len(), leaves.len()])?;
         let secrets = CmpSecrets { params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
@@ -96,12 +91,8 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("dcf_eval")?;
         let shape = DcfShape::new("dcf_eval", params)?;
-        length(shape.row, roots.len())?;
-        length(shape.levels * shape.row, corrections.len())?;
-        length(shape.levels * shape.words * shape.row, values.len())?;
-        length(shape.words * shape.row, last.len())?;
-        length(product([shape.points, shape.count]), points.len())?;
-        length(product([shape.points, shape.words, shape.count]), shares.len())?;
+        let got = [roots.len(), corrections.len(), values.len(), last.len(), points.len(), shares.len()];
+        check_lengths(shape.eval_lengths(), got)?;
         let batch = DcfBatch { params, shape, roots, corrections, values, last, points };
         let jobs = columns(shares, shape.count, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
@@ -123,12 +114,8 @@ impl FssOps for CpuQueue {
     ) -> Result<(), BackendError> {
         let path = self.aes("dcf_gen")?;
         let shape = DcfShape::new("dcf_gen", params)?;
-        length(shape.count, alphas.len())?;
-        length(shape.words * shape.count, betas.len())?;
-        length(2 * shape.row, roots.len())?;
-        length(shape.levels * shape.row, corrections.len())?;
-        length(shape.levels * shape.words * shape.row, values.len())?;
-        length(shape.words * shape.row, last.len())?;
+        let got = [alphas.len(), betas.len(), roots.len(), corrections.len(), values.len(), last.len()];
+        check_lengths(shape.gen_lengths(), got)?;
         let secrets = DcfSecrets { params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let values = columns(values, shape.row, KEYS_PER_JOB);
@@ -152,10 +139,9 @@ impl FssOps for CpuQueue {
     }
 
     fn pack_bits(&self, params: &PackParams, elements: &[u64], words: &mut [u64]) -> Result<(), BackendError> {
-        let width = ring("pack_bits", params.bits)?;
-        let count = u64::from(params.count);
-        length(params.count as usize, elements.len())?;
-        length(packed_words(count, width).map_or(usize::MAX, |words| words as usize), words.len())?;
+        let shape = PackShape::new("pack_bits", params)?;
+        check_lengths([shape.count, shape.words], [elements.len(), words.len()])?;
+        let (width, count) = (shape.width, u64::from(params.count));
         self.for_chunks(words, WORDS_PER_JOB, |job, words| {
             for (i, word) in words.iter_mut().enumerate() {
                 let index = (job * WORDS_PER_JOB + i) as u64;
@@ -166,9 +152,9 @@ impl FssOps for CpuQueue {
     }
 
     fn unpack_bits(&self, params: &PackParams, words: &[u64], elements: &mut [u64]) -> Result<(), BackendError> {
-        let width = ring("unpack_bits", params.bits)?;
-        length(packed_words(u64::from(params.count), width).map_or(usize::MAX, |words| words as usize), words.len())?;
-        length(params.count as usize, elements.len())?;
+        let shape = PackShape::new("unpack_bits", params)?;
+        check_lengths([shape.words, shape.count], [words.len(), elements.len()])?;
+        let width = shape.width;
         self.for_chunks(elements, WORDS_PER_JOB, |job, elements| {
             for (i, element) in elements.iter_mut().enumerate() {
                 let index = (job * WORDS_PER_JOB + i) as u64;

@@ -1,12 +1,13 @@
 //! One key at a time, by the scalar formulas that host and kernels share.
 
+use backend_api::ops::fss::GROUP;
 use core_types::{
     AesKey, Encrypt, Label, MAX_PAYLOAD_WORDS,
     cmp::{cmp_eval, cmp_gen},
     dcf::{DcfCiphers, DcfDealer, DcfWalk},
 };
 
-use super::batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections, GROUP};
+use super::batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
 
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
 pub(super) fn eval_cmp(batch: &CmpBatch<'_>, first: usize, rows: &mut [&mut [u32]]) {

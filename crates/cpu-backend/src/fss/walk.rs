@@ -1,11 +1,9 @@
 //! Steps down the trees, for several keys at once and without a branch or an address that depends on a secret.
 
+use backend_api::ops::fss::GROUP;
 use core_types::Label;
 
-use super::{
-    batch::GROUP,
-    lanes::{Lanes, RoundKeys, Step, TOGETHER, hash},
-};
+use super::lanes::{Lanes, RoundKeys, Step, TOGETHER, hash};
 
 /// The bits of a label that a seed uses.
 const SEED_BITS: u128 = !3;

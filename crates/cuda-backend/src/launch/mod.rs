@@ -14,6 +14,7 @@
 //! ```
 
 mod builder;
+pub(crate) mod fss;
 
 pub use builder::Launch;
 pub(crate) use builder::replay;

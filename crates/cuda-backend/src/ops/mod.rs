@@ -1,1 +1,3 @@
 //! The op sets, each op as one or a few launches.
+
+mod fss;

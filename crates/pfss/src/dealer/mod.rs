@@ -4,11 +4,11 @@ mod trees;
 use core::fmt;
 
 use backend_api::ops::fss::FssOps;
-use core_types::{Label, Ring};
-use rand_chacha::{
+use chacha20::{
     ChaCha20Rng,
     rand_core::{Rng, SeedableRng},
 };
+use core_types::{Label, Ring};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -21,10 +21,14 @@ use trees::tree_keys;
 /// The trusted third party that makes correlated keys for both parties and then leaves.
 ///
 /// Whoever holds a dealer, or the randomness it drew, can open every secret masked by its bundles: it must run apart
-/// from both parties, and each bundle must reach its own party only.
+/// from both parties, and each bundle must reach its own party only. Its state is wiped when it is dropped.
 pub struct Dealer {
     rng: ChaCha20Rng,
 }
+
+const _: () = wiped_on_drop::<ChaCha20Rng>();
+
+const fn wiped_on_drop<T: zeroize::ZeroizeOnDrop>() {}
 
 impl Dealer {
     /// A dealer with ChaCha20 seeded by the operating system.

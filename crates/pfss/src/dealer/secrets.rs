@@ -1,5 +1,5 @@
 use core_types::Ring;
-use rand_chacha::{ChaCha20Rng, rand_core::Rng};
+use chacha20::{ChaCha20Rng, rand_core::Rng};
 use zeroize::Zeroizing;
 
 use crate::{Gate, GateKind};

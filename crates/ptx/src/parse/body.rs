@@ -1,6 +1,6 @@
 //! Function bodies: scopes, declarations, labels and the resolution of names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Parser, variable::Declared};
 use crate::{
@@ -9,11 +9,13 @@ use crate::{
         Body, Label, LabelId, Linkage, Operand, PragmaAt, Prototype, PrototypeId, Reg, Register, RegisterDeclaration,
         Scope, SourceLine, Space, Symbol, TargetList, TargetListId, Type,
     },
-    lex::{Kind, Token},
+    lex::{Kind, Token, excerpt},
 };
 
 /// Most braces within each other, the body's own included.
 const MAX_NESTING: usize = 64;
+/// Digits of the largest index of a register.
+const MAX_INDEX_DIGITS: usize = 10;
 
 /// What a name in a body stands for.
 #[derive(Clone, Copy, Debug)]
@@ -27,18 +29,36 @@ pub(super) enum Local {
     Prototype(PrototypeId),
 }
 
-/// A declared range of registers.
-struct RegisterRange<'text> {
-    prefix: &'text str,
-    count: u32,
-    ty: Type,
+/// A name known in a scope.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    local: Local,
+    /// Whether an outer scope declares it; noted once the name is used.
+    outer: bool,
 }
 
 /// The names of one scope.
 #[derive(Default)]
 struct ScopeNames<'text> {
-    names: HashMap<&'text str, Local>,
-    ranges: Vec<RegisterRange<'text>>,
+    names: HashMap<&'text str, Known>,
+    /// Declared ranges of registers: count and type by prefix.
+    ranges: HashMap<&'text str, (u32, Type)>,
+}
+
+impl ScopeNames<'_> {
+    /// The type of `name` if a range declares it.
+    fn in_range(&self, name: &str) -> Option<Type> {
+        if self.ranges.is_empty() {
+            return None;
+        }
+        let digits = name.bytes().rev().take(MAX_INDEX_DIGITS).take_while(u8::is_ascii_digit).count();
+        (1..=digits).find_map(|digits| {
+            let (prefix, index) = name.split_at(name.len() - digits);
+            let (count, ty) = self.ranges.get(prefix)?;
+            let plain = digits == 1 || !index.starts_with('0');
+            (plain && index.parse::<u32>().is_ok_and(|index| index < *count)).then_some(*ty)
+        })
+    }
 }
 
 /// Where a name stands that may be a label declared later.
@@ -65,6 +85,8 @@ pub(super) struct BodyBuilder<'text> {
     depth: usize,
     pub(super) source: Option<SourceLine>,
     pending: Vec<Pending<'text>>,
+    /// Names taken for labels or names of the module; no register or variable may claim them afterwards.
+    early: HashSet<&'text str>,
 }
 
 impl<'text> BodyBuilder<'text> {
@@ -77,13 +99,34 @@ impl<'text> BodyBuilder<'text> {
             depth: 1,
             source: None,
             pending: Vec::new(),
+            early: HashSet::new(),
         }
     }
 
     fn declare(&mut self, token: &Token<'text>, local: Local) -> Result<(), ParseError> {
-        match self.scopes[self.scope].names.insert(token.text, local) {
+        let scope = &mut self.scopes[self.scope];
+        let late = matches!(local, Local::Reg(_) | Local::Variable(_)) && self.early.contains(token.text);
+        let known = scope.names.get(token.text);
+        if late || known.is_some_and(|known| known.outer) {
+            return Err(token.error(ParseErrorKind::Late(excerpt(token.text))));
+        }
+        if known.is_some() || scope.in_range(token.text).is_some() {
+            return Err(Parser::duplicate(token));
+        }
+        scope.names.insert(token.text, Known { local, outer: false });
+        Ok(())
+    }
+
+    fn declare_range(&mut self, token: &Token<'text>, count: u32, ty: Type) -> Result<(), ParseError> {
+        let scope = &mut self.scopes[self.scope];
+        if scope.ranges.insert(token.text, (count, ty)).is_some() {
+            return Err(Parser::duplicate(token));
+        }
+        // Ranges come first in a scope, as a rule, so there is little to look through.
+        let mut names = scope.names.keys().chain(&self.early);
+        match names.find(|name| name.starts_with(token.text) && scope.in_range(name).is_some()) {
+            Some(name) => Err(token.error(ParseErrorKind::Late(excerpt(name)))),
             None => Ok(()),
-            Some(_) => Err(Parser::duplicate(token)),
         }
     }
 
@@ -91,13 +134,20 @@ impl<'text> BodyBuilder<'text> {
     pub(super) fn lookup(&mut self, parser: &mut Parser<'text>, name: &'text str) -> Option<Local> {
         let mut scope = Some(self.scope);
         while let Some(index) = scope {
-            if let Some(local) = self.scopes[index].names.get(name) {
-                return Some(*local);
-            }
-            if let Some(ty) = in_range(&self.scopes[index].ranges, name) {
-                let reg = self.add_register(parser, name, ty);
-                self.scopes[index].names.insert(name, Local::Reg(reg));
-                return Some(Local::Reg(reg));
+            let found = match self.scopes[index].names.get(name) {
+                Some(known) => Some(known.local),
+                None => self.scopes[index].in_range(name).map(|ty| {
+                    let local = Local::Reg(self.add_register(parser, name, ty));
+                    self.scopes[index].names.insert(name, Known { local, outer: false });
+                    local
+                }),
+            };
+            if let Some(local) = found {
+                let label = matches!(local, Local::Label(_) | Local::Targets(_) | Local::Prototype(_));
+                if index != self.scope && !label {
+                    self.scopes[self.scope].names.insert(name, Known { local, outer: true });
+                }
+                return found;
             }
             scope = self.body.scopes[index].parent;
         }
@@ -112,16 +162,23 @@ impl<'text> BodyBuilder<'text> {
     /// Notes a name that only the end of the body can resolve.
     pub(super) fn postpone(&mut self, place: Place, token: Token<'text>) {
         self.pending.push(Pending { place, scope: self.scope, token });
+        self.early.insert(token.text);
+    }
+
+    /// Takes a name for one of the module's.
+    pub(super) fn module_symbol(&mut self, parser: &mut Parser<'text>, token: Token<'text>) -> Symbol {
+        self.early.insert(token.text);
+        Symbol::Module(parser.module_name(token))
     }
 
     /// The meaning of a postponed name: a label, list or prototype of an enclosing scope, else a name of the module.
     fn resolve(&self, parser: &mut Parser<'text>, scope: usize, token: Token<'text>) -> Operand {
         let mut scope = Some(scope);
         while let Some(index) = scope {
-            match self.scopes[index].names.get(token.text) {
-                Some(Local::Label(label)) => return Operand::Label(*label),
-                Some(Local::Targets(list)) => return Operand::Targets(*list),
-                Some(Local::Prototype(prototype)) => return Operand::Prototype(*prototype),
+            match self.scopes[index].names.get(token.text).map(|known| known.local) {
+                Some(Local::Label(label)) => return Operand::Label(label),
+                Some(Local::Targets(list)) => return Operand::Targets(list),
+                Some(Local::Prototype(prototype)) => return Operand::Prototype(prototype),
                 _ => scope = self.body.scopes[index].parent,
             }
         }
@@ -155,22 +212,6 @@ impl<'text> BodyBuilder<'text> {
         }
         self.body
     }
-}
-
-/// The type of `name` if one of `ranges` declares it.
-fn in_range(ranges: &[RegisterRange<'_>], name: &str) -> Option<Type> {
-    ranges
-        .iter()
-        .find(|range| {
-            let index = name.strip_prefix(range.prefix).filter(|digits| is_index(digits));
-            index.and_then(|digits| digits.parse::<u32>().ok()).is_some_and(|index| index < range.count)
-        })
-        .map(|range| range.ty)
-}
-
-/// Digits without leading zeros.
-fn is_index(digits: &str) -> bool {
-    digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0'))
 }
 
 impl<'text> Parser<'text> {
@@ -255,7 +296,7 @@ impl<'text> Parser<'text> {
             let count = if self.eat(b'<')? {
                 let count = self.count32("number of registers")?;
                 self.expect(b'>', "`>`")?;
-                builder.scopes[builder.scope].ranges.push(RegisterRange { prefix: token.text, count, ty });
+                builder.declare_range(&token, count, ty)?;
                 Some(count)
             } else {
                 let reg = builder.add_register(self, token.text, ty);

@@ -17,7 +17,7 @@ use crate::{
 
 /// Parses one PTX module.
 ///
-/// Time and memory are linear in the length of `text`, whatever counts it declares.
+/// Memory is linear in the length of `text`, whatever counts it declares.
 ///
 /// # Errors
 /// [`ParseError`] with the place of the first thing that is not PTX: bad tokens, bad grammar, names that are not

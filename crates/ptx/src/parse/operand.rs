@@ -88,7 +88,7 @@ impl<'text> Parser<'text> {
                 let token = self.take()?;
                 match self.meaning(builder, token)? {
                     Meaning::Unknown if self.ahead.is(b'+') || self.ahead.is(b'-') => {
-                        let symbol = Symbol::Module(self.module_name(token));
+                        let symbol = builder.module_symbol(self, token);
                         Ok(Operand::Symbol { symbol, offset: self.offset()? })
                     }
                     Meaning::Unknown => {
@@ -155,9 +155,7 @@ impl<'text> Parser<'text> {
         Ok(match self.meaning(builder, token)? {
             Meaning::Operand(Operand::Symbol { symbol, .. }) => Operand::Symbol { symbol, offset: self.offset()? },
             Meaning::Operand(operand) => operand,
-            Meaning::Unknown => {
-                Operand::Symbol { symbol: Symbol::Module(self.module_name(token)), offset: self.offset()? }
-            }
+            Meaning::Unknown => Operand::Symbol { symbol: builder.module_symbol(self, token), offset: self.offset()? },
         })
     }
 
@@ -199,7 +197,7 @@ impl<'text> Parser<'text> {
                 Meaning::Operand(Operand::Reg(reg)) => AddressBase::Reg(reg),
                 Meaning::Operand(Operand::Symbol { symbol, .. }) => AddressBase::Symbol(symbol),
                 Meaning::Operand(_) => return Err(token.expected("a register, symbol or number")),
-                Meaning::Unknown => AddressBase::Symbol(Symbol::Module(self.module_name(token))),
+                Meaning::Unknown => AddressBase::Symbol(builder.module_symbol(self, token)),
             };
             Address { base, offset: self.offset()? }
         };

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{operand::write_operand, write_params, write_variable};
-use crate::ast::{Body, Function, Instruction, SourceLine};
+use crate::ast::{Body, Function, Instruction, Operand, SourceLine};
 
 /// A statement that stands before an instruction without being one.
 enum Mark {
@@ -122,7 +122,7 @@ impl Cursor<'_> {
 
     fn write_targets(&self, out: &mut String, list: usize) -> fmt::Result {
         let list = &self.body.targets[list];
-        let branch = list.targets.iter().all(|target| matches!(target, crate::ast::Operand::Label(_)));
+        let branch = list.targets.iter().all(|target| matches!(target, Operand::Label(_)));
         write!(out, "{}: .{} ", list.name, if branch { "branchtargets" } else { "calltargets" })?;
         for (index, target) in list.targets.iter().enumerate() {
             if index > 0 {

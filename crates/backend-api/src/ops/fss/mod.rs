@@ -20,14 +20,17 @@
 //! word `e / 32` of its row, zero for `e >= count`.
 //!
 //! Backends agree on each party's share bit for bit, not only on the reconstructed value. The scalar formulas are those
-//! of [`core_types::cmp`] and [`core_types::dcf`]. No address and no branch depends on a secret, except by a backend's
-//! opt-in to table look-ups.
+//! of [`core_types::cmp`] and [`core_types::dcf`]. No address and no branch depends on a secret, but for look-ups in a
+//! table of AES: a processor takes them only if told to, a GPU makes them in shared memory, free of bank conflicts.
+
+mod shape;
 
 use core_types::{
     Label,
     params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
 };
 
+pub use self::shape::{CmpShape, DcfShape, GROUP, PackShape, check_lengths};
 use crate::{BackendError, Mut, Queue, Ref};
 
 /// Device steps of function secret sharing.

@@ -3,9 +3,16 @@
 //! The analysis may call a uniform value varying, never the other way round, provided that collectives with a full mask
 //! are run by whole warps; that is what [`divergent_collectives`] checks.
 
+mod join;
+mod threads;
+
+use std::cell::OnceCell;
+
+use threads::Threads;
+
 use crate::{
-    ast::{Body, Function, FunctionKind, Instruction, Operand, Reg, Special, Symbol},
-    flow::{Dominance, Graph},
+    ast::{AddressBase, Body, Function, FunctionKind, Instruction, Operand, Reg, Symbol},
+    flow::{Dominance, Graph, is_terminator},
 };
 
 /// Among which threads a value may differ, or which threads may part at a branch.
@@ -59,6 +66,8 @@ impl Collective {
 pub struct Uniformity {
     registers: Vec<Spread>,
     blocks: Vec<Spread>,
+    /// The spread of the carry flag, all its definitions together.
+    carry: Spread,
 }
 
 /// A collective that threads may reach apart.
@@ -92,16 +101,28 @@ impl Uniformity {
     /// Follows data and control to a fixed point.
     #[must_use]
     pub fn new(function: &Function, body: &Body, graph: &Graph) -> Self {
-        let mut uniformity = Self {
-            registers: vec![Spread::Uniform; body.registers.len()],
-            blocks: vec![Spread::Uniform; graph.blocks.len()],
-        };
-        let controllers = controllers(graph);
         let mut definitions = vec![0_u32; body.registers.len()];
         for reg in body.instructions.iter().flat_map(Instruction::destinations) {
             definitions[reg.0 as usize] += 1;
         }
-        while uniformity.step(function, body, graph, &controllers, &definitions) {}
+        let post_dominators = Dominance::post_dominators(graph);
+        let several: Vec<bool> = definitions.iter().map(|count| *count > 1).collect();
+        let flow = Flow {
+            function,
+            threads: Threads::new(function, body, &several),
+            body,
+            graph,
+            controllers: controllers(graph, &post_dominators),
+            post_dominators,
+            several,
+            varied: graph.blocks.iter().map(|_| OnceCell::new()).collect(),
+        };
+        let mut uniformity = Self {
+            registers: vec![Spread::Uniform; body.registers.len()],
+            blocks: vec![Spread::Uniform; graph.blocks.len()],
+            carry: Spread::Uniform,
+        };
+        while uniformity.step(&flow) {}
         uniformity
     }
 
@@ -124,58 +145,66 @@ impl Uniformity {
     }
 
     /// One pass; whether anything changed.
-    fn step(
-        &mut self,
-        function: &Function,
-        body: &Body,
-        graph: &Graph,
-        controllers: &[Vec<usize>],
-        definitions: &[u32],
-    ) -> bool {
+    fn step(&mut self, flow: &Flow<'_>) -> bool {
         let mut changed = false;
-        for (index, block) in graph.blocks.iter().enumerate() {
-            let control = controllers[index].iter().map(|branch| self.branch(body, graph, *branch)).max();
-            let control = self.blocks[index].max(control.unwrap_or_default());
-            changed |= std::mem::replace(&mut self.blocks[index], control) != control;
-            for instruction in &body.instructions[block.instructions.clone()] {
-                let value = self.value(function, instruction);
-                let parted = control.max(self.guard(instruction));
+        for (index, block) in flow.graph.blocks.iter().enumerate() {
+            let branches = flow.controllers[index].iter();
+            let control = branches.map(|branch| self.branch(flow, *branch).max(self.blocks[*branch])).max();
+            changed |= raise(&mut self.blocks[index], control.unwrap_or_default());
+            for instruction in &flow.body.instructions[block.instructions.clone()] {
+                let value = self.value(flow, instruction);
+                if instruction.opcode.has("cc") {
+                    changed |= raise(&mut self.carry, value);
+                }
+                let guard = self.guard(instruction);
                 for reg in instruction.destinations() {
                     let slot = reg.0 as usize;
-                    // A register with several definitions tells its reader which way the thread came.
-                    let way = if definitions[slot] > 1 { parted } else { Spread::Uniform };
-                    let spread = self.registers[slot].max(value).max(way);
-                    changed |= std::mem::replace(&mut self.registers[slot], spread) != spread;
+                    // Under a guard a register with several definitions tells whether the guard held.
+                    let way = if flow.several[slot] { guard } else { Spread::Uniform };
+                    changed |= raise(&mut self.registers[slot], value.max(way));
+                }
+            }
+            let parted = self.branch(flow, index);
+            if parted > Spread::Uniform {
+                for reg in flow.varied(index) {
+                    changed |= raise(&mut self.registers[reg.0 as usize], parted);
                 }
             }
         }
         changed
     }
 
-    /// Which threads part at the end of `block`, or have parted before.
-    fn branch(&self, body: &Body, graph: &Graph, block: usize) -> Spread {
-        let last = &body.instructions[graph.blocks[block].instructions.end - 1];
-        let index = if last.opcode.base() == "brx" { self.inputs(last) } else { Spread::Uniform };
-        self.blocks[block].max(self.guard(last)).max(index)
+    /// Which threads part at the end of `block`.
+    fn branch(&self, flow: &Flow<'_>, block: usize) -> Spread {
+        let last = &flow.body.instructions[flow.graph.blocks[block].instructions.end - 1];
+        let index = if last.opcode.base() == "brx" { self.inputs(flow, last) } else { Spread::Uniform };
+        let guard = if is_terminator(last) { self.guard(last) } else { Spread::Uniform };
+        guard.max(index)
     }
 
     /// The spread of all that `instruction` reads, its guard aside.
-    fn inputs(&self, instruction: &Instruction) -> Spread {
+    fn inputs(&self, flow: &Flow<'_>, instruction: &Instruction) -> Spread {
         let registers = instruction.sources().map(|reg| self.register(reg)).max();
-        let specials = instruction.operands.iter().map(|operand| match operand {
-            Operand::Special(special) => special_spread(*special),
-            Operand::Vector(items) => items.iter().map(item_spread).max().unwrap_or_default(),
+        let special = |operand: &Operand| match operand {
+            Operand::Special(special) => flow.threads.special(*special),
             _ => Spread::Uniform,
+        };
+        let specials = instruction.operands.iter().map(|operand| match operand {
+            Operand::Vector(items) => items.iter().map(special).max().unwrap_or_default(),
+            operand => special(operand),
         });
-        registers.unwrap_or_default().max(specials.max().unwrap_or_default())
+        let carry = matches!(instruction.opcode.base(), "addc" | "subc" | "madc");
+        let carry = if carry { self.carry } else { Spread::Uniform };
+        registers.unwrap_or_default().max(specials.max().unwrap_or_default()).max(carry)
     }
 
     /// The spread of what `instruction` produces.
-    fn value(&self, function: &Function, instruction: &Instruction) -> Spread {
+    fn value(&self, flow: &Flow<'_>, instruction: &Instruction) -> Spread {
         let opcode = &instruction.opcode;
-        let inputs = self.inputs(instruction);
+        let inputs = self.inputs(flow, instruction);
         match opcode.base() {
-            "ld" | "ldu" if is_kernel_param(function, instruction) => inputs,
+            "shr" | "bfe" | "and" if flow.threads.is_warp_index(instruction) => inputs.min(Spread::Warps),
+            "ld" | "ldu" if is_kernel_param(flow.function, instruction) => inputs,
             "ld" | "ldu" if opcode.has("const") || opcode.has("nc") => inputs,
             "bar" | "barrier" if Collective::of(instruction) == Some(Collective::Block) => Spread::Uniform,
             "bar" | "barrier" => Spread::Warps,
@@ -210,7 +239,6 @@ fn joins_warp(instruction: &Instruction) -> bool {
 
 /// Whether a load reads a parameter of a kernel, the same for all threads.
 fn is_kernel_param(function: &Function, instruction: &Instruction) -> bool {
-    use crate::ast::AddressBase;
     let param = instruction.operands.iter().any(|operand| match operand {
         Operand::Address(address) => matches!(address.base, AddressBase::Symbol(Symbol::Param(_))),
         _ => false,
@@ -218,36 +246,40 @@ fn is_kernel_param(function: &Function, instruction: &Instruction) -> bool {
     param && function.kind == FunctionKind::Entry && instruction.opcode.has("param")
 }
 
-fn item_spread(item: &Operand) -> Spread {
-    match item {
-        Operand::Special(special) => special_spread(*special),
-        _ => Spread::Uniform,
+/// What the fixed point follows, none of which changes.
+struct Flow<'body> {
+    function: &'body Function,
+    threads: Threads,
+    body: &'body Body,
+    graph: &'body Graph,
+    post_dominators: Dominance,
+    controllers: Vec<Vec<usize>>,
+    /// Whether each register has several definitions.
+    several: Vec<bool>,
+    /// For each block, once asked for, the registers that tell the way from its branch.
+    varied: Vec<OnceCell<Vec<Reg>>>,
+}
+
+impl Flow<'_> {
+    /// The registers that tell, where the paths from the branch of `block` meet, which way a thread came.
+    ///
+    /// A register with one definition tells no more than what that is computed from.
+    fn varied(&self, block: usize) -> &[Reg] {
+        self.varied[block].get_or_init(|| {
+            let varied = join::varied(self.body, self.graph, &self.post_dominators, block);
+            varied.into_iter().filter(|reg| self.several[reg.0 as usize]).collect()
+        })
     }
 }
 
-const fn special_spread(special: Special) -> Spread {
-    match special {
-        Special::Tid(_)
-        | Special::Laneid
-        | Special::LanemaskEq
-        | Special::LanemaskLe
-        | Special::LanemaskLt
-        | Special::LanemaskGe
-        | Special::LanemaskGt
-        | Special::Clock
-        | Special::ClockHi
-        | Special::Clock64
-        | Special::Globaltimer
-        | Special::GlobaltimerLo
-        | Special::GlobaltimerHi => Spread::Lanes,
-        Special::Warpid => Spread::Warps,
-        _ => Spread::Uniform,
-    }
+/// Raises `slot` to at least `spread`; whether that changed it.
+fn raise(slot: &mut Spread, spread: Spread) -> bool {
+    let raised = (*slot).max(spread);
+    std::mem::replace(slot, raised) != raised
 }
 
 /// For each block, the blocks whose branch decides whether it runs: its post-dominance frontier.
-fn controllers(graph: &Graph) -> Vec<Vec<usize>> {
-    let tree = Dominance::post_dominators(graph);
+fn controllers(graph: &Graph, tree: &Dominance) -> Vec<Vec<usize>> {
     let mut controllers: Vec<Vec<usize>> = vec![Vec::new(); graph.blocks.len()];
     for (index, block) in graph.blocks.iter().enumerate() {
         if !tree.contains(index) {

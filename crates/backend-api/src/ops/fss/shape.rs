@@ -1,0 +1,177 @@
+//! What parameters say of the views of an op, checked alike by every backend.
+
+use core_types::{
+    MAX_PAYLOAD_WORDS, Ring,
+    cmp::{cmp_leaves, cmp_levels},
+    pack::packed_words,
+    params::fss::{CmpParams, DcfParams, PackParams, padded},
+};
+
+use crate::BackendError;
+
+/// Keys that one word of output bits covers; rows are padded to a multiple of them.
+pub const GROUP: usize = 32;
+
+/// Compares the lengths of views with what they should be.
+///
+/// # Errors
+/// [`BackendError::Length`] for the first that differs.
+pub fn check_lengths<const N: usize>(expected: [usize; N], got: [usize; N]) -> Result<(), BackendError> {
+    match expected.into_iter().zip(got).find(|(expected, got)| expected != got) {
+        Some((expected, got)) => Err(BackendError::Length { expected, got }),
+        None => Ok(()),
+    }
+}
+
+/// The number of elements of an array; the greatest number if it does not fit, which no view has.
+fn product<const D: usize>(dimensions: [usize; D]) -> usize {
+    if dimensions.contains(&0) { 0 } else { dimensions.into_iter().fold(1, usize::saturating_mul) }
+}
+
+fn ring(op: &'static str, bits: u32) -> Result<Ring, BackendError> {
+    Ring::new(bits).ok_or(BackendError::Unsupported { op, why: "widths are 1 to 64 bits" })
+}
+
+fn party(op: &'static str, party: u32) -> Result<(), BackendError> {
+    if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "parties are 0 and 1" }) }
+}
+
+/// Sizes of a batch of CMP keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CmpShape {
+    /// Keys to a row.
+    pub row: usize,
+    /// Keys.
+    pub count: usize,
+    /// Points per key.
+    pub points: usize,
+    /// Rows of correction words.
+    pub levels: usize,
+    /// Rows of one party's leaf words.
+    pub leaves: usize,
+}
+
+impl CmpShape {
+    /// The sizes that `params` state, for the op named `op`.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] if a width or party is out of range.
+    pub fn new(op: &'static str, params: &CmpParams) -> Result<Self, BackendError> {
+        ring(op, params.bits)?;
+        party(op, params.party)?;
+        Ok(Self {
+            row: padded(params.count),
+            count: params.count as usize,
+            points: params.points as usize,
+            levels: cmp_levels(params.bits) as usize,
+            leaves: cmp_leaves(params.bits) as usize,
+        })
+    }
+
+    /// Lengths of roots, corrections, leaves, points and shares of an evaluation.
+    #[must_use]
+    pub fn eval_lengths(&self) -> [usize; 5] {
+        [
+            self.row,
+            product([self.levels, self.row]),
+            product([self.leaves, self.row]),
+            product([self.points, self.count]),
+            product([self.points, self.row / GROUP]),
+        ]
+    }
+
+    /// Lengths of alphas, roots, corrections and leaves of a generation.
+    #[must_use]
+    pub fn gen_lengths(&self) -> [usize; 4] {
+        [self.count, product([2, self.row]), product([self.levels, self.row]), product([2, self.row])]
+    }
+}
+
+/// Sizes of a batch of DCF keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DcfShape {
+    /// Keys to a row.
+    pub row: usize,
+    /// Keys.
+    pub count: usize,
+    /// Points per key.
+    pub points: usize,
+    /// Rows of correction words.
+    pub levels: usize,
+    /// Payload words.
+    pub words: usize,
+    /// Ring of the payload words.
+    pub width: Ring,
+}
+
+impl DcfShape {
+    /// The sizes that `params` state, for the op named `op`.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] if a width, party or number of payload words is out of range.
+    pub fn new(op: &'static str, params: &DcfParams) -> Result<Self, BackendError> {
+        ring(op, params.bits)?;
+        party(op, params.party)?;
+        let words = params.words as usize;
+        if words == 0 || words > MAX_PAYLOAD_WORDS {
+            return Err(BackendError::Unsupported { op, why: "payloads are 1 to 8 words" });
+        }
+        Ok(Self {
+            row: padded(params.count),
+            count: params.count as usize,
+            points: params.points as usize,
+            levels: params.bits as usize,
+            words,
+            width: ring(op, params.width)?,
+        })
+    }
+
+    /// Lengths of roots, corrections, values, last, points and shares of an evaluation.
+    #[must_use]
+    pub fn eval_lengths(&self) -> [usize; 6] {
+        [
+            self.row,
+            product([self.levels, self.row]),
+            product([self.levels, self.words, self.row]),
+            product([self.words, self.row]),
+            product([self.points, self.count]),
+            product([self.points, self.words, self.count]),
+        ]
+    }
+
+    /// Lengths of alphas, betas, roots, corrections, values and last of a generation.
+    #[must_use]
+    pub fn gen_lengths(&self) -> [usize; 6] {
+        [
+            self.count,
+            product([self.words, self.count]),
+            product([2, self.row]),
+            product([self.levels, self.row]),
+            product([self.levels, self.words, self.row]),
+            product([self.words, self.row]),
+        ]
+    }
+}
+
+/// Sizes of a packing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackShape {
+    /// Ring of the elements.
+    pub width: Ring,
+    /// Elements.
+    pub count: usize,
+    /// Words of the stream.
+    pub words: usize,
+}
+
+impl PackShape {
+    /// The sizes that `params` state, for the op named `op`.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] if the width is out of range.
+    pub fn new(op: &'static str, params: &PackParams) -> Result<Self, BackendError> {
+        let width = ring(op, params.bits)?;
+        let words = packed_words(u64::from(params.count), width).and_then(|words| usize::try_from(words).ok());
+        Ok(Self { width, count: params.count as usize, words: words.unwrap_or(usize::MAX) })
+    }
+}

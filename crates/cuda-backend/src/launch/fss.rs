@@ -1,0 +1,142 @@
+//! Launches of the function-secret-sharing kernels.
+//!
+//! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time; kernels stride over
+//! what a smaller grid leaves.
+
+use backend_api::{BackendError, BufferMut};
+use core_types::{
+    Label,
+    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+};
+
+use super::Launch;
+use crate::{CudaMut, CudaQueue, CudaRef};
+
+/// Blocks along y; more points than this are left to the stride.
+const MOST_POINTS: u32 = 65_535;
+
+/// Keys that a block makes at a time, and to a multiple of which rows are padded.
+const KEYS_MADE: u32 = 32;
+
+/// Blocks of `aes_ctr_fill` that every multiprocessor holds at once by its bound of registers.
+const FILLING: u32 = 6;
+
+/// The sections of one party's CMP keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CmpKeys<'a> {
+    pub(crate) roots: CudaRef<'a, Label>,
+    pub(crate) corrections: CudaRef<'a, u128>,
+    pub(crate) leaves: CudaRef<'a, u128>,
+}
+
+/// The sections of one party's DCF keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DcfKeys<'a> {
+    pub(crate) roots: CudaRef<'a, Label>,
+    pub(crate) corrections: CudaRef<'a, u128>,
+    pub(crate) values: CudaRef<'a, u64>,
+    pub(crate) last: CudaRef<'a, u64>,
+}
+
+/// The sections of new DCF keys.
+#[derive(Debug)]
+pub(crate) struct DcfSections<'a> {
+    pub(crate) corrections: CudaMut<'a, u128>,
+    pub(crate) values: CudaMut<'a, u64>,
+    pub(crate) last: CudaMut<'a, u64>,
+}
+
+/// One thread per key along x, one block per point along y.
+fn keys_by_points(launch: Launch<'_>, count: u32, points: u32) -> Launch<'_> {
+    let tiles = count.div_ceil(launch.block()[0]);
+    launch.grid([tiles.into(), points.min(MOST_POINTS).into(), 1])
+}
+
+pub(crate) fn cmp_eval(
+    queue: &CudaQueue,
+    p: &CmpParams,
+    keys: CmpKeys<'_>,
+    points: CudaRef<'_, u64>,
+    shares: &CudaMut<'_, u32>,
+) -> Result<(), BackendError> {
+    let launch = keys_by_points(queue.kernel("fss_cmp_eval")?, p.count, p.points).value(p);
+    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves).input(points).output(shares);
+    // SAFETY: the op has checked that the views have the lengths of `CmpShape::eval_lengths` for `p`.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn cmp_gen(
+    queue: &CudaQueue,
+    p: &CmpParams,
+    alphas: CudaRef<'_, u64>,
+    roots: CudaRef<'_, Label>,
+    corrections: &CudaMut<'_, u128>,
+    leaves: &CudaMut<'_, u128>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("fss_cmp_gen")?.grid([p.count.div_ceil(KEYS_MADE).into(), 1, 1]).value(p);
+    let launch = launch.input(alphas).input(roots).output(corrections).output(leaves);
+    // SAFETY: the op has checked that the views have the lengths of `CmpShape::gen_lengths` for `p`.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn dcf_eval(
+    queue: &CudaQueue,
+    p: &DcfParams,
+    keys: DcfKeys<'_>,
+    points: CudaRef<'_, u64>,
+    shares: &CudaMut<'_, u64>,
+) -> Result<(), BackendError> {
+    let launch = keys_by_points(queue.kernel("fss_dcf_eval")?, p.count, p.points).value(p);
+    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last);
+    let launch = launch.input(points).output(shares);
+    // SAFETY: the op has checked that the views have the lengths of `DcfShape::eval_lengths` for `p`.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn dcf_gen(
+    queue: &CudaQueue,
+    p: &DcfParams,
+    alphas: CudaRef<'_, u64>,
+    betas: CudaRef<'_, u64>,
+    roots: CudaRef<'_, Label>,
+    made: &DcfSections<'_>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("fss_dcf_gen")?.grid([p.count.div_ceil(KEYS_MADE).into(), 1, 1]).value(p);
+    let launch = launch.input(alphas).input(betas).input(roots);
+    let launch = launch.output(&made.corrections).output(&made.values).output(&made.last);
+    // SAFETY: the op has checked that the views have the lengths of `DcfShape::gen_lengths` for `p`.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn aes_ctr_fill(queue: &CudaQueue, p: &AesCtrParams, words: &CudaMut<'_, u64>) -> Result<(), BackendError> {
+    let launch = queue.kernel("fss_aes_ctr_fill")?;
+    // one round of blocks, since filling the table costs as much as some AES blocks
+    let busy = u64::from(queue.device().info().multiprocessors * FILLING);
+    let tiles = (words.len() as u64).div_ceil(2 * u64::from(launch.block()[0]));
+    let launch = launch.grid([tiles.min(busy), 1, 1]).value(p).output(words).value(&(words.len() as u64));
+    // SAFETY: the kernel is told the length of its view.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn pack_bits(
+    queue: &CudaQueue,
+    p: &PackParams,
+    elements: CudaRef<'_, u64>,
+    words: &CudaMut<'_, u64>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("fss_pack_bits")?.cover(words.len());
+    let launch = launch.value(p).input(elements).output(words).value(&(words.len() as u64));
+    // SAFETY: the op has checked that `elements` are `p.count`; the kernel is told the number of words.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn unpack_bits(
+    queue: &CudaQueue,
+    p: &PackParams,
+    words: CudaRef<'_, u64>,
+    elements: &CudaMut<'_, u64>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("fss_unpack_bits")?.cover(elements.len()).value(p).input(words).output(elements);
+    // SAFETY: the op has checked that `elements` are `p.count` and `words` as many as those fill.
+    unsafe { launch.launch() }
+}

@@ -1,0 +1,117 @@
+//! The function-secret-sharing op set.
+//!
+//! AES runs by look-ups in shared memory, in a table that each of the 32 banks holds whole and a lane reads in its own
+//! bank alone. No two look-ups of a warp collide, so time does not depend on the indices; their addresses do, and the
+//! indices come from labels that are secrets of this party or of the dealer. That concerns tenants of the same GPU, to
+//! whom the op set promises nothing.
+
+use backend_api::{
+    BackendError, BufferMut, BufferRef,
+    ops::fss::{CmpShape, DcfShape, FssOps, PackShape, check_lengths},
+};
+use core_types::{
+    Label,
+    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+};
+
+use crate::{
+    CudaMut, CudaQueue, CudaRef,
+    launch::fss::{self, CmpKeys, DcfKeys, DcfSections},
+};
+
+/// Width at which packed and unpacked elements are the same words.
+const WHOLE_WORDS: u32 = 64;
+
+impl FssOps for CudaQueue {
+    fn cmp_eval(
+        &self,
+        params: &CmpParams,
+        roots: CudaRef<'_, Label>,
+        corrections: CudaRef<'_, u128>,
+        leaves: CudaRef<'_, u128>,
+        points: CudaRef<'_, u64>,
+        shares: CudaMut<'_, u32>,
+    ) -> Result<(), BackendError> {
+        let shape = CmpShape::new("cmp_eval", params)?;
+        let got = [roots.len(), corrections.len(), leaves.len(), points.len(), shares.len()];
+        check_lengths(shape.eval_lengths(), got)?;
+        fss::cmp_eval(self, params, CmpKeys { roots, corrections, leaves }, points, &shares)
+    }
+
+    fn cmp_gen(
+        &self,
+        params: &CmpParams,
+        alphas: CudaRef<'_, u64>,
+        roots: CudaRef<'_, Label>,
+        corrections: CudaMut<'_, u128>,
+        leaves: CudaMut<'_, u128>,
+    ) -> Result<(), BackendError> {
+        let shape = CmpShape::new("cmp_gen", params)?;
+        check_lengths(shape.gen_lengths(), [alphas.len(), roots.len(), corrections.len(), leaves.len()])?;
+        fss::cmp_gen(self, params, alphas, roots, &corrections, &leaves)
+    }
+
+    fn dcf_eval(
+        &self,
+        params: &DcfParams,
+        roots: CudaRef<'_, Label>,
+        corrections: CudaRef<'_, u128>,
+        values: CudaRef<'_, u64>,
+        last: CudaRef<'_, u64>,
+        points: CudaRef<'_, u64>,
+        shares: CudaMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        let shape = DcfShape::new("dcf_eval", params)?;
+        let got = [roots.len(), corrections.len(), values.len(), last.len(), points.len(), shares.len()];
+        check_lengths(shape.eval_lengths(), got)?;
+        fss::dcf_eval(self, params, DcfKeys { roots, corrections, values, last }, points, &shares)
+    }
+
+    fn dcf_gen(
+        &self,
+        params: &DcfParams,
+        alphas: CudaRef<'_, u64>,
+        betas: CudaRef<'_, u64>,
+        roots: CudaRef<'_, Label>,
+        corrections: CudaMut<'_, u128>,
+        values: CudaMut<'_, u64>,
+        last: CudaMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        let shape = DcfShape::new("dcf_gen", params)?;
+        let got = [alphas.len(), betas.len(), roots.len(), corrections.len(), values.len(), last.len()];
+        check_lengths(shape.gen_lengths(), got)?;
+        fss::dcf_gen(self, params, alphas, betas, roots, &DcfSections { corrections, values, last })
+    }
+
+    fn aes_ctr_fill(&self, params: &AesCtrParams, words: CudaMut<'_, u64>) -> Result<(), BackendError> {
+        fss::aes_ctr_fill(self, params, &words)
+    }
+
+    fn pack_bits(
+        &self,
+        params: &PackParams,
+        elements: CudaRef<'_, u64>,
+        mut words: CudaMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        let shape = PackShape::new("pack_bits", params)?;
+        check_lengths([shape.count, shape.words], [elements.len(), words.len()])?;
+        if params.bits == WHOLE_WORDS {
+            return self.copy(elements, &mut words);
+        }
+        fss::pack_bits(self, params, elements, &words)
+    }
+
+    fn unpack_bits(
+        &self,
+        params: &PackParams,
+        words: CudaRef<'_, u64>,
+        mut elements: CudaMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        let shape = PackShape::new("unpack_bits", params)?;
+        check_lengths([shape.words, shape.count], [words.len(), elements.len()])?;
+        if params.bits == WHOLE_WORDS {
+            return self.copy(words, &mut elements);
+        }
+        fss::unpack_bits(self, params, words, &elements)
+    }
+}

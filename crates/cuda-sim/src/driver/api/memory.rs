@@ -1,0 +1,197 @@
+//! Device memory, with and without a place in stream order.
+//!
+//! # Safety
+//! As of the driver API; see the parent module.
+
+use cuda_loader::{
+    Status,
+    ffi::{CUdeviceptr, CUmemoryPool, CUstream},
+};
+
+use super::{put, register};
+use crate::driver::{
+    counters::Report,
+    entry::{Entry, Needs, call},
+    graph::{Owned, Step},
+    handle::{Handle, Id},
+    queue::Goal,
+    state::{Block, Driver, Ordered},
+    work::Work,
+};
+
+register! {
+    cuMemGetInfo_v2 cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetAddressRange_v2 cuMemAllocAsync
+    cuMemAllocFromPoolAsync cuMemFreeAsync
+}
+
+/// Rows of a pitched allocation start at multiples of this.
+const PITCH: usize = 512;
+
+/// Reserves memory on the current device; work that still holds memory back is done first if need be.
+pub(super) fn reserve(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
+    if bytes == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let device = entry.device()?;
+    let attempt = |driver: &mut Driver| driver.memory.alloc(device, bytes as u64);
+    if let Ok(base) = attempt(entry.driver()) {
+        return Ok(base);
+    }
+    let context = entry.context()?;
+    entry.wait(&Goal::Context(context))?;
+    attempt(entry.driver()).map_err(|_| Status::OUT_OF_MEMORY)
+}
+
+/// Reserves memory that no stream orders.
+fn allocate(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
+    entry.refuse_while_capturing()?;
+    let context = entry.context()?;
+    let base = reserve(entry, bytes)?;
+    let driver = entry.driver();
+    driver.blocks.insert(base, Block { context, bytes: bytes as u64, ordered: None });
+    driver.counters.allocations += 1;
+    Ok(base)
+}
+
+unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Status {
+    call("cuMemGetInfo_v2", Needs::Context, |entry| {
+        let device = entry.device()?;
+        let usage = entry.driver().memory.usage(device);
+        put!(free, (usage.capacity - usage.used) as usize)?;
+        put!(total, usage.capacity as usize)
+    })
+}
+
+unsafe extern "C" fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) -> Status {
+    call("cuMemAlloc_v2", Needs::Context, |entry| allocate(entry, bytesize).and_then(|base| put!(dptr, base)))
+}
+
+unsafe extern "C" fn cuMemAllocPitch_v2(
+    dptr: *mut CUdeviceptr,
+    pitch: *mut usize,
+    width_in_bytes: usize,
+    height: usize,
+    element_size_bytes: u32,
+) -> Status {
+    call("cuMemAllocPitch_v2", Needs::Context, |entry| {
+        if ![4, 8, 16].contains(&element_size_bytes) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let row = width_in_bytes.checked_next_multiple_of(PITCH).ok_or(Status::INVALID_VALUE)?;
+        let bytes = row.checked_mul(height).ok_or(Status::INVALID_VALUE)?;
+        put!(dptr, allocate(entry, bytes)?)?;
+        put!(pitch, row)
+    })
+}
+
+unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
+    call("cuMemFree_v2", Needs::Release, |entry| {
+        if dptr == 0 {
+            return Ok(());
+        }
+        entry.refuse_while_capturing()?;
+        let live = |block: &Block| !block.ordered.as_ref().is_some_and(|life| life.released);
+        let Some(context) = entry.driver().blocks.get(&dptr).filter(|block| live(block)).map(|block| block.context)
+        else {
+            let reason = format!("{dptr:#x} is not the start of a live allocation");
+            entry.driver().report(Report::Address { call: "cuMemFree_v2", reason });
+            return Err(Status::INVALID_VALUE);
+        };
+        // The call waits for the device; what the work lost it has reported.
+        let lost = entry.wait(&Goal::Context(context));
+        let driver = entry.driver();
+        if let Some(Block { ordered: Some(life), bytes, .. }) = driver.blocks.remove(&dptr) {
+            driver.give_to_pool(life.pool, bytes);
+        }
+        driver.forget_block(dptr);
+        driver.counters.frees += 1;
+        lost
+    })
+}
+
+unsafe extern "C" fn cuMemGetAddressRange_v2(base: *mut CUdeviceptr, size: *mut usize, dptr: CUdeviceptr) -> Status {
+    call("cuMemGetAddressRange_v2", Needs::Context, |entry| {
+        let found = entry.driver().memory.find(dptr).ok_or(Status::NOT_FOUND)?;
+        if !base.is_null() {
+            put!(base, found.base)?;
+        }
+        if size.is_null() { Ok(()) } else { put!(size, found.bytes as usize) }
+    })
+}
+
+/// Allocates from a pool in stream order.
+fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream) -> Result<u64, Status> {
+    let stream = entry.stream(stream)?;
+    let context = entry.context()?;
+    let device = entry.driver().pools.get(&pool).ok_or(Status::INVALID_HANDLE)?.device;
+    if device != entry.device()? {
+        return Err(Status::INVALID_VALUE);
+    }
+    if entry.driver().streams[&stream].capture.is_some() {
+        let base = reserve(entry, bytes)?;
+        let driver = entry.driver();
+        let owned = Owned { memory: driver.memory.clone(), base, bytes: bytes as u64 };
+        driver.capture_step(stream, Step::Alloc(owned.into()))?;
+        return Ok(base);
+    }
+    let base = reserve(entry, bytes)?;
+    // The allocation is a task, so that what knows it comes after it.
+    entry.enqueue(stream, Work::Nothing)?;
+    let driver = entry.driver();
+    let number = driver.streams[&stream].clock.count(stream);
+    let life = Ordered { pool, born: (stream, number), uses: Default::default(), released: false };
+    driver.blocks.insert(base, Block { context, bytes: bytes as u64, ordered: Some(life) });
+    driver.counters.allocations += 1;
+    driver.take_from_pool(pool, bytes as u64);
+    Ok(base)
+}
+
+unsafe extern "C" fn cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, stream: CUstream) -> Status {
+    call("cuMemAllocAsync", Needs::Context, |entry| {
+        let device = entry.device()? as usize;
+        let pool = entry.driver().devices[device].current_pool;
+        put!(dptr, allocate_ordered(entry, bytesize, pool, stream)?)
+    })
+}
+
+unsafe extern "C" fn cuMemAllocFromPoolAsync(
+    dptr: *mut CUdeviceptr,
+    bytesize: usize,
+    pool: CUmemoryPool,
+    stream: CUstream,
+) -> Status {
+    call("cuMemAllocFromPoolAsync", Needs::Context, |entry| {
+        put!(dptr, allocate_ordered(entry, bytesize, pool.id(), stream)?)
+    })
+}
+
+unsafe extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr, stream: CUstream) -> Status {
+    call("cuMemFreeAsync", Needs::Release, |entry| {
+        let stream = entry.stream(stream)?;
+        if entry.driver().streams[&stream].capture.is_some() {
+            return entry.driver().capture_step(stream, Step::Free(dptr)).map(drop);
+        }
+        let driver = entry.driver();
+        let clock = driver.clock_of_next(stream);
+        let Some(block) = driver.blocks.get_mut(&dptr) else { return Err(Status::INVALID_VALUE) };
+        let bytes = block.bytes;
+        let mut work = Work::Free(dptr);
+        match block.ordered.as_mut() {
+            Some(life) if life.released => return Err(Status::INVALID_VALUE),
+            Some(life) => {
+                life.released = true;
+                let pool = life.pool;
+                if !Driver::released_after_uses(life, &clock) {
+                    let relation = "while work of another stream may still use it";
+                    driver.report(Report::StreamOrder { work: work.to_string(), address: dptr, relation });
+                    work = Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {dptr:#x} {relation}"));
+                }
+                driver.give_to_pool(pool, bytes);
+            }
+            // Memory that no stream orders is released in stream order from here on.
+            None => drop(driver.blocks.remove(&dptr)),
+        }
+        driver.counters.frees += 1;
+        entry.enqueue(stream, work).map(drop)
+    })
+}

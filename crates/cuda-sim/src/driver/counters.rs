@@ -1,0 +1,133 @@
+//! What the driver saw, for tests to read.
+
+use std::collections::BTreeMap;
+
+use crate::exec;
+
+/// Numbers since the session began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Calls of each function, refused ones too.
+    pub calls: BTreeMap<&'static str, u64>,
+    /// Functions called in a context that an earlier error had lost, in order.
+    pub calls_after_sticky: Vec<&'static str>,
+    /// Kernels launched by a call, without those of graphs.
+    pub launches: u64,
+    /// Graphs launched.
+    pub graph_launches: u64,
+    /// Nodes that graph launches ran.
+    pub graph_nodes: u64,
+    /// Graphs instantiated.
+    pub instantiations: u64,
+    /// Instantiated graphs updated in place, whole or by node.
+    pub graph_updates: u64,
+    /// Captures begun.
+    pub captures: u64,
+    /// Captures that ended without a graph.
+    pub captures_lost: u64,
+    /// Blocks of device memory allocated, from pools and otherwise.
+    pub allocations: u64,
+    /// Blocks of device memory freed.
+    pub frees: u64,
+    /// Allocations that a pool met from bytes it had kept.
+    pub pool_hits: u64,
+    /// Blocks of pinned host memory allocated or registered.
+    pub pins: u64,
+    /// Bytes copied from host to device.
+    pub bytes_to_device: u64,
+    /// Bytes copied from device to host.
+    pub bytes_to_host: u64,
+    /// Bytes copied within a device.
+    pub bytes_on_device: u64,
+    /// Bytes copied between devices.
+    pub bytes_between_devices: u64,
+    /// Asynchronous copies from or to pageable memory, which are not asynchronous.
+    pub pageable_copies: u64,
+    /// Operations on the legacy default stream.
+    pub legacy_operations: u64,
+    /// Calls that waited for a stream, an event or a context.
+    pub synchronisations: u64,
+    /// Modules loaded.
+    pub modules: u64,
+    /// Sum of what kernels did.
+    pub kernels: exec::Counters,
+}
+
+impl Counters {
+    /// Calls of function `name`.
+    pub fn calls_of(&self, name: &str) -> u64 {
+        self.calls.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// Something that the driver noticed and that a result code does not say.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Report {
+    /// Work on a stream failed.
+    #[error("{work} failed with {code}: {reason}")]
+    Failed {
+        /// The work.
+        work: String,
+        /// The code that later calls answer.
+        code: i32,
+        /// What happened.
+        reason: String,
+    },
+    /// A use of stream-ordered memory that nothing orders after its allocation or before its release.
+    #[error("{work} uses stream-ordered memory at {address:#x} {relation}")]
+    StreamOrder {
+        /// The work.
+        work: String,
+        /// The memory it uses.
+        address: u64,
+        /// How use and life of the memory relate.
+        relation: &'static str,
+    },
+    /// A module was refused.
+    #[error("module refused: {0}")]
+    Module(String),
+    /// A function outside the simulated surface was called.
+    #[error("{0} is not simulated")]
+    NotSimulated(&'static str),
+    /// An address argument that names no memory of the right kind.
+    #[error("{call}: {reason}")]
+    Address {
+        /// The call.
+        call: &'static str,
+        /// What is wrong with the address.
+        reason: String,
+    },
+    /// What a context still held when it was destroyed.
+    #[error("{0}")]
+    Leak(Leak),
+}
+
+/// What a context still held when its last user released it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "context of device {device} released with {} allocations of {bytes} bytes, {pinned} pinned blocks, {streams} \
+     streams, {events} events, {modules} modules", allocations.len()
+)]
+pub struct Leak {
+    /// The device.
+    pub device: u32,
+    /// Addresses and lengths of device memory.
+    pub allocations: Vec<(u64, u64)>,
+    /// Their length together.
+    pub bytes: u64,
+    /// Blocks of pinned host memory.
+    pub pinned: usize,
+    /// Streams.
+    pub streams: usize,
+    /// Events.
+    pub events: usize,
+    /// Modules.
+    pub modules: usize,
+}
+
+impl Leak {
+    /// Whether nothing leaked.
+    pub fn is_empty(&self) -> bool {
+        self.allocations.is_empty() && self.pinned + self.streams + self.events + self.modules == 0
+    }
+}

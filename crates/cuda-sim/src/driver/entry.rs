@@ -1,0 +1,206 @@
+//! The way into the driver that every call takes.
+
+use std::{
+    cell::{Cell, RefCell},
+    sync::{MutexGuard, PoisonError},
+};
+
+use cuda_loader::Status;
+
+use super::{
+    faults::Effect,
+    handle::Id,
+    queue::{Goal, Step},
+    spec::StreamSchedule,
+    state::{Driver, PROGRESS, lock},
+    work::Work,
+};
+
+thread_local! {
+    /// Contexts of this thread, the current one last.
+    static CONTEXTS: RefCell<Vec<Id>> = const { RefCell::new(Vec::new()) };
+    /// Whether this thread runs a host function, from which the driver must not be called.
+    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a call needs before it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// An initialised driver.
+    Driver,
+    /// A current context that no error has lost.
+    Context,
+    /// As `Driver`; gives something back, so it is no misuse in a lost context.
+    Release,
+}
+
+/// A call that is under way: the driver's state, unlocked while work runs.
+pub(super) struct Entry {
+    guard: Option<MutexGuard<'static, Option<Driver>>>,
+    /// The function.
+    pub(super) name: &'static str,
+    /// What an injected fault does to the work that the call enqueues.
+    pub(super) effect: Option<Effect>,
+    context: Option<Id>,
+}
+
+/// Runs `body` as the call of function `name`.
+pub(super) fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entry) -> Result<(), Status>) -> Status {
+    if IN_HOST_FUNCTION.get() {
+        return Status::NOT_PERMITTED;
+    }
+    let mut entry = Entry { guard: Some(lock()), name, effect: None, context: current() };
+    match entry.admit(needs).and_then(|()| body(&mut entry)) {
+        Ok(()) => Status::SUCCESS,
+        Err(code) => {
+            if code.is_sticky()
+                && let Ok(context) = entry.context()
+            {
+                let driver = entry.driver();
+                if let Some(context) = driver.contexts.get_mut(&context) {
+                    context.lost.get_or_insert(code);
+                }
+            }
+            code
+        }
+    }
+}
+
+/// The current context of this thread.
+pub(super) fn current() -> Option<Id> {
+    CONTEXTS.with_borrow(|contexts| contexts.last().copied())
+}
+
+/// Changes the contexts of this thread.
+pub(super) fn with_contexts<T>(change: impl FnOnce(&mut Vec<Id>) -> T) -> T {
+    CONTEXTS.with_borrow_mut(change)
+}
+
+impl Entry {
+    fn admit(&mut self, needs: Needs) -> Result<(), Status> {
+        let name = self.name;
+        let context = self.context;
+        let Some(driver) = self.guard.as_mut().and_then(|guard| guard.as_mut()) else {
+            return Err(Status::NOT_INITIALIZED);
+        };
+        *driver.counters.calls.entry(name).or_default() += 1;
+        let lost = context.and_then(|context| driver.contexts.get(&context)).and_then(|context| context.lost);
+        if lost.is_some() && needs != Needs::Release {
+            driver.counters.calls_after_sticky.push(name);
+        }
+        let effects: Vec<Effect> = driver.spec.faults.iter_mut().filter_map(|rule| rule.meet(name)).collect();
+        for effect in effects {
+            match effect {
+                Effect::Answer(code) => return Err(code),
+                later => self.effect = Some(later),
+            }
+        }
+        if needs == Needs::Context {
+            self.context()?;
+            if let Some(code) = lost {
+                return Err(code);
+            }
+        }
+        Ok(())
+    }
+
+    /// The driver's state.
+    pub(super) fn driver(&mut self) -> &mut Driver {
+        let driver = self.guard.as_mut().and_then(|guard| guard.as_mut());
+        driver.expect("a call is admitted only while a driver is installed, and it is never removed")
+    }
+
+    /// The current context.
+    pub(super) fn context(&mut self) -> Result<Id, Status> {
+        let context = self.context.ok_or(Status::INVALID_CONTEXT)?;
+        if self.driver().contexts.contains_key(&context) { Ok(context) } else { Err(Status::CONTEXT_IS_DESTROYED) }
+    }
+
+    /// The device of the current context.
+    pub(super) fn device(&mut self) -> Result<u32, Status> {
+        let context = self.context()?;
+        Ok(self.driver().contexts[&context].device)
+    }
+
+    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and lets the host know of it.
+    ///
+    /// # Errors
+    /// The code that lost the current context.
+    pub(super) fn wait(&mut self, goal: &Goal) -> Result<(), Status> {
+        loop {
+            match self.step(goal) {
+                Step::Reached => break,
+                Step::Run(id) => self.run(id),
+                Step::Wait => {
+                    let guard = self.guard.take();
+                    self.guard = guard.map(|guard| PROGRESS.wait(guard).unwrap_or_else(PoisonError::into_inner));
+                }
+            }
+        }
+        self.driver().learn(goal);
+        self.check()
+    }
+
+    /// Does one task that `goal` needs, if one is ready: devices make progress while the host polls.
+    pub(super) fn poll(&mut self, goal: &Goal) {
+        if let Step::Run(id) = self.step(goal) {
+            self.run(id);
+        }
+    }
+
+    /// Does what the schedule does by itself once work has been enqueued.
+    pub(super) fn settle(&mut self) {
+        match self.driver().spec.schedule {
+            StreamSchedule::Lazy => {}
+            StreamSchedule::Random => {
+                for _ in 0..self.driver().draw() % 3 {
+                    self.poll(&Goal::All);
+                }
+            }
+            StreamSchedule::Eager => {
+                while let Step::Run(id) = self.step(&Goal::All) {
+                    self.run(id);
+                }
+            }
+        }
+    }
+
+    /// The error that lost the current context.
+    pub(super) fn check(&mut self) -> Result<(), Status> {
+        let Some(context) = self.context else { return Ok(()) };
+        match self.driver().contexts.get(&context).and_then(|context| context.lost) {
+            Some(code) => Err(code),
+            None => Ok(()),
+        }
+    }
+
+    fn step(&mut self, goal: &Goal) -> Step {
+        let driver = self.driver();
+        let schedule = driver.spec.schedule;
+        let draw = driver.draw();
+        driver.queue.step(goal, schedule, |count| (draw % count.max(1) as u64) as usize)
+    }
+
+    fn run(&mut self, id: u64) {
+        let driver = self.driver();
+        let (memory, options) = (driver.memory.clone(), driver.options.clone());
+        let Some(task) = driver.queue.get_mut(id) else { return };
+        task.running = true;
+        let (work, context) = (task.work.clone(), task.context);
+        // Work behind a failure is not done, but memory still comes back.
+        let lost = driver.contexts.get(&context).is_none_or(|context| context.lost.is_some());
+        let outcome = if lost && !matches!(work, Work::Free(_)) {
+            Ok(None)
+        } else {
+            self.guard = None;
+            IN_HOST_FUNCTION.set(matches!(work, Work::Host(_)));
+            let outcome = work.run(&memory, &options);
+            IN_HOST_FUNCTION.set(false);
+            self.guard = Some(lock());
+            outcome
+        };
+        // A new session may have replaced the driver meanwhile; its queue then knows no such task.
+        self.driver().complete(id, outcome);
+        PROGRESS.notify_all();
+    }
+}

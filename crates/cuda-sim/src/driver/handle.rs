@@ -1,0 +1,46 @@
+//! Handles: numbers that are never used twice in a process, so that a stale one is always noticed.
+
+use std::{
+    ffi::c_void,
+    ptr::without_provenance_mut,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use cuda_loader::ffi::{
+    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmemoryPool, CUmodule, CUstream,
+};
+
+/// What a handle names, by its number.
+pub(super) type Id = usize;
+
+/// Handles start here: far from small integers and from addresses of the process.
+static NEXT: AtomicUsize = AtomicUsize::new(0x5AFE_0000_0000);
+
+/// A number that no handle had before.
+pub(super) fn fresh() -> Id {
+    NEXT.fetch_add(16, Relaxed)
+}
+
+/// A handle type of the driver API.
+pub(super) trait Handle: Copy {
+    /// Its number.
+    fn id(self) -> Id;
+    /// The handle of a number.
+    fn of(id: Id) -> Self;
+}
+
+macro_rules! handles {
+    ($($name:ident)*) => {$(
+        impl Handle for $name {
+            fn id(self) -> Id {
+                self.0.addr()
+            }
+
+            fn of(id: Id) -> Self {
+                Self(without_provenance_mut::<c_void>(id))
+            }
+        }
+    )*};
+}
+
+handles! { CUcontext CUevent CUfunction CUgraph CUgraphExec CUgraphNode CUmemoryPool CUmodule CUstream }

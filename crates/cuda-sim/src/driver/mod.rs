@@ -1,0 +1,27 @@
+//! The CUDA driver API over the executor: virtual devices, streams, events, graphs, pools, peers and faults.
+//!
+//! [`install`] puts it in the place of the platform's driver for the life of the process. The functions of the driver
+//! API carry no user data, so there is one driver in a process; tests take turns with it by [`session`], which starts
+//! each from a fresh machine.
+//!
+//! Functions of the API that are not simulated answer `NOT_SUPPORTED`; crate `cuda-loader` records their names.
+
+mod api;
+mod capture;
+mod counters;
+mod entry;
+mod faults;
+mod graph;
+mod handle;
+mod limits;
+mod order;
+mod queue;
+mod session;
+mod spec;
+mod state;
+mod work;
+
+pub use counters::{Counters, Leak, Report};
+pub use faults::{CLASSES, Rule, class};
+pub use session::{InstallError, Session, install, session};
+pub use spec::{Link, Spec, SpecError, StreamSchedule};

@@ -1,0 +1,219 @@
+//! Enqueued work and the order that streams, events and graphs put on it.
+//!
+//! Every unit of work is a task with the tasks it comes after. A stream is no more than "after the last task", so all
+//! schedules run the same graph and differ only in which ready task they take.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use super::{handle::Id, spec::StreamSchedule, work::Work};
+
+/// Number of a task; larger ones were enqueued later.
+pub(super) type TaskId = u64;
+
+/// Numbers go on from one session to the next, so that a task of an ended session is never taken for one of this.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// For each stream, how many of its tasks are known to come before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Clock(BTreeMap<Id, u64>);
+
+impl Clock {
+    /// Makes everything that `other` knows known here.
+    pub(super) fn join(&mut self, other: &Self) {
+        for (&stream, &count) in &other.0 {
+            let mine = self.0.entry(stream).or_default();
+            *mine = (*mine).max(count);
+        }
+    }
+
+    /// Whether task `count` of `stream` comes before.
+    pub(super) fn knows(&self, stream: Id, count: u64) -> bool {
+        self.count(stream) >= count
+    }
+
+    /// How many tasks of `stream` are known.
+    pub(super) fn count(&self, stream: Id) -> u64 {
+        self.0.get(&stream).copied().unwrap_or(0)
+    }
+
+    /// Adds one task of `stream`; its number.
+    pub(super) fn tick(&mut self, stream: Id) -> u64 {
+        let mine = self.0.entry(stream).or_default();
+        *mine += 1;
+        *mine
+    }
+}
+
+/// A task that has not been done yet.
+#[derive(Debug)]
+pub(super) struct Task {
+    /// The context that a failure is lost in.
+    pub(super) context: Id,
+    /// The stream, for waiting on it.
+    pub(super) stream: Id,
+    pub(super) work: Work,
+    /// Tasks it comes after, as far as they were not done when it was enqueued.
+    pub(super) after: Vec<TaskId>,
+    /// Overtaken by other ready tasks.
+    pub(super) slow: bool,
+    /// Some thread is at it.
+    pub(super) running: bool,
+}
+
+/// What to wait for.
+#[derive(Clone, Debug)]
+pub(super) enum Goal {
+    /// These tasks.
+    Tasks(Vec<TaskId>),
+    /// Every task of a stream.
+    Stream(Id),
+    /// Every task of a context.
+    Context(Id),
+    /// Everything.
+    All,
+}
+
+/// All tasks that have not been done.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pending: BTreeMap<TaskId, Task>,
+}
+
+/// What a thread that waits should do next.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// The goal is reached.
+    Reached,
+    /// Do this task.
+    Run(TaskId),
+    /// Another thread is at work that the goal needs.
+    Wait,
+}
+
+impl Queue {
+    /// Enqueues a task.
+    pub(super) fn push(&mut self, mut task: Task) -> TaskId {
+        task.after.retain(|id| self.pending.contains_key(id));
+        task.after.sort_unstable();
+        task.after.dedup();
+        let id = NEXT.fetch_add(1, Relaxed);
+        self.pending.insert(id, task);
+        id
+    }
+
+    /// Whether a task has been done.
+    pub(super) fn done(&self, id: TaskId) -> bool {
+        !self.pending.contains_key(&id)
+    }
+
+    /// The task, unless it has been done.
+    pub(super) fn get_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.pending.get_mut(&id)
+    }
+
+    /// Takes a task that has been done out of the order.
+    pub(super) fn finish(&mut self, id: TaskId) -> Option<Task> {
+        self.pending.remove(&id)
+    }
+
+    /// Tasks that are under way or wait.
+    pub(super) fn is_reached(&self, goal: &Goal) -> bool {
+        !self.pending.iter().any(|(id, task)| goal.names(*id, task))
+    }
+
+    /// What to do next for `goal`. `pick` chooses among the ready tasks, given their number.
+    pub(super) fn step(&self, goal: &Goal, schedule: StreamSchedule, mut pick: impl FnMut(usize) -> usize) -> Step {
+        let mut needed: BTreeSet<TaskId> =
+            self.pending.iter().filter(|(id, task)| goal.names(**id, task)).map(|(id, _)| *id).collect();
+        if needed.is_empty() {
+            return Step::Reached;
+        }
+        // A task comes only after tasks with smaller numbers, so one descending pass closes the set.
+        let mut closed: Vec<TaskId> = Vec::new();
+        while let Some(id) = needed.pop_last() {
+            closed.push(id);
+            needed.extend(self.pending[&id].after.iter().filter(|id| !self.done(**id)));
+        }
+        if schedule == StreamSchedule::Random {
+            // Work that the goal does not need may run as well.
+            closed = self.pending.keys().rev().copied().collect();
+        }
+        let mut ready: Vec<TaskId> = closed.iter().rev().copied().filter(|id| self.is_ready(*id)).collect();
+        let quick: Vec<TaskId> = ready.iter().copied().filter(|id| !self.pending[id].slow).collect();
+        if !quick.is_empty() {
+            ready = quick;
+        }
+        match ready.len() {
+            0 => Step::Wait,
+            1 => Step::Run(ready[0]),
+            count if schedule == StreamSchedule::Random => Step::Run(ready[pick(count) % count]),
+            _ => Step::Run(ready[0]),
+        }
+    }
+
+    fn is_ready(&self, id: TaskId) -> bool {
+        let task = &self.pending[&id];
+        !task.running && task.after.iter().all(|before| self.done(*before))
+    }
+}
+
+impl Goal {
+    fn names(&self, id: TaskId, task: &Task) -> bool {
+        match self {
+            Self::Tasks(ids) => ids.contains(&id),
+            Self::Stream(stream) => task.stream == *stream,
+            Self::Context(context) => task.context == *context,
+            Self::All => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(stream: Id, after: &[TaskId]) -> Task {
+        Task { context: 1, stream, work: Work::Nothing, after: after.to_vec(), slow: false, running: false }
+    }
+
+    fn order(queue: &mut Queue, goal: &Goal, schedule: StreamSchedule) -> Vec<TaskId> {
+        let mut order = Vec::new();
+        while let Step::Run(id) = queue.step(goal, schedule, |count| count - 1) {
+            queue.finish(id);
+            order.push(id);
+        }
+        order
+    }
+
+    #[test]
+    fn a_lazy_queue_runs_what_the_goal_comes_after_and_nothing_else() {
+        let mut queue = Queue::default();
+        let a = queue.push(task(10, &[]));
+        let b = queue.push(task(20, &[]));
+        let c = queue.push(task(20, &[a, b]));
+        let d = queue.push(task(30, &[]));
+        assert_eq!(order(&mut queue, &Goal::Tasks(vec![c]), StreamSchedule::Lazy), [a, b, c]);
+        assert!(!queue.done(d) && queue.is_reached(&Goal::Stream(20)) && !queue.is_reached(&Goal::All));
+    }
+
+    #[test]
+    fn slow_work_is_overtaken_by_what_need_not_wait_for_it() {
+        let mut queue = Queue::default();
+        let a = queue.push(Task { slow: true, ..task(10, &[]) });
+        let b = queue.push(task(10, &[a]));
+        let c = queue.push(task(20, &[]));
+        assert_eq!(order(&mut queue, &Goal::All, StreamSchedule::Eager), [c, a, b]);
+    }
+
+    #[test]
+    fn a_random_queue_keeps_the_order_that_is_asked_for() {
+        let mut queue = Queue::default();
+        let a = queue.push(task(10, &[]));
+        let b = queue.push(task(10, &[a]));
+        let c = queue.push(task(20, &[]));
+        assert_eq!(order(&mut queue, &Goal::Stream(10), StreamSchedule::Random), [c, a, b]);
+    }
+}

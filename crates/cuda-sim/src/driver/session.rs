@@ -1,0 +1,103 @@
+//! Who uses the driver of the process, and what they may ask of it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cuda_loader::{AlreadyChosen, Unavailable, available};
+
+use super::{
+    api,
+    counters::{Counters, Report},
+    faults::Rule,
+    queue::Goal,
+    spec::{Spec, SpecError},
+    state::{Driver, lock},
+};
+use crate::exec::Usage;
+
+/// One session at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Why the simulated driver is not the driver of this process.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InstallError {
+    /// A specification is malformed.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The process has another driver.
+    #[error(transparent)]
+    AlreadyChosen(#[from] AlreadyChosen),
+    /// The loader refuses the simulated driver: its release is too old.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Makes the simulated driver that of this process, with the machine that `spec` describes.
+///
+/// Called again, it replaces the machine: whatever the former one held is gone.
+///
+/// # Errors
+/// [`InstallError::AlreadyChosen`] if the process has another driver.
+pub fn install(spec: Spec) -> Result<(), InstallError> {
+    static INSTALLED: Mutex<bool> = Mutex::new(false);
+    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    *lock() = Some(Driver::new(spec));
+    if !*installed {
+        cuda_loader::install(api::table())?;
+        *installed = true;
+    }
+    // The loader has asked the driver for its version, so it is frozen in place now.
+    Ok(available().map(drop)?)
+}
+
+/// Installs the machine that the text describes, and keeps other sessions out until the value is dropped.
+///
+/// # Errors
+/// As [`install`], and a malformed text.
+pub fn session(spec: &str) -> Result<Session, InstallError> {
+    let spec = spec.parse()?;
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    install(spec)?;
+    Ok(Session { _turn: turn })
+}
+
+/// The right to the driver of the process.
+#[derive(Debug)]
+pub struct Session {
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Session {
+    /// What happened since the session began.
+    pub fn counters(&self) -> Counters {
+        with(|driver| driver.counters.clone())
+    }
+
+    /// What the driver noticed since the session began, in order.
+    pub fn reports(&self) -> Vec<Report> {
+        with(|driver| driver.reports.clone())
+    }
+
+    /// Adds a fault; its calls count from here on.
+    pub fn inject(&self, fault: Rule) {
+        with(|driver| driver.spec.faults.push(fault));
+    }
+
+    /// Removes every fault.
+    pub fn clear_faults(&self) {
+        with(|driver| driver.spec.faults.clear());
+    }
+
+    /// Memory in use on a device.
+    pub fn usage(&self, device: u32) -> Usage {
+        with(|driver| driver.memory.usage(device))
+    }
+
+    /// Whether work is enqueued that has not been done.
+    pub fn is_busy(&self) -> bool {
+        with(|driver| !driver.queue.is_reached(&Goal::All))
+    }
+}
+
+fn with<T: Default>(ask: impl FnOnce(&mut Driver) -> T) -> T {
+    lock().as_mut().map(ask).unwrap_or_default()
+}

@@ -1,0 +1,255 @@
+//! What is simulated, as a text that a user or a test can write in one line.
+
+use std::{collections::BTreeMap, str::FromStr};
+
+use super::faults::Rule;
+use crate::exec::{Checks, Schedule};
+
+/// The machine to simulate.
+///
+/// As a text it is a list of items between semicolons, for example
+/// `devices=4;cc=8.0;mem=64M;links=0-1:nvlink,0-2:pcie,2-3:dropped;schedule=lazy;oom@alloc:7`:
+///
+/// | item | meaning | without it |
+/// | --- | --- | --- |
+/// | `devices=N` | virtual devices, 0 to 64 | 1 |
+/// | `cc=X.Y` | compute capability | 8.0 |
+/// | `mem=N[K\|M\|G]` | bytes of each device | 256M |
+/// | `links=A-B:kind,...` | peer links: `nvlink`, `pcie`, `dropped` or `none` | all `pcie` |
+/// | `peer=off` | no peer links | |
+/// | `driver=X.Y` | the driver's CUDA release | 12.4 |
+/// | `schedule=eager\|lazy\|random` | when streams run their work | `eager` |
+/// | `seed=N` | seed of `random` | 0 |
+/// | `order=natural\|reverse\|seeded` | turns of blocks and warps; `seeded` uses `seed` | `natural` |
+/// | `checks=none\|sanitize` | optional checkers of the executor | `none` |
+/// | anything with `@` | a fault to inject, see [`Rule`] | |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Number of virtual devices.
+    pub devices: u32,
+    /// Compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// Bytes of each device.
+    pub memory: u64,
+    /// Links that differ from `default_link`, by device pair, lower ordinal first.
+    pub links: BTreeMap<(u32, u32), Link>,
+    /// The link of every other pair.
+    pub default_link: Link,
+    /// CUDA release of the driver, 1000 for each major and 10 for each minor number.
+    pub driver_version: i32,
+    /// When streams run their work.
+    pub schedule: StreamSchedule,
+    /// Seed of the random schedules.
+    pub seed: u64,
+    /// Turns of blocks and warps.
+    pub order: Schedule,
+    /// Optional checkers.
+    pub checks: Checks,
+    /// Faults to inject.
+    pub faults: Vec<Rule>,
+}
+
+/// How two devices reach each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// A direct link with atomics.
+    NvLink,
+    /// Peer access over the bus.
+    Pcie,
+    /// As `Pcie`, but copies report success and write nothing.
+    Dropped,
+    /// No peer access; copies are staged by the driver.
+    None,
+}
+
+/// When a stream runs its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamSchedule {
+    /// As soon as it is enqueued.
+    Eager,
+    /// Only when something waits for it: asynchronous copies then read their host source as late as the API permits.
+    Lazy,
+    /// Ready work of all streams interleaved at random, some of it late.
+    Random,
+}
+
+/// A text that is no [`Spec`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("simulator item `{item}`: expected {expected}")]
+pub struct SpecError {
+    /// The item that was refused.
+    pub item: String,
+    /// What may stand there.
+    pub expected: &'static str,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            devices: 1,
+            capability: (8, 0),
+            memory: 256 << 20,
+            links: BTreeMap::new(),
+            default_link: Link::Pcie,
+            driver_version: 12_040,
+            schedule: StreamSchedule::Eager,
+            seed: 0,
+            order: Schedule::Natural,
+            checks: Checks::none(),
+            faults: Vec::new(),
+        }
+    }
+}
+
+impl Spec {
+    /// The link between two devices; a device reaches itself without one.
+    pub fn link(&self, a: u32, b: u32) -> Link {
+        self.links.get(&(a.min(b), a.max(b))).copied().unwrap_or(self.default_link)
+    }
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut spec = Self::default();
+        let mut order = "natural";
+        for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
+            let refuse = |expected| SpecError { item: item.to_owned(), expected };
+            if item.contains('@') {
+                spec.faults.push(item.parse()?);
+                continue;
+            }
+            let (key, value) = item.split_once('=').ok_or_else(|| refuse("key=value"))?;
+            match key {
+                "devices" => spec.devices = number(value, 64).ok_or_else(|| refuse("0 to 64"))? as u32,
+                "cc" => spec.capability = pair(value).ok_or_else(|| refuse("major.minor"))?,
+                "mem" => spec.memory = bytes(value).ok_or_else(|| refuse("a number with K, M or G"))?,
+                "links" => {
+                    spec.links = links(value).ok_or_else(|| refuse("A-B:nvlink|pcie|dropped|none,..."))?;
+                    spec.default_link = Link::None;
+                }
+                "peer" if value == "off" => (spec.links, spec.default_link) = (BTreeMap::new(), Link::None),
+                "driver" => {
+                    let (major, minor) = pair(value).ok_or_else(|| refuse("major.minor"))?;
+                    spec.driver_version = (major * 1000 + minor * 10) as i32;
+                }
+                "schedule" => {
+                    spec.schedule = match value {
+                        "eager" => StreamSchedule::Eager,
+                        "lazy" => StreamSchedule::Lazy,
+                        "random" => StreamSchedule::Random,
+                        _ => return Err(refuse("eager, lazy or random")),
+                    }
+                }
+                "seed" => spec.seed = number(value, u64::MAX).ok_or_else(|| refuse("a number"))?,
+                "order" if ["natural", "reverse", "seeded"].contains(&value) => order = value,
+                "order" => return Err(refuse("natural, reverse or seeded")),
+                "checks" => {
+                    spec.checks = match value {
+                        "none" => Checks::none(),
+                        "sanitize" => Checks::sanitize(),
+                        _ => return Err(refuse("none or sanitize")),
+                    }
+                }
+                _ => {
+                    return Err(refuse(
+                        "devices, cc, mem, links, peer=off, driver, schedule, seed, order, checks or a fault",
+                    ));
+                }
+            }
+        }
+        spec.order = match order {
+            "reverse" => Schedule::Reverse,
+            "seeded" => Schedule::Seeded(spec.seed),
+            _ => Schedule::Natural,
+        };
+        Ok(spec)
+    }
+}
+
+fn number(text: &str, most: u64) -> Option<u64> {
+    text.parse().ok().filter(|&value| value <= most)
+}
+
+/// Two numbers below 100 with a point between them.
+fn pair(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((number(major, 99)? as u32, number(minor, 99)? as u32))
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) if text.ends_with('K') => (digits, 10),
+        Some(digits) if text.ends_with('M') => (digits, 20),
+        Some(digits) => (digits, 30),
+        None => (text, 0),
+    };
+    number(digits, u64::MAX >> (shift + 8)).map(|count| count << shift)
+}
+
+fn links(text: &str) -> Option<BTreeMap<(u32, u32), Link>> {
+    let link = |item: &str| {
+        let (pair, kind) = item.split_once(':')?;
+        let (a, b) = pair.split_once('-')?;
+        let (a, b) = (number(a, 63)? as u32, number(b, 63)? as u32);
+        let kind = match kind {
+            "nvlink" => Link::NvLink,
+            "pcie" => Link::Pcie,
+            "dropped" => Link::Dropped,
+            "none" => Link::None,
+            _ => return None,
+        };
+        (a != b).then_some(((a.min(b), a.max(b)), kind))
+    };
+    text.split(',').filter(|item| !item.is_empty()).map(link).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_specification_parses() {
+        let spec: Spec = "devices=4; cc=9.0; mem=64M; links=0-1:nvlink,2-0:pcie,2-3:dropped; schedule=random; seed=7; \
+                          order=seeded; checks=sanitize; driver=11.8; oom@alloc:7"
+            .parse()
+            .unwrap();
+        assert_eq!((spec.devices, spec.capability, spec.memory), (4, (9, 0), 64 << 20));
+        assert_eq!(spec.link(1, 0), Link::NvLink);
+        assert_eq!(spec.link(0, 2), Link::Pcie);
+        assert_eq!(spec.link(3, 2), Link::Dropped);
+        assert_eq!(spec.link(1, 3), Link::None);
+        assert_eq!((spec.schedule, spec.order), (StreamSchedule::Random, Schedule::Seeded(7)));
+        assert_eq!((spec.driver_version, spec.faults.len()), (11_080, 1));
+    }
+
+    #[test]
+    fn peers_reach_each_other_unless_the_text_says_otherwise() {
+        assert_eq!("".parse::<Spec>().unwrap().link(0, 1), Link::Pcie);
+        assert_eq!("peer=off".parse::<Spec>().unwrap().link(0, 1), Link::None);
+    }
+
+    #[test]
+    fn a_bad_item_is_named() {
+        for bad in [
+            "devices=65",
+            "devices",
+            "cc=8",
+            "mem=64T",
+            "mem=99999999999999999999",
+            "links=0-0:pcie",
+            "links=0:pcie",
+            "links=0-1:magic",
+            "schedule=now",
+            "order=up",
+            "checks=all",
+            "gpu=1",
+            "peer=on",
+            "explode@alloc",
+            "oom@alloc:0",
+        ] {
+            assert_eq!(bad.parse::<Spec>().unwrap_err().item, bad);
+        }
+    }
+}

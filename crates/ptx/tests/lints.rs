@@ -1,0 +1,133 @@
+//! Every lint on a kernel with its fault planted, and on one without.
+#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use common::{COMPILED, WITHOUT_FLAGS, kernel, text};
+use ptx::{
+    KernelSpec, Table,
+    lint::{Lint, check},
+    parse,
+};
+
+fn table(allow: &[Lint]) -> Table {
+    let name = "kernel".to_owned();
+    Table { kernels: vec![KernelSpec { name, block: [64, 2, 1], min_blocks: 3, barriers: 1, allow: allow.to_vec() }] }
+}
+
+const BOUNDS: &str = ".maxntid 64, 2, 1\n.minnctapersm 3";
+const CLEAN: &str = "ld.param.b64 %rd1, [src];\nld.global.b32 %r1, [%rd1];\nbar.sync 0;\nst.shared.b32 [tile], %r1;";
+
+/// The lints that a kernel breaks, with the line of each.
+fn broken(directives: &str, code: &str) -> Vec<(Lint, String)> {
+    let text = text(directives, code);
+    let findings = check(&parse(&text).unwrap(), &table(&[]));
+    findings
+        .into_iter()
+        .map(|finding| (finding.lint, text.lines().nth(finding.line as usize - 1).unwrap().to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_clean_kernel_passes() {
+    assert_eq!(broken(BOUNDS, CLEAN), []);
+}
+
+#[test]
+fn each_planted_fault_is_found_at_its_line() {
+    for (lint, line) in [
+        (Lint::GenericAccess, "ld.b32 %r2, [%rd1];"),
+        (Lint::GenericAccess, "st.v2.b32 [%rd1], {%r2, %r3};"),
+        (Lint::GenericAccess, "atom.add.u32 %r2, [%rd1], 1;"),
+        (Lint::GenericAccess, "red.gpu.add.u32 [%rd1], 1;"),
+        (Lint::LocalDepot, ".local .align 16 .b8 __local_depot0[64];"),
+        (Lint::Call, "call.uni kernel, ();"),
+        (Lint::Trap, "trap;"),
+        (Lint::UnknownOpcode, "frobnicate.b32 %r2, %r1;"),
+        (Lint::UnknownOpcode, "add.s33 %r2, %r1, %r1;"),
+    ] {
+        // Before the rest, guarded by nothing; a trap ends the kernel, so it goes last.
+        let code = if lint == Lint::Trap { format!("{CLEAN}\nret;\n{line}") } else { format!("{line}\n{CLEAN}") };
+        assert_eq!(broken(BOUNDS, &code), [(lint, line.to_owned())], "{line}");
+    }
+}
+
+#[test]
+fn divergent_collectives_are_found() {
+    let code = format!("mov.u32 %r2, %tid.x;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra L1;\n{CLEAN}\nL1:");
+    assert_eq!(broken(BOUNDS, &code), [(Lint::DivergentCollective, "bar.sync 0;".to_owned())]);
+}
+
+#[test]
+fn barriers_are_counted() {
+    let entry = ".visible .entry kernel(.param .u64 src, .param .u64 dst, .param .u32 n)".to_owned();
+    for code in ["bar.sync 0;\nbar.sync 0;", "bar.sync 1, 64;\nbar.arrive 1, 64;", "bar.warp.sync -1;", ""] {
+        assert_eq!(broken(BOUNDS, code), [(Lint::BarrierCount, entry.clone())], "{code}");
+    }
+    for code in ["barrier.sync.aligned 0;", "bar.red.popc.u32 %r1, 0, %p1;", "bar.sync 0;\nbar.warp.sync -1;"] {
+        assert_eq!(broken(BOUNDS, code), [], "{code}");
+    }
+}
+
+#[test]
+fn launch_bounds_must_be_those_of_the_table() {
+    for (directives, expected) in [
+        ("", 2),
+        (".maxntid 64, 2, 1", 1),
+        (".minnctapersm 3", 1),
+        (".maxntid 64, 1, 1\n.minnctapersm 3", 1),
+        (".maxntid 64, 2, 1\n.minnctapersm 2", 1),
+        (".reqntid 64, 2\n.minnctapersm 3", 0),
+    ] {
+        let found = broken(directives, CLEAN);
+        assert_eq!(found.len(), expected, "{directives}: {found:?}");
+        assert!(found.iter().all(|(lint, _)| *lint == Lint::LaunchBounds));
+    }
+}
+
+#[test]
+fn table_and_module_list_the_same_kernels() {
+    let mut wrong = table(&[]);
+    wrong.kernels[0].name = "other".to_owned();
+    let found: Vec<_> = check(&kernel("bar.sync 0;"), &wrong).into_iter().map(|f| (f.lint, f.kernel)).collect();
+    assert_eq!(found, [(Lint::Unlisted, "kernel".to_owned()), (Lint::Unlisted, "other".to_owned())]);
+}
+
+#[test]
+fn a_kernel_may_be_exempt_from_a_lint() {
+    let module = parse(&text(BOUNDS, "ld.b32 %r1, [%rd1];\nbar.sync 0;\ntrap;")).unwrap();
+    let lints = |allow: &[Lint]| check(&module, &table(allow)).iter().map(|finding| finding.lint).collect::<Vec<_>>();
+    assert_eq!(lints(&[]), [Lint::GenericAccess, Lint::Trap]);
+    assert_eq!(lints(&[Lint::Trap]), [Lint::GenericAccess]);
+    assert_eq!(lints(&[Lint::Trap, Lint::GenericAccess]), []);
+}
+
+#[test]
+fn compiled_kernels() {
+    let lints = |text: &str, kernel: &str| {
+        let mut lints: Vec<_> = check(&parse(text).unwrap(), &Table::default())
+            .into_iter()
+            .filter(|finding| finding.kernel.contains(kernel) && finding.lint != Lint::Unlisted)
+            .map(|finding| finding.lint)
+            .collect();
+        lints.sort();
+        lints.dedup();
+        lints
+    };
+    assert_eq!(lints(COMPILED, "m31_axpy"), []);
+    assert_eq!(lints(COMPILED, "guarded_barrier"), []);
+    assert_eq!(lints(COMPILED, "depot"), [Lint::LocalDepot]);
+    assert_eq!(lints(COMPILED, "generic_fill"), [Lint::GenericAccess]);
+    assert_eq!(lints(COMPILED, "checked_lookup"), [Lint::Trap]);
+    assert_eq!(lints(WITHOUT_FLAGS, "checked_lookup"), [Lint::Call, Lint::Trap]);
+    assert_eq!(lints(WITHOUT_FLAGS, "guarded_barrier"), [Lint::DivergentCollective]);
+    assert!(lints(WITHOUT_FLAGS, "panic_bounds_check").contains(&Lint::PanicSymbol));
+}
+
+#[test]
+fn findings_read_well() {
+    let module = parse(&text(BOUNDS, "bar.sync 0;\nst.b32 [%rd1+4], %r1;")).unwrap();
+    let found = check(&module, &table(&[]));
+    assert_eq!(found[0].to_string(), "line 13: kernel: generic-access: `st.b32 [%rd1+4], %r1;`");
+}

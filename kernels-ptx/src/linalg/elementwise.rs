@@ -1,0 +1,212 @@
+//! Maps over elements. One-dimensional grids of 256 threads; a thread takes four elements at a time where every view is
+//! aligned to four, and strides by the grid.
+//!
+//! # Safety
+//! Views hold the elements that the parameters name. An output may be one of the inputs, but overlaps none otherwise.
+
+use core_types::{
+    params::elementwise::{Activation, Binary, BinaryParams, DropoutParams},
+    philox,
+};
+
+use super::{
+    activation::{slope, value},
+    index::divide,
+    real::{Bf16, F16, Real, aligned4},
+};
+use crate::dev::{idx, math::fma};
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+
+/// Calls `four(i)` for the elements `i..i + 4` and `one(i)` for the elements left, over `len` elements in all.
+#[inline(always)]
+fn for_elements(len: u64, by_four: bool, four: impl Fn(usize), one: impl Fn(usize)) {
+    let whole = if by_four { len / 4 } else { 0 };
+    for group in idx::grid_stride(whole) {
+        four(4 * group as usize);
+    }
+    for i in idx::grid_stride(len - 4 * whole) {
+        one((4 * whole + i) as usize);
+    }
+}
+
+/// `y = f(x)`.
+#[inline(always)]
+unsafe fn activate<T: Real>(f: Activation, len: u64, x: *const T, y: *mut T) {
+    for_elements(
+        len,
+        aligned4(x) && aligned4(y),
+        |i| T::store4(y.add(i), T::load4(x.add(i)).map(|x| value(f, x))),
+        |i| *y.add(i) = T::narrow(value(f, (*x.add(i)).widen())),
+    );
+}
+
+/// `dx = g f'(saved)`.
+#[inline(always)]
+unsafe fn activate_backward<T: Real>(f: Activation, len: u64, saved: *const T, g: *const T, dx: *mut T) {
+    for_elements(
+        len,
+        aligned4(saved) && aligned4(g) && aligned4(dx),
+        |i| {
+            let ([a, b, c, d], [ga, gb, gc, gd]) = (T::load4(saved.add(i)), T::load4(g.add(i)));
+            T::store4(dx.add(i), [ga * slope(f, a), gb * slope(f, b), gc * slope(f, c), gd * slope(f, d)]);
+        },
+        |i| *dx.add(i) = T::narrow((*g.add(i)).widen() * slope(f, (*saved.add(i)).widen())),
+    );
+}
+
+#[inline(always)]
+fn combine(op: Binary, a: f32, b: f32) -> f32 {
+    match op {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+    }
+}
+
+/// `y = op(a, b)` for three views of `len` elements.
+#[inline(always)]
+unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mut T) {
+    for_elements(
+        len,
+        aligned4(a) && aligned4(b) && aligned4(y),
+        |i| {
+            let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (T::load4(a.add(i)), T::load4(b.add(i)));
+            let values = [combine(op, a0, b0), combine(op, a1, b1), combine(op, a2, b2), combine(op, a3, b3)];
+            T::store4(y.add(i), values);
+        },
+        |i| *y.add(i) = T::narrow(combine(op, (*a.add(i)).widen(), (*b.add(i)).widen())),
+    );
+}
+
+/// `y = op(a, b)` with strides; the output has `len` elements, below 2^32, so that no axis is empty.
+#[inline(always)]
+unsafe fn binary_strided<T: Real>(p: &BinaryParams, len: u32, a: *const T, b: *const T, y: *mut T) {
+    for i in idx::grid_stride(u64::from(len)) {
+        let (mut rest, mut at_a, mut at_b) = (i as u32, 0, 0u64);
+        macro_rules! axis {
+            ($($axis:literal)*) => {$(
+                if p.rank > $axis {
+                    let (index, others) = divide(rest, p.shape[$axis] as u32);
+                    rest = others;
+                    at_a += u64::from(index) * p.a_strides[$axis];
+                    at_b += u64::from(index) * p.b_strides[$axis];
+                }
+            )*};
+        }
+        axis!(5 4 3 2 1 0);
+        let (a, b) = ((*a.add(at_a as usize)).widen(), (*b.add(at_b as usize)).widen());
+        *y.add(i as usize) = T::narrow(combine(p.op, a, b));
+    }
+}
+
+/// `y = alpha x + beta y`; `beta = 0` does not read y.
+#[inline(always)]
+unsafe fn axpby<T: Real>(alpha: f32, beta: f32, len: u64, x: *const T, y: *mut T) {
+    if beta == 0.0 {
+        for_elements(
+            len,
+            aligned4(x) && aligned4(y),
+            |i| T::store4(y.add(i), T::load4(x.add(i)).map(|x| alpha * x)),
+            |i| *y.add(i) = T::narrow(alpha * (*x.add(i)).widen()),
+        );
+    } else {
+        for_elements(
+            len,
+            aligned4(x) && aligned4(y),
+            |i| {
+                let ([x0, x1, x2, x3], [y0, y1, y2, y3]) = (T::load4(x.add(i)), T::load4(y.add(i)));
+                let sum = |x: f32, y: f32| fma(alpha, x, beta * y);
+                T::store4(y.add(i), [sum(x0, y0), sum(x1, y1), sum(x2, y2), sum(x3, y3)]);
+            },
+            |i| *y.add(i) = T::narrow(fma(alpha, (*x.add(i)).widen(), beta * (*y.add(i)).widen())),
+        );
+    }
+}
+
+/// `y = x keep scale`.
+#[inline(always)]
+unsafe fn dropout<T: Real>(p: &DropoutParams, len: u64, x: *const T, y: *mut T) {
+    let keep = |word: u32, x: f32| if u64::from(word) >= p.threshold { x * p.scale } else { 0.0 };
+    for_elements(
+        len,
+        p.first % 4 == 0 && aligned4(x) && aligned4(y),
+        |i| {
+            let block = p.first.wrapping_add(i as u64) / 4;
+            let ([a, b, c, d], words) = (T::load4(x.add(i)), philox::block(p.seed, p.site, p.step, block));
+            let [wa, wb, wc, wd] = words;
+            T::store4(y.add(i), [keep(wa, a), keep(wb, b), keep(wc, c), keep(wd, d)]);
+        },
+        |i| {
+            let at = p.first.wrapping_add(i as u64);
+            let [a, b, c, d] = philox::block(p.seed, p.site, p.step, at / 4);
+            let (even, odd) = if at % 4 < 2 { (a, b) } else { (c, d) };
+            let word = if at % 2 == 0 { even } else { odd };
+            *y.add(i) = T::narrow(keep(word, (*x.add(i)).widen()));
+        },
+    );
+}
+
+macro_rules! entries {
+    ($type:ty: $activate:ident, $activate_backward:ident, $binary:ident, $binary_strided:ident, $axpby:ident,
+     $dropout:ident) => {
+        #[doc = "[`activate`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $activate(f: Activation, len: u64, x: *const $type, y: *mut $type) {
+            activate(f, len, x, y);
+        }
+
+        #[doc = "[`activate_backward`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $activate_backward(
+            f: Activation,
+            len: u64,
+            saved: *const $type,
+            g: *const $type,
+            dx: *mut $type,
+        ) {
+            activate_backward(f, len, saved, g, dx);
+        }
+
+        #[doc = "[`binary`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $binary(
+            op: Binary,
+            len: u64,
+            a: *const $type,
+            b: *const $type,
+            y: *mut $type,
+        ) {
+            binary(op, len, a, b, y);
+        }
+
+        #[doc = "[`binary_strided`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $binary_strided(
+            p: BinaryParams,
+            len: u32,
+            a: *const $type,
+            b: *const $type,
+            y: *mut $type,
+        ) {
+            binary_strided(&p, len, a, b, y);
+        }
+
+        #[doc = "[`axpby`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $axpby(alpha: f32, beta: f32, len: u64, x: *const $type, y: *mut $type) {
+            axpby(alpha, beta, len, x, y);
+        }
+
+        #[doc = "[`dropout`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $dropout(p: DropoutParams, len: u64, x: *const $type, y: *mut $type) {
+            dropout(&p, len, x, y);
+        }
+    };
+}
+
+entries!(f32: linalg_activate_f32, linalg_activate_backward_f32, linalg_binary_f32, linalg_binary_strided_f32, linalg_axpby_f32, linalg_dropout_f32);
+entries!(F16: linalg_activate_f16, linalg_activate_backward_f16, linalg_binary_f16, linalg_binary_strided_f16, linalg_axpby_f16, linalg_dropout_f16);
+entries!(Bf16: linalg_activate_bf16, linalg_activate_backward_bf16, linalg_binary_bf16, linalg_binary_strided_bf16, linalg_axpby_bf16, linalg_dropout_bf16);

@@ -1,0 +1,227 @@
+//! 16-bit products on the matrix units, with f32 sums.
+//!
+//! Four warps, two by two, of `16 MT x 8 NT` elements each. Tiles are 32 deep, in three stages; the chunks of a line are
+//! permuted by its number, so that the eight lines of a fragment lie in different banks.
+
+use core_types::params::gemm::GemmParams;
+
+use super::{
+    super::{
+        real::{Bf16, F16, Real},
+        unroll::unroll,
+    },
+    Share, Tile,
+    feed::{Factor, Feed, Lines},
+    output::Output,
+    place,
+    shared::{load2, store2},
+};
+use crate::dev::{
+    cp_async::wait_group,
+    idx,
+    mma::{ldmatrix_x4, ldmatrix_x4_trans, mma_m16n8k16_bf16, mma_m16n8k16_f16},
+    smem::SharedAddr,
+    sync::{block_sync, warp_sync},
+    warp::FULL,
+};
+
+/// Threads of a block.
+pub const THREADS: u32 = 128;
+/// Depth of a tile.
+const DEPTH: u32 = 32;
+/// Tiles under way or in use.
+const STAGES: u32 = 3;
+
+/// Shared memory of a block with tiles of `size x size`.
+pub const fn bytes(size: u32) -> u32 {
+    STAGES * 2 * size * DEPTH * 2
+}
+
+/// An element type of the matrix units.
+pub trait Fragment: Real {
+    /// `c += a b`.
+    ///
+    /// # Safety
+    /// All lanes of the warp call together.
+    unsafe fn multiply(c: &mut [f32; 4], a: [u32; 4], b: [u32; 2]);
+}
+
+impl Fragment for F16 {
+    #[inline(always)]
+    unsafe fn multiply(c: &mut [f32; 4], a: [u32; 4], b: [u32; 2]) {
+        mma_m16n8k16_f16(c, a, b);
+    }
+}
+
+impl Fragment for Bf16 {
+    #[inline(always)]
+    unsafe fn multiply(c: &mut [f32; 4], a: [u32; 4], b: [u32; 2]) {
+        mma_m16n8k16_bf16(c, a, b);
+    }
+}
+
+/// Byte offset in a tile of chunk `part` of a line in memory: 64 bytes along k, or `2 LINES` bytes across.
+#[inline(always)]
+fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
+    if ALONG_K { line * 64 + (part ^ (line / 2 % 4)) * 16 } else { line * LINES * 2 + (part ^ (line % 8)) * 16 }
+}
+
+/// The four 8 x 8 matrices `(across, k)` = (0, 0), (8, 0), (0, 8), (8, 8) from line `first` and index `k` of a tile on, or, with
+/// `k_first`, in the order (0, 0), (0, 8), (8, 0), (8, 8).
+#[inline(always)]
+unsafe fn fragment<const LINES: u32, const ALONG_K: bool>(
+    tile: SharedAddr,
+    first: u32,
+    k: u32,
+    k_first: bool,
+) -> [u32; 4] {
+    let (row, low, high) = (idx::lane() % 8, idx::lane() / 8 % 2, idx::lane() / 16);
+    let (across, deep) = if k_first { (high, low) } else { (low, high) };
+    if ALONG_K {
+        ldmatrix_x4(tile.offset(target::<LINES, true>(first + across * 8 + row, k / 8 + deep)))
+    } else {
+        ldmatrix_x4_trans(tile.offset(target::<LINES, false>(k + deep * 8 + row, first / 8 + across)))
+    }
+}
+
+/// One product with tiles of `SIZE x SIZE`.
+#[inline(always)]
+unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    p: &GemmParams,
+    share: Share,
+    a: *const T,
+    b: *const T,
+    bias: *const T,
+    c: *mut T,
+    work: *mut f32,
+) {
+    let (mt, nt) = ((SIZE / 32) as usize, (SIZE / 16) as usize);
+    let tile = Tile::own(p, share, SIZE, SIZE);
+    let lines_a = Lines {
+        matrix: a.add(place(p, &p.a, tile.matrix, 0) as usize),
+        k_stride: p.a.col,
+        stride: p.a.row,
+        first: tile.row,
+        count: p.m as u32,
+    };
+    let lines_b = Lines {
+        matrix: b.add(place(p, &p.b, tile.matrix, 0) as usize),
+        k_stride: p.b.row,
+        stride: p.b.col,
+        first: tile.col,
+        count: p.n as u32,
+    };
+    let feed_a = Factor::new::<SIZE, A_ALONG_K>(&lines_a, tile.k_first, THREADS, target::<SIZE, A_ALONG_K>);
+    let feed_b = Factor::new::<SIZE, B_ALONG_K>(&lines_b, tile.k_first, THREADS, target::<SIZE, B_ALONG_K>);
+    let b_offset = SIZE * DEPTH * 2;
+    let mut feed = Feed::new(p, tile, feed_a, feed_b, b_offset);
+    let tiles = feed.tiles();
+
+    let (warp_m, warp_n) = (idx::warp() / 2 * (SIZE / 2), idx::warp() % 2 * (SIZE / 2));
+    let base = SharedAddr::dynamic();
+    let stage_bytes = 2 * b_offset;
+    let mut acc = [[[0.0f32; 4]; 8]; 4];
+    feed.next(base);
+    feed.next(base.offset(stage_bytes));
+    let (mut index, mut read, mut write) = (0, 0, 2 * stage_bytes);
+    while index < tiles {
+        wait_group::<1>();
+        block_sync();
+        feed.next(base.offset(write));
+        let (tile_a, tile_b) = (base.offset(read), base.offset(read + b_offset));
+        let mut k = 0;
+        while k < DEPTH {
+            let mut x = [[0; 4]; 4];
+            unroll!(I in 0..4 => {
+                if I < mt {
+                    x[I] = fragment::<SIZE, A_ALONG_K>(tile_a, warp_m + 16 * I as u32, k, false);
+                }
+            });
+            unroll!(J in 0..4 => {
+                if 2 * J < nt {
+                    let [b0, b1, b2, b3] = fragment::<SIZE, B_ALONG_K>(tile_b, warp_n + 16 * J as u32, k, true);
+                    unroll!(I in 0..4 => {
+                        if I < mt {
+                            T::multiply(&mut acc[I][2 * J], x[I], [b0, b1]);
+                            T::multiply(&mut acc[I][2 * J + 1], x[I], [b2, b3]);
+                        }
+                    });
+                }
+            });
+            k += 16;
+        }
+        read = if read == 2 * stage_bytes { 0 } else { read + stage_bytes };
+        write = if write == 2 * stage_bytes { 0 } else { write + stage_bytes };
+        index += 1;
+    }
+    wait_group::<0>();
+    block_sync();
+
+    // Sixteen rows of the warp at a time go through its own shared memory, so that a row is written by neighbours.
+    let pitch = (SIZE / 2 + 8) * 4;
+    let rows = base.offset(idx::warp() * 16 * pitch);
+    let own = rows.offset(idx::lane() / 4 * pitch + idx::lane() % 4 * 8);
+    let out = Output::new(p, &tile, bias, c, work);
+    let mut i = 0;
+    while i < mt as u32 {
+        unroll!(I in 0..4 => {
+            if I < mt && i == I as u32 {
+                unroll!(J in 0..8 => {
+                    if J < nt {
+                        let [a, b, c, d] = acc[I][J];
+                        store2(own.offset(J as u32 * 32), [a, b]);
+                        store2(own.offset(J as u32 * 32 + 8 * pitch), [c, d]);
+                    }
+                });
+            }
+        });
+        warp_sync(FULL);
+        let pairs = SIZE / 4;
+        let mut pair = idx::lane();
+        while pair < 16 * pairs {
+            let (row, col) = (pair / pairs, pair % pairs * 2);
+            let sums = load2(rows.offset(row * pitch + col * 4));
+            out.put2(tile.row + warp_m + 16 * i + row, tile.col + warp_n + col, sums);
+            pair += 32;
+        }
+        warp_sync(FULL);
+        i += 1;
+    }
+}
+
+macro_rules! entries {
+    ($($name:ident: $type:ty, $size:literal, $a:literal, $b:literal;)*) => {$(
+        #[doc = "[`product`] of one element type, layout and tile size."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: GemmParams,
+            share: Share,
+            a: *const $type,
+            b: *const $type,
+            bias: *const $type,
+            c: *mut $type,
+            work: *mut f32,
+        ) {
+            product::<$type, $size, $a, $b>(&p, share, a, b, bias, c, work);
+        }
+    )*};
+}
+
+entries! {
+    linalg_gemm_mma64_nn_f16: F16, 64, true, false;
+    linalg_gemm_mma64_nt_f16: F16, 64, true, true;
+    linalg_gemm_mma64_tn_f16: F16, 64, false, false;
+    linalg_gemm_mma64_tt_f16: F16, 64, false, true;
+    linalg_gemm_mma128_nn_f16: F16, 128, true, false;
+    linalg_gemm_mma128_nt_f16: F16, 128, true, true;
+    linalg_gemm_mma128_tn_f16: F16, 128, false, false;
+    linalg_gemm_mma128_tt_f16: F16, 128, false, true;
+    linalg_gemm_mma64_nn_bf16: Bf16, 64, true, false;
+    linalg_gemm_mma64_nt_bf16: Bf16, 64, true, true;
+    linalg_gemm_mma64_tn_bf16: Bf16, 64, false, false;
+    linalg_gemm_mma64_tt_bf16: Bf16, 64, false, true;
+    linalg_gemm_mma128_nn_bf16: Bf16, 128, true, false;
+    linalg_gemm_mma128_nt_bf16: Bf16, 128, true, true;
+    linalg_gemm_mma128_tn_bf16: Bf16, 128, false, false;
+    linalg_gemm_mma128_tt_bf16: Bf16, 128, false, true;
+}

@@ -1,0 +1,199 @@
+//! f32 products on the ordinary units: every sum is a chain of fused multiply-adds in the order of k.
+//!
+//! A warp computes `8 TM x 32` elements, a thread `TM x 8` of them. Tiles are 16 deep, in two stages; a tile that is
+//! contiguous along k has 20 floats from line to line, so that neither direction meets bank conflicts, and is read four
+//! indices of k at a time.
+
+use core_types::params::gemm::GemmParams;
+
+use super::{
+    super::unroll::unroll,
+    Share, Tile,
+    feed::{Factor, Feed, Lines},
+    output::Output,
+    place,
+    shared::{load, load4, store4},
+};
+use crate::dev::{
+    cp_async::wait_group,
+    idx,
+    math::fma,
+    smem::SharedAddr,
+    sync::{block_sync, warp_sync},
+    warp::FULL,
+};
+
+/// Depth of a tile.
+const DEPTH: u32 = 16;
+/// Bytes from line to line of a tile that is contiguous along k.
+const PITCH: u32 = (DEPTH + 4) * 4;
+/// Bytes from line to line of a warp's eight rows in the epilogue.
+const OUT_PITCH: u32 = (32 + 4) * 4;
+
+/// Shared memory of a block with tiles of `size x size`.
+pub const fn bytes(size: u32) -> u32 {
+    2 * 2 * size * PITCH
+}
+
+/// Byte offset in a tile of chunk `part` of a line.
+#[inline(always)]
+fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
+    line * if ALONG_K { PITCH } else { LINES * 4 } + part * 16
+}
+
+/// One product with tiles of `SIZE x SIZE`, `WARPS_N` warps side by side; `TM` rows a thread.
+#[inline(always)]
+unsafe fn product<const SIZE: u32, const TM: usize, const WARPS_N: u32, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    p: &GemmParams,
+    share: Share,
+    a: *const f32,
+    b: *const f32,
+    bias: *const f32,
+    c: *mut f32,
+    work: *mut f32,
+) {
+    let warps_m = SIZE / (8 * TM as u32);
+    let threads = 32 * warps_m * WARPS_N;
+    let tile = Tile::own(p, share, SIZE, SIZE);
+    let lines_a = Lines {
+        matrix: a.add(place(p, &p.a, tile.matrix, 0) as usize),
+        k_stride: p.a.col,
+        stride: p.a.row,
+        first: tile.row,
+        count: p.m as u32,
+    };
+    let lines_b = Lines {
+        matrix: b.add(place(p, &p.b, tile.matrix, 0) as usize),
+        k_stride: p.b.row,
+        stride: p.b.col,
+        first: tile.col,
+        count: p.n as u32,
+    };
+    let feed_a = Factor::new::<SIZE, A_ALONG_K>(&lines_a, tile.k_first, threads, target::<SIZE, A_ALONG_K>);
+    let feed_b = Factor::new::<SIZE, B_ALONG_K>(&lines_b, tile.k_first, threads, target::<SIZE, B_ALONG_K>);
+    let b_offset = SIZE * PITCH;
+    let mut feed = Feed::new(p, tile, feed_a, feed_b, b_offset);
+    let tiles = feed.tiles();
+
+    let (lane_m, lane_n) = (idx::lane() % 8, idx::lane() / 8);
+    let (warp_m, warp_n) = (idx::warp() / WARPS_N * 8 * TM as u32, idx::warp() % WARPS_N * 32);
+    let base = SharedAddr::dynamic();
+    let stage_bytes = 2 * SIZE * PITCH;
+    let own_a = base.offset(if A_ALONG_K { (warp_m + lane_m) * PITCH } else { (warp_m + 4 * lane_m) * 4 });
+    let own_b = base.offset(b_offset + (warp_n + 4 * lane_n) * if B_ALONG_K { PITCH } else { 4 });
+
+    let mut acc = [[0.0f32; 8]; 8];
+    feed.next(base);
+    let mut index = 0;
+    while index < tiles {
+        wait_group::<0>();
+        block_sync();
+        let stage = index % 2 * stage_bytes;
+        feed.next(base.offset(stage_bytes - stage));
+        let (own_a, own_b) = (own_a.offset(stage), own_b.offset(stage));
+        let mut k = 0;
+        while k < DEPTH {
+            let mut x = [[0.0; 8]; 4];
+            if A_ALONG_K {
+                unroll!(I in 0..8 => {
+                    if I < TM {
+                        let [x0, x1, x2, x3] = load4(own_a.offset(I as u32 * 8 * PITCH + k * 4));
+                        (x[0][I], x[1][I], x[2][I], x[3][I]) = (x0, x1, x2, x3);
+                    }
+                });
+            } else {
+                unroll!(Q in 0..4 => {
+                    let line = own_a.offset((k + Q as u32) * SIZE * 4);
+                    [x[Q][0], x[Q][1], x[Q][2], x[Q][3]] = load4(line);
+                    if TM == 8 {
+                        [x[Q][4], x[Q][5], x[Q][6], x[Q][7]] = load4(line.offset(32 * 4));
+                    }
+                });
+            }
+            if B_ALONG_K {
+                unroll!(J in 0..8 => {
+                    let line = J as u32 / 4 * 16 + J as u32 % 4;
+                    let y = load4(own_b.offset(line * PITCH + k * 4));
+                    unroll!(Q in 0..4 => {
+                        unroll!(I in 0..8 => {
+                            if I < TM {
+                                acc[I][J] = fma(x[Q][I], y[Q], acc[I][J]);
+                            }
+                        });
+                    });
+                });
+            } else {
+                unroll!(Q in 0..4 => {
+                    let line = own_b.offset((k + Q as u32) * SIZE * 4);
+                    let (y, z) = (load4(line), load4(line.offset(16 * 4)));
+                    unroll!(I in 0..8 => {
+                        if I < TM {
+                            unroll!(J in 0..4 => {
+                                acc[I][J] = fma(x[Q][I], y[J], acc[I][J]);
+                                acc[I][J + 4] = fma(x[Q][I], z[J], acc[I][J + 4]);
+                            });
+                        }
+                    });
+                });
+            }
+            k += 4;
+        }
+        index += 1;
+    }
+    wait_group::<0>();
+    block_sync();
+
+    // Eight rows of the warp at a time go through its own shared memory, so that a row is written by neighbours.
+    let rows = base.offset(idx::warp() * 8 * OUT_PITCH);
+    let out = Output::new(p, &tile, bias, c, work);
+    let mut i = 0;
+    while i < TM as u32 {
+        let own = rows.offset(lane_m * OUT_PITCH + lane_n * 16);
+        unroll!(I in 0..8 => {
+            if I < TM && i == I as u32 {
+                let [a, b, c, d, e, f, g, h] = acc[I];
+                store4(own, [a, b, c, d]);
+                store4(own.offset(16 * 4), [e, f, g, h]);
+            }
+        });
+        warp_sync(FULL);
+        let mut r = 0;
+        while r < 8 {
+            let row = if A_ALONG_K { r + 8 * i } else { i / 4 * 32 + r * 4 + i % 4 };
+            let sum = load(rows.offset(r * OUT_PITCH + idx::lane() * 4));
+            out.put(tile.row + warp_m + row, tile.col + warp_n + idx::lane(), sum);
+            r += 1;
+        }
+        warp_sync(FULL);
+        i += 1;
+    }
+}
+
+macro_rules! entries {
+    ($($name:ident: $size:literal, $tm:literal, $warps_n:literal, $a:literal, $b:literal;)*) => {$(
+        #[doc = "[`product`] of one layout and tile size."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: GemmParams,
+            share: Share,
+            a: *const f32,
+            b: *const f32,
+            bias: *const f32,
+            c: *mut f32,
+            work: *mut f32,
+        ) {
+            product::<$size, $tm, $warps_n, $a, $b>(&p, share, a, b, bias, c, work);
+        }
+    )*};
+}
+
+entries! {
+    linalg_gemm_simt64_nn: 64, 4, 2, true, false;
+    linalg_gemm_simt64_nt: 64, 4, 2, true, true;
+    linalg_gemm_simt64_tn: 64, 4, 2, false, false;
+    linalg_gemm_simt64_tt: 64, 4, 2, false, true;
+    linalg_gemm_simt128_nn: 128, 8, 4, true, false;
+    linalg_gemm_simt128_nt: 128, 8, 4, true, true;
+    linalg_gemm_simt128_tn: 128, 8, 4, false, false;
+    linalg_gemm_simt128_tt: 128, 8, 4, false, true;
+}

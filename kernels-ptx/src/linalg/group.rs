@@ -1,0 +1,434 @@
+//! The threads that share a row: a warp or a block. Reductions follow a fixed tree, so results do not depend on timing.
+
+use core::arch::asm;
+
+use super::{
+    real::{Real, aligned4},
+    unroll::unroll,
+};
+use crate::dev::{
+    idx,
+    smem::{Layout, Region},
+    sync::block_sync,
+    warp::reduce,
+};
+
+/// Warps, and so rows, of a block whose warps work on a row each.
+pub const ROWS: u32 = 4;
+/// Threads of such a block.
+pub const WARP_THREADS: u32 = 32 * ROWS;
+/// Threads of a block that works on one row.
+pub const BLOCK_THREADS: u32 = 256;
+/// Elements of a chunk that one thread holds.
+pub const CHUNK: u32 = 4;
+/// Chunks of a row that a thread of a warp keeps in registers.
+pub const HELD_CHUNKS: u32 = 8;
+/// Longest row that a warp takes.
+pub const HELD_LEN: u32 = 32 * CHUNK * HELD_CHUNKS;
+
+/// Threads that share a row. All of them call each reduction, in uniform control flow.
+pub trait Group {
+    /// Number of threads.
+    const SIZE: u32;
+
+    /// Index of this thread in the group.
+    fn rank() -> u32;
+
+    /// The greatest of all threads' values that is not NaN; -inf if there is none.
+    fn max(value: f32) -> f32;
+
+    /// The sum over the threads.
+    fn sum(value: f32) -> f32;
+
+    /// The sum over the threads.
+    fn sum_f64(value: f64) -> f64;
+
+    /// The first row of the group and the distance to the next, alike for all groups of a block.
+    fn rows() -> (u64, u64);
+
+    /// Index of the group's row in the rows of its block.
+    fn row_in_block() -> u32;
+}
+
+/// The 32 threads of a warp; a block has [`ROWS`] of them.
+pub struct Warp;
+
+/// The [`BLOCK_THREADS`] threads of a block.
+pub struct Block;
+
+#[inline(always)]
+fn max(a: f32, b: f32) -> f32 {
+    a.max(b)
+}
+
+#[inline(always)]
+fn add(a: f32, b: f32) -> f32 {
+    a + b
+}
+
+#[inline(always)]
+fn add_f64(a: u64, b: u64) -> u64 {
+    (f64::from_bits(a) + f64::from_bits(b)).to_bits()
+}
+
+impl Group for Warp {
+    const SIZE: u32 = 32;
+
+    #[inline(always)]
+    fn rank() -> u32 {
+        idx::lane()
+    }
+
+    #[inline(always)]
+    fn max(value: f32) -> f32 {
+        reduce(value, max)
+    }
+
+    #[inline(always)]
+    fn sum(value: f32) -> f32 {
+        reduce(value, add)
+    }
+
+    #[inline(always)]
+    fn sum_f64(value: f64) -> f64 {
+        f64::from_bits(reduce(value.to_bits(), add_f64))
+    }
+
+    #[inline(always)]
+    fn rows() -> (u64, u64) {
+        (u64::from(idx::bid_x()) * u64::from(ROWS), u64::from(idx::gdim_x()) * u64::from(ROWS))
+    }
+
+    #[inline(always)]
+    fn row_in_block() -> u32 {
+        idx::warp()
+    }
+}
+
+/// Where the warps of a block leave their parts of a reduction.
+const PARTS: Region<u64> = Layout::new().array(BLOCK_THREADS / 32);
+/// Shared memory of a block that reduces.
+pub const REDUCE_BYTES: u32 = PARTS.end().bytes();
+
+/// The parts of all warps, combined by every warp alike; `bits` stands for one value of a thread's warp.
+#[inline(always)]
+fn across_warps(bits: u64, neutral: u64, combine: impl Fn(u64) -> u64) -> u64 {
+    // SAFETY: the launch gives the block `REDUCE_BYTES`; barriers stand between a reduction's writes and reads, and
+    // between its reads and the next reduction's writes.
+    unsafe {
+        let parts = PARTS.slice();
+        if idx::lane() == 0 {
+            parts.set(idx::warp(), bits);
+        }
+        block_sync();
+        let part = if idx::lane() < BLOCK_THREADS / 32 { parts.get(idx::lane()) } else { neutral };
+        block_sync();
+        combine(part)
+    }
+}
+
+impl Group for Block {
+    const SIZE: u32 = BLOCK_THREADS;
+
+    #[inline(always)]
+    fn rank() -> u32 {
+        idx::tid_x()
+    }
+
+    #[inline(always)]
+    fn max(value: f32) -> f32 {
+        let of_warp = u64::from(reduce(value, max).to_bits());
+        let neutral = u64::from(f32::NEG_INFINITY.to_bits());
+        f32::from_bits(across_warps(of_warp, neutral, |part| {
+            u64::from(reduce(f32::from_bits(part as u32), max).to_bits())
+        }) as u32)
+    }
+
+    #[inline(always)]
+    fn sum(value: f32) -> f32 {
+        let of_warp = u64::from(reduce(value, add).to_bits());
+        f32::from_bits(across_warps(of_warp, 0, |part| {
+            u64::from(reduce(f32::from_bits(part as u32), add).to_bits())
+        }) as u32)
+    }
+
+    #[inline(always)]
+    fn sum_f64(value: f64) -> f64 {
+        let of_warp = reduce(value.to_bits(), add_f64);
+        f64::from_bits(across_warps(of_warp, 0, |part| reduce(part, add_f64)))
+    }
+
+    #[inline(always)]
+    fn rows() -> (u64, u64) {
+        (u64::from(idx::bid_x()), u64::from(idx::gdim_x()))
+    }
+
+    #[inline(always)]
+    fn row_in_block() -> u32 {
+        0
+    }
+}
+
+/// The rows below `count` that the group takes, as `(row, live)`. All groups of a block get equally many; where a block's last
+/// rows do not exist, `row` repeats the last one and `live` is false, so that nothing is written.
+#[inline(always)]
+pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
+    let (mut first, step) = G::rows();
+    core::iter::from_fn(move || {
+        if first >= count {
+            return None;
+        }
+        let row = first + u64::from(G::row_in_block());
+        first += step;
+        Some((row.min(count - 1), row < count))
+    })
+}
+
+/// How the elements of a row are dealt to a group, in chunks of four a thread: four neighbours where all rows are aligned to
+/// that, else four that lie a group's size apart.
+#[derive(Clone, Copy)]
+pub struct Span {
+    len: u32,
+    deal: Deal,
+    size: u32,
+    rank: u32,
+}
+
+/// Whether the elements of a chunk are neighbours.
+#[derive(Clone, Copy)]
+enum Deal {
+    /// They are, says the launch.
+    Neighbours,
+    /// The kernel decides.
+    Chosen { neighbours: bool },
+}
+
+/// One thread's chunk of a row.
+#[derive(Clone, Copy)]
+pub struct Chunk {
+    span: Span,
+    first: u32,
+}
+
+/// The same flag, of which the compiler knows nothing, so that it keeps one copy of what depends on it.
+#[inline(always)]
+fn opaque(flag: bool) -> bool {
+    let mut word = u32::from(flag);
+    // SAFETY: an empty text that leaves its register as it is.
+    unsafe { asm!("/* {0} */", inout(reg32) word, options(nomem, nostack, preserves_flags)) };
+    word != 0
+}
+
+impl Span {
+    /// Rows of `len` elements; `aligned` says whether the first elements of all tensors are aligned to four.
+    #[inline(always)]
+    pub fn new<G: Group>(len: u32, aligned: bool) -> Self {
+        let deal = Deal::Chosen { neighbours: aligned && len % CHUNK == 0 };
+        Self { len, deal, size: G::SIZE, rank: G::rank() }
+    }
+
+    /// Rows of `len` elements, a multiple of four, that are all aligned to four.
+    #[inline(always)]
+    pub fn aligned<G: Group>(len: u32) -> Self {
+        Self { len, deal: Deal::Neighbours, size: G::SIZE, rank: G::rank() }
+    }
+
+    #[inline(always)]
+    fn neighbours(self) -> bool {
+        match self.deal {
+            Deal::Neighbours => true,
+            Deal::Chosen { neighbours } => opaque(neighbours),
+        }
+    }
+
+    /// Number of chunks that any thread has.
+    #[inline(always)]
+    pub fn chunks(self) -> u32 {
+        self.len.div_ceil(CHUNK * self.size)
+    }
+
+    /// Chunk `index` of this thread.
+    #[inline(always)]
+    pub fn chunk(self, index: u32) -> Chunk {
+        let first = index * CHUNK * self.size + if self.neighbours() { CHUNK * self.rank } else { self.rank };
+        Chunk { span: self, first }
+    }
+}
+
+impl Chunk {
+    /// Place in the row of each element; those behind the row's end are none.
+    #[inline(always)]
+    pub fn columns(self) -> [u32; 4] {
+        let step = if self.span.neighbours() { 1 } else { self.span.size };
+        [self.first, self.first + step, self.first + 2 * step, self.first + 3 * step]
+    }
+
+    /// Whether the element at `column` of this chunk exists.
+    #[inline(always)]
+    fn exists(self, column: u32) -> bool {
+        match self.span.deal {
+            Deal::Neighbours => self.first < self.span.len,
+            Deal::Chosen { .. } => column < self.span.len,
+        }
+    }
+
+    /// `body(element)` of every element that exists, 0 for the others.
+    #[inline(always)]
+    pub fn map_live(self, values: [f32; 4], body: impl Fn(f32) -> f32) -> [f32; 4] {
+        zip4(self.columns(), values).map(|(column, value)| if self.exists(column) { body(value) } else { 0.0 })
+    }
+
+    /// Calls `body` for every element that exists.
+    #[inline(always)]
+    pub fn each_live(self, values: [f32; 4], mut body: impl FnMut(f32)) {
+        let columns = self.columns();
+        unroll!(E in 0..4 => {
+            if self.exists(columns[E]) {
+                body(values[E]);
+            }
+        });
+    }
+
+    /// The elements of `row`, with 0 for those that do not exist.
+    ///
+    /// # Safety
+    /// `row` holds the row.
+    #[inline(always)]
+    pub unsafe fn load<T: Real>(self, row: *const T) -> [f32; 4] {
+        if self.span.neighbours() {
+            if self.first < self.span.len { T::load4(row.add(self.first as usize)) } else { [0.0; 4] }
+        } else {
+            self.columns().map(|column| if column < self.span.len { (*row.add(column as usize)).widen() } else { 0.0 })
+        }
+    }
+
+    /// The elements of `row` below `end`, which is at most its length, with `fill` for the others.
+    ///
+    /// # Safety
+    /// `row` holds the row.
+    #[inline(always)]
+    pub unsafe fn load_until<T: Real>(self, row: *const T, end: u32, fill: f32) -> [f32; 4] {
+        if self.span.neighbours() {
+            let mut values = [fill; 4];
+            if self.first < end {
+                values = T::load4(row.add(self.first as usize));
+            }
+            zip4(self.columns(), values).map(|(column, value)| if column < end { value } else { fill })
+        } else {
+            self.columns().map(|column| if column < end { (*row.add(column as usize)).widen() } else { fill })
+        }
+    }
+
+    /// Writes the elements that exist.
+    ///
+    /// # Safety
+    /// `row` holds the row.
+    #[inline(always)]
+    pub unsafe fn store<T: Real>(self, row: *mut T, values: [f32; 4]) {
+        if self.span.neighbours() {
+            if self.first < self.span.len {
+                T::store4(row.add(self.first as usize), values);
+            }
+        } else {
+            let columns = self.columns();
+            unroll!(E in 0..4 => {
+                if columns[E] < self.span.len {
+                    *row.add(columns[E] as usize) = T::narrow(values[E]);
+                }
+            });
+        }
+    }
+}
+
+/// Pairs of corresponding elements.
+#[inline(always)]
+pub fn zip4<A, B>([a0, a1, a2, a3]: [A; 4], [b0, b1, b2, b3]: [B; 4]) -> [(A, B); 4] {
+    [(a0, b0), (a1, b1), (a2, b2), (a3, b3)]
+}
+
+/// `combine` over four elements, in order, from `first` on.
+#[inline(always)]
+pub fn fold4([a, b, c, d]: [f32; 4], first: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
+    combine(combine(combine(combine(first, a), b), c), d)
+}
+
+/// Whether rows may move by four elements.
+#[inline(always)]
+pub fn all_aligned4<T, const N: usize>(tensors: [*const T; N]) -> bool {
+    let mut aligned = true;
+    for tensor in tensors {
+        aligned &= aligned4(tensor);
+    }
+    aligned
+}
+
+/// A row in passes. Chunks come in order, a whole group's at a time.
+pub trait Row<V: Copy> {
+    /// Calls `body` for each chunk.
+    fn each(&self, body: impl FnMut(Chunk, V));
+}
+
+/// A row of at most `HELD_CHUNKS` chunks a thread, in registers.
+pub struct Held<V> {
+    span: Span,
+    values: [V; HELD_CHUNKS as usize],
+}
+
+impl<V: Copy> Held<V> {
+    /// Reads the row; `none` stands where there is no chunk.
+    #[inline(always)]
+    pub fn new(span: Span, none: V, fetch: impl Fn(Chunk) -> V) -> Self {
+        let mut values = [none; HELD_CHUNKS as usize];
+        unroll!(I in 0..8 => {
+            if (I as u32) < span.chunks() {
+                values[I] = fetch(span.chunk(I as u32));
+            }
+        });
+        Self { span, values }
+    }
+}
+
+impl<V: Copy> Held<V> {
+    /// The row with every chunk replaced.
+    #[inline(always)]
+    pub fn map(&self, body: impl Fn(V) -> V) -> Self {
+        let mut values = self.values;
+        unroll!(I in 0..8 => {
+            if (I as u32) < self.span.chunks() {
+                values[I] = body(values[I]);
+            }
+        });
+        Self { span: self.span, values }
+    }
+}
+
+impl<V: Copy> Row<V> for Held<V> {
+    #[inline(always)]
+    fn each(&self, mut body: impl FnMut(Chunk, V)) {
+        unroll!(I in 0..8 => {
+            if (I as u32) < self.span.chunks() {
+                body(self.span.chunk(I as u32), self.values[I]);
+            }
+        });
+    }
+}
+
+/// A row of any length, read again in every pass.
+pub struct Streamed<F> {
+    /// The row's chunks.
+    pub span: Span,
+    /// Reads a chunk.
+    pub fetch: F,
+}
+
+impl<V: Copy, F: Fn(Chunk) -> V> Row<V> for Streamed<F> {
+    #[inline(always)]
+    fn each(&self, mut body: impl FnMut(Chunk, V)) {
+        let mut index = 0;
+        while index < self.span.chunks() {
+            let chunk = self.span.chunk(index);
+            body(chunk, (self.fetch)(chunk));
+            index += 1;
+        }
+    }
+}

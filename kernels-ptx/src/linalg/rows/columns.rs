@@ -1,0 +1,176 @@
+//! Softmax, log-softmax and their gradients along an axis that is not the last: blocks of 32 columns by 8 parts of the
+//! axis. One-dimensional grids of one block per 32 columns `(outer, inner)`.
+//!
+//! # Safety
+//! Tensors hold `outer x len x inner` elements, masks `mask_period x len x inner`; no axis and no period is zero.
+
+use core_types::params::rows::{AxisParams, SoftmaxParams};
+
+use super::{
+    super::{
+        index::divide_long,
+        real::{Bf16, F16, Real},
+    },
+    softmax::Mask,
+    state::{Kind, State},
+};
+use crate::dev::{
+    gmem::F4,
+    idx,
+    smem::{Layout, Region},
+    sync::block_sync,
+};
+
+/// Columns of a block.
+const COLUMNS: u32 = 32;
+/// Parts of the axis; part `i` has the elements `i`, `i + PARTS`, ..
+const PARTS: u32 = 8;
+/// Threads of a block.
+pub const THREADS: u32 = COLUMNS * PARTS;
+
+/// The state of each thread, and 1 where it has an element that is kept.
+const STATES: Region<F4> = Layout::new().array(THREADS);
+/// Shared memory of the forward pass.
+pub const FORWARD_BYTES: u32 = STATES.end().bytes();
+const SUMS: Region<f32> = Layout::new().array(THREADS);
+/// Shared memory of the backward pass.
+pub const BACKWARD_BYTES: u32 = SUMS.end().bytes();
+
+/// The column of a thread; a thread behind the last column repeats it and is not live.
+struct Column {
+    outer: u64,
+    inner: u64,
+    live: bool,
+    part: u32,
+}
+
+impl Column {
+    #[inline(always)]
+    unsafe fn own(axis: &AxisParams) -> Self {
+        let (columns, thread) = (axis.outer * axis.inner, idx::tid_x());
+        let column = u64::from(idx::bid_x()) * u64::from(COLUMNS) + u64::from(thread % COLUMNS);
+        let (inner, outer) = divide_long(column.min(columns - 1), axis.inner);
+        Self { outer, inner, live: column < columns, part: thread / COLUMNS }
+    }
+
+    /// Place of element 0.
+    #[inline(always)]
+    fn start(&self, outer: u64, axis: &AxisParams) -> usize {
+        (outer * axis.len * axis.inner + self.inner) as usize
+    }
+}
+
+#[inline(always)]
+unsafe fn forward<T: Real>(
+    p: &SoftmaxParams,
+    kind: Kind,
+    causal: u32,
+    x: *const T,
+    mask: Mask,
+    y: *mut T,
+) {
+    let (axis, column) = (&p.axis, Column::own(&p.axis));
+    let (len, step) = (axis.len as u32, axis.inner as usize);
+    let end = if causal != 0 { p.causal_len(column.outer) as u32 } else { len };
+    let start = column.start(column.outer, axis);
+    let (mask_outer, _) = divide_long(column.outer, p.mask_period);
+    let mask_start = column.start(mask_outer, axis);
+    let logit = |c: u32| {
+        if c >= end {
+            return (f32::NEG_INFINITY, false);
+        }
+        let x = (*x.add(start + c as usize * step)).widen();
+        if mask.is_none() { (x, true) } else { mask.apply(mask_start + c as usize * step, x) }
+    };
+    let (mut state, mut any) = (State::EMPTY, false);
+    let mut c = column.part;
+    while c < len {
+        let (x, keep) = logit(c);
+        state.push(x);
+        any |= keep;
+        c += PARTS;
+    }
+    let (states, thread) = (STATES.slice(), idx::tid_x());
+    states.set(thread, F4([state.greatest, state.rest, state.ties, if any { 1.0 } else { 0.0 }]));
+    block_sync();
+    let mut total = State::EMPTY;
+    let mut part = thread % COLUMNS;
+    while part < THREADS {
+        let F4([greatest, rest, ties, kept]) = states.get(part);
+        any |= kept != 0.0;
+        let own = State { greatest, rest, ties };
+        let most = total.greatest.max(own.greatest);
+        let (a, b) = (total.relative_to(most), own.relative_to(most));
+        total = State { greatest: most, rest: a.rest + b.rest, ties: a.ties + b.ties };
+        part += COLUMNS;
+    }
+    let finish = total.finish(kind, any);
+    let mut c = column.part;
+    while column.live && c < len {
+        *y.add(start + c as usize * step) = T::narrow(finish.value(logit(c).0));
+        c += PARTS;
+    }
+}
+
+#[inline(always)]
+unsafe fn backward<T: Real>(axis: &AxisParams, kind: Kind, y: *const T, g: *const T, dx: *mut T) {
+    let column = Column::own(axis);
+    let (len, step) = (axis.len as u32, axis.inner as usize);
+    let start = column.start(column.outer, axis);
+    let mut sum = 0.0;
+    let mut c = column.part;
+    while c < len {
+        let at = start + c as usize * step;
+        sum += kind.contribution((*y.add(at)).widen(), (*g.add(at)).widen());
+        c += PARTS;
+    }
+    let (sums, thread) = (SUMS.slice(), idx::tid_x());
+    sums.set(thread, sum);
+    block_sync();
+    sum = 0.0;
+    let mut part = thread % COLUMNS;
+    while part < THREADS {
+        sum += sums.get(part);
+        part += COLUMNS;
+    }
+    let mut c = column.part;
+    while column.live && c < len {
+        let at = start + c as usize * step;
+        *dx.add(at) = T::narrow(kind.gradient((*y.add(at)).widen(), (*g.add(at)).widen(), sum));
+        c += PARTS;
+    }
+}
+
+macro_rules! entries {
+    ($type:ty: $forward:ident, $backward:ident) => {
+        #[doc = "[`forward`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $forward(
+            p: SoftmaxParams,
+            kind: Kind,
+            causal: u32,
+            x: *const $type,
+            keep: *const u8,
+            addend: *const f32,
+            y: *mut $type,
+        ) {
+            forward(&p, kind, causal, x, Mask { keep, addend }, y);
+        }
+
+        #[doc = "[`backward`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $backward(
+            p: AxisParams,
+            kind: Kind,
+            y: *const $type,
+            g: *const $type,
+            dx: *mut $type,
+        ) {
+            backward(&p, kind, y, g, dx);
+        }
+    };
+}
+
+entries!(f32: linalg_softmax_columns_f32, linalg_softmax_backward_columns_f32);
+entries!(F16: linalg_softmax_columns_f16, linalg_softmax_backward_columns_f16);
+entries!(Bf16: linalg_softmax_columns_bf16, linalg_softmax_backward_columns_bf16);

@@ -1,0 +1,134 @@
+//! Softmax cross-entropy with its gradient, in two passes over a row: a warp to rows of up to
+//! [`HELD_LEN`](super::super::group::HELD_LEN) classes, a block to longer ones. Grids as in [`softmax`](super::softmax).
+//!
+//! # Safety
+//! Logits, probabilities and gradients hold `rows x classes` elements, targets and losses `rows`; `classes` is not zero.
+
+use super::{
+    super::{
+        group::{self, Block, Chunk, Group, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
+        math::{exp_nonpositive, log_of_parts},
+        real::{Bf16, F16, Real},
+    },
+    state::State,
+};
+
+/// The sum of a row of logits, and what both passes share.
+struct Totals {
+    greatest: f32,
+    log_sum: f32,
+    sum: f32,
+}
+
+impl Totals {
+    /// The totals of the elements that all threads pushed. NaN and +inf make them NaN.
+    #[inline(always)]
+    fn across<G: Group>(state: State) -> Self {
+        let state = state.across::<G>();
+        let greatest = if state.greatest == f32::INFINITY { f32::NAN } else { state.greatest };
+        Self { greatest, log_sum: log_of_parts(state.rest, state.ties), sum: state.ties + state.rest }
+    }
+}
+
+/// Against class numbers.
+#[inline(always)]
+unsafe fn by_class<G: Group, T: Real>(
+    rows: u64,
+    classes: u32,
+    scale: f32,
+    logits: *const T,
+    targets: *const u32,
+    losses: *mut f32,
+    dlogits: *mut T,
+) {
+    let span = Span::new::<G>(classes, all_aligned4([logits, dlogits]));
+    for (row, live) in group::rows::<G>(rows) {
+        let at = (row * u64::from(classes)) as usize;
+        let (logits, dlogits, target) = (logits.add(at), dlogits.add(at), *targets.add(row as usize));
+        let x = Streamed { span, fetch: |chunk: Chunk| chunk.load(logits) };
+        let mut state = State::EMPTY;
+        x.each(|chunk, x| chunk.each_live(x, |x| state.push(x)));
+        let Totals { greatest, log_sum, sum } = Totals::across::<G>(state);
+        let (counts, factor) = (target < classes, scale / sum);
+        if live && G::rank() == 0 {
+            let loss = if counts { log_sum - ((*logits.add(target as usize)).widen() - greatest) } else { 0.0 };
+            *losses.add(row as usize) = loss;
+        }
+        x.each(|chunk, x| {
+            let gradient = zip4(chunk.columns(), x).map(|(column, x)| {
+                let e = exp_nonpositive(x - greatest) * factor;
+                let gradient = if column == target { e - scale } else { e };
+                if counts { gradient } else { 0.0 }
+            });
+            if live {
+                chunk.store(dlogits, gradient);
+            }
+        });
+    }
+}
+
+/// Against probabilities.
+#[inline(always)]
+unsafe fn by_probs<G: Group, T: Real>(
+    rows: u64,
+    classes: u32,
+    scale: f32,
+    logits: *const T,
+    probs: *const T,
+    losses: *mut f32,
+    dlogits: *mut T,
+) {
+    let span = Span::new::<G>(classes, all_aligned4([logits, probs, dlogits]));
+    for (row, live) in group::rows::<G>(rows) {
+        let at = (row * u64::from(classes)) as usize;
+        let (logits, probs, dlogits) = (logits.add(at), probs.add(at), dlogits.add(at));
+        let both = Streamed { span, fetch: |chunk: Chunk| [chunk.load(logits), chunk.load(probs)] };
+        let (mut state, mut total) = (State::EMPTY, 0.0);
+        both.each(|chunk, [x, t]| {
+            chunk.each_live(x, |x| state.push(x));
+            total = fold4(t, total, |total, t| total + t);
+        });
+        let Totals { greatest, log_sum, sum } = Totals::across::<G>(state);
+        let factor = G::sum(total) / sum;
+        let mut loss = 0.0;
+        both.each(|chunk, [x, t]| {
+            let shifted = x.map(|x| x - greatest);
+            // 0 ln 0 is 0.
+            let parts = zip4(shifted, t).map(|(x, t)| if t == 0.0 { 0.0 } else { t * (x - log_sum) });
+            loss = fold4(parts, loss, |loss, part| loss - part);
+            let gradient = zip4(shifted, t).map(|(x, t)| scale * (exp_nonpositive(x) * factor - t));
+            if live {
+                chunk.store(dlogits, gradient);
+            }
+        });
+        let loss = G::sum(loss);
+        if live && G::rank() == 0 {
+            *losses.add(row as usize) = loss;
+        }
+    }
+}
+
+macro_rules! entries {
+    ($type:ty: $($name:ident = $body:ident<$group:ty>($targets:ty)),*) => {$(
+        #[doc = concat!("[`", stringify!($body), "`] of one element type.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            rows: u64,
+            classes: u32,
+            scale: f32,
+            logits: *const $type,
+            targets: *const $targets,
+            losses: *mut f32,
+            dlogits: *mut $type,
+        ) {
+            $body::<$group, $type>(rows, classes, scale, logits, targets, losses, dlogits);
+        }
+    )*};
+}
+
+entries!(f32: linalg_entropy_warp_f32 = by_class<Warp>(u32), linalg_entropy_block_f32 = by_class<Block>(u32),
+    linalg_entropy_probs_warp_f32 = by_probs<Warp>(f32), linalg_entropy_probs_block_f32 = by_probs<Block>(f32));
+entries!(F16: linalg_entropy_warp_f16 = by_class<Warp>(u32), linalg_entropy_block_f16 = by_class<Block>(u32),
+    linalg_entropy_probs_warp_f16 = by_probs<Warp>(F16), linalg_entropy_probs_block_f16 = by_probs<Block>(F16));
+entries!(Bf16: linalg_entropy_warp_bf16 = by_class<Warp>(u32), linalg_entropy_block_bf16 = by_class<Block>(u32),
+    linalg_entropy_probs_warp_bf16 = by_probs<Warp>(Bf16), linalg_entropy_probs_block_bf16 = by_probs<Block>(Bf16));

@@ -1,0 +1,257 @@
+//! Softmax and log-softmax of contiguous rows, and their gradients: a warp takes aligned rows that fit its
+//! registers; a warp or a block takes others in two passes. One-dimensional grids; a block of warps takes [`ROWS`](super::super::group::ROWS) rows at a
+//! time, a block of one group one row, and both stride by the grid.
+//!
+//! # Safety
+//! Tensors hold `outer x len` elements with `inner = 1`, masks `mask_period x len`; `mask_period` and `len` are not zero.
+
+use core::cell::Cell;
+
+use core_types::params::rows::{AxisParams, SoftmaxParams};
+
+use super::{
+    super::{
+        group::{self, Block, Chunk, Group, Held, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
+        index::divide_long,
+        math::exp_nonpositive,
+        real::{Bf16, F16, Real},
+    },
+    state::{Kind, State},
+};
+
+/// Which elements are left out: those with a false `keep`, those with an `addend` of -inf; null pointers name no mask.
+#[derive(Clone, Copy)]
+pub struct Mask {
+    /// Flags.
+    pub keep: *const u8,
+    /// Added to the logits.
+    pub addend: *const f32,
+}
+
+impl Mask {
+    /// Whether there is none.
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        self.keep.is_null() && self.addend.is_null()
+    }
+
+    /// The mask from element `at` on.
+    #[inline(always)]
+    unsafe fn offset(self, at: usize) -> Self {
+        if self.keep.is_null() {
+            Self { addend: self.addend.add(at), ..self }
+        } else {
+            Self { keep: self.keep.add(at), ..self }
+        }
+    }
+
+    /// The masked logit of the mask's element `at`, and whether it is kept.
+    #[inline(always)]
+    pub unsafe fn apply(self, at: usize, x: f32) -> (f32, bool) {
+        if self.keep.is_null() {
+            let addend = *self.addend.add(at);
+            return (x + addend, addend != f32::NEG_INFINITY);
+        }
+        let keep = *self.keep.add(at) != 0;
+        (if keep { x } else { f32::NEG_INFINITY }, keep)
+    }
+}
+
+/// The logits of one row; `end` is the number of elements that a causal mask keeps.
+struct Logits<T> {
+    x: *const T,
+    mask: Mask,
+    end: u32,
+    any: Cell<bool>,
+}
+
+impl<T: Real> Logits<T> {
+    #[inline(always)]
+    unsafe fn new(p: &SoftmaxParams, causal: u32, row: u64, x: *const T, mask: Mask) -> Self {
+        let end = if causal == 0 { p.axis.len } else { p.causal_len(row) } as u32;
+        let mask = if mask.is_none() {
+            mask
+        } else {
+            let (of_row, _) = divide_long(row, p.mask_period);
+            mask.offset((of_row * p.axis.len) as usize)
+        };
+        let any = Cell::new(mask.is_none() && end > 0);
+        Self { x: x.add((row * p.axis.len) as usize), mask, end, any }
+    }
+
+    /// The logits without a mask but the end.
+    #[inline(always)]
+    unsafe fn plain(&self, chunk: Chunk) -> [f32; 4] {
+        chunk.load_until(self.x, self.end, f32::NEG_INFINITY)
+    }
+
+    #[inline(always)]
+    unsafe fn masked(&self, chunk: Chunk) -> [f32; 4] {
+        let values = self.plain(chunk);
+        if self.mask.is_none() {
+            return values;
+        }
+        zip4(chunk.columns(), values).map(|(column, value)| {
+            if column >= self.end {
+                return f32::NEG_INFINITY;
+            }
+            let (value, keep) = self.mask.apply(column as usize, value);
+            self.any.set(self.any.get() | keep);
+            value
+        })
+    }
+}
+
+/// Aligned rows without a mask (but a causal one) that a warp keeps in registers.
+#[inline(always)]
+unsafe fn held<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T, mask: Mask, y: *mut T) {
+    let span = Span::aligned::<Warp>(p.axis.len as u32);
+    for (row, live) in group::rows::<Warp>(p.axis.outer) {
+        let logits = Logits::new(p, causal, row, x, mask);
+        let held = Held::new(span, [f32::NEG_INFINITY; 4], |chunk| logits.plain(chunk));
+        let any = logits.end > 0;
+        let mut greatest = f32::NEG_INFINITY;
+        held.each(|_, values| greatest = fold4(values, greatest, f32::max));
+        let greatest = Warp::max(greatest);
+        let y = y.add((row * p.axis.len) as usize);
+        let (mut rest, mut ties) = (0.0, 0.0);
+        if kind == Kind::Softmax {
+            let e = held.map(|values| values.map(|x| exp_nonpositive(x - greatest)));
+            e.each(|_, values| rest = fold4(values, rest, |sum, e| sum + e));
+            let finish = State { greatest, rest: Warp::sum(rest), ties }.finish(kind, any);
+            e.each(|chunk, values| {
+                if live {
+                    chunk.store(y, values.map(|e| finish.scaled(e)));
+                }
+            });
+        } else {
+            held.each(|_, values| {
+                let (e, tie) = (values.map(|x| exp_nonpositive(x - greatest)), values.map(|x| tie(greatest, x)));
+                rest = fold4(zip4(e, tie).map(|(e, tie)| e * (1.0 - tie)), rest, |sum, e| sum + e);
+                ties = fold4(tie, ties, |sum, tie| sum + tie);
+            });
+            let finish = State { greatest, rest: Warp::sum(rest), ties: Warp::sum(ties) }.finish(kind, any);
+            held.each(|chunk, values| {
+                if live {
+                    chunk.store(y, values.map(|x| finish.value(x)));
+                }
+            });
+        }
+    }
+}
+
+/// 1 for an element that is the greatest, or NaN, else 0.
+#[inline(always)]
+fn tie(greatest: f32, x: f32) -> f32 {
+    if greatest > x { 0.0 } else { 1.0 }
+}
+
+/// Rows of any length.
+#[inline(always)]
+unsafe fn streamed<G: Group, T: Real>(
+    p: &SoftmaxParams,
+    kind: Kind,
+    causal: u32,
+    x: *const T,
+    mask: Mask,
+    y: *mut T,
+) {
+    let span = Span::new::<G>(p.axis.len as u32, all_aligned4([x, y]));
+    for (row, live) in group::rows::<G>(p.axis.outer) {
+        let logits = Logits::new(p, causal, row, x, mask);
+        let streamed = Streamed { span, fetch: |chunk| logits.masked(chunk) };
+        let mut state = State::EMPTY;
+        streamed.each(|chunk, values| chunk.each_live(values, |x| state.push(x)));
+        let any = G::max(if logits.any.get() { 1.0 } else { 0.0 }) > 0.0;
+        let finish = state.across::<G>().finish(kind, any);
+        let y = y.add((row * p.axis.len) as usize);
+        streamed.each(|chunk, values| {
+            if live {
+                chunk.store(y, values.map(|x| finish.value(x)));
+            }
+        });
+    }
+}
+
+/// The gradient of rows that `row` reads.
+#[inline(always)]
+unsafe fn backward<G: Group, T: Real>(kind: Kind, row: &impl Row<[[f32; 4]; 2]>, live: bool, dx: *mut T) {
+    let mut sum = 0.0;
+    row.each(|_, [y, g]| {
+        sum = fold4(zip4(y, g).map(|(y, g)| kind.contribution(y, g)), sum, |sum, part| sum + part);
+    });
+    let sum = G::sum(sum);
+    row.each(|chunk, [y, g]| {
+        let dx4 = zip4(y, g).map(|(y, g)| kind.gradient(y, g, sum));
+        if live {
+            chunk.store(dx, dx4);
+        }
+    });
+}
+
+#[inline(always)]
+unsafe fn backward_held<T: Real>(p: &AxisParams, kind: Kind, y: *const T, g: *const T, dx: *mut T) {
+    let span = Span::aligned::<Warp>(p.len as u32);
+    for (row, live) in group::rows::<Warp>(p.outer) {
+        let at = (row * p.len) as usize;
+        let held = Held::new(span, [[0.0; 4]; 2], |chunk| [chunk.load(y.add(at)), chunk.load(g.add(at))]);
+        backward::<Warp, T>(kind, &held, live, dx.add(at));
+    }
+}
+
+#[inline(always)]
+unsafe fn backward_streamed<G: Group, T: Real>(p: &AxisParams, kind: Kind, y: *const T, g: *const T, dx: *mut T) {
+    let span = Span::new::<G>(p.len as u32, all_aligned4([y, g, dx]));
+    for (row, live) in group::rows::<G>(p.outer) {
+        let at = (row * p.len) as usize;
+        let fetch = |chunk: Chunk| [chunk.load(y.add(at)), chunk.load(g.add(at))];
+        backward::<G, T>(kind, &Streamed { span, fetch }, live, dx.add(at));
+    }
+}
+
+macro_rules! entries {
+    ($type:ty: $held:ident, $warp:ident, $block:ident, $back_held:ident, $back_warp:ident,
+     $back_block:ident) => {
+        entries!(@forward $type: $held = held);
+        entries!(@forward $type: $warp = streamed::<Warp, $type>);
+        entries!(@forward $type: $block = streamed::<Block, $type>);
+        entries!(@backward $type: $back_held = backward_held);
+        entries!(@backward $type: $back_warp = backward_streamed::<Warp, $type>);
+        entries!(@backward $type: $back_block = backward_streamed::<Block, $type>);
+    };
+    (@forward $type:ty: $name:ident = $body:expr) => {
+        #[doc = concat!("`", stringify!($body), "` of one element type.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: SoftmaxParams,
+            kind: Kind,
+            causal: u32,
+            x: *const $type,
+            keep: *const u8,
+            addend: *const f32,
+            y: *mut $type,
+        ) {
+            $body(&p, kind, causal, x, Mask { keep, addend }, y);
+        }
+    };
+    (@backward $type:ty: $name:ident = $body:expr) => {
+        #[doc = concat!("`", stringify!($body), "` of one element type.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: AxisParams,
+            kind: Kind,
+            y: *const $type,
+            g: *const $type,
+            dx: *mut $type,
+        ) {
+            $body(&p, kind, y, g, dx);
+        }
+    };
+}
+
+entries!(f32: linalg_softmax_held_f32, linalg_softmax_warp_f32, linalg_softmax_block_f32, linalg_softmax_backward_held_f32,
+    linalg_softmax_backward_warp_f32, linalg_softmax_backward_block_f32);
+entries!(F16: linalg_softmax_held_f16, linalg_softmax_warp_f16, linalg_softmax_block_f16, linalg_softmax_backward_held_f16,
+    linalg_softmax_backward_warp_f16, linalg_softmax_backward_block_f16);
+entries!(Bf16: linalg_softmax_held_bf16, linalg_softmax_warp_bf16, linalg_softmax_block_bf16, linalg_softmax_backward_held_bf16,
+    linalg_softmax_backward_warp_bf16, linalg_softmax_backward_block_bf16);
