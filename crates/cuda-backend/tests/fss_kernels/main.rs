@@ -1,0 +1,155 @@
+//! The function-secret-sharing kernels, as they ship, on the executor: bit for bit what the processor computes, under
+//! every order of turns and with every checker on.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod batch;
+mod device;
+mod known;
+mod work;
+
+use backend_api::ops::fss::{FssOps, PackShape};
+use core_types::{
+    AesKey,
+    params::fss::{AesCtrParams, PackParams},
+};
+use cuda_sim::exec::Options;
+
+use crate::{
+    batch::{CPU, CmpBatch, DcfBatch, words},
+    device::{Call, schedules},
+};
+
+/// Keys, bits and points around the edges of warps, blocks, truth tables and trees without levels.
+const BATCHES: [(usize, u32, usize); 11] = [
+    (1, 64, 2),
+    (1, 7, 1),
+    (31, 8, 1),
+    (32, 9, 5),
+    (33, 12, 4),
+    (33, 5, 3),
+    (255, 64, 1),
+    (256, 1, 2),
+    (256, 10, 1),
+    (257, 16, 2),
+    (257, 9, 3),
+];
+
+#[test]
+fn comparison_keys_are_those_of_the_processor() {
+    for (count, bits, points) in BATCHES {
+        let batch = CmpBatch::new(count, bits, points);
+        for options in schedules() {
+            let done = batch.generate(batch.tiles(), &options);
+            assert_eq!(done.output::<u128>(0), batch.corrections, "{count} keys of {bits} bits");
+            assert_eq!(done.output::<u128>(1), batch.leaves, "{count} keys of {bits} bits");
+        }
+    }
+}
+
+#[test]
+fn comparison_shares_are_those_of_the_processor() {
+    for (count, bits, points) in BATCHES {
+        let batch = CmpBatch::new(count, bits, points);
+        for (party, options) in schedules().into_iter().enumerate() {
+            let party = party % 2;
+            let shares = batch.evaluate(party, batch.grid(), &options).output::<u32>(0);
+            assert_eq!(shares, batch.expected(party), "{count} keys of {bits} bits, party {party}");
+        }
+    }
+}
+
+/// Payload words and their widths, for batches in turn.
+const PAYLOADS: [(u32, u32); 5] = [(1, 64), (2, 13), (3, 64), (8, 40), (5, 1)];
+
+fn payload_batches() -> impl Iterator<Item = DcfBatch> {
+    let small = BATCHES.into_iter().filter(|&(count, bits, points)| count * bits as usize * points <= 5000);
+    small
+        .zip(PAYLOADS.into_iter().cycle())
+        .map(|((count, bits, points), payload)| DcfBatch::new(count, bits, points, payload))
+}
+
+#[test]
+fn payload_keys_are_those_of_the_processor() {
+    for batch in payload_batches() {
+        for options in schedules() {
+            let done = batch.generate(batch.tiles(), &options);
+            assert_eq!(done.output::<u128>(0), batch.corrections, "{:?}", batch.shape);
+            assert_eq!(done.output::<u64>(1), batch.values, "{:?}", batch.shape);
+            assert_eq!(done.output::<u64>(2), batch.last, "{:?}", batch.shape);
+        }
+    }
+}
+
+#[test]
+fn payload_shares_are_those_of_the_processor() {
+    for batch in payload_batches() {
+        for (party, options) in schedules().into_iter().enumerate() {
+            let party = party % 2;
+            let shares = batch.evaluate(party, batch.grid(), &options).output::<u64>(0);
+            assert_eq!(shares, batch.expected(party), "party {party} of {:?}", batch.shape);
+        }
+    }
+}
+
+#[test]
+fn a_grid_of_any_size_computes_the_same() {
+    let cmp = CmpBatch::new(257, 9, 3);
+    let dcf = DcfBatch::new(257, 4, 3, (2, 64));
+    for blocks in [1, 2, 5, 12] {
+        let options = Options::sanitize();
+        let done = cmp.generate(blocks, &options);
+        assert_eq!(done.output::<u128>(0), cmp.corrections);
+        assert_eq!(done.output::<u128>(1), cmp.leaves);
+        assert_eq!(dcf.generate(blocks, &options).output::<u64>(1), dcf.values);
+        for points in [1, 2, 4] {
+            let grid = [blocks, points, 1];
+            assert_eq!(cmp.evaluate(1, grid, &options).output::<u32>(0), cmp.expected(1), "{grid:?}");
+            assert_eq!(dcf.evaluate(1, grid, &options).output::<u64>(0), dcf.expected(1), "{grid:?}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_without_keys_touches_nothing() {
+    for options in schedules() {
+        let (cmp, dcf) = (CmpBatch::new(0, 12, 3), DcfBatch::new(0, 12, 3, (1, 64)));
+        cmp.generate(1, &options);
+        cmp.evaluate(0, [1, 3, 1], &options);
+        dcf.generate(1, &options);
+        dcf.evaluate(0, [1, 3, 1], &options);
+    }
+}
+
+#[test]
+fn a_seed_expands_as_on_the_processor() {
+    let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 100 };
+    for len in [0, 1, 2, 31, 32, 33, 63, 255, 256, 257, 511, 512, 513, 1025] {
+        let mut expected = vec![0; len];
+        CPU.aes_ctr_fill(&params, &mut expected).unwrap();
+        for (blocks, options) in [1, 2, 3, 5].into_iter().zip(schedules()) {
+            let call = Call::new("fss_aes_ctr_fill").value(&params).output::<u64>(len).value(&(len as u64));
+            assert_eq!(call.run([blocks, 1, 1], &options).output::<u64>(0), expected, "{len} words");
+        }
+    }
+}
+
+#[test]
+fn packed_streams_are_those_of_the_processor_at_every_width() {
+    for bits in 1..=64 {
+        for count in [0u32, 1, 31, 32, 33, 64, 257] {
+            let params = PackParams { count, bits };
+            let shape = PackShape::new("test", &params).unwrap();
+            let elements = words(shape.count, u64::from(bits));
+            let (mut stream, mut back) = (vec![0; shape.words], vec![0; shape.count]);
+            CPU.pack_bits(&params, &elements, &mut stream).unwrap();
+            CPU.unpack_bits(&params, &stream, &mut back).unwrap();
+            let options = &schedules()[bits as usize % 4];
+            let call = Call::new("fss_pack_bits").value(&params).input(&elements);
+            let done = call.output::<u64>(shape.words).value(&(shape.words as u64)).run([2, 1, 1], options);
+            assert_eq!(done.output::<u64>(0), stream, "{count} elements of {bits} bits");
+            let call = Call::new("fss_unpack_bits").value(&params).input(&stream).output::<u64>(shape.count);
+            assert_eq!(call.run([2, 1, 1], options).output::<u64>(0), back, "{count} elements of {bits} bits");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! How much work kernels do, in AES blocks: the formulas of the construction against instructions executed.
+
+use core_types::{AesKey, params::fss::AesCtrParams};
+use cuda_sim::exec::Options;
+
+use crate::{
+    batch::{CmpBatch, DcfBatch},
+    device::{Call, Done},
+};
+
+fn instructions(done: &Done) -> f64 {
+    done.counters.lane_instructions as f64
+}
+
+/// Instructions of one more AES block of a thread, its counter and its stores.
+fn block() -> f64 {
+    let params = AesCtrParams { key: AesKey::new([1; 16]), first: 0 };
+    let expand = |len: u64| {
+        let call = Call::new("fss_aes_ctr_fill").value(&params).output::<u64>(len as usize).value(&len);
+        instructions(&call.run([1, 1, 1], &Options::default()))
+    };
+    (expand(1024) - expand(512)) / 256.0
+}
+
+/// AES blocks that `instructions` stand for, to within `slack` of other work to a block.
+#[track_caller]
+fn assert_blocks(instructions: f64, expected: u32, slack: f64) {
+    let blocks = instructions / block() / f64::from(expected);
+    assert!((1.0..1.0 + slack).contains(&blocks), "{blocks} times the {expected} blocks expected");
+}
+
+#[test]
+fn a_block_takes_160_look_ups_and_fewer_than_six_instructions_to_each() {
+    assert!((160.0 * 5.0..160.0 * 6.0).contains(&block()), "{} instructions", block());
+}
+
+#[test]
+fn a_comparison_takes_one_block_to_a_level() {
+    for points in [1, 3] {
+        let evaluate = |bits| {
+            let batch = CmpBatch::new(256, bits, points);
+            instructions(&batch.evaluate(0, batch.grid(), &Options::default())) / (256 * points) as f64
+        };
+        let table = evaluate(7);
+        for bits in [8, 9, 16, 64] {
+            assert_blocks(evaluate(bits) - table, bits - 7, 0.1);
+        }
+    }
+}
+
+#[test]
+fn a_comparison_key_takes_four_blocks_to_a_level() {
+    let generate = |bits| {
+        let batch = CmpBatch::new(32, bits, 1);
+        instructions(&batch.generate(batch.tiles(), &Options::default())) / 32.0
+    };
+    let table = generate(7);
+    for bits in [8, 9, 16, 64] {
+        assert_blocks(generate(bits) - table, 4 * (bits - 7), 0.2);
+    }
+}
+
+#[test]
+fn a_payload_takes_one_block_more_to_two_words_of_a_level() {
+    for words in 1..=8 {
+        let batch = |bits| DcfBatch::new(256, bits, 1, (words, 64));
+        let evaluate = |bits| {
+            let batch = batch(bits);
+            instructions(&batch.evaluate(0, batch.grid(), &Options::default())) / 256.0
+        };
+        assert_blocks(evaluate(12) - evaluate(4), 8 * (1 + words.div_ceil(2)), 0.25);
+        let generate = |bits| {
+            let batch = batch(bits);
+            instructions(&batch.generate(batch.tiles(), &Options::default())) / 256.0
+        };
+        assert_blocks(generate(12) - generate(4), 8 * 4 * (1 + words.div_ceil(2)), 0.25);
+    }
+}
