@@ -164,6 +164,19 @@ fn the_way_a_thread_came_taints_what_it_chose() {
 }
 
 #[test]
+fn copies_of_a_register_that_changes_in_between_do_not_agree() {
+    let arms = |first: &str, second: &str| {
+        format!(
+            "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra L1;\n{first}\nbra.uni L2;\n\
+             L1:\n{second}\nL2:\nsetp.eq.u32 %p2, %r3, 5;\n@%p2 bra L3;\nbar.sync 0;\nL3:"
+        )
+    };
+    let (copy, change) = ("mov.u32 %r3, %r2;", "mov.u32 %r2, 5;");
+    assert_eq!(spreads(&arms(copy, copy)), []);
+    assert_eq!(spreads(&arms(&format!("{copy}\n{change}"), &format!("{change}\n{copy}"))), [Spread::Lanes]);
+}
+
+#[test]
 fn a_count_that_lanes_left_at_different_trips_is_tainted() {
     let code = "mov.u32 %r1, %tid.x;\nmov.b32 %r2, 0;\nL1:\nadd.s32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n\
                 @%p1 bra L1;\nsetp.eq.u32 %p2, %r2, 7;\n@%p2 bra L2;\nbar.sync 0;\nL2:";
