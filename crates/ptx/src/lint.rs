@@ -83,9 +83,10 @@ impl fmt::Display for Finding {
 pub fn check(module: &Module, table: &Table) -> Vec<Finding> {
     let mut findings = Vec::new();
     panic_symbols(module, &mut findings);
+    let unknown = unknown_opcodes(module);
     for function in &module.functions {
         if let Some(body) = &function.body {
-            check_body(function, body, table, &mut findings);
+            check_body(function, body, table, &unknown, &mut findings);
         }
     }
     for spec in &table.kernels {
@@ -109,7 +110,15 @@ fn panic_symbols(module: &Module, findings: &mut Vec<Finding>) {
     }
 }
 
-fn check_body(function: &Function, body: &Body, table: &Table, findings: &mut Vec<Finding>) {
+/// The opcodes of `module` that the executor does not run.
+fn unknown_opcodes(module: &Module) -> HashSet<&str> {
+    let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+    let opcodes: HashSet<_> =
+        bodies.flat_map(|body| &body.instructions).map(|instruction| instruction.opcode.text()).collect();
+    opcodes.into_iter().filter(|opcode| opcodes::group(opcode).is_none()).collect()
+}
+
+fn check_body(function: &Function, body: &Body, table: &Table, unknown: &HashSet<&str>, findings: &mut Vec<Finding>) {
     let spec = table.kernel(&function.name);
     let mut report = |lint: Lint, line: u32, text: String| {
         if !spec.is_some_and(|spec| spec.allow.contains(&lint)) {
@@ -121,7 +130,7 @@ fn check_body(function: &Function, body: &Body, table: &Table, findings: &mut Ve
     }
     for instruction in &body.instructions {
         let text = || format!("`{}`", print_instruction(function, body, instruction));
-        for lint in of_instruction(instruction) {
+        for lint in of_instruction(instruction, unknown) {
             report(lint, instruction.line, text());
         }
     }
@@ -147,14 +156,14 @@ fn check_body(function: &Function, body: &Body, table: &Table, findings: &mut Ve
 }
 
 /// The lints that look at one instruction alone.
-fn of_instruction(instruction: &Instruction) -> impl Iterator<Item = Lint> {
+fn of_instruction(instruction: &Instruction, unknown: &HashSet<&str>) -> impl Iterator<Item = Lint> + use<> {
     let opcode = &instruction.opcode;
     let base = opcode.base();
     [
         (is_generic_access(instruction), Lint::GenericAccess),
         (base == "call", Lint::Call),
         (base == "trap", Lint::Trap),
-        (opcodes::group(opcode.text()).is_none(), Lint::UnknownOpcode),
+        (unknown.contains(opcode.text()), Lint::UnknownOpcode),
     ]
     .into_iter()
     .filter_map(|(found, lint)| found.then_some(lint))

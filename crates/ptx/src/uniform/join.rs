@@ -1,6 +1,6 @@
 //! Where paths from one branch meet again with different values in a register.
 
-use std::collections::{BTreeSet, HashMap, hash_map::Entry};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     ast::{Body, Instruction, Operand, Reg},
@@ -27,23 +27,30 @@ struct Region<'body> {
     branch: usize,
     /// The block where all paths meet, or the number of blocks if that is the end of the thread.
     meeting: usize,
-    /// The blocks on the way, ascending; the branch itself if it lies in a loop.
-    blocks: Vec<usize>,
-    /// Registers that some path defines, ascending.
-    defined: Vec<Reg>,
+    /// The blocks on the way; the branch itself if it lies in a loop.
+    blocks: BTreeSet<usize>,
+    /// Registers that some path defines.
+    defined: BTreeSet<Reg>,
+    /// Those of them with several definitions, ascending.
+    tracked: Vec<Reg>,
     /// The copied operands by number.
     copies: Vec<Operand>,
 }
 
 /// The registers that may differ, where paths from the end of the block `branch` meet, by the path alone.
 ///
-/// Two paths that copy the same unchanged register or constant agree.
-pub(super) fn varied(body: &Body, graph: &Graph, post_dominators: &Dominance, branch: usize) -> Vec<Reg> {
+/// Only registers with `several` definitions count: one with a single definition tells no more than what that is
+/// computed from. Two paths that copy the same unchanged register or constant agree.
+pub(super) fn varied(
+    body: &Body,
+    graph: &Graph,
+    post_dominators: &Dominance,
+    several: &[bool],
+    branch: usize,
+) -> Vec<Reg> {
     let Some(meeting) = post_dominators.parent(branch) else {
         return Vec::new();
     };
-    let mut region =
-        Region { body, graph, branch, meeting, blocks: Vec::new(), defined: Vec::new(), copies: Vec::new() };
     let mut blocks = BTreeSet::new();
     let mut pending = graph.blocks[branch].successors.clone();
     while let Some(block) = pending.pop() {
@@ -51,60 +58,59 @@ pub(super) fn varied(body: &Body, graph: &Graph, post_dominators: &Dominance, br
             pending.extend(&graph.blocks[block].successors);
         }
     }
-    region.blocks = blocks.into_iter().collect();
-    let instructions =
-        region.blocks.iter().flat_map(|block| &body.instructions[graph.blocks[*block].instructions.clone()]);
+    let instructions = blocks.iter().flat_map(|block| &body.instructions[graph.blocks[*block].instructions.clone()]);
     let defined: BTreeSet<Reg> = instructions.flat_map(Instruction::destinations).collect();
-    region.defined = defined.into_iter().collect();
-    region.solve()
+    let tracked: Vec<Reg> = defined.iter().copied().filter(|reg| several[reg.0 as usize]).collect();
+    if tracked.is_empty() {
+        return Vec::new();
+    }
+    Region { body, graph, branch, meeting, blocks, defined, tracked, copies: Vec::new() }.solve()
 }
 
 impl Region<'_> {
-    /// Follows all paths to a fixed point.
+    /// Follows all paths to a fixed point, blocks in text order as far as loops allow.
     fn solve(&mut self) -> Vec<Reg> {
+        let mut entries: BTreeMap<usize, Vec<Held>> = BTreeMap::new();
+        let mut pending = BTreeSet::new();
         let start = self.at_branch();
-        let mut entries: HashMap<usize, Vec<Held>> = HashMap::new();
-        let mut varied = BTreeSet::new();
-        let mut pending: Vec<(usize, Vec<Held>)> = self.onward(self.branch, &start);
-        while let Some((block, held)) = pending.pop() {
-            let inside = self.blocks.binary_search(&block).is_ok();
-            if !inside && block != self.meeting {
-                continue;
-            }
-            let known = match entries.entry(block) {
-                Entry::Vacant(vacant) => vacant.insert(held),
-                Entry::Occupied(occupied) => {
-                    let known = occupied.into_mut();
-                    if !merge(known, &held) {
-                        continue;
-                    }
-                    known
-                }
-            };
-            let different = known.iter().zip(&self.defined).filter(|(held, _)| **held == Held::Varied);
-            varied.extend(different.map(|(_, reg)| *reg));
-            if inside {
-                let mut held = known.clone();
-                for index in self.graph.blocks[block].instructions.clone() {
-                    define(self.body, &self.defined, &mut self.copies, index, &mut held);
-                }
-                pending.extend(self.onward(block, &held));
+        self.enter_successors(self.branch, &start, &mut entries, &mut pending);
+        while let Some(block) = pending.pop_first() {
+            if self.blocks.contains(&block) {
+                let mut held = entries[&block].clone();
+                self.run(block, &mut held);
+                self.enter_successors(block, &held, &mut entries, &mut pending);
             }
         }
-        varied.into_iter().collect()
+        let different = |slot: usize| entries.values().any(|held| held[slot] == Held::Varied);
+        self.tracked.iter().enumerate().filter(|(slot, _)| different(*slot)).map(|(_, reg)| *reg).collect()
     }
 
-    /// What each successor of `block` is entered with.
-    fn onward(&self, block: usize, held: &[Held]) -> Vec<(usize, Vec<Held>)> {
-        self.graph.blocks[block].successors.iter().map(|next| (*next, held.to_vec())).collect()
+    /// Joins what a path holds after `block` into the entries of its successors; those that change are `pending`.
+    fn enter_successors(
+        &self,
+        block: usize,
+        held: &[Held],
+        entries: &mut BTreeMap<usize, Vec<Held>>,
+        pending: &mut BTreeSet<usize>,
+    ) {
+        for next in &self.graph.blocks[block].successors {
+            if *next != self.meeting && !self.blocks.contains(next) {
+                continue;
+            }
+            let changed = match entries.get_mut(next) {
+                Some(known) => merge(known, held),
+                None => entries.insert(*next, held.to_vec()).is_none(),
+            };
+            if changed {
+                pending.insert(*next);
+            }
+        }
     }
 
     /// What the registers hold when the branch is taken, as far as its own block tells.
     fn at_branch(&mut self) -> Vec<Held> {
-        let mut held = vec![Held::Old; self.defined.len()];
-        for index in self.graph.blocks[self.branch].instructions.clone() {
-            define(self.body, &self.defined, &mut self.copies, index, &mut held);
-        }
+        let mut held = vec![Held::Old; self.tracked.len()];
+        self.run(self.branch, &mut held);
         for held in &mut held {
             if matches!(held, Held::Definition(_)) {
                 *held = Held::Old;
@@ -112,34 +118,35 @@ impl Region<'_> {
         }
         held
     }
-}
 
-/// Applies the instruction at `index` to what the registers hold.
-fn define(body: &Body, defined: &[Reg], copies: &mut Vec<Operand>, index: usize, held: &mut [Held]) {
-    let instruction = &body.instructions[index];
-    for reg in instruction.destinations() {
-        let Ok(slot) = defined.binary_search(&reg) else { continue };
-        held[slot] = match copied(instruction, defined) {
-            Some(operand) => Held::Copy(number(copies, operand)),
-            None if instruction.guard.is_some() && held[slot] == Held::Varied => Held::Varied,
-            None => Held::Definition(index),
-        };
+    /// Applies the definitions of `block`.
+    fn run(&mut self, block: usize, held: &mut [Held]) {
+        for index in self.graph.blocks[block].instructions.clone() {
+            let instruction = &self.body.instructions[index];
+            for reg in instruction.destinations() {
+                let Ok(slot) = self.tracked.binary_search(&reg) else { continue };
+                held[slot] = match self.copied(instruction) {
+                    Some(copy) => Held::Copy(copy),
+                    None if instruction.guard.is_some() && held[slot] == Held::Varied => Held::Varied,
+                    None => Held::Definition(index),
+                };
+            }
+        }
     }
-}
 
-/// The operand that an unguarded `mov` copies, if no path changes it.
-fn copied<'tree>(instruction: &'tree Instruction, defined: &[Reg]) -> Option<&'tree Operand> {
-    let [Operand::Reg(_), source] = instruction.operands.as_slice() else { return None };
-    let steady = source.registers().all(|reg| defined.binary_search(&reg).is_err());
-    (instruction.guard.is_none() && instruction.opcode.base() == "mov" && steady).then_some(source)
-}
-
-/// The number of `operand` among the copies.
-fn number(copies: &mut Vec<Operand>, operand: &Operand) -> usize {
-    copies.iter().position(|known| known == operand).unwrap_or_else(|| {
-        copies.push(operand.clone());
-        copies.len() - 1
-    })
+    /// The number of the operand that an unguarded `mov` copies, if no path changes it.
+    fn copied(&mut self, instruction: &Instruction) -> Option<usize> {
+        let [Operand::Reg(_), source] = instruction.operands.as_slice() else { return None };
+        let steady = source.registers().all(|reg| !self.defined.contains(&reg));
+        if instruction.guard.is_some() || instruction.opcode.base() != "mov" || !steady {
+            return None;
+        }
+        let known = self.copies.iter().position(|known| known == source);
+        Some(known.unwrap_or_else(|| {
+            self.copies.push(source.clone());
+            self.copies.len() - 1
+        }))
+    }
 }
 
 /// Joins what another path holds into `known`; whether anything changed.

@@ -262,13 +262,9 @@ struct Flow<'body> {
 
 impl Flow<'_> {
     /// The registers that tell, where the paths from the branch of `block` meet, which way a thread came.
-    ///
-    /// A register with one definition tells no more than what that is computed from.
     fn varied(&self, block: usize) -> &[Reg] {
-        self.varied[block].get_or_init(|| {
-            let varied = join::varied(self.body, self.graph, &self.post_dominators, block);
-            varied.into_iter().filter(|reg| self.several[reg.0 as usize]).collect()
-        })
+        let find = || join::varied(self.body, self.graph, &self.post_dominators, &self.several, block);
+        self.varied[block].get_or_init(find)
     }
 }
 
