@@ -1,0 +1,199 @@
+//! The function-secret-sharing op set on the simulated driver: every op equals the processor's, and what does not fit is
+//! refused before anything is launched.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use backend_api::{
+    BackendError, Buffer, BufferMut, Queue,
+    ops::fss::{CmpShape, DcfShape, FssOps, PackShape},
+};
+use core_types::{
+    AesKey, Label, PrgKeys,
+    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+};
+use cpu_backend::{CpuConfig, CpuQueue};
+use cuda_backend::{CudaConfig, CudaQueue};
+use cuda_sim::driver::{Session, session};
+
+fn words(len: usize, salt: u64) -> Vec<u64> {
+    (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
+}
+
+fn labels(len: usize) -> Vec<Label> {
+    words(len, 9).into_iter().map(|word| Label::new(u128::from(word) << 64 | u128::from(!word))).collect()
+}
+
+fn cmp_params(count: u32, bits: u32, points: u32) -> CmpParams {
+    CmpParams { key: AesKey::new([7; 16]), bits, party: 0, count, points }
+}
+
+fn dcf_params(count: u32, bits: u32, points: u32) -> DcfParams {
+    let keys = PrgKeys::from_nonce([3; 16]);
+    DcfParams { keys, bits, party: 0, count, points, words: 3, width: 50, reserved: [0; 2] }
+}
+
+/// What a queue computes of a batch.
+#[derive(Debug, Default, PartialEq)]
+struct Results {
+    blocks: Vec<Vec<u128>>,
+    words: Vec<Vec<u64>>,
+    bits: Vec<Vec<u32>>,
+}
+
+fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Result<(), BackendError> {
+    let shape = CmpShape::new("test", &params)?;
+    let [alphas, roots, corrections, leaves] = shape.gen_lengths();
+    let (alphas, roots) = (q.upload(&words(alphas, 1))?, q.upload(&labels(roots))?);
+    let (mut corrections, mut leaves) = (q.zeros::<u128>(corrections)?, q.zeros::<u128>(leaves)?);
+    q.cmp_gen(&params, alphas.view(), roots.view(), corrections.view_mut(), leaves.view_mut())?;
+    let points = q.upload(&words(shape.eval_lengths()[3], 2))?;
+    for party in 0..2 {
+        let mine = party * shape.row..(party + 1) * shape.row;
+        let params = CmpParams { party: party as u32, ..params };
+        let leaves = if shape.leaves == 1 { leaves.slice(mine.clone())? } else { leaves.view() };
+        let mut shares = q.zeros::<u32>(shape.eval_lengths()[4])?;
+        let roots = roots.slice(mine)?;
+        q.cmp_eval(&params, roots, corrections.view(), leaves, points.view(), shares.view_mut())?;
+        results.bits.push(q.download(&shares)?);
+    }
+    results.blocks.extend([q.download(&corrections)?, q.download(&leaves)?]);
+    Ok(())
+}
+
+fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Result<(), BackendError> {
+    let shape = DcfShape::new("test", &params)?;
+    let [alphas, betas, roots, corrections, values, last] = shape.gen_lengths();
+    let (alphas, betas) = (q.upload(&words(alphas, 1))?, q.upload(&words(betas, 3))?);
+    let roots = q.upload(&labels(roots))?;
+    let mut corrections = q.zeros::<u128>(corrections)?;
+    let (mut values, mut last) = (q.zeros::<u64>(values)?, q.zeros::<u64>(last)?);
+    q.dcf_gen(
+        &params,
+        alphas.view(),
+        betas.view(),
+        roots.view(),
+        corrections.view_mut(),
+        values.view_mut(),
+        last.view_mut(),
+    )?;
+    let points = q.upload(&words(shape.eval_lengths()[4], 2))?;
+    for party in 0..2 {
+        let params = DcfParams { party: party as u32, ..params };
+        let roots = roots.slice(party * shape.row..(party + 1) * shape.row)?;
+        let mut shares = q.zeros::<u64>(shape.eval_lengths()[5])?;
+        let (values, last) = (values.view(), last.view());
+        q.dcf_eval(&params, roots, corrections.view(), values, last, points.view(), shares.view_mut())?;
+        results.words.push(q.download(&shares)?);
+    }
+    results.blocks.push(q.download(&corrections)?);
+    results.words.extend([q.download(&values)?, q.download(&last)?]);
+    Ok(())
+}
+
+fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut Results) -> Result<(), BackendError> {
+    let params = PackParams { count, bits };
+    let shape = PackShape::new("test", &params)?;
+    // views that begin at odd words
+    let elements = q.upload(&words(shape.count + 1, 5))?;
+    let mut stream = q.zeros::<u64>(shape.words + 1)?;
+    let mut back = q.zeros::<u64>(shape.count + 1)?;
+    q.pack_bits(&params, elements.slice(1..shape.count + 1)?, stream.view_mut().slice(1..shape.words + 1)?)?;
+    q.unpack_bits(&params, stream.slice(1..shape.words + 1)?, back.view_mut().slice(1..shape.count + 1)?)?;
+    let mut expanded = q.zeros::<u64>(count as usize + 1)?;
+    let seed = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
+    q.aes_ctr_fill(&seed, expanded.view_mut().slice(1..count as usize + 1)?)?;
+    results.words.extend([q.download(&stream)?, q.download(&back)?, q.download(&expanded)?]);
+    Ok(())
+}
+
+fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<Results, BackendError> {
+    let mut results = Results::default();
+    comparisons(q, cmp_params(count, bits, points), &mut results)?;
+    payloads(q, dcf_params(count, bits, points), &mut results)?;
+    streams(q, count, bits, &mut results)?;
+    Ok(results)
+}
+
+/// A machine as `spec` says, and a queue on its device.
+fn machine(spec: &str) -> (Session, CudaQueue) {
+    let session = session(spec).unwrap();
+    let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(64 << 20), ..CudaConfig::default() }).unwrap();
+    (session, queue)
+}
+
+#[test]
+fn every_op_equals_the_processors_at_every_batch_size() {
+    let cpu = CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap();
+    let specs = ["schedule=lazy", "schedule=random;seed=1;order=seeded", "order=reverse;schedule=random;seed=2"];
+    for spec in specs {
+        let (session, queue) = machine(&format!("mem=128M;checks=sanitize;{spec}"));
+        for (count, bits, points) in [
+            (0, 12, 2),
+            (1, 64, 1),
+            (31, 7, 2),
+            (32, 8, 1),
+            (33, 9, 3),
+            (255, 5, 1),
+            (256, 10, 1),
+            (257, 3, 2),
+            (64, 11, 0),
+        ] {
+            let expected = everything(&cpu, count, bits, points).unwrap();
+            assert!(
+                everything(&queue, count, bits, points).unwrap() == expected,
+                "{count} keys of {bits} bits: {spec}"
+            );
+        }
+        drop(queue);
+        assert_eq!(session.reports(), [], "{spec}");
+    }
+}
+
+#[test]
+fn whole_words_are_copied_and_not_packed() {
+    let (session, queue) = machine("mem=128M");
+    let mut results = Results::default();
+    streams(&queue, 33, 64, &mut results).unwrap();
+    assert_eq!(results.words[0][1..], words(34, 5)[1..]);
+    assert_eq!(results.words[1], results.words[0]);
+    assert_eq!(session.counters().launches, 1, "the expansion alone");
+}
+
+#[test]
+fn views_of_other_lengths_and_parameters_out_of_range_are_refused_and_nothing_runs() {
+    let (session, queue) = machine("mem=128M");
+    let (points, roots) = (queue.zeros::<u64>(65).unwrap(), queue.zeros::<Label>(64).unwrap());
+    let (blocks, mut shares) = (queue.zeros::<u128>(320).unwrap(), queue.zeros::<u32>(4).unwrap());
+    // 33 keys of 10 bits at 1 point: 64 roots, 2 x 64 corrections and leaves, 33 points, 2 words
+    let right = [64, 128, 128, 33, 2];
+    let mut eval = |params: CmpParams, [roots_len, corrections, leaves, points_len, shares_len]: [usize; 5]| {
+        let roots = roots.slice(0..roots_len).unwrap();
+        let [corrections, leaves] = [corrections, leaves].map(|len| blocks.slice(0..len).unwrap());
+        let (points, shares) = (points.slice(0..points_len).unwrap(), shares.view_mut().slice(0..shares_len).unwrap());
+        queue.cmp_eval(&params, roots, corrections, leaves, points, shares)
+    };
+    let params = cmp_params(33, 10, 1);
+    assert_eq!(eval(params, right), Ok(()));
+    for view in 0..5 {
+        let mut lengths = right;
+        lengths[view] -= 1;
+        let (expected, got) = (right[view], lengths[view]);
+        assert_eq!(eval(params, lengths), Err(BackendError::Length { expected, got }));
+    }
+    for params in [CmpParams { bits: 0, ..params }, CmpParams { bits: 65, ..params }, CmpParams { party: 2, ..params }]
+    {
+        assert!(matches!(eval(params, right), Err(BackendError::Unsupported { op: "cmp_eval", .. })));
+    }
+    for params in [
+        DcfParams { words: 0, ..dcf_params(33, 10, 1) },
+        DcfParams { words: 9, ..dcf_params(33, 10, 1) },
+        DcfParams { width: 65, ..dcf_params(33, 10, 1) },
+    ] {
+        let (values, last) = (points.view(), points.view());
+        let mut out = queue.zeros::<u64>(1).unwrap();
+        let refused = queue.dcf_eval(&params, roots.view(), blocks.view(), values, last, points.view(), out.view_mut());
+        assert!(matches!(refused, Err(BackendError::Unsupported { op: "dcf_eval", .. })));
+    }
+    queue.finish().unwrap();
+    assert_eq!(session.counters().launches, 1, "the one call that fits");
+}
