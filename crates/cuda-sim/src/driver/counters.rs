@@ -9,7 +9,8 @@ use crate::exec;
 pub struct Counters {
     /// Calls of each function, refused ones too.
     pub calls: BTreeMap<&'static str, u64>,
-    /// Functions called in a context that an earlier error had lost, in order.
+    /// Functions called in a context after a call had answered the error that lost it, in order; those that give
+    /// something back are not among them.
     pub calls_after_sticky: Vec<&'static str>,
     /// Kernels launched by a call, without those of graphs.
     pub launches: u64,

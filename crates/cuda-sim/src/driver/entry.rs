@@ -53,14 +53,7 @@ pub(super) fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entr
     match entry.admit(needs).and_then(|()| body(&mut entry)) {
         Ok(()) => Status::SUCCESS,
         Err(code) => {
-            if code.is_sticky()
-                && let Ok(context) = entry.context()
-            {
-                let driver = entry.driver();
-                if let Some(context) = driver.contexts.get_mut(&context) {
-                    context.lost.get_or_insert(code);
-                }
-            }
+            entry.note_failure(code);
             code
         }
     }
@@ -77,6 +70,19 @@ pub(super) fn with_contexts<T>(change: impl FnOnce(&mut Vec<Id>) -> T) -> T {
 }
 
 impl Entry {
+    /// Remembers that the host was told of the error that lost its context, or loses the context by this one.
+    fn note_failure(&mut self, code: Status) {
+        let context = self.context;
+        let driver = self.guard.as_mut().and_then(|guard| guard.as_mut());
+        let context = driver.zip(context).and_then(|(driver, context)| driver.contexts.get_mut(&context));
+        if let Some(context) = context {
+            if code.is_sticky() {
+                context.lost.get_or_insert(code);
+            }
+            context.told |= context.lost == Some(code);
+        }
+    }
+
     fn admit(&mut self, needs: Needs) -> Result<(), Status> {
         let name = self.name;
         let context = self.context;
@@ -84,8 +90,9 @@ impl Entry {
             return Err(Status::NOT_INITIALIZED);
         };
         *driver.counters.calls.entry(name).or_default() += 1;
-        let lost = context.and_then(|context| driver.contexts.get(&context)).and_then(|context| context.lost);
-        if lost.is_some() && needs != Needs::Release {
+        let context = context.and_then(|context| driver.contexts.get(&context));
+        let lost = context.and_then(|context| context.lost);
+        if context.is_some_and(|context| context.told) && needs != Needs::Release {
             driver.counters.calls_after_sticky.push(name);
         }
         let effects: Vec<Effect> = driver.spec.faults.iter_mut().filter_map(|rule| rule.meet(name)).collect();

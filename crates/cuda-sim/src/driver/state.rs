@@ -80,6 +80,8 @@ pub(super) struct Context {
     pub(super) legacy: Id,
     /// The error that lost it.
     pub(super) lost: Option<Status>,
+    /// Whether a call has answered that error.
+    pub(super) told: bool,
     pub(super) limits: BTreeMap<u32, usize>,
     pub(super) cache_config: u32,
     pub(super) shared_config: u32,
@@ -256,8 +258,16 @@ impl Driver {
             capture: None,
         };
         self.streams.insert(legacy, stream);
-        let context_state =
-            Context { device, flags, legacy, lost: None, limits: BTreeMap::new(), cache_config: 0, shared_config: 0 };
+        let context_state = Context {
+            device,
+            flags,
+            legacy,
+            lost: None,
+            told: false,
+            limits: BTreeMap::new(),
+            cache_config: 0,
+            shared_config: 0,
+        };
         self.contexts.insert(context, context_state);
         context
     }

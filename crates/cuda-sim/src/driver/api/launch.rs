@@ -43,7 +43,7 @@ pub(super) struct Request {
 /// The pointers are as the driver API requires of a launch of this kernel.
 unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Status> {
     let size = kernel.parameters.iter().map(|parameter| parameter.offset + parameter.bytes).max().unwrap_or(0);
-    let mut buffer = vec![0; (size as usize).next_multiple_of(8)];
+    let mut buffer = vec![0; size as usize];
     if !request.extra.is_null() {
         let (mut pointer, mut bytes) = (std::ptr::null::<u8>(), 0usize);
         let mut at = request.extra;

@@ -1,0 +1,217 @@
+//! What a capture records, and what ends it badly.
+
+use cuda_loader::{
+    Status,
+    ffi::{
+        self, CUgraph, CUgraphExec, CUstream,
+        capture::{GLOBAL, RELAXED, THREAD_LOCAL},
+    },
+};
+
+use crate::bench::{Bench, ok, scale, status};
+
+fn end(stream: CUstream) -> (Status, CUgraph) {
+    let mut graph = CUgraph::NULL;
+    let status = status!(cuStreamEndCapture(stream, &raw mut graph));
+    (status, graph)
+}
+
+fn capture_status(stream: CUstream) -> u32 {
+    let mut state = 9;
+    ok!(cuStreamIsCapturing(stream, &raw mut state));
+    state
+}
+
+#[test]
+fn a_captured_fork_and_join_replays_with_frozen_parameters() {
+    let bench = Bench::new("schedule=random;seed=3");
+    let (first, second, fork, join) = (bench.stream(), bench.stream(), bench.event(), bench.event());
+    let kernel = bench.kernel("scale");
+    let (a, b) = (bench.upload(&[1; 8]), bench.upload(&[2; 8]));
+    ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
+    assert_eq!(scale(kernel, a, 2, 8, first), Status::SUCCESS);
+    ok!(cuEventRecord(fork, first));
+    ok!(cuStreamWaitEvent(second, fork, 0));
+    assert_eq!(capture_status(second), ffi::capture::STATUS_ACTIVE);
+    assert_eq!(scale(kernel, b, 3, 8, second), Status::SUCCESS);
+    ok!(cuEventRecord(join, second));
+    ok!(cuStreamWaitEvent(first, join, 0));
+    assert_eq!(scale(kernel, a, 5, 8, first), Status::SUCCESS);
+    let (status, graph) = end(first);
+    assert_eq!(status, Status::SUCCESS);
+    assert_eq!((capture_status(first), capture_status(second)), (ffi::capture::STATUS_NONE, ffi::capture::STATUS_NONE));
+    assert_eq!(bench.session.counters().launches, 0, "a capture runs nothing");
+
+    let (mut nodes, mut edges) = (0, 0);
+    ok!(cuGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes));
+    ok!(cuGraphGetEdges(graph, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut edges));
+    assert_eq!((nodes, edges), (3, 3), "a fork, and a join of two");
+
+    let mut exec = CUgraphExec::NULL;
+    ok!(cuGraphInstantiateWithFlags(&raw mut exec, graph, 0));
+    let before = bench.session.counters();
+    ok!(cuGraphLaunch(exec, first));
+    ok!(cuGraphLaunch(exec, first));
+    // a: (1*2+1)*5+1 = 16, then (16*2+1)*5+1 = 166; b: 2*3+1 = 7, then 22.
+    assert_eq!(bench.download(a, 8), [166; 8]);
+    assert_eq!(bench.download(b, 8), [22; 8]);
+    let after = bench.session.counters();
+    assert_eq!((after.graph_launches, after.graph_nodes), (2, 6));
+    assert_eq!((after.allocations, after.launches), (before.allocations, before.launches));
+}
+
+#[test]
+fn a_fork_that_never_joins_is_refused() {
+    let bench = Bench::new("");
+    let (first, second, fork) = (bench.stream(), bench.stream(), bench.event());
+    let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 8]));
+    ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
+    ok!(cuEventRecord(fork, first));
+    ok!(cuStreamWaitEvent(second, fork, 0));
+    assert_eq!(scale(kernel, data, 3, 8, second), Status::SUCCESS);
+    assert_eq!(status!(cuStreamEndCapture(second, &mut CUgraph::default())), Status::STREAM_CAPTURE_UNMATCHED);
+    assert_eq!(end(first), (Status::STREAM_CAPTURE_INVALIDATED, CUgraph::NULL));
+
+    ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
+    ok!(cuEventRecord(fork, first));
+    ok!(cuStreamWaitEvent(second, fork, 0));
+    assert_eq!(scale(kernel, data, 3, 8, second), Status::SUCCESS);
+    assert_eq!(end(first).0, Status::STREAM_CAPTURE_UNJOINED);
+    assert_eq!(bench.session.counters().captures_lost, 2);
+    assert_eq!(bench.download(data, 8), [1; 8]);
+}
+
+#[test]
+fn calls_that_a_capture_cannot_hold_invalidate_it() {
+    type Call = fn(&Bench, CUstream) -> Status;
+    let unsafe_calls: [(&str, Call, Status); 8] = [
+        ("alloc", |_, _| status!(cuMemAlloc_v2(&mut 0, 16)), Status::STREAM_CAPTURE_UNSUPPORTED),
+        ("context", |_, _| status!(cuCtxSynchronize()), Status::STREAM_CAPTURE_UNSUPPORTED),
+        ("stream", |_, stream| status!(cuStreamSynchronize(stream)), Status::STREAM_CAPTURE_UNSUPPORTED),
+        ("query", |_, stream| status!(cuStreamQuery(stream)), Status::STREAM_CAPTURE_UNSUPPORTED),
+        (
+            "event",
+            |bench, stream| {
+                let event = bench.event();
+                ok!(cuEventRecord(event, stream));
+                status!(cuEventQuery(event))
+            },
+            Status::CAPTURED_EVENT,
+        ),
+        (
+            "outside event",
+            |bench, stream| {
+                let (event, other) = (bench.event(), bench.stream());
+                ok!(cuEventRecord(event, other));
+                status!(cuStreamWaitEvent(stream, event, 0))
+            },
+            Status::STREAM_CAPTURE_ISOLATION,
+        ),
+        (
+            "pinned",
+            |_, _| status!(cuMemAllocHost_v2(&mut std::ptr::null_mut(), 16)),
+            Status::STREAM_CAPTURE_UNSUPPORTED,
+        ),
+        (
+            "module",
+            |_, _| {
+                let text = std::ffi::CString::new(crate::bench::KERNELS).unwrap();
+                status!(cuModuleLoadData(&mut ffi::CUmodule::default(), text.as_ptr().cast()))
+            },
+            Status::STREAM_CAPTURE_UNSUPPORTED,
+        ),
+    ];
+    for (name, call, expected) in unsafe_calls {
+        let bench = Bench::new("");
+        let stream = bench.stream();
+        ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+        assert_eq!(call(&bench, stream), expected, "{name}");
+        assert_eq!(capture_status(stream), ffi::capture::STATUS_INVALIDATED, "{name}");
+        let (kernel, mut data) = (status!(cuStreamGetFlags(stream, &mut 0)), 0);
+        assert_eq!(kernel, Status::SUCCESS);
+        assert_eq!(status!(cuMemAllocAsync(&raw mut data, 16, stream)), Status::STREAM_CAPTURE_INVALIDATED, "{name}");
+        assert_eq!(end(stream), (Status::STREAM_CAPTURE_INVALIDATED, CUgraph::NULL), "{name}");
+        assert_eq!(capture_status(stream), ffi::capture::STATUS_NONE, "{name}");
+        ok!(cuStreamSynchronize(stream));
+    }
+}
+
+#[test]
+fn legacy_work_harms_captures_of_blocking_streams() {
+    let bench = Bench::new("");
+    let data = bench.upload(&[1; 8]);
+    let mut blocking = CUstream::NULL;
+    ok!(cuStreamCreate(&raw mut blocking, ffi::stream::DEFAULT));
+    ok!(cuStreamBeginCapture_v2(blocking, RELAXED));
+    assert_eq!(status!(cuMemsetD32Async(data, 9, 8, CUstream::NULL)), Status::STREAM_CAPTURE_IMPLICIT);
+    assert_eq!(end(blocking).0, Status::STREAM_CAPTURE_INVALIDATED);
+
+    let apart = bench.stream();
+    ok!(cuStreamBeginCapture_v2(apart, RELAXED));
+    ok!(cuMemsetD32Async(data, 9, 8, CUstream::NULL));
+    assert_eq!(end(apart).0, Status::SUCCESS);
+    assert_eq!(bench.download(data, 8), [9; 8]);
+    assert_eq!(status!(cuStreamBeginCapture_v2(CUstream::NULL, RELAXED)), Status::STREAM_CAPTURE_UNSUPPORTED);
+}
+
+#[test]
+fn the_mode_says_whose_calls_are_refused() {
+    // What another thread's allocation answers while this thread captures, and whether the capture survives.
+    let other_thread = |mode: u32| {
+        let bench = Bench::new("");
+        let (stream, context) = (bench.stream(), bench.context);
+        ok!(cuStreamBeginCapture_v2(stream, mode));
+        let answer = std::thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    ok!(cuCtxSetCurrent(context));
+                    status!(cuMemAlloc_v2(&mut 0, 16))
+                })
+                .join()
+                .unwrap()
+        });
+        (answer, end(stream).0)
+    };
+    assert_eq!(other_thread(GLOBAL), (Status::STREAM_CAPTURE_UNSUPPORTED, Status::STREAM_CAPTURE_INVALIDATED));
+    assert_eq!(other_thread(THREAD_LOCAL), (Status::SUCCESS, Status::SUCCESS));
+
+    let bench = Bench::new("");
+    let stream = bench.stream();
+    ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+    let mut mode = RELAXED;
+    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode));
+    assert_eq!(mode, GLOBAL);
+    ok!(cuMemAlloc_v2(&mut 0, 16));
+    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode));
+    assert_eq!(end(stream).0, Status::SUCCESS);
+}
+
+#[test]
+fn a_capture_ends_on_the_thread_that_began_it() {
+    let bench = Bench::new("");
+    let (stream, context) = (bench.stream(), bench.context);
+    ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+    let elsewhere = std::thread::scope(|scope| {
+        scope
+            .spawn(|| {
+                ok!(cuCtxSetCurrent(context));
+                end(stream).0
+            })
+            .join()
+            .unwrap()
+    });
+    assert_eq!(elsewhere, Status::STREAM_CAPTURE_WRONG_THREAD);
+    assert_eq!(end(stream).0, Status::SUCCESS);
+}
+
+#[test]
+fn two_captures_do_not_merge() {
+    let bench = Bench::new("");
+    let (first, second, event) = (bench.stream(), bench.stream(), bench.event());
+    ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
+    ok!(cuStreamBeginCapture_v2(second, THREAD_LOCAL));
+    ok!(cuEventRecord(event, first));
+    assert_eq!(status!(cuStreamWaitEvent(second, event, 0)), Status::STREAM_CAPTURE_MERGE);
+    assert_eq!(end(first).0, Status::STREAM_CAPTURE_INVALIDATED);
+    assert_eq!(end(second).0, Status::STREAM_CAPTURE_INVALIDATED);
+}

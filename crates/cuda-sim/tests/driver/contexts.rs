@@ -1,0 +1,111 @@
+//! Devices, contexts, and what a context still held at its end.
+
+use cuda_loader::{
+    Status,
+    ffi::{self, CUcontext, device},
+};
+use cuda_sim::driver::{Report, session};
+
+use crate::bench::{Bench, ok, status};
+
+fn attribute(which: u32, ordinal: i32) -> i32 {
+    let mut value = -1;
+    ok!(cuDeviceGetAttribute(&raw mut value, which, ordinal));
+    value
+}
+
+#[test]
+fn devices_are_those_of_the_specification() {
+    let _session = session("devices=3;cc=8.6;mem=64M;driver=12.2").unwrap();
+    ok!(cuInit(0));
+    let (mut version, mut count, mut bytes) = (0, 0, 0);
+    ok!(cuDriverGetVersion(&raw mut version));
+    ok!(cuDeviceGetCount(&raw mut count));
+    ok!(cuDeviceTotalMem_v2(&raw mut bytes, 2));
+    assert_eq!((version, count, bytes), (12_020, 3, 64 << 20));
+    assert_eq!(attribute(device::COMPUTE_CAPABILITY_MAJOR, 0), 8);
+    assert_eq!(attribute(device::COMPUTE_CAPABILITY_MINOR, 0), 6);
+    // The published figures of compute capability 8.6.
+    assert_eq!(attribute(device::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0), 99 << 10);
+    assert_eq!(attribute(device::MAX_THREADS_PER_MULTIPROCESSOR, 0), 1536);
+    assert_ne!(attribute(device::PCI_BUS_ID, 0), attribute(device::PCI_BUS_ID, 1));
+    assert_eq!(status!(cuDeviceGet(&mut 0, 3)), Status::INVALID_DEVICE);
+    assert_eq!(status!(cuDeviceGetAttribute(&mut 0, device::WARP_SIZE, -1)), Status::INVALID_DEVICE);
+    assert_eq!(status!(cuDeviceGetCount(std::ptr::null_mut())), Status::INVALID_VALUE);
+}
+
+#[test]
+fn a_machine_without_devices_says_so() {
+    let _session = session("devices=0").unwrap();
+    assert_eq!(status!(cuInit(0)), Status::NO_DEVICE);
+}
+
+#[test]
+fn the_primary_context_is_shared_and_ends_with_its_last_holder() {
+    let bench = Bench::new("");
+    let mut again = CUcontext::NULL;
+    ok!(cuDevicePrimaryCtxRetain(&raw mut again, 0));
+    assert_eq!(again, bench.context);
+    ok!(cuDevicePrimaryCtxRelease_v2(0));
+    ok!(cuCtxSynchronize());
+    ok!(cuDevicePrimaryCtxRelease_v2(0));
+    assert_eq!(status!(cuCtxSynchronize()), Status::CONTEXT_IS_DESTROYED);
+    assert_eq!(status!(cuDevicePrimaryCtxRelease_v2(0)), Status::INVALID_CONTEXT);
+    assert_eq!(bench.session.reports(), []);
+    ok!(cuDevicePrimaryCtxRetain(&raw mut again, 0));
+    assert_ne!(again, bench.context, "a stale handle never names a new context");
+}
+
+#[test]
+fn contexts_of_a_thread_form_a_stack() {
+    let bench = Bench::new("devices=2");
+    let (mut made, mut now) = (CUcontext::NULL, CUcontext::NULL);
+    ok!(cuCtxCreate_v2(&raw mut made, 0, 1));
+    ok!(cuCtxGetCurrent(&raw mut now));
+    assert_eq!(now, made);
+    ok!(cuCtxPopCurrent_v2(&raw mut now));
+    ok!(cuCtxGetCurrent(&raw mut now));
+    assert_eq!(now, bench.context);
+    ok!(cuCtxPushCurrent_v2(made));
+    ok!(cuCtxDestroy_v2(made));
+    ok!(cuCtxGetCurrent(&raw mut now));
+    assert_eq!(now, bench.context);
+    assert_eq!(status!(cuCtxSetCurrent(made)), Status::INVALID_CONTEXT);
+}
+
+#[test]
+fn what_a_context_still_holds_at_its_end_is_reported_and_freed() {
+    let bench = Bench::new("");
+    let address = bench.upload(&[1; 16]);
+    let mut ordered = 0;
+    ok!(cuMemAllocAsync(&raw mut ordered, 256, bench.stream()));
+    let kept = bench.upload(&[2; 4]);
+    ok!(cuMemFree_v2(kept));
+    bench.event();
+    bench.module();
+    bench.pinned(4);
+    ok!(cuDevicePrimaryCtxRelease_v2(0));
+    let reports = bench.session.reports();
+    let [Report::Leak(leak)] = &reports[..] else { panic!("{reports:?}") };
+    assert_eq!(leak.allocations, [(address, 64), (ordered, 256)]);
+    assert_eq!((leak.bytes, leak.streams, leak.events, leak.modules, leak.pinned), (320, 1, 1, 1, 1));
+    assert_eq!(bench.session.usage(0).used, 0);
+}
+
+#[test]
+fn a_function_outside_the_simulated_surface_is_refused_and_recorded() {
+    let _bench = Bench::new("");
+    let null = std::ptr::null();
+    assert_eq!(status!(cuTexObjectCreate(&mut 0, null, null, null)), Status::NOT_SUPPORTED);
+    assert!(cuda_loader::available().unwrap().refused().contains(&"cuTexObjectCreate"));
+}
+
+#[test]
+fn limits_keep_what_was_set() {
+    let _bench = Bench::new("");
+    let mut value = 0;
+    ok!(cuCtxSetLimit(ffi::limit::STACK_SIZE, 4096));
+    ok!(cuCtxGetLimit(&raw mut value, ffi::limit::STACK_SIZE));
+    assert_eq!(value, 4096);
+    assert_eq!(status!(cuCtxSetLimit(99, 1)), Status::UNSUPPORTED_LIMIT);
+}

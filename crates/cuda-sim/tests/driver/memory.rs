@@ -1,0 +1,178 @@
+//! Device memory, stream-ordered memory, pools and pinned memory.
+
+use std::ffi::c_void;
+
+use cuda_loader::{
+    Status,
+    ffi::{self, CUmemoryPool, MemPoolProps},
+};
+use cuda_sim::driver::Report;
+
+use crate::bench::{Bench, ok, scale, status};
+
+#[test]
+fn memory_runs_out_and_comes_back() {
+    let bench = Bench::new("mem=1M");
+    let (mut first, mut second) = (0, 0);
+    ok!(cuMemAlloc_v2(&raw mut first, 700 << 10));
+    assert_eq!(status!(cuMemAlloc_v2(&raw mut second, 700 << 10)), Status::OUT_OF_MEMORY);
+    let (mut free, mut total) = (0, 0);
+    ok!(cuMemGetInfo_v2(&raw mut free, &raw mut total));
+    assert_eq!((free, total), (324 << 10, 1 << 20));
+    ok!(cuMemFree_v2(first));
+    ok!(cuMemAlloc_v2(&raw mut second, 700 << 10));
+    assert_eq!(status!(cuMemFree_v2(first)), Status::INVALID_VALUE);
+    assert_eq!(status!(cuMemAlloc_v2(&raw mut first, 0)), Status::INVALID_VALUE);
+    assert!(matches!(bench.session.reports()[..], [Report::Address { call: "cuMemFree_v2", .. }]));
+}
+
+#[test]
+fn memory_that_a_stream_will_release_counts_as_free_when_it_is_needed() {
+    let bench = Bench::new("mem=1M;schedule=lazy");
+    let (stream, mut address) = (bench.stream(), 0);
+    for _ in 0..10 {
+        ok!(cuMemAllocAsync(&raw mut address, 700 << 10, stream));
+        ok!(cuMemFreeAsync(address, stream));
+    }
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!((bench.session.usage(0).used, bench.session.usage(0).peak), (0, 700 << 10));
+}
+
+#[test]
+fn a_use_on_another_stream_needs_an_order_after_the_allocation() {
+    for ordered in [true, false] {
+        let bench = Bench::new("");
+        let (first, second, event, kernel) = (bench.stream(), bench.stream(), bench.event(), bench.kernel("scale"));
+        let mut data = 0;
+        ok!(cuMemAllocAsync(&raw mut data, 64, first));
+        ok!(cuMemsetD32Async(data, 1, 16, first));
+        ok!(cuEventRecord(event, first));
+        if ordered {
+            ok!(cuStreamWaitEvent(second, event, 0));
+        }
+        assert_eq!(scale(kernel, data, 2, 16, second), Status::SUCCESS);
+        let expected = if ordered { Status::SUCCESS } else { Status::ILLEGAL_ADDRESS };
+        assert_eq!(status!(cuStreamSynchronize(second)), expected);
+        let seen = bench.session.reports().iter().any(|report| matches!(report, Report::StreamOrder { .. }));
+        assert_eq!(seen, !ordered);
+    }
+}
+
+#[test]
+fn a_release_needs_an_order_after_the_uses_on_other_streams() {
+    for ordered in [true, false] {
+        let bench = Bench::new("schedule=lazy");
+        let (first, second, event) = (bench.stream(), bench.stream(), bench.event());
+        let (kernel, mut data) = (bench.kernel("scale"), 0);
+        ok!(cuMemAllocAsync(&raw mut data, 64, first));
+        ok!(cuMemsetD32Async(data, 1, 16, first));
+        ok!(cuStreamSynchronize(first));
+        // The host has waited for the allocation, so any stream may use it now.
+        assert_eq!(scale(kernel, data, 2, 16, second), Status::SUCCESS);
+        ok!(cuEventRecord(event, second));
+        if ordered {
+            ok!(cuStreamWaitEvent(first, event, 0));
+        }
+        ok!(cuMemFreeAsync(data, first));
+        let expected = if ordered { Status::SUCCESS } else { Status::ILLEGAL_ADDRESS };
+        assert_eq!(status!(cuStreamSynchronize(first)), expected);
+        assert_eq!(bench.session.reports().is_empty(), ordered);
+    }
+}
+
+#[test]
+fn a_use_after_the_release_fails_whatever_the_schedule() {
+    for schedule in ["eager", "lazy", "random"] {
+        let bench = Bench::new(&format!("schedule={schedule}"));
+        let (stream, kernel, mut data) = (bench.stream(), bench.kernel("scale"), 0);
+        ok!(cuMemAllocAsync(&raw mut data, 64, stream));
+        ok!(cuMemsetD32Async(data, 1, 16, stream));
+        ok!(cuMemFreeAsync(data, stream));
+        let launched = scale(kernel, data, 2, 16, stream);
+        assert_eq!(launched, Status::SUCCESS);
+        assert_eq!(status!(cuStreamSynchronize(stream)), Status::ILLEGAL_ADDRESS);
+        let reports = bench.session.reports();
+        assert!(
+            matches!(reports[0], Report::StreamOrder { relation: "after its release", .. }),
+            "{schedule}: {reports:?}"
+        );
+    }
+}
+
+fn pool_value(pool: CUmemoryPool, attribute: u32) -> u64 {
+    let mut value = 0u64;
+    ok!(cuMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
+    value
+}
+
+#[test]
+fn a_pool_counts_what_it_hands_out_and_keeps() {
+    let bench = Bench::new("");
+    let (stream, mut pool, mut data) = (bench.stream(), CUmemoryPool::NULL, 0);
+    ok!(cuMemPoolCreate(&raw mut pool, &MemPoolProps::on_device(0)));
+    let mut threshold = u64::MAX;
+    ok!(cuMemPoolSetAttribute(pool, ffi::pool::RELEASE_THRESHOLD, (&raw mut threshold).cast()));
+    ok!(cuMemAllocFromPoolAsync(&raw mut data, 1024, pool, stream));
+    assert_eq!(pool_value(pool, ffi::pool::USED_MEM_CURRENT), 1024);
+    let mut found = CUmemoryPool::NULL;
+    ok!(cuPointerGetAttribute((&raw mut found).cast::<c_void>(), ffi::pointer::MEMPOOL_HANDLE, data));
+    assert_eq!(found, pool);
+    ok!(cuMemFreeAsync(data, stream));
+    assert_eq!(pool_value(pool, ffi::pool::USED_MEM_CURRENT), 0);
+    assert_eq!(pool_value(pool, ffi::pool::RESERVED_MEM_CURRENT), 1024);
+    ok!(cuMemAllocFromPoolAsync(&raw mut data, 512, pool, stream));
+    assert_eq!(bench.session.counters().pool_hits, 1);
+    ok!(cuMemFreeAsync(data, stream));
+    ok!(cuMemPoolTrimTo(pool, 0));
+    assert_eq!(pool_value(pool, ffi::pool::RESERVED_MEM_CURRENT), 0);
+    assert_eq!(pool_value(pool, ffi::pool::USED_MEM_HIGH), 1024);
+    ok!(cuMemPoolDestroy(pool));
+    assert_eq!(status!(cuMemPoolDestroy(pool)), Status::INVALID_HANDLE);
+}
+
+#[test]
+fn kernels_reach_pinned_memory_at_its_own_address() {
+    let bench = Bench::new("");
+    let (kernel, stream) = (bench.kernel("scale"), bench.stream());
+    let block = bench.pinned(16);
+    block.fill(3);
+    let pointer: *mut c_void = block.as_mut_ptr().cast();
+    let (mut address, mut flags, mut kind) = (0, 0, 0u32);
+    ok!(cuMemHostGetDevicePointer_v2(&raw mut address, pointer, 0));
+    ok!(cuMemHostGetFlags(&raw mut flags, pointer));
+    ok!(cuPointerGetAttribute((&raw mut kind).cast(), ffi::pointer::MEMORY_TYPE, address));
+    assert_eq!(kind, ffi::mem_type::HOST);
+    assert_eq!(scale(kernel, address, 2, 16, stream), Status::SUCCESS);
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(block, [7; 16]);
+    ok!(cuMemFreeHost(pointer));
+    assert_eq!(status!(cuMemFreeHost(pointer)), Status::INVALID_VALUE);
+}
+
+#[test]
+fn registered_memory_is_pinned_until_it_is_unregistered() {
+    let bench = Bench::new("schedule=lazy");
+    let (target, stream) = (bench.upload(&[0; 4]), bench.stream());
+    let mut block = vec![1u32; 4];
+    let pointer: *mut c_void = block.as_mut_ptr().cast();
+    ok!(cuMemHostRegister_v2(pointer, 16, 0));
+    assert_eq!(status!(cuMemHostRegister_v2(pointer, 16, 0)), Status::HOST_MEMORY_ALREADY_REGISTERED);
+    ok!(cuMemcpyHtoDAsync_v2(target, pointer, 16, stream));
+    assert!(bench.session.is_busy());
+    ok!(cuMemHostUnregister(pointer));
+    assert!(!bench.session.is_busy(), "unregistering waits for the device");
+    assert_eq!(status!(cuMemHostUnregister(pointer)), Status::HOST_MEMORY_NOT_REGISTERED);
+    assert_eq!(bench.download(target, 4), [1; 4]);
+}
+
+#[test]
+fn addresses_tell_their_allocation() {
+    let bench = Bench::new("");
+    let data = bench.upload(&[0; 16]);
+    let (mut base, mut size, mut ordinal) = (0, 0, -1);
+    ok!(cuMemGetAddressRange_v2(&raw mut base, &raw mut size, data + 20));
+    assert_eq!((base, size), (data, 64));
+    ok!(cuPointerGetAttribute((&raw mut ordinal).cast(), ffi::pointer::DEVICE_ORDINAL, data + 20));
+    assert_eq!(ordinal, 0);
+    assert_eq!(status!(cuMemGetAddressRange_v2(&raw mut base, &raw mut size, data + 64)), Status::NOT_FOUND);
+}

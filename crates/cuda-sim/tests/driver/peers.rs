@@ -1,0 +1,93 @@
+//! Devices that reach each other, and links that lie.
+
+use cuda_loader::{
+    Status,
+    ffi::{CUcontext, CUdeviceptr, p2p},
+};
+
+use crate::bench::{Bench, ok, scale, status};
+
+/// A second context beside the bench's, with four words on its device.
+fn second(ordinal: i32, words: [u32; 4]) -> (CUcontext, CUdeviceptr) {
+    let (mut context, mut address) = (CUcontext::NULL, 0);
+    ok!(cuDevicePrimaryCtxRetain(&raw mut context, ordinal));
+    ok!(cuCtxPushCurrent_v2(context));
+    ok!(cuMemAlloc_v2(&raw mut address, 16));
+    ok!(cuMemcpyHtoD_v2(address, words.as_ptr().cast(), 16));
+    ok!(cuCtxPopCurrent_v2(std::ptr::null_mut()));
+    (context, address)
+}
+
+fn can_access(a: i32, b: i32) -> bool {
+    let mut can = -1;
+    ok!(cuDeviceCanAccessPeer(&raw mut can, a, b));
+    can == 1
+}
+
+fn attribute(which: u32, a: i32, b: i32) -> i32 {
+    let mut value = -1;
+    ok!(cuDeviceGetP2PAttribute(&raw mut value, which, a, b));
+    value
+}
+
+#[test]
+fn links_are_those_of_the_specification() {
+    let _bench = Bench::new("devices=4;links=0-1:nvlink,0-2:pcie,2-3:dropped");
+    assert!(can_access(0, 1) && can_access(2, 0) && can_access(2, 3) && !can_access(1, 3) && !can_access(1, 1));
+    let rank = |a, b| attribute(p2p::PERFORMANCE_RANK, a, b);
+    assert!(rank(0, 1) < rank(0, 2));
+    assert_eq!(attribute(p2p::NATIVE_ATOMIC_SUPPORTED, 1, 0), 1);
+    assert_eq!(attribute(p2p::NATIVE_ATOMIC_SUPPORTED, 2, 0), 0);
+    assert_eq!(attribute(p2p::ACCESS_SUPPORTED, 3, 1), 0);
+}
+
+#[test]
+fn a_kernel_reaches_a_peer_only_once_access_is_enabled() {
+    for enabled in [true, false] {
+        let bench = Bench::new("devices=2");
+        let (kernel, stream) = (bench.kernel("scale"), bench.stream());
+        let (context, data) = second(1, [3; 4]);
+        if enabled {
+            ok!(cuCtxEnablePeerAccess(context, 0));
+            assert_eq!(status!(cuCtxEnablePeerAccess(context, 0)), Status::PEER_ACCESS_ALREADY_ENABLED);
+        }
+        assert_eq!(scale(kernel, data, 2, 4, stream), Status::SUCCESS);
+        let expected = if enabled { Status::SUCCESS } else { Status::ILLEGAL_ADDRESS };
+        assert_eq!(status!(cuStreamSynchronize(stream)), expected);
+    }
+}
+
+#[test]
+fn access_has_to_be_possible_and_is_ended_once() {
+    let bench = Bench::new("devices=3;links=0-1:pcie");
+    let ((one, _), (two, _)) = (second(1, [0; 4]), second(2, [0; 4]));
+    assert_eq!(status!(cuCtxEnablePeerAccess(two, 0)), Status::PEER_ACCESS_UNSUPPORTED);
+    assert_eq!(status!(cuCtxEnablePeerAccess(bench.context, 0)), Status::INVALID_DEVICE);
+    assert_eq!(status!(cuCtxDisablePeerAccess(one)), Status::PEER_ACCESS_NOT_ENABLED);
+    ok!(cuCtxEnablePeerAccess(one, 0));
+    ok!(cuCtxDisablePeerAccess(one));
+}
+
+#[test]
+fn a_dropped_link_reports_success_and_writes_nothing() {
+    for (link, arrived) in [("nvlink", 7), ("pcie", 7), ("none", 7), ("dropped", 0)] {
+        let bench = Bench::new(&format!("devices=2;links=0-1:{link}"));
+        let (stream, target) = (bench.stream(), bench.upload(&[0; 4]));
+        let (context, source) = second(1, [7; 4]);
+        ok!(cuMemcpyPeerAsync(target, bench.context, source, context, 16, stream));
+        assert_eq!(bench.download(target, 4), [arrived; 4], "{link}");
+        ok!(cuMemsetD32_v2(target, 1, 4));
+        ok!(cuMemcpyPeer(target, bench.context, source, context, 16));
+        assert_eq!(bench.download(target, 4), [if arrived == 0 { 1 } else { 7 }; 4], "{link}");
+        assert_eq!(bench.session.counters().bytes_between_devices, 32);
+    }
+}
+
+#[test]
+fn a_peer_copy_names_the_right_contexts() {
+    let bench = Bench::new("devices=2");
+    let target = bench.upload(&[0; 4]);
+    let (context, source) = second(1, [7; 4]);
+    assert_eq!(status!(cuMemcpyPeer(target, context, source, bench.context, 16)), Status::INVALID_VALUE);
+    assert_eq!(status!(cuMemcpyPeer(target, CUcontext::NULL, source, context, 16)), Status::INVALID_CONTEXT);
+}

@@ -1,0 +1,165 @@
+//! Streams as real queues: what a schedule may do, and what orders work.
+
+use cuda_loader::{
+    Status,
+    ffi::{self, CUstream},
+};
+
+use crate::bench::{Bench, ok, scale, status};
+
+/// Uploads 8 words from pinned memory and changes that memory before anything has waited; what arrived.
+fn reuse_early(spec: &str) -> Vec<u32> {
+    let bench = Bench::new(spec);
+    let (stream, target) = (bench.stream(), bench.upload(&[0; 8]));
+    let block = bench.pinned(8);
+    block.fill(1);
+    ok!(cuMemcpyHtoDAsync_v2(target, block.as_ptr().cast(), 32, stream));
+    block.fill(2);
+    ok!(cuStreamSynchronize(stream));
+    bench.download(target, 8)
+}
+
+#[test]
+fn a_lazy_stream_shows_that_pinned_memory_was_reused_too_early() {
+    assert_eq!(reuse_early("schedule=eager"), [1; 8]);
+    assert_eq!(reuse_early("schedule=lazy"), [2; 8]);
+}
+
+#[test]
+fn pageable_memory_may_be_reused_at_once() {
+    let bench = Bench::new("schedule=lazy");
+    let (stream, target) = (bench.stream(), bench.upload(&[0; 8]));
+    let mut source = [5u32; 8];
+    ok!(cuMemcpyHtoDAsync_v2(target, source.as_ptr().cast(), 32, stream));
+    source.fill(6);
+    let mut back = vec![0u32; 8];
+    // A copy to pageable memory is done when the call returns.
+    ok!(cuMemcpyDtoHAsync_v2(back.as_mut_ptr().cast(), target, 32, stream));
+    assert_eq!(back, [5; 8]);
+    assert_eq!(bench.session.counters().pageable_copies, 2);
+}
+
+#[test]
+fn a_lazy_stream_runs_nothing_before_something_waits() {
+    let bench = Bench::new("schedule=lazy");
+    let (stream, kernel, data) = (bench.stream(), bench.kernel("scale"), bench.upload(&[1; 4]));
+    let event = bench.event();
+    assert_eq!(scale(kernel, data, 3, 4, stream), Status::SUCCESS);
+    ok!(cuEventRecord(event, stream));
+    assert!(bench.session.is_busy());
+    assert_eq!(bench.session.counters().kernels.lane_instructions, 0);
+    // A device makes progress while the host polls, one step a time.
+    assert_eq!(status!(cuEventQuery(event)), Status::NOT_READY);
+    assert_eq!(status!(cuStreamQuery(stream)), Status::NOT_READY);
+    assert_eq!(status!(cuStreamQuery(stream)), Status::SUCCESS);
+    ok!(cuEventQuery(event));
+    assert_eq!(bench.download(data, 4), [4; 4]);
+}
+
+#[test]
+fn an_event_orders_two_streams_and_its_absence_does_not() {
+    // With the event, every schedule doubles before it adds; without it, some seed does not.
+    let run = |spec: &str, ordered: bool| {
+        let bench = Bench::new(spec);
+        let (first, second, event) = (bench.stream(), bench.stream(), bench.event());
+        let (kernel, data) = (bench.kernel("scale"), bench.upload(&[10; 4]));
+        assert_eq!(scale(kernel, data, 2, 4, first), Status::SUCCESS);
+        ok!(cuEventRecord(event, first));
+        if ordered {
+            ok!(cuStreamWaitEvent(second, event, 0));
+        }
+        assert_eq!(scale(kernel, data, 5, 4, second), Status::SUCCESS);
+        bench.download(data, 4)[0]
+    };
+    let specs: Vec<String> = (0..20).map(|seed| format!("schedule=random;seed={seed}")).collect();
+    assert!(specs.iter().all(|spec| run(spec, true) == 106));
+    assert!(specs.iter().any(|spec| run(spec, false) == 103));
+    assert!(specs.iter().any(|spec| run(spec, false) == 106));
+}
+
+#[test]
+fn slow_work_is_overtaken() {
+    let bench = Bench::new("schedule=lazy");
+    bench.session.inject("slow@launch:1".parse().unwrap());
+    let (first, second) = (bench.stream(), bench.stream());
+    let (kernel, data) = (bench.kernel("scale"), bench.upload(&[10; 4]));
+    assert_eq!(scale(kernel, data, 2, 4, first), Status::SUCCESS);
+    assert_eq!(scale(kernel, data, 5, 4, second), Status::SUCCESS);
+    assert_eq!(bench.download(data, 4)[0], 103);
+}
+
+#[test]
+fn the_legacy_stream_waits_for_blocking_streams_and_not_for_others() {
+    let run = |flags: u32| {
+        let bench = Bench::new("schedule=lazy");
+        let mut stream = CUstream::NULL;
+        ok!(cuStreamCreate(&raw mut stream, flags));
+        let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
+        assert_eq!(scale(kernel, data, 3, 4, stream), Status::SUCCESS);
+        let mut back = [0u32; 4];
+        ok!(cuMemcpyDtoH_v2(back.as_mut_ptr().cast(), data, 16));
+        back[0]
+    };
+    assert_eq!(run(ffi::stream::DEFAULT), 4);
+    assert_eq!(run(ffi::stream::NON_BLOCKING), 1);
+}
+
+#[test]
+fn a_blocking_stream_waits_for_the_legacy_stream() {
+    let bench = Bench::new("schedule=lazy");
+    let mut stream = CUstream::NULL;
+    ok!(cuStreamCreate(&raw mut stream, ffi::stream::DEFAULT));
+    let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
+    assert_eq!(scale(kernel, data, 3, 4, CUstream::NULL), Status::SUCCESS);
+    assert_eq!(scale(kernel, data, 5, 4, stream), Status::SUCCESS);
+    ok!(cuStreamSynchronize(stream));
+    assert!(!bench.session.is_busy());
+    assert_eq!(bench.download(data, 4)[0], 21);
+}
+
+#[test]
+fn host_functions_run_in_stream_order_and_may_not_call_the_driver() {
+    unsafe extern "C" fn note(seen: *mut std::ffi::c_void) {
+        let refused = status!(cuCtxSynchronize());
+        // SAFETY: the test passes a pointer to one status that outlives the stream's work.
+        unsafe { seen.cast::<Status>().write(refused) };
+    }
+    let bench = Bench::new("schedule=lazy");
+    let stream = bench.stream();
+    let mut seen = Status::SUCCESS;
+    ok!(cuLaunchHostFunc(stream, Some(note), (&raw mut seen).cast()));
+    assert!(bench.session.is_busy());
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(seen, Status::NOT_PERMITTED);
+}
+
+#[test]
+fn elapsed_time_is_simulated_and_positive() {
+    let bench = Bench::new("schedule=lazy");
+    let (stream, start, end) = (bench.stream(), bench.event(), bench.event());
+    let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
+    let mut milliseconds = 0.0;
+    ok!(cuEventRecord(start, stream));
+    assert_eq!(scale(kernel, data, 3, 4, stream), Status::SUCCESS);
+    ok!(cuEventRecord(end, stream));
+    assert_eq!(status!(cuEventElapsedTime(&raw mut milliseconds, start, end)), Status::NOT_READY);
+    ok!(cuEventSynchronize(end));
+    ok!(cuEventElapsedTime(&raw mut milliseconds, start, end));
+    assert!(milliseconds > 0.0 && milliseconds < 1.0, "{milliseconds}");
+}
+
+#[test]
+fn streams_report_what_they_were_made_with() {
+    let bench = Bench::new("");
+    let mut stream = CUstream::NULL;
+    ok!(cuStreamCreateWithPriority(&raw mut stream, ffi::stream::NON_BLOCKING, -99));
+    let (mut flags, mut priority, mut least, mut greatest) = (0, 0, 0, 0);
+    ok!(cuStreamGetFlags(stream, &raw mut flags));
+    ok!(cuStreamGetPriority(stream, &raw mut priority));
+    ok!(cuCtxGetStreamPriorityRange(&raw mut least, &raw mut greatest));
+    assert_eq!((flags, priority), (ffi::stream::NON_BLOCKING, greatest));
+    assert!(greatest < least);
+    ok!(cuStreamDestroy_v2(stream));
+    assert_eq!(status!(cuStreamSynchronize(stream)), Status::INVALID_HANDLE);
+    drop(bench);
+}
