@@ -40,6 +40,12 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
+    /// Whether its compute capability suffices.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.capability >= crate::MIN_CAPABILITY
+    }
+
     /// Asks the driver about `device`.
     pub(crate) fn query(ordinal: u32, device: Device) -> Result<Self, BackendError> {
         let refused = |call| move |error| BackendError::from(Fault::Refused { call, status: status_of(error) });

@@ -44,10 +44,10 @@ impl From<Fault> for BackendError {
     }
 }
 
-/// The driver's code behind an error of `cust`, also where its enumeration lacks the code.
+/// The driver's code behind an error that a call through `cust` just returned. Its enumeration lacks many codes.
 pub(crate) fn status_of(error: CudaError) -> Status {
     match error {
-        CudaError::UnknownError => cuda_loader::last_raw_code().unwrap_or(Status::UNKNOWN),
+        CudaError::UnknownError => cuda_loader::last_failure().unwrap_or(Status::UNKNOWN),
         known => Status(known as i32),
     }
 }

@@ -6,7 +6,7 @@ use backend_api::{BackendError, Fork, Record};
 use crate::{
     CudaQueue,
     error::Fault,
-    ffi::{Captured, Executable, Stream},
+    ffi::{Captured, Executable, Relaxed, Stream},
     lane::Lane,
     launch,
     mem::Piece,
@@ -83,7 +83,7 @@ impl Fork for CudaQueue {
         if self.device().context().id() != branch.device().context().id() {
             return Err(BackendError::MixedBackend { op: "join" });
         }
-        Ok(self.lane().join(branch.lane())?)
+        self.lane().join(branch.lane())
     }
 }
 
@@ -104,7 +104,7 @@ impl Record for CudaQueue {
         }
         let ran = body(&Self::on(Lane::recording(device, Arc::clone(&stream), &session)));
         let joined = session.join_forks(&stream);
-        let captured = Captured::end(&stream);
+        let captured = end(&stream);
         let used = session.finish();
         if let Some(lost) = device.context().lost() {
             return Err(lost.clone());
@@ -123,6 +123,15 @@ impl Record for CudaQueue {
     fn replay(&self, graph: &CudaGraph) -> Result<(), BackendError> {
         launch::replay(self.lane(), graph)
     }
+}
+
+/// Ends the recording of `stream`, so that this thread does not stay restricted by it, whatever the driver answers.
+fn end(stream: &Stream) -> Result<Captured, Fault> {
+    let ended = Captured::end(stream).or_else(|_| Captured::end(stream));
+    if ended.is_err() {
+        Relaxed::enter(stream.context()).map(Relaxed::stay)?;
+    }
+    ended
 }
 
 /// A recording that the driver refused is no error: the ops then run one by one.

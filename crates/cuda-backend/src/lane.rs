@@ -49,16 +49,24 @@ impl Lane {
     /// A second lane behind all work that this one holds now.
     pub(crate) fn fork(&self) -> Result<Self, Fault> {
         let stream = Stream::new(self.device.context())?;
-        stream.order_behind_all(&self.stream, self.device.events())?;
-        if let Some(session) = &self.session {
-            session.add_stream(&stream);
+        match &self.session {
+            None => stream.order_behind_all(&self.stream, self.device.events())?,
+            Some(session) => session.add_stream(&self.stream, &stream)?,
         }
         Ok(Self { device: Arc::clone(&self.device), stream, session: self.session.clone() })
     }
 
     /// Orders later work behind all work that `branch` holds now.
-    pub(crate) fn join(&self, branch: &Self) -> Result<(), Fault> {
-        self.stream.order_behind_all(&branch.stream, self.device.events())
+    pub(crate) fn join(&self, branch: &Self) -> Result<(), BackendError> {
+        match (&self.session, &branch.session) {
+            (None, None) => {}
+            (Some(own), Some(other)) if Arc::ptr_eq(own, other) => {}
+            _ => {
+                self.permit_waiting("join")?;
+                branch.permit_waiting("join")?;
+            }
+        }
+        Ok(self.stream.order_behind_all(&branch.stream, self.device.events())?)
     }
 
     /// Numbers the next submission and orders it behind what it must not overtake.

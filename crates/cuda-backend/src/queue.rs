@@ -69,6 +69,7 @@ impl CudaQueue {
     /// # Errors
     /// [`BackendError::Kernel`] if no module has the kernel or its module cannot be used here.
     pub fn kernel(&self, name: &'static str) -> Result<Launch<'_>, BackendError> {
+        let _relaxed = self.lane().relax()?;
         let kernel = self.device().kernels().kernel(self.device(), name)?;
         Ok(Launch::new(&self.inner.lane, kernel, name))
     }

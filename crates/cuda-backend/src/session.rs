@@ -59,9 +59,11 @@ impl Session {
         &self.home
     }
 
-    /// Notes a stream that was forked from one that records.
-    pub(crate) fn add_stream(&self, stream: &Arc<Stream>) {
+    /// Lets `stream` record behind `parent`. It takes part from its first wait on, even if there is nothing to wait for.
+    pub(crate) fn add_stream(&self, parent: &Stream, stream: &Arc<Stream>) -> Result<(), Fault> {
+        self.device.events().order(parent, stream)?;
         lock(&self.state).streams.push(Arc::clone(stream));
+        Ok(())
     }
 
     /// Orders a recorded submission behind earlier ones of the same recording, and keeps the block.
@@ -94,7 +96,7 @@ impl Session {
     pub(crate) fn join_forks(&self, first: &Stream) -> Result<(), Fault> {
         let streams = lock(&self.state).streams.clone();
         for stream in &streams {
-            first.order_behind_all(stream, self.device.events())?;
+            self.device.events().order(stream, first)?;
         }
         Ok(())
     }

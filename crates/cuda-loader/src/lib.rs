@@ -31,4 +31,4 @@ mod types;
 pub use ffi::Table;
 pub use library::{ParseSourceError, Source};
 pub use state::{AlreadyChosen, Driver, DriverVersion, MissingFunction, Origin, Unavailable, available, install, open};
-pub use status::{Status, last_raw_code};
+pub use status::{Status, last_failure, last_raw_code};

@@ -6,6 +6,7 @@ use crate::codes::{CODES, Code};
 
 thread_local! {
     static LAST_RAW: Cell<Option<Status>> = const { Cell::new(None) };
+    static LAST_FAILURE: Cell<Option<Status>> = const { Cell::new(None) };
 }
 
 /// A result code of the driver: any 32-bit value, so also one from a release after this program.
@@ -45,6 +46,9 @@ impl Status {
     ///
     /// A replaced code is kept for [`last_raw_code`].
     pub(crate) fn closed(self) -> i32 {
+        if self != Self::SUCCESS {
+            LAST_FAILURE.set(Some(self));
+        }
         if self.find().is_some_and(|code| code.in_11_4) {
             return self.0;
         }
@@ -83,6 +87,12 @@ pub fn last_raw_code() -> Option<Status> {
     LAST_RAW.get()
 }
 
+/// The last code on this thread that told `cust` of a failure: the error of `cust` names only some codes.
+#[must_use]
+pub fn last_failure() -> Option<Status> {
+    LAST_FAILURE.get()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +109,9 @@ mod tests {
     fn a_code_newer_than_the_enumeration_becomes_unknown_and_is_kept() {
         assert_eq!(Status(700).closed(), 700);
         assert_eq!(last_raw_code(), None);
+        assert_eq!(last_failure(), Some(Status(700)));
+        assert_eq!(Status::SUCCESS.closed(), 0);
+        assert_eq!(last_failure(), Some(Status(700)));
         assert_eq!(Status::DEVICE_UNAVAILABLE.closed(), 999);
         assert_eq!(last_raw_code(), Some(Status(46)));
         assert_eq!(Status(54321).closed(), 999);

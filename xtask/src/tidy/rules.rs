@@ -32,6 +32,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cuda-backend/src/ffi/", FOREIGN),
     ("crates/cuda-backend/src/launch/", FOREIGN),
     ("crates/cuda-backend/src/mem/", FOREIGN),
+    ("crates/cuda-backend/tests/", FOREIGN),
     ("crates/cuda-sim/", FOREIGN),
     ("kernels-ptx/src/", KERNELS),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),

@@ -53,6 +53,8 @@ struct Launched {
 impl Context {
     /// Retains the primary context of `device`.
     pub(crate) fn retain(ordinal: u32, device: Device) -> Result<Arc<Self>, Fault> {
+        // This makes the new context current.
+        CURRENT.set(0);
         let primary = PrimaryContext::new(device)
             .map_err(|error| Fault::Refused { call: "cuDevicePrimaryCtxRetain", status: status_of(error) })?;
         Ok(Arc::new(Self {

@@ -99,6 +99,11 @@ impl<'a> Relaxed<'a> {
         let before = exchange(context, ffi::capture::RELAXED)?;
         Ok(Self { context, before })
     }
+
+    /// Leaves the thread as it is now.
+    pub(crate) fn stay(self) {
+        core::mem::forget(self);
+    }
 }
 
 impl Drop for Relaxed<'_> {

@@ -25,7 +25,8 @@ impl Block {
         bytes: u64,
         reserved: Reservation,
     ) -> Arc<Self> {
-        Arc::new(Self { device, home, address, bytes, uses: Mutex::new(Uses::default()), _reserved: reserved })
+        let uses = Mutex::new(Uses::born_on(&home));
+        Arc::new(Self { device, home, address, bytes, uses, _reserved: reserved })
     }
 
     pub(crate) fn device(&self) -> &Arc<DeviceCtx> {

@@ -26,6 +26,11 @@ struct Use {
 }
 
 impl Uses {
+    /// The uses of memory that `home` has just taken: other streams must not use it before.
+    pub(crate) fn born_on(home: &Arc<Stream>) -> Self {
+        Self { write: Some(Use { stream: Arc::clone(home), at: home.issue() }), reads: Vec::new() }
+    }
+
     /// Orders number `at` of `stream` behind what it must not overtake, and notes it.
     pub(crate) fn admit(
         &mut self,

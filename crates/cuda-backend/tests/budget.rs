@@ -1,0 +1,113 @@
+//! Budgets, pools and what happens when memory runs out.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use backend_api::{BackendError, Queue};
+use cuda_backend::{Allocator, CudaConfig, CudaQueue};
+use support::{Machine, config};
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % bound
+    }
+}
+
+fn open(allocator: Allocator, budget: u64) -> CudaQueue {
+    CudaQueue::open(CudaConfig { budget_bytes: Some(budget), ..config(allocator) }).unwrap()
+}
+
+#[test]
+fn random_traces_stay_within_the_budget_and_return_to_nothing() {
+    const LIMIT: u64 = 8 << 20;
+    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+        let machine = Machine::new("mem=64M;schedule=random");
+        let queue = open(allocator, LIMIT);
+        let mut random = Random(1);
+        let (mut held, mut live, mut refused) = (Vec::new(), 0u64, 0);
+        for _ in 0..10_000 {
+            if random.below(3) < 2 {
+                let exponent = random.below(21);
+                let bytes = 1 + random.below(1 << exponent);
+                let rounded = bytes.next_multiple_of(512);
+                match queue.scratch::<u8>(bytes as usize) {
+                    Ok(buf) => {
+                        live += rounded;
+                        held.push((buf, rounded));
+                    }
+                    Err(BackendError::BudgetExceeded { need_bytes, free_bytes, limit_bytes }) => {
+                        assert_eq!((need_bytes, free_bytes, limit_bytes), (rounded, LIMIT - live, LIMIT));
+                        refused += 1;
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            } else if !held.is_empty() {
+                let (_, rounded) = held.swap_remove(random.below(held.len() as u64) as usize);
+                live -= rounded;
+            }
+            assert_eq!(queue.budget().live_bytes(), live);
+        }
+        assert!(refused > 0 && queue.budget().peak_bytes() <= LIMIT);
+        held.clear();
+        assert_eq!(queue.budget().live_bytes(), 0);
+        drop(queue);
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn memory_that_a_pool_keeps_is_given_back_before_a_request_fails() {
+    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+        let machine = Machine::new("mem=64M");
+        let queue = open(allocator, 1 << 30);
+        // Kept by the pool in pieces too short for what follows.
+        let pieces: Vec<_> = (0..2).map(|_| queue.zeros::<u8>(24 << 20).unwrap()).collect();
+        drop(pieces);
+        let whole = queue.zeros::<u8>(56 << 20).unwrap();
+        assert_eq!(queue.device().memory().unwrap().live_bytes, 56 << 20);
+        let refused = queue.zeros::<u8>(32 << 20).unwrap_err();
+        assert_eq!(refused, BackendError::OutOfMemory { bytes: 32 << 20 });
+        assert_eq!(queue.budget().live_bytes(), 56 << 20);
+        drop(whole);
+        assert!(queue.zeros::<u8>(32 << 20).is_ok());
+        drop(queue);
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn one_refusal_is_tried_again_and_two_are_reported() {
+    for (fault, allocator) in
+        [("oom@cuMemAllocFromPoolAsync", Allocator::StreamOrdered), ("oom@cuMemAlloc_v2", Allocator::Caching)]
+    {
+        let machine = Machine::new(&format!("{fault}:1"));
+        let queue = open(allocator, 64 << 20);
+        assert!(queue.zeros::<u8>(100 << 10).is_ok(), "{fault}");
+        drop(queue);
+        machine.assert_clean();
+        drop(machine);
+
+        let machine = Machine::new(fault);
+        let queue = open(allocator, 64 << 20);
+        assert_eq!(queue.zeros::<u8>(1024).unwrap_err(), BackendError::OutOfMemory { bytes: 1024 });
+        assert_eq!(queue.budget().live_bytes(), 0);
+        assert_eq!(queue.device().memory().unwrap().reclaims, 1);
+        drop(queue);
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn what_a_stream_gave_back_it_uses_again_without_a_call() {
+    let machine = Machine::new("schedule=lazy");
+    let queue = open(Allocator::Caching, 64 << 20);
+    drop(queue.zeros::<u32>(1000).unwrap());
+    let before = machine.counters().allocations;
+    for _ in 0..100 {
+        drop(queue.zeros::<u32>(1000).unwrap());
+    }
+    assert_eq!(machine.counters().allocations, before);
+}

@@ -1,0 +1,106 @@
+//! Buffers, views and transfers on the simulated driver.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Queue};
+use cuda_backend::{Allocator, CudaConfig, CudaQueue};
+use support::{Machine, config, open, scale};
+
+/// Lengths around the granule, the pinned classes and the chunk of a transfer.
+const LENGTHS: [usize; 14] =
+    [0, 1, 31, 32, 33, 127, 128, 129, 1023, 1025, 16_384, (1 << 20) - 1, 1 << 20, (1 << 20) + 1];
+
+#[test]
+fn what_is_written_is_read_back_at_every_length() {
+    for spec in ["schedule=eager", "schedule=lazy", "schedule=random;seed=7"] {
+        for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+            let machine = Machine::new(spec);
+            let queue = open(allocator).unwrap();
+            for len in LENGTHS {
+                let host: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+                let buf = queue.upload(&host).unwrap();
+                assert_eq!(buf.len(), len);
+                assert!(queue.download(&buf).unwrap() == host, "{len} words, {spec}, {allocator:?}");
+                assert!(queue.download(&queue.zeros::<u32>(len).unwrap()).unwrap().iter().all(|&word| word == 0));
+            }
+            assert_eq!(queue.budget().live_bytes(), 0);
+            drop(queue);
+            machine.assert_clean();
+        }
+    }
+}
+
+#[test]
+fn views_reach_their_elements_and_no_others() {
+    let machine = Machine::new("schedule=lazy");
+    let queue = open(Allocator::Auto).unwrap();
+    let mut buf = queue.upload(&[1u32; 300]).unwrap();
+    let (left, right) = buf.view_mut().split_at(100).unwrap();
+    let (mut left, right) = (left.slice(10..20).unwrap(), right.slice(1..3).unwrap());
+    scale(&queue, &mut left, 5).unwrap();
+    queue.write(&[8u32, 9], right).unwrap();
+    let mut expected = vec![1u32; 300];
+    expected[10..20].fill(5);
+    expected[101..103].copy_from_slice(&[8, 9]);
+    assert_eq!(queue.download(&buf).unwrap(), expected);
+    assert_eq!(queue.read(buf.view().slice(9..21).unwrap()).unwrap(), expected[9..21]);
+    assert_eq!(buf.view().slice(299..301).unwrap_err(), BackendError::OutOfRange { start: 299, end: 301, len: 300 });
+    assert_eq!(queue.write(&[1u32], buf.view_mut()), Err(BackendError::Length { expected: 300, got: 1 }));
+    assert_eq!(queue.download(&buf).unwrap(), expected);
+    drop((buf, queue));
+    machine.assert_clean();
+}
+
+#[test]
+fn elements_of_every_size_pass_whole() {
+    let _machine = Machine::new("schedule=random");
+    let queue = open(Allocator::Auto).unwrap();
+    let bytes: Vec<u8> = (0..=255).cycle().take(5_000_001).collect();
+    assert!(queue.download(&queue.upload(&bytes).unwrap()).unwrap() == bytes);
+    let wide: Vec<u128> = (0..300_000u128).map(|i| i << 100 | i).collect();
+    assert!(queue.download(&queue.upload(&wide).unwrap()).unwrap() == wide);
+    let odd: Vec<[u8; 3]> = (0..2_000_000u32).map(|i| [i as u8, (i >> 8) as u8, (i >> 16) as u8]).collect();
+    assert!(queue.download(&queue.upload(&odd).unwrap()).unwrap() == odd);
+    let empty = [(); 17];
+    assert_eq!(queue.download(&queue.upload(&empty).unwrap()).unwrap(), empty);
+}
+
+#[test]
+fn a_bit_pattern_that_is_no_value_is_refused_with_its_index() {
+    let _machine = Machine::new("");
+    let queue = open(Allocator::Auto).unwrap();
+    let mut flags = queue.upload(&[true; 8]).unwrap();
+    let launch = queue.kernel("test_scale").unwrap().output(&flags.view_mut()).value(&2u64).value(&3u32);
+    // SAFETY: the kernel touches two words, and the view has eight bytes.
+    unsafe { launch.launch() }.unwrap();
+    assert_eq!(queue.download(&flags), Err(BackendError::Corrupt { index: 0, type_name: "bool" }));
+    assert_eq!(queue.read(flags.view().slice(8..8).unwrap()), Ok(vec![]));
+}
+
+#[test]
+fn lengths_beyond_the_address_space_are_typed() {
+    let _machine = Machine::new("");
+    let queue = open(Allocator::Auto).unwrap();
+    assert!(matches!(queue.zeros::<u64>(usize::MAX), Err(BackendError::LengthOverflow { .. })));
+    assert!(matches!(queue.zeros::<u64>(usize::MAX / 4), Err(BackendError::LengthOverflow { .. })));
+    assert!(matches!(queue.zeros::<u8>(1 << 40), Err(BackendError::BudgetExceeded { .. })));
+}
+
+#[test]
+fn buffers_of_another_device_are_refused() {
+    let _machine = Machine::new("devices=2");
+    let first = open(Allocator::Auto).unwrap();
+    let second = CudaQueue::open(CudaConfig { device: 1, ..config(Allocator::Auto) }).unwrap();
+    let mut buf = first.upload(&[1u32; 4]).unwrap();
+    let mut other = second.zeros::<u32>(4).unwrap();
+    assert_eq!(second.download(&buf), Err(BackendError::MixedBackend { op: "read" }));
+    assert_eq!(second.write(&[0; 4], buf.view_mut()), Err(BackendError::MixedBackend { op: "write" }));
+    let mixed = Err(BackendError::MixedBackend { op: "copy" });
+    assert_eq!(second.copy(buf.view(), &mut other.view_mut()), mixed);
+    assert_eq!(scale(&second, &mut buf.view_mut(), 1), Err(BackendError::MixedBackend { op: "test_scale" }));
+    scale(&first, &mut buf.view_mut(), 3).unwrap();
+    scale(&second, &mut other.view_mut(), 3).unwrap();
+    assert_eq!(first.download(&buf).unwrap(), [3; 4]);
+    assert_eq!(second.download(&other).unwrap(), [0; 4]);
+}

@@ -1,0 +1,128 @@
+//! Launches that do not fit, modules that are not ours, and devices that are lost.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use backend_api::{BackendError, Buffer, Queue};
+use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleText};
+use support::{Machine, PTX, config, manifest, open, scale, stray};
+
+#[test]
+fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
+    let machine = Machine::new("");
+    let queue = open(Allocator::Auto).unwrap();
+    let [mut words, mut few, mut many] = [(); 3].map(|()| queue.zeros::<u32>(64).unwrap());
+    let launches = [
+        ("given more", queue.kernel("test_stray").unwrap().value(&1u32)),
+        ("was given 1", queue.kernel("test_shared").unwrap().output(&words.view_mut()).dynamic_shared(256)),
+        ("8 bytes long and was given 4", queue.kernel("test_shared").unwrap().value(&1u32)),
+        ("blocks along y", queue.kernel("test_stray").unwrap().grid([1, 1 << 20, 1])),
+        ("blocks along x", queue.kernel("test_stray").unwrap().grid([u64::MAX, 1, 1])),
+        ("may not say", queue.kernel("test_stray").unwrap().dynamic_shared(16)),
+        ("must say", queue.kernel("test_shared").unwrap().output(&few.view_mut()).value(&64u32)),
+        (
+            "are possible",
+            queue.kernel("test_shared").unwrap().output(&many.view_mut()).value(&64u32).dynamic_shared(65_537),
+        ),
+    ];
+    let before = machine.counters().launches;
+    for (reason, launch) in launches {
+        // SAFETY: the launch is refused before it runs.
+        let error = unsafe { launch.launch() }.unwrap_err();
+        assert!(matches!(error, BackendError::Kernel { .. }) && error.to_string().contains(reason), "{error}");
+    }
+    let nothing = queue.kernel("test_stray").unwrap().grid([0, 1, 1]);
+    // SAFETY: no block runs.
+    unsafe { nothing.launch() }.unwrap();
+    assert_eq!(machine.counters().launches, before);
+    for name in ["test_missing", "other_kernel", "nameless"] {
+        let error = queue.kernel(name).unwrap_err();
+        assert_eq!(error, BackendError::Kernel { kernel: name, reason: "no module has it".to_owned() });
+    }
+    scale(&queue, &mut words.view_mut(), 2).unwrap();
+    queue.finish().unwrap();
+}
+
+#[test]
+fn dynamic_shared_memory_is_what_the_launch_asks_for() {
+    let machine = Machine::new("checks=sanitize");
+    let queue = open(Allocator::Auto).unwrap();
+    let mut words = queue.upload(&(0..50u32).collect::<Vec<_>>()).unwrap();
+    let launch = queue.kernel("test_shared").unwrap().output(&words.view_mut()).value(&50u32).dynamic_shared(200);
+    // SAFETY: the kernel touches 50 words of the view and of shared memory.
+    unsafe { launch.launch() }.unwrap();
+    assert_eq!(queue.download(&words).unwrap(), (0..50u32).rev().collect::<Vec<_>>());
+    drop((words, queue));
+    machine.assert_clean();
+}
+
+#[test]
+fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
+    for schedule in ["schedule=eager", "schedule=lazy"] {
+        let machine = Machine::new(schedule);
+        let queue = open(Allocator::StreamOrdered).unwrap();
+        let mut words = queue.upload(&[1u32; 64]).unwrap();
+        scale(&queue, &mut words.view_mut(), 2).unwrap();
+        assert_eq!(queue.download(&words).unwrap(), [2; 64]);
+        let lost = stray(&queue).and_then(|()| queue.finish()).unwrap_err();
+        let BackendError::DeviceLost { cause, in_flight } = &lost else { panic!("{lost}") };
+        assert!(cause.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{cause}");
+        assert_eq!(in_flight.last(), Some(&"test_stray"), "{schedule}");
+        assert!(!in_flight.contains(&"test_scale"), "it was waited for");
+        assert_eq!(queue.finish().unwrap_err(), lost);
+        assert_eq!(queue.zeros::<u32>(1).unwrap_err(), lost);
+        assert_eq!(queue.download(&words).unwrap_err(), lost);
+        assert_eq!(scale(&queue, &mut words.view_mut(), 2).unwrap_err(), lost);
+        drop((words, queue));
+        // At most the one call that learned of it.
+        assert!(machine.counters().calls_after_sticky.len() <= 1);
+        // Its context is gone with all holders, so the device can be opened anew.
+        assert_eq!(support::program(Allocator::StreamOrdered).unwrap(), support::expected());
+    }
+}
+
+fn with(ptx: &str, manifest: &str) -> CudaConfig {
+    let text = ModuleText { name: "test".into(), ptx: ptx.to_owned().into(), manifest: manifest.to_owned().into() };
+    CudaConfig { kernels: KernelSource::Texts(vec![text]), ..config(Allocator::Auto) }
+}
+
+/// A manifest whose hash fits `ptx`.
+fn manifest_for(ptx: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let sha256: String = Sha256::digest(ptx).iter().map(|byte| format!("{byte:02x}")).collect();
+    include_str!("support/test.json").replace("SHA256", &sha256)
+}
+
+#[test]
+fn modules_that_are_not_ours_are_refused_with_the_reason() {
+    let machine = Machine::new("");
+    let refused = |ptx: &str, manifest: &str| {
+        let error = CudaQueue::open(with(ptx, manifest)).and_then(|queue| queue.load_kernels()).unwrap_err();
+        error.to_string()
+    };
+    assert!(refused(&PTX.replace("mul.lo", "add"), &manifest()).contains("SHA-256"));
+    assert!(refused(PTX, &manifest()[..200]).contains("cannot be read"));
+    assert!(refused(PTX, "").contains("cannot be read"));
+    assert!(refused(PTX, &manifest().replace("\"test\"", "\"fss\"")).contains("of module `fss`"));
+    assert!(refused(PTX, &manifest().replace("sm_80", "sm_90")).contains("needs compute capability 9.0"));
+    let broken = PTX.replace("ld.param.b64 %rd1,", "ld.param.b64 ]%rd1,");
+    assert!(refused(&broken, &manifest_for(&broken)).contains("was not loaded"));
+    let half = &PTX[..PTX.len() / 2];
+    assert!(refused(half, &manifest_for(half)).contains("was not loaded"));
+    let renamed = PTX.replace("test_stray", "test_strax");
+    assert!(refused(&renamed, &manifest_for(&renamed)).contains("lacks kernel `test_stray`"));
+    let wide = manifest().replace("[1, 1, 1], \"min", "[1024, 1, 1], \"min");
+    assert!(refused(PTX, &wide).contains("does not fit the device"));
+    drop(machine);
+}
+
+#[test]
+fn a_folder_takes_the_place_of_the_built_in_kernels() {
+    let _machine = Machine::new("");
+    let missing = CudaConfig { kernels: KernelSource::Folder("/nonexistent".into()), ..config(Allocator::Auto) };
+    let error = CudaQueue::open(missing).unwrap_err().to_string();
+    assert!(error.contains("`/nonexistent/circle.ptx` cannot be read"), "{error}");
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels-ptx/ptx");
+    let found = CudaConfig { kernels: KernelSource::Folder(shipped.into()), ..config(Allocator::Auto) };
+    assert!(CudaQueue::open(found).is_ok());
+}

@@ -1,0 +1,141 @@
+//! Order of work between host, streams and pools, under schedules that run work as late or as mixed as the API permits.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use backend_api::{Buffer, Fork, Queue};
+use cuda_backend::{Allocator, CudaConfig, CudaQueue};
+use support::{Machine, add, config, open, scale};
+
+const SCHEDULES: [&str; 5] =
+    ["schedule=eager", "schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2", "schedule=random;seed=3"];
+
+#[test]
+fn host_memory_is_not_reused_before_its_copy_is_done() {
+    for schedule in SCHEDULES {
+        let machine = Machine::new(schedule);
+        let queue = open(Allocator::Caching).unwrap();
+        // Each copy reads its pinned piece when it runs; a piece given out again too early would hold a later buffer.
+        let hosts: Vec<Vec<u32>> = (0..40u32).map(|i| vec![i; 900 + i as usize]).collect();
+        let bufs: Vec<_> = hosts.iter().map(|host| queue.upload(host).unwrap()).collect();
+        for (host, buf) in hosts.iter().zip(&bufs) {
+            assert_eq!(&queue.download(buf).unwrap(), host, "{schedule}");
+        }
+        for (round, buf) in bufs.iter().enumerate() {
+            assert_eq!(queue.download(buf).unwrap(), hosts[round]);
+        }
+        let pinned = queue.device().memory().unwrap().pinned;
+        assert!(pinned.hits > pinned.misses, "{pinned:?}");
+        assert_eq!(pinned.pin_calls, machine.counters().pins);
+        assert_eq!(pinned.pageable_fallbacks, 0);
+        drop((bufs, queue));
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn a_pinned_pool_at_its_limit_waits_or_does_without() {
+    for schedule in SCHEDULES {
+        let machine = Machine::new(schedule);
+        let cramped = CudaConfig { pinned_bytes: Some(64 << 10), ..config(Allocator::Auto) };
+        let queue = CudaQueue::open(cramped).unwrap();
+        let hosts: Vec<Vec<u32>> = (0..40u32).map(|i| vec![i; 10_000]).collect();
+        let bufs: Vec<_> = hosts.iter().map(|host| queue.upload(host).unwrap()).collect();
+        for (host, buf) in hosts.iter().zip(&bufs) {
+            assert!(queue.download(buf).unwrap() == *host, "{schedule}");
+        }
+        let pinned = queue.device().memory().unwrap().pinned;
+        assert_eq!(pinned.peak_bytes, 64 << 10);
+        // A long transfer finds no piece of its class at all.
+        let long: Vec<u64> = (0..200_000).collect();
+        assert!(queue.download(&queue.upload(&long).unwrap()).unwrap() == long);
+        assert!(queue.device().memory().unwrap().pinned.pageable_fallbacks > 0);
+        drop((bufs, queue));
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn forked_queues_see_earlier_work_and_joined_ones_later() {
+    for schedule in SCHEDULES {
+        let machine = Machine::new(schedule);
+        let queue = open(Allocator::StreamOrdered).unwrap();
+        let words: Vec<u32> = (0..2000).collect();
+        let mut x = queue.upload(&words).unwrap();
+        scale(&queue, &mut x.view_mut(), 3).unwrap();
+        let branches: Vec<_> = (0..4).map(|_| queue.fork().unwrap()).collect();
+        let mut results: Vec<_> = branches.iter().map(|branch| branch.zeros::<u32>(words.len()).unwrap()).collect();
+        for ((branch, result), factor) in branches.iter().zip(&mut results).zip(1u32..) {
+            branch.copy(x.view(), &mut result.view_mut()).unwrap();
+            scale(branch, &mut result.view_mut(), factor).unwrap();
+        }
+        let mut total = queue.zeros::<u32>(words.len()).unwrap();
+        for (branch, result) in branches.iter().zip(&results) {
+            queue.join(branch).unwrap();
+            let mut sum = queue.scratch::<u32>(words.len()).unwrap();
+            add(&queue, total.view(), result.view(), &mut sum.view_mut()).unwrap();
+            total = sum;
+        }
+        let expected: Vec<u32> = words.iter().map(|word| word * 30).collect();
+        assert_eq!(queue.download(&total).unwrap(), expected, "{schedule}");
+        drop((results, branches, x, total, queue));
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn buffers_that_queues_share_are_right_without_a_join() {
+    for schedule in SCHEDULES {
+        let machine = Machine::new(schedule);
+        let first = open(Allocator::StreamOrdered).unwrap();
+        let second = first.fork().unwrap();
+        let mut x = first.upload(&[1u32; 777]).unwrap();
+        let mut y = second.upload(&[0u32; 777]).unwrap();
+        for round in 0..8 {
+            let (writer, reader) = if round % 2 == 0 { (&first, &second) } else { (&second, &first) };
+            scale(writer, &mut x.view_mut(), 2).unwrap();
+            reader.copy(x.view(), &mut y.view_mut()).unwrap();
+            // The writer must not overtake the reader.
+            scale(writer, &mut x.view_mut(), 3).unwrap();
+            assert_eq!(reader.download(&y).unwrap(), [6u32.pow(round) * 2; 777], "{schedule}, round {round}");
+        }
+        drop((x, y, first, second));
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn a_buffer_may_be_dropped_while_another_queue_uses_it() {
+    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+        for schedule in SCHEDULES {
+            let machine = Machine::new(schedule);
+            let home = open(allocator).unwrap();
+            let other = home.fork().unwrap();
+            let mut kept: Vec<_> = (0..20).map(|_| other.zeros::<u32>(5000).unwrap()).collect();
+            for (value, kept) in (1u32..).zip(&mut kept) {
+                let passing = home.upload(&[value; 5000]).unwrap();
+                other.copy(passing.view(), &mut kept.view_mut()).unwrap();
+            }
+            for (value, kept) in (1u32..).zip(&kept) {
+                assert!(other.download(kept).unwrap() == [value; 5000], "{schedule}, {allocator:?}");
+            }
+            drop((kept, home, other));
+            machine.assert_clean();
+        }
+    }
+}
+
+#[test]
+fn a_queue_may_be_dropped_before_its_buffers() {
+    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+        let machine = Machine::new("schedule=lazy");
+        let queue = open(allocator).unwrap();
+        let branch = queue.fork().unwrap();
+        let mut buf = branch.upload(&[5u32; 100]).unwrap();
+        scale(&branch, &mut buf.view_mut(), 2).unwrap();
+        drop(branch);
+        assert_eq!(queue.download(&buf).unwrap(), [10; 100]);
+        drop((buf, queue));
+        machine.assert_clean();
+    }
+}

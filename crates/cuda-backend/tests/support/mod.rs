@@ -1,0 +1,119 @@
+//! A simulated machine for one test at a time, and kernels written by hand.
+#![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests; each test file uses some of them")]
+
+use backend_api::{BackendError, Buffer, BufferMut};
+use cuda_backend::{Allocator, CudaConfig, CudaMut, CudaQueue, CudaRef, KernelSource, ModuleText, OpenError};
+use cuda_sim::driver::{self, Counters, Report, Session};
+use sha2::{Digest, Sha256};
+
+pub(crate) const PTX: &str = include_str!("test.ptx");
+
+/// A simulated machine. The driver is one for the process, so tests take turns.
+pub(crate) struct Machine {
+    session: Session,
+}
+
+impl Machine {
+    /// A machine as `spec` says, with nothing on it.
+    pub(crate) fn new(spec: &str) -> Self {
+        Self { session: driver::session(spec).unwrap() }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        self.session.counters()
+    }
+
+    /// What the driver noticed besides result codes.
+    pub(crate) fn reports(&self) -> Vec<Report> {
+        self.session.reports()
+    }
+
+    /// Asserts that the driver noticed nothing wrong.
+    pub(crate) fn assert_clean(&self) {
+        assert_eq!(self.reports(), []);
+        assert_eq!(self.counters().calls_after_sticky, Vec::<&str>::new());
+        assert_eq!(self.counters().legacy_operations, 0);
+    }
+}
+
+pub(crate) fn manifest() -> String {
+    let sha256: String = Sha256::digest(PTX).iter().map(|byte| format!("{byte:02x}")).collect();
+    include_str!("test.json").replace("SHA256", &sha256)
+}
+
+pub(crate) fn kernels() -> KernelSource {
+    KernelSource::Texts(vec![ModuleText { name: "test".into(), ptx: PTX.into(), manifest: manifest().into() }])
+}
+
+pub(crate) fn config(allocator: Allocator) -> CudaConfig {
+    CudaConfig { budget_bytes: Some(64 << 20), kernels: kernels(), allocator, ..CudaConfig::default() }
+}
+
+pub(crate) fn open(allocator: Allocator) -> Result<CudaQueue, OpenError> {
+    CudaQueue::open(config(allocator))
+}
+
+/// `words[i] *= factor`.
+pub(crate) fn scale(queue: &CudaQueue, words: &mut CudaMut<'_, u32>, factor: u32) -> Result<(), BackendError> {
+    let count = words.len();
+    let launch = queue.kernel("test_scale")?.cover(count).output(words).value(&(count as u64)).value(&factor);
+    // SAFETY: the kernel touches the first `count` words, and the view has as many.
+    unsafe { launch.launch() }
+}
+
+/// `sum[i] = a[i] + b[i]`; all have the length of `sum`.
+pub(crate) fn add(
+    queue: &CudaQueue,
+    a: CudaRef<'_, u32>,
+    b: CudaRef<'_, u32>,
+    sum: &mut CudaMut<'_, u32>,
+) -> Result<(), BackendError> {
+    let count = sum.len();
+    let launch = queue.kernel("test_add")?.cover(count).input(a).input(b).output(sum).value(&(count as u64));
+    // SAFETY: the kernel touches the first `count` words of each, and the tests give views of as many.
+    unsafe { launch.launch() }
+}
+
+/// Writes where nothing is.
+pub(crate) fn stray(queue: &CudaQueue) -> Result<(), BackendError> {
+    let launch = queue.kernel("test_stray")?;
+    // SAFETY: the address belongs to nothing, which the driver finds.
+    unsafe { launch.launch() }
+}
+
+/// A small program that uses most of the backend; `[0, 7, 14, ..]` is its result.
+pub(crate) fn program(allocator: Allocator) -> Result<Vec<u32>, OpenError> {
+    use backend_api::{Fork, Queue, Record};
+
+    let queue = open(allocator)?;
+    let words: Vec<u32> = (0..1000).collect();
+    let mut x = queue.upload(&words)?;
+    scale(&queue, &mut x.view_mut(), 2)?;
+    let branch = queue.fork()?;
+    let mut y = branch.zeros::<u32>(words.len())?;
+    branch.copy(x.view(), &mut y.view_mut())?;
+    scale(&branch, &mut y.view_mut(), 2)?;
+    queue.join(&branch)?;
+    let mut sum = queue.scratch::<u32>(words.len())?;
+    let body = |queue: &CudaQueue, sum: &mut CudaMut<'_, u32>| {
+        add(queue, x.view(), y.view(), sum)?;
+        let mut sum_before = queue.scratch::<u32>(words.len())?;
+        queue.copy(sum.as_ref(), &mut sum_before.view_mut())?;
+        scale(queue, &mut sum_before.view_mut(), 0)?;
+        Ok(())
+    };
+    match queue.record(|queue| body(queue, &mut sum.view_mut()))? {
+        Some(graph) => queue.replay(&graph)?,
+        None => body(&queue, &mut sum.view_mut())?,
+    }
+    let one = queue.upload(&words)?;
+    let mut total = queue.zeros::<u32>(words.len())?;
+    add(&queue, sum.view(), one.view(), &mut total.view_mut())?;
+    queue.finish()?;
+    Ok(queue.download(&total)?)
+}
+
+/// What [`program`] computes.
+pub(crate) fn expected() -> Vec<u32> {
+    (0..1000).map(|i| 7 * i).collect()
+}
