@@ -87,9 +87,6 @@ pub enum Report {
     /// A module was refused.
     #[error("module refused: {0}")]
     Module(String),
-    /// A function outside the simulated surface was called.
-    #[error("{0} is not simulated")]
-    NotSimulated(&'static str),
     /// An address argument that names no memory of the right kind.
     #[error("{call}: {reason}")]
     Address {

@@ -30,7 +30,7 @@ pub(super) enum Needs {
     Driver,
     /// A current context that no error has lost.
     Context,
-    /// As `Driver`; gives something back, so it is no misuse in a lost context.
+    /// As `Driver`; gives something back or leads there, so it is no misuse in a lost context.
     Release,
 }
 
@@ -61,7 +61,8 @@ pub(super) fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entr
 
 /// The current context of this thread.
 pub(super) fn current() -> Option<Id> {
-    CONTEXTS.with_borrow(|contexts| contexts.last().copied())
+    // A thread that ends may still give things back after its own list is gone.
+    CONTEXTS.try_with(|contexts| contexts.borrow().last().copied()).unwrap_or(None)
 }
 
 /// Changes the contexts of this thread.

@@ -216,6 +216,15 @@ impl Graph {
         text + "}\n"
     }
 
+    /// Whether memory lives and ends with it.
+    pub(super) fn owns_memory(&self) -> bool {
+        self.nodes.values().any(|node| match &node.step {
+            Step::Alloc(_) => true,
+            Step::Child(child) => child.owns_memory(),
+            _ => false,
+        })
+    }
+
     /// Nodes, with those of child graphs in place of the child's own.
     pub(super) fn size(&self) -> u64 {
         let size = |node: &Node| if let Step::Child(child) = &node.step { child.size() } else { 1 };

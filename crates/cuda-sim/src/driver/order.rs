@@ -129,9 +129,10 @@ impl Driver {
         work
     }
 
-    /// Whether a release ordered like `clock` comes after every use of the block.
+    /// Whether a release ordered like `clock` comes after the allocation and every use of the block.
     pub(super) fn released_after_uses(life: &Ordered, clock: &Clock) -> bool {
-        life.uses.iter().all(|(&stream, &number)| clock.knows(stream, number))
+        let born = std::iter::once((&life.born.0, &life.born.1));
+        born.chain(&life.uses).all(|(&stream, &number)| clock.knows(stream, number))
     }
 
     /// What the next task of `stream` would know.

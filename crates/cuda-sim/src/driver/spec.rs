@@ -21,6 +21,7 @@ use crate::exec::{Checks, Schedule};
 /// | `schedule=eager\|lazy\|random` | when streams run their work | `eager` |
 /// | `seed=N` | seed of `random` | 0 |
 /// | `order=natural\|reverse\|seeded` | turns of blocks and warps; `seeded` uses `seed` | `natural` |
+/// | `threads=N` | host threads that share a launch, 1 to 64; for `natural` order without checks | 1 |
 /// | `checks=none\|sanitize` | optional checkers of the executor | `none` |
 /// | anything with `@` | a fault to inject, see [`Rule`] | |
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Spec {
     pub order: Schedule,
     /// Optional checkers.
     pub checks: Checks,
+    /// Host threads that share the blocks of a launch in natural order without optional checkers.
+    pub threads: usize,
     /// Faults to inject.
     pub faults: Vec<Rule>,
 }
@@ -96,6 +99,7 @@ impl Default for Spec {
             seed: 0,
             order: Schedule::Natural,
             checks: Checks::none(),
+            threads: 1,
             faults: Vec::new(),
         }
     }
@@ -142,6 +146,10 @@ impl FromStr for Spec {
                         _ => return Err(refuse("eager, lazy or random")),
                     }
                 }
+                "threads" => {
+                    let threads = number(value, 64).filter(|&threads| threads > 0);
+                    spec.threads = threads.ok_or_else(|| refuse("1 to 64"))? as usize;
+                }
                 "seed" => spec.seed = number(value, u64::MAX).ok_or_else(|| refuse("a number"))?,
                 "order" if ["natural", "reverse", "seeded"].contains(&value) => order = value,
                 "order" => return Err(refuse("natural, reverse or seeded")),
@@ -154,7 +162,7 @@ impl FromStr for Spec {
                 }
                 _ => {
                     return Err(refuse(
-                        "devices, cc, mem, links, peer=off, driver, schedule, seed, order, checks or a fault",
+                        "devices, cc, mem, links, peer=off, driver, schedule, seed, order, threads, checks or a fault",
                     ));
                 }
             }
@@ -245,6 +253,7 @@ mod tests {
             "order=up",
             "checks=all",
             "gpu=1",
+            "threads=0",
             "peer=on",
             "explode@alloc",
             "oom@alloc:0",

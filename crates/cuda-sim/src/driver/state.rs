@@ -82,6 +82,8 @@ pub(super) struct Context {
     pub(super) lost: Option<Status>,
     /// Whether a call has answered that error.
     pub(super) told: bool,
+    /// What its destroyed streams knew.
+    pub(super) ended: Clock,
     pub(super) limits: BTreeMap<u32, usize>,
     pub(super) cache_config: u32,
     pub(super) shared_config: u32,
@@ -203,7 +205,8 @@ impl Driver {
             Device { primary: None, holders: 0, flags: 0, default_pool: pool, current_pool: pool }
         };
         let devices = (0..spec.devices).map(&mut device).collect();
-        let options = Options { schedule: spec.order, checks: spec.checks, ..Options::default() };
+        let options =
+            Options { schedule: spec.order, checks: spec.checks, threads: spec.threads, ..Options::default() };
         Self {
             random: spec.seed ^ 0x9E37_79B9_7F4A_7C15,
             memory,
@@ -264,6 +267,7 @@ impl Driver {
             legacy,
             lost: None,
             told: false,
+            ended: Clock::default(),
             limits: BTreeMap::new(),
             cache_config: 0,
             shared_config: 0,
@@ -384,6 +388,14 @@ impl Driver {
         });
         for (_, stream) in streams {
             self.host.join(&stream.clock);
+        }
+        let contexts = self.contexts.iter().filter(|(id, _)| match goal {
+            Goal::Context(wanted) => *id == wanted,
+            Goal::All => true,
+            Goal::Stream(_) | Goal::Tasks(_) => false,
+        });
+        for (_, context) in contexts {
+            self.host.join(&context.ended);
         }
     }
 }

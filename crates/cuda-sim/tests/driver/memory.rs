@@ -99,6 +99,20 @@ fn a_use_after_the_release_fails_whatever_the_schedule() {
     }
 }
 
+#[test]
+fn waiting_for_a_context_covers_its_destroyed_streams() {
+    let bench = Bench::new("schedule=lazy");
+    let (first, second, kernel, mut data) = (bench.stream(), bench.stream(), bench.kernel("scale"), 0);
+    ok!(cuMemAllocAsync(&raw mut data, 64, first));
+    ok!(cuMemsetD32Async(data, 1, 16, first));
+    assert_eq!(scale(kernel, data, 2, 16, first), Status::SUCCESS);
+    ok!(cuStreamDestroy_v2(first));
+    ok!(cuCtxSynchronize());
+    ok!(cuMemFreeAsync(data, second));
+    ok!(cuStreamSynchronize(second));
+    assert_eq!(bench.session.reports(), []);
+}
+
 fn pool_value(pool: CUmemoryPool, attribute: u32) -> u64 {
     let mut value = 0u64;
     ok!(cuMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));

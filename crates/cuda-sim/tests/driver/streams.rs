@@ -1,4 +1,7 @@
 //! Streams as real queues: what a schedule may do, and what orders work.
+//!
+//! # Safety
+//! Host functions are called with the argument they were enqueued with.
 
 use cuda_loader::{
     Status,
@@ -162,4 +165,30 @@ fn streams_report_what_they_were_made_with() {
     ok!(cuStreamDestroy_v2(stream));
     assert_eq!(status!(cuStreamSynchronize(stream)), Status::INVALID_HANDLE);
     drop(bench);
+}
+
+#[test]
+fn threads_share_the_driver() {
+    for schedule in ["eager", "lazy", "random"] {
+        let bench = Bench::new(&format!("schedule={schedule}"));
+        let (kernel, context) = (bench.kernel("scale"), bench.context);
+        std::thread::scope(|scope| {
+            for thread in 0..4u32 {
+                let bench = &bench;
+                scope.spawn(move || {
+                    ok!(cuCtxSetCurrent(context));
+                    let (stream, data) = (bench.stream(), bench.upload(&[thread; 4]));
+                    for round in 1..=50 {
+                        assert_eq!(scale(kernel, data, 1, 4, stream), Status::SUCCESS);
+                        if round % 10 == 0 {
+                            ok!(cuStreamSynchronize(stream));
+                        }
+                    }
+                    assert_eq!(bench.download(data, 4), [thread + 50; 4]);
+                });
+            }
+        });
+        assert_eq!(bench.session.counters().launches, 200);
+        assert_eq!(bench.session.reports(), []);
+    }
 }

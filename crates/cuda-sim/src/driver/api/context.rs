@@ -129,7 +129,7 @@ unsafe extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> Status {
 }
 
 unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> Status {
-    call("cuCtxPushCurrent_v2", Needs::Driver, |entry| {
+    call("cuCtxPushCurrent_v2", Needs::Release, |entry| {
         let context = known(entry, ctx)?;
         with_contexts(|contexts| contexts.push(context));
         Ok(())
@@ -137,14 +137,14 @@ unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> Status {
 }
 
 unsafe extern "C" fn cuCtxPopCurrent_v2(ctx: *mut CUcontext) -> Status {
-    call("cuCtxPopCurrent_v2", Needs::Driver, |_| {
+    call("cuCtxPopCurrent_v2", Needs::Release, |_| {
         let context = with_contexts(Vec::pop).ok_or(Status::INVALID_CONTEXT)?;
         if ctx.is_null() { Ok(()) } else { put!(ctx, CUcontext::of(context)) }
     })
 }
 
 unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> Status {
-    call("cuCtxSetCurrent", Needs::Driver, |entry| {
+    call("cuCtxSetCurrent", Needs::Release, |entry| {
         let context = if ctx.is_null() { None } else { Some(known(entry, ctx)?) };
         with_contexts(|contexts| {
             contexts.pop();
@@ -155,7 +155,7 @@ unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> Status {
 }
 
 unsafe extern "C" fn cuCtxGetCurrent(ctx: *mut CUcontext) -> Status {
-    call("cuCtxGetCurrent", Needs::Driver, |_| put!(ctx, current().map_or(CUcontext::NULL, CUcontext::of)))
+    call("cuCtxGetCurrent", Needs::Release, |_| put!(ctx, current().map_or(CUcontext::NULL, CUcontext::of)))
 }
 
 unsafe extern "C" fn cuCtxGetDevice(out: *mut CUdevice) -> Status {

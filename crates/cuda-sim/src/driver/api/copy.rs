@@ -127,7 +127,12 @@ impl Entry {
         self.driver().count(&work, true);
         let task = self.enqueue(stream, work)?;
         match task {
-            Some(task) if finish => self.wait(&Goal::Tasks(vec![task])),
+            Some(task) if finish => {
+                let clock = self.driver().streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
+                self.wait(&Goal::Tasks(vec![task]))?;
+                self.driver().host.join(&clock);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -18,6 +18,7 @@ use crate::driver::{
     entry::{Entry, Needs, call},
     graph::{Exec, Step},
     handle::{Handle, fresh},
+    queue::Goal,
     work::Work,
 };
 
@@ -164,7 +165,14 @@ unsafe extern "C" fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) -> Statu
 
 unsafe extern "C" fn cuGraphExecDestroy(exec: CUgraphExec) -> Status {
     call("cuGraphExecDestroy", Needs::Release, |entry| {
-        entry.driver().execs.remove(&exec.id()).map(drop).ok_or(Status::INVALID_HANDLE)
+        let instance = entry.driver().execs.remove(&exec.id()).ok_or(Status::INVALID_HANDLE)?;
+        if instance.graph.owns_memory()
+            && let Some(last) = instance.last
+        {
+            // The launch's own failure is no failure of this call; it has been reported.
+            let _lost = entry.wait(&Goal::Tasks(vec![last]));
+        }
+        Ok(())
     })
 }
 

@@ -59,7 +59,11 @@ unsafe extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> Status {
             driver.invalidate(capture);
         }
         // Work that is enqueued still runs; only the handle ends.
-        driver.streams.remove(&stream.id());
+        if let Some(stream) = driver.streams.remove(&stream.id())
+            && let Some(context) = driver.contexts.get_mut(&stream.context)
+        {
+            context.ended.join(&stream.clock);
+        }
         Ok(())
     })
 }
