@@ -286,7 +286,10 @@ pub fn launch(
     });
     let view = reachable.as_ref().unwrap_or(&all);
     let parts = Parts { code, params, grid, options, memory, device, view, globals };
-    run(parts).map_err(|Failure { kind, pc, block, thread }| {
+    run(parts).map_err(|Failure { mut kind, pc, block, thread, earlier }| {
+        if let (FaultKind::Race { earlier: party, .. }, Some(pc)) = (&mut kind, earlier) {
+            party.place = program.place(code, pc);
+        }
         fault(kind, Party { block, thread, place: program.place(code, pc) })
     })
 }

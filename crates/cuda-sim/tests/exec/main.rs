@@ -2,6 +2,10 @@
 //! checker.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+mod hazards;
+mod memory_faults;
 mod programs;
+mod races;
 mod rig;
 mod shipped;
+mod stuck;

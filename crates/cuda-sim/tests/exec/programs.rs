@@ -62,7 +62,9 @@ $next:
     bar.sync 0;
     setp.ge.u32 %p0, %r1, 32;
     @%p0 bra $done;
-    ld.shared.b32 %r10, [%r4];
+    mov.u32 %r4, tile;
+    sub.u32 %r4, %r4, %r5;
+    ld.shared.b32 %r10, [%r4+124];
     mov.b32 %r11, 16;
 $shuffle:
     shfl.sync.bfly.b32 %r12|%p3, %r10, %r11, 31, -1;

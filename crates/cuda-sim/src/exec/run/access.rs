@@ -1,10 +1,11 @@
 //! Loads and stores of a warp.
 
 use super::super::code::{Access, LocalMove, Slot, Window};
-use super::super::fault::{self, FaultKind, Space};
+use super::super::fault::{FaultKind, Space};
 use super::super::lanes::{Bits, FULL, WARP};
 use super::super::memory::{MemoryFault, MemoryProblem, Region};
 use super::block::Turn;
+use super::check::Seen;
 use super::warp::{Regs, Warp};
 use super::{Outcome, resolve, trouble};
 
@@ -201,8 +202,11 @@ pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, ac
         let bytes = u64::from(access.width) * u64::from(access.count);
         let memory = check(turn, warp, space, addresses, active, bytes)?;
         if turn.job.checked {
-            let kind = if access.order.strong { fault::Access::Atomic } else { fault::Access::Read };
-            turn.observe(warp, space, kind, access.order, active, addresses, bytes, &memory)?;
+            let (order, kind) = (access.order, Seen::plain_access(access.order, false));
+            let memory = &memory;
+            let seen =
+                Seen { space, access: kind, reads: true, writes: false, order, active, addresses, bytes, memory };
+            turn.observe(warp, seen)?;
         }
         // One copy of the loops per width keeps the width out of them.
         match access.width {
@@ -260,14 +264,12 @@ pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, a
         }
         let memory = check(turn, warp, space, addresses, active, bytes)?;
         if turn.job.checked {
-            turn.values.clear();
-            for lane in Bits(active) {
-                let words = access.regs.iter().take(access.count.into());
-                let mix = words.fold(0_u64, |mix, &slot| mix.rotate_left(23) ^ warp.regs.lane(slot, lane));
-                turn.values.push(mix);
-            }
-            let kind = if access.order.strong { fault::Access::Atomic } else { fault::Access::Write };
-            turn.observe(warp, space, kind, access.order, active, addresses, bytes, &memory)?;
+            turn.note_values(warp, &access.regs[..access.count.into()], active);
+            let (order, kind) = (access.order, Seen::plain_access(access.order, true));
+            let memory = &memory;
+            let seen =
+                Seen { space, access: kind, reads: false, writes: true, order, active, addresses, bytes, memory };
+            turn.observe(warp, seen)?;
         }
         match access.width {
             1 => store_width::<1>(turn, warp, access, space, addresses, active, &memory),

@@ -2,11 +2,12 @@
 //! destination holds a pattern, so a missing wait fails always and not rarely.
 
 use super::super::code::{AsyncCopy, Op, Order};
-use super::super::fault::{self, Space};
+use super::super::fault::{Access, Space};
 use super::super::lanes::{Bits, WARP};
 use super::Outcome;
 use super::access::{Memory, check};
 use super::block::Turn;
+use super::check::Seen;
 use super::warp::Warp;
 
 /// What the destination of an unfinished copy holds: NaN in every float format.
@@ -56,11 +57,25 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
     let memory =
         if reading == 0 { Memory::Window } else { check(turn, warp, Space::Global, &sources, reading, bytes)? };
     if turn.job.checked {
+        let read = Seen {
+            space: Space::Global,
+            access: Access::Read,
+            reads: true,
+            writes: false,
+            order: Order::default(),
+            active: reading,
+            addresses: &sources,
+            bytes,
+            memory: &memory,
+        };
         if reading != 0 {
-            let order = Order::default();
-            turn.observe(warp, Space::Global, fault::Access::Read, order, reading, &sources, bytes, &memory)?;
+            turn.observe(warp, read)?;
         }
-        turn.observe_begun(warp, active, &targets, bytes)?;
+        let (space, access, window) = (Space::Shared, Access::AsyncWrite, &Memory::Window);
+        turn.values.clear();
+        let write =
+            Seen { space, access, reads: false, writes: true, active, addresses: &targets, memory: window, ..read };
+        turn.observe_begun(warp, write)?;
     }
     for lane in Bits(active) {
         let mut data = [0; 16];

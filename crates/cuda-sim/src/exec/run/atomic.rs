@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::super::code::{Atomic, AtomicOp};
-use super::super::fault::{self, FaultKind, Space};
+use super::super::fault::{Access, FaultKind, Space};
 use super::super::lanes::{Bits, float::canon, half};
 use super::super::memory::Region;
 use super::access::{Memory, by_space, check};
 use super::block::Turn;
+use super::check::Seen;
 use super::warp::Warp;
 use super::{Outcome, trouble};
 
@@ -70,7 +71,12 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
     by_space(atomic.window, &mut addresses, active, |space, active, addresses| {
         let memory = check(turn, warp, space, addresses, active, bytes)?;
         if turn.job.checked {
-            turn.observe(warp, space, fault::Access::Atomic, atomic.order, active, addresses, bytes, &memory)?;
+            let (order, access) = (atomic.order, Access::Atomic);
+            let memory = &memory;
+            turn.observe(
+                warp,
+                Seen { space, access, reads: true, writes: true, order, active, addresses, bytes, memory },
+            )?;
         }
         for lane in Bits(active) {
             let b = truncate(warp.regs.lane(atomic.b, lane), atomic.width);

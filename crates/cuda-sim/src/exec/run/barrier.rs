@@ -90,18 +90,19 @@ pub(super) fn arrive(
         barrier.votes.0 += yes.count_ones();
         barrier.votes.1 += (mask & !yes).count_ones();
     }
-    turn.arrived(warp, id as u8, mask, role != Role::Arrive);
+    turn.arrived(warp, id as u8, mask);
     let (pc, state) = match role {
         Role::Arrive => (pc + 1, State::Ready),
         Role::Sync | Role::Reduce { .. } => (pc, State::AtBarrier(id as u8)),
     };
-    warp.fragments.push(Fragment { pc, mask, state, tired: false });
+    warp.fragments.push(Fragment { pc, mask, state, loops: 0 });
     Ok(())
 }
 
-/// Lets the threads that wait at barrier `id` go on; `role` tells what the step at a place asks for.
-pub(super) fn release(warp: &mut Warp, id: u8, barrier: &Barrier, role: impl Fn(u32) -> Option<Role>) -> u32 {
-    let mut released = 0;
+/// Lets the threads that wait at barrier `id` go on; `role` tells what the step at a place asks for. True if there were
+/// any.
+pub(super) fn release(warp: &mut Warp, id: u8, barrier: &Barrier, role: impl Fn(u32) -> Option<Role>) -> bool {
+    let mut released = false;
     for fragment in &mut warp.fragments {
         if fragment.state != State::AtBarrier(id) {
             continue;
@@ -116,7 +117,7 @@ pub(super) fn release(warp: &mut Warp, id: u8, barrier: &Barrier, role: impl Fn(
         }
         fragment.pc += 1;
         fragment.state = State::Ready;
-        released |= fragment.mask;
+        released = true;
     }
     released
 }

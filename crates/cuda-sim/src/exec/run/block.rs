@@ -1,17 +1,21 @@
 //! One block: its warps, its shared memory, and whose turn it is.
 
-use super::super::code::{Op, Order};
-use super::super::collective::{Kind, Role};
-use super::super::fault::{Access, FaultKind, Space};
-use super::super::lanes::{Bits, WARP};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::SeqCst;
+
+use super::super::code::Op;
+use super::super::collective::Kind;
+use super::super::counters::Traffic;
+use super::super::fault::{FaultKind, Space};
+use super::super::lanes::WARP;
 use super::super::options::Schedule;
-use super::access::Memory;
+use super::Outcome;
 use super::barrier::{BARRIERS, Barrier, release};
+use super::check::{BlockClock, BlockWatch, Clocks, GlobalShadow, SharedShadow, WrittenBytes};
 use super::collective::{awaited, settle};
 use super::fragment::{self, Stop};
-use super::job::{Executor, Job};
+use super::job::{Executor, Failure, Job};
 use super::warp::{State, Warp};
-use super::{Outcome, trouble};
 
 /// Steps after which a warp gives way in the natural order, so that the watchdog is looked at.
 const TURN: u64 = 1 << 16;
@@ -24,6 +28,8 @@ pub(super) struct Core {
     pub(super) shared: Vec<u8>,
     pub(super) live_threads: u32,
     pub(super) barriers: [Barrier; BARRIERS],
+    /// Only where something is checked.
+    pub(super) watch: Option<Box<BlockWatch>>,
 }
 
 /// A block under way.
@@ -42,6 +48,9 @@ pub(super) struct Turn<'a, 'j> {
     pub(super) lanes: u64,
     /// What the active lanes of a store write, for the race checkers.
     pub(super) values: Vec<u64>,
+    /// What is remembered of global memory, where races on it are checked.
+    pub(super) shadow: Option<GlobalShadow>,
+    pub(super) traffic: &'a mut BTreeMap<u32, Traffic>,
     /// Steps of this host thread before the turn, plus the fuel it began with.
     clock_base: u64,
 }
@@ -81,98 +90,45 @@ impl Turn<'_, '_> {
         self.clock_base - self.fuel
     }
 
-    /// A memory fence.
-    pub(super) fn fence(&mut self, _device_wide: bool) {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    /// A memory fence, seen by other blocks or only by this one.
+    pub(super) fn fence(&mut self, device_wide: bool) {
+        std::sync::atomic::fence(SeqCst);
+        if device_wide && let Some(watch) = &mut self.core.watch {
+            watch.global.fence();
+        }
     }
 
     /// Lanes arrived at a block barrier.
-    pub(super) fn arrived(&mut self, _warp: &mut Warp, _id: u8, _mask: u32, _waits: bool) {}
+    pub(super) fn arrived(&mut self, warp: &Warp, id: u8, mask: u32) {
+        if let Some(watch) = &mut self.core.watch {
+            watch.clocks.arrive(warp.index as usize, id.into(), mask);
+        }
+    }
 
     /// Lanes met at a warp barrier.
-    pub(super) fn warp_barrier(&mut self, _warp: &mut Warp, _mask: u32) {}
-
-    /// Tells the checkers of an access whose bounds and alignment are right.
-    #[expect(clippy::too_many_arguments, reason = "an access has that many sides")]
-    pub(super) fn observe(
-        &mut self,
-        warp: &mut Warp,
-        space: Space,
-        access: Access,
-        _order: Order,
-        active: u32,
-        addresses: &[u64; WARP],
-        bytes: u64,
-        memory: &Memory<'_>,
-    ) -> Outcome {
-        if self.job.options.checks.uninitialised {
-            self.initialised(warp, space, access, active, addresses, bytes, memory)?;
+    pub(super) fn warp_barrier(&mut self, warp: u32, mask: u32) {
+        if let Some(watch) = &mut self.core.watch {
+            watch.clocks.meet(warp as usize, mask);
         }
-        Ok(())
     }
 
-    /// Tells the checkers that asynchronous copies to shared memory have begun.
-    pub(super) fn observe_begun(
-        &mut self,
-        _warp: &mut Warp,
-        _active: u32,
-        _addresses: &[u64; WARP],
-        _bytes: u64,
-    ) -> Outcome {
-        Ok(())
+    /// The memory of this block's checkers, which every checked launch has.
+    pub(super) fn watch(&mut self) -> &mut BlockWatch {
+        let job = self.job;
+        self.core.watch.get_or_insert_with(|| Box::new(new_watch(job, 0)))
     }
+}
 
-    /// Tells the checkers that an asynchronous copy has landed.
-    pub(super) fn observe_landed(&mut self, _warp: &mut Warp, _lane: usize, _address: u64, _bytes: u64) -> Outcome {
-        Ok(())
-    }
-
-    /// Reads of bytes that nothing wrote are faults; writes leave their mark.
-    #[expect(clippy::too_many_arguments, reason = "an access has that many sides")]
-    fn initialised(
-        &mut self,
-        warp: &mut Warp,
-        space: Space,
-        access: Access,
-        active: u32,
-        addresses: &[u64; WARP],
-        bytes: u64,
-        memory: &Memory<'_>,
-    ) -> Outcome {
-        let stride = self.job.code.local;
-        for lane in Bits(active) {
-            let address = addresses[lane];
-            let region = match memory {
-                Memory::Region(region) => Some(*region),
-                Memory::Regions(each) => Some(&self.job.view.regions[each[lane] as usize]),
-                Memory::Window => None,
-            };
-            let reads = access == Access::Read || access == Access::Atomic && self.values.is_empty();
-            let gap = match (space, region) {
-                (Space::Global, Some(region)) => {
-                    let at = address - region.info.base;
-                    if !reads {
-                        region.storage.mark(at, bytes, true);
-                        continue;
-                    }
-                    region.storage.first_unwritten(at, bytes).map(|at| at + region.info.base)
-                }
-                (Space::Local, _) => {
-                    let start = (lane as u64 * stride + address) as usize;
-                    let written = &mut warp.local_written[start..][..bytes as usize];
-                    if !reads {
-                        written.fill(true);
-                        continue;
-                    }
-                    written.iter().position(|&written| !written).map(|index| address + index as u64)
-                }
-                _ => None,
-            };
-            if let Some(address) = gap {
-                return trouble(lane, FaultKind::Uninitialised { space, address });
-            }
-        }
-        Ok(())
+/// What the checkers of block number `linear` remember when it starts.
+fn new_watch(job: &Job<'_>, linear: u64) -> BlockWatch {
+    let (bytes, checks) = (job.shared_bytes(), job.options.checks);
+    let warps = job.grid.threads().div_ceil(WARP as u64) as usize;
+    BlockWatch {
+        clocks: Clocks::new(warps),
+        shared: checks.shared_races.then(|| SharedShadow::new(bytes, job.code.shared_granule)),
+        written: checks.uninitialised.then(|| WrittenBytes::new(bytes as usize)),
+        unfinished: vec![false; bytes as usize],
+        global: BlockClock::new(linear),
     }
 }
 
@@ -183,24 +139,24 @@ impl Block {
         let warps =
             (0..threads.div_ceil(WARP as u32)).map(|index| Warp::new(index, threads - index * WARP as u32, job.code));
         let shared = vec![0; job.shared_bytes() as usize];
-        let core = Core { index: [0; 3], shared, live_threads: 0, barriers: Default::default() };
+        let core = Core { index: [0; 3], shared, live_threads: 0, barriers: Default::default(), watch: None };
         Self { core, warps: warps.collect() }
     }
 
     /// Readies it for block number `linear`.
     pub(super) fn start(&mut self, job: &Job<'_>, linear: u64) {
-        let [x, y, _] = job.grid.grid.map(u64::from);
-        self.core.index = [linear % x, linear / x % y, linear / x / y].map(|n| n as u32);
+        self.core.index = job.block_at(linear);
         self.core.shared.fill(0xa5);
         self.core.live_threads = job.grid.threads() as u32;
         self.core.barriers = Default::default();
+        self.core.watch = job.checked.then(|| Box::new(new_watch(job, linear)));
         for warp in &mut self.warps {
             warp.start(job, self.core.index);
         }
     }
 
     /// Gives every warp that can run its turns, until all wait or one has looped for long.
-    pub(super) fn round(&mut self, executor: &mut Executor<'_, '_>) -> Result<Round, super::job::Failure> {
+    pub(super) fn round(&mut self, executor: &mut Executor<'_, '_>) -> Result<Round, Failure> {
         loop {
             let mut progress = false;
             let mut tired = false;
@@ -235,7 +191,7 @@ impl Block {
     }
 
     /// One turn of one warp; also how many steps it made.
-    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<(Ended, u64), super::job::Failure> {
+    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<(Ended, u64), Failure> {
         let job = executor.job;
         let fuel = match job.options.schedule {
             Schedule::Seeded(_) => 1 + executor.random(SEEDED_TURN),
@@ -243,19 +199,22 @@ impl Block {
         };
         let values = std::mem::take(&mut executor.values);
         let clock_base = executor.counters.warp_instructions + fuel;
-        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, values, clock_base };
+        let (shadow, traffic) = (executor.shadow.take(), &mut executor.counters.traffic);
+        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, values, shadow, traffic, clock_base };
         let warp = &mut self.warps[index];
         let ended = run_warp(&mut turn, warp);
-        let used = fuel - turn.fuel;
+        let (used, lanes) = (fuel - turn.fuel, turn.lanes);
+        (executor.values, executor.shadow) = (turn.values, turn.shadow);
         executor.counters.warp_instructions += used;
-        executor.counters.lane_instructions += turn.lanes;
-        executor.values = turn.values;
+        executor.counters.lane_instructions += lanes;
         match ended {
             Ok(ended) if executor.spend(used) => Ok((ended, used)),
             Ok(_) => Err(self.timed_out(executor, index)),
             Err(fault) => {
                 let warp = &self.warps[index];
-                Err(executor.failure(fault.kind, warp.pc, self.core.index, warp.thread(fault.lane, job.grid.block)))
+                let thread = warp.thread(fault.lane, job.grid.block);
+                let failure = executor.failure(fault.kind, warp.pc, self.core.index, thread);
+                Err(Failure { earlier: fault.earlier, ..failure })
             }
         }
     }
@@ -268,7 +227,7 @@ impl Block {
                 Kind::Barrier { role, .. } => Some(role),
                 _ => None,
             },
-            _ => None::<Role>,
+            _ => None,
         };
         let mut any = false;
         for id in 0..BARRIERS {
@@ -276,8 +235,14 @@ impl Block {
                 continue;
             }
             let barrier = std::mem::take(&mut self.core.barriers[id]);
+            let mut released = Vec::new();
             for warp in &mut self.warps {
-                release(warp, id as u8, &barrier, role);
+                if release(warp, id as u8, &barrier, role) {
+                    released.push(warp.index as usize);
+                }
+            }
+            if let Some(watch) = &mut self.core.watch {
+                watch.clocks.leave(id, released.into_iter());
             }
             executor.counters.barriers += 1;
             any = true;
@@ -286,9 +251,9 @@ impl Block {
     }
 
     /// Why no warp can run: a collective that waits in vain, or a barrier.
-    fn stuck(&mut self, executor: &mut Executor<'_, '_>) -> super::job::Failure {
+    fn stuck(&mut self, executor: &mut Executor<'_, '_>) -> Failure {
         let job = executor.job;
-        let place = |pc: u32| format!("PTX line {}", job.code.origins[job.code.origin[pc as usize] as usize].line);
+        let place = |pc: u32| format!("PTX line {}", job.line(pc));
         let block = job.grid.block;
         for index in 0..self.warps.len() {
             let warp = &self.warps[index];
@@ -299,8 +264,7 @@ impl Block {
             let elsewhere = if others.is_empty() { "no other lane is left".to_owned() } else { others.join(", ") };
             let (pc, lane, exited, present) = (parked.pc, parked.mask.trailing_zeros(), !warp.live, parked.mask);
             let thread = warp.thread(lane as usize, block);
-            let turn = Turn { job, core: &mut self.core, fuel: 0, lanes: 0, values: Vec::new(), clock_base: 0 };
-            let members = awaited(&turn, &self.warps[index], parked);
+            let members = awaited(job.code, warp, parked);
             let kind = FaultKind::DivergentCollective { members, present, exited, elsewhere };
             return executor.failure(kind, pc, self.core.index, thread);
         }
@@ -323,12 +287,12 @@ impl Block {
         executor.failure(FaultKind::BarrierDeadlock { waiting: waiting.join("; ") }, pc, self.core.index, thread)
     }
 
-    fn timed_out(&self, executor: &mut Executor<'_, '_>, index: usize) -> super::job::Failure {
+    fn timed_out(&self, executor: &mut Executor<'_, '_>, index: usize) -> Failure {
         let code = executor.job.code;
         let mut fragments = Vec::new();
         for warp in &self.warps {
             for fragment in &warp.fragments {
-                let line = code.origins[code.origin[fragment.pc as usize] as usize].line;
+                let line = executor.job.line(fragment.pc);
                 let (mask, state) = (fragment.mask, fragment.state);
                 fragments.push(format!("warp {} lanes {mask:08x} line {line} {state:?}", warp.index));
             }
@@ -345,16 +309,17 @@ impl Block {
 fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
     loop {
         merge(warp);
+        let others = warp.fragments.len() > 1;
         let ready = warp.fragments.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
-        let Some((index, fragment)) = ready.min_by_key(|(_, f)| (f.tired, f.pc)) else {
+        let Some((index, fragment)) = ready.min_by_key(|(_, f)| (f.is_tired(others), f.pc)) else {
             if settle(turn, warp)? {
                 continue;
             }
             return Ok(Ended::Blocked);
         };
-        if fragment.tired {
+        if fragment.is_tired(others) {
             // Everyone has looped for long: start over, after the other warps.
-            warp.fragments.iter_mut().for_each(|fragment| fragment.tired = false);
+            warp.fragments.iter_mut().for_each(|fragment| fragment.loops = 0);
             return Ok(Ended::Tired);
         }
         if fragment::run(turn, warp, index)? == Stop::Fuel {
@@ -373,7 +338,7 @@ fn merge(warp: &mut Warp) {
         };
         if let Some(first) = warp.fragments[..index].iter().position(twin) {
             warp.fragments[first].mask |= fragment.mask;
-            warp.fragments[first].tired &= fragment.tired;
+            warp.fragments[first].loops = warp.fragments[first].loops.min(fragment.loops);
             warp.fragments.swap_remove(index);
         } else {
             index += 1;

@@ -1,6 +1,6 @@
 //! Operations of several lanes at once. Lanes park until every member has arrived at the same step.
 
-use super::super::code::Op;
+use super::super::code::{Code, Op};
 use super::super::collective::{Collective, Kind, Members, Redux, Shuffle, Vote};
 use super::super::fault::FaultKind;
 use super::super::lanes::Bits;
@@ -32,7 +32,7 @@ pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collec
     let together = warp.fragments.iter_mut().find(|other| other.pc == pc && other.state == State::Parked);
     match together {
         Some(other) => other.mask |= lanes,
-        None => warp.fragments.push(Fragment { pc, mask: lanes, state: State::Parked, tired: false }),
+        None => warp.fragments.push(Fragment { pc, mask: lanes, state: State::Parked, loops: 0 }),
     }
     settle(turn, warp).map(|_| ())
 }
@@ -56,29 +56,29 @@ pub(super) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<bool> 
             warp.fragments[index].mask = left;
         }
         warp.pc = fragment.pc;
-        let Some(collective) = collective_at(turn, fragment.pc) else { continue };
+        let Some(collective) = collective_at(turn.job.code, fragment.pc) else { continue };
         if let Kind::Barrier { id, threads, role } = collective.kind {
             barrier::arrive(turn, warp, (id, threads, role), fragment.pc, complete)?;
         } else {
             perform(turn, warp, &collective, complete)?;
             let (pc, mask) = (fragment.pc + 1, complete);
-            warp.fragments.push(Fragment { pc, mask, state: State::Ready, tired: false });
+            warp.fragments.push(Fragment { pc, mask, state: State::Ready, loops: 0 });
         }
     }
     Ok(progress)
 }
 
 /// The collective of a step.
-pub(super) fn collective_at(turn: &Turn<'_, '_>, pc: u32) -> Option<Collective> {
-    match turn.job.code.steps[pc as usize].op {
-        Op::Collective(index) => Some(turn.job.code.collectives[index as usize]),
+fn collective_at(code: &Code, pc: u32) -> Option<Collective> {
+    match code.steps[pc as usize].op {
+        Op::Collective(index) => Some(code.collectives[index as usize]),
         _ => None,
     }
 }
 
 /// Lanes of a parked fragment that wait for nobody else; 0 if there are none.
 fn members(turn: &Turn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Outcome<u32> {
-    let Some(collective) = collective_at(turn, fragment.pc) else { return Ok(0) };
+    let Some(collective) = collective_at(turn.job.code, fragment.pc) else { return Ok(0) };
     let Members::Mask(reg) = collective.members else {
         return Ok(if fragment.mask == warp.live { fragment.mask } else { 0 });
     };
@@ -99,8 +99,8 @@ fn members(turn: &Turn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Outcome<
 }
 
 /// The mask that a parked lane waits for.
-pub(super) fn awaited(turn: &Turn<'_, '_>, warp: &Warp, fragment: Fragment) -> u32 {
-    match collective_at(turn, fragment.pc).map(|collective| collective.members) {
+pub(super) fn awaited(code: &Code, warp: &Warp, fragment: Fragment) -> u32 {
+    match collective_at(code, fragment.pc).map(|collective| collective.members) {
         Some(Members::Mask(reg)) => warp.regs.w32[reg as usize].0[fragment.mask.trailing_zeros() as usize],
         _ => warp.live,
     }
@@ -111,7 +111,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
     let regs = &mut warp.regs;
     match collective.kind {
         Kind::Barrier { .. } => {}
-        Kind::WarpBarrier => turn.warp_barrier(warp, lanes),
+        Kind::WarpBarrier => turn.warp_barrier(warp.index, lanes),
         Kind::Shuffle { mode, d, valid, a, lane: source, clamp } => {
             let values = regs.w32[a as usize].0;
             let (sources, clamps) = (regs.w32[source as usize].0, regs.w32[clamp as usize].0);

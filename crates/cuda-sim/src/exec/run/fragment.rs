@@ -8,16 +8,11 @@ use super::block::Turn;
 use super::warp::{Fragment, State, Warp};
 use super::{Outcome, resolve, trouble};
 
-/// Backward branches after which a fragment lets others go first.
-const TIRED_AFTER: u32 = 4096;
-
 /// Why a fragment stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It ended, waits, or met another fragment.
+    /// It ended, waits, met another fragment, or has looped for long.
     Switch,
-    /// It has looped for long.
-    Tired,
     /// No fuel is left.
     Fuel,
 }
@@ -66,14 +61,13 @@ fn meeting_point(warp: &Warp, pc: u32) -> u32 {
 #[inline(always)]
 fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop> {
     let code: &Code = turn.job.code;
-    let Fragment { mut pc, mut mask, .. } = warp.fragments.swap_remove(index);
+    let Fragment { mut pc, mut mask, mut loops, .. } = warp.fragments.swap_remove(index);
     let mut limit = meeting_point(warp, pc);
-    let mut loops = 0;
-    let ready = |pc, mask| Fragment { pc, mask, state: State::Ready, tired: false };
+    let ready = |pc, mask| Fragment { pc, mask, state: State::Ready, loops: 0 };
     loop {
         if pc >= limit || turn.fuel == 0 {
             let stop = if turn.fuel == 0 { Stop::Fuel } else { Stop::Switch };
-            warp.fragments.push(ready(pc, mask));
+            warp.fragments.push(Fragment { loops, ..ready(pc, mask) });
             return Ok(stop);
         }
         let step = &code.steps[pc as usize];
@@ -146,10 +140,8 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                 return Ok(Stop::Switch);
             }
             op => {
-                if let Err(fault) = simple(turn, warp, code, op, active) {
-                    warp.pc = pc;
-                    return Err(fault);
-                }
+                warp.pc = pc;
+                simple(turn, warp, code, op, active)?;
                 pc += 1;
                 continue;
             }
@@ -166,9 +158,10 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
         if backward {
             loops += 1;
             limit = meeting_point(warp, pc);
-            if loops == TIRED_AFTER {
-                warp.fragments.push(Fragment { tired: true, ..ready(pc, mask) });
-                return Ok(Stop::Tired);
+            let looping = Fragment { loops, ..ready(pc, mask) };
+            if looping.is_tired(!warp.fragments.is_empty()) {
+                warp.fragments.push(looping);
+                return Ok(Stop::Switch);
             }
         }
     }
@@ -198,11 +191,11 @@ fn leave(code: &Code, warp: &mut Warp, pc: u32, mask: u32, active: u32, op: Op) 
             }
             _ => (left, pc + 1),
         };
-        warp.fragments.push(Fragment { pc: target, mask: together, state: State::Ready, tired: false });
+        warp.fragments.push(Fragment { pc: target, mask: together, state: State::Ready, loops: 0 });
         left &= !together;
     }
     if mask != active {
-        warp.fragments.push(Fragment { pc: pc + 1, mask: mask & !active, state: State::Ready, tired: false });
+        warp.fragments.push(Fragment { pc: pc + 1, mask: mask & !active, state: State::Ready, loops: 0 });
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use super::super::lanes::float::mix;
 use super::super::memory::{Memory, View};
 use super::super::options::{Grid, Options, Schedule};
 use super::block::{Block, Round};
+use super::check::GlobalShadow;
 use super::fragment::has_wide_vectors;
 
 /// What every block of a launch needs to know.
@@ -54,6 +55,8 @@ pub(in crate::exec) struct Failure {
     pub(in crate::exec) pc: u32,
     pub(in crate::exec) block: [u32; 3],
     pub(in crate::exec) thread: [u32; 3],
+    /// The step of the earlier party of a race.
+    pub(in crate::exec) earlier: Option<u32>,
 }
 
 impl<'j> Job<'j> {
@@ -75,6 +78,17 @@ impl<'j> Job<'j> {
         }
     }
 
+    /// Coordinates of block number `linear`.
+    pub(super) fn block_at(&self, linear: u64) -> [u32; 3] {
+        let [x, y, _] = self.grid.grid.map(u64::from);
+        [linear % x, linear / x % y, linear / x / y].map(|n| n as u32)
+    }
+
+    /// The PTX line of a step.
+    pub(super) fn line(&self, pc: u32) -> u32 {
+        self.code.origins[self.code.origin[pc as usize] as usize].line
+    }
+
     /// Shared memory of a block.
     pub(super) fn shared_bytes(&self) -> u64 {
         self.code.static_shared + u64::from(self.grid.dynamic_shared)
@@ -87,6 +101,7 @@ pub(super) struct Executor<'e, 'j> {
     pub(super) counters: Counters,
     /// Scratch of the checkers.
     pub(super) values: Vec<u64>,
+    pub(super) shadow: Option<GlobalShadow>,
     state: u64,
 }
 
@@ -103,7 +118,7 @@ impl Executor<'_, '_> {
     }
 
     pub(super) fn failure(&self, kind: FaultKind, pc: u32, block: [u32; 3], thread: [u32; 3]) -> Failure {
-        Failure { kind, pc, block, thread }
+        Failure { kind, pc, block, thread, earlier: None }
     }
 }
 
@@ -165,7 +180,9 @@ fn shuffled(count: u64, seed: u64) -> Vec<u64> {
 
 /// Runs the blocks of `queue` on this host thread, at most the resident number of them at a time.
 fn run_some(job: &Job<'_>, seed: u64, queue: &mut dyn Iterator<Item = u64>) -> Result<Counters, Failure> {
-    let mut executor = Executor { job, counters: Counters::default(), values: Vec::new(), state: mix(seed) };
+    let shadow = job.options.checks.global_races.then(|| GlobalShadow::new(job.code.global_granule));
+    let (counters, values) = (Counters::default(), Vec::new());
+    let mut executor = Executor { job, counters, values, shadow, state: mix(seed) };
     let seeded = matches!(job.options.schedule, Schedule::Seeded(_));
     let most = if job.options.cooperative { usize::MAX } else { job.options.resident_blocks.max(1) as usize };
     let (mut resident, mut spare) = (VecDeque::new(), Vec::<Block>::new());

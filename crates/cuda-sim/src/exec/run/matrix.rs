@@ -2,10 +2,11 @@
 
 use super::super::code::{HalfKind, Order, R, Target};
 use super::super::collective::Mma;
-use super::super::fault::{self, FaultKind, Space};
+use super::super::fault::{Access, FaultKind, Space};
 use super::super::lanes::{Bits, FULL, WARP, float::canon, half};
 use super::access::check;
 use super::block::Turn;
+use super::check::Seen;
 use super::warp::Warp;
 use super::{Outcome, trouble};
 
@@ -38,8 +39,18 @@ pub(super) fn load(
     }
     let memory = check(turn, warp, Space::Shared, &addresses, giving, ROW)?;
     if turn.job.checked {
-        let order = Order::default();
-        turn.observe(warp, Space::Shared, fault::Access::Read, order, giving, &addresses, ROW, &memory)?;
+        let seen = Seen {
+            space: Space::Shared,
+            access: Access::Read,
+            reads: true,
+            writes: false,
+            order: Order::default(),
+            active: giving,
+            addresses: &addresses,
+            bytes: ROW,
+            memory: &memory,
+        };
+        turn.observe(warp, seen)?;
     }
     for (matrix, &d) in d.iter().enumerate().take(count.into()) {
         let element = |row: usize, column: usize| {

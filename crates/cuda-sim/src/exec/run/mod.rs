@@ -5,6 +5,7 @@ mod asynchronous;
 mod atomic;
 mod barrier;
 mod block;
+mod check;
 mod collective;
 mod fragment;
 mod job;
@@ -50,10 +51,12 @@ fn resolve(generic: u64) -> (Space, u64) {
 struct Trouble {
     kind: FaultKind,
     lane: usize,
+    /// The step of the earlier party of a race.
+    earlier: Option<u32>,
 }
 
 type Outcome<T = ()> = Result<T, Box<Trouble>>;
 
 fn trouble<T>(lane: usize, kind: FaultKind) -> Outcome<T> {
-    Err(Box::new(Trouble { kind, lane }))
+    Err(Box::new(Trouble { kind, lane, earlier: None }))
 }

@@ -84,8 +84,15 @@ pub(super) struct Fragment {
     pub(super) pc: u32,
     pub(super) mask: u32,
     pub(super) state: State,
-    /// Has looped for long; others go first.
-    pub(super) tired: bool,
+    /// Backward branches since others had their turn.
+    pub(super) loops: u32,
+}
+
+impl Fragment {
+    /// Whether it has looped for so long that `others` of its warp, or else other warps, go first.
+    pub(super) fn is_tired(&self, others: bool) -> bool {
+        self.loops >= if others { 64 } else { 4096 }
+    }
 }
 
 /// One warp of a block.
@@ -106,8 +113,6 @@ pub(super) struct Warp {
     pub(super) hot: usize,
     /// The step that is running, for faults.
     pub(super) pc: u32,
-    /// Order of warp barriers, for the race checker: one clock per lane.
-    pub(super) sync: [u32; WARP],
 }
 
 impl Warp {
@@ -125,7 +130,6 @@ impl Warp {
             copies: AsyncCopies::default(),
             hot: 0,
             pc: 0,
-            sync: [0; WARP],
         }
     }
 
@@ -134,14 +138,13 @@ impl Warp {
         let code = job.code;
         self.live = self.exists;
         self.fragments.clear();
-        self.fragments.push(Fragment { pc: code.start, mask: self.exists, state: State::Ready, tired: false });
+        self.fragments.push(Fragment { pc: code.start, mask: self.exists, state: State::Ready, loops: 0 });
         self.copies = AsyncCopies::default();
         self.local.fill(UNWRITTEN as u8);
         self.local_written.clear();
         if job.options.checks.uninitialised {
             self.local_written.resize(self.local.len(), false);
         }
-        self.sync = [0; WARP];
         let regs = &mut self.regs;
         regs.w32.clear();
         regs.w32.resize(code.words32, Lanes([UNWRITTEN as u32; WARP]));
@@ -173,7 +176,8 @@ impl Warp {
     }
 }
 
-fn thread_at(linear: u32, block: [u32; 3]) -> [u32; 3] {
+/// Coordinates of thread number `linear` of a block.
+pub(super) fn thread_at(linear: u32, block: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = block.map(|n| n.max(1));
     [linear % x, linear / x % y, linear / x / y]
 }

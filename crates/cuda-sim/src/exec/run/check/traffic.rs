@@ -1,0 +1,75 @@
+//! Counters of how accesses are laid out: sectors of global memory, bank cycles of shared memory.
+
+use super::super::super::counters::Traffic;
+use super::super::super::fault::Space;
+use super::super::super::lanes::{Bits, WARP};
+use super::super::block::Turn;
+use super::super::warp::Warp;
+use super::Seen;
+
+/// Bytes of global memory that travel together.
+const SECTOR: u64 = 32;
+/// Banks of shared memory, each a word wide.
+const BANKS: usize = 32;
+const WORD: u64 = 4;
+
+/// Adds an access to the counters of its PTX line.
+pub(super) fn count(turn: &mut Turn<'_, '_>, warp: &Warp, seen: &Seen<'_>) {
+    let mut traffic = Traffic::default();
+    match seen.space {
+        Space::Global => {
+            traffic.global_requests = 1;
+            traffic.global_sectors = sectors(seen);
+        }
+        Space::Shared => {
+            traffic.shared_requests = 1;
+            // Wide accesses are served in parts of 128 bytes.
+            let lanes_at_once = (WARP as u64 * WORD / seen.bytes.max(WORD)) as usize;
+            for first in (0..WARP).step_by(lanes_at_once) {
+                let part = seen.active & (((1_u64 << lanes_at_once) - 1) << first) as u32;
+                let cycles = bank_cycles(seen, part);
+                traffic.shared_wavefronts += u64::from(cycles);
+                traffic.shared_ideal += u64::from(cycles > 0);
+                traffic.conflict_degree = traffic.conflict_degree.max(cycles);
+            }
+        }
+        Space::Local | Space::Param => return,
+    }
+    let line = turn.job.line(warp.pc);
+    *turn.traffic.entry(line).or_default() += traffic;
+}
+
+fn sectors(seen: &Seen<'_>) -> u64 {
+    let mut touched = [0; 2 * WARP];
+    let mut len = 0;
+    for lane in Bits(seen.active) {
+        let start = seen.addresses[lane];
+        for sector in [start / SECTOR, (start + seen.bytes - 1) / SECTOR] {
+            touched[len] = sector;
+            len += 1;
+        }
+    }
+    let touched = &mut touched[..len];
+    touched.sort_unstable();
+    touched.chunk_by(|a, b| a == b).count() as u64
+}
+
+/// Most distinct words that one bank has to serve to `lanes`.
+fn bank_cycles(seen: &Seen<'_>, lanes: u32) -> u32 {
+    let mut words = [0; WARP];
+    let mut len = 0;
+    for lane in Bits(lanes) {
+        let first = seen.addresses[lane] / WORD;
+        for word in first..=(seen.addresses[lane] + seen.bytes - 1) / WORD {
+            if len < words.len() && !words[..len].contains(&word) {
+                words[len] = word;
+                len += 1;
+            }
+        }
+    }
+    let mut banks = [0; BANKS];
+    for word in &words[..len] {
+        banks[(word % BANKS as u64) as usize] += 1;
+    }
+    banks.into_iter().max().unwrap_or(0)
+}

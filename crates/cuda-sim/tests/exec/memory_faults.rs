@@ -1,0 +1,118 @@
+//! Stray, stale, misaligned and uninitialised accesses.
+
+use cuda_sim::exec::{FaultKind, Grid, Memory, MemoryProblem, Options, Space};
+
+use crate::rig::{memory, module, run, upload};
+
+/// One thread loads a word through `p0` and stores it to `p1`.
+const COPY: &str = "ld.param.u64 %d0, [p0];
+    ld.param.u64 %d1, [p1];
+    ld.global.b32 %r0, [%d0];
+    st.global.b32 [%d1], %r0;
+    ret;";
+
+fn copy(memory: &Memory, from: u64, to: u64) -> Option<FaultKind> {
+    run(&module(2, COPY), Grid::linear(1, 1), &[from, to], memory, &Options::sanitize()).err().map(|fault| fault.kind)
+}
+
+fn problem(memory: &Memory, from: u64, to: u64) -> MemoryProblem {
+    match copy(memory, from, to) {
+        Some(FaultKind::Memory(fault)) => fault.problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn stray_addresses_name_what_they_missed() {
+    let memory = Memory::new(&[1 << 20, 1 << 20]);
+    let good = upload(&memory, &[5, 6]);
+    let target = memory.alloc(0, 4).unwrap();
+    assert_eq!(copy(&memory, good, target), None);
+    assert_eq!(problem(&memory, 0, target), MemoryProblem::Null);
+    let MemoryProblem::PastEnd { allocation, past } = problem(&memory, good + 8, target) else { panic!() };
+    assert_eq!((allocation.base, allocation.bytes, past), (good, 8, 4));
+    let MemoryProblem::Before { allocation, before } = problem(&memory, target - 16, target) else { panic!() };
+    assert_eq!((allocation.base, before), (target, 16));
+    let local = 7_u32;
+    assert_eq!(problem(&memory, (&raw const local).addr() as u64 & !3, target), MemoryProblem::HostPointer);
+    assert_eq!(problem(&memory, 1 << 60, target), MemoryProblem::Unmapped);
+    memory.free(good).unwrap();
+    let MemoryProblem::Freed { allocation, offset } = problem(&memory, good + 4, target) else { panic!() };
+    assert_eq!((allocation.id, offset), (1, 4));
+    let foreign = memory.alloc(1, 4).unwrap();
+    memory.write(foreign, &[1, 2, 3, 4]).unwrap();
+    assert!(matches!(problem(&memory, foreign, target), MemoryProblem::NoPeerAccess { accessor: 0, .. }));
+    assert!(memory.enable_peer(0, 1));
+    assert_eq!(copy(&memory, foreign, target), None);
+}
+
+#[test]
+fn misaligned_and_uninitialised_words_are_faults() {
+    let memory = memory();
+    let (data, target) = (upload(&memory, &[1, 2]), memory.alloc(0, 8).unwrap());
+    let expected = FaultKind::Misaligned { space: Space::Global, address: data + 2, bytes: 4 };
+    assert_eq!(copy(&memory, data + 2, target), Some(expected));
+    let expected = FaultKind::Uninitialised { space: Space::Global, address: target };
+    assert_eq!(copy(&memory, target, data), Some(expected));
+    assert_eq!(copy(&memory, data, target), None);
+    assert_eq!(copy(&memory, target, data), None);
+    // Half of the bytes do not make a word.
+    memory.write(target + 4, &[9, 9]).unwrap();
+    let expected = FaultKind::Uninitialised { space: Space::Global, address: target + 6 };
+    assert_eq!(copy(&memory, target + 4, data), Some(expected));
+}
+
+#[test]
+fn shared_and_local_memory_have_bounds_and_must_be_written_first() {
+    let attempt = |body: &str| {
+        let fault = run(&module(0, body), Grid::linear(1, 1), &[], &memory(), &Options::sanitize());
+        fault.err().map(|fault| fault.kind)
+    };
+    let shared = ".shared .align 4 .b8 s[8];";
+    let local = ".local .align 4 .b8 l[8];";
+    assert_eq!(attempt(&format!("{shared} st.shared.b32 [s+4], 1; ld.shared.b32 %r0, [s+4]; ret;")), None);
+    let window = |space, address| Some(FaultKind::Window { space, address, bytes: 4, size: 8 });
+    assert_eq!(attempt(&format!("{shared} st.shared.b32 [s+8], 1; ret;")), window(Space::Shared, 8));
+    let gap = |space| Some(FaultKind::Uninitialised { space, address: 4 });
+    assert_eq!(attempt(&format!("{shared} ld.shared.b32 %r0, [s+4]; ret;")), gap(Space::Shared));
+    assert_eq!(attempt(&format!("{local} ld.local.b32 %r0, [l+4]; ret;")), gap(Space::Local));
+    let generic = "mov.u64 %d0, l; cvta.local.u64 %d0, %d0; st.b32 [%d0+4], 3; ld.local.b32 %r0, [l+4]; ret;";
+    assert_eq!(attempt(&format!("{local} {generic}")), None);
+    let wide = format!("{shared} st.shared.b64 [s+4], %d0; ret;");
+    assert_eq!(attempt(&wide), Some(FaultKind::Misaligned { space: Space::Shared, address: 4, bytes: 8 }));
+}
+
+#[test]
+fn reports_name_kernel_line_and_thread() {
+    let memory = memory();
+    let text = module(
+        1,
+        "ld.param.u64 %d0, [p0];
+         mov.u32 %r0, %tid.y;
+         mul.wide.u32 %d1, %r0, 4;
+         add.s64 %d1, %d1, %d0;
+         st.global.b32 [%d1], %r0;
+         ret;",
+    );
+    let data = memory.alloc(0, 8).unwrap();
+    let grid = Grid { grid: [2, 1, 1], block: [2, 4, 1], dynamic_shared: 0 };
+    let fault = run(&text, grid, &[data], &memory, &Options::default()).unwrap_err();
+    assert_eq!((fault.party.block, fault.party.thread), ([0, 0, 0], [0, 2, 0]));
+    assert_eq!(fault.party.place.text, "st.global.b32 [%d1], %r0;");
+    assert_eq!(text.lines().nth(fault.party.place.line as usize - 1).unwrap().trim(), fault.party.place.text);
+    assert_eq!(fault.kind.cu_result(), 700);
+    assert!(fault.to_string().starts_with("kernel `k`: illegal address, 4 bytes at 0x"), "{fault}");
+}
+
+#[test]
+fn mapped_host_memory_is_legal_until_it_is_unmapped() {
+    let memory = memory();
+    let mut words = vec![3_u32, 0].into_boxed_slice();
+    let base = words.as_mut_ptr();
+    // SAFETY: `words` lives to the end of the test and is read only after the launch.
+    unsafe { memory.map_host(base.cast(), 8) }.unwrap();
+    assert_eq!(copy(&memory, base.addr() as u64, base.addr() as u64 + 4), None);
+    memory.unmap_host(base.cast()).unwrap();
+    assert!(matches!(problem(&memory, base.addr() as u64, 0), MemoryProblem::Freed { .. }));
+    assert_eq!(words[1], 3);
+}

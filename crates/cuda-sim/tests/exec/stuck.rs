@@ -1,0 +1,144 @@
+//! Programs that never end, and spin loops that must.
+
+use cuda_sim::exec::{FaultKind, Grid, Options};
+
+use crate::programs::all_modes;
+use crate::rig::{download, memory, module, run, upload};
+
+fn kind(body: &str, threads: u32, options: &Options) -> FaultKind {
+    let text = module(0, body);
+    run(&text, Grid::linear(1, threads), &[], &memory(), options).expect_err("a fault").kind
+}
+
+#[test]
+fn an_endless_loop_meets_the_watchdog() {
+    for options in all_modes() {
+        let options = Options { watchdog: 100_000, ..options };
+        let FaultKind::Timeout { fragments } = kind("$spin: bra.uni $spin;", 64, &options) else { panic!() };
+        assert!(fragments.contains("warp 1 lanes ffffffff"), "{fragments}");
+    }
+}
+
+#[test]
+fn warps_at_different_barriers_deadlock() {
+    let body = "mov.u32 %r0, %tid.x;
+        setp.lt.u32 %p0, %r0, 32;
+        @%p0 bra $low;
+        bar.sync 1, 64;
+        ret;
+        $low:
+        bar.sync 2, 64;
+        ret;";
+    for options in all_modes() {
+        let FaultKind::BarrierDeadlock { waiting } = kind(body, 64, &options) else { panic!() };
+        assert!(waiting.contains("barrier 1 (32 of 64") && waiting.contains("barrier 2 (32 of 64"), "{waiting}");
+    }
+}
+
+#[test]
+fn threads_that_exited_count_as_arrived() {
+    let body = "mov.u32 %r0, %tid.x;
+        setp.ge.u32 %p0, %r0, 40;
+        @%p0 bra $done;
+        bar.sync 0;
+        $done:
+        ret;";
+    for options in all_modes() {
+        run(&module(0, body), Grid::linear(1, 96), &[], &memory(), &options).unwrap();
+    }
+}
+
+#[test]
+fn a_member_that_exited_is_an_error() {
+    let body = "mov.u32 %r0, %laneid;
+        setp.eq.u32 %p0, %r0, 3;
+        @%p0 exit;
+        vote.sync.ballot.b32 %r1, %p0, -1;
+        ret;";
+    for options in all_modes() {
+        let FaultKind::DivergentCollective { exited, .. } = kind(body, 32, &options) else { panic!() };
+        assert_eq!(exited, 8);
+    }
+}
+
+#[test]
+fn an_exit_block_laid_out_before_the_loop_is_no_error() {
+    // Lanes leave the loop at different times to a block that comes first; the others still vote among themselves.
+    let body = "ld.param.u64 %d0, [p0];
+        mov.u32 %r0, %tid.x;
+        mov.b32 %r1, 0;
+        bra.uni $loop;
+        $out:
+        mul.wide.u32 %d1, %r0, 4;
+        add.s64 %d1, %d1, %d0;
+        st.global.b32 [%d1], %r1;
+        bar.warp.sync -1;
+        ret;
+        $loop:
+        add.u32 %r1, %r1, 1;
+        setp.gt.u32 %p0, %r1, %r0;
+        @%p0 bra $out;
+        bra.uni $loop;";
+    for options in all_modes() {
+        let memory = memory();
+        let out = memory.alloc(0, 128).unwrap();
+        run(&module(1, body), Grid::linear(1, 32), &[out], &memory, &options).unwrap();
+        assert_eq!(download(&memory, out, 32), (1..=32).collect::<Vec<u32>>());
+    }
+}
+
+#[test]
+fn a_lock_between_lanes_and_blocks_makes_progress() {
+    // Every thread takes a spin lock and adds one to a counter behind it.
+    let body = "ld.param.u64 %d0, [p0];
+        $try:
+        atom.acquire.gpu.global.cas.b32 %r0, [%d0], 0, 1;
+        setp.ne.u32 %p0, %r0, 0;
+        @%p0 bra $try;
+        ld.volatile.global.b32 %r1, [%d0+4];
+        add.u32 %r1, %r1, 1;
+        st.volatile.global.b32 [%d0+4], %r1;
+        membar.gl;
+        atom.release.gpu.global.exch.b32 %r2, [%d0], 0;
+        ret;";
+    for options in all_modes() {
+        let memory = memory();
+        let lock = upload(&memory, &[0, 0]);
+        run(&module(1, body), Grid::linear(3, 40), &[lock], &memory, &options).unwrap();
+        assert_eq!(download(&memory, lock, 2), [0, 120], "{options:?}");
+    }
+}
+
+#[test]
+fn resident_blocks_take_turns() {
+    // Block 0 waits for the last block to raise a flag.
+    let body = "ld.param.u64 %d0, [p0];
+        mov.u32 %r0, %ctaid.x;
+        mov.u32 %r1, %nctaid.x;
+        sub.u32 %r1, %r1, 1;
+        setp.eq.u32 %p0, %r0, %r1;
+        @%p0 st.release.gpu.global.b32 [%d0], 1;
+        setp.ne.u32 %p1, %r0, 0;
+        @%p1 bra $done;
+        $wait:
+        ld.acquire.gpu.global.b32 %r2, [%d0];
+        setp.eq.u32 %p2, %r2, 0;
+        @%p2 bra $wait;
+        $done:
+        ret;";
+    for options in all_modes() {
+        let memory = memory();
+        let flag = upload(&memory, &[0]);
+        let options = Options { cooperative: true, ..options };
+        run(&module(1, body), Grid::linear(9, 32), &[flag], &memory, &options).unwrap();
+    }
+}
+
+#[test]
+fn trap_and_bad_barriers_are_reported() {
+    let options = Options::default();
+    assert_eq!(kind("trap;", 32, &options), FaultKind::Trap);
+    assert!(matches!(kind("bar.sync 16;", 32, &options), FaultKind::Barrier { got: 16, .. }));
+    assert!(matches!(kind("bar.sync 1, 33;", 32, &options), FaultKind::Barrier { got: 33, .. }));
+    assert!(matches!(kind("vote.sync.any.pred %p0, 1, 0;", 32, &options), FaultKind::DivergentCollective { .. }));
+}
