@@ -6,6 +6,32 @@ const fn form(group: Group, pattern: &'static str) -> Form {
     Form { group, pattern }
 }
 
+/// Loads or stores of one or two words.
+macro_rules! pairs {
+    ($stem:literal) => {
+        concat!($stem, "{.v2,}.{b8,u8,s8,b16,u16,s16,b32,u32,s32,b64,u64,s64,f32,f64}")
+    };
+}
+
+/// Loads or stores of four words, 16 bytes at most.
+macro_rules! quads {
+    ($stem:literal) => {
+        concat!($stem, ".v4.{b8,u8,s8,b16,u16,s16,b32,u32,s32,f32}")
+    };
+}
+
+/// Atomics that combine a value with memory.
+macro_rules! reductions {
+    ($stem:literal) => {
+        concat!(
+            $stem,
+            "{.cta,.gpu,.sys,}{.global,.shared,}.{add.u32,add.s32,add.u64,add.f32,add.noftz.f16x2,\
+             min.u32,min.s32,min.u64,min.s64,max.u32,max.s32,max.u64,max.s64,\
+             and.b32,and.b64,or.b32,or.b64,xor.b32,xor.b64}"
+        )
+    };
+}
+
 /// Every admitted form.
 #[rustfmt::skip]
 pub const FORMS: &[Form] = &[
@@ -30,7 +56,8 @@ pub const FORMS: &[Form] = &[
     form(Group::Bits, "shr.{b16,b32,b64,u16,s16,u32,s32,u64,s64}"),
     form(Group::Bits, "shf.{l,r}.{wrap,clamp}.b32"),
     form(Group::Bits, "bfe.{u32,s32,u64,s64}"),
-    form(Group::Bits, "{bfi,brev,popc,clz}.{b32,b64}"),
+    form(Group::Bits, "{brev,popc,clz}.{b32,b64}"),
+    form(Group::Bits, "bfi.b32"),
     form(Group::Bits, "prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16,}"),
     form(Group::Bits, "lop3.b32"),
 
@@ -58,44 +85,65 @@ pub const FORMS: &[Form] = &[
         "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}{.and,.or,.xor,}{.ftz,}.f32"),
     form(Group::Compare, "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}{.and,.or,.xor,}.{f16,f64}"),
 
-    form(Group::Convert, "cvt{.sat,}.{u8,s8,u16,s16,u32,s32,u64,s64}.{u8,s8,u16,s16,u32,s32,u64,s64}"),
-    form(Group::Convert, "cvt.{rn,rz,rm,rp}.{f16,f32,f64}.{u8,s8,u16,s16,u32,s32,u64,s64}"),
+    form(Group::Convert, "cvt.{u8,s8,u16,s16,u32,s32,u64,s64}.{u8,s8,u16,s16,u32,s32,u64,s64}"),
+    form(Group::Convert, "cvt.rn.{f16,f32,f64}.{u8,s8,u16,s16,u32,s32,u64,s64}"),
     form(Group::Convert, "cvt.{rni,rzi,rmi,rpi}{.ftz,}.{u8,s8,u16,s16,u32,s32,u64,s64}.f32"),
     form(Group::Convert, "cvt.{rni,rzi,rmi,rpi}.{u8,s8,u16,s16,u32,s32,u64,s64}.{f16,f64}"),
     form(Group::Convert, "cvt.{rni,rzi,rmi,rpi}{.ftz,}.f32.f32"),
     form(Group::Convert, "cvt.{rni,rzi,rmi,rpi}.{f16.f16,f64.f64}"),
     form(Group::Convert, "cvt{.ftz,}.f64.f32"),
-    form(Group::Convert, "cvt.{rn,rz,rm,rp}{.ftz,}.f32.f64"),
+    form(Group::Convert, "cvt.rn{.ftz,}.f32.f64"),
     form(Group::Convert, "cvt{.ftz,}{.sat,}.f32.f32"),
-    form(Group::Convert, "cvt.{rn,rz}.f16.{f32,f64}"),
+    form(Group::Convert, "cvt.{rn,rz}.f16.f32"),
     form(Group::Convert, "cvt.{f32,f64}.f16"),
     form(Group::Convert, "cvt.{rn,rz}{.relu,}.bf16.f32"),
     form(Group::Convert, "cvt.f32.bf16"),
     form(Group::Convert, "cvt.{rn,rz}{.relu,}.{f16x2,bf16x2}.f32"),
     form(Group::Convert, "cvt.rna.tf32.f32"),
 
-    form(Group::Memory,
-        "ld{.weak,}{.param,.local,.const}{.v2,.v4,}.{b8,u8,s8,b16,u16,s16,b32,u32,s32,b64,u64,s64,f32,f64}"),
-    form(Group::Memory,
+    form(Group::Memory, pairs!("ld{.weak,}{.param,.local,.const}")),
+    form(Group::Memory, quads!("ld{.weak,}{.param,.local,.const}")),
+    form(Group::Memory, pairs!(
         "ld{.weak,.volatile,.relaxed.cta,.relaxed.gpu,.relaxed.sys,.acquire.cta,.acquire.gpu,.acquire.sys,}\
-         {.global,.shared,}{.v2,.v4,}.{b8,u8,s8,b16,u16,s16,b32,u32,s32,b64,u64,s64,f32,f64}"),
-    form(Group::Memory,
-        "ld{.weak,}.global{.ca,.cg,.cs,.lu,.cv,}{.nc,}{.L1::evict_normal,.L1::evict_first,.L1::evict_last,\
-         .L1::no_allocate,}{.L2::64B,.L2::128B,.L2::256B,}{.v2,.v4,}\
-         .{b8,u8,s8,b16,u16,s16,b32,u32,s32,b64,u64,s64,f32,f64}"),
-    form(Group::Memory,
-        "st{.weak,}{.param,.local}{.v2,.v4,}.{b8,u8,s8,b16,u16,s16,b32,u32,s32,b64,u64,s64,f32,f64}"),
-    form(Group::Memory,
+         {.global,.shared,}"
+    )),
+    form(Group::Memory, quads!(
+        "ld{.weak,.volatile,.relaxed.cta,.relaxed.gpu,.relaxed.sys,.acquire.cta,.acquire.gpu,.acquire.sys,}\
+         {.global,.shared,}"
+    )),
+    form(Group::Memory, pairs!("ld.global{.ca,.cg,.cs,}{.nc,}{.L2::64B,.L2::128B,.L2::256B,}")),
+    form(Group::Memory, quads!("ld.global{.ca,.cg,.cs,}{.nc,}{.L2::64B,.L2::128B,.L2::256B,}")),
+    form(Group::Memory, pairs!("ld.global{.lu,.cv}")),
+    form(Group::Memory, quads!("ld.global{.lu,.cv}")),
+    form(Group::Memory, pairs!(
+        "ld.global{.nc,}{.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::no_allocate}\
+         {.L2::64B,.L2::128B,.L2::256B,}"
+    )),
+    form(Group::Memory, quads!(
+        "ld.global{.nc,}{.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::no_allocate}\
+         {.L2::64B,.L2::128B,.L2::256B,}"
+    )),
+    form(Group::Memory, pairs!("st{.weak,}{.param,.local}")),
+    form(Group::Memory, quads!("st{.weak,}{.param,.local}")),
+    form(Group::Memory, pairs!(
         "st{.weak,.volatile,.relaxed.cta,.relaxed.gpu,.relaxed.sys,.release.cta,.release.gpu,.release.sys,}\
-         {.global,.shared,}{.v2,.v4,}.{b8,u8,s8,b16,u16,s16,b32,u32,s32,b64,u64,s64,f32,f64}"),
-    form(Group::Memory,
-        "st{.weak,}.global{.wb,.cg,.cs,.wt,}{.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::no_allocate,}\
-         {.v2,.v4,}.{b8,u8,s8,b16,u16,s16,b32,u32,s32,b64,u64,s64,f32,f64}"),
+         {.global,.shared,}"
+    )),
+    form(Group::Memory, quads!(
+        "st{.weak,.volatile,.relaxed.cta,.relaxed.gpu,.relaxed.sys,.release.cta,.release.gpu,.release.sys,}\
+         {.global,.shared,}"
+    )),
+    form(Group::Memory, pairs!(
+        "st.global\
+         {.wb,.cg,.cs,.wt,.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::no_allocate}"
+    )),
+    form(Group::Memory, quads!(
+        "st.global\
+         {.wb,.cg,.cs,.wt,.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::no_allocate}"
+    )),
 
-    form(Group::Atomic,
-        "{atom,red}{.relaxed,.acquire,.release,.acq_rel,}{.cta,.gpu,.sys,}{.global,.shared,}\
-         .{add.u32,add.s32,add.u64,add.f32,add.noftz.f16x2,min.u32,min.s32,min.u64,min.s64,max.u32,max.s32,max.u64,\
-         max.s64,and.b32,and.b64,or.b32,or.b64,xor.b32,xor.b64}"),
+    form(Group::Atomic, reductions!("atom{.relaxed,.acquire,.release,.acq_rel,}")),
+    form(Group::Atomic, reductions!("red{.relaxed,.release,}")),
     form(Group::Atomic,
         "atom{.relaxed,.acquire,.release,.acq_rel,}{.cta,.gpu,.sys,}{.global,.shared,}.{exch,cas}.{b32,b64}"),
     form(Group::Atomic, "fence{.sc,.acq_rel,}.{cta,gpu,sys}"),
@@ -107,7 +155,8 @@ pub const FORMS: &[Form] = &[
     form(Group::Sync, "bar{.cta,}.{sync,arrive}"),
     form(Group::Sync, "barrier{.cta,}.{sync,arrive}{.aligned,}"),
     form(Group::Sync, "bar{.cta,}.red.{popc.u32,and.pred,or.pred}"),
-    form(Group::Sync, "barrier{.cta,}.red.{popc.aligned.u32,popc.u32,and.aligned.pred,and.pred,or.aligned.pred,or.pred}"),
+    form(Group::Sync,
+        "barrier{.cta,}.red.{popc.aligned.u32,popc.u32,and.aligned.pred,and.pred,or.aligned.pred,or.pred}"),
     form(Group::Sync, "bar.warp.sync"),
     form(Group::Sync, "shfl.sync.{bfly,up,down,idx}.b32"),
     form(Group::Sync, "vote.sync.{ballot.b32,any.pred,all.pred,uni.pred}"),
