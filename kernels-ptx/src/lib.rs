@@ -16,6 +16,8 @@ pub mod dev;
 #[macro_use]
 mod table;
 
+#[cfg(feature = "canary")]
+pub mod canary;
 #[cfg(feature = "circle")]
 pub mod circle;
 #[cfg(feature = "fss")]

@@ -8,8 +8,6 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Module;
-
 /// A cargo and a rustc that can build the core library for `nvptx64`.
 #[derive(Clone, Debug)]
 pub(super) struct Compiler {
@@ -22,6 +20,14 @@ pub(super) struct Compiler {
 /// What a machine without a compiler is told.
 pub(super) const NONE_FOUND: &str = "no compiler for nvptx64: set TREFOIL_PTX_CARGO and TREFOIL_PTX_RUSTC, or install rustup's nightly \
      with rust-src, or run ci/install-kernel-compiler";
+
+/// The flags without which today's compilers break barriers and shuffles, or lose the address space of shared memory;
+/// `kernels-ptx/README.md` says which does what.
+pub(super) const FLAGS: [&str; 3] = [
+    "-Zmir-enable-passes=-JumpThreading",
+    "-Cllvm-args=-simplifycfg-max-small-block-size=0",
+    "-Cpasses=infer-address-spaces",
+];
 
 impl Compiler {
     /// The compilers of this machine, in order of preference: the one the environment names, alone; rustup's nightly; the
@@ -61,21 +67,18 @@ impl Compiler {
         Ok(Self { cargo, rustc, version })
     }
 
-    /// The PTX of `module`, as the compiler prints it.
-    ///
-    /// The flags are those without which today's compilers break barriers and shuffles, or lose the address space of
-    /// shared memory; `kernels-ptx/README.md` says which does what.
-    pub(super) fn build(&self, root: &Path, module: Module) -> Result<String> {
+    /// The PTX of the module that a cargo feature stands for, as the compiler prints it under `flags`.
+    pub(super) fn build(&self, root: &Path, feature: &str, flags: &[&str]) -> Result<String> {
         let kernels = root.join("kernels-ptx");
-        let text = kernels.join("target").join(format!("{}.s", module.name()));
+        let text = kernels.join("target").join(format!("{feature}.s"));
         let mut command = Command::new(&self.cargo);
         command
             .current_dir(&kernels)
             .args(["rustc", "--quiet", "--release", "--locked", "--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
-            .args(["--features", module.name(), "--"])
+            .args(["--features", feature, "--"])
             .arg(format!("--emit=asm={}", text.display()))
-            .args(["-Ctarget-cpu=sm_80", "-Zmir-enable-passes=-JumpThreading", "-Cpasses=infer-address-spaces"])
-            .arg("-Cllvm-args=-simplifycfg-max-small-block-size=0");
+            .arg("-Ctarget-cpu=sm_80")
+            .args(flags);
         // The cargo that runs this task leaves its own settings behind.
         let inherited = env::vars_os().map(|(name, _)| name);
         for name in inherited.filter(|name| is_of_outer_build(&name.to_string_lossy())) {
@@ -88,7 +91,7 @@ impl Compiler {
             touch(&kernels.join("src/lib.rs"))?;
         }
         let status = command.status().with_context(|| format!("cannot start {}", self.cargo.display()))?;
-        ensure!(status.success(), "module {} does not build ({status})", module.name());
+        ensure!(status.success(), "module {feature} does not build ({status})");
         std::fs::read_to_string(&text).with_context(|| format!("the build wrote no {}", text.display()))
     }
 }

@@ -2,6 +2,7 @@
 //! lints and budgets.
 
 mod budgets;
+mod canary;
 mod compiler;
 mod finish;
 mod manifest;
@@ -15,7 +16,7 @@ use xshell::Shell;
 
 use self::{
     budgets::Budgets,
-    compiler::{Compiler, NONE_FOUND},
+    compiler::{Compiler, FLAGS, NONE_FOUND},
     finish::{Finished, finish},
     manifest::Manifest,
 };
@@ -69,7 +70,7 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for module in Module::ALL {
         let title = format!("PTX of module {}", module.name());
-        let built = compiler.build(root, module).and_then(|raw| finish(module, &compiler.version, &raw));
+        let built = compiler.build(root, module.name(), &FLAGS).and_then(|raw| finish(module, &compiler.version, &raw));
         tally += match built {
             Ok(finished) if check => compare(root, module, &finished)?,
             Ok(finished) => {
@@ -82,6 +83,7 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
             }
         };
     }
+    tally += canary::run(compiler, root, check)?;
     Ok(tally)
 }
 

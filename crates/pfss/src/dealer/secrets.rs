@@ -1,5 +1,5 @@
-use core_types::Ring;
 use chacha20::{ChaCha20Rng, rand_core::Rng};
+use core_types::Ring;
 use zeroize::Zeroizing;
 
 use crate::{Gate, GateKind};
