@@ -181,7 +181,11 @@ impl DeviceCtx {
     /// Gives unused memory back to the device, so that an allocation that failed may be tried once more.
     pub(crate) fn reclaim(&self, lane: &Lane) -> Result<(), Fault> {
         self.reclaims.fetch_add(1, Ordering::Relaxed);
-        lane.home().synchronize()?;
+        // What other streams gave back is free only when they are done; while one records, they cannot all be waited for.
+        match lane.session() {
+            None => self.context.synchronize()?,
+            Some(_) => lane.home().synchronize()?,
+        }
         self.pool.reclaim()
     }
 }

@@ -96,6 +96,11 @@ impl Context {
         })
     }
 
+    /// Waits for all work of all streams.
+    pub(crate) fn synchronize(&self) -> Result<(), Fault> {
+        self.cust("cuCtxSynchronize", CurrentContext::synchronize)
+    }
+
     /// Notes a launch as number `at` of a stream's work.
     pub(crate) fn launched(&self, stream: u64, at: u64, kernel: &'static str) {
         let mut in_flight = lock(&self.in_flight);

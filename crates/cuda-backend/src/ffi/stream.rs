@@ -9,6 +9,9 @@ use cuda_loader::ffi::{self, CUstream};
 use super::{Context, Event, Events};
 use crate::{error::Fault, sync::lock};
 
+/// How many streams a stream remembers being behind. Forgetting one costs an event at the next occasion.
+const REMEMBERED_STREAMS: usize = 64;
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// An in-order stream of work that does not wait for the legacy stream.
@@ -91,6 +94,9 @@ impl Stream {
         let inherited = lock(&earlier.behind).clone();
         events.order(earlier, self)?;
         let mut behind = lock(&self.behind);
+        if behind.len() > REMEMBERED_STREAMS {
+            behind.clear();
+        }
         for (stream, at) in inherited.into_iter().chain([(earlier.id, reached)]) {
             let known = behind.entry(stream).or_insert(0);
             *known = at.max(*known);

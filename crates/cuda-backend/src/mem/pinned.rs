@@ -308,3 +308,38 @@ impl Drop for InFlight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use backend_api::{Buffer, Queue};
+
+    use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::Access};
+
+    /// What the pool prevents: under the lazy schedule a copy reads its source as late as it may, so a piece that went
+    /// straight back would hold other bytes by then.
+    #[test]
+    fn a_piece_that_is_not_retired_is_overwritten_before_its_copy() {
+        let _session = cuda_sim::driver::session("schedule=lazy").unwrap();
+        let kernels = KernelSource::Texts(Vec::new());
+        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let buf = queue.zeros::<u8>(4096).unwrap();
+        let (region, lane) = (buf.view().region().unwrap(), queue.lane());
+        for (retired, arrives) in [(true, 1), (false, 2)] {
+            let mut piece = queue.device().pinned().acquire(4096).unwrap().unwrap();
+            let start = piece.start();
+            piece.bytes_mut().fill(1);
+            lane.admit(&[(region.block(), Access::Write)]).unwrap();
+            // SAFETY: both ranges are alive until the download below has waited.
+            unsafe { ffi::copy_to_device(lane.stream(), region.address(), start, 4096) }.unwrap();
+            if retired {
+                piece.retire(lane.stream()).unwrap();
+            } else {
+                drop(piece);
+            }
+            let mut next = queue.device().pinned().acquire(4096).unwrap().unwrap();
+            assert_eq!(next.start() == start, !retired);
+            next.bytes_mut().fill(2);
+            assert!(queue.download(&buf).unwrap() == [arrives; 4096]);
+        }
+    }
+}
