@@ -13,10 +13,11 @@ use crate::dev::idx;
 /// # Safety
 /// As the crate; views have the lengths of `FssOps::pack_bits`, `len` words.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn fss_pack_bits(params: PackParams, elements: *const u64, words: *mut u64, len: u64) {
+pub unsafe extern "ptx-kernel" fn fss_pack_bits(params: PackParams, elements: *const u64, words: *mut u64, len: u32) {
     let Some(width) = Ring::new(params.bits) else { return };
-    for index in idx::grid_stride(len) {
-        *words.add(index as usize) = packed_word(index, u64::from(params.count), width, |i| *elements.add(i as usize));
+    for index in idx::grid_stride(u64::from(len)) {
+        let word = packed_word(index as u32, params.count, width, |i| *elements.add(i as usize));
+        *words.add(index as usize) = word;
     }
 }
 

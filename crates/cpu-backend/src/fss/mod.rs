@@ -141,10 +141,10 @@ impl FssOps for CpuQueue {
     fn pack_bits(&self, params: &PackParams, elements: &[u64], words: &mut [u64]) -> Result<(), BackendError> {
         let shape = PackShape::new("pack_bits", params)?;
         check_lengths([shape.count, shape.words], [elements.len(), words.len()])?;
-        let (width, count) = (shape.width, u64::from(params.count));
+        let (width, count) = (shape.width, params.count);
         self.for_chunks(words, WORDS_PER_JOB, |job, words| {
             for (i, word) in words.iter_mut().enumerate() {
-                let index = (job * WORDS_PER_JOB + i) as u64;
+                let index = (job * WORDS_PER_JOB + i) as u32; // no more words than elements, which `u32` counts
                 *word = packed_word(index, count, width, |element| elements[element as usize]);
             }
         });

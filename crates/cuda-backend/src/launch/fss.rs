@@ -124,8 +124,9 @@ pub(crate) fn pack_bits(
     elements: CudaRef<'_, u64>,
     words: &CudaMut<'_, u64>,
 ) -> Result<(), BackendError> {
+    let len = words.len() as u32; // no more words than elements, which `u32` counts
     let launch = queue.kernel("fss_pack_bits")?.cover(words.len());
-    let launch = launch.value(p).input(elements).output(words).value(&(words.len() as u64));
+    let launch = launch.value(p).input(elements).output(words).value(&len);
     // SAFETY: the op has checked that `elements` are `p.count`; the kernel is told the number of words.
     unsafe { launch.launch() }
 }

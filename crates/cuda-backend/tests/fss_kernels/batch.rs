@@ -21,8 +21,8 @@ pub(crate) fn words(len: usize, salt: u64) -> Vec<u64> {
     (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
 }
 
-fn labels(len: usize) -> Vec<Label> {
-    words(2 * len, 9).chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
+fn labels(len: usize, salt: u64) -> Vec<Label> {
+    words(2 * len, salt).chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
 }
 
 /// A grid that covers `threads` threads of 256 in blocks along x, and `points` along y.
@@ -44,11 +44,16 @@ pub(crate) struct CmpBatch {
 impl CmpBatch {
     /// Keys that the processor made.
     pub(crate) fn new(count: usize, bits: u32, points: usize) -> Self {
+        Self::with_secrets(count, bits, points, 0)
+    }
+
+    /// Keys whose roots and thresholds hang on `secret`, at points that do not.
+    pub(crate) fn with_secrets(count: usize, bits: u32, points: usize, secret: u64) -> Self {
         let key = PrgKeys::from_nonce([9; 16]).child;
         let params = CmpParams { key, bits, party: 0, count: count as u32, points: points as u32 };
         let shape = CmpShape::new("test", &params).unwrap();
         let [alphas, roots, corrections, leaves] = shape.gen_lengths();
-        let (alphas, roots) = (words(alphas, 1), labels(roots));
+        let (alphas, roots) = (words(alphas, 1 + secret), labels(roots, 9 + secret));
         let (mut corrections, mut leaves) = (vec![0; corrections], vec![0; leaves]);
         CPU.cmp_gen(&params, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
         Self { params, shape, alphas, roots, points: words(count * points, 2), corrections, leaves }
@@ -108,13 +113,19 @@ pub(crate) struct DcfBatch {
 
 impl DcfBatch {
     /// Keys that the processor made, with payloads of `len` words modulo 2^`width`.
-    pub(crate) fn new(count: usize, bits: u32, points: usize, (len, width): (u32, u32)) -> Self {
+    pub(crate) fn new(count: usize, bits: u32, points: usize, payload: (u32, u32)) -> Self {
+        Self::with_secrets(count, bits, points, payload, 0)
+    }
+
+    /// Keys whose roots, thresholds and payloads hang on `secret`, at points that do not.
+    pub(crate) fn with_secrets(count: usize, bits: u32, points: usize, (len, width): (u32, u32), secret: u64) -> Self {
         let (keys, reserved) = (PrgKeys::from_nonce([4; 16]), [0; 2]);
         let (count, points) = (count as u32, points as u32);
         let params = DcfParams { keys, bits, party: 0, count, points, words: len, width, reserved };
         let shape = DcfShape::new("test", &params).unwrap();
         let [alphas, betas, roots, corrections, values, last] = shape.gen_lengths();
-        let (alphas, betas, roots) = (words(alphas, 1), words(betas, 3), labels(roots));
+        let (alphas, betas) = (words(alphas, 1 + secret), words(betas, 3 + secret));
+        let roots = labels(roots, 9 + secret);
         let (mut corrections, mut values, mut last) = (vec![0; corrections], vec![0; values], vec![0; last]);
         CPU.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
         let points = words(shape.count * shape.points, 2);

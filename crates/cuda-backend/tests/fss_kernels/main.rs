@@ -146,7 +146,7 @@ fn packed_streams_are_those_of_the_processor_at_every_width() {
             CPU.unpack_bits(&params, &stream, &mut back).unwrap();
             let options = &schedules()[bits as usize % 4];
             let call = Call::new("fss_pack_bits").value(&params).input(&elements);
-            let done = call.output::<u64>(shape.words).value(&(shape.words as u64)).run([2, 1, 1], options);
+            let done = call.output::<u64>(shape.words).value(&(shape.words as u32)).run([2, 1, 1], options);
             assert_eq!(done.output::<u64>(0), stream, "{count} elements of {bits} bits");
             let call = Call::new("fss_unpack_bits").value(&params).input(&stream).output::<u64>(shape.count);
             assert_eq!(call.run([2, 1, 1], options).output::<u64>(0), back, "{count} elements of {bits} bits");

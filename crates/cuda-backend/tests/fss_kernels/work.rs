@@ -76,3 +76,20 @@ fn a_payload_takes_one_block_more_to_two_words_of_a_level() {
         assert_blocks(generate(12) - generate(4), 8 * 4 * (1 + words.div_ceil(2)), 0.25);
     }
 }
+
+#[test]
+fn work_does_not_depend_on_secrets() {
+    let options = Options::default();
+    let comparisons = [0, 100, 200].map(|secret| {
+        let batch = CmpBatch::with_secrets(33, 12, 2, secret);
+        [batch.generate(batch.tiles(), &options), batch.evaluate(0, batch.grid(), &options)].map(|done| done.counters)
+    });
+    assert_eq!(comparisons[1], comparisons[0]);
+    assert_eq!(comparisons[2], comparisons[0]);
+    let payloads = [0, 100, 200].map(|secret| {
+        let batch = DcfBatch::with_secrets(33, 9, 2, (3, 64), secret);
+        [batch.generate(batch.tiles(), &options), batch.evaluate(1, batch.grid(), &options)].map(|done| done.counters)
+    });
+    assert_eq!(payloads[1], payloads[0]);
+    assert_eq!(payloads[2], payloads[0]);
+}
