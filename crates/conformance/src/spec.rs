@@ -89,6 +89,18 @@ impl<Q> Case<Q> {
         Self { name: name.into(), elements: 0, check: Box::new(check) }
     }
 
+    /// Runs the op on `q` and compares; then waits for `q`.
+    ///
+    /// # Errors
+    /// Why the case does not hold.
+    pub fn hold(&self, q: &Q) -> Result<(), Failure>
+    where
+        Q: Queue,
+    {
+        (self.check)(q)?;
+        Ok(q.finish()?)
+    }
+
     /// States how many elements the op works on, for a case that is large.
     #[must_use]
     pub fn on_elements(self, elements: u64) -> Self {
@@ -164,7 +176,7 @@ pub fn run<Q: Queue>(q: &Q, specs: &[OpSpec<Q>], mut progress: impl FnMut(&Outco
     for spec in specs {
         for case in &spec.cases {
             let (before, start) = (q.budget().live_bytes(), Instant::now());
-            let mut failure = (case.check)(q).and_then(|()| Ok(q.finish()?)).err();
+            let mut failure = case.hold(q).err();
             let leaked = q.budget().live_bytes().saturating_sub(before);
             if failure.is_none() && leaked > 0 {
                 failure = Some(Failure::Broken(format!("{leaked} bytes are still reserved after the case")));

@@ -14,6 +14,8 @@ pub struct Counters {
     pub calls_after_sticky: Vec<&'static str>,
     /// Kernels launched by a call, without those of graphs.
     pub launches: u64,
+    /// The same by the name of the kernel.
+    pub launches_of: BTreeMap<String, u64>,
     /// Graphs launched.
     pub graph_launches: u64,
     /// Nodes that graph launches ran.

@@ -307,7 +307,10 @@ impl Driver {
     /// Counts work that is about to be enqueued.
     pub(super) fn count(&mut self, work: &Work, by_call: bool) {
         match work {
-            Work::Kernel(_) if by_call => self.counters.launches += 1,
+            Work::Kernel(call) if by_call => {
+                self.counters.launches += 1;
+                *self.counters.launches_of.entry(call.name.to_string()).or_default() += 1;
+            }
             Work::Copy(copy) => self.count_copy(copy),
             _ => {}
         }
