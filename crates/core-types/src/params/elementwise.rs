@@ -1,10 +1,12 @@
 //! Parameters of elementwise maps, axis sums and dropout.
 
+use bytemuck::NoUninit;
+
 /// Most axes of a tensor.
 pub const MAX_RANK: usize = 6;
 
 /// A function applied to every element.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum Activation {
     /// x.
@@ -53,7 +55,7 @@ impl Activation {
 }
 
 /// A function of two elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum Binary {
     /// a + b.
@@ -66,7 +68,7 @@ pub enum Binary {
 
 /// `y = f(a, b)` over a row-major output of `shape`; axes behind `rank` have length 1. A stride of 0 repeats an operand along
 /// its axis (broadcasting).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct BinaryParams {
     /// The function.

@@ -1,5 +1,7 @@
 //! Parameters of batched matrix products.
 
+use bytemuck::{NoUninit, Pod, Zeroable};
+
 use super::elementwise::Activation;
 
 /// Most leading axes of a batch of matrices.
@@ -7,7 +9,7 @@ pub const BATCH_AXES: usize = 4;
 
 /// Where the elements of a batch of matrices lie in a view: element `(r, c)` of matrix `i` is at
 /// `i[0] batch[0] + .. + r row + c col`. A batch stride of 0 repeats a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct MatrixStrides {
     /// Elements from one matrix to the next along each leading axis, outermost first.
@@ -50,7 +52,7 @@ impl MatrixStrides {
 
 /// `C[i] = act(A[i] B[i] + bias)` for every index `i` of the batch, or `C[i] += A[i] B[i]`; A is m x k, B is k x n, C is m x n, bias has n
 /// elements and is added to every row. A sum over `k = 0` terms is zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct GemmParams {
     /// Length of each leading axis, outermost first; 1 for those not in use.
@@ -72,6 +74,17 @@ pub struct GemmParams {
     pub accumulate: u32,
     /// The function applied after the bias.
     pub activation: Activation,
+}
+
+/// What part of a product one launch works on, where the parts of k are a grid's second axis and the matrices of the batch its
+/// third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct GemmShare {
+    /// Index of the first result; those of axes along which C has a stride of 0 are not counted.
+    pub first_result: u32,
+    /// Length of a part of k; a multiple of 32, unless there is one part.
+    pub part: u32,
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Parameters of softmax and of the normalisations.
 
+use bytemuck::{Pod, Zeroable};
+
 /// A row-major `outer x len x inner` tensor and its middle axis, along which an op runs: element `(o, c, i)` is at
 /// `(o len + c) inner + i`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct AxisParams {
     /// Product of the axes before.
@@ -23,7 +25,7 @@ impl AxisParams {
 }
 
 /// A softmax, masked or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SoftmaxParams {
     /// Tensor and axis.

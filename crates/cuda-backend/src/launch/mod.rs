@@ -15,6 +15,7 @@
 
 mod builder;
 pub(crate) mod fss;
+pub(crate) mod linalg;
 
 pub use builder::Launch;
 pub(crate) use builder::replay;

@@ -1,3 +1,4 @@
 //! The op sets, each op as one or a few launches.
 
 mod fss;
+mod linalg;

@@ -7,7 +7,7 @@ use super::{
         real::{Bf16, F16, Real},
         unroll::unroll,
     },
-    Share, Tile,
+    Tile,
     output::Output,
     place,
 };
@@ -49,7 +49,7 @@ unsafe fn fill<T: Real>(x: *const T, k: [u64; 2], i: [u64; 2], k_left: u32, i_le
 #[inline(always)]
 unsafe fn product<T: Real>(
     p: &GemmParams,
-    share: Share,
+    share: GemmShare,
     a: *const T,
     b: *const T,
     bias: *const T,
@@ -108,7 +108,7 @@ macro_rules! entries {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name(
             p: GemmParams,
-            share: Share,
+            share: GemmShare,
             a: *const $type,
             b: *const $type,
             bias: *const $type,

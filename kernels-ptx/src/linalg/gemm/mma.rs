@@ -10,7 +10,7 @@ use super::{
         real::{Bf16, F16, Real},
         unroll::unroll,
     },
-    Share, Tile,
+    Tile,
     feed::{Factor, Feed, Lines},
     output::Output,
     place,
@@ -88,7 +88,7 @@ unsafe fn fragment<const LINES: u32, const ALONG_K: bool>(
 #[inline(always)]
 unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     p: &GemmParams,
-    share: Share,
+    share: GemmShare,
     a: *const T,
     b: *const T,
     bias: *const T,
@@ -195,7 +195,7 @@ macro_rules! entries {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name(
             p: GemmParams,
-            share: Share,
+            share: GemmShare,
             a: *const $type,
             b: *const $type,
             bias: *const $type,

@@ -1,5 +1,5 @@
 //! Matrix products. `blockIdx` is (tile, part of k, matrix of the batch), tiles row by row; every kernel takes the record of the
-//! product and a [`Share`].
+//! product and a [`GemmShare`].
 //!
 //! | kernel | takes | tile | threads |
 //! | --- | --- | --- | --- |
@@ -24,20 +24,10 @@ pub mod output;
 pub mod shared;
 pub mod simt;
 
-use core_types::params::gemm::{GemmParams, MatrixStrides};
+use core_types::params::gemm::{GemmParams, GemmShare, MatrixStrides};
 
 use super::index::divide;
 use crate::dev::idx;
-
-/// What part of a product a launch works on.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Share {
-    /// Matrix of the batch that `blockIdx.z = 0` stands for.
-    pub first_matrix: u32,
-    /// Length of a part of k; a multiple of the tile's, unless there is one part.
-    pub part: u32,
-}
 
 /// The tile that a block works on.
 #[derive(Clone, Copy)]
@@ -91,14 +81,14 @@ pub unsafe fn place(p: &GemmParams, s: &MatrixStrides, mut matrix: u32, mut term
 impl Tile {
     /// The block's tile of `rows x cols`.
     #[inline(always)]
-    pub unsafe fn own(p: &GemmParams, share: Share, rows: u32, cols: u32) -> Self {
+    pub unsafe fn own(p: &GemmParams, share: GemmShare, rows: u32, cols: u32) -> Self {
         let (col, row) = divide(idx::bid_x(), (p.n as u32).div_ceil(cols));
         let (_, terms) = counts(p);
         let k_first = idx::bid_y() * share.part;
         Self {
             row: row * rows,
             col: col * cols,
-            matrix: share.first_matrix + idx::bid_z(),
+            matrix: share.first_result + idx::bid_z(),
             k_first,
             k_end: (p.k as u32).min(k_first + share.part),
             terms,

@@ -8,7 +8,7 @@ use core_types::params::gemm::GemmParams;
 
 use super::{
     super::unroll::unroll,
-    Share, Tile,
+    Tile,
     feed::{Factor, Feed, Lines},
     output::Output,
     place,
@@ -45,7 +45,7 @@ fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
 #[inline(always)]
 unsafe fn product<const SIZE: u32, const TM: usize, const WARPS_N: u32, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     p: &GemmParams,
-    share: Share,
+    share: GemmShare,
     a: *const f32,
     b: *const f32,
     bias: *const f32,
@@ -175,7 +175,7 @@ macro_rules! entries {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name(
             p: GemmParams,
-            share: Share,
+            share: GemmShare,
             a: *const f32,
             b: *const f32,
             bias: *const f32,

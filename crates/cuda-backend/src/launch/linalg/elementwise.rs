@@ -1,0 +1,111 @@
+//! Maps over elements.
+
+use backend_api::{BackendError, BufferMut, BufferRef, Real};
+use core_types::params::elementwise::{Activation, Binary, BinaryParams, DropoutParams};
+
+use super::{Family, family, over_elements};
+use crate::{CudaMut, CudaQueue, CudaRef};
+
+const ACTIVATE: Family = family!("linalg_activate");
+const ACTIVATE_BACKWARD: Family = family!("linalg_activate_backward");
+const BINARY: Family = family!("linalg_binary");
+const BINARY_STRIDED: Family = family!("linalg_binary_strided");
+const AXPBY: Family = family!("linalg_axpby");
+const DROPOUT: Family = family!("linalg_dropout");
+
+pub(crate) fn activate<T: Real>(
+    queue: &CudaQueue,
+    f: Activation,
+    x: CudaRef<'_, T>,
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(ACTIVATE.of::<T>())?, x.len());
+    let launch = launch.value(&f).value(&(x.len() as u64)).input(x).output(y);
+    // SAFETY: the op has checked that x and y are equally long; the length is theirs.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn activate_in_place<T: Real>(
+    queue: &CudaQueue,
+    f: Activation,
+    x: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(ACTIVATE.of::<T>())?, x.len());
+    let launch = launch.value(&f).value(&(x.len() as u64)).output(x).output(x);
+    // SAFETY: the length is that of x; a thread reads an element before it writes it, and no other thread touches it.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn activate_backward<T: Real>(
+    queue: &CudaQueue,
+    f: Activation,
+    saved: CudaRef<'_, T>,
+    g: CudaRef<'_, T>,
+    dx: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(ACTIVATE_BACKWARD.of::<T>())?, g.len());
+    let launch = launch.value(&f).value(&(g.len() as u64)).input(saved).input(g).output(dx);
+    // SAFETY: the op has checked that saved, g and dx are equally long; the length is theirs.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn binary<T: Real>(
+    queue: &CudaQueue,
+    op: Binary,
+    a: CudaRef<'_, T>,
+    b: CudaRef<'_, T>,
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(BINARY.of::<T>())?, y.len());
+    let launch = launch.value(&op).value(&(y.len() as u64)).input(a).input(b).output(y);
+    // SAFETY: the op has checked that a and b are at least as long as y; the length is y's.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn binary_strided<T: Real>(
+    queue: &CudaQueue,
+    p: &BinaryParams,
+    len: u32,
+    a: CudaRef<'_, T>,
+    b: CudaRef<'_, T>,
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel(BINARY_STRIDED.of::<T>())?.cover(len as usize);
+    let launch = launch.value(p).value(&len).input(a).input(b).output(y);
+    // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty, that y has as many, and that
+    // the strides stay inside a and b.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn axpby<T: Real>(
+    queue: &CudaQueue,
+    alpha: f32,
+    beta: f32,
+    x: CudaRef<'_, T>,
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(AXPBY.of::<T>())?, x.len());
+    let launch = launch.value(&alpha).value(&beta).value(&(x.len() as u64)).input(x).output(y);
+    // SAFETY: the op has checked that x and y are equally long; the length is theirs.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn dropout<T: Real>(
+    queue: &CudaQueue,
+    p: &DropoutParams,
+    x: CudaRef<'_, T>,
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(DROPOUT.of::<T>())?, x.len());
+    let launch = launch.value(&words(p)).value(&(x.len() as u64)).input(x).output(y);
+    // SAFETY: the op has checked that x and y are equally long; the length is theirs.
+    unsafe { launch.launch() }
+}
+
+/// The record in words of eight bytes, its padding zero. Hosts of GPUs are little-endian.
+fn words(p: &DropoutParams) -> [u64; 5] {
+    let place = u64::from(p.site) | u64::from(p.step) << 32;
+    [p.seed, place, p.first, p.threshold, p.scale.to_bits().into()]
+}
+
+const _: () = assert!(size_of::<DropoutParams>() == size_of::<[u64; 5]>());

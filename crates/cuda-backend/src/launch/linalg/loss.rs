@@ -1,0 +1,47 @@
+//! Cross-entropy.
+
+use backend_api::{BackendError, BufferRef, Real};
+
+use super::{Family, Group, family};
+use crate::{CudaMut, CudaQueue, CudaRef};
+
+const WARP: Family = family!("linalg_entropy_warp");
+const BLOCK: Family = family!("linalg_entropy_block");
+const PROBS_WARP: Family = family!("linalg_entropy_probs_warp");
+const PROBS_BLOCK: Family = family!("linalg_entropy_probs_block");
+
+pub(crate) fn entropy<T: Real>(
+    queue: &CudaQueue,
+    classes: u32,
+    scale: f32,
+    logits: CudaRef<'_, T>,
+    targets: CudaRef<'_, u32>,
+    losses: &CudaMut<'_, f32>,
+    dlogits: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let (rows, group) = (targets.len() as u64, Group::new(classes.into(), false));
+    let family = if group == Group::Block { BLOCK } else { WARP };
+    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows)).value(&rows).value(&classes).value(&scale);
+    let launch = launch.input(logits).input(targets).output(losses).output(dlogits);
+    // SAFETY: the op has checked that logits and dlogits have `rows classes` elements, targets and losses `rows`, and that
+    // there is a class.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn entropy_probs<T: Real>(
+    queue: &CudaQueue,
+    [rows, classes]: [u32; 2],
+    scale: f32,
+    logits: CudaRef<'_, T>,
+    probs: CudaRef<'_, T>,
+    losses: &CudaMut<'_, f32>,
+    dlogits: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let (rows, group) = (u64::from(rows), Group::new(classes.into(), false));
+    let family = if group == Group::Block { PROBS_BLOCK } else { PROBS_WARP };
+    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows)).value(&rows).value(&classes).value(&scale);
+    let launch = launch.input(logits).input(probs).output(losses).output(dlogits);
+    // SAFETY: the op has checked that logits, probs and dlogits have `rows classes` elements, losses `rows`, and that there is
+    // a class.
+    unsafe { launch.launch() }
+}

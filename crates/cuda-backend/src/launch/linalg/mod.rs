@@ -1,0 +1,117 @@
+//! Launches of the linalg kernels. Each wrapper stands for the kernels of all element types, which differ in that alone.
+
+mod elementwise;
+mod gemm;
+mod loss;
+mod norm;
+mod softmax;
+mod sum;
+
+use backend_api::{BufferMut, BufferRef, DType, Element, Real};
+
+use super::Launch;
+use crate::{CudaMut, CudaRef};
+
+pub(crate) use elementwise::{activate, activate_backward, activate_in_place, axpby, binary, binary_strided, dropout};
+pub(crate) use gemm::{Factors, Tiling, gemm_join, gemm_tiles};
+pub(crate) use loss::{entropy, entropy_probs};
+pub(crate) use norm::{NormBackward, NormForward, norm, norm_backward, norm_parameters};
+pub(crate) use softmax::{Kind, MaskViews, softmax, softmax_backward, softmax_backward_columns, softmax_columns};
+pub(crate) use sum::{SumCut, sum_columns, sum_join, sum_rows};
+
+/// An absent view.
+const NULL: u64 = 0;
+
+/// Longest row that a warp takes alone.
+const WARP_LEN: u64 = 1024;
+/// Rows that a block of warps takes at a time.
+const ROWS_PER_BLOCK: u64 = 4;
+/// Most blocks of a grid that strides over the rest.
+const MOST_BLOCKS: u64 = 1 << 16;
+
+/// The kernels of one family, by element type.
+#[derive(Clone, Copy)]
+struct Family {
+    f32: &'static str,
+    f16: &'static str,
+    bf16: &'static str,
+}
+
+impl Family {
+    /// The kernel for `T`.
+    fn of<T: Real>(self) -> &'static str {
+        match T::DTYPE {
+            DType::F16 => self.f16,
+            DType::Bf16 => self.bf16,
+            _ => self.f32,
+        }
+    }
+}
+
+/// The family whose kernels begin with `$prefix`.
+macro_rules! family {
+    ($prefix:literal) => {
+        $crate::launch::linalg::Family {
+            f32: concat!($prefix, "_f32"),
+            f16: concat!($prefix, "_f16"),
+            bf16: concat!($prefix, "_bf16"),
+        }
+    };
+}
+
+use family;
+
+/// How the rows of a launch are dealt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    /// Aligned rows, which a warp keeps in registers.
+    Held,
+    /// Rows that a warp streams.
+    Warp,
+    /// Rows that a block streams.
+    Block,
+}
+
+impl Group {
+    /// The group for rows of `len` elements, which begin at multiples of four elements if `aligned`.
+    fn new(len: u64, aligned: bool) -> Self {
+        match len {
+            0..=WARP_LEN if aligned && len.is_multiple_of(4) => Self::Held,
+            0..=WARP_LEN => Self::Warp,
+            _ => Self::Block,
+        }
+    }
+
+    /// A grid for `rows` rows.
+    fn grid(self, rows: u64) -> [u64; 3] {
+        let blocks = if self == Self::Block { rows } else { rows.div_ceil(ROWS_PER_BLOCK) };
+        [blocks.min(MOST_BLOCKS), 1, 1]
+    }
+}
+
+/// Whether four elements from the start of the view on may move at once.
+fn aligned<T: Element>(view: CudaRef<'_, T>) -> bool {
+    view.region().is_none_or(|region| region.address().is_multiple_of(4 * size_of::<T>() as u64))
+}
+
+/// A grid of threads that take four elements at a time and stride by the grid.
+fn over_elements<'a>(launch: Launch<'a>, len: usize) -> Launch<'a> {
+    let threads = u64::from(launch.block()[0]);
+    launch.grid([(len as u64).div_ceil(4 * threads).min(MOST_BLOCKS), 1, 1])
+}
+
+/// The view, or a null pointer.
+fn optional<'a, T: Element>(launch: Launch<'a>, view: Option<CudaRef<'a, T>>) -> Launch<'a> {
+    match view {
+        Some(view) if !view.is_empty() => launch.input(view),
+        _ => launch.value(&NULL),
+    }
+}
+
+/// The view, or a null pointer.
+fn optional_mut<'a, T: Element>(launch: Launch<'a>, view: Option<&CudaMut<'a, T>>) -> Launch<'a> {
+    match view {
+        Some(view) if !view.is_empty() => launch.output(view),
+        _ => launch.value(&NULL),
+    }
+}

@@ -1,0 +1,110 @@
+//! Layer norm and RMS norm.
+
+use backend_api::{BackendError, Real};
+use core_types::params::rows::{NORM_BLOCK_ROWS, NormParams};
+
+use super::{Family, Group, aligned, family, optional, optional_mut};
+use crate::{CudaMut, CudaQueue, CudaRef};
+
+const HELD: Family = family!("linalg_norm_held");
+const WARP: Family = family!("linalg_norm_warp");
+const BLOCK: Family = family!("linalg_norm_block");
+const BACKWARD_HELD: Family = family!("linalg_norm_backward_held");
+const BACKWARD_WARP: Family = family!("linalg_norm_backward_warp");
+const BACKWARD_BLOCK: Family = family!("linalg_norm_backward_block");
+const PARAMETERS: Family = family!("linalg_norm_parameters");
+
+/// Columns of a block that sums the gradients of parameters.
+const COLUMNS_PER_BLOCK: u64 = 256;
+
+/// The views of a forward pass; RMS norm has neither `beta` nor `mean`.
+#[derive(Debug)]
+pub(crate) struct NormForward<'a, T> {
+    pub(crate) x: CudaRef<'a, T>,
+    pub(crate) gamma: CudaRef<'a, T>,
+    pub(crate) beta: Option<CudaRef<'a, T>>,
+    pub(crate) y: CudaMut<'a, T>,
+    pub(crate) mean: Option<CudaMut<'a, f32>>,
+    pub(crate) rstd: CudaMut<'a, f32>,
+}
+
+/// The views of a backward pass; RMS norm has neither `mean` nor `offsets`.
+#[derive(Debug)]
+pub(crate) struct NormBackward<'a, T> {
+    pub(crate) x: CudaRef<'a, T>,
+    pub(crate) gamma: CudaRef<'a, T>,
+    pub(crate) mean: Option<CudaRef<'a, f32>>,
+    pub(crate) rstd: CudaRef<'a, f32>,
+    pub(crate) g: CudaRef<'a, T>,
+    /// One value a row, from the first kernel to the second.
+    pub(crate) offsets: Option<CudaMut<'a, f32>>,
+}
+
+/// The record in words of eight bytes, its padding zero. Hosts of GPUs are little-endian.
+fn words(p: &NormParams) -> [u64; 3] {
+    [p.rows, p.len, p.eps.to_bits().into()]
+}
+
+const _: () = assert!(size_of::<NormParams>() == size_of::<[u64; 3]>());
+
+/// Lowers `status`, one word, to the first row whose result is undefined.
+pub(crate) fn norm<'a, T: Real>(
+    queue: &'a CudaQueue,
+    p: &NormParams,
+    views: &NormForward<'a, T>,
+    status: Option<&CudaMut<'a, u64>>,
+) -> Result<(), BackendError> {
+    let NormForward { x, gamma, beta, y, mean, rstd } = views;
+    let beta_aligned = beta.is_none_or(|beta| aligned(beta));
+    let group = Group::new(p.len, aligned(*x) && aligned(*gamma) && beta_aligned && aligned(y.as_ref()));
+    let family = match group {
+        Group::Held => HELD,
+        Group::Warp => WARP,
+        Group::Block => BLOCK,
+    };
+    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
+    let launch = optional(launch.value(&words(p)).input(*x).input(*gamma), *beta).output(y);
+    let launch = optional_mut(optional_mut(launch, mean.as_ref()).output(rstd), status);
+    // SAFETY: the op has checked that x and y have `p.rows p.len` elements, gamma and beta `p.len`, mean and rstd `p.rows`, and
+    // that no row is empty.
+    unsafe { launch.launch() }
+}
+
+/// dx, and `offsets` of layer norm.
+pub(crate) fn norm_backward<'a, T: Real>(
+    queue: &'a CudaQueue,
+    p: &NormParams,
+    views: &NormBackward<'a, T>,
+    dx: &CudaMut<'a, T>,
+) -> Result<(), BackendError> {
+    let NormBackward { x, gamma, mean, rstd, g, offsets } = views;
+    let group = Group::new(p.len, aligned(*x) && aligned(*gamma) && aligned(*g) && aligned(dx.as_ref()));
+    let family = match group {
+        Group::Held => BACKWARD_HELD,
+        Group::Warp => BACKWARD_WARP,
+        Group::Block => BACKWARD_BLOCK,
+    };
+    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
+    let launch = optional(launch.value(&words(p)).input(*x).input(*gamma), *mean).input(*rstd).input(*g);
+    let launch = optional_mut(launch.output(dx), offsets.as_ref());
+    // SAFETY: the op has checked that x, g and dx have `p.rows p.len` elements, gamma `p.len`, mean, rstd and offsets `p.rows`,
+    // and that no row is empty.
+    unsafe { launch.launch() }
+}
+
+/// The sums of dgamma, and dbeta for layer norm, over each block of rows, behind [`norm_backward`].
+pub(crate) fn norm_parameters<'a, T: Real>(
+    queue: &'a CudaQueue,
+    p: &NormParams,
+    views: &NormBackward<'a, T>,
+    sums: &CudaMut<'a, f32>,
+) -> Result<(), BackendError> {
+    let NormBackward { x, mean, rstd, g, offsets, .. } = views;
+    let blocks = p.len.div_ceil(COLUMNS_PER_BLOCK) * p.rows.div_ceil(NORM_BLOCK_ROWS as u64);
+    let launch = queue.kernel(PARAMETERS.of::<T>())?.grid([blocks, 1, 1]);
+    let launch = optional(launch.value(&words(p)).input(*x), *mean).input(*rstd).input(*g);
+    let launch = optional_mut(launch, offsets.as_ref()).output(sums);
+    // SAFETY: the op has checked that x and g have `p.rows p.len` elements, mean, rstd and offsets `p.rows`, and made `sums`
+    // hold `p.len` floats, for layer norm twice as many, for each block of rows.
+    unsafe { launch.launch() }
+}

@@ -1,0 +1,141 @@
+use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Real, ops::linalg::GemmOps};
+use core_types::params::{
+    elementwise::Activation,
+    gemm::{BATCH_AXES, GemmParams, MatrixStrides},
+};
+
+use super::{index_bound, product};
+use crate::{
+    CudaMut, CudaQueue, CudaRef,
+    launch::linalg::{self, Factors, Tiling},
+};
+
+/// From so many tiles of 128 x 128 on, they keep a card busier than smaller ones do.
+const LARGE_TILES: u64 = 96;
+/// Blocks below which k is cut into parts.
+const BUSY_BLOCKS: u64 = 128;
+/// Least indices of a part of k, and its granularity: the depth of a tile.
+const LEAST_PART: u64 = 256;
+const DEPTH: u64 = 32;
+/// Most parts of k.
+const MOST_PARTS: u64 = 16;
+
+impl GemmOps for CudaQueue {
+    fn gemm<T: Real>(
+        &self,
+        p: &GemmParams,
+        a: CudaRef<'_, T>,
+        b: CudaRef<'_, T>,
+        bias: Option<CudaRef<'_, T>>,
+        c: CudaMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        check_views(p, a.len(), b.len(), bias.map(|bias| bias.len()), c.len())?;
+        if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
+            return Ok(());
+        }
+        for len in [p.m, p.n, p.k, product(&p.batch)?] {
+            index_bound("gemm", len)?;
+        }
+        // The kernels write rows of C side by side: the product of the transposes, if its columns are contiguous.
+        if p.c.row == 1 && p.c.col != 1 && bias.is_none() {
+            run(self, &transposed(p), Factors { a: b, b: a, bias }, &c)
+        } else {
+            run(self, p, Factors { a, b, bias }, &c)
+        }
+    }
+}
+
+/// Runs a product of which nothing is empty but k.
+fn run<'a, T: Real>(
+    queue: &'a CudaQueue,
+    p: &GemmParams,
+    factors: Factors<'a, T>,
+    c: &CudaMut<'a, T>,
+) -> Result<(), BackendError> {
+    let results: u64 = p.batch.iter().zip(p.c.batch).map(|(&len, stride)| if stride == 0 { 1 } else { len }).product();
+    let (tiling, p) = tiling(p, results, &factors);
+    let tiles = p.m.div_ceil(tiling.size()) * p.n.div_ceil(tiling.size()) * results;
+    let parts = (BUSY_BLOCKS / tiles).min(p.k / LEAST_PART).clamp(1, MOST_PARTS);
+    let part = p.k.div_ceil(parts).next_multiple_of(DEPTH).max(DEPTH);
+    let parts = p.k.div_ceil(part).max(1);
+    let cut = [results as u32, parts as u32, part as u32]; // below 2^31
+    if parts == 1 {
+        return linalg::gemm_tiles(queue, &p, tiling, cut, factors, c, None);
+    }
+    let elements = (results * p.m * p.n) as usize; // fewer than BUSY_BLOCKS tiles
+    let mut work = queue.scratch::<f32>(parts as usize * elements)?;
+    linalg::gemm_tiles(queue, &p, tiling, cut, factors, c, Some(&work.view_mut()))?;
+    linalg::gemm_join(queue, &p, parts as u32, work.view(), factors.bias, elements, c)
+}
+
+/// Refuses views that the strides would leave, results that overlap, and an epilogue behind a sum.
+fn check_views(p: &GemmParams, a: usize, b: usize, bias: Option<usize>, c: usize) -> Result<(), BackendError> {
+    let wrapped = BackendError::LengthOverflow { len: usize::MAX, element_bytes: 1 };
+    for (strides, rows, cols, got) in [(p.a, p.m, p.k, a), (p.b, p.k, p.n, b), (p.c, p.m, p.n, c)] {
+        let span = strides.span(p.batch, rows, cols).ok_or_else(|| wrapped.clone())?;
+        if span > got as u64 {
+            return Err(BackendError::Length { expected: usize::try_from(span).unwrap_or(usize::MAX), got });
+        }
+    }
+    if let Some(got) = bias.filter(|&len| len as u64 != p.n) {
+        return Err(BackendError::Length { expected: usize::try_from(p.n).unwrap_or(usize::MAX), got });
+    }
+    // The spans above bound every product here.
+    let apart = |outer: u64, inner: u64, len: u64| inner > 0 && outer > inner * (len - 1);
+    let disjoint = match (p.m, p.n) {
+        (0, _) | (_, 0) | (1, 1) => true,
+        (1, _) => p.c.col > 0,
+        (_, 1) => p.c.row > 0,
+        (m, n) => apart(p.c.row, p.c.col, n) || apart(p.c.col, p.c.row, m),
+    };
+    let repeated = p.batch.iter().zip(p.c.batch).any(|(&len, stride)| len > 1 && stride == 0);
+    let why = if !disjoint || (repeated && p.accumulate == 0) {
+        "elements of the result overlap"
+    } else if p.accumulate == 1 && (bias.is_some() || p.activation != Activation::Identity) {
+        "an accumulating product has no epilogue"
+    } else {
+        return Ok(());
+    };
+    Err(BackendError::Unsupported { op: "gemm", why })
+}
+
+/// The same product with every matrix transposed.
+fn transposed(p: &GemmParams) -> GemmParams {
+    let turn = |s: MatrixStrides| MatrixStrides { batch: s.batch, row: s.col, col: s.row };
+    GemmParams { m: p.n, n: p.m, a: turn(p.b), b: turn(p.a), c: turn(p.c), ..*p }
+}
+
+/// The tiles for a product, and the product with the strides of axes of length 1 as those tiles want them.
+fn tiling<T: Real>(p: &GemmParams, results: u64, factors: &Factors<'_, T>) -> (Tiling, GemmParams) {
+    let layout_a = layout(p.batch, p.a, [p.m, p.k], factors.a);
+    let layout_b = layout(p.batch, p.b, [p.k, p.n], factors.b);
+    let (Some((a_transposed, a)), Some((b_transposed, b))) = (layout_a, layout_b) else {
+        return (Tiling::General, *p);
+    };
+    let large = p.m.div_ceil(128) * p.n.div_ceil(128) * results >= LARGE_TILES;
+    (Tiling::Aligned { large, a_transposed, b_transposed }, GemmParams { a, b, ..*p })
+}
+
+/// Whether the columns of a factor are contiguous, and not its rows, if all its lines begin at multiples of 16 bytes; `None`
+/// if they do not.
+fn layout<T: Real>(
+    batch: [u64; BATCH_AXES],
+    s: MatrixStrides,
+    [rows, cols]: [u64; 2],
+    view: CudaRef<'_, T>,
+) -> Option<(bool, MatrixStrides)> {
+    let chunk = 16 / size_of::<T>() as u64;
+    let address = view.region()?.address();
+    let whole = |len: u64, stride: u64| len <= 1 || stride.is_multiple_of(chunk);
+    let batches = batch.iter().zip(s.batch).all(|(&len, stride)| whole(len, stride));
+    if !address.is_multiple_of(16) || !batches {
+        return None;
+    }
+    if (s.col == 1 || cols <= 1) && whole(rows, s.row) {
+        return Some((false, MatrixStrides { col: 1, ..s }));
+    }
+    if (s.row == 1 || rows <= 1) && whole(cols, s.col) {
+        return Some((true, MatrixStrides { row: 1, ..s }));
+    }
+    None
+}
