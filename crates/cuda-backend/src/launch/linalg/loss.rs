@@ -1,6 +1,6 @@
 //! Cross-entropy.
 
-use backend_api::{BackendError, BufferRef, Real};
+use backend_api::{BackendError, BufferMut, BufferRef, Real};
 
 use super::{Family, Group, family};
 use crate::{CudaMut, CudaQueue, CudaRef};
@@ -30,14 +30,14 @@ pub(crate) fn entropy<T: Real>(
 
 pub(crate) fn entropy_probs<T: Real>(
     queue: &CudaQueue,
-    [rows, classes]: [u32; 2],
+    classes: u32,
     scale: f32,
     logits: CudaRef<'_, T>,
     probs: CudaRef<'_, T>,
     losses: &CudaMut<'_, f32>,
     dlogits: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let (rows, group) = (u64::from(rows), Group::new(classes.into(), false));
+    let (rows, group) = (losses.len() as u64, Group::new(classes.into(), false));
     let family = if group == Group::Block { PROBS_BLOCK } else { PROBS_WARP };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows)).value(&rows).value(&classes).value(&scale);
     let launch = launch.input(logits).input(probs).output(losses).output(dlogits);

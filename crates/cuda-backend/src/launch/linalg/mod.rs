@@ -17,7 +17,7 @@ pub(crate) use gemm::{Factors, Tiling, gemm_join, gemm_tiles};
 pub(crate) use loss::{entropy, entropy_probs};
 pub(crate) use norm::{NormBackward, NormForward, norm, norm_backward, norm_parameters};
 pub(crate) use softmax::{Kind, MaskViews, softmax, softmax_backward, softmax_backward_columns, softmax_columns};
-pub(crate) use sum::{SumCut, sum_columns, sum_join, sum_rows};
+pub(crate) use sum::{COLUMNS_PER_BLOCK, SumCut, sum_columns, sum_join, sum_rows};
 
 /// An absent view.
 const NULL: u64 = 0;
