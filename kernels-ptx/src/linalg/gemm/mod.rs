@@ -8,8 +8,8 @@
 //! | `mma64`, `mma128` | 16-bit elements on the matrix units, aligned | 64 x 64, 128 x 128 | 128 |
 //! | `join` | partial sums of the others | - | 256 |
 //!
-//! Aligned: one stride of each factor is 1, and its other strides and its first element are multiples of 16 bytes. The
-//! last letters of a name say for A and B whether rows (`n`) or columns (`t`) are contiguous.
+//! Aligned: one stride of each factor is 1, and lines along it begin and end at multiples of 16 bytes. The two letters in a
+//! name say for A and B whether rows (`n`) or columns (`t`) are contiguous.
 //!
 //! # Safety
 //! The views of a launch hold the elements that its record reaches; m, n and k are below 2^31, and m, n and the batch are not

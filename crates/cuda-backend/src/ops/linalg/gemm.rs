@@ -53,19 +53,19 @@ fn run<'a, T: Real>(
     c: &CudaMut<'a, T>,
 ) -> Result<(), BackendError> {
     let results: u64 = p.batch.iter().zip(p.c.batch).map(|(&len, stride)| if stride == 0 { 1 } else { len }).product();
-    let (tiling, p) = tiling(p, results, &factors);
+    let tiling = tiling(p, results, &factors);
     let tiles = p.m.div_ceil(tiling.size()) * p.n.div_ceil(tiling.size()) * results;
     let parts = (BUSY_BLOCKS / tiles).min(p.k / LEAST_PART).clamp(1, MOST_PARTS);
     let part = p.k.div_ceil(parts).next_multiple_of(DEPTH).max(DEPTH);
     let parts = p.k.div_ceil(part).max(1);
     let cut = [results as u32, parts as u32, part as u32]; // below 2^31
     if parts == 1 {
-        return linalg::gemm_tiles(queue, &p, tiling, cut, factors, c, None);
+        return linalg::gemm_tiles(queue, p, tiling, cut, factors, c, None);
     }
     let elements = (results * p.m * p.n) as usize; // fewer than BUSY_BLOCKS tiles
     let mut work = queue.scratch::<f32>(parts as usize * elements)?;
-    linalg::gemm_tiles(queue, &p, tiling, cut, factors, c, Some(&work.view_mut()))?;
-    linalg::gemm_join(queue, &p, parts as u32, work.view(), factors.bias, elements, c)
+    linalg::gemm_tiles(queue, p, tiling, cut, factors, c, Some(&work.view_mut()))?;
+    linalg::gemm_join(queue, p, parts as u32, work.view(), factors.bias, elements, c)
 }
 
 /// Refuses views that the strides would leave, results that overlap, and an epilogue behind a sum.
@@ -105,37 +105,33 @@ fn transposed(p: &GemmParams) -> GemmParams {
     GemmParams { m: p.n, n: p.m, a: turn(p.b), b: turn(p.a), c: turn(p.c), ..*p }
 }
 
-/// The tiles for a product, and the product with the strides of axes of length 1 as those tiles want them.
-fn tiling<T: Real>(p: &GemmParams, results: u64, factors: &Factors<'_, T>) -> (Tiling, GemmParams) {
-    let layout_a = layout(p.batch, p.a, [p.m, p.k], factors.a);
-    let layout_b = layout(p.batch, p.b, [p.k, p.n], factors.b);
-    let (Some((a_transposed, a)), Some((b_transposed, b))) = (layout_a, layout_b) else {
-        return (Tiling::General, *p);
+/// The tiles for a product.
+fn tiling<T: Real>(p: &GemmParams, results: u64, factors: &Factors<'_, T>) -> Tiling {
+    let a = transposition(p.batch, p.a, [p.m, p.k], factors.a);
+    let b = transposition(p.batch, p.b, [p.k, p.n], factors.b);
+    let (Some(a_transposed), Some(b_transposed)) = (a, b) else {
+        return Tiling::General;
     };
     let large = p.m.div_ceil(128) * p.n.div_ceil(128) * results >= LARGE_TILES;
-    (Tiling::Aligned { large, a_transposed, b_transposed }, GemmParams { a, b, ..*p })
+    Tiling::Aligned { large, a_transposed, b_transposed }
 }
 
-/// Whether the columns of a factor are contiguous, and not its rows, if all its lines begin at multiples of 16 bytes; `None`
-/// if they do not.
-fn layout<T: Real>(
+/// Whether the columns of a factor are contiguous, and not its rows, if all its lines begin and end at multiples of 16 bytes;
+/// `None` if they do not.
+fn transposition<T: Real>(
     batch: [u64; BATCH_AXES],
     s: MatrixStrides,
     [rows, cols]: [u64; 2],
     view: CudaRef<'_, T>,
-) -> Option<(bool, MatrixStrides)> {
+) -> Option<bool> {
     let chunk = 16 / size_of::<T>() as u64;
-    let address = view.region()?.address();
     let whole = |len: u64, stride: u64| len <= 1 || stride.is_multiple_of(chunk);
     let batches = batch.iter().zip(s.batch).all(|(&len, stride)| whole(len, stride));
-    if !address.is_multiple_of(16) || !batches {
+    if !view.region()?.address().is_multiple_of(16) || !batches {
         return None;
     }
-    if (s.col == 1 || cols <= 1) && whole(rows, s.row) {
-        return Some((false, MatrixStrides { col: 1, ..s }));
+    if s.col == 1 && cols.is_multiple_of(chunk) && whole(rows, s.row) {
+        return Some(false);
     }
-    if (s.row == 1 || rows <= 1) && whole(cols, s.col) {
-        return Some((true, MatrixStrides { row: 1, ..s }));
-    }
-    None
+    (s.row == 1 && rows.is_multiple_of(chunk) && whole(cols, s.col)).then_some(true)
 }
