@@ -90,22 +90,34 @@ impl Storage {
         unsafe { self.base.add(offset as usize) }
     }
 
-    /// The word at `offset`, which the caller has checked to be aligned.
+    /// The word at `offset`.
+    ///
+    /// # Safety
+    /// The word lies in the storage and `offset` is a multiple of its width.
     #[inline(always)]
-    pub(in crate::exec) fn load<W: Word>(&self, offset: u64) -> W {
-        let at = self.at(offset, size_of::<W>() as u64);
-        debug_assert!(at.addr().is_multiple_of(size_of::<W>()));
-        // SAFETY: `at` checked the bounds; simulated and host addresses agree modulo 8, so alignment carries over.
-        unsafe { W::load(at) }
+    pub(in crate::exec) unsafe fn load<W: Word>(&self, offset: u64) -> W {
+        debug_assert!(offset + size_of::<W>() as u64 <= self.len && offset.is_multiple_of(size_of::<W>() as u64));
+        // SAFETY: in bounds by the caller's contract; simulated and host addresses agree modulo 8, so alignment carries
+        // over.
+        unsafe { W::load(self.base.add(offset as usize)) }
     }
 
-    /// Stores a word at `offset`, which the caller has checked to be aligned.
+    /// Stores a word at `offset`.
+    ///
+    /// # Safety
+    /// As [`Storage::load`].
     #[inline(always)]
-    pub(in crate::exec) fn store<W: Word>(&self, offset: u64, value: W) {
-        let at = self.at(offset, size_of::<W>() as u64);
-        debug_assert!(at.addr().is_multiple_of(size_of::<W>()));
+    pub(in crate::exec) unsafe fn store<W: Word>(&self, offset: u64, value: W) {
+        debug_assert!(offset + size_of::<W>() as u64 <= self.len && offset.is_multiple_of(size_of::<W>() as u64));
         // SAFETY: as in `load`.
-        unsafe { W::store(at, value) }
+        unsafe { W::store(self.base.add(offset as usize), value) }
+    }
+
+    /// The byte at `offset`.
+    pub(in crate::exec) fn byte(&self, offset: u64) -> u8 {
+        let at = self.at(offset, 1);
+        // SAFETY: `at` checked the bounds; a byte is always aligned.
+        unsafe { u8::load(at) }
     }
 
     /// The 32-bit word at `offset` as an atomic.

@@ -33,6 +33,7 @@ fn span(addresses: &[u64; WARP], active: u32) -> Span {
 }
 
 /// Calls `f` for each state space that active lanes address, with those lanes; addresses become those within it.
+#[inline(always)]
 pub(super) fn by_space(
     window: Window,
     addresses: &mut [u64; WARP],
@@ -162,25 +163,39 @@ fn word_at(bytes: &[u8], at: usize, width: u8) -> u64 {
     }
 }
 
+/// A word of a region.
+///
+/// # Safety
+/// [`check`] has found the word aligned and inside the region.
 #[inline(always)]
-fn region_word(region: &Region, address: u64, width: u8) -> u64 {
+unsafe fn region_word(region: &Region, address: u64, width: u8) -> u64 {
     let at = address - region.info.base;
-    match width {
-        1 => region.storage.load::<u8>(at).into(),
-        2 => region.storage.load::<u16>(at).into(),
-        4 => region.storage.load::<u32>(at).into(),
-        _ => region.storage.load::<u64>(at),
+    // SAFETY: the caller's contract; regions start at a multiple of 8 in either address space.
+    unsafe {
+        match width {
+            1 => region.storage.load::<u8>(at).into(),
+            2 => region.storage.load::<u16>(at).into(),
+            4 => region.storage.load::<u32>(at).into(),
+            _ => region.storage.load::<u64>(at),
+        }
     }
 }
 
+/// Stores a word in a region.
+///
+/// # Safety
+/// As [`region_word`].
 #[inline(always)]
-fn set_region_word(region: &Region, address: u64, width: u8, value: u64) {
+unsafe fn set_region_word(region: &Region, address: u64, width: u8, value: u64) {
     let at = address - region.info.base;
-    match width {
-        1 => region.storage.store(at, value as u8),
-        2 => region.storage.store(at, value as u16),
-        4 => region.storage.store(at, value as u32),
-        _ => region.storage.store(at, value),
+    // SAFETY: as in `region_word`.
+    unsafe {
+        match width {
+            1 => region.storage.store(at, value as u8),
+            2 => region.storage.store(at, value as u16),
+            4 => region.storage.store(at, value as u32),
+            _ => region.storage.store(at, value),
+        }
     }
 }
 
@@ -196,6 +211,7 @@ fn extend(value: u64, width: u8, signed: bool) -> u64 {
 }
 
 /// `ld`.
+#[inline(always)]
 pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, active: u32) -> Outcome {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
@@ -208,17 +224,33 @@ pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, ac
                 Seen { space, access: kind, reads: true, writes: false, order, active, addresses, bytes, memory };
             turn.observe(warp, seen)?;
         }
-        // One copy of the loops per width keeps the width out of them.
+        // One copy of the loops per width keeps the width out of them; words are by far the most frequent.
         match access.width {
-            1 => load_width::<1>(turn, warp, access, space, addresses, active, &memory),
-            2 => load_width::<2>(turn, warp, access, space, addresses, active, &memory),
             4 => load_width::<4>(turn, warp, access, space, addresses, active, &memory),
-            _ => load_width::<8>(turn, warp, access, space, addresses, active, &memory),
+            _ => load_other(turn, warp, access, space, addresses, active, &memory),
         }
         Ok(())
     })
 }
 
+/// Loads of elements that are not words.
+fn load_other(
+    turn: &Turn<'_, '_>,
+    warp: &mut Warp,
+    access: &Access,
+    space: Space,
+    addresses: &[u64; WARP],
+    active: u32,
+    memory: &Memory<'_>,
+) {
+    match access.width {
+        1 => load_width::<1>(turn, warp, access, space, addresses, active, memory),
+        2 => load_width::<2>(turn, warp, access, space, addresses, active, memory),
+        _ => load_width::<8>(turn, warp, access, space, addresses, active, memory),
+    }
+}
+
+#[inline(always)]
 fn load_width<const WIDTH: u8>(
     turn: &Turn<'_, '_>,
     warp: &mut Warp,
@@ -233,11 +265,13 @@ fn load_width<const WIDTH: u8>(
         let at = index as u64 * u64::from(WIDTH);
         match memory {
             Memory::Region(region) => scatter(&mut warp.regs, slot, active, |lane| {
-                extend(region_word(region, addresses[lane] + at, WIDTH), WIDTH, signed)
+                // SAFETY: `memory` is what `check` said of these addresses.
+                extend(unsafe { region_word(region, addresses[lane] + at, WIDTH) }, WIDTH, signed)
             }),
             Memory::Regions(each) => scatter(&mut warp.regs, slot, active, |lane| {
                 let region = &turn.job.view.regions[each[lane] as usize];
-                extend(region_word(region, addresses[lane] + at, WIDTH), WIDTH, signed)
+                // SAFETY: as above, for the region of this lane.
+                extend(unsafe { region_word(region, addresses[lane] + at, WIDTH) }, WIDTH, signed)
             }),
             Memory::Window => {
                 let Warp { regs, local, .. } = &mut *warp;
@@ -255,6 +289,7 @@ fn load_width<const WIDTH: u8>(
 }
 
 /// `st`.
+#[inline(always)]
 pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, active: u32) -> Outcome {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
@@ -272,10 +307,8 @@ pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, a
             turn.observe(warp, seen)?;
         }
         match access.width {
-            1 => store_width::<1>(turn, warp, access, space, addresses, active, &memory),
-            2 => store_width::<2>(turn, warp, access, space, addresses, active, &memory),
             4 => store_width::<4>(turn, warp, access, space, addresses, active, &memory),
-            _ => store_width::<8>(turn, warp, access, space, addresses, active, &memory),
+            _ => store_other(turn, warp, access, space, addresses, active, &memory),
         }
         Ok(())
     })
@@ -297,6 +330,24 @@ fn gather(regs: &Regs, slot: Slot, active: u32, mut f: impl FnMut(usize, u64)) {
     }
 }
 
+/// Stores of elements that are not words.
+fn store_other(
+    turn: &mut Turn<'_, '_>,
+    warp: &mut Warp,
+    access: &Access,
+    space: Space,
+    addresses: &[u64; WARP],
+    active: u32,
+    memory: &Memory<'_>,
+) {
+    match access.width {
+        1 => store_width::<1>(turn, warp, access, space, addresses, active, memory),
+        2 => store_width::<2>(turn, warp, access, space, addresses, active, memory),
+        _ => store_width::<8>(turn, warp, access, space, addresses, active, memory),
+    }
+}
+
+#[inline(always)]
 fn store_width<const WIDTH: u8>(
     turn: &mut Turn<'_, '_>,
     warp: &mut Warp,
@@ -314,7 +365,8 @@ fn store_width<const WIDTH: u8>(
                     region.storage.forget_tracking();
                 }
                 gather(&warp.regs, slot, active, |lane, value| {
-                    set_region_word(region, addresses[lane] + at, WIDTH, value);
+                    // SAFETY: `memory` is what `check` said of these addresses.
+                    unsafe { set_region_word(region, addresses[lane] + at, WIDTH, value) };
                 });
             }
             Memory::Regions(each) => gather(&warp.regs, slot, active, |lane, value| {
@@ -322,7 +374,8 @@ fn store_width<const WIDTH: u8>(
                 if !turn.job.options.checks.uninitialised {
                     region.storage.forget_tracking();
                 }
-                set_region_word(region, addresses[lane] + at, WIDTH, value);
+                // SAFETY: as above, for the region of this lane.
+                unsafe { set_region_word(region, addresses[lane] + at, WIDTH, value) };
             }),
             Memory::Window => {
                 let Warp { regs, local, .. } = &mut *warp;

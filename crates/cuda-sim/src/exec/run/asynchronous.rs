@@ -87,7 +87,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
         if let Some(region) = region {
             let at = sources[lane].wrapping_sub(region.info.base);
             for (index, byte) in data.iter_mut().enumerate().take(length(warp, lane) as usize) {
-                *byte = region.storage.load::<u8>(at + index as u64);
+                *byte = region.storage.byte(at + index as u64);
             }
         }
         let group = warp.copies.committed[lane];

@@ -1,9 +1,9 @@
 //! Operations of several lanes at once. Lanes park until every member has arrived at the same step.
 
-use super::super::code::{Code, Op};
+use super::super::code::{Code, Op, R};
 use super::super::collective::{Collective, Kind, Members, Redux, Shuffle, Vote};
 use super::super::fault::FaultKind;
-use super::super::lanes::Bits;
+use super::super::lanes::{Bits, FULL, WARP};
 use super::block::Turn;
 use super::warp::{Fragment, State, Warp};
 use super::{Outcome, barrier, matrix, trouble};
@@ -20,8 +20,27 @@ pub(super) fn at_once(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Col
             return Ok(false);
         }
     }
-    perform(turn, warp, collective, lanes)?;
+    match collective.kind {
+        Kind::Shuffle { mode, d, valid: None, a, lane, clamp } if lanes == FULL => {
+            shuffle_full(warp, mode, [d, a, lane, clamp]);
+        }
+        _ => perform(turn, warp, collective, lanes)?,
+    }
     Ok(true)
+}
+
+/// A shuffle of the whole warp without a predicate: every source takes part.
+#[inline(always)]
+fn shuffle_full(warp: &mut Warp, mode: Shuffle, [d, a, lane, clamp]: [R; 4]) {
+    let regs = &mut warp.regs.w32;
+    let (values, sources, clamps) = (regs[a as usize].0, regs[lane as usize].0, regs[clamp as usize].0);
+    let mut from = [0; WARP];
+    for (lane, from) in from.iter_mut().enumerate() {
+        *from = shuffle_source(mode, lane as u32, sources[lane], clamps[lane]).0;
+    }
+    for (d, from) in regs[d as usize].0.iter_mut().zip(from) {
+        *d = values[from as usize % WARP];
+    }
 }
 
 /// Parks lanes at a collective, and carries it out if they were the last to arrive.
@@ -188,6 +207,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
 
 /// The lane a shuffle reads, and whether that was in range; out of range a lane reads itself. `clamp` holds the last
 /// lane in its low five bits and the segment mask in bits 8 to 12.
+#[inline(always)]
 fn shuffle_source(mode: Shuffle, lane: u32, source: u32, clamp: u32) -> (u32, bool) {
     let (source, last, segment) = (source & 31, clamp & 31, clamp >> 8 & 31);
     let max_lane = lane & segment | last & !segment;
