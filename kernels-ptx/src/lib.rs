@@ -11,7 +11,6 @@
 #![allow(unused_features, reason = "each module uses its own part of `dev`")]
 #![feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics)]
 
-#[macro_use]
 pub mod dev;
 #[macro_use]
 mod table;

@@ -9,6 +9,7 @@ use core_types::field::{Field, M31, QM31};
 use crate::dev::{
     atomic,
     idx::{bid_x, tid_x},
+    unroll::unroll,
 };
 
 /// Inverts elements of the base field; `first_zero` becomes the least index of a zero.
@@ -40,7 +41,7 @@ unsafe fn invert<F: Field, const N: usize>(elements: *const F, inverses: *mut F,
     let mut below = [F::ONE; N];
     let mut product = F::ONE;
     let mut zero = u64::MAX;
-    unroll!(I in 16 => {
+    unroll!(I in 0..16 => {
         if (I as usize) < N {
             let index = first + 256 * u64::from(I);
             if index < len {
@@ -60,7 +61,7 @@ unsafe fn invert<F: Field, const N: usize>(elements: *const F, inverses: *mut F,
         atomic::min_u64(first_zero, zero);
     }
     let mut above = product.inverse().unwrap_or(F::ZERO);
-    unroll!(DOWN in 16 => {
+    unroll!(DOWN in 0..16 => {
         const I: usize = 15 - DOWN as usize;
         if I < N {
             if I + 1 < N {

@@ -33,8 +33,8 @@ kernel_table! {
     circle_tile_extend: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(tile::SHARED_BYTES), barriers 4;
     circle_strip_interpolate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(strip::SHARED_BYTES), barriers 1;
     circle_strip_evaluate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(strip::SHARED_BYTES), barriers 1;
-    circle_wide_strip_interpolate: block [512, 1, 1], min_blocks 1, shared Shared::UpTo(strip::WIDE_SHARED_BYTES), barriers 1;
-    circle_wide_strip_evaluate: block [512, 1, 1], min_blocks 1, shared Shared::UpTo(strip::WIDE_SHARED_BYTES), barriers 1;
+    circle_wide_strip_interpolate: block [512, 1, 1], min_blocks 1, shared Shared::Bytes(strip::WIDE_SHARED_BYTES), barriers 1;
+    circle_wide_strip_evaluate: block [512, 1, 1], min_blocks 1, shared Shared::Bytes(strip::WIDE_SHARED_BYTES), barriers 1;
     circle_point_ranges: block [256, 1, 1], min_blocks 4, shared Shared::Bytes(point::SHARED_BYTES), barriers 3;
     circle_point_sums: block [256, 1, 1], min_blocks 4, shared Shared::Bytes(point::SUM_BYTES), barriers 1;
     circle_inverse_m31: block [256, 1, 1], min_blocks 4, shared Shared::None, barriers 0;

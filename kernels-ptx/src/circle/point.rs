@@ -15,6 +15,7 @@ use crate::dev::{
     idx::{bid_x, block_stride, lane, tid_x, warp as warp_index},
     smem::{Layout, Region, SharedSlice},
     sync::block_sync,
+    unroll::unroll,
     warp::{self, Lanes},
 };
 
@@ -42,7 +43,7 @@ pub unsafe extern "ptx-kernel" fn circle_point_ranges(
     let CirclePointRangeParams { log_size, log_range, .. } = params;
     let (factors, middle) = (FACTORS.slice(), MIDDLE.slice());
     if tid_x() == 0 {
-        unroll!(I in 30 => { factors.set(I, params.factors[I as usize]); });
+        unroll!(I in 0..30 => { factors.set(I, params.factors[I as usize]); });
     }
     block_sync();
     let log_low = log_range.min(LOG_THREADS);
@@ -57,7 +58,7 @@ pub unsafe extern "ptx-kernel" fn circle_point_ranges(
         let mut j = 0;
         while j < count {
             let (mut words, mut values) = ([M31::ZERO; 4], [QM31::ZERO; 4]);
-            unroll!(I in 4 => {
+            unroll!(I in 0..4 => {
                 if j + I < count {
                     words[I as usize] = *mine.add((j + I) as usize * THREADS as usize);
                     values[I as usize] = middle.get(j + I);

@@ -5,6 +5,8 @@
 
 use core_types::field::{M31, Twiddle};
 
+use crate::dev::unroll::unroll;
+
 /// The words of a thread: word `j` stands at position `base + (j << s)` for some `s`, bits `s..s + 4` of `base` zero.
 pub(super) type Words = [M31; 16];
 
@@ -71,10 +73,10 @@ impl Round {
 
     #[inline(always)]
     fn evaluate_with(&self, words: &mut Words, twiddle: impl Fn(u32, u32) -> Twiddle) {
-        unroll!(DOWN in 4 => {
+        unroll!(DOWN in 0..4 => {
             const K: u32 = 3 - DOWN;
             if self.first <= K && K < self.end {
-                unroll!(PAIR in 8 => {
+                unroll!(PAIR in 0..8 => {
                     const P: Pair = Pair::new(K, PAIR);
                     (words[P.a], words[P.b]) = words[P.a].butterfly(words[P.b], twiddle(K, P.group));
                 });
@@ -84,9 +86,9 @@ impl Round {
 
     #[inline(always)]
     fn interpolate_with(&self, words: &mut Words, twiddle: impl Fn(u32, u32) -> Twiddle) {
-        unroll!(K in 4 => {
+        unroll!(K in 0..4 => {
             if self.first <= K && K < self.end {
-                unroll!(PAIR in 8 => {
+                unroll!(PAIR in 0..8 => {
                     const P: Pair = Pair::new(K, PAIR);
                     (words[P.a], words[P.b]) = words[P.a].inverse_butterfly(words[P.b], twiddle(K, P.group));
                 });

@@ -3,7 +3,7 @@
 //! # Safety
 //! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_size - 1)` factors of the domain. Grid: one
 //! block per copy, strip and column, the copy fastest, so that copies find their common source in cache. Block: 256 threads
-//! for strips of `2^12` words; 512 threads for wide ones of `2^13` to `2^15` words.
+//! for strips of `2^12` words; 512 threads for wide ones of `2^14` words.
 
 use core_types::{
     field::{M31, Twiddle},
@@ -15,15 +15,16 @@ use crate::dev::{
     idx::{bid_x, tid_x},
     smem::{Layout, Region, SharedSlice},
     sync::block_sync,
+    unroll::unroll,
 };
 
 const STRIP: Region<M31> = Layout::new().array(padded(1 << 12));
-const WIDE_STRIP: Region<M31> = Layout::new().array(padded(1 << 15));
+const WIDE_STRIP: Region<M31> = Layout::new().array(padded(1 << 14));
 
 /// Shared memory of a block.
 pub(super) const SHARED_BYTES: u32 = STRIP.end().bytes();
 
-/// Shared memory of a block for the widest strip.
+/// Shared memory of a block for a wide strip. Some devices have no more than 99 KiB.
 pub(super) const WIDE_SHARED_BYTES: u32 = WIDE_STRIP.end().bytes();
 
 /// Place of word `index` of a strip: one word in 33 stays free.
@@ -160,14 +161,14 @@ impl Strip {
     unsafe fn load(&self, place: &Place, bit: u32) -> Words {
         let source = self.source.add(place.offset(self.layer));
         let mut words = [M31::ZERO; 16];
-        unroll!(J in 16 => { words[J as usize] = *source.add((J as usize) << (self.layer + bit)); });
+        unroll!(J in 0..16 => { words[J as usize] = *source.add((J as usize) << (self.layer + bit)); });
         words
     }
 
     #[inline(always)]
     unsafe fn store(&self, place: &Place, bit: u32, words: &Words) {
         let target = self.target.add(place.offset(self.layer));
-        unroll!(J in 16 => {
+        unroll!(J in 0..16 => {
             *target.add((J as usize) << (self.layer + bit)) = words[J as usize].times_power_of_two(self.scale);
         });
     }
@@ -206,13 +207,13 @@ impl Place {
     #[inline(always)]
     unsafe fn get(&self, shared: SharedSlice<M31>, bit: u32, params: &CircleStripParams) -> Words {
         let mut words = [M31::ZERO; 16];
-        unroll!(J in 16 => { words[J as usize] = word(shared.addr(self.index(J, bit, params)).load()); });
+        unroll!(J in 0..16 => { words[J as usize] = word(shared.addr(self.index(J, bit, params)).load()); });
         words
     }
 
     #[inline(always)]
     unsafe fn put(&self, shared: SharedSlice<M31>, bit: u32, params: &CircleStripParams, words: &Words) {
-        unroll!(J in 16 => { shared.addr(self.index(J, bit, params)).store(words[J as usize].word()); });
+        unroll!(J in 0..16 => { shared.addr(self.index(J, bit, params)).store(words[J as usize].word()); });
     }
 }
 

@@ -15,6 +15,7 @@ use crate::dev::{
     opaque::{opaque, opaque_word},
     smem::{Layout, Region, SharedSlice},
     sync::block_sync,
+    unroll::unroll,
 };
 
 const LOG_TILE: u32 = 12;
@@ -39,7 +40,7 @@ pub unsafe extern "ptx-kernel" fn circle_tile_interpolate(
     for column in block.columns() {
         let block = block.renewed();
         let words = block.words_of(column);
-        unroll!(J in 16 => { block.put_coalesced(J, words.load(columns, J)); });
+        unroll!(J in 0..16 => { block.put_coalesced(J, words.load(columns, J)); });
         block_sync();
         let mut w = block.get(Arrangement::Consecutive);
         block.round(0).interpolate_lowest(&mut w);
@@ -55,7 +56,7 @@ pub unsafe extern "ptx-kernel" fn circle_tile_interpolate(
         if params.layers > 8 {
             block.round(2).interpolate(&mut w);
         }
-        unroll!(J in 16 => { words.store(columns, J, w[J as usize].times_power_of_two(params.scale)); });
+        unroll!(J in 0..16 => { words.store(columns, J, w[J as usize].times_power_of_two(params.scale)); });
         block_sync();
     }
 }
@@ -93,7 +94,7 @@ unsafe fn evaluate(
         let block = block.renewed();
         let words = block.words_of(column);
         let mut w: Words = [M31::ZERO; 16];
-        unroll!(J in 16 => { w[J as usize] = load(&words, J); });
+        unroll!(J in 0..16 => { w[J as usize] = load(&words, J); });
         if params.layers > 8 {
             block.round(2).evaluate(&mut w);
         }
@@ -109,7 +110,7 @@ unsafe fn evaluate(
         block.round(0).evaluate_lowest(&mut w);
         block.put(Arrangement::Consecutive, &w);
         block_sync();
-        unroll!(J in 16 => { words.store(columns, J, block.get_coalesced(J)); });
+        unroll!(J in 0..16 => { words.store(columns, J, block.get_coalesced(J)); });
         block_sync();
     }
 }
@@ -216,13 +217,13 @@ impl<'a> Block<'a> {
     #[inline(always)]
     unsafe fn get(&self, arrangement: Arrangement) -> Words {
         let mut words = [M31::ZERO; 16];
-        unroll!(J in 16 => { words[J as usize] = self.shared.get(arrangement.place(J)); });
+        unroll!(J in 0..16 => { words[J as usize] = self.shared.get(arrangement.place(J)); });
         words
     }
 
     #[inline(always)]
     unsafe fn put(&self, arrangement: Arrangement, words: &Words) {
-        unroll!(J in 16 => { self.shared.set(arrangement.place(J), words[J as usize]); });
+        unroll!(J in 0..16 => { self.shared.set(arrangement.place(J), words[J as usize]); });
     }
 
     #[inline(always)]

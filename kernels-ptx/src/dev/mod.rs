@@ -14,6 +14,5 @@ pub mod mma;
 pub mod opaque;
 pub mod smem;
 pub mod sync;
-#[macro_use]
-mod unroll;
+pub mod unroll;
 pub mod warp;

@@ -14,6 +14,7 @@
 //! ```
 
 mod builder;
+pub(crate) mod circle;
 pub(crate) mod fss;
 pub(crate) mod linalg;
 

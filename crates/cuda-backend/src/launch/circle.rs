@@ -1,0 +1,205 @@
+//! Launches of the circle kernels.
+
+use backend_api::{BackendError, BufferMut, BufferRef};
+use core_types::{
+    field::{M31, QM31, Twiddle},
+    params::circle::{
+        CirclePointRangeParams, CircleSmallParams, CircleStripParams, CircleTileParams, CircleTwiddleParams,
+    },
+};
+
+use crate::{CudaMut, CudaQueue, CudaRef, Launch};
+
+/// Log of the words of a tile.
+pub(crate) const LOG_TILE: u32 = 12;
+
+/// Log of the words of a strip, and of a wide one.
+pub(crate) const LOG_STRIP: u32 = 12;
+pub(crate) const LOG_WIDE_STRIP: u32 = 14;
+
+/// Blocks along x of a kernel that strides over what a smaller grid leaves.
+const MOST_STRIDING: u64 = 1 << 16;
+
+/// Elements that a thread of an inverting kernel takes.
+const M31_PER_THREAD: u64 = 8;
+const QM31_PER_THREAD: u64 = 4;
+
+/// One thread for each of `count` items, or a stride where that would be many blocks.
+fn striding(launch: Launch<'_>, count: u64) -> Launch<'_> {
+    let blocks = count.div_ceil(u64::from(launch.block()[0])).min(MOST_STRIDING);
+    launch.grid([blocks, 1, 1])
+}
+
+/// Tiles of a column by groups of columns.
+fn tiles<'a>(launch: Launch<'a>, p: &CircleTileParams) -> Launch<'a> {
+    let column = if p.log_size < LOG_TILE { p.words } else { 1 << p.log_size };
+    let groups = p.columns.div_ceil(p.columns_per_block);
+    launch.grid([column.div_ceil(1 << LOG_TILE), groups.into(), 1])
+}
+
+/// One block per strip of each column. Both sizes of a strip have kernels of their own.
+fn strips<'a>(
+    queue: &'a CudaQueue,
+    [narrow, wide]: [&'static str; 2],
+    p: &CircleStripParams,
+    columns: u32,
+) -> Result<Launch<'a>, BackendError> {
+    let log_strip = p.log_rows + p.log_width;
+    let kernel = if log_strip == LOG_STRIP { narrow } else { wide };
+    Ok(queue.kernel(kernel)?.grid([u64::from(columns) << (p.log_size - log_strip), 1, 1]))
+}
+
+pub(crate) fn twiddles(
+    queue: &CudaQueue,
+    p: &CircleTwiddleParams,
+    twiddles: &CudaMut<'_, Twiddle>,
+    inverse_twiddles: &CudaMut<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let launch = striding(queue.kernel("circle_twiddles")?, 1 << (p.log_size - 1));
+    let launch = launch.output(twiddles).output(inverse_twiddles).value(p);
+    // SAFETY: the op has checked that both views have half as many factors as the domain has points.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn small_interpolate(
+    queue: &CudaQueue,
+    p: &CircleSmallParams,
+    columns: &CudaMut<'_, M31>,
+    twiddles: CudaRef<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let launch = striding(queue.kernel("circle_small_interpolate")?, p.columns.into());
+    let launch = launch.output(columns).input(twiddles).value(p);
+    // SAFETY: the op has checked that `columns` are `p.columns` of the domain's size, and `twiddles` are its factors.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn small_evaluate(
+    queue: &CudaQueue,
+    p: &CircleSmallParams,
+    source: CudaRef<'_, M31>,
+    columns: &CudaMut<'_, M31>,
+    twiddles: CudaRef<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let launch = striding(queue.kernel("circle_small_evaluate")?, p.columns.into());
+    let launch = launch.input(source).output(columns).input(twiddles).value(p);
+    // SAFETY: the op has checked that `source` and `columns` are `p.columns` of their sizes, and `twiddles` are the factors
+    // of the domain; a thread reads a column before it writes it.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn tile_interpolate(
+    queue: &CudaQueue,
+    p: &CircleTileParams,
+    columns: &CudaMut<'_, M31>,
+    twiddles: CudaRef<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let launch = tiles(queue.kernel("circle_tile_interpolate")?, p).output(columns).input(twiddles).value(p);
+    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of the domain.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn tile_evaluate(
+    queue: &CudaQueue,
+    p: &CircleTileParams,
+    columns: &CudaMut<'_, M31>,
+    twiddles: CudaRef<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let launch = tiles(queue.kernel("circle_tile_evaluate")?, p).output(columns).input(twiddles).value(p);
+    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of the domain.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn tile_extend(
+    queue: &CudaQueue,
+    p: &CircleTileParams,
+    coefficients: CudaRef<'_, M31>,
+    values: &CudaMut<'_, M31>,
+    twiddles: CudaRef<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let launch = tiles(queue.kernel("circle_tile_extend")?, p);
+    let launch = launch.input(coefficients).output(values).input(twiddles).value(p);
+    // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` as many columns of `2^p.log_source`, and
+    // `twiddles` the factors of the domain.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn strip_interpolate(
+    queue: &CudaQueue,
+    p: &CircleStripParams,
+    count: u32,
+    columns: &CudaMut<'_, M31>,
+    twiddles: CudaRef<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let names = ["circle_strip_interpolate", "circle_wide_strip_interpolate"];
+    let launch = strips(queue, names, p, count)?.output(columns).input(twiddles).value(p);
+    // SAFETY: the op has checked that `columns` are `count` of the domain's size and `twiddles` its factors.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn strip_evaluate(
+    queue: &CudaQueue,
+    p: &CircleStripParams,
+    count: u32,
+    source: CudaRef<'_, M31>,
+    columns: &CudaMut<'_, M31>,
+    twiddles: CudaRef<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let names = ["circle_strip_evaluate", "circle_wide_strip_evaluate"];
+    let launch = strips(queue, names, p, count)?.input(source).output(columns).input(twiddles).value(p);
+    // SAFETY: the op has checked that `columns` are `count` of the domain's size, `source` the same view or as many columns
+    // of `2^p.log_region`, and `twiddles` the factors of the domain; a block reads its strip before it writes it.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn point_ranges(
+    queue: &CudaQueue,
+    p: &CirclePointRangeParams,
+    columns: u32,
+    coefficients: CudaRef<'_, M31>,
+    sums: &CudaMut<'_, QM31>,
+) -> Result<(), BackendError> {
+    let blocks = u64::from(columns) << (p.log_size - p.log_range);
+    let launch = queue.kernel("circle_point_ranges")?.grid([blocks, 1, 1]).input(coefficients).output(sums).value(p);
+    // SAFETY: the op has checked that `coefficients` are `columns` of `2^p.log_size`, and gives a sum for every range.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn point_sums(
+    queue: &CudaQueue,
+    sums: CudaRef<'_, QM31>,
+    results: &CudaMut<'_, QM31>,
+    ranges: u32,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("circle_point_sums")?.grid([results.len() as u64, 1, 1]);
+    let launch = launch.input(sums).output(results).value(&ranges);
+    // SAFETY: the op gives `ranges` sums for every result.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn inverse_m31(
+    queue: &CudaQueue,
+    elements: CudaRef<'_, M31>,
+    inverses: &CudaMut<'_, M31>,
+    first_zero: &CudaMut<'_, u64>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("circle_inverse_m31")?;
+    let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * M31_PER_THREAD);
+    let launch = launch.grid([len.div_ceil(per_block), 1, 1]);
+    let launch = launch.input(elements).output(inverses).output(first_zero).value(&len);
+    // SAFETY: the op has checked that both views have `len` elements, and gives one word for the index.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn inverse_qm31(
+    queue: &CudaQueue,
+    elements: CudaRef<'_, QM31>,
+    inverses: &CudaMut<'_, QM31>,
+    first_zero: &CudaMut<'_, u64>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("circle_inverse_qm31")?;
+    let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * QM31_PER_THREAD);
+    let launch = launch.grid([len.div_ceil(per_block), 1, 1]);
+    let launch = launch.input(elements).output(inverses).output(first_zero).value(&len);
+    // SAFETY: the op has checked that both views have `len` elements, and gives one word for the index.
+    unsafe { launch.launch() }
+}
