@@ -130,6 +130,25 @@ fn asynchronous_copies_need_their_wait_and_a_barrier() {
 }
 
 #[test]
+fn a_copy_reads_no_more_than_it_is_told_and_fills_with_zeros() {
+    // Lane i reads 4 i bytes: the source of the last ones ends inside the 16 bytes they write.
+    let text = staged("cp.async.wait_all;", "bar.sync 0;").replace(
+        "cp.async.cg.shared.global [%r3], [%d3], 16;",
+        "and.b32 %r9, %r0, 3; shl.b32 %r9, %r9, 2;
+            cp.async.cg.shared.global [%r3], [%d3], 16, %r9;",
+    );
+    let words: Vec<u32> = (1..=255).collect();
+    for options in all_modes() {
+        let memory = memory();
+        let (input, out) = (upload(&memory, &words), memory.alloc(0, 1024).unwrap());
+        run(&text, Grid::linear(1, 64), &[input, out], &memory, &options).unwrap();
+        let expected: Vec<u32> =
+            (0..256_u32).map(|at| at ^ 4).map(|at| if at % 4 < at / 4 % 4 { at + 1 } else { 0 }).collect();
+        assert_eq!(download(&memory, out, 256), expected);
+    }
+}
+
+#[test]
 fn narrow_stores_to_one_word_are_no_race() {
     let text = module(
         0,

@@ -1,4 +1,8 @@
 //! The bytes behind one range of the address space, readable and writable from several host threads at once.
+//!
+//! # Safety
+//!
+//! Unsafe functions here take a place for one word: it must be valid for the width of the word and aligned to it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 

@@ -69,7 +69,7 @@ pub(super) enum Memory<'a> {
     Window,
 }
 
-/// Checks bounds and alignment of `bytes` bytes at each active address.
+/// Checks bounds of `bytes` bytes at each active address, and alignment to as many.
 #[inline(always)]
 pub(super) fn check<'j>(
     turn: &Turn<'_, 'j>,
@@ -79,9 +79,22 @@ pub(super) fn check<'j>(
     active: u32,
     bytes: u64,
 ) -> Outcome<Memory<'j>> {
+    check_aligned(turn, warp, space, addresses, active, (bytes, bytes))
+}
+
+/// As [`check`], for a length and an alignment that differ.
+#[inline(always)]
+pub(super) fn check_aligned<'j>(
+    turn: &Turn<'_, 'j>,
+    warp: &mut Warp,
+    space: Space,
+    addresses: &[u64; WARP],
+    active: u32,
+    (bytes, align): (u64, u64),
+) -> Outcome<Memory<'j>> {
     let span = span(addresses, active);
-    if span.bits & (bytes - 1) != 0 {
-        return misaligned(space, addresses, active, bytes);
+    if span.bits & (align - 1) != 0 {
+        return misaligned(space, addresses, active, align);
     }
     if space != Space::Global {
         let size = turn.window_size(space);

@@ -5,7 +5,7 @@ use super::super::code::{AsyncCopy, Op, Order};
 use super::super::fault::{Access, Space};
 use super::super::lanes::{Bits, WARP};
 use super::Outcome;
-use super::access::{Memory, check};
+use super::access::{Memory, check, check_aligned};
 use super::block::Turn;
 use super::check::Seen;
 use super::warp::Warp;
@@ -49,50 +49,75 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
     let sources = warp.regs.addresses(copy.source);
     let bytes = u64::from(copy.bytes);
     check(turn, warp, Space::Shared, &targets, active, bytes)?;
-    // Lanes that read nothing may carry any source address.
+    let mut data = [[0; 16]; WARP];
     let length = |warp: &Warp, lane: usize| {
         copy.read.map_or(bytes, |reg| u64::from(warp.regs.w32[reg as usize].0[lane]).min(bytes))
     };
-    let reading = Bits(active).filter(|&lane| length(warp, lane) > 0).fold(0, |mask, lane| mask | 1 << lane);
-    let memory =
-        if reading == 0 { Memory::Window } else { check(turn, warp, Space::Global, &sources, reading, bytes)? };
+    // Lanes that read nothing may carry any source address.
+    let mut left = Bits(active).filter(|&lane| length(warp, lane) > 0).fold(0_u32, |mask, lane| mask | 1 << lane);
+    while left != 0 {
+        let read = length(warp, left.trailing_zeros() as usize);
+        let group = Bits(left).filter(|&lane| length(warp, lane) == read).fold(0, |mask, lane| mask | 1 << lane);
+        fetch(turn, warp, group, &sources, (read, bytes), &mut data)?;
+        left &= !group;
+    }
     if turn.job.checked {
-        let read = Seen {
+        turn.values.clear();
+        let write = Seen {
+            space: Space::Shared,
+            access: Access::AsyncWrite,
+            reads: false,
+            writes: true,
+            order: Order::default(),
+            active,
+            addresses: &targets,
+            bytes,
+            memory: &Memory::Window,
+        };
+        turn.observe_begun(warp, write)?;
+    }
+    for lane in Bits(active) {
+        let (group, data) = (warp.copies.committed[lane], data[lane]);
+        warp.copies.pending.push(Pending { lane, group, target: targets[lane], bytes: copy.bytes, data });
+        turn.core.shared[targets[lane] as usize..][..bytes as usize].fill(POISON);
+    }
+    Ok(())
+}
+
+/// Reads `length` bytes of global memory for each lane of `group`, at places aligned to `align`.
+fn fetch(
+    turn: &mut Turn<'_, '_>,
+    warp: &mut Warp,
+    group: u32,
+    sources: &[u64; WARP],
+    (length, align): (u64, u64),
+    data: &mut [[u8; 16]; WARP],
+) -> Outcome {
+    let memory = check_aligned(turn, warp, Space::Global, sources, group, (length, align))?;
+    if turn.job.checked {
+        let seen = Seen {
             space: Space::Global,
             access: Access::Read,
             reads: true,
             writes: false,
             order: Order::default(),
-            active: reading,
-            addresses: &sources,
-            bytes,
+            active: group,
+            addresses: sources,
+            bytes: length,
             memory: &memory,
         };
-        if reading != 0 {
-            turn.observe(warp, read)?;
-        }
-        let (space, access, window) = (Space::Shared, Access::AsyncWrite, &Memory::Window);
-        turn.values.clear();
-        let write =
-            Seen { space, access, reads: false, writes: true, active, addresses: &targets, memory: window, ..read };
-        turn.observe_begun(warp, write)?;
+        turn.observe(warp, seen)?;
     }
-    for lane in Bits(active) {
-        let mut data = [0; 16];
+    for lane in Bits(group) {
         let region = match &memory {
-            Memory::Region(region) => Some(*region),
-            Memory::Regions(each) => Some(&turn.job.view.regions[each[lane] as usize]),
-            Memory::Window => None,
+            Memory::Region(region) => region,
+            Memory::Regions(each) => &turn.job.view.regions[each[lane] as usize],
+            Memory::Window => continue,
         };
-        if let Some(region) = region {
-            let at = sources[lane].wrapping_sub(region.info.base);
-            for (index, byte) in data.iter_mut().enumerate().take(length(warp, lane) as usize) {
-                *byte = region.storage.byte(at + index as u64);
-            }
+        let at = sources[lane] - region.info.base;
+        for (index, byte) in data[lane].iter_mut().enumerate().take(length as usize) {
+            *byte = region.storage.byte(at + index as u64);
         }
-        let group = warp.copies.committed[lane];
-        warp.copies.pending.push(Pending { lane, group, target: targets[lane], bytes: copy.bytes, data });
-        turn.core.shared[targets[lane] as usize..][..bytes as usize].fill(POISON);
     }
     Ok(())
 }

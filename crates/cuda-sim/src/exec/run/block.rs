@@ -128,6 +128,7 @@ fn new_watch(job: &Job<'_>, linear: u64) -> BlockWatch {
         shared: checks.shared_races.then(|| SharedShadow::new(bytes, job.code.shared_granule)),
         written: checks.uninitialised.then(|| WrittenBytes::new(bytes as usize)),
         unfinished: vec![false; bytes as usize],
+        under_way: 0,
         global: BlockClock::new(linear),
     }
 }

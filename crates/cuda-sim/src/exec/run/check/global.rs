@@ -16,7 +16,7 @@ use super::{Earlier, Seen, Who};
 /// Granules of one page of the shadow.
 const PAGE: u64 = 256;
 /// Reads remembered per place. More readers of one place than that go unnoticed by a later write.
-const READS: usize = 3;
+const READS: usize = 2;
 
 /// For each block, up to which of its clocks everything is ordered before someone.
 type Known = HashMap<u64, u32>;
@@ -59,9 +59,12 @@ impl BlockClock {
 /// A remembered access.
 #[derive(Clone, Copy)]
 struct Mark {
-    block: u64,
+    /// Number of the block; grids of more blocks than fit are not run under this checker in any sensible time.
+    block: u32,
     clock: u32,
-    who: Who,
+    pc: u32,
+    /// Number of the thread in its block, below 1024.
+    thread: u16,
     access: Access,
 }
 
@@ -74,14 +77,32 @@ struct Cell {
 /// What is remembered of global memory during a launch.
 pub(in crate::exec::run) struct GlobalShadow {
     granule: u64,
-    pages: HashMap<u64, Vec<Cell>>,
+    /// Index of each page in `cells`.
+    pages: HashMap<u64, usize>,
+    cells: Vec<Box<[Cell]>>,
+    /// The page that was used last, and its index.
+    hot: (u64, usize),
     /// What was released at each place that atomics went to.
     places: HashMap<u64, Known>,
 }
 
 impl GlobalShadow {
     pub(in crate::exec::run) fn new(granule: u64) -> Self {
-        Self { granule, pages: HashMap::new(), places: HashMap::new() }
+        Self { granule, pages: HashMap::new(), cells: Vec::new(), hot: (u64::MAX, 0), places: HashMap::new() }
+    }
+
+    /// What is remembered of granule `place`.
+    fn cell(&mut self, place: u64) -> &mut Cell {
+        let page = place / PAGE;
+        if self.hot.0 != page {
+            let fresh = self.cells.len();
+            let index = *self.pages.entry(page).or_insert(fresh);
+            if index == fresh {
+                self.cells.push(vec![Cell::default(); PAGE as usize].into());
+            }
+            self.hot = (page, index);
+        }
+        &mut self.cells[self.hot.1][(place % PAGE) as usize]
     }
 }
 
@@ -98,13 +119,11 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -
         if seen.access == Access::Atomic {
             synchronise(&mut shadow, clock, address, seen);
         }
-        let who = Who { thread: warp.index * WARP as u32 + lane as u32, pc: warp.pc };
-        let mark = Mark { block: clock.block, clock: clock.now, who, access: seen.access };
+        let thread = (warp.index as usize * WARP + lane) as u16;
+        let mark = Mark { block: clock.block as u32, clock: clock.now, pc: warp.pc, thread, access: seen.access };
         let granule = shadow.granule;
         for place in address / granule..=(address + seen.bytes - 1) / granule {
-            let page = shadow.pages.entry(place / PAGE).or_insert_with(|| vec![Cell::default(); PAGE as usize]);
-            let cell = &mut page[(place % PAGE) as usize];
-            if let Some(earlier) = meet(cell, clock, mark, seen.writes) {
+            if let Some(earlier) = meet(shadow.cell(place), clock, mark, seen.writes) {
                 race = race.or(Some((lane, place * granule, earlier)));
             }
         }
@@ -115,7 +134,8 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -
     turn.shadow = Some(shadow);
     match race {
         None => Ok(()),
-        Some((lane, address, Mark { block, who, access, .. })) => {
+        Some((lane, address, Mark { block, pc, thread, access, .. })) => {
+            let (block, who) = (u64::from(block), Who { thread: thread.into(), pc });
             Err(turn.race(lane, seen, address, Earlier { block: Some(block), who, access }))
         }
     }
@@ -137,8 +157,9 @@ fn synchronise(shadow: &mut GlobalShadow, clock: &mut BlockClock, address: u64, 
 
 /// The earlier access that `mark` races with, if any; the cell remembers `mark`.
 fn meet(cell: &mut Cell, clock: &BlockClock, mark: Mark, writes: bool) -> Option<Mark> {
-    let ordered =
-        |old: &Mark| old.block == mark.block || clock.known.get(&old.block).is_some_and(|&known| known >= old.clock);
+    let ordered = |old: &Mark| {
+        old.block == mark.block || clock.known.get(&old.block.into()).is_some_and(|&known| known >= old.clock)
+    };
     let harmless = |old: &Mark| ordered(old) || old.access == Access::Atomic && mark.access == Access::Atomic;
     let after_write = cell.write.filter(|old| !harmless(old));
     if writes {

@@ -60,6 +60,8 @@ pub(super) struct BlockWatch {
     pub(super) written: Option<WrittenBytes>,
     /// Bytes of shared memory that a `cp.async` under way will write.
     pub(super) unfinished: Vec<bool>,
+    /// Copies under way.
+    pub(super) under_way: usize,
     pub(super) global: BlockClock,
 }
 
@@ -96,7 +98,11 @@ impl Turn<'_, '_> {
 
     /// No access may touch bytes that an asynchronous copy has still to deliver.
     fn finished(&mut self, seen: &Seen<'_>) -> Outcome {
-        let unfinished = &self.watch().unfinished;
+        let watch = self.watch();
+        if watch.under_way == 0 {
+            return Ok(());
+        }
+        let unfinished = &watch.unfinished;
         for lane in Bits(seen.active) {
             let start = seen.addresses[lane];
             let hit = (start..start + seen.bytes).find(|&at| unfinished[at as usize]);
@@ -117,7 +123,9 @@ impl Turn<'_, '_> {
         }
         for lane in Bits(seen.active) {
             let start = seen.addresses[lane] as usize;
-            self.watch().unfinished[start..start + seen.bytes as usize].fill(true);
+            let watch = self.watch();
+            watch.unfinished[start..start + seen.bytes as usize].fill(true);
+            watch.under_way += 1;
         }
         Ok(())
     }
@@ -127,6 +135,7 @@ impl Turn<'_, '_> {
         let range = address as usize..(address + bytes) as usize;
         let watch = self.watch();
         watch.unfinished[range.clone()].fill(false);
+        watch.under_way -= 1;
         if let Some(written) = &mut watch.written {
             written.mark(range);
         }

@@ -9,8 +9,8 @@ use super::super::warp::Warp;
 use super::clocks::When;
 use super::{Earlier, Seen, Who};
 
-/// Most reads remembered per place.
-const READS: usize = 8;
+/// Most reads remembered per place, besides the first.
+const READS: usize = 255;
 
 /// A remembered access.
 #[derive(Clone, Copy)]
@@ -29,7 +29,9 @@ struct Mark {
 #[derive(Clone, Default)]
 struct Cell {
     write: Option<Mark>,
-    reads: Vec<Mark>,
+    /// The first of the reads, so that one reading warp costs no allocation.
+    read: Option<Mark>,
+    more_reads: Vec<Mark>,
 }
 
 /// What is remembered of a block's shared memory, per granule: the width of the kernel's narrowest store, at most a
@@ -78,7 +80,7 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -
             let cell = &mut shadow.cells[place as usize];
             let before_write = cell.write.iter().filter(|mark| !same(mark));
             let before_write = before_write.map(|mark| (mark, true));
-            let reads = cell.reads.iter().map(|mark| (mark, false));
+            let reads = cell.read.iter().chain(&cell.more_reads).map(|mark| (mark, false));
             let mut earlier = before_write.chain(reads);
             let race = earlier.find_map(|(mark, writes)| {
                 let other = conflict(mark.access, writes, seen.access, seen.writes).then(|| unordered(mark))??;
@@ -90,9 +92,10 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -
             }
             if seen.writes {
                 cell.write = Some(mark);
-                cell.reads.clear();
+                cell.read = None;
+                cell.more_reads.clear();
             } else {
-                remember(&mut cell.reads, mark);
+                remember(cell, mark);
             }
         }
     }
@@ -103,16 +106,20 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -
 }
 
 /// Adds a read. One of the same warp before that warp's last barrier is covered by the new one.
-fn remember(reads: &mut Vec<Mark>, mark: Mark) {
-    let like = |old: &&mut Mark| old.warp == mark.warp && old.access == mark.access;
-    if let Some(old) = reads.iter_mut().filter(like).find(|old| old.when.warp < mark.when.warp || old.when == mark.when)
-    {
+fn remember(cell: &mut Cell, mark: Mark) {
+    let covered = |old: &&mut Mark| {
+        let like = old.warp == mark.warp && old.access == mark.access;
+        like && (old.when.warp < mark.when.warp || old.when == mark.when)
+    };
+    if let Some(old) = cell.read.iter_mut().chain(&mut cell.more_reads).find(covered) {
         let lanes = if old.when == mark.when { old.lanes | mark.lanes } else { mark.lanes };
         *old = Mark { lanes, ..mark };
-        return;
+    } else if cell.read.is_none() {
+        cell.read = Some(mark);
+    } else {
+        if cell.more_reads.len() == READS {
+            cell.more_reads.remove(0);
+        }
+        cell.more_reads.push(mark);
     }
-    if reads.len() == READS * WARP {
-        reads.remove(0);
-    }
-    reads.push(mark);
 }
