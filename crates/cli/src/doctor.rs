@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 use backend_api::Queue as _;
 use cpu_backend::SimdLevel;
-use runtime::VARIABLES;
+use runtime::{AnyQueue, Settings, VARIABLES};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
@@ -18,8 +18,29 @@ struct Facts {
     features: Vec<Feature>,
     simd_levels: Vec<Feature>,
     backends: Vec<Backend>,
+    cuda: Cuda,
     active: Active,
     variables: Vec<VariableFact>,
+}
+
+/// The CUDA driver and what it shows, or the reason why there is none.
+#[derive(Serialize)]
+struct Cuda {
+    reason: Option<String>,
+    driver: Option<String>,
+    missing_functions: Vec<String>,
+    devices: Vec<GpuFact>,
+}
+
+#[derive(Serialize)]
+struct GpuFact {
+    ordinal: u32,
+    name: String,
+    capability: String,
+    memory_bytes: u64,
+    multiprocessors: u32,
+    memory_pools: bool,
+    usable: bool,
 }
 
 #[derive(Serialize)]
@@ -42,6 +63,8 @@ struct Active {
     path: String,
     threads: usize,
     memory_limit_bytes: Option<u64>,
+    /// Bytes of the device that nobody holds.
+    device_free_bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -63,6 +86,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
             path: queue.caps().path.clone(),
             threads: queue.caps().threads,
             memory_limit_bytes: Some(queue.budget().limit_bytes()).filter(|&limit| limit != u64::MAX),
+            device_free_bytes: match queue {
+                AnyQueue::Cuda(queue) => Some(runtime::cuda_memory(queue)?.free_bytes),
+                _ => None,
+            },
         },
         Err(error) => Active {
             status: format!("none: {error}"),
@@ -70,21 +97,24 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
             path: String::new(),
             threads: 0,
             memory_limit_bytes: None,
+            device_free_bytes: None,
         },
     };
+    let settings = Settings::from_env().unwrap_or_default();
     let facts = Facts {
         version: env!("CARGO_PKG_VERSION"),
         architecture: std::env::consts::ARCH,
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         features: processor_features(),
         simd_levels: SimdLevel::ALL.map(|l| Feature { name: l.name(), present: l.is_available() }).into(),
-        backends: runtime::availability()
+        backends: runtime::availability(&settings)
             .map(|(choice, state)| Backend {
                 name: choice.name(),
                 available: state.is_ok(),
                 reason: state.err().map_or_else(|| "available".into(), |reason| reason.to_string()),
             })
             .into(),
+        cuda: cuda(&settings),
         active,
         variables: variables.into(),
     };
@@ -96,6 +126,53 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
         print(&mut out, &facts)?;
     }
     opened?;
+    Ok(())
+}
+
+fn cuda(settings: &Settings) -> Cuda {
+    let facts = match runtime::cuda_facts(settings) {
+        Ok(facts) => facts,
+        Err(reason) => {
+            let reason = Some(reason.to_string());
+            return Cuda { reason, driver: None, missing_functions: Vec::new(), devices: Vec::new() };
+        }
+    };
+    let devices = facts.devices.into_iter().map(|device| GpuFact {
+        ordinal: device.ordinal,
+        usable: device.is_usable(),
+        capability: format!("{}.{}", device.capability.0, device.capability.1),
+        name: device.name,
+        memory_bytes: device.total_bytes,
+        multiprocessors: device.multiprocessors,
+        memory_pools: device.memory_pools,
+    });
+    let kind = if facts.simulated { "simulated, " } else { "" };
+    Cuda {
+        reason: None,
+        driver: Some(format!("CUDA {}, {kind}{}", facts.driver.version, facts.driver.origin)),
+        missing_functions: facts.driver.missing,
+        devices: devices.collect(),
+    }
+}
+
+fn print_cuda(out: &mut impl io::Write, cuda: &Cuda) -> io::Result<()> {
+    match (&cuda.driver, &cuda.reason) {
+        (Some(driver), _) => writeln!(out, "\ncuda        {driver}")?,
+        (None, reason) => writeln!(out, "\ncuda        {}", reason.as_deref().unwrap_or("none"))?,
+    }
+    for gpu in &cuda.devices {
+        let GpuFact { ordinal, name, capability, memory_bytes, multiprocessors, .. } = gpu;
+        let pools = if gpu.memory_pools { "memory pools" } else { "no memory pools" };
+        let usable = if gpu.usable { "" } else { " (too old: 8.0 is needed)" };
+        writeln!(
+            out,
+            "  device {ordinal}  {name}: capability {capability}{usable}, {memory_bytes} bytes, \
+             {multiprocessors} multiprocessors, {pools}"
+        )?;
+    }
+    if !cuda.missing_functions.is_empty() {
+        writeln!(out, "  lacks     {}", cuda.missing_functions.join(", "))?;
+    }
     Ok(())
 }
 
@@ -111,13 +188,15 @@ fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
     for backend in &facts.backends {
         writeln!(out, "  {:<5} {}", backend.name, backend.reason)?;
     }
+    print_cuda(out, &facts.cuda)?;
     writeln!(out, "\nactive      {}", facts.active.status)?;
     if facts.active.threads > 0 {
         writeln!(out, "  device    {}", facts.active.device)?;
         writeln!(out, "  path      {}", facts.active.path)?;
         writeln!(out, "  threads   {}", facts.active.threads)?;
         let limit = facts.active.memory_limit_bytes.map_or_else(|| "none".into(), |bytes| format!("{bytes} bytes"));
-        writeln!(out, "  memory    limit {limit}")?;
+        let free = facts.active.device_free_bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes free"));
+        writeln!(out, "  memory    limit {limit}{free}")?;
     }
     writeln!(out, "\nenvironment")?;
     for variable in &facts.variables {

@@ -25,11 +25,14 @@ fn help_names_every_command_and_the_exit_codes() {
 
 #[test]
 fn doctor_lists_backends_with_reasons_and_every_variable() {
-    let output = trefoil().args(["doctor", "--json"]).assert().success().get_output().stdout.clone();
+    let mut doctor = trefoil();
+    doctor.args(["doctor", "--json"]).env("TREFOIL_CUDA_LIBRARY", "none");
+    let output = doctor.assert().success().get_output().stdout.clone();
     let facts: serde_json::Value = serde_json::from_slice(&output).unwrap();
     let gpu = facts["backends"].as_array().unwrap().iter().find(|b| b["name"] == "gpu").unwrap();
     assert_eq!(gpu["available"], false);
-    assert!(gpu["reason"].as_str().unwrap().contains("not built yet"));
+    assert!(gpu["reason"].as_str().unwrap().contains("switched off"));
+    assert_eq!(facts["cuda"]["reason"], gpu["reason"]);
     assert_eq!(facts["variables"].as_array().unwrap().len(), runtime::VARIABLES.len());
     let shown = trefoil().arg("doctor").env("TREFOIL_THREADS", "1").assert().success().get_output().stdout.clone();
     assert!(text(&shown).contains("TREFOIL_THREADS          1"));
@@ -39,9 +42,23 @@ fn doctor_lists_backends_with_reasons_and_every_variable() {
 fn an_unavailable_backend_ends_with_code_3_and_its_reason() {
     for (variable, arguments) in [("TREFOIL_BACKEND", ["doctor", "--json"]), ("SUF_PFSS_BACKEND", ["demo", "--small"])]
     {
-        let error = trefoil().args(arguments).env(variable, "gpu").assert().code(3).get_output().stderr.clone();
-        assert!(text(&error).contains("not built yet"), "{}", text(&error));
+        let mut command = trefoil();
+        command.args(arguments).env(variable, "gpu").env("TREFOIL_CUDA_LIBRARY", "none");
+        let error = command.assert().code(3).get_output().stderr.clone();
+        assert!(text(&error).contains("switched off"), "{}", text(&error));
     }
+}
+
+#[test]
+fn doctor_shows_the_devices_of_the_simulated_driver() {
+    let mut doctor = trefoil();
+    doctor.args(["doctor", "--json"]).env("TREFOIL_BACKEND", "sim").env("TREFOIL_SIM", "devices=2;cc=9.0;mem=64M");
+    let output = doctor.assert().success().get_output().stdout.clone();
+    let facts: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(facts["active"]["status"], "sim");
+    let devices = facts["cuda"]["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 2);
+    assert_eq!((&devices[1]["capability"], &devices[1]["memory_bytes"]), (&"9.0".into(), &(64 << 20).into()));
 }
 
 #[test]

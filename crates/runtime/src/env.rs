@@ -1,6 +1,7 @@
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use cpu_backend::SimdLevel;
+use cuda_sim::driver::Spec;
 use thiserror::Error;
 
 use crate::{Choice, UnknownChoice};
@@ -31,10 +32,45 @@ const TABLE_AES: Variable = Variable {
     name: "TREFOIL_ALLOW_TABLE_AES",
     help: "1: allow AES by tables, which is not constant-time, where AES instructions are missing",
 };
+const CUDA_DEVICE: Variable = Variable { name: "TREFOIL_CUDA_DEVICE", help: "number of the GPU, from 0 (default)" };
+const CUDA_LIBRARY: Variable = Variable {
+    name: "TREFOIL_CUDA_LIBRARY",
+    help: "path of the CUDA driver library, sim for the simulated one, none for no GPU; default the platform's",
+};
+const PTX_DIR: Variable =
+    Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests in the place of the built-in ones" };
+const SIMULATED: Variable =
+    Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 8] =
-    [BACKEND, PFSS_BACKEND, NN_BACKEND, NN_STRICT, MEM_LIMIT, THREADS, SIMD, TABLE_AES];
+pub const VARIABLES: [Variable; 12] = [
+    BACKEND,
+    PFSS_BACKEND,
+    NN_BACKEND,
+    NN_STRICT,
+    MEM_LIMIT,
+    THREADS,
+    SIMD,
+    TABLE_AES,
+    CUDA_DEVICE,
+    CUDA_LIBRARY,
+    PTX_DIR,
+    SIMULATED,
+];
+
+/// Where the CUDA driver comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CudaLibrary {
+    /// The platform's driver, where there is one.
+    #[default]
+    Platform,
+    /// The library at this path.
+    Path(PathBuf),
+    /// The simulated driver, also for the backend `gpu`.
+    Simulated,
+    /// None, as on a machine without a GPU.
+    None,
+}
 
 /// The value of a variable as it stands in the environment, for reports; `None` if unset.
 #[must_use]
@@ -91,6 +127,14 @@ pub struct Settings {
     pub simd: Option<SimdLevel>,
     /// `TREFOIL_ALLOW_TABLE_AES`.
     pub allow_table_aes: bool,
+    /// `TREFOIL_CUDA_DEVICE`.
+    pub cuda_device: u32,
+    /// `TREFOIL_CUDA_LIBRARY`.
+    pub cuda_library: CudaLibrary,
+    /// `TREFOIL_PTX_DIR`.
+    pub ptx_dir: Option<PathBuf>,
+    /// `TREFOIL_SIM`.
+    pub simulated: Option<Spec>,
 }
 
 impl Settings {
@@ -144,6 +188,17 @@ impl Settings {
                 text.to_ascii_lowercase().parse().ok()
             })?,
             allow_table_aes: flag(TABLE_AES)?,
+            cuda_device: parsed(CUDA_DEVICE, set(CUDA_DEVICE)?, "a device number", |text| text.parse().ok())?
+                .unwrap_or_default(),
+            cuda_library: set(CUDA_LIBRARY)?.map_or(CudaLibrary::Platform, |text| match text.trim() {
+                "sim" => CudaLibrary::Simulated,
+                "none" => CudaLibrary::None,
+                path => CudaLibrary::Path(path.into()),
+            }),
+            ptx_dir: set(PTX_DIR)?.map(PathBuf::from),
+            simulated: parsed(SIMULATED, set(SIMULATED)?, "items such as `devices=2;schedule=lazy`", |text| {
+                text.parse().ok()
+            })?,
         })
     }
 }
@@ -190,6 +245,10 @@ mod tests {
         assert_eq!(with("TREFOIL_THREADS", "3").unwrap().threads, NonZeroUsize::new(3));
         assert_eq!(with("TREFOIL_SIMD", "AVX2").unwrap().simd, Some(SimdLevel::Avx2));
         assert!(with("TREFOIL_ALLOW_TABLE_AES", "1").unwrap().allow_table_aes);
+        assert_eq!(with("TREFOIL_CUDA_DEVICE", "2").unwrap().cuda_device, 2);
+        assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
+        assert_eq!(with("TREFOIL_PTX_DIR", "/ptx").unwrap().ptx_dir, Some(PathBuf::from("/ptx")));
+        assert_eq!(with("TREFOIL_SIM", "devices=2").unwrap().simulated.unwrap().devices, 2);
         for variable in VARIABLES {
             assert_eq!(with(variable.name, " ").unwrap(), Settings::default(), "{}", variable.name);
         }
@@ -197,7 +256,9 @@ mod tests {
 
     #[test]
     fn every_variable_refuses_an_unknown_value_by_name() {
-        for variable in VARIABLES {
+        // Any text is a path.
+        let refusing = VARIABLES.iter().filter(|v| ![CUDA_LIBRARY, PTX_DIR].contains(v));
+        for variable in refusing {
             let error = with(variable.name, "-1x").unwrap_err().to_string();
             assert!(error.starts_with(variable.name) && error.contains("-1x"), "{error}");
         }

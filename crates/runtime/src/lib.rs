@@ -17,10 +17,12 @@
 
 mod any;
 mod choice;
+mod cuda;
 mod env;
 mod open;
 
-pub use any::{AnyBuf, AnyMut, AnyQueue, AnyRef};
+pub use any::{AnyBuf, AnyGraph, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};
-pub use env::{Settings, SettingsError, VARIABLES, Variable, value_of};
+pub use cuda::{CudaFacts, cuda_facts, cuda_memory};
+pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};

@@ -1,9 +1,9 @@
-use backend_api::{Budget, Queue};
+use backend_api::Budget;
 use core::fmt;
 use cpu_backend::{CpuConfig, CpuError, CpuQueue, SimdLevel};
 use thiserror::Error;
 
-use crate::{AnyQueue, Choice, Settings, SettingsError};
+use crate::{AnyQueue, Choice, CudaFacts, CudaLibrary, Settings, SettingsError, cuda, cuda_facts};
 
 /// The domains that can have a backend of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,9 +20,15 @@ pub enum Domain {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// This version of Trefoil does not contain the backend.
-    #[error("the `{0}` backend is not built yet: this version of Trefoil computes on the CPU only")]
-    NotBuilt(Choice),
+    /// No device could be opened.
+    #[error("{0}")]
+    Gpu(Box<cuda_backend::OpenError>),
+    /// The simulated driver cannot be the one of this process.
+    #[error("{0}")]
+    Simulator(Box<cuda_sim::driver::InstallError>),
+    /// The process uses the simulated driver already, and a process uses one driver.
+    #[error("this process uses the simulated CUDA driver, so it has no real one")]
+    OnlySimulated,
 }
 
 /// Why no queue was opened.
@@ -65,13 +71,25 @@ impl fmt::Display for BackendStatus {
     }
 }
 
-/// Whether each backend can be opened, and the reason if it cannot.
-pub fn availability() -> [(Choice, Result<(), Unavailable>); 3] {
-    [
-        (Choice::Cpu, Ok(())),
-        (Choice::Gpu, Err(Unavailable::NotBuilt(Choice::Gpu))),
-        (Choice::Sim, Err(Unavailable::NotBuilt(Choice::Sim))),
-    ]
+/// Whether each backend can be opened under `settings`, and the reason if it cannot.
+///
+/// Looks for the GPU's driver, unless the process has one; a later look then finds the same.
+pub fn availability(settings: &Settings) -> [(Choice, Result<(), Unavailable>); 3] {
+    let usable = |facts: CudaFacts| match facts.devices.get(settings.cuda_device as usize) {
+        _ if facts.simulated && settings.cuda_library != CudaLibrary::Simulated => Err(Unavailable::OnlySimulated),
+        Some(device) if device.is_usable() => Ok(()),
+        Some(device) => Err(Unavailable::Gpu(Box::new(cuda_backend::OpenError::Capability {
+            index: device.ordinal,
+            name: device.name.clone(),
+            found: device.capability,
+        }))),
+        None => Err(Unavailable::Gpu(Box::new(cuda_backend::OpenError::NoSuchDevice {
+            index: settings.cuda_device,
+            count: facts.devices.len() as u32,
+        }))),
+    };
+    let gpu = cuda_facts(settings).and_then(usable);
+    [(Choice::Cpu, Ok(())), (Choice::Gpu, gpu), (Choice::Sim, Ok(()))]
 }
 
 /// Opens a queue on the host processor with default settings and no look at the environment.
@@ -120,11 +138,14 @@ pub fn open_with(
     let lenient = domain == Some(Domain::Nn) && explicit.is_none() && own.is_some() && !settings.nn_strict;
     let fallback = match requested {
         Choice::Cpu => None,
-        Choice::Auto => Some(Unavailable::NotBuilt(Choice::Gpu)),
-        Choice::Gpu if lenient => Some(Unavailable::NotBuilt(Choice::Gpu)),
-        Choice::Gpu | Choice::Sim => {
-            return Err(OpenError::Unavailable { requested, reason: Unavailable::NotBuilt(requested) });
-        }
+        Choice::Gpu | Choice::Sim | Choice::Auto => match cuda::open(settings, requested) {
+            Ok(queue) => {
+                let active = if requested == Choice::Auto { Choice::Gpu } else { requested };
+                return Ok((AnyQueue::Cuda(queue), BackendStatus { requested, active, fallback: None }));
+            }
+            Err(reason) if requested == Choice::Auto || (requested == Choice::Gpu && lenient) => Some(reason),
+            Err(reason) => return Err(OpenError::Unavailable { requested, reason }),
+        },
     };
     let queue = CpuQueue::open(CpuConfig {
         threads: settings.threads,
@@ -132,13 +153,19 @@ pub fn open_with(
         allow_table_aes: settings.allow_table_aes,
         budget: settings.mem_limit_bytes.map_or_else(Budget::unlimited, Budget::new),
     })?;
-    debug_assert_eq!(queue.caps().kind, backend_api::BackendKind::Cpu);
     Ok((AnyQueue::Cpu(queue), BackendStatus { requested, active: Choice::Cpu, fallback }))
 }
 
 #[cfg(test)]
 mod tests {
+    use backend_api::Queue;
+
     use super::*;
+
+    /// Settings under which no GPU is found, whatever the machine has.
+    fn without_gpu() -> Settings {
+        Settings { cuda_library: CudaLibrary::None, ..Settings::default() }
+    }
 
     fn status(settings: &Settings, domain: Domain, explicit: Option<Choice>) -> Result<BackendStatus, OpenError> {
         open_with(settings, Some(domain), explicit).map(|(_, status)| status)
@@ -146,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_argument_beats_the_domain_variable_which_beats_the_global_one() {
-        let settings = Settings { backend: Some(Choice::Sim), pfss_backend: Some(Choice::Gpu), ..Settings::default() };
+        let settings = Settings { backend: Some(Choice::Auto), pfss_backend: Some(Choice::Gpu), ..without_gpu() };
         let requested = |domain, explicit| match status(&settings, domain, explicit) {
             Ok(status) => status.requested,
             Err(OpenError::Unavailable { requested, .. }) => requested,
@@ -154,26 +181,35 @@ mod tests {
         };
         assert_eq!(requested(Domain::Pfss, Some(Choice::Cpu)), Choice::Cpu);
         assert_eq!(requested(Domain::Pfss, None), Choice::Gpu);
-        assert_eq!(requested(Domain::Stark, None), Choice::Sim);
+        assert_eq!(requested(Domain::Stark, None), Choice::Auto);
     }
 
     #[test]
     fn a_gpu_request_fails_closed_for_pfss_and_by_argument() {
-        let gpu = Settings { pfss_backend: Some(Choice::Gpu), nn_backend: Some(Choice::Gpu), ..Settings::default() };
-        let refused = OpenError::Unavailable { requested: Choice::Gpu, reason: Unavailable::NotBuilt(Choice::Gpu) };
-        assert_eq!(status(&gpu, Domain::Pfss, None).unwrap_err(), refused);
-        assert_eq!(status(&gpu, Domain::Nn, Some(Choice::Gpu)).unwrap_err(), refused);
-        assert_eq!(status(&gpu, Domain::Stark, Some(Choice::Gpu)).unwrap_err(), refused);
+        let gpu = Settings { pfss_backend: Some(Choice::Gpu), nn_backend: Some(Choice::Gpu), ..without_gpu() };
+        for (domain, explicit) in
+            [(Domain::Pfss, None), (Domain::Nn, Some(Choice::Gpu)), (Domain::Stark, Some(Choice::Gpu))]
+        {
+            let refused = status(&gpu, domain, explicit).unwrap_err();
+            assert!(matches!(refused, OpenError::Unavailable { requested: Choice::Gpu, .. }), "{refused}");
+        }
     }
 
     #[test]
     fn nn_ops_falls_back_when_it_opens_and_says_so_unless_strict() {
-        let mut settings = Settings { nn_backend: Some(Choice::Gpu), ..Settings::default() };
+        let mut settings = Settings { nn_backend: Some(Choice::Gpu), ..without_gpu() };
         let fallen = status(&settings, Domain::Nn, None).unwrap();
-        assert_eq!(fallen.fallback, Some(Unavailable::NotBuilt(Choice::Gpu)));
-        assert!(fallen.to_string().contains("not built yet"));
+        assert_eq!(fallen.active, Choice::Cpu);
+        assert!(fallen.to_string().contains("switched off"), "{fallen}");
         settings.nn_strict = true;
         assert!(status(&settings, Domain::Nn, None).is_err());
+    }
+
+    #[test]
+    fn auto_takes_the_host_where_there_is_no_gpu_and_says_why() {
+        let opened = status(&without_gpu(), Domain::Stark, Some(Choice::Auto)).unwrap();
+        assert_eq!((opened.requested, opened.active), (Choice::Auto, Choice::Cpu));
+        assert!(opened.fallback.is_some());
     }
 
     #[test]

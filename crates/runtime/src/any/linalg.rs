@@ -41,6 +41,8 @@ impl ElementwiseOps for AnyQueue {
     fn axpby<T: Real>(&self, alpha: f32, x: AnyRef<'_, T>, beta: f32, y: AnyMut<'_, T>) -> Result<(), BackendError> {
         match (self, x, y) {
             (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.axpby(alpha, x, beta, y),
+            (Self::Cuda(q), AnyRef::Cuda(x), AnyMut::Cuda(y)) => q.axpby(alpha, x, beta, y),
+            _ => Err(BackendError::MixedBackend { op: "axpby" }),
         }
     }
 
@@ -62,9 +64,17 @@ impl GemmOps for AnyQueue {
         bias: Option<AnyRef<'_, T>>,
         c: AnyMut<'_, T>,
     ) -> Result<(), BackendError> {
-        let bias = bias.map(|AnyRef::Cpu(bias)| bias);
+        let mixed = || BackendError::MixedBackend { op: "gemm" };
         match (self, a, b, c) {
-            (Self::Cpu(q), AnyRef::Cpu(a), AnyRef::Cpu(b), AnyMut::Cpu(c)) => q.gemm(p, a, b, bias, c),
+            (Self::Cpu(q), AnyRef::Cpu(a), AnyRef::Cpu(b), AnyMut::Cpu(c)) => {
+                let bias = bias.map(|bias| if let AnyRef::Cpu(bias) = bias { Ok(bias) } else { Err(mixed()) });
+                q.gemm(p, a, b, bias.transpose()?, c)
+            }
+            (Self::Cuda(q), AnyRef::Cuda(a), AnyRef::Cuda(b), AnyMut::Cuda(c)) => {
+                let bias = bias.map(|bias| if let AnyRef::Cuda(bias) = bias { Ok(bias) } else { Err(mixed()) });
+                q.gemm(p, a, b, bias.transpose()?, c)
+            }
+            _ => Err(mixed()),
         }
     }
 }

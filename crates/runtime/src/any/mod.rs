@@ -5,14 +5,18 @@ mod rows;
 
 use core::ops::Range;
 
-use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Queue};
+use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Fork, Queue, Record};
 use cpu_backend::{CpuBuf, CpuQueue};
+use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
 
 /// Calls an op on the queue behind an [`AnyQueue`] with its views unwrapped: plain arguments, then views with their kind.
 macro_rules! dispatch {
     ($queue:ident.$op:ident($($plain:expr),*; $($view:ident: $kind:ident),*)) => {
         match ($queue, $($view),*) {
             (AnyQueue::Cpu(q), $($kind::Cpu($view)),*) => q.$op($($plain,)* $($view),*),
+            (AnyQueue::Cuda(q), $($kind::Cuda($view)),*) => q.$op($($plain,)* $($view),*),
+            #[allow(unreachable_patterns, reason = "ops without views cannot mix them")]
+            _ => Err(backend_api::BackendError::MixedBackend { op: stringify!($op) }),
         }
     };
 }
@@ -24,6 +28,8 @@ use dispatch;
 pub enum AnyQueue {
     /// The host processor.
     Cpu(CpuQueue),
+    /// An NVIDIA GPU, or the simulated one.
+    Cuda(CudaQueue),
 }
 
 /// A buffer of an [`AnyQueue`].
@@ -32,6 +38,8 @@ pub enum AnyQueue {
 pub enum AnyBuf<T> {
     /// Host memory.
     Cpu(CpuBuf<T>),
+    /// Device memory.
+    Cuda(CudaBuf<T>),
 }
 
 /// A shared view into an [`AnyBuf`].
@@ -40,6 +48,8 @@ pub enum AnyBuf<T> {
 pub enum AnyRef<'a, T> {
     /// Host memory.
     Cpu(&'a [T]),
+    /// Device memory.
+    Cuda(CudaRef<'a, T>),
 }
 
 /// An exclusive view into an [`AnyBuf`].
@@ -48,6 +58,16 @@ pub enum AnyRef<'a, T> {
 pub enum AnyMut<'a, T> {
     /// Host memory.
     Cpu(&'a mut [T]),
+    /// Device memory.
+    Cuda(CudaMut<'a, T>),
+}
+
+/// The graph of an [`AnyQueue`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AnyGraph {
+    /// Recorded on a GPU; the host processor records nothing.
+    Cuda(CudaGraph),
 }
 
 impl<T: Element> Buffer<T> for AnyBuf<T> {
@@ -63,18 +83,21 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
     fn len(&self) -> usize {
         match self {
             Self::Cpu(buf) => buf.len(),
+            Self::Cuda(buf) => buf.len(),
         }
     }
 
     fn view(&self) -> AnyRef<'_, T> {
         match self {
             Self::Cpu(buf) => AnyRef::Cpu(buf.view()),
+            Self::Cuda(buf) => AnyRef::Cuda(buf.view()),
         }
     }
 
     fn view_mut(&mut self) -> AnyMut<'_, T> {
         match self {
             Self::Cpu(buf) => AnyMut::Cpu(buf.view_mut()),
+            Self::Cuda(buf) => AnyMut::Cuda(buf.view_mut()),
         }
     }
 }
@@ -83,12 +106,14 @@ impl<'a, T: Element> BufferRef<'a, T> for AnyRef<'a, T> {
     fn len(&self) -> usize {
         match self {
             Self::Cpu(view) => view.len(),
+            Self::Cuda(view) => view.len(),
         }
     }
 
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError> {
         match self {
             Self::Cpu(view) => BufferRef::slice(view, range).map(Self::Cpu),
+            Self::Cuda(view) => view.slice(range).map(Self::Cuda),
         }
     }
 }
@@ -102,24 +127,28 @@ impl<'a, T: Element> BufferMut<'a, T> for AnyMut<'a, T> {
     fn len(&self) -> usize {
         match self {
             Self::Cpu(view) => view.len(),
+            Self::Cuda(view) => view.len(),
         }
     }
 
     fn reborrow(&mut self) -> AnyMut<'_, T> {
         match self {
             Self::Cpu(view) => AnyMut::Cpu(view),
+            Self::Cuda(view) => AnyMut::Cuda(view.reborrow()),
         }
     }
 
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError> {
         match self {
             Self::Cpu(view) => BufferMut::slice(view, range).map(Self::Cpu),
+            Self::Cuda(view) => view.slice(range).map(Self::Cuda),
         }
     }
 
     fn split_at(self, mid: usize) -> Result<(Self, Self), BackendError> {
         match self {
             Self::Cpu(view) => BufferMut::split_at(view, mid).map(|(a, b)| (Self::Cpu(a), Self::Cpu(b))),
+            Self::Cuda(view) => view.split_at(mid).map(|(a, b)| (Self::Cuda(a), Self::Cuda(b))),
         }
     }
 }
@@ -130,36 +159,79 @@ impl Queue for AnyQueue {
     fn caps(&self) -> &Caps {
         match self {
             Self::Cpu(queue) => queue.caps(),
+            Self::Cuda(queue) => queue.caps(),
         }
     }
 
     fn budget(&self) -> &Budget {
         match self {
             Self::Cpu(queue) => queue.budget(),
+            Self::Cuda(queue) => queue.budget(),
         }
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<AnyBuf<T>, BackendError> {
         match self {
             Self::Cpu(queue) => queue.zeros(len).map(AnyBuf::Cpu),
+            Self::Cuda(queue) => queue.zeros(len).map(AnyBuf::Cuda),
         }
     }
 
     fn write<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         match (self, dst) {
             (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write(host, dst),
+            (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write(host, dst),
+            _ => Err(BackendError::MixedBackend { op: "write" }),
         }
     }
 
     fn read<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         match (self, src) {
             (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read(src),
+            (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read(src),
+            _ => Err(BackendError::MixedBackend { op: "read" }),
         }
     }
 
     fn finish(&self) -> Result<(), BackendError> {
         match self {
             Self::Cpu(queue) => queue.finish(),
+            Self::Cuda(queue) => queue.finish(),
+        }
+    }
+}
+
+impl Fork for AnyQueue {
+    fn fork(&self) -> Result<Self, BackendError> {
+        match self {
+            Self::Cpu(queue) => queue.fork().map(Self::Cpu),
+            Self::Cuda(queue) => queue.fork().map(Self::Cuda),
+        }
+    }
+
+    fn join(&self, branch: &Self) -> Result<(), BackendError> {
+        match (self, branch) {
+            (Self::Cpu(queue), Self::Cpu(branch)) => queue.join(branch),
+            (Self::Cuda(queue), Self::Cuda(branch)) => queue.join(branch),
+            _ => Err(BackendError::MixedBackend { op: "join" }),
+        }
+    }
+}
+
+impl Record for AnyQueue {
+    type Graph = AnyGraph;
+
+    fn record(&self, body: impl FnOnce(&Self) -> Result<(), BackendError>) -> Result<Option<AnyGraph>, BackendError> {
+        match self {
+            Self::Cpu(_) => Ok(None),
+            Self::Cuda(queue) => Ok(queue.record(|queue| body(&Self::Cuda(queue.clone())))?.map(AnyGraph::Cuda)),
+        }
+    }
+
+    fn replay(&self, graph: &AnyGraph) -> Result<(), BackendError> {
+        match (self, graph) {
+            (Self::Cuda(queue), AnyGraph::Cuda(graph)) => queue.replay(graph),
+            (Self::Cpu(_), AnyGraph::Cuda(_)) => Err(BackendError::MixedBackend { op: "replay" }),
         }
     }
 }

@@ -4,18 +4,27 @@ use backend_api::{
 };
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
 use cpu_backend::CpuQueue;
+use cuda_backend::CudaQueue;
 
 use super::{AnyMut, AnyQueue, AnyRef, dispatch};
 
-/// The mask with its view unwrapped.
-fn cpu_mask<'a>(mask: RowMask<'a, AnyQueue>) -> RowMask<'a, CpuQueue> {
-    match mask {
-        RowMask::None => RowMask::None,
-        RowMask::Keep(AnyRef::Cpu(keep)) => RowMask::Keep(keep),
-        RowMask::Additive(AnyRef::Cpu(added)) => RowMask::Additive(added),
-        RowMask::Causal => RowMask::Causal,
-    }
+/// The mask with its view unwrapped: a function for each backend.
+macro_rules! unwrap_mask {
+    ($name:ident, $queue:ty, $kind:ident) => {
+        fn $name<'a>(op: &'static str, mask: RowMask<'a, AnyQueue>) -> Result<RowMask<'a, $queue>, BackendError> {
+            match mask {
+                RowMask::None => Ok(RowMask::None),
+                RowMask::Keep(AnyRef::$kind(keep)) => Ok(RowMask::Keep(keep)),
+                RowMask::Additive(AnyRef::$kind(added)) => Ok(RowMask::Additive(added)),
+                RowMask::Causal => Ok(RowMask::Causal),
+                RowMask::Keep(_) | RowMask::Additive(_) => Err(BackendError::MixedBackend { op }),
+            }
+        }
+    };
 }
+
+unwrap_mask!(cpu_mask, CpuQueue, Cpu);
+unwrap_mask!(cuda_mask, CudaQueue, Cuda);
 
 impl RowOps for AnyQueue {
     fn softmax<T: Real>(
@@ -26,7 +35,9 @@ impl RowOps for AnyQueue {
         y: AnyMut<'_, T>,
     ) -> Result<(), BackendError> {
         match (self, x, y) {
-            (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.softmax(p, x, cpu_mask(mask), y),
+            (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.softmax(p, x, cpu_mask("softmax", mask)?, y),
+            (Self::Cuda(q), AnyRef::Cuda(x), AnyMut::Cuda(y)) => q.softmax(p, x, cuda_mask("softmax", mask)?, y),
+            _ => Err(BackendError::MixedBackend { op: "softmax" }),
         }
     }
 
@@ -38,7 +49,11 @@ impl RowOps for AnyQueue {
         y: AnyMut<'_, T>,
     ) -> Result<(), BackendError> {
         match (self, x, y) {
-            (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.log_softmax(p, x, cpu_mask(mask), y),
+            (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.log_softmax(p, x, cpu_mask("log_softmax", mask)?, y),
+            (Self::Cuda(q), AnyRef::Cuda(x), AnyMut::Cuda(y)) => {
+                q.log_softmax(p, x, cuda_mask("log_softmax", mask)?, y)
+            }
+            _ => Err(BackendError::MixedBackend { op: "log_softmax" }),
         }
     }
 

@@ -1,0 +1,96 @@
+//! The CUDA driver of this process, real or simulated, and what it shows.
+
+use std::sync::OnceLock;
+
+use backend_api::{BackendError, Buffer, Queue};
+use cuda_backend::{Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, OpenError};
+use cuda_loader::{Origin, Source};
+use cuda_sim::driver;
+
+use crate::{Choice, CudaLibrary, Settings, Unavailable};
+
+/// What `doctor` says of CUDA on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CudaFacts {
+    /// The driver.
+    pub driver: DriverInfo,
+    /// Whether it is the simulated one.
+    pub simulated: bool,
+    /// The devices that it shows, usable or not.
+    pub devices: Vec<DeviceInfo>,
+}
+
+/// Facts on the driver that `settings` name. The driver of a process is chosen once: whoever asks first chooses.
+///
+/// # Errors
+/// Why there is no driver, or what it answered.
+pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
+    match choose_driver(settings, Choice::Gpu) {
+        Ok(()) | Err(Unavailable::OnlySimulated) => {}
+        Err(reason) => return Err(reason),
+    }
+    let gpu = |source| Unavailable::Gpu(Box::new(source));
+    let driver = cuda_backend::driver().map_err(gpu)?;
+    let devices = cuda_backend::devices().map_err(gpu)?;
+    Ok(CudaFacts { driver, simulated: is_simulated(), devices })
+}
+
+/// Where the memory of an opened device stands.
+///
+/// # Errors
+/// What the driver answers instead.
+pub fn cuda_memory(queue: &CudaQueue) -> Result<MemoryUsage, BackendError> {
+    queue.device().memory()
+}
+
+/// Opens a device of the driver that `choice` means and makes sure that it computes.
+pub(crate) fn open(settings: &Settings, choice: Choice) -> Result<CudaQueue, Unavailable> {
+    choose_driver(settings, choice)?;
+    let opened = CudaQueue::open(CudaConfig {
+        device: settings.cuda_device,
+        budget_bytes: settings.mem_limit_bytes,
+        kernels: settings.ptx_dir.clone().map_or(KernelSource::Embedded, KernelSource::Folder),
+        // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
+        allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
+        ..CudaConfig::default()
+    });
+    let gpu = |source| Unavailable::Gpu(Box::new(source));
+    let queue = opened.map_err(gpu)?;
+    queue.load_kernels().map_err(gpu)?;
+    self_test(&queue).map_err(|source| gpu(OpenError::Backend(source)))?;
+    Ok(queue)
+}
+
+/// Makes the driver that `choice` means the driver of this process.
+fn choose_driver(settings: &Settings, choice: Choice) -> Result<(), Unavailable> {
+    if choice == Choice::Sim || settings.cuda_library == CudaLibrary::Simulated {
+        // Once: a second machine would take the place of the first and all that is on it.
+        static INSTALLED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
+        let install = || driver::install(settings.simulated.clone().unwrap_or_default());
+        return INSTALLED.get_or_init(|| install().map_err(|reason| Unavailable::Simulator(Box::new(reason)))).clone();
+    }
+    let source = match &settings.cuda_library {
+        CudaLibrary::Path(path) => Source::Path(path.clone()),
+        CudaLibrary::None => Source::None,
+        CudaLibrary::Platform | CudaLibrary::Simulated => Source::Platform,
+    };
+    cuda_loader::open(&source).map_err(|reason| Unavailable::Gpu(Box::new(reason.into())))?;
+    if is_simulated() { Err(Unavailable::OnlySimulated) } else { Ok(()) }
+}
+
+fn is_simulated() -> bool {
+    cuda_loader::available().is_ok_and(|driver| *driver.origin() == Origin::Installed)
+}
+
+/// Sends words to the device and back, so that a device that computes nothing is found out before it is used.
+fn self_test(queue: &CudaQueue) -> Result<(), BackendError> {
+    let words: Vec<u32> = (0..1024u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let sent = queue.upload(&words)?;
+    let mut copied = queue.zeros::<u32>(words.len())?;
+    queue.copy(sent.view(), &mut copied.view_mut())?;
+    let received = queue.download(&copied)?;
+    match received.iter().zip(&words).position(|(a, b)| a != b) {
+        None => Ok(()),
+        Some(index) => Err(BackendError::Corrupt { index, type_name: "u32" }),
+    }
+}
