@@ -1,7 +1,9 @@
 //! Float operations and conversions against the host's arithmetic, done wider and rounded here.
 
+use cuda_sim::exec::{Grid, Options};
 use half::{bf16, f16};
 
+use crate::rig::{download, memory, module, run};
 use crate::vectors::{check, check_by, check_predicate, check16, check32, check64};
 
 /// The bits of an `f32` result; PTX knows one NaN.
@@ -214,4 +216,26 @@ fn approximations_are_within_two_units() {
     close("rsqrt.approx.f32 %r4, %r1;", |x| 1.0 / x.sqrt());
     close("sqrt.approx.f32 %r4, %r1;", f64::sqrt);
     close("tanh.approx.f32 %r4, %r1;", f64::tanh);
+}
+
+#[test]
+fn noise_moves_approximations_by_at_most_two_units_and_nothing_else() {
+    let body = "ld.param.u64 %d0, [p0]; mov.u32 %r0, %tid.x; cvt.rn.f32.u32 %r1, %r0; add.f32 %r1, %r1, 0f3F000000;
+        rsqrt.approx.f32 %r2, %r1; sqrt.rn.f32 %r3, %r1; mul.wide.u32 %d1, %r0, 8; add.s64 %d1, %d1, %d0;
+        st.global.v2.b32 [%d1], {%r2, %r3}; ret;";
+    let words = |noise| {
+        let (memory, options) = (memory(), Options { perturb_approximations: noise, ..Options::default() });
+        let out = memory.alloc(0, 2048).unwrap();
+        run(&module(1, body), Grid::linear(1, 256), &[out], &memory, &options).unwrap();
+        download(&memory, out, 512)
+    };
+    let (plain, noisy) = (words(None), words(Some(5)));
+    assert_eq!(noisy, words(Some(5)), "the noise hangs on the seed alone");
+    let mut moved = 0;
+    for (index, (plain, noisy)) in plain.iter().zip(&noisy).enumerate() {
+        let apart = plain.abs_diff(*noisy);
+        assert!(apart <= if index.is_multiple_of(2) { 2 } else { 0 }, "word {index}: {plain:x} became {noisy:x}");
+        moved += u32::from(apart > 0);
+    }
+    assert!((150..=256).contains(&moved), "{moved} of 256 moved, four fifths expected");
 }
