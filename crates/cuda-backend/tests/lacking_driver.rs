@@ -1,4 +1,7 @@
 //! A driver that lacks functions, in a process of its own: the driver of a process is chosen once.
+//!
+//! # Safety
+//! Its two functions are called as the driver API calls them: with pointers that are valid for a write.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_backend::{CudaConfig, CudaQueue, OpenError};
