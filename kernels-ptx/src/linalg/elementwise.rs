@@ -84,18 +84,19 @@ unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mu
 #[inline(always)]
 unsafe fn binary_strided<T: Real>(p: &BinaryParams, len: u32, a: *const T, b: *const T, y: *mut T) {
     for i in idx::grid_stride(u64::from(len)) {
-        let (mut rest, mut at_a, mut at_b) = (i as u32, 0, 0u64);
+        let (mut rest, mut at_a, mut at_b) = (i as u32, 0, 0);
         macro_rules! axis {
             ($($axis:literal)*) => {$(
                 if p.rank > $axis {
-                    let (index, others) = divide(rest, p.shape[$axis] as u32);
-                    rest = others;
+                    let index;
+                    (index, rest) = divide(rest, p.shape[$axis] as u32);
                     at_a += u64::from(index) * p.a_strides[$axis];
                     at_b += u64::from(index) * p.b_strides[$axis];
                 }
             )*};
         }
         axis!(5 4 3 2 1 0);
+        debug_assert!(rest == 0);
         let (a, b) = ((*a.add(at_a as usize)).widen(), (*b.add(at_b as usize)).widen());
         *y.add(i as usize) = T::narrow(combine(p.op, a, b));
     }

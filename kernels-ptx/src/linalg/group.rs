@@ -1,13 +1,9 @@
 //! The threads that share a row: a warp or a block. Reductions follow a fixed tree, so results do not depend on timing.
 
-use core::arch::asm;
-
-use super::{
-    real::{Real, aligned4},
-    unroll::unroll,
-};
+use super::real::{Real, aligned4};
 use crate::dev::{
     idx,
+    opaque::opaque_word,
     smem::{Layout, Region},
     sync::block_sync,
     warp::reduce,
@@ -147,9 +143,9 @@ impl Group for Block {
     #[inline(always)]
     fn sum(value: f32) -> f32 {
         let of_warp = u64::from(reduce(value, add).to_bits());
-        f32::from_bits(across_warps(of_warp, 0, |part| {
-            u64::from(reduce(f32::from_bits(part as u32), add).to_bits())
-        }) as u32)
+        f32::from_bits(
+            across_warps(of_warp, 0, |part| u64::from(reduce(f32::from_bits(part as u32), add).to_bits())) as u32
+        )
     }
 
     #[inline(always)]
@@ -210,15 +206,6 @@ pub struct Chunk {
     first: u32,
 }
 
-/// The same flag, of which the compiler knows nothing, so that it keeps one copy of what depends on it.
-#[inline(always)]
-fn opaque(flag: bool) -> bool {
-    let mut word = u32::from(flag);
-    // SAFETY: an empty text that leaves its register as it is.
-    unsafe { asm!("/* {0} */", inout(reg32) word, options(nomem, nostack, preserves_flags)) };
-    word != 0
-}
-
 impl Span {
     /// Rows of `len` elements; `aligned` says whether the first elements of all tensors are aligned to four.
     #[inline(always)]
@@ -237,7 +224,7 @@ impl Span {
     fn neighbours(self) -> bool {
         match self.deal {
             Deal::Neighbours => true,
-            Deal::Chosen { neighbours } => opaque(neighbours),
+            Deal::Chosen { neighbours } => opaque_word(u32::from(neighbours)) != 0, // one copy of what depends on it
         }
     }
 
@@ -282,9 +269,9 @@ impl Chunk {
     #[inline(always)]
     pub fn each_live(self, values: [f32; 4], mut body: impl FnMut(f32)) {
         let columns = self.columns();
-        unroll!(E in 0..4 => {
-            if self.exists(columns[E]) {
-                body(values[E]);
+        unroll!(E in 4 => {
+            if self.exists(columns[E as usize]) {
+                body(values[E as usize]);
             }
         });
     }
@@ -331,9 +318,9 @@ impl Chunk {
             }
         } else {
             let columns = self.columns();
-            unroll!(E in 0..4 => {
-                if columns[E] < self.span.len {
-                    *row.add(columns[E] as usize) = T::narrow(values[E]);
+            unroll!(E in 4 => {
+                if columns[E as usize] < self.span.len {
+                    *row.add(columns[E as usize] as usize) = T::narrow(values[E as usize]);
                 }
             });
         }
@@ -379,9 +366,9 @@ impl<V: Copy> Held<V> {
     #[inline(always)]
     pub fn new(span: Span, none: V, fetch: impl Fn(Chunk) -> V) -> Self {
         let mut values = [none; HELD_CHUNKS as usize];
-        unroll!(I in 0..8 => {
-            if (I as u32) < span.chunks() {
-                values[I] = fetch(span.chunk(I as u32));
+        unroll!(I in 8 => {
+            if I < span.chunks() {
+                values[I as usize] = fetch(span.chunk(I));
             }
         });
         Self { span, values }
@@ -393,9 +380,9 @@ impl<V: Copy> Held<V> {
     #[inline(always)]
     pub fn map(&self, body: impl Fn(V) -> V) -> Self {
         let mut values = self.values;
-        unroll!(I in 0..8 => {
-            if (I as u32) < self.span.chunks() {
-                values[I] = body(values[I]);
+        unroll!(I in 8 => {
+            if I < self.span.chunks() {
+                values[I as usize] = body(values[I as usize]);
             }
         });
         Self { span: self.span, values }
@@ -405,9 +392,9 @@ impl<V: Copy> Held<V> {
 impl<V: Copy> Row<V> for Held<V> {
     #[inline(always)]
     fn each(&self, mut body: impl FnMut(Chunk, V)) {
-        unroll!(I in 0..8 => {
-            if (I as u32) < self.span.chunks() {
-                body(self.span.chunk(I as u32), self.values[I]);
+        unroll!(I in 8 => {
+            if I < self.span.chunks() {
+                body(self.span.chunk(I), self.values[I as usize]);
             }
         });
     }

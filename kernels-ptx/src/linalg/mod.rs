@@ -10,7 +10,6 @@ mod math;
 mod real;
 mod rows;
 mod sum;
-mod unroll;
 
 use elementwise::*;
 use gemm::{general::*, join::*, mma::*, simt::*};

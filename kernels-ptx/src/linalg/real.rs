@@ -80,12 +80,7 @@ macro_rules! sixteen_bits {
             #[inline(always)]
             unsafe fn load4(x: *const Self) -> [f32; 4] {
                 let U2([low, high]) = *x.cast::<U2>();
-                [
-                    $widen(low as u16),
-                    $widen((low >> 16) as u16),
-                    $widen(high as u16),
-                    $widen((high >> 16) as u16),
-                ]
+                [$widen(low as u16), $widen((low >> 16) as u16), $widen(high as u16), $widen((high >> 16) as u16)]
             }
 
             #[inline(always)]

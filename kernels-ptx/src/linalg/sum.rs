@@ -61,14 +61,7 @@ unsafe fn rows<G: Group, T: Real>(p: &SumParams, part_len: u32, x: *const T, y: 
 
 /// Sums of columns: a block takes 32 neighbouring columns of one outer index. `pitch` elements lie between rows.
 #[inline(always)]
-unsafe fn columns<T: Real, Y: Real>(
-    p: &SumParams,
-    part_len: u32,
-    pitch: u64,
-    x: *const T,
-    y: *mut Y,
-    parts: *mut f64,
-) {
+unsafe fn columns<T: Real, Y: Real>(p: &SumParams, part_len: u32, pitch: u64, x: *const T, y: *mut Y, parts: *mut f64) {
     let (strip, outer) = divide(idx::bid_x(), p.inner.div_ceil(u64::from(COLUMNS)) as u32);
     let (lane, group) = (idx::tid_x() % COLUMNS, idx::tid_x() / COLUMNS);
     let column = u64::from(strip) * u64::from(COLUMNS) + u64::from(lane);

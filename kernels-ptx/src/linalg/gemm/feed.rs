@@ -6,7 +6,7 @@
 
 use core_types::params::gemm::{GemmParams, MatrixStrides};
 
-use super::{super::unroll::unroll, Tile, place};
+use super::{Tile, place};
 use crate::dev::{
     cp_async::{commit, cp16_zfill},
     idx,
@@ -23,7 +23,7 @@ pub struct Factor<T> {
     target: [u32; MOST],
     k: [u32; MOST],
     bytes: [u32; MOST],
-    chunks: usize,
+    chunks: u32,
     step: u64,
     along_k: bool,
 }
@@ -63,23 +63,23 @@ impl<T> Factor<T> {
             target: [0; MOST],
             k: [0; MOST],
             bytes: [0; MOST],
-            chunks: (4 * LINES / threads) as usize,
+            chunks: 4 * LINES / threads,
             step: u64::from(Self::DEPTH) * lines.k_stride,
             along_k: ALONG_K,
         };
-        unroll!(I in 0..4 => {
+        unroll!(I in 4 => {
             if I < own.chunks {
-                let chunk = idx::tid_x() + I as u32 * threads;
+                let chunk = idx::tid_x() + I * threads;
                 let parts = if ALONG_K { 4 } else { LINES / Self::CHUNK };
                 let (line, part) = (chunk / parts, chunk % parts);
                 let (k, across) = if ALONG_K { (part * Self::CHUNK, line) } else { (line, part * Self::CHUNK) };
                 let left = lines.count.saturating_sub(lines.first + across);
                 let bytes = if ALONG_K { left.min(1) * 16 } else { left.min(Self::CHUNK) * size_of::<T>() as u32 };
                 let at = u64::from(lines.first + across) * lines.stride + u64::from(k) * lines.k_stride;
-                own.source[I] = start.wrapping_add(at as usize);
-                own.target[I] = target(line, part);
-                own.k[I] = k;
-                own.bytes[I] = bytes;
+                own.source[I as usize] = start.wrapping_add(at as usize);
+                own.target[I as usize] = target(line, part);
+                own.k[I as usize] = k;
+                own.bytes[I as usize] = bytes;
             }
         });
         own
@@ -88,19 +88,19 @@ impl<T> Factor<T> {
     /// Starts the copy of the next tile to `stage`; `k_left` indices remain along k.
     #[inline(always)]
     unsafe fn copy(&mut self, stage: SharedAddr, k_left: u32) {
-        unroll!(I in 0..4 => {
+        unroll!(I in 4 => {
             if I < self.chunks {
-                let left = k_left.saturating_sub(self.k[I]);
+                let left = k_left.saturating_sub(self.k[I as usize]);
                 let bytes = if self.along_k {
-                    self.bytes[I].min(left.min(Self::CHUNK) * size_of::<T>() as u32)
+                    self.bytes[I as usize].min(left.min(Self::CHUNK) * size_of::<T>() as u32)
                 } else if left > 0 {
-                    self.bytes[I]
+                    self.bytes[I as usize]
                 } else {
                     0
                 };
-                let source = if bytes > 0 { self.source[I] } else { self.start };
-                cp16_zfill(stage.offset(self.target[I]), source, bytes);
-                self.source[I] = self.source[I].wrapping_add(self.step as usize);
+                let source = if bytes > 0 { self.source[I as usize] } else { self.start };
+                cp16_zfill(stage.offset(self.target[I as usize]), source, bytes);
+                self.source[I as usize] = self.source[I as usize].wrapping_add(self.step as usize);
             }
         });
     }
@@ -109,8 +109,8 @@ impl<T> Factor<T> {
     #[inline(always)]
     fn shift(&mut self, elements: u64) {
         self.start = self.start.wrapping_add(elements as usize);
-        unroll!(I in 0..4 => {
-            self.source[I] = self.source[I].wrapping_add(elements as usize);
+        unroll!(I in 4 => {
+            self.source[I as usize] = self.source[I as usize].wrapping_add(elements as usize);
         });
     }
 }

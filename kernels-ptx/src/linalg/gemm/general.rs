@@ -1,12 +1,9 @@
 //! Products of any layout, by tiles of 32 x 32 in shared memory; a thread computes 2 x 4 elements.
 
-use core_types::params::gemm::{GemmParams, MatrixStrides};
+use core_types::params::gemm::{GemmParams, GemmShare, MatrixStrides};
 
 use super::{
-    super::{
-        real::{Bf16, F16, Real},
-        unroll::unroll,
-    },
+    super::real::{Bf16, F16, Real},
     Tile,
     output::Output,
     place,
@@ -74,10 +71,10 @@ unsafe fn product<T: Real>(
             let mut k = 0;
             while k < SIZE {
                 let x = [tile_a.get(k * PITCH + tm), tile_a.get(k * PITCH + tm + 16)];
-                unroll!(J in 0..4 => {
-                    let y = tile_b.get(k * PITCH + tn + 8 * J as u32);
-                    acc[0][J] = fma(x[0], y, acc[0][J]);
-                    acc[1][J] = fma(x[1], y, acc[1][J]);
+                unroll!(J in 4 => {
+                    let y = tile_b.get(k * PITCH + tn + 8 * J);
+                    acc[0][J as usize] = fma(x[0], y, acc[0][J as usize]);
+                    acc[1][J as usize] = fma(x[1], y, acc[1][J as usize]);
                 });
                 k += 1;
             }
@@ -87,9 +84,9 @@ unsafe fn product<T: Real>(
         term += 1;
     }
     // Through shared memory, so that neighbours in memory are written by neighbours, and the epilogue stands here once.
-    unroll!(J in 0..4 => {
-        tile_a.set(tm * PITCH + tn + 8 * J as u32, acc[0][J]);
-        tile_a.set((tm + 16) * PITCH + tn + 8 * J as u32, acc[1][J]);
+    unroll!(J in 4 => {
+        tile_a.set(tm * PITCH + tn + 8 * J, acc[0][J as usize]);
+        tile_a.set((tm + 16) * PITCH + tn + 8 * J, acc[1][J as usize]);
     });
     block_sync();
     let out = Output::new(p, &tile, bias, c, work);

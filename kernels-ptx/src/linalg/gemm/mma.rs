@@ -3,13 +3,10 @@
 //! Four warps, two by two, of `16 MT x 8 NT` elements each. Tiles are 32 deep, in three stages; the chunks of a line are
 //! permuted by its number, so that the eight lines of a fragment lie in different banks.
 
-use core_types::params::gemm::GemmParams;
+use core_types::params::gemm::{GemmParams, GemmShare};
 
 use super::{
-    super::{
-        real::{Bf16, F16, Real},
-        unroll::unroll,
-    },
+    super::real::{Bf16, F16, Real},
     Tile,
     feed::{Factor, Feed, Lines},
     output::Output,
@@ -95,7 +92,7 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
     c: *mut T,
     work: *mut f32,
 ) {
-    let (mt, nt) = ((SIZE / 32) as usize, (SIZE / 16) as usize);
+    let (mt, nt) = (SIZE / 32, SIZE / 16);
     let tile = Tile::own(p, share, SIZE, SIZE);
     let lines_a = Lines {
         matrix: a.add(place(p, &p.a, tile.matrix, 0) as usize),
@@ -132,18 +129,18 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
         let mut k = 0;
         while k < DEPTH {
             let mut x = [[0; 4]; 4];
-            unroll!(I in 0..4 => {
+            unroll!(I in 4 => {
                 if I < mt {
-                    x[I] = fragment::<SIZE, A_ALONG_K>(tile_a, warp_m + 16 * I as u32, k, false);
+                    x[I as usize] = fragment::<SIZE, A_ALONG_K>(tile_a, warp_m + 16 * I, k, false);
                 }
             });
-            unroll!(J in 0..4 => {
+            unroll!(J in 4 => {
                 if 2 * J < nt {
-                    let [b0, b1, b2, b3] = fragment::<SIZE, B_ALONG_K>(tile_b, warp_n + 16 * J as u32, k, true);
-                    unroll!(I in 0..4 => {
+                    let [b0, b1, b2, b3] = fragment::<SIZE, B_ALONG_K>(tile_b, warp_n + 16 * J, k, true);
+                    unroll!(I in 4 => {
                         if I < mt {
-                            T::multiply(&mut acc[I][2 * J], x[I], [b0, b1]);
-                            T::multiply(&mut acc[I][2 * J + 1], x[I], [b2, b3]);
+                            T::multiply(&mut acc[I as usize][(2 * J) as usize], x[I as usize], [b0, b1]);
+                            T::multiply(&mut acc[I as usize][(2 * J + 1) as usize], x[I as usize], [b2, b3]);
                         }
                     });
                 }
@@ -163,14 +160,14 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
     let own = rows.offset(idx::lane() / 4 * pitch + idx::lane() % 4 * 8);
     let out = Output::new(p, &tile, bias, c, work);
     let mut i = 0;
-    while i < mt as u32 {
-        unroll!(I in 0..4 => {
-            if I < mt && i == I as u32 {
-                unroll!(J in 0..8 => {
+    while i < mt {
+        unroll!(I in 4 => {
+            if I < mt && i == I {
+                unroll!(J in 8 => {
                     if J < nt {
-                        let [a, b, c, d] = acc[I][J];
-                        store2(own.offset(J as u32 * 32), [a, b]);
-                        store2(own.offset(J as u32 * 32 + 8 * pitch), [c, d]);
+                        let [a, b, c, d] = acc[I as usize][J as usize];
+                        store2(own.offset(J * 32), [a, b]);
+                        store2(own.offset(J * 32 + 8 * pitch), [c, d]);
                     }
                 });
             }

@@ -4,10 +4,9 @@
 //! contiguous along k has 20 floats from line to line, so that neither direction meets bank conflicts, and is read four
 //! indices of k at a time.
 
-use core_types::params::gemm::GemmParams;
+use core_types::params::gemm::{GemmParams, GemmShare};
 
 use super::{
-    super::unroll::unroll,
     Tile,
     feed::{Factor, Feed, Lines},
     output::Output,
@@ -43,7 +42,7 @@ fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
 
 /// One product with tiles of `SIZE x SIZE`, `WARPS_N` warps side by side; `TM` rows a thread.
 #[inline(always)]
-unsafe fn product<const SIZE: u32, const TM: usize, const WARPS_N: u32, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     p: &GemmParams,
     share: GemmShare,
     a: *const f32,
@@ -52,7 +51,7 @@ unsafe fn product<const SIZE: u32, const TM: usize, const WARPS_N: u32, const A_
     c: *mut f32,
     work: *mut f32,
 ) {
-    let warps_m = SIZE / (8 * TM as u32);
+    let warps_m = SIZE / (8 * TM);
     let threads = 32 * warps_m * WARPS_N;
     let tile = Tile::own(p, share, SIZE, SIZE);
     let lines_a = Lines {
@@ -76,7 +75,7 @@ unsafe fn product<const SIZE: u32, const TM: usize, const WARPS_N: u32, const A_
     let tiles = feed.tiles();
 
     let (lane_m, lane_n) = (idx::lane() % 8, idx::lane() / 8);
-    let (warp_m, warp_n) = (idx::warp() / WARPS_N * 8 * TM as u32, idx::warp() % WARPS_N * 32);
+    let (warp_m, warp_n) = (idx::warp() / WARPS_N * 8 * TM, idx::warp() % WARPS_N * 32);
     let base = SharedAddr::dynamic();
     let stage_bytes = 2 * SIZE * PITCH;
     let own_a = base.offset(if A_ALONG_K { (warp_m + lane_m) * PITCH } else { (warp_m + 4 * lane_m) * 4 });
@@ -95,42 +94,42 @@ unsafe fn product<const SIZE: u32, const TM: usize, const WARPS_N: u32, const A_
         while k < DEPTH {
             let mut x = [[0.0; 8]; 4];
             if A_ALONG_K {
-                unroll!(I in 0..8 => {
+                unroll!(I in 8 => {
                     if I < TM {
-                        let [x0, x1, x2, x3] = load4(own_a.offset(I as u32 * 8 * PITCH + k * 4));
-                        (x[0][I], x[1][I], x[2][I], x[3][I]) = (x0, x1, x2, x3);
+                        let [x0, x1, x2, x3] = load4(own_a.offset(I * 8 * PITCH + k * 4));
+                        (x[0][I as usize], x[1][I as usize], x[2][I as usize], x[3][I as usize]) = (x0, x1, x2, x3);
                     }
                 });
             } else {
-                unroll!(Q in 0..4 => {
-                    let line = own_a.offset((k + Q as u32) * SIZE * 4);
-                    [x[Q][0], x[Q][1], x[Q][2], x[Q][3]] = load4(line);
+                unroll!(Q in 4 => {
+                    let line = own_a.offset((k + Q) * SIZE * 4);
+                    [x[Q as usize][0], x[Q as usize][1], x[Q as usize][2], x[Q as usize][3]] = load4(line);
                     if TM == 8 {
-                        [x[Q][4], x[Q][5], x[Q][6], x[Q][7]] = load4(line.offset(32 * 4));
+                        [x[Q as usize][4], x[Q as usize][5], x[Q as usize][6], x[Q as usize][7]] = load4(line.offset(32 * 4));
                     }
                 });
             }
             if B_ALONG_K {
-                unroll!(J in 0..8 => {
-                    let line = J as u32 / 4 * 16 + J as u32 % 4;
+                unroll!(J in 8 => {
+                    let line = J / 4 * 16 + J % 4;
                     let y = load4(own_b.offset(line * PITCH + k * 4));
-                    unroll!(Q in 0..4 => {
-                        unroll!(I in 0..8 => {
+                    unroll!(Q in 4 => {
+                        unroll!(I in 8 => {
                             if I < TM {
-                                acc[I][J] = fma(x[Q][I], y[Q], acc[I][J]);
+                                acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[Q as usize], acc[I as usize][J as usize]);
                             }
                         });
                     });
                 });
             } else {
-                unroll!(Q in 0..4 => {
-                    let line = own_b.offset((k + Q as u32) * SIZE * 4);
+                unroll!(Q in 4 => {
+                    let line = own_b.offset((k + Q) * SIZE * 4);
                     let (y, z) = (load4(line), load4(line.offset(16 * 4)));
-                    unroll!(I in 0..8 => {
+                    unroll!(I in 8 => {
                         if I < TM {
-                            unroll!(J in 0..4 => {
-                                acc[I][J] = fma(x[Q][I], y[J], acc[I][J]);
-                                acc[I][J + 4] = fma(x[Q][I], z[J], acc[I][J + 4]);
+                            unroll!(J in 4 => {
+                                acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[J as usize], acc[I as usize][J as usize]);
+                                acc[I as usize][(J + 4) as usize] = fma(x[Q as usize][I as usize], z[J as usize], acc[I as usize][(J + 4) as usize]);
                             });
                         }
                     });
@@ -147,11 +146,11 @@ unsafe fn product<const SIZE: u32, const TM: usize, const WARPS_N: u32, const A_
     let rows = base.offset(idx::warp() * 8 * OUT_PITCH);
     let out = Output::new(p, &tile, bias, c, work);
     let mut i = 0;
-    while i < TM as u32 {
+    while i < TM {
         let own = rows.offset(lane_m * OUT_PITCH + lane_n * 16);
-        unroll!(I in 0..8 => {
-            if I < TM && i == I as u32 {
-                let [a, b, c, d, e, f, g, h] = acc[I];
+        unroll!(I in 8 => {
+            if I < TM && i == I {
+                let [a, b, c, d, e, f, g, h] = acc[I as usize];
                 store4(own, [a, b, c, d]);
                 store4(own.offset(16 * 4), [e, f, g, h]);
             }

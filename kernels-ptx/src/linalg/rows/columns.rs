@@ -61,14 +61,7 @@ impl Column {
 }
 
 #[inline(always)]
-unsafe fn forward<T: Real>(
-    p: &SoftmaxParams,
-    kind: Kind,
-    causal: u32,
-    x: *const T,
-    mask: Mask,
-    y: *mut T,
-) {
+unsafe fn forward<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T, mask: Mask, y: *mut T) {
     let (axis, column) = (&p.axis, Column::own(&p.axis));
     let (len, step) = (axis.len as u32, axis.inner as usize);
     let end = if causal != 0 { p.causal_len(column.outer) as u32 } else { len };

@@ -148,14 +148,7 @@ fn tie(greatest: f32, x: f32) -> f32 {
 
 /// Rows of any length.
 #[inline(always)]
-unsafe fn streamed<G: Group, T: Real>(
-    p: &SoftmaxParams,
-    kind: Kind,
-    causal: u32,
-    x: *const T,
-    mask: Mask,
-    y: *mut T,
-) {
+unsafe fn streamed<G: Group, T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T, mask: Mask, y: *mut T) {
     let span = Span::new::<G>(p.axis.len as u32, all_aligned4([x, y]));
     for (row, live) in group::rows::<G>(p.axis.outer) {
         let logits = Logits::new(p, causal, row, x, mask);
