@@ -6,6 +6,7 @@ use crate::dev::{
     opaque::opaque_word,
     smem::{Layout, Region},
     sync::block_sync,
+    unroll::unroll,
     warp::reduce,
 };
 
@@ -269,7 +270,7 @@ impl Chunk {
     #[inline(always)]
     pub fn each_live(self, values: [f32; 4], mut body: impl FnMut(f32)) {
         let columns = self.columns();
-        unroll!(E in 4 => {
+        unroll!(E in 0..4 => {
             if self.exists(columns[E as usize]) {
                 body(values[E as usize]);
             }
@@ -318,7 +319,7 @@ impl Chunk {
             }
         } else {
             let columns = self.columns();
-            unroll!(E in 4 => {
+            unroll!(E in 0..4 => {
                 if columns[E as usize] < self.span.len {
                     *row.add(columns[E as usize] as usize) = T::narrow(values[E as usize]);
                 }
@@ -366,7 +367,7 @@ impl<V: Copy> Held<V> {
     #[inline(always)]
     pub fn new(span: Span, none: V, fetch: impl Fn(Chunk) -> V) -> Self {
         let mut values = [none; HELD_CHUNKS as usize];
-        unroll!(I in 8 => {
+        unroll!(I in 0..8 => {
             if I < span.chunks() {
                 values[I as usize] = fetch(span.chunk(I));
             }
@@ -380,7 +381,7 @@ impl<V: Copy> Held<V> {
     #[inline(always)]
     pub fn map(&self, body: impl Fn(V) -> V) -> Self {
         let mut values = self.values;
-        unroll!(I in 8 => {
+        unroll!(I in 0..8 => {
             if I < self.span.chunks() {
                 values[I as usize] = body(values[I as usize]);
             }
@@ -392,7 +393,7 @@ impl<V: Copy> Held<V> {
 impl<V: Copy> Row<V> for Held<V> {
     #[inline(always)]
     fn each(&self, mut body: impl FnMut(Chunk, V)) {
-        unroll!(I in 8 => {
+        unroll!(I in 0..8 => {
             if I < self.span.chunks() {
                 body(self.span.chunk(I), self.values[I as usize]);
             }

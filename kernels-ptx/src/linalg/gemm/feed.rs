@@ -11,6 +11,7 @@ use crate::dev::{
     cp_async::{commit, cp16_zfill},
     idx,
     smem::SharedAddr,
+    unroll::unroll,
 };
 
 /// Most chunks of one tile that a thread copies.
@@ -67,7 +68,7 @@ impl<T> Factor<T> {
             step: u64::from(Self::DEPTH) * lines.k_stride,
             along_k: ALONG_K,
         };
-        unroll!(I in 4 => {
+        unroll!(I in 0..4 => {
             if I < own.chunks {
                 let chunk = idx::tid_x() + I * threads;
                 let parts = if ALONG_K { 4 } else { LINES / Self::CHUNK };
@@ -88,7 +89,7 @@ impl<T> Factor<T> {
     /// Starts the copy of the next tile to `stage`; `k_left` indices remain along k.
     #[inline(always)]
     unsafe fn copy(&mut self, stage: SharedAddr, k_left: u32) {
-        unroll!(I in 4 => {
+        unroll!(I in 0..4 => {
             if I < self.chunks {
                 let left = k_left.saturating_sub(self.k[I as usize]);
                 let bytes = if self.along_k {
@@ -109,7 +110,7 @@ impl<T> Factor<T> {
     #[inline(always)]
     fn shift(&mut self, elements: u64) {
         self.start = self.start.wrapping_add(elements as usize);
-        unroll!(I in 4 => {
+        unroll!(I in 0..4 => {
             self.source[I as usize] = self.source[I as usize].wrapping_add(elements as usize);
         });
     }

@@ -13,6 +13,7 @@ use crate::dev::{
     math::fma,
     smem::{Layout, Region, SharedSlice},
     sync::block_sync,
+    unroll::unroll,
 };
 
 /// Rows, columns and depth of a tile.
@@ -71,7 +72,7 @@ unsafe fn product<T: Real>(
             let mut k = 0;
             while k < SIZE {
                 let x = [tile_a.get(k * PITCH + tm), tile_a.get(k * PITCH + tm + 16)];
-                unroll!(J in 4 => {
+                unroll!(J in 0..4 => {
                     let y = tile_b.get(k * PITCH + tn + 8 * J);
                     acc[0][J as usize] = fma(x[0], y, acc[0][J as usize]);
                     acc[1][J as usize] = fma(x[1], y, acc[1][J as usize]);
@@ -84,7 +85,7 @@ unsafe fn product<T: Real>(
         term += 1;
     }
     // Through shared memory, so that neighbours in memory are written by neighbours, and the epilogue stands here once.
-    unroll!(J in 4 => {
+    unroll!(J in 0..4 => {
         tile_a.set(tm * PITCH + tn + 8 * J, acc[0][J as usize]);
         tile_a.set((tm + 16) * PITCH + tn + 8 * J, acc[1][J as usize]);
     });

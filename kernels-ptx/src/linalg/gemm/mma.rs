@@ -19,6 +19,7 @@ use crate::dev::{
     mma::{ldmatrix_x4, ldmatrix_x4_trans, mma_m16n8k16_bf16, mma_m16n8k16_f16},
     smem::SharedAddr,
     sync::{block_sync, warp_sync},
+    unroll::unroll,
     warp::FULL,
 };
 
@@ -129,15 +130,15 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
         let mut k = 0;
         while k < DEPTH {
             let mut x = [[0; 4]; 4];
-            unroll!(I in 4 => {
+            unroll!(I in 0..4 => {
                 if I < mt {
                     x[I as usize] = fragment::<SIZE, A_ALONG_K>(tile_a, warp_m + 16 * I, k, false);
                 }
             });
-            unroll!(J in 4 => {
+            unroll!(J in 0..4 => {
                 if 2 * J < nt {
                     let [b0, b1, b2, b3] = fragment::<SIZE, B_ALONG_K>(tile_b, warp_n + 16 * J, k, true);
-                    unroll!(I in 4 => {
+                    unroll!(I in 0..4 => {
                         if I < mt {
                             T::multiply(&mut acc[I as usize][(2 * J) as usize], x[I as usize], [b0, b1]);
                             T::multiply(&mut acc[I as usize][(2 * J + 1) as usize], x[I as usize], [b2, b3]);
@@ -161,9 +162,9 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
     let out = Output::new(p, &tile, bias, c, work);
     let mut i = 0;
     while i < mt {
-        unroll!(I in 4 => {
+        unroll!(I in 0..4 => {
             if I < mt && i == I {
-                unroll!(J in 8 => {
+                unroll!(J in 0..8 => {
                     if J < nt {
                         let [a, b, c, d] = acc[I as usize][J as usize];
                         store2(own.offset(J * 32), [a, b]);

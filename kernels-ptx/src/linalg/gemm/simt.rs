@@ -19,6 +19,7 @@ use crate::dev::{
     math::fma,
     smem::SharedAddr,
     sync::{block_sync, warp_sync},
+    unroll::unroll,
     warp::FULL,
 };
 
@@ -94,14 +95,14 @@ unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_AL
         while k < DEPTH {
             let mut x = [[0.0; 8]; 4];
             if A_ALONG_K {
-                unroll!(I in 8 => {
+                unroll!(I in 0..8 => {
                     if I < TM {
                         let [x0, x1, x2, x3] = load4(own_a.offset(I * 8 * PITCH + k * 4));
                         (x[0][I as usize], x[1][I as usize], x[2][I as usize], x[3][I as usize]) = (x0, x1, x2, x3);
                     }
                 });
             } else {
-                unroll!(Q in 4 => {
+                unroll!(Q in 0..4 => {
                     let line = own_a.offset((k + Q) * SIZE * 4);
                     [x[Q as usize][0], x[Q as usize][1], x[Q as usize][2], x[Q as usize][3]] = load4(line);
                     if TM == 8 {
@@ -110,11 +111,11 @@ unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_AL
                 });
             }
             if B_ALONG_K {
-                unroll!(J in 8 => {
+                unroll!(J in 0..8 => {
                     let line = J / 4 * 16 + J % 4;
                     let y = load4(own_b.offset(line * PITCH + k * 4));
-                    unroll!(Q in 4 => {
-                        unroll!(I in 8 => {
+                    unroll!(Q in 0..4 => {
+                        unroll!(I in 0..8 => {
                             if I < TM {
                                 acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[Q as usize], acc[I as usize][J as usize]);
                             }
@@ -122,12 +123,12 @@ unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_AL
                     });
                 });
             } else {
-                unroll!(Q in 4 => {
+                unroll!(Q in 0..4 => {
                     let line = own_b.offset((k + Q) * SIZE * 4);
                     let (y, z) = (load4(line), load4(line.offset(16 * 4)));
-                    unroll!(I in 8 => {
+                    unroll!(I in 0..8 => {
                         if I < TM {
-                            unroll!(J in 4 => {
+                            unroll!(J in 0..4 => {
                                 acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[J as usize], acc[I as usize][J as usize]);
                                 acc[I as usize][(J + 4) as usize] = fma(x[Q as usize][I as usize], z[J as usize], acc[I as usize][(J + 4) as usize]);
                             });
@@ -148,7 +149,7 @@ unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_AL
     let mut i = 0;
     while i < TM {
         let own = rows.offset(lane_m * OUT_PITCH + lane_n * 16);
-        unroll!(I in 8 => {
+        unroll!(I in 0..8 => {
             if I < TM && i == I {
                 let [a, b, c, d, e, f, g, h] = acc[I as usize];
                 store4(own, [a, b, c, d]);

@@ -13,7 +13,7 @@ use super::super::{
     index::divide,
     real::{Bf16, F16, Real},
 };
-use crate::dev::{idx, math::fma};
+use crate::dev::{idx, math::fma, unroll::unroll};
 
 /// Threads of a block of the second kernel.
 pub const COLUMN_THREADS: u32 = 256;
@@ -53,7 +53,7 @@ unsafe fn gradient<G: Group, T: Real>(
         let a = zip4(g, chunk.load(gamma)).map(|(g, gamma)| g * gamma);
         sum_d = fold4(d, sum_d, |sum, d| sum + d);
         sum_a = fold4(a, sum_a, |sum, a| sum + a);
-        unroll!(E in 4 => { sum_ad = fma(d[E as usize], a[E as usize], sum_ad) });
+        unroll!(E in 0..4 => { sum_ad = fma(d[E as usize], a[E as usize], sum_ad) });
     });
     // The saved mean is rounded: the mean of the residuals corrects it, as in the forward pass.
     let (residual, mean_a) = if centred { (G::sum(sum_d) / n, G::sum(sum_a) / n) } else { (0.0, 0.0) };
