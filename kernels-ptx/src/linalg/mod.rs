@@ -78,10 +78,10 @@ kernel_table! {
     linalg_gemm_mma64_tn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
     linalg_gemm_mma64_tt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
     linalg_gemm_mma64_tt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_simt128_nn: block [256, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
-    linalg_gemm_simt128_nt: block [256, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
-    linalg_gemm_simt128_tn: block [256, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
-    linalg_gemm_simt128_tt: block [256, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
+    linalg_gemm_simt128_nn: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
+    linalg_gemm_simt128_nt: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
+    linalg_gemm_simt128_tn: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
+    linalg_gemm_simt128_tt: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
     linalg_gemm_simt64_nn: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
     linalg_gemm_simt64_nt: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
     linalg_gemm_simt64_tn: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;

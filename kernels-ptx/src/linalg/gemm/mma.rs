@@ -58,10 +58,17 @@ impl Fragment for Bf16 {
     }
 }
 
-/// Byte offset in a tile of chunk `part` of a line in memory: 64 bytes along k, or `2 LINES` bytes across.
+/// Bytes from line to line of a tile, along k or across.
+#[inline(always)]
+const fn pitch<const LINES: u32, const ALONG_K: bool>() -> u32 {
+    if ALONG_K { DEPTH * 2 } else { LINES * 2 }
+}
+
+/// Byte offset in a tile of chunk `part` of a line in memory.
 #[inline(always)]
 fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
-    if ALONG_K { line * 64 + (part ^ (line / 2 % 4)) * 16 } else { line * LINES * 2 + (part ^ (line % 8)) * 16 }
+    let part = part ^ if ALONG_K { line / 2 % 4 } else { line % 8 };
+    line * pitch::<LINES, ALONG_K>() + part * 16
 }
 
 /// The four 8 x 8 matrices `(across, k)` = (0, 0), (8, 0), (0, 8), (8, 8) from line `first` and index `k` of a tile on, or, with
@@ -95,65 +102,70 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
 ) {
     let (mt, nt) = (SIZE / 32, SIZE / 16);
     let tile = Tile::own(p, share, SIZE, SIZE);
-    let lines_a = Lines {
-        matrix: a.add(place(p, &p.a, tile.matrix, 0) as usize),
-        k_stride: p.a.col,
-        stride: p.a.row,
-        first: tile.row,
-        count: p.m as u32,
-    };
-    let lines_b = Lines {
-        matrix: b.add(place(p, &p.b, tile.matrix, 0) as usize),
-        k_stride: p.b.row,
-        stride: p.b.col,
-        first: tile.col,
-        count: p.n as u32,
-    };
-    let feed_a = Factor::new::<SIZE, A_ALONG_K>(&lines_a, tile.k_first, THREADS, target::<SIZE, A_ALONG_K>);
-    let feed_b = Factor::new::<SIZE, B_ALONG_K>(&lines_b, tile.k_first, THREADS, target::<SIZE, B_ALONG_K>);
-    let b_offset = SIZE * DEPTH * 2;
-    let mut feed = Feed::new(p, tile, feed_a, feed_b, b_offset);
-    let tiles = feed.tiles();
-
     let (warp_m, warp_n) = (idx::warp() / 2 * (SIZE / 2), idx::warp() % 2 * (SIZE / 2));
-    let base = SharedAddr::dynamic();
+    let (base, b_offset) = (SharedAddr::dynamic(), SIZE * DEPTH * 2);
     let stage_bytes = 2 * b_offset;
+    let tiles = (tile.k_end - tile.k_first).div_ceil(DEPTH);
     let mut acc = [[[0.0f32; 4]; 8]; 4];
-    feed.next(base);
-    feed.next(base.offset(stage_bytes));
-    let (mut index, mut read, mut write) = (0, 0, 2 * stage_bytes);
-    while index < tiles {
-        wait_group::<1>();
-        block_sync();
-        feed.next(base.offset(write));
-        let (tile_a, tile_b) = (base.offset(read), base.offset(read + b_offset));
-        let mut k = 0;
-        while k < DEPTH {
-            let mut x = [[0; 4]; 4];
-            unroll!(I in 0..4 => {
-                if I < mt {
-                    x[I as usize] = fragment::<SIZE, A_ALONG_K>(tile_a, warp_m + 16 * I, k, false);
-                }
-            });
-            unroll!(J in 0..4 => {
-                if 2 * J < nt {
-                    let [b0, b1, b2, b3] = fragment::<SIZE, B_ALONG_K>(tile_b, warp_n + 16 * J, k, true);
-                    unroll!(I in 0..4 => {
-                        if I < mt {
-                            T::multiply(&mut acc[I as usize][(2 * J) as usize], x[I as usize], [b0, b1]);
-                            T::multiply(&mut acc[I as usize][(2 * J + 1) as usize], x[I as usize], [b2, b3]);
-                        }
-                    });
-                }
-            });
-            k += 16;
+    let mut term = 0;
+    while term < tile.terms {
+        let lines_a = Lines {
+            matrix: a.add(place(p, &p.a, tile.matrix, term) as usize),
+            k_stride: p.a.col,
+            stride: p.a.row,
+            first: tile.row,
+            count: p.m as u32,
+        };
+        let lines_b = Lines {
+            matrix: b.add(place(p, &p.b, tile.matrix, term) as usize),
+            k_stride: p.b.row,
+            stride: p.b.col,
+            first: tile.col,
+            count: p.n as u32,
+        };
+        let mut feed = Feed::<_, SIZE, THREADS, A_ALONG_K, B_ALONG_K> {
+            a: Factor::new(&lines_a, tile.k_first, pitch::<SIZE, A_ALONG_K>(), target::<SIZE, A_ALONG_K>),
+            b: Factor::new(&lines_b, tile.k_first, pitch::<SIZE, B_ALONG_K>(), target::<SIZE, B_ALONG_K>),
+            b_offset,
+            k_left: tile.k_end - tile.k_first,
+        };
+        feed.next(base);
+        feed.next(base.offset(stage_bytes));
+        let (mut index, mut read, mut write) = (0, 0, 2 * stage_bytes);
+        while index < tiles {
+            wait_group::<1>();
+            block_sync();
+            feed.next(base.offset(write));
+            let (tile_a, tile_b) = (base.offset(read), base.offset(read + b_offset));
+            let mut k = 0;
+            while k < DEPTH {
+                let mut x = [[0; 4]; 4];
+                unroll!(I in 0..4 => {
+                    if I < mt {
+                        x[I as usize] = fragment::<SIZE, A_ALONG_K>(tile_a, warp_m + 16 * I, k, false);
+                    }
+                });
+                unroll!(J in 0..4 => {
+                    if 2 * J < nt {
+                        let [b0, b1, b2, b3] = fragment::<SIZE, B_ALONG_K>(tile_b, warp_n + 16 * J, k, true);
+                        unroll!(I in 0..4 => {
+                            if I < mt {
+                                T::multiply(&mut acc[I as usize][(2 * J) as usize], x[I as usize], [b0, b1]);
+                                T::multiply(&mut acc[I as usize][(2 * J + 1) as usize], x[I as usize], [b2, b3]);
+                            }
+                        });
+                    }
+                });
+                k += 16;
+            }
+            read = if read == 2 * stage_bytes { 0 } else { read + stage_bytes };
+            write = if write == 2 * stage_bytes { 0 } else { write + stage_bytes };
+            index += 1;
         }
-        read = if read == 2 * stage_bytes { 0 } else { read + stage_bytes };
-        write = if write == 2 * stage_bytes { 0 } else { write + stage_bytes };
-        index += 1;
+        wait_group::<0>();
+        block_sync();
+        term += 1;
     }
-    wait_group::<0>();
-    block_sync();
 
     // Sixteen rows of the warp at a time go through its own shared memory, so that a row is written by neighbours.
     let pitch = (SIZE / 2 + 8) * 4;

@@ -35,15 +35,28 @@ pub const fn bytes(size: u32) -> u32 {
     2 * 2 * size * PITCH
 }
 
+/// Bytes from line to line of a tile.
+#[inline(always)]
+const fn pitch<const LINES: u32, const ALONG_K: bool>() -> u32 {
+    if ALONG_K { PITCH } else { LINES * 4 }
+}
+
 /// Byte offset in a tile of chunk `part` of a line.
 #[inline(always)]
 fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
-    line * if ALONG_K { PITCH } else { LINES * 4 } + part * 16
+    line * pitch::<LINES, ALONG_K>() + part * 16
 }
 
-/// One product with tiles of `SIZE x SIZE`, `WARPS_N` warps side by side; `TM` rows a thread.
+/// One product with tiles of `SIZE x SIZE` and `THREADS` threads, `WARPS_N` warps side by side; `TM` rows a thread.
 #[inline(always)]
-unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+unsafe fn product<
+    const SIZE: u32,
+    const THREADS: u32,
+    const TM: u32,
+    const WARPS_N: u32,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
     p: &GemmParams,
     share: GemmShare,
     a: *const f32,
@@ -52,96 +65,99 @@ unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_AL
     c: *mut f32,
     work: *mut f32,
 ) {
-    let warps_m = SIZE / (8 * TM);
-    let threads = 32 * warps_m * WARPS_N;
     let tile = Tile::own(p, share, SIZE, SIZE);
-    let lines_a = Lines {
-        matrix: a.add(place(p, &p.a, tile.matrix, 0) as usize),
-        k_stride: p.a.col,
-        stride: p.a.row,
-        first: tile.row,
-        count: p.m as u32,
-    };
-    let lines_b = Lines {
-        matrix: b.add(place(p, &p.b, tile.matrix, 0) as usize),
-        k_stride: p.b.row,
-        stride: p.b.col,
-        first: tile.col,
-        count: p.n as u32,
-    };
-    let feed_a = Factor::new::<SIZE, A_ALONG_K>(&lines_a, tile.k_first, threads, target::<SIZE, A_ALONG_K>);
-    let feed_b = Factor::new::<SIZE, B_ALONG_K>(&lines_b, tile.k_first, threads, target::<SIZE, B_ALONG_K>);
-    let b_offset = SIZE * PITCH;
-    let mut feed = Feed::new(p, tile, feed_a, feed_b, b_offset);
-    let tiles = feed.tiles();
-
     let (lane_m, lane_n) = (idx::lane() % 8, idx::lane() / 8);
     let (warp_m, warp_n) = (idx::warp() / WARPS_N * 8 * TM, idx::warp() % WARPS_N * 32);
-    let base = SharedAddr::dynamic();
+    let (base, b_offset) = (SharedAddr::dynamic(), SIZE * PITCH);
     let stage_bytes = 2 * SIZE * PITCH;
     let own_a = base.offset(if A_ALONG_K { (warp_m + lane_m) * PITCH } else { (warp_m + 4 * lane_m) * 4 });
     let own_b = base.offset(b_offset + (warp_n + 4 * lane_n) * if B_ALONG_K { PITCH } else { 4 });
 
+    let tiles = (tile.k_end - tile.k_first).div_ceil(DEPTH);
     let mut acc = [[0.0f32; 8]; 8];
-    feed.next(base);
-    let mut index = 0;
-    while index < tiles {
-        wait_group::<0>();
-        block_sync();
-        let stage = index % 2 * stage_bytes;
-        feed.next(base.offset(stage_bytes - stage));
-        let (own_a, own_b) = (own_a.offset(stage), own_b.offset(stage));
-        let mut k = 0;
-        while k < DEPTH {
-            let mut x = [[0.0; 8]; 4];
-            if A_ALONG_K {
-                unroll!(I in 0..8 => {
-                    if I < TM {
-                        let [x0, x1, x2, x3] = load4(own_a.offset(I * 8 * PITCH + k * 4));
-                        (x[0][I as usize], x[1][I as usize], x[2][I as usize], x[3][I as usize]) = (x0, x1, x2, x3);
-                    }
-                });
-            } else {
-                unroll!(Q in 0..4 => {
-                    let line = own_a.offset((k + Q) * SIZE * 4);
-                    [x[Q as usize][0], x[Q as usize][1], x[Q as usize][2], x[Q as usize][3]] = load4(line);
-                    if TM == 8 {
-                        [x[Q as usize][4], x[Q as usize][5], x[Q as usize][6], x[Q as usize][7]] = load4(line.offset(32 * 4));
-                    }
-                });
-            }
-            if B_ALONG_K {
-                unroll!(J in 0..8 => {
-                    let line = J / 4 * 16 + J % 4;
-                    let y = load4(own_b.offset(line * PITCH + k * 4));
+    let mut term = 0;
+    while term < tile.terms {
+        let lines_a = Lines {
+            matrix: a.add(place(p, &p.a, tile.matrix, term) as usize),
+            k_stride: p.a.col,
+            stride: p.a.row,
+            first: tile.row,
+            count: p.m as u32,
+        };
+        let lines_b = Lines {
+            matrix: b.add(place(p, &p.b, tile.matrix, term) as usize),
+            k_stride: p.b.row,
+            stride: p.b.col,
+            first: tile.col,
+            count: p.n as u32,
+        };
+        let mut feed = Feed::<_, SIZE, THREADS, A_ALONG_K, B_ALONG_K> {
+            a: Factor::new(&lines_a, tile.k_first, pitch::<SIZE, A_ALONG_K>(), target::<SIZE, A_ALONG_K>),
+            b: Factor::new(&lines_b, tile.k_first, pitch::<SIZE, B_ALONG_K>(), target::<SIZE, B_ALONG_K>),
+            b_offset,
+            k_left: tile.k_end - tile.k_first,
+        };
+        feed.next(base);
+        let mut index = 0;
+        while index < tiles {
+            wait_group::<0>();
+            block_sync();
+            let stage = index % 2 * stage_bytes;
+            feed.next(base.offset(stage_bytes - stage));
+            let (own_a, own_b) = (own_a.offset(stage), own_b.offset(stage));
+            let mut k = 0;
+            while k < DEPTH {
+                let mut x = [[0.0; 8]; 4];
+                if A_ALONG_K {
+                    unroll!(I in 0..8 => {
+                        if I < TM {
+                            let [x0, x1, x2, x3] = load4(own_a.offset(I * 8 * PITCH + k * 4));
+                            (x[0][I as usize], x[1][I as usize], x[2][I as usize], x[3][I as usize]) = (x0, x1, x2, x3);
+                        }
+                    });
+                } else {
                     unroll!(Q in 0..4 => {
+                        let line = own_a.offset((k + Q) * SIZE * 4);
+                        [x[Q as usize][0], x[Q as usize][1], x[Q as usize][2], x[Q as usize][3]] = load4(line);
+                        if TM == 8 {
+                            [x[Q as usize][4], x[Q as usize][5], x[Q as usize][6], x[Q as usize][7]] = load4(line.offset(32 * 4));
+                        }
+                    });
+                }
+                if B_ALONG_K {
+                    unroll!(J in 0..8 => {
+                        let line = J / 4 * 16 + J % 4;
+                        let y = load4(own_b.offset(line * PITCH + k * 4));
+                        unroll!(Q in 0..4 => {
+                            unroll!(I in 0..8 => {
+                                if I < TM {
+                                    acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[Q as usize], acc[I as usize][J as usize]);
+                                }
+                            });
+                        });
+                    });
+                } else {
+                    unroll!(Q in 0..4 => {
+                        let line = own_b.offset((k + Q) * SIZE * 4);
+                        let (y, z) = (load4(line), load4(line.offset(16 * 4)));
                         unroll!(I in 0..8 => {
                             if I < TM {
-                                acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[Q as usize], acc[I as usize][J as usize]);
+                                unroll!(J in 0..4 => {
+                                    acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[J as usize], acc[I as usize][J as usize]);
+                                    acc[I as usize][(J + 4) as usize] = fma(x[Q as usize][I as usize], z[J as usize], acc[I as usize][(J + 4) as usize]);
+                                });
                             }
                         });
                     });
-                });
-            } else {
-                unroll!(Q in 0..4 => {
-                    let line = own_b.offset((k + Q) * SIZE * 4);
-                    let (y, z) = (load4(line), load4(line.offset(16 * 4)));
-                    unroll!(I in 0..8 => {
-                        if I < TM {
-                            unroll!(J in 0..4 => {
-                                acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[J as usize], acc[I as usize][J as usize]);
-                                acc[I as usize][(J + 4) as usize] = fma(x[Q as usize][I as usize], z[J as usize], acc[I as usize][(J + 4) as usize]);
-                            });
-                        }
-                    });
-                });
+                }
+                k += 4;
             }
-            k += 4;
+            index += 1;
         }
-        index += 1;
+        wait_group::<0>();
+        block_sync();
+        term += 1;
     }
-    wait_group::<0>();
-    block_sync();
 
     // Eight rows of the warp at a time go through its own shared memory, so that a row is written by neighbours.
     let rows = base.offset(idx::warp() * 8 * OUT_PITCH);
@@ -170,7 +186,7 @@ unsafe fn product<const SIZE: u32, const TM: u32, const WARPS_N: u32, const A_AL
 }
 
 macro_rules! entries {
-    ($($name:ident: $size:literal, $tm:literal, $warps_n:literal, $a:literal, $b:literal;)*) => {$(
+    ($($name:ident: $size:literal, $threads:literal, $tm:literal, $warps_n:literal, $a:literal, $b:literal;)*) => {$(
         #[doc = "[`product`] of one layout and tile size."]
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name(
@@ -182,18 +198,18 @@ macro_rules! entries {
             c: *mut f32,
             work: *mut f32,
         ) {
-            product::<$size, $tm, $warps_n, $a, $b>(&p, share, a, b, bias, c, work);
+            product::<$size, $threads, $tm, $warps_n, $a, $b>(&p, share, a, b, bias, c, work);
         }
     )*};
 }
 
 entries! {
-    linalg_gemm_simt64_nn: 64, 4, 2, true, false;
-    linalg_gemm_simt64_nt: 64, 4, 2, true, true;
-    linalg_gemm_simt64_tn: 64, 4, 2, false, false;
-    linalg_gemm_simt64_tt: 64, 4, 2, false, true;
-    linalg_gemm_simt128_nn: 128, 8, 4, true, false;
-    linalg_gemm_simt128_nt: 128, 8, 4, true, true;
-    linalg_gemm_simt128_tn: 128, 8, 4, false, false;
-    linalg_gemm_simt128_tt: 128, 8, 4, false, true;
+    linalg_gemm_simt64_nn: 64, 128, 4, 2, true, false;
+    linalg_gemm_simt64_nt: 64, 128, 4, 2, true, true;
+    linalg_gemm_simt64_tn: 64, 128, 4, 2, false, false;
+    linalg_gemm_simt64_tt: 64, 128, 4, 2, false, true;
+    linalg_gemm_simt128_nn: 128, 256, 8, 4, true, false;
+    linalg_gemm_simt128_nt: 128, 256, 8, 4, true, true;
+    linalg_gemm_simt128_tn: 128, 256, 8, 4, false, false;
+    linalg_gemm_simt128_tt: 128, 256, 8, 4, false, true;
 }
