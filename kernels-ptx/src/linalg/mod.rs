@@ -1,5 +1,5 @@
-//! Kernels of the linalg op set: matrix products, softmax, normalisations, losses, sums and maps over elements, for f32,
-//! binary16 and bfloat16. Results have the same bits on every device but for products on the matrix units.
+//! Kernels of the linalg op set: matrix products, softmax, normalisations, losses, sums and maps over elements, for
+//! f32, binary16 and bfloat16. Results have the same bits on every device but for products on the matrix units.
 
 mod activation;
 mod elementwise;
@@ -25,6 +25,9 @@ use sum::*;
 
 use crate::table::Shared;
 
+/// What a block's reductions need.
+const REDUCE: Shared = Shared::Bytes(REDUCE_BYTES);
+
 kernel_table! {
     linalg_activate_backward_bf16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_activate_backward_f16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
@@ -44,12 +47,12 @@ kernel_table! {
     linalg_dropout_bf16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_dropout_f16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_dropout_f32: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
-    linalg_entropy_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
-    linalg_entropy_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
-    linalg_entropy_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
-    linalg_entropy_probs_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 10;
-    linalg_entropy_probs_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 10;
-    linalg_entropy_probs_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 10;
+    linalg_entropy_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
+    linalg_entropy_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
+    linalg_entropy_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
+    linalg_entropy_probs_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 10;
+    linalg_entropy_probs_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 10;
+    linalg_entropy_probs_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 10;
     linalg_entropy_probs_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_entropy_probs_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_entropy_probs_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
@@ -86,18 +89,18 @@ kernel_table! {
     linalg_gemm_simt64_nt: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
     linalg_gemm_simt64_tn: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
     linalg_gemm_simt64_tt: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
-    linalg_norm_backward_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
-    linalg_norm_backward_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
-    linalg_norm_backward_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
+    linalg_norm_backward_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
+    linalg_norm_backward_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
+    linalg_norm_backward_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
     linalg_norm_backward_held_bf16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_backward_held_f16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_backward_held_f32: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_backward_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_backward_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_backward_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
-    linalg_norm_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
-    linalg_norm_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
-    linalg_norm_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 6;
+    linalg_norm_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
+    linalg_norm_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
+    linalg_norm_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
     linalg_norm_held_bf16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_held_f16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_held_f32: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
@@ -107,9 +110,9 @@ kernel_table! {
     linalg_norm_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
-    linalg_softmax_backward_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 2;
-    linalg_softmax_backward_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 2;
-    linalg_softmax_backward_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 2;
+    linalg_softmax_backward_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
+    linalg_softmax_backward_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
+    linalg_softmax_backward_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
     linalg_softmax_backward_columns_bf16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::BACKWARD_BYTES), barriers 1;
     linalg_softmax_backward_columns_f16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::BACKWARD_BYTES), barriers 1;
     linalg_softmax_backward_columns_f32: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::BACKWARD_BYTES), barriers 1;
@@ -119,9 +122,9 @@ kernel_table! {
     linalg_softmax_backward_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_softmax_backward_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_softmax_backward_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
-    linalg_softmax_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 8;
-    linalg_softmax_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 8;
-    linalg_softmax_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 8;
+    linalg_softmax_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 8;
+    linalg_softmax_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 8;
+    linalg_softmax_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 8;
     linalg_softmax_columns_bf16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::FORWARD_BYTES), barriers 1;
     linalg_softmax_columns_f16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::FORWARD_BYTES), barriers 1;
     linalg_softmax_columns_f32: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::FORWARD_BYTES), barriers 1;
@@ -139,9 +142,9 @@ kernel_table! {
     linalg_sum_join_bf16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_sum_join_f16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_sum_join_f32: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
-    linalg_sum_rows_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 2;
-    linalg_sum_rows_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 2;
-    linalg_sum_rows_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(REDUCE_BYTES), barriers 2;
+    linalg_sum_rows_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
+    linalg_sum_rows_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
+    linalg_sum_rows_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
     linalg_sum_rows_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_sum_rows_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_sum_rows_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
