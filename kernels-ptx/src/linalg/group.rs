@@ -166,8 +166,8 @@ impl Group for Block {
     }
 }
 
-/// The rows below `count` that the group takes, as `(row, live)`. All groups of a block get equally many; where a block's
-/// last rows do not exist, `row` repeats the last one and `live` is false, so that nothing is written.
+/// The rows below `count` that the group takes, as `(row, live)`. All groups of a block get equally many; where a
+/// block's last rows do not exist, `row` repeats the last one and `live` is false, so that nothing is written.
 #[inline(always)]
 pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
     let (mut first, step) = G::rows();
@@ -181,8 +181,8 @@ pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
     })
 }
 
-/// How the elements of a row are dealt to a group, in chunks of four a thread: four neighbours where all rows are aligned
-/// to that, else four that lie a group's size apart.
+/// How the elements of a row are dealt to a group, in chunks of four a thread: four neighbours where all rows are
+/// aligned to that, else four that lie a group's size apart.
 #[derive(Clone, Copy)]
 pub struct Span {
     len: u32,

@@ -18,15 +18,23 @@ use rows::{
     columns::{self, *},
     loss::*,
     norm::*,
-    norm_backward::{self, *},
+    norm_backward::{COLUMN_THREADS as PARAMETER_THREADS, *},
     softmax::*,
 };
 use sum::*;
 
 use crate::table::Shared;
 
-/// What a block's reductions need.
+// Shared memory of the kernels below.
 const REDUCE: Shared = Shared::Bytes(REDUCE_BYTES);
+const GENERAL: Shared = Shared::Bytes(gemm::general::BYTES);
+const MMA64: Shared = Shared::Bytes(gemm::mma::bytes(64));
+const MMA128: Shared = Shared::Bytes(gemm::mma::bytes(128));
+const SIMT64: Shared = Shared::Bytes(gemm::simt::bytes(64));
+const SIMT128: Shared = Shared::Bytes(gemm::simt::bytes(128));
+const COLUMN_STATES: Shared = Shared::Bytes(columns::FORWARD_BYTES);
+const COLUMN_SUMS: Shared = Shared::Bytes(columns::BACKWARD_BYTES);
+const SUMS: Shared = Shared::Bytes(sum::COLUMN_BYTES);
 
 kernel_table! {
     linalg_activate_backward_bf16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
@@ -59,36 +67,36 @@ kernel_table! {
     linalg_entropy_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_entropy_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_entropy_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
-    linalg_gemm_general_bf16: block [gemm::general::THREADS, 1, 1], min_blocks 8, shared Shared::Bytes(gemm::general::BYTES), barriers 3;
-    linalg_gemm_general_f16: block [gemm::general::THREADS, 1, 1], min_blocks 8, shared Shared::Bytes(gemm::general::BYTES), barriers 3;
-    linalg_gemm_general_f32: block [gemm::general::THREADS, 1, 1], min_blocks 8, shared Shared::Bytes(gemm::general::BYTES), barriers 3;
+    linalg_gemm_general_bf16: block [gemm::general::THREADS, 1, 1], min_blocks 8, shared GENERAL, barriers 3;
+    linalg_gemm_general_f16: block [gemm::general::THREADS, 1, 1], min_blocks 8, shared GENERAL, barriers 3;
+    linalg_gemm_general_f32: block [gemm::general::THREADS, 1, 1], min_blocks 8, shared GENERAL, barriers 3;
     linalg_gemm_join_bf16: block [gemm::join::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_gemm_join_f16: block [gemm::join::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_gemm_join_f32: block [gemm::join::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
-    linalg_gemm_mma128_nn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma128_nn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma128_nt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma128_nt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma128_tn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma128_tn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma128_tt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma128_tt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared Shared::Bytes(gemm::mma::bytes(128)), barriers 2;
-    linalg_gemm_mma64_nn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_mma64_nn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_mma64_nt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_mma64_nt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_mma64_tn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_mma64_tn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_mma64_tt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_mma64_tt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::mma::bytes(64)), barriers 2;
-    linalg_gemm_simt128_nn: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
-    linalg_gemm_simt128_nt: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
-    linalg_gemm_simt128_tn: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
-    linalg_gemm_simt128_tt: block [256, 1, 1], min_blocks 1, shared Shared::Bytes(gemm::simt::bytes(128)), barriers 2;
-    linalg_gemm_simt64_nn: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
-    linalg_gemm_simt64_nt: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
-    linalg_gemm_simt64_tn: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
-    linalg_gemm_simt64_tt: block [128, 1, 1], min_blocks 4, shared Shared::Bytes(gemm::simt::bytes(64)), barriers 2;
+    linalg_gemm_mma128_nn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma128_nn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma128_nt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma128_nt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma128_tn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma128_tn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma128_tt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma128_tt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 2, shared MMA128, barriers 2;
+    linalg_gemm_mma64_nn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_mma64_nn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_mma64_nt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_mma64_nt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_mma64_tn_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_mma64_tn_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_mma64_tt_bf16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_mma64_tt_f16: block [gemm::mma::THREADS, 1, 1], min_blocks 4, shared MMA64, barriers 2;
+    linalg_gemm_simt128_nn: block [256, 1, 1], min_blocks 1, shared SIMT128, barriers 2;
+    linalg_gemm_simt128_nt: block [256, 1, 1], min_blocks 1, shared SIMT128, barriers 2;
+    linalg_gemm_simt128_tn: block [256, 1, 1], min_blocks 1, shared SIMT128, barriers 2;
+    linalg_gemm_simt128_tt: block [256, 1, 1], min_blocks 1, shared SIMT128, barriers 2;
+    linalg_gemm_simt64_nn: block [128, 1, 1], min_blocks 4, shared SIMT64, barriers 2;
+    linalg_gemm_simt64_nt: block [128, 1, 1], min_blocks 4, shared SIMT64, barriers 2;
+    linalg_gemm_simt64_tn: block [128, 1, 1], min_blocks 4, shared SIMT64, barriers 2;
+    linalg_gemm_simt64_tt: block [128, 1, 1], min_blocks 4, shared SIMT64, barriers 2;
     linalg_norm_backward_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
     linalg_norm_backward_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
     linalg_norm_backward_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 6;
@@ -104,18 +112,18 @@ kernel_table! {
     linalg_norm_held_bf16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_held_f16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_held_f32: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
-    linalg_norm_parameters_bf16: block [norm_backward::COLUMN_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
-    linalg_norm_parameters_f16: block [norm_backward::COLUMN_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
-    linalg_norm_parameters_f32: block [norm_backward::COLUMN_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
+    linalg_norm_parameters_bf16: block [PARAMETER_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
+    linalg_norm_parameters_f16: block [PARAMETER_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
+    linalg_norm_parameters_f32: block [PARAMETER_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_softmax_backward_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
     linalg_softmax_backward_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
     linalg_softmax_backward_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 2;
-    linalg_softmax_backward_columns_bf16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::BACKWARD_BYTES), barriers 1;
-    linalg_softmax_backward_columns_f16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::BACKWARD_BYTES), barriers 1;
-    linalg_softmax_backward_columns_f32: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::BACKWARD_BYTES), barriers 1;
+    linalg_softmax_backward_columns_bf16: block [columns::THREADS, 1, 1], min_blocks 4, shared COLUMN_SUMS, barriers 1;
+    linalg_softmax_backward_columns_f16: block [columns::THREADS, 1, 1], min_blocks 4, shared COLUMN_SUMS, barriers 1;
+    linalg_softmax_backward_columns_f32: block [columns::THREADS, 1, 1], min_blocks 4, shared COLUMN_SUMS, barriers 1;
     linalg_softmax_backward_held_bf16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_softmax_backward_held_f16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_softmax_backward_held_f32: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
@@ -125,20 +133,20 @@ kernel_table! {
     linalg_softmax_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 8;
     linalg_softmax_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 8;
     linalg_softmax_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 8;
-    linalg_softmax_columns_bf16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::FORWARD_BYTES), barriers 1;
-    linalg_softmax_columns_f16: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::FORWARD_BYTES), barriers 1;
-    linalg_softmax_columns_f32: block [columns::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(columns::FORWARD_BYTES), barriers 1;
+    linalg_softmax_columns_bf16: block [columns::THREADS, 1, 1], min_blocks 4, shared COLUMN_STATES, barriers 1;
+    linalg_softmax_columns_f16: block [columns::THREADS, 1, 1], min_blocks 4, shared COLUMN_STATES, barriers 1;
+    linalg_softmax_columns_f32: block [columns::THREADS, 1, 1], min_blocks 4, shared COLUMN_STATES, barriers 1;
     linalg_softmax_held_bf16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_softmax_held_f16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_softmax_held_f32: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_softmax_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_softmax_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_softmax_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
-    linalg_sum_columns_bf16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(sum::COLUMN_BYTES), barriers 1;
-    linalg_sum_columns_f16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(sum::COLUMN_BYTES), barriers 1;
-    linalg_sum_columns_f32: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(sum::COLUMN_BYTES), barriers 1;
-    linalg_sum_columns_f32_bf16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(sum::COLUMN_BYTES), barriers 1;
-    linalg_sum_columns_f32_f16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(sum::COLUMN_BYTES), barriers 1;
+    linalg_sum_columns_bf16: block [sum::THREADS, 1, 1], min_blocks 4, shared SUMS, barriers 1;
+    linalg_sum_columns_f16: block [sum::THREADS, 1, 1], min_blocks 4, shared SUMS, barriers 1;
+    linalg_sum_columns_f32: block [sum::THREADS, 1, 1], min_blocks 4, shared SUMS, barriers 1;
+    linalg_sum_columns_f32_bf16: block [sum::THREADS, 1, 1], min_blocks 4, shared SUMS, barriers 1;
+    linalg_sum_columns_f32_f16: block [sum::THREADS, 1, 1], min_blocks 4, shared SUMS, barriers 1;
     linalg_sum_join_bf16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_sum_join_f16: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_sum_join_f32: block [sum::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;

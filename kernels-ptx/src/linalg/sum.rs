@@ -1,9 +1,9 @@
-//! Sums over an axis, in f64, in an order that depends on the shape alone. Long axes are cut into parts (`blockIdx.y`), whose
-//! sums a second kernel adds in order.
+//! Sums over an axis, in f64, in an order that depends on the shape alone. Long axes are cut into parts (`blockIdx.y`),
+//! whose sums a second kernel adds in order.
 //!
 //! # Safety
-//! `x` holds `outer x len x inner` elements and y `outer x inner`; `inner` is not zero. `parts` is null, and there is one part,
-//! or holds `outer x inner` doubles for each part.
+//! `x` holds `outer x len x inner` elements and y `outer x inner`; `inner` is not zero. `parts` is null, and there is
+//! one part, or holds `outer x inner` doubles for each part.
 
 use core_types::params::elementwise::SumParams;
 

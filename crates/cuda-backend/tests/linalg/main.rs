@@ -1,5 +1,5 @@
-//! The linalg op set on the simulated device, through the kernels that ship: against f64 models, under several orders of
-//! turns, with every checker on.
+//! The linalg op set on the simulated device, through the kernels that ship: against f64 models, under several orders
+//! of turns, with every checker on.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

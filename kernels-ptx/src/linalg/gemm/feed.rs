@@ -1,8 +1,8 @@
 //! Asynchronous copies of tiles of both factors into a ring of stages.
 //!
 //! A tile has `LINES` rows of A (or columns of B) and a depth that is four chunks of 16 bytes. Where the factor is
-//! contiguous along k, a line of the tile in memory runs along k and has four chunks, else it runs across and there are as
-//! many lines as the tile is deep.
+//! contiguous along k, a line of the tile in memory runs along k and has four chunks, else it runs across and there are
+//! as many lines as the tile is deep.
 
 use crate::dev::{
     cp_async::{commit, cp16_zfill},
@@ -55,8 +55,8 @@ impl<T, const LINES: u32, const THREADS: u32, const ALONG_K: bool> Factor<T, LIN
     /// Chunks of a tile that a thread copies.
     const COUNT: u32 = 4 * LINES / THREADS;
 
-    /// From index `k_first` along k on; `target` is the byte offset in a tile of chunk `part` of a line in memory, where lines
-    /// lie `pitch` bytes apart.
+    /// From index `k_first` along k on; `target` is the byte offset in a tile of chunk `part` of a line in memory,
+    /// where lines lie `pitch` bytes apart.
     #[inline(always)]
     pub fn new(lines: &Lines<T>, k_first: u32, pitch: u32, target: impl Fn(u32, u32) -> u32) -> Self {
         let Lines { matrix, k_stride, stride, first, count } = *lines;

@@ -1,4 +1,5 @@
-//! Adds the partial sums of a product, in order. A one-dimensional grid, which strides over all elements of all results.
+//! Adds the partial sums of a product, in order. A one-dimensional grid, which strides over all elements of all
+//! results.
 
 use core_types::params::gemm::GemmParams;
 

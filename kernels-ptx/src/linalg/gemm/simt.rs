@@ -111,40 +111,43 @@ unsafe fn product<
                 if A_ALONG_K {
                     unroll!(I in 0..8 => {
                         if I < TM {
-                            let [x0, x1, x2, x3] = load4(own_a.offset(I * 8 * PITCH + k * 4));
-                            (x[0][I as usize], x[1][I as usize], x[2][I as usize], x[3][I as usize]) = (x0, x1, x2, x3);
+                            let (i, [x0, x1, x2, x3]) = (I as usize, load4(own_a.offset(I * 8 * PITCH + k * 4)));
+                            (x[0][i], x[1][i], x[2][i], x[3][i]) = (x0, x1, x2, x3);
                         }
                     });
                 } else {
                     unroll!(Q in 0..4 => {
-                        let line = own_a.offset((k + Q) * SIZE * 4);
-                        [x[Q as usize][0], x[Q as usize][1], x[Q as usize][2], x[Q as usize][3]] = load4(line);
+                        let (x, line) = (&mut x[Q as usize], own_a.offset((k + Q) * SIZE * 4));
+                        [x[0], x[1], x[2], x[3]] = load4(line);
                         if TM == 8 {
-                            [x[Q as usize][4], x[Q as usize][5], x[Q as usize][6], x[Q as usize][7]] = load4(line.offset(32 * 4));
+                            [x[4], x[5], x[6], x[7]] = load4(line.offset(32 * 4));
                         }
                     });
                 }
                 if B_ALONG_K {
                     unroll!(J in 0..8 => {
-                        let line = J / 4 * 16 + J % 4;
-                        let y = load4(own_b.offset(line * PITCH + k * 4));
+                        let y = load4(own_b.offset((J / 4 * 16 + J % 4) * PITCH + k * 4));
                         unroll!(Q in 0..4 => {
+                            let (x, y) = (&x[Q as usize], y[Q as usize]);
                             unroll!(I in 0..8 => {
                                 if I < TM {
-                                    acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[Q as usize], acc[I as usize][J as usize]);
+                                    let sum = &mut acc[I as usize][J as usize];
+                                    *sum = fma(x[I as usize], y, *sum);
                                 }
                             });
                         });
                     });
                 } else {
                     unroll!(Q in 0..4 => {
-                        let line = own_b.offset((k + Q) * SIZE * 4);
+                        let (x, line) = (&x[Q as usize], own_b.offset((k + Q) * SIZE * 4));
                         let (y, z) = (load4(line), load4(line.offset(16 * 4)));
                         unroll!(I in 0..8 => {
                             if I < TM {
+                                let (x, sums) = (x[I as usize], &mut acc[I as usize]);
                                 unroll!(J in 0..4 => {
-                                    acc[I as usize][J as usize] = fma(x[Q as usize][I as usize], y[J as usize], acc[I as usize][J as usize]);
-                                    acc[I as usize][(J + 4) as usize] = fma(x[Q as usize][I as usize], z[J as usize], acc[I as usize][(J + 4) as usize]);
+                                    let j = J as usize;
+                                    sums[j] = fma(x, y[j], sums[j]);
+                                    sums[j + 4] = fma(x, z[j], sums[j + 4]);
                                 });
                             }
                         });

@@ -1,8 +1,10 @@
 //! Softmax cross-entropy with its gradient, in two passes over a row: a warp to rows of up to
-//! [`HELD_LEN`](super::super::group::HELD_LEN) classes, a block to longer ones. Grids as in [`softmax`](super::softmax).
+//! [`HELD_LEN`](super::super::group::HELD_LEN) classes, a block to longer ones. Grids as in
+//! [`softmax`](super::softmax).
 //!
 //! # Safety
-//! Logits, probabilities and gradients hold `rows x classes` elements, targets and losses `rows`; `classes` is not zero.
+//! Logits, probabilities and gradients hold `rows x classes` elements, targets and losses `rows`; `classes` is not
+//! zero.
 
 use super::{
     super::{

@@ -3,8 +3,8 @@
 //! [`softmax`](super::softmax).
 //!
 //! # Safety
-//! Tensors hold `rows x len` elements, `gamma` and `beta` `len`, `mean` and `rstd` `rows`; `len` is not zero. RMS norm has
-//! null pointers for `beta` and `mean`. `status` is null or a word.
+//! Tensors hold `rows x len` elements, `gamma` and `beta` `len`, `mean` and `rstd` `rows`; `len` is not zero. RMS norm
+//! has null pointers for `beta` and `mean`. `status` is null or a word.
 
 use core_types::params::rows::NormParams;
 
@@ -119,6 +119,9 @@ macro_rules! entries {
     )*};
 }
 
-entries!(f32: linalg_norm_held_f32 = held, linalg_norm_warp_f32 = streamed::<Warp, f32>, linalg_norm_block_f32 = streamed::<Block, f32>);
-entries!(F16: linalg_norm_held_f16 = held, linalg_norm_warp_f16 = streamed::<Warp, F16>, linalg_norm_block_f16 = streamed::<Block, F16>);
-entries!(Bf16: linalg_norm_held_bf16 = held, linalg_norm_warp_bf16 = streamed::<Warp, Bf16>, linalg_norm_block_bf16 = streamed::<Block, Bf16>);
+entries!(f32: linalg_norm_held_f32 = held, linalg_norm_warp_f32 = streamed::<Warp, f32>, linalg_norm_block_f32 =
+    streamed::<Block, f32>);
+entries!(F16: linalg_norm_held_f16 = held, linalg_norm_warp_f16 = streamed::<Warp, F16>, linalg_norm_block_f16 =
+    streamed::<Block, F16>);
+entries!(Bf16: linalg_norm_held_bf16 = held, linalg_norm_warp_bf16 = streamed::<Warp, Bf16>, linalg_norm_block_bf16 =
+    streamed::<Block, Bf16>);

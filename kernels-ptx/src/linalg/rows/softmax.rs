@@ -1,9 +1,10 @@
-//! Softmax and log-softmax of contiguous rows, and their gradients: a warp takes aligned rows that fit its
-//! registers; a warp or a block takes others in two passes. One-dimensional grids; a block of warps takes [`ROWS`](super::super::group::ROWS) rows at a
-//! time, a block of one group one row, and both stride by the grid.
+//! Softmax and log-softmax of contiguous rows, and their gradients: a warp takes aligned rows that fit its registers; a
+//! warp or a block takes others in two passes. One-dimensional grids; a block of warps takes
+//! [`ROWS`](super::super::group::ROWS) rows at a time, a block of one group one row, and both stride by the grid.
 //!
 //! # Safety
-//! Tensors hold `outer x len` elements with `inner = 1`, masks `mask_period x len`; `mask_period` and `len` are not zero.
+//! Tensors hold `outer x len` elements with `inner = 1`, masks `mask_period x len`; `mask_period` and `len` are not
+//! zero.
 
 use core::cell::Cell;
 
@@ -242,9 +243,12 @@ macro_rules! entries {
     };
 }
 
-entries!(f32: linalg_softmax_held_f32, linalg_softmax_warp_f32, linalg_softmax_block_f32, linalg_softmax_backward_held_f32,
+entries!(f32: linalg_softmax_held_f32, linalg_softmax_warp_f32, linalg_softmax_block_f32,
+    linalg_softmax_backward_held_f32,
     linalg_softmax_backward_warp_f32, linalg_softmax_backward_block_f32);
-entries!(F16: linalg_softmax_held_f16, linalg_softmax_warp_f16, linalg_softmax_block_f16, linalg_softmax_backward_held_f16,
+entries!(F16: linalg_softmax_held_f16, linalg_softmax_warp_f16, linalg_softmax_block_f16,
+    linalg_softmax_backward_held_f16,
     linalg_softmax_backward_warp_f16, linalg_softmax_backward_block_f16);
-entries!(Bf16: linalg_softmax_held_bf16, linalg_softmax_warp_bf16, linalg_softmax_block_bf16, linalg_softmax_backward_held_bf16,
+entries!(Bf16: linalg_softmax_held_bf16, linalg_softmax_warp_bf16, linalg_softmax_block_bf16,
+    linalg_softmax_backward_held_bf16,
     linalg_softmax_backward_warp_bf16, linalg_softmax_backward_block_bf16);

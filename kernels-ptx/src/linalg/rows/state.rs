@@ -50,8 +50,8 @@ fn live(y: f32, value: f32) -> f32 {
     if y < f32::MIN { 0.0 } else { value }
 }
 
-/// `sum exp(x - greatest) = ties + rest` over the elements so far, where `ties` counts those equal to the greatest, so that a
-/// sum near 1 loses nothing. NaN makes the rest NaN.
+/// `sum exp(x - greatest) = ties + rest` over the elements so far, where `ties` counts those equal to the greatest, so
+/// that a sum near 1 loses nothing. NaN makes the rest NaN.
 #[derive(Clone, Copy)]
 pub struct State {
     /// The greatest element.

@@ -72,8 +72,8 @@ pub(crate) fn binary_strided<T: Real>(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel(BINARY_STRIDED.of::<T>())?.cover(len as usize);
     let launch = launch.value(p).value(&len).input(a).input(b).output(y);
-    // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty, that y has as many, and that
-    // the strides stay inside a and b.
+    // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty, that y has as many,
+    // and that the strides stay inside a and b.
     unsafe { launch.launch() }
 }
 

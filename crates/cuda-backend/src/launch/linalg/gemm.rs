@@ -103,9 +103,9 @@ pub(crate) fn gemm_tiles<'a, T: Real>(
         let launch = queue.kernel(kernel)?.grid([tiles, parts.into(), matrices]);
         let launch = launch.value(p).value(&GemmShare { first_result: first, part }).input(factors.a).input(factors.b);
         let launch = optional_mut(optional(launch, factors.bias).output(c), work);
-        // SAFETY: the op has checked that the strides of `p` stay inside the views, that results do not overlap, that the
-        // bias has n elements and that sizes are below 2^31; it took a tiling that the layouts allow, and made `work`
-        // hold every part of every result, if there are several.
+        // SAFETY: the op has checked that the strides of `p` stay inside the views, that results do not overlap, that
+        // the bias has n elements and that sizes are below 2^31; it took a tiling that the layouts allow, and made
+        // `work` hold every part of every result, if there are several.
         unsafe { launch.launch() }?;
     }
     Ok(())
@@ -123,7 +123,7 @@ pub(crate) fn gemm_join<'a, T: Real>(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel(JOIN.of::<T>())?.cover(elements);
     let launch = optional(launch.value(p).value(&parts).input(work), bias).output(c);
-    // SAFETY: the op has checked that the strides of `p` stay inside c and that the bias has n elements; `work` holds `parts`
-    // sums for each of the elements.
+    // SAFETY: the op has checked that the strides of `p` stay inside c and that the bias has n elements; `work` holds
+    // `parts` sums for each of the elements.
     unsafe { launch.launch() }
 }

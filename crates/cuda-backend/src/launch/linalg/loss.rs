@@ -23,8 +23,8 @@ pub(crate) fn entropy<T: Real>(
     let family = if group == Group::Block { BLOCK } else { WARP };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows)).value(&rows).value(&classes).value(&scale);
     let launch = launch.input(logits).input(targets).output(losses).output(dlogits);
-    // SAFETY: the op has checked that logits and dlogits have `rows classes` elements, targets and losses `rows`, and that
-    // there is a class.
+    // SAFETY: the op has checked that logits and dlogits have `rows classes` elements, targets and losses `rows`, and
+    // that there is a class.
     unsafe { launch.launch() }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn entropy_probs<T: Real>(
     let family = if group == Group::Block { PROBS_BLOCK } else { PROBS_WARP };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows)).value(&rows).value(&classes).value(&scale);
     let launch = launch.input(logits).input(probs).output(losses).output(dlogits);
-    // SAFETY: the op has checked that logits, probs and dlogits have `rows classes` elements, losses `rows`, and that there is
-    // a class.
+    // SAFETY: the op has checked that logits, probs and dlogits have `rows classes` elements, losses `rows`, and that
+    // there is a class.
     unsafe { launch.launch() }
 }

@@ -1,4 +1,5 @@
-//! Launches of the linalg kernels. Each wrapper stands for the kernels of all element types, which differ in that alone.
+//! Launches of the linalg kernels. Each wrapper stands for the kernels of all element types, which differ in that
+//! alone.
 
 mod elementwise;
 mod gemm;

@@ -65,8 +65,8 @@ pub(crate) fn norm<'a, T: Real>(
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
     let launch = optional(launch.value(&words(p)).input(*x).input(*gamma), *beta).output(y);
     let launch = optional_mut(optional_mut(launch, mean.as_ref()).output(rstd), status);
-    // SAFETY: the op has checked that x and y have `p.rows p.len` elements, gamma and beta `p.len`, mean and rstd `p.rows`, and
-    // that no row is empty.
+    // SAFETY: the op has checked that x and y have `p.rows p.len` elements, gamma and beta `p.len`, mean and rstd
+    // `p.rows`, and that no row is empty.
     unsafe { launch.launch() }
 }
 
@@ -87,8 +87,8 @@ pub(crate) fn norm_backward<'a, T: Real>(
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
     let launch = optional(launch.value(&words(p)).input(*x).input(*gamma), *mean).input(*rstd).input(*g);
     let launch = optional_mut(launch.output(dx), offsets.as_ref());
-    // SAFETY: the op has checked that x, g and dx have `p.rows p.len` elements, gamma `p.len`, mean, rstd and offsets `p.rows`,
-    // and that no row is empty.
+    // SAFETY: the op has checked that x, g and dx have `p.rows p.len` elements, gamma `p.len`, mean, rstd and offsets
+    // `p.rows`, and that no row is empty.
     unsafe { launch.launch() }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn norm_parameters<'a, T: Real>(
     let launch = queue.kernel(PARAMETERS.of::<T>())?.grid([blocks, 1, 1]);
     let launch = optional(launch.value(&words(p)).input(*x), *mean).input(*rstd).input(*g);
     let launch = optional_mut(launch, offsets.as_ref()).output(sums);
-    // SAFETY: the op has checked that x and g have `p.rows p.len` elements, mean, rstd and offsets `p.rows`, and made `sums`
-    // hold `p.len` floats, for layer norm twice as many, for each block of rows.
+    // SAFETY: the op has checked that x and g have `p.rows p.len` elements, mean, rstd and offsets `p.rows`, and made
+    // `sums` hold `p.len` floats, for layer norm twice as many, for each block of rows.
     unsafe { launch.launch() }
 }

@@ -70,8 +70,8 @@ pub(crate) fn softmax<'a, T: Real>(
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.axis.outer));
     let launch = mask.arguments(launch, p, kind, x, y);
-    // SAFETY: the op has checked that x, y and the mask have the sizes of `p`, whose `inner` is 1 and whose length and period
-    // are not zero.
+    // SAFETY: the op has checked that x, y and the mask have the sizes of `p`, whose `inner` is 1 and whose length and
+    // period are not zero.
     unsafe { launch.launch() }
 }
 
@@ -108,7 +108,8 @@ pub(crate) fn softmax_backward<T: Real>(
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.outer));
     let launch = launch.value(p).value(&kind).input(y).input(g).output(dx);
-    // SAFETY: the op has checked that y, g and dx have the size of `p`, whose `inner` is 1 and whose length is not zero.
+    // SAFETY: the op has checked that y, g and dx have the size of `p`, whose `inner` is 1 and whose length is not
+    // zero.
     unsafe { launch.launch() }
 }
 

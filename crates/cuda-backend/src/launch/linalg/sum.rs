@@ -40,8 +40,8 @@ pub(crate) fn sum_rows<T: Real>(
     let [blocks, ..] = group.grid(p.outer);
     let launch = queue.kernel(family.of::<T>())?.grid([blocks, cut.parts.into(), 1]);
     let launch = optional_mut(launch.value(&words(p)).value(&cut.part_len).input(x).output(y), parts);
-    // SAFETY: the op has checked that x and y have the sizes of `p`, and made `parts` as long as the sums of all parts, if
-    // there are several.
+    // SAFETY: the op has checked that x and y have the sizes of `p`, and made `parts` as long as the sums of all parts,
+    // if there are several.
     unsafe { launch.launch() }
 }
 

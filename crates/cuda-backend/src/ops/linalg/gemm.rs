@@ -116,8 +116,8 @@ fn tiling<T: Real>(p: &GemmParams, results: u64, factors: &Factors<'_, T>) -> Ti
     Tiling::Aligned { large, a_transposed, b_transposed }
 }
 
-/// Whether the columns of a factor are contiguous, and not its rows, if all its lines begin and end at multiples of 16 bytes;
-/// `None` if they do not.
+/// Whether the columns of a factor are contiguous, and not its rows, if all its lines begin and end at multiples of 16
+/// bytes; `None` if they do not.
 fn transposition<T: Real>(
     batch: [u64; BATCH_AXES],
     s: MatrixStrides,
