@@ -3,6 +3,10 @@
 //! A tile has `LINES` rows of A (or columns of B) and a depth that is four chunks of 16 bytes. Where the factor is
 //! contiguous along k, a line of the tile in memory runs along k and has four chunks, else it runs across and there are
 //! as many lines as the tile is deep.
+//!
+//! # Safety
+//! As in [`gemm`](super); lines of both factors begin and end at multiples of 16 bytes, and a stage lies in the block's
+//! shared memory.
 
 use crate::dev::{
     cp_async::{commit, cp16_zfill},

@@ -1,4 +1,7 @@
 //! Products of any layout, by tiles of 32 x 32 in shared memory; a thread computes 2 x 4 elements.
+//!
+//! # Safety
+//! As in [`gemm`](super), for any layout.
 
 use core_types::params::gemm::{GemmParams, GemmShare, MatrixStrides};
 

@@ -1,5 +1,8 @@
 //! Adds the partial sums of a product, in order. A one-dimensional grid, which strides over all elements of all
 //! results.
+//!
+//! # Safety
+//! As in [`gemm`](super); `work` holds `parts` floats for each element of all results.
 
 use core_types::params::gemm::GemmParams;
 

@@ -2,6 +2,9 @@
 //!
 //! Four warps, two by two, of `16 MT x 8 NT` elements each. Tiles are 32 deep, in three stages; the chunks of a line
 //! are permuted by its number, so that the eight lines of a fragment lie in different banks.
+//!
+//! # Safety
+//! As in [`gemm`](super), for aligned factors whose layout the kernel's name states; all lanes of a warp call together.
 
 use core_types::params::gemm::{GemmParams, GemmShare};
 

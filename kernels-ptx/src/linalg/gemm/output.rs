@@ -1,4 +1,7 @@
 //! What happens to a sum: bias, activation, accumulation and the one rounding, or a place among partial sums.
+//!
+//! # Safety
+//! As in [`gemm`](super); a tile belongs to the product, and one thread takes an element.
 
 use core_types::params::{elementwise::Activation, gemm::GemmParams};
 

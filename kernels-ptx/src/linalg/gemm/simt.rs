@@ -3,6 +3,9 @@
 //! A warp computes `8 TM x 32` elements, a thread `TM x 8` of them. Tiles are 16 deep, in two stages; a tile that is
 //! contiguous along k has 20 floats from line to line, so that neither direction meets bank conflicts, and is read four
 //! indices of k at a time.
+//!
+//! # Safety
+//! As in [`gemm`](super), for aligned factors whose layout the kernel's name states.
 
 use core_types::params::gemm::{GemmParams, GemmShare};
 
