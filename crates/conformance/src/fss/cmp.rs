@@ -132,11 +132,10 @@ fn hex(bytes: &[u8]) -> String {
 
 pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
     let mut cases = vec![Case::new("known key of 10 bits", expect_known_key)];
-    cases.extend(
-        (1..=10).map(|bits| {
-            Case::new(format!("every alpha and y of {bits} bits"), move |q: &Q| expect_every_pair(q, bits))
-        }),
-    );
+    cases.extend((1..=10).map(|bits| {
+        Case::new(format!("every alpha and y of {bits} bits"), move |q: &Q| expect_every_pair(q, bits))
+            .on_elements(1 << (2 * bits))
+    }));
     for bits in [1, 7, 8, 12, 32, 63, 64] {
         cases.push(Case::new(format!("edges and random secrets of {bits} bits"), move |q: &Q| {
             expect_reconstruction(q, bits, 300)
