@@ -69,6 +69,9 @@ pub(crate) struct DoctorArgs {
 }
 
 /// Hold a backend to the models and golden outputs of the conformance suite.
+///
+/// Every case runs four times: plain, on a forked queue, with guard words around its buffers, and again after it was
+/// refused memory.
 #[derive(Args, Debug)]
 pub(crate) struct ConformanceArgs {
     /// Run only the ops whose name contains TEXT, such as `circle.` or `softmax`.
@@ -80,6 +83,9 @@ pub(crate) struct ConformanceArgs {
     /// Backend to test: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
+    /// Run every case once, on the queue as it is.
+    #[arg(long)]
+    pub(crate) plain: bool,
     /// Print every case and not only the failing ones.
     #[arg(long)]
     pub(crate) verbose: bool,

@@ -1,11 +1,14 @@
 //! `trefoil conformance`: the suite on one backend.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    time::Instant,
+};
 
 use anyhow::{Result, bail};
+use conformance::{Condition, OpSpec, Outcome, Selection};
 use indicatif::{ProgressBar, ProgressStyle};
-
-use runtime::Choice;
+use runtime::{AnyQueue, Choice};
 
 use crate::args::ConformanceArgs;
 
@@ -16,42 +19,46 @@ const SIMULATED_ELEMENTS: u64 = 1 << 16;
 pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     let (queue, status) =
         runtime::open_with(&runtime::Settings::from_env().map_err(runtime::OpenError::from)?, None, args.backend)?;
-    let mut specs = conformance::specs();
-    specs.retain(|spec| spec.op.contains(&args.filter));
     let limit = if status.active == Choice::Sim { SIMULATED_ELEMENTS } else { u64::MAX };
-    let limit = args.max_elements.unwrap_or(limit);
-    let left_out: usize = specs.iter_mut().map(|spec| spec.limit_elements(limit)).sum();
-    let total: usize = specs.iter().map(|spec| spec.cases.len()).sum();
-    if total == 0 {
+    let selection = Selection { filter: &args.filter, max_elements: args.max_elements.unwrap_or(limit) };
+    let count = |specs: Vec<OpSpec<AnyQueue>>| specs.iter().map(|spec| spec.cases.len()).sum::<usize>();
+    let cases = count(selection.of(conformance::specs()));
+    let left_out = count(Selection { max_elements: u64::MAX, ..selection }.of(conformance::specs())) - cases;
+    if cases == 0 {
         bail!("no op of the suite contains `{}`", args.filter);
     }
-    let bar = ProgressBar::new(total as u64);
+    let conditions = if args.plain { &[Condition::Plain][..] } else { &Condition::ALL };
+    let bar = ProgressBar::new((cases * conditions.len()) as u64);
     bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
     let mut out = io::stdout().lock();
     let mut print_error = Ok(());
-    let report = conformance::run(&queue, &specs, |outcome| {
-        bar.inc(1);
-        bar.set_message(outcome.op);
-        let verdict = match &outcome.failure {
-            None if !args.verbose => return,
-            None => "ok".to_owned(),
-            Some(failure) => format!("FAILED: {failure}"),
-        };
-        let line = bar
-            .suspend(|| writeln!(out, "{:<28} {:<40} {:>8.3} s  {verdict}", outcome.op, outcome.case, outcome.seconds));
-        if print_error.is_ok() {
-            print_error = line;
-        }
-    });
+    let mut failed = 0;
+    for condition in conditions {
+        let start = Instant::now();
+        let report = condition.run(&queue, selection, |outcome| {
+            bar.inc(1);
+            bar.set_message(outcome.op);
+            let verdict = match &outcome.failure {
+                None if !args.verbose => return,
+                None => "ok".to_owned(),
+                Some(failure) => format!("FAILED: {failure}"),
+            };
+            let Outcome { op, case, seconds, .. } = outcome;
+            let line = bar.suspend(|| writeln!(out, "{op:<28} {case:<40} {seconds:>8.3} s  {verdict}"));
+            if print_error.is_ok() {
+                print_error = line;
+            }
+        })?;
+        let failures = report.failures().count();
+        let (name, seconds) = (condition.name(), start.elapsed().as_secs_f64());
+        bar.suspend(|| writeln!(out, "{name:<8} {:>5} passed, {failures} failed in {seconds:.1} s", cases - failures))?;
+        failed += failures;
+    }
     bar.finish_and_clear();
     print_error?;
-    let failed = report.failures().count();
-    writeln!(out, "{} ops on {status}: {} passed, {failed} failed", specs.len(), total - failed)?;
-    if left_out > 0 {
-        writeln!(out, "{left_out} cases on more than {limit} elements were left out")?;
-    }
+    writeln!(out, "{cases} cases, {left_out} larger ones left out, on {status}")?;
     if failed > 0 {
-        bail!("{failed} of {total} cases do not conform");
+        bail!("{failed} of {} runs do not conform", cases * conditions.len());
     }
     Ok(())
 }

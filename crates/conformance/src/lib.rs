@@ -1,17 +1,21 @@
 //! One suite that holds every backend to independent models and golden outputs, and measures it beside its peers.
 //!
 //! An [`OpSpec`] names an op and lists its [`Case`]s; a case runs the op on a queue and compares with an oracle that no
-//! backend made: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite; [`mod@bench`] holds
-//! the speed lines.
+//! backend made: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite, and a [`Condition`] makes it harder: on a fork, between
+//! guard words, after memory ran out. [`mod@bench`] holds the speed lines.
 #![forbid(unsafe_code)]
 
 pub mod bench;
 pub mod circle;
 pub mod fss;
+mod guarded;
 pub mod linalg;
 mod spec;
+mod suite;
 
-pub use spec::{Case, Failure, OpSpec, Outcome, Report, run, specs};
+pub use guarded::Guarded;
+pub use spec::{Case, Failure, OpSpec};
+pub use suite::{Condition, Outcome, Report, SCARCE_BYTES, Selection, run, specs};
 
 /// The examples of the README, compiled and run with the documentation tests.
 #[cfg(doctest)]

@@ -1,10 +1,8 @@
 use core::fmt;
-use std::time::Instant;
 
-use backend_api::{
-    BackendError, Queue,
-    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
-};
+use backend_api::{BackendError, Queue};
+use nn_ops::NnError;
+use stark_fft::FftError;
 use thiserror::Error;
 
 /// Why a case did not hold.
@@ -27,6 +25,25 @@ pub enum Failure {
     /// The backend reported an error where a result was due.
     #[error("backend error: {0}")]
     Backend(#[from] BackendError),
+}
+
+/// An error of the device under a domain's error stays one, so that a lack of memory is told from a wrong refusal.
+impl From<NnError> for Failure {
+    fn from(error: NnError) -> Self {
+        match error {
+            NnError::Backend(error) => Self::Backend(error),
+            error => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+impl From<FftError> for Failure {
+    fn from(error: FftError) -> Self {
+        match error {
+            FftError::Backend(error) => Self::Backend(error),
+            error => Self::Broken(error.to_string()),
+        }
+    }
 }
 
 impl Failure {
@@ -84,6 +101,12 @@ pub struct Case<Q> {
 }
 
 impl<Q> Case<Q> {
+    /// Its name, unique within its op.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A case with a name that states sizes or the property, unique within its op.
     pub fn new(name: impl Into<String>, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Self {
         Self { name: name.into(), elements: 0, check: Box::new(check) }
@@ -132,87 +155,9 @@ impl<Q> OpSpec<Q> {
     }
 }
 
-/// The result of one case.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The op.
-    pub op: &'static str,
-    /// The case.
-    pub case: String,
-    /// `None` if it held.
-    pub failure: Option<Failure>,
-    /// How long it took, oracle included.
-    pub seconds: f64,
-}
-
-/// The result of the suite on one queue.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// One entry per case, in order.
-    pub outcomes: Vec<Outcome>,
-}
-
-impl Report {
-    /// Cases that did not hold.
-    pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes.iter().filter(|outcome| outcome.failure.is_some())
-    }
-}
-
-/// The specifications of every op set.
-#[must_use]
-pub fn specs<Q: CircleOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
-    let mut all = crate::circle::specs();
-    all.extend(crate::fss::specs());
-    all.extend(crate::linalg::specs());
-    all
-}
-
-/// Runs every case of `specs` on `q` and tells `progress` each outcome as it comes.
-///
-/// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
-pub fn run<Q: Queue>(q: &Q, specs: &[OpSpec<Q>], mut progress: impl FnMut(&Outcome)) -> Report {
-    let mut report = Report::default();
-    for spec in specs {
-        for case in &spec.cases {
-            let (before, start) = (q.budget().live_bytes(), Instant::now());
-            let mut failure = case.hold(q).err();
-            let leaked = q.budget().live_bytes().saturating_sub(before);
-            if failure.is_none() && leaked > 0 {
-                failure = Some(Failure::Broken(format!("{leaked} bytes are still reserved after the case")));
-            }
-            let seconds = start.elapsed().as_secs_f64();
-            let outcome = Outcome { op: spec.op, case: case.name.clone(), failure, seconds };
-            progress(&outcome);
-            report.outcomes.push(outcome);
-        }
-    }
-    report
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_failing_and_a_leaking_case_are_reported() {
-        let mut specs = [OpSpec {
-            op: "test.op",
-            cases: vec![
-                Case::new("holds", |_: &cpu_backend::CpuQueue| Ok(())),
-                Case::new("differs", |_| Failure::unless_equal(&[1, 2], &[1, 3])),
-                Case::new("leaks", |q: &cpu_backend::CpuQueue| {
-                    std::mem::forget(q.zeros::<u8>(64)?);
-                    Ok(())
-                }),
-                Case::new("is not reached", |_| Err(Failure::Broken("too large".to_owned()))).on_elements(1 << 20),
-            ],
-        }];
-        assert_eq!(specs[0].limit_elements(1 << 19), 1);
-        let report = run(&runtime::cpu().unwrap(), &specs, |_| ());
-        let failed: Vec<_> = report.failures().map(|outcome| outcome.case.as_str()).collect();
-        assert_eq!(failed, ["differs", "leaks"]);
-    }
 
     #[test]
     fn closeness_treats_nan_and_infinity_as_values() {

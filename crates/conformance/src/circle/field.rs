@@ -55,8 +55,7 @@ fn expect_inverses<Q: CircleOps, T: Invertible + Field + core::fmt::Debug>(
     q: &Q,
     elements: &[T],
 ) -> Result<(), Failure> {
-    let broken = |error: FftError| Failure::Broken(error.to_string());
-    let inverses = q.download(&inverses_of(q, &q.upload(elements)?).map_err(broken)?)?;
+    let inverses = q.download(&inverses_of(q, &q.upload(elements)?)?)?;
     let products: Vec<T> = elements.iter().zip(&inverses).map(|(&x, &y)| x * y).collect();
     Failure::unless_equal(&vec![T::ONE; elements.len()], &products)
 }
@@ -70,7 +69,7 @@ fn expect_zero_found<Q: CircleOps, T: Invertible + Field>(q: &Q, len: usize, ind
     }
     match inverses_of(q, &q.upload(&elements)?) {
         Err(FftError::ZeroInverse { index: found }) if found == index => Ok(()),
-        Err(other) => Err(Failure::Broken(format!("expected zero at {index}, got: {other}"))),
+        Err(other) => Err(other.into()),
         Ok(_) => Err(Failure::Broken(format!("the zero at {index} was not reported"))),
     }
 }

@@ -37,7 +37,8 @@ fn dcf_eval<Q: FssOps>(q: &Q, params: &DcfParams, lens: [usize; 6]) -> Result<()
 fn unless_refused(what: &str, result: Result<(), BackendError>) -> Result<(), Failure> {
     match result {
         Err(BackendError::Length { .. } | BackendError::Unsupported { .. }) => Ok(()),
-        other => Err(Failure::Broken(format!("{what}: expected a refusal, got {other:?}"))),
+        Ok(()) => Err(Failure::Broken(format!("{what}: expected a refusal, got a result"))),
+        Err(error) => Err(error.into()),
     }
 }
 

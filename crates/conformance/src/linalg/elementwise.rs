@@ -4,7 +4,7 @@ use backend_api::{
 };
 use half::{bf16, f16};
 use nn_ops::{
-    Activation, Binary, Dropout, Layout, NnError, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
+    Activation, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
     cross_entropy, cross_entropy_probs, sum_axis,
 };
 
@@ -48,13 +48,6 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
-fn refused(error: NnError) -> Failure {
-    match error {
-        NnError::Backend(e) => Failure::Backend(e),
-        e => Failure::Broken(e.to_string()),
-    }
-}
-
 fn apply<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, x: &[T]) -> Result<Vec<T>, Failure> {
     let dx = q.upload(x)?;
     let mut y = q.zeros::<T>(x.len())?;
@@ -62,7 +55,7 @@ fn apply<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, x: &[T]) -> Result<Ve
         let y = TensorMut::contiguous(y.view_mut(), &[x.len()])?;
         activate(q, f, TensorRef::contiguous(dx.view(), &[x.len()])?, y)
     };
-    run().map_err(refused)?;
+    run()?;
     let mut in_place = q.upload(x)?;
     q.activate_in_place(f, in_place.view_mut())?;
     let (y, in_place) = (q.download(&y)?, q.download(&in_place)?);
@@ -117,7 +110,7 @@ fn slopes<Q: ElementwiseOps>(q: &Q, f: Activation) -> Result<(), Failure> {
         let (saved, g) = (TensorRef::contiguous(saved.view(), &[n])?, TensorRef::contiguous(dg.view(), &[n])?);
         activate_backward(q, f, saved, g, TensorMut::contiguous(dx.view_mut(), &[n])?)
     };
-    run().map_err(refused)?;
+    run()?;
     let expected: Vec<f64> = x
         .iter()
         .zip(&g)
@@ -139,12 +132,12 @@ fn broadcasts<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
         (&[0, 3], &[3], &[0, 3]),
     ];
     for (a_shape, b_shape, y_shape) in shapes {
-        let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(refused);
+        let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
         let (la, lb, ly) = (layout(a_shape)?, layout(b_shape)?, layout(y_shape)?);
         let mut random = Random::new(5);
         let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
         let (da, db) = (q.upload(&a)?, q.upload(&b)?);
-        let (wa, wb) = (la.broadcast(y_shape).map_err(refused)?, lb.broadcast(y_shape).map_err(refused)?);
+        let (wa, wb) = (la.broadcast(y_shape)?, lb.broadcast(y_shape)?);
         for (op, f) in [
             (Binary::Add, (|a, b| a + b) as fn(f32, f32) -> f32),
             (Binary::Sub, |a, b| a - b),
@@ -155,7 +148,7 @@ fn broadcasts<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
                 let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
                 binary(q, op, a, b, TensorMut::new(y.view_mut(), ly)?)
             };
-            run().map_err(refused)?;
+            run()?;
             let at = |l: &Layout, mut flat: usize| {
                 let mut at = 0;
                 for (len, stride) in y_shape.iter().zip(l.strides()).rev() {
@@ -180,7 +173,7 @@ fn combine<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
             let y = TensorMut::contiguous(y.view_mut(), &[3])?;
             axpby(q, 2.0, TensorRef::contiguous(dx.view(), &[3])?, beta, y)
         };
-        step().map_err(refused)?;
+        step()?;
         Ok(q.download(&y)?)
     };
     Failure::unless_equal(&[32.0, 34.0, 36.0], &run(3.0, 10.0)?)?;
@@ -195,7 +188,7 @@ fn sums<Q: ElementwiseOps>(q: &Q, (outer, len, inner): (usize, usize, usize)) ->
         let x = TensorRef::contiguous(dx.view(), &[outer, len, inner])?;
         sum_axis(q, x, 1, true, TensorMut::contiguous(dy.view_mut(), &[outer, inner])?)
     };
-    run().map_err(refused)?;
+    run()?;
     let expected: Vec<f64> = (0..outer * inner)
         .map(|i| {
             let (o, j) = (i / inner, i % inner);
@@ -215,7 +208,7 @@ fn dropout<Q: ElementwiseOps>(q: &Q, p: f64, n: usize) -> Result<(), Failure> {
         let y = TensorMut::contiguous(dy.view_mut(), &[n])?;
         Dropout::new(p, seed)?.apply(q, site, step, TensorRef::contiguous(dx.view(), &[n])?, y)
     };
-    run().map_err(refused)?;
+    run()?;
     let threshold = (p * 2f64.powi(32)).floor() as u64;
     let scale = 1.0 / (1.0 - p as f32);
     let expected: Vec<f32> = (0..n)
@@ -257,7 +250,7 @@ fn entropy<Q: LossOps>(q: &Q, rows: usize, classes: usize) -> Result<(), Failure
                 cross_entropy_probs(q, scale, logits, probs, losses.view_mut(), out)
             }
         };
-        run().map_err(refused)?;
+        run()?;
         let (mut want_losses, mut want_grad) = (Vec::new(), Vec::new());
         for r in 0..rows {
             let t: Vec<f64> = (0..classes)
@@ -283,7 +276,7 @@ fn ignored<Q: LossOps>(q: &Q) -> Result<(), Failure> {
         let logits = TensorRef::contiguous(x.view(), &[2, 2])?;
         cross_entropy(q, 1.0, logits, t.view(), losses.view_mut(), TensorMut::contiguous(grad.view_mut(), &[2, 2])?)
     };
-    run().map_err(refused)?;
+    run()?;
     let (losses, grad) = (q.download(&losses)?, q.download(&grad)?);
     Failure::unless_equal(&[0.0, 0.0, 0.0], &[losses[0], grad[0], grad[1]])?;
     Failure::unless_close(&[core::f64::consts::E.ln_1p()], &losses[1..], 1e-6, 0.0)

@@ -75,13 +75,6 @@ fn layout(rows: usize, cols: usize, transposed: bool) -> Result<Layout, NnError>
     if transposed { Layout::contiguous(&[cols, rows])?.transposed() } else { Layout::contiguous(&[rows, cols]) }
 }
 
-fn refused(error: NnError) -> Failure {
-    match error {
-        NnError::Backend(e) => Failure::Backend(e),
-        e => Failure::Broken(e.to_string()),
-    }
-}
-
 fn index(l: &Layout, at: &[usize]) -> usize {
     at.iter().zip(l.strides()).map(|(i, s)| i * s).sum()
 }
@@ -90,11 +83,11 @@ fn product<Q: GemmOps, T: Real>(q: &Q, (m, n, k): (usize, usize, usize), ta: boo
     let mut random = Random::new((m * 1_000_003 + n * 1009 + k) as u64);
     let (a, b) = (random.reals::<T>(m * k), random.reals::<T>(k * n));
     let (la, lb, lc) = (layout(m, k, ta), layout(k, n, tb), layout(m, n, ta && tb));
-    let (la, lb, lc) = (la.map_err(refused)?, lb.map_err(refused)?, lc.map_err(refused)?);
+    let (la, lb, lc) = (la?, lb?, lc?);
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     let mut dc = q.upload(&vec![T::from_f32(f32::NAN); m * n])?;
-    let plan = GemmPlan::new(&la, &lb, &lc).map_err(refused)?;
-    plan.run(q, da.view(), db.view(), dc.view_mut()).map_err(refused)?;
+    let plan = GemmPlan::new(&la, &lb, &lc)?;
+    plan.run(q, da.view(), db.view(), dc.view_mut())?;
     let c = q.download(&dc)?;
     // The error of a sum is bounded by the sum of magnitudes; the result is rounded once.
     let rounding = match T::DTYPE {
@@ -136,7 +129,7 @@ fn epilogue<Q: GemmOps>(q: &Q, f: Activation, (m, n, k): (usize, usize, usize)) 
         )
     };
     let mut run = run;
-    run().map_err(refused)?;
+    run()?;
     let mut expected = Vec::with_capacity(m * n);
     for i in 0..m {
         for j in 0..n {
@@ -153,7 +146,7 @@ fn model(a: &[f32], la: &Layout, b: &[f32], lb: &Layout, c_shape: &[usize]) -> R
     let k = la.shape()[la.rank() - 1];
     let wide = |l: &Layout, rows: usize, cols: usize| {
         let shape: Vec<usize> = lead.iter().copied().chain([rows, cols]).collect();
-        l.broadcast(&shape).map_err(refused)
+        l.broadcast(&shape).map_err(Failure::from)
     };
     let (la, lb) = (wide(la, last[0], k)?, wide(lb, k, last[1])?);
     let mut out = Vec::new();
@@ -177,13 +170,13 @@ fn model(a: &[f32], la: &Layout, b: &[f32], lb: &Layout, c_shape: &[usize]) -> R
 
 fn batched<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
     let mut random = Random::new(7);
-    let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(refused);
+    let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
     let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     let mut dc = q.zeros::<f32>(lc.numel())?;
-    let plan = GemmPlan::new(&la, &lb, &lc).map_err(refused)?;
-    plan.run(q, da.view(), db.view(), dc.view_mut()).map_err(refused)?;
+    let plan = GemmPlan::new(&la, &lb, &lc)?;
+    plan.run(q, da.view(), db.view(), dc.view_mut())?;
     Failure::unless_close(&model(&a, &la, &b, &lb, c_shape)?, &q.download(&dc)?, 1e-6, 1e-5)
 }
 
@@ -191,7 +184,7 @@ fn batched<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
 /// the differences are exact but for rounding.
 fn gradients<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
     let mut random = Random::new(11);
-    let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(refused);
+    let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
     let (a, b, g) = (random.reals(la.numel()), random.reals(lb.numel()), random.reals::<f32>(lc.numel()));
     let (da, db, dg) = (q.upload(&a)?, q.upload(&b)?, q.upload(&g)?);
@@ -201,7 +194,7 @@ fn gradients<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &
         matmul_backward_lhs(q, g, TensorRef::new(db.view(), lb)?, TensorMut::new(ga.view_mut(), la)?)?;
         matmul_backward_rhs(q, TensorRef::new(da.view(), la)?, g, TensorMut::new(gb.view_mut(), lb)?)
     };
-    run().map_err(refused)?;
+    run()?;
     let loss = |a: &[f32], b: &[f32]| -> Result<f64, Failure> {
         Ok(model(a, &la, b, &lb, c_shape)?.iter().zip(&g).map(|(y, &g)| y * f64::from(g)).sum())
     };

@@ -110,10 +110,6 @@ impl Op {
     }
 }
 
-fn broken(error: impl core::fmt::Display) -> Failure {
-    Failure::Broken(error.to_string())
-}
-
 fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     let mut cases: Vec<Case<Q>> = Vec::new();
     for n in LENGTHS {
@@ -127,7 +123,7 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     cases.push(Case::new("a constant row gives beta", move |q| {
         let mut input = op.inputs(1, 17, 0.0);
         input.x.fill(if op.centred { 3.25e4 } else { 0.0 });
-        let (y, _) = op.run::<Q, f32>(q, &input, None).map_err(broken)?;
+        let (y, _) = op.run::<Q, f32>(q, &input, None)?;
         Failure::unless_equal(&input.beta, &y)
     }));
     cases.push(Case::new("a constant row without eps is an error with its number", move |q| {
@@ -136,13 +132,14 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         input.x[17..].fill(0.0);
         match op.run::<Q, f32>(q, &input, None) {
             Err(NnError::Backend(BackendError::Undefined { index: 1, .. })) => Ok(()),
-            other => Err(Failure::Broken(format!("got {:?}", other.map(|(y, _)| y)))),
+            Ok((y, _)) => Err(Failure::Broken(format!("got {y:?}"))),
+            Err(error) => Err(error.into()),
         }
     }));
     cases.push(Case::new("NaN and infinity stay in their row", move |q| {
         let mut input = op.inputs(3, 17, 0.0);
         (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
-        let (y, _) = op.run::<Q, f32>(q, &input, None).map_err(broken)?;
+        let (y, _) = op.run::<Q, f32>(q, &input, None)?;
         match y[..17].iter().all(|y| y.is_nan()) && y[20].is_nan() && y[34..].iter().all(|y| y.is_finite()) {
             true => Ok(()),
             false => Err(Failure::Broken(format!("got {y:?}"))),
@@ -157,7 +154,7 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
 
 /// Holds the op to its model within `atol`; gamma is up to 4.
 fn close<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, atol: f64) -> Result<(), Failure> {
-    let (y, _) = op.run::<Q, T>(q, input, None).map_err(broken)?;
+    let (y, _) = op.run::<Q, T>(q, input, None)?;
     let want = model::along(&wide(&input.x), input.n, 1, |x| op.model(input, x));
     Failure::unless_close(&want, &y, 0.0, atol)
 }
@@ -173,12 +170,12 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     cases.push(Case::new("mean of 10^4 deviations", move |q| near::<Q, f32>(q, op, &op.inputs(70, 100, 2e4), 1e-5)));
     cases.push(Case::new("central differences", move |q| {
         let (input, g) = (op.inputs(1, 19, 0.0), values(52, 19));
-        let (_, got) = op.run::<Q, f32>(q, &input, Some(&g)).map_err(broken)?;
+        let (_, got) = op.run::<Q, f32>(q, &input, Some(&g))?;
         let want = model::gradient(&wide(&input.x), &wide(&g), |x| op.model(&input, x));
         unless_near("dx", &want, &got.map(|got| got.dx).unwrap_or_default(), 1e-3)
     }));
     cases.push(Case::new("no rows give zero sums", move |q| {
-        let (_, got) = op.run::<Q, f32>(q, &op.inputs(0, 5, 0.0), Some(&[])).map_err(broken)?;
+        let (_, got) = op.run::<Q, f32>(q, &op.inputs(0, 5, 0.0), Some(&[]))?;
         Failure::unless_equal(&[0.0; 5], &got.map(|got| got.dgamma).unwrap_or_default())
     }));
     cases.extend([
@@ -191,8 +188,8 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
 /// Holds the gradients to their model within a relative error in the Euclidean norm.
 fn near<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, bound: f64) -> Result<(), Failure> {
     let g = values(51, input.x.len());
-    let (_, got) = op.run::<Q, T>(q, input, Some(&g)).map_err(broken)?;
-    let Some(got) = got else { return Err(broken("no gradients")) };
+    let (_, got) = op.run::<Q, T>(q, input, Some(&g))?;
+    let Some(got) = got else { return Err(Failure::Broken("no gradients".to_owned())) };
     let want = op.model_gradients(input, &g);
     unless_near("dx", &want.dx, &got.dx, bound)?;
     unless_near("dgamma", &want.dgamma, &got.dgamma, bound)?;

@@ -34,13 +34,12 @@ impl Op {
         x: &[f32],
         mask: Mask<'_, Q>,
     ) -> Result<Vec<f32>, Failure> {
-        let plan = SoftmaxPlan::new(shape, axis).map_err(broken)?;
+        let plan = SoftmaxPlan::new(shape, axis)?;
         let (x, mut y) = (upload::<Q, T>(q, x)?, q.zeros::<T>(x.len())?);
         match self.log {
             false => plan.softmax(q, x.view(), mask, y.view_mut()),
             true => plan.log_softmax(q, x.view(), mask, y.view_mut()),
-        }
-        .map_err(broken)?;
+        }?;
         download::<Q, T>(q, &y)
     }
 
@@ -52,19 +51,14 @@ impl Op {
         y: &[f32],
         g: &[f32],
     ) -> Result<Vec<f32>, Failure> {
-        let plan = SoftmaxPlan::new(shape, axis).map_err(broken)?;
+        let plan = SoftmaxPlan::new(shape, axis)?;
         let (y, g, mut dx) = (upload::<Q, T>(q, y)?, upload::<Q, T>(q, g)?, q.zeros::<T>(y.len())?);
         match self.log {
             false => plan.softmax_backward(q, y.view(), g.view(), dx.view_mut()),
             true => plan.log_softmax_backward(q, y.view(), g.view(), dx.view_mut()),
-        }
-        .map_err(broken)?;
+        }?;
         download::<Q, T>(q, &dx)
     }
-}
-
-fn broken(error: impl core::fmt::Display) -> Failure {
-    Failure::Broken(error.to_string())
 }
 
 /// Shapes with a softmax axis in every place.
