@@ -66,6 +66,7 @@ mod predicate;
 mod range;
 mod session;
 mod staging;
+pub mod suf;
 mod task;
 mod wire;
 
