@@ -9,7 +9,7 @@
 #![no_std]
 #![allow(internal_features, reason = "warp and block collectives are LLVM intrinsics")]
 #![allow(unused_features, reason = "each module uses its own part of `dev`")]
-#![feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics)]
+#![feature(abi_ptx, asm_experimental_arch, core_float_math, link_llvm_intrinsics)]
 
 pub mod dev;
 #[macro_use]
@@ -19,6 +19,8 @@ mod table;
 pub mod canary;
 #[cfg(feature = "circle")]
 pub mod circle;
+#[cfg(feature = "differential")]
+pub mod differential;
 #[cfg(feature = "fss")]
 pub mod fss;
 #[cfg(feature = "linalg")]

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::compiler::{Compiler, FLAGS};
+use super::{
+    compiler::{Compiler, FLAGS},
+    keep,
+};
 use crate::tally::Tally;
 
 /// Each text, and the flag that it was built without.
@@ -13,20 +16,11 @@ const TEXTS: [(&str, Option<&str>); 3] =
 
 /// Builds the texts in `kernels-ptx/ptx/canary`, or with `check` compares them.
 pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
-    let folder = root.join("kernels-ptx/ptx/canary");
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let mut tally = Tally::default();
     for (name, left_out) in TEXTS {
         let flags: Vec<&str> = FLAGS.into_iter().filter(|&flag| Some(flag) != left_out).collect();
         let built = ptx::print(&ptx::parse(&compiler.build(root, "canary", &flags)?).context("the compiler's PTX")?);
-        let path = folder.join(format!("{name}.ptx"));
-        if check {
-            let equal = std::fs::read_to_string(&path).unwrap_or_default() == built;
-            tally += Tally::of(&format!("canary {name} equals a fresh build"), equal);
-        } else {
-            std::fs::write(&path, built).with_context(|| format!("cannot write {}", path.display()))?;
-            tally += Tally::of(&format!("canary {name}"), true);
-        }
+        tally += keep(root, &format!("ptx/canary/{name}.ptx"), &built, check)?;
     }
     Ok(tally)
 }

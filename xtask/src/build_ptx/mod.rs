@@ -4,6 +4,7 @@
 mod budgets;
 mod canary;
 mod compiler;
+mod differential;
 mod finish;
 mod manifest;
 mod ptxas;
@@ -72,11 +73,7 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
         let title = format!("PTX of module {}", module.name());
         let built = compiler.build(root, module.name(), &FLAGS).and_then(|raw| finish(module, &compiler.version, &raw));
         tally += match built {
-            Ok(finished) if check => compare(root, module, &finished)?,
-            Ok(finished) => {
-                write(root, module, &finished)?;
-                Tally::of(&title, true)
-            }
+            Ok(finished) => keep_module(root, module, &finished, check)?,
             Err(error) => {
                 println!("error: {title}: {error:#}");
                 Tally::of(&title, false)
@@ -84,6 +81,7 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
         };
     }
     tally += canary::run(compiler, root, check)?;
+    tally += differential::run(compiler, root, check)?;
     Ok(tally)
 }
 
@@ -98,28 +96,31 @@ fn committed_compiler(root: &Path) -> Option<String> {
     compilers.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-fn write(root: &Path, module: Module, finished: &Finished) -> Result<()> {
-    for (extension, text) in [("ptx", &finished.ptx), ("json", &finished.manifest.render()?)] {
-        let path = module.file(root, extension);
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
-}
-
-/// Compares both files of a module byte for byte.
-fn compare(root: &Path, module: Module, finished: &Finished) -> Result<Tally> {
+/// Writes both files of a module, or with `check` compares them.
+fn keep_module(root: &Path, module: Module, finished: &Finished, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (extension, built) in [("ptx", &finished.ptx), ("json", &finished.manifest.render()?)] {
-        let path = module.file(root, extension);
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        let equal = committed == *built;
-        if !equal {
-            let line = committed.lines().zip(built.lines()).take_while(|(a, b)| a == b).count() + 1;
-            println!("{}:{line}: differs from a fresh build; run `cargo xtask build-ptx`", path.display());
-        }
-        tally += Tally::of(&format!("{}.{extension} equals a fresh build", module.name()), equal);
+        tally += keep(root, &format!("ptx/{}.{extension}", module.name()), built, check)?;
     }
     Ok(tally)
+}
+
+/// Writes a file below `kernels-ptx`, or with `check` compares it byte for byte.
+fn keep(root: &Path, file: &str, built: &str, check: bool) -> Result<Tally> {
+    let path = root.join("kernels-ptx").join(file);
+    if !check {
+        let folder = path.parent().unwrap_or(root);
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        std::fs::write(&path, built).with_context(|| format!("cannot write {}", path.display()))?;
+        return Ok(Tally::of(file, true));
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let equal = committed == built;
+    if !equal {
+        let line = committed.lines().zip(built.lines()).take_while(|(a, b)| a == b).count() + 1;
+        println!("{}:{line}: differs from a fresh build; run `cargo xtask build-ptx`", path.display());
+    }
+    Ok(Tally::of(&format!("{file} equals a fresh build"), equal))
 }
 
 /// Holds the files as they are to their manifests, the lints and the budgets.

@@ -7,7 +7,7 @@ use ptx::ast::{Directive, Function, Module, Space as PtxSpace};
 
 use super::code::Code;
 use super::counters::Counters;
-use super::decode::{FUNCTION_HANDLES, Undecoded, decode, global_variables};
+use super::decode::{FUNCTION_HANDLES, Undecoded, decode, functions, global_variables};
 use super::fault::{Fault, FaultKind, Party, Place};
 use super::memory::{Memory, MemoryFault, OutOfMemory, View};
 use super::options::{Grid, Options};
@@ -164,10 +164,11 @@ impl Program {
                 }
             }
         }
+        let functions = functions(&self.module);
         let address_of = |name: &str| {
             let place = global_variables(&self.module).position(|variable| &*variable.name == name);
-            let function = || self.module.functions.iter().position(|function| &*function.name == name);
-            place.map(|index| addresses[index]).or_else(|| function().map(|index| FUNCTION_HANDLES + index as u64))
+            let function = || functions.get(name).map(|&index| FUNCTION_HANDLES + index as u64);
+            place.map(|index| addresses[index]).or_else(function)
         };
         for (variable, &address) in global_variables(&self.module).zip(&addresses) {
             let mut image = variable.image();

@@ -122,8 +122,11 @@ fn half_warps_shuffle_apart() {
 
 #[test]
 fn calls_and_tables_take_lanes_apart_and_together() {
-    // Lane i calls function i % 2 through a table of handles, then branches by i % 3.
+    // Lane i calls function i % 2 through a table of handles, then branches by i % 3. Declarations go before, as
+    // compilers write them for the table.
     let text = ".version 7.0\n.target sm_80\n.address_size 64
+        .func (.param .b32 r) twice(.param .b32 a);
+        .func (.param .b32 r) plus(.param .b32 a);
         .func (.param .b32 r) twice(.param .b32 a) {
             .reg .b32 %r<3>;
             ld.param.b32 %r0, [a];

@@ -53,18 +53,22 @@ pub(in crate::exec) fn global_variables(module: &Module) -> impl Iterator<Item =
     module.globals.iter().chain(inner).filter(|variable| matches!(variable.space, Space::Global | Space::Const))
 }
 
+/// Index of each function by name. A definition wins over declarations, which come first.
+pub(in crate::exec) fn functions(module: &Module) -> HashMap<&str, usize> {
+    let mut indices = HashMap::new();
+    for (index, function) in module.functions.iter().enumerate() {
+        if function.body.is_some() || !indices.contains_key(&*function.name) {
+            indices.insert(&*function.name, index);
+        }
+    }
+    indices
+}
+
 impl<'a> Layout<'a> {
     /// Lays out the module as kernel `entry` sees it: its own shared variables and those of functions and module.
     pub(in crate::exec) fn new(module: &'a Module, entry: &'a Function) -> Self {
         let globals = global_variables(module).zip(0..).map(|(variable, index)| (&*variable.name, index)).collect();
-        let functions = module.functions.iter().enumerate();
-        // A definition wins over declarations, which come first.
-        let functions = functions.fold(HashMap::new(), |mut map: HashMap<&str, usize>, (index, function)| {
-            if function.body.is_some() || !map.contains_key(&*function.name) {
-                map.insert(&function.name, index);
-            }
-            map
-        });
+        let functions = functions(module);
         let mut layout = Self { module, globals, functions, shared: HashMap::new(), static_shared: 0 };
         let mut unsized_names = Vec::new();
         let at_module = module.globals.iter().map(|variable| ("", variable));

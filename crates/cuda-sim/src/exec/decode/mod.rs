@@ -16,11 +16,11 @@ mod sync;
 
 use std::collections::{BTreeSet, HashMap};
 
-use ptx::ast::{Function, Instruction, Module, Operand, Symbol};
+use ptx::ast::{Instruction, Module, Operand, Symbol};
 
 use self::body::Body;
 use self::build::{Build, Refusal};
-pub(super) use self::layout::{FUNCTION_HANDLES, global_variables};
+pub(super) use self::layout::{FUNCTION_HANDLES, functions, global_variables};
 use self::layout::{Layout, frame};
 use super::code::{Code, NO_GUARD, Op, Origin, R, Step};
 
@@ -121,11 +121,8 @@ fn origin_of(instruction: &Instruction) -> Origin {
 
 /// Functions whose address some instruction or initialiser takes.
 fn address_taken(module: &Module) -> BTreeSet<usize> {
-    let index_of = |name: &str| {
-        let named = |&(_, function): &(usize, &Function)| &*function.name == name;
-        let mut all = module.functions.iter().enumerate().filter(named);
-        all.clone().find(|(_, function)| function.body.is_some()).or_else(|| all.next()).map(|(index, _)| index)
-    };
+    let functions = functions(module);
+    let index_of = |name: &str| functions.get(name).copied();
     let mut taken = BTreeSet::new();
     for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
         for instruction in body.instructions.iter().filter(|ins| ins.opcode.base() == "mov") {

@@ -1,0 +1,53 @@
+//! Random programs that test the simulator. They do not ship: `cargo xtask build-ptx` writes them and compiles them for the
+//! device, and a test of `cuda-sim` compiles the same text for the host and compares what both compute.
+//!
+//! # Safety
+//! `programs` is `len` numbers of programs, `inputs` three words for each, `results` a word for each. Grid and block: one
+//! thread for each.
+
+mod float;
+#[rustfmt::skip]
+#[allow(unused_assignments, reason = "random programs are not written for readers")]
+mod programs;
+
+use crate::dev::idx;
+
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $kernel:ident runs $family:ident;)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $kernel(
+            programs: *const u32,
+            inputs: *const [u64; 3],
+            results: *mut u64,
+            len: u32,
+        ) {
+            let i = idx::global_id();
+            if i < len {
+                let [a, b, c] = *inputs.add(i as usize);
+                *results.add(i as usize) = programs::$family::run(*programs.add(i as usize), a, b, c);
+            }
+        }
+    )*};
+}
+
+kernels! {
+    /// Runs programs of this family.
+    differential_narrow runs narrow;
+    /// Runs programs of this family.
+    differential_words runs words;
+    /// Runs programs of this family.
+    differential_wide runs wide;
+    /// Runs programs of this family.
+    differential_single runs single;
+    /// Runs programs of this family.
+    differential_double runs double;
+    /// Runs programs of this family.
+    differential_casts runs casts;
+    /// Runs programs of this family.
+    differential_control runs control;
+    /// Runs programs of this family.
+    differential_arrays runs arrays;
+    /// Runs programs of this family.
+    differential_calls runs calls;
+}
