@@ -31,6 +31,9 @@ fn check(data: &[u8]) {
         GateKind::SignPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Borrow; masks], &x_hat).err(),
         GateKind::LowPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Carry; masks], &x_hat).err(),
         GateKind::Relu => bundle.eval_relu(&q, &x_hat).err(),
+        GateKind::Lrs => bundle.eval_lrs(&q, &x_hat).err(),
+        GateKind::Ars => bundle.eval_ars(&q, &x_hat).err(),
+        GateKind::ReluArs => bundle.eval_relu_ars(&q, &x_hat).err(),
         GateKind::TruncateReduce => bundle.eval_truncate_reduce(&q, &x_hat).err(),
         GateKind::GapArs => {
             let Ok(cert) = SignedRange::new(-1, 1).and_then(|range| range.gap_cert(n)) else {

@@ -53,6 +53,7 @@
 //! therefore not comparable with those of this crate, which pays for the AES of every tree level and a mask per element.
 #![forbid(unsafe_code)]
 
+mod auto_trunc;
 mod bundle;
 mod channel;
 pub mod convert;
@@ -70,11 +71,12 @@ pub mod suf;
 mod task;
 mod wire;
 
+pub use auto_trunc::{AutoTrunc, RangeClaim};
 pub use bundle::{BundleError, KeyBundle};
 pub use channel::{Channel, ChannelError, MemoryChannel, TcpChannel, TcpOptions, memory_pair};
 pub use dealer::Dealer;
 pub use error::PfssError;
-pub use gate::{Gate, GateKind};
+pub use gate::{Cost, Gate, GateKind};
 pub use gates::{BitShares, Pending};
 pub use lockstep::run_lockstep;
 pub use party::{Party, PartyError};

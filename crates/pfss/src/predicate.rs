@@ -172,9 +172,9 @@ impl Program {
     /// Checks `predicates` against `gate` and plans their evaluation.
     pub(crate) fn new(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
         let ring = gate.ring();
-        let domain = match gate.tree() {
-            Tree::Cmp { bits } => Ring::new(bits).unwrap_or(ring), // 1 <= bits <= n for every gate
-            Tree::Dcf { .. } => ring,
+        let domain = match gate.trees()[..] {
+            [Tree::Cmp { bits }] => Ring::new(bits).unwrap_or(ring), // 1 <= bits <= n for every gate
+            _ => ring,                                               // a gate without predicates
         };
         let mut program = Self { ring, domain, offsets: Vec::new(), terms: Vec::new() };
         for (index, &predicate) in predicates.iter().enumerate() {

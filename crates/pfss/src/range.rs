@@ -88,6 +88,26 @@ impl SignedRange {
         Self::from_wide(i128::from(self.min) + i128::from(rhs.min), i128::from(self.max) + i128::from(rhs.max))
     }
 
+    /// All differences `a - b`.
+    ///
+    /// # Errors
+    /// [`RangeError::Overflow`].
+    pub fn checked_sub(self, rhs: Self) -> Result<Self, RangeError> {
+        Self::from_wide(i128::from(self.min) - i128::from(rhs.max), i128::from(self.max) - i128::from(rhs.min))
+    }
+
+    /// Whether every value is a signed integer of `n` bits, so that arithmetic modulo `2^n` is exact on it.
+    ///
+    /// # Errors
+    /// [`RangeError::Overflow`] with the end that is not.
+    pub fn fits(self, n: u32) -> Result<(), RangeError> {
+        let half = 1i128 << n.saturating_sub(1).min(63);
+        match [self.min, self.max].map(i128::from).into_iter().find(|&end| end < -half || end >= half) {
+            Some(end) => Err(RangeError::Overflow { bits: n, end }),
+            None => Ok(()),
+        }
+    }
+
     /// All products `a * b`.
     ///
     /// # Errors
@@ -202,6 +222,8 @@ mod tests {
             let (sum, product) = (left.checked_add(right).unwrap(), left.checked_mul(right).unwrap());
             for x in a..=b {
                 for y in c..=d {
+                    let difference = left.checked_sub(right).unwrap();
+                    assert!(difference.min() <= x - y && x - y <= difference.max());
                     assert!(sum.min() <= x + y && x + y <= sum.max());
                     assert!(product.min() <= x * y && x * y <= product.max());
                 }
@@ -219,6 +241,12 @@ mod tests {
         assert!(matches!(wide.checked_mul(wide), Err(RangeError::Overflow { .. })));
         assert!(matches!(wide.sum_of(2), Err(RangeError::Overflow { .. })));
         assert_eq!(wide.floor_shift(64), Err(RangeError::Shift { f: 64 }));
+        assert!(SignedRange::new(-128, 127).unwrap().fits(8).is_ok());
+        for end in [-129, 128] {
+            let refused = SignedRange::new(end.min(0), end.max(0)).unwrap().fits(8);
+            assert_eq!(refused, Err(RangeError::Overflow { bits: 8, end: end.into() }));
+        }
+        assert!(wide.fits(64).is_ok() && matches!(wide.checked_sub(wide), Err(RangeError::Overflow { .. })));
         assert_eq!(SignedRange::new(1, 0), Err(RangeError::Empty { min: 1, max: 0 }));
     }
 }

@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use backend_api::ops::fss::FssOps;
 
 use crate::{
-    BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, PfssError, Predicate, Task,
-    predicate::Program, wire,
+    AutoTrunc, BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, PfssError, Predicate,
+    SignedRange, Task, predicate::Program, wire,
 };
 
 /// Bytes of the step digest in front of every message.
@@ -85,6 +85,51 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         self.run(q, Task::GapArs(cert), bundle, x)
+    }
+
+    /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose. Two rounds; for the identity none, and no bundle.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] if there is a bundle for the identity or none for another shift, and as
+    /// [`relu`](Self::relu).
+    pub fn shift<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        shift: &AutoTrunc,
+        bundle: Option<KeyBundle>,
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        match (shift.task(), bundle) {
+            (Some(task), Some(bundle)) => self.run(q, task, bundle, x),
+            (None, None) => Ok(x.to_vec()),
+            (task, bundle) => {
+                let expected = usize::from(task.is_some());
+                Err(PfssError::Length { what: "bundles", expected, got: usize::from(bundle.is_some()) })
+            }
+        }
+    }
+
+    /// Shares of `max(a, b)` for signed `a` and `b` in the given ranges, as `b + max(a - b, 0)`, with keys of
+    /// [`Gate::relu`](crate::Gate::relu). Two rounds.
+    ///
+    /// # Errors
+    /// [`PfssError::Range`] if a difference `a - b` may wrap around, [`PfssError::Length`] if there are not as many `a`
+    /// as `b`, and as [`relu`](Self::relu).
+    pub fn max<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ranges: [SignedRange; 2],
+        bundle: KeyBundle,
+        [a, b]: [&[u64]; 2],
+    ) -> Result<Vec<u64>, PfssError> {
+        let ring = bundle.gate().ring();
+        ranges[0].checked_sub(ranges[1])?.fits(ring.bits())?;
+        if a.len() != b.len() {
+            return Err(PfssError::Length { what: "elements", expected: a.len(), got: b.len() });
+        }
+        let difference: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.sub(a, b)).collect();
+        let positive = self.run(q, Task::Relu, bundle, &difference)?;
+        Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
     }
 
     /// Additive shares of predicates of `x` as 0 or 1, `[predicates][count]`. Two rounds; the bundle needs one masked

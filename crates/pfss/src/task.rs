@@ -8,10 +8,18 @@ use crate::{GapCert, GateKind, KeyBundle, PfssError, Predicate, gates::Pending, 
 pub enum Task<'a> {
     /// `max(x, 0)`; keys of [`Gate::relu`](crate::Gate::relu).
     Relu,
+    /// `|x|`; keys of [`Gate::relu`](crate::Gate::relu).
+    Abs,
     /// `floor(x / 2^f)` in a ring of `n - f` bits; keys of [`Gate::truncate_reduce`](crate::Gate::truncate_reduce).
     TruncateReduce,
     /// Signed `floor(x / 2^f)` under a proven bound; keys of [`Gate::gap_ars`](crate::Gate::gap_ars).
     GapArs(GapCert),
+    /// Unsigned `floor(x / 2^f)`; keys of [`Gate::lrs`](crate::Gate::lrs).
+    Lrs,
+    /// Signed `floor(x / 2^f)`; keys of [`Gate::ars`](crate::Gate::ars).
+    Ars,
+    /// `floor(max(x, 0) / 2^f)`; keys of [`Gate::relu_ars`](crate::Gate::relu_ars).
+    ReluArs,
     /// Predicates as 0 or 1, `[predicates][count]`; predicate keys with as many masks.
     Predicates(&'a [Predicate]),
 }
@@ -21,8 +29,11 @@ impl Task<'_> {
     pub(crate) fn check(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
         let gate = bundle.gate();
         match self {
-            Self::Relu => bundle.check_use(GateKind::Relu, count),
+            Self::Relu | Self::Abs => bundle.check_use(GateKind::Relu, count),
             Self::TruncateReduce => bundle.check_use(GateKind::TruncateReduce, count),
+            Self::Lrs => bundle.check_use(GateKind::Lrs, count),
+            Self::Ars => bundle.check_use(GateKind::Ars, count),
+            Self::ReluArs => bundle.check_use(GateKind::ReluArs, count),
             Self::GapArs(cert) => {
                 bundle.check_use(GateKind::GapArs, count)?;
                 bundle.check_cert(cert)
@@ -39,8 +50,12 @@ impl Task<'_> {
     pub(crate) fn eval<Q: FssOps>(&self, q: &Q, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
         match self {
             Self::Relu => bundle.eval_relu(q, x_hat),
+            Self::Abs => bundle.eval_abs(q, x_hat),
             Self::TruncateReduce => bundle.eval_truncate_reduce(q, x_hat),
             Self::GapArs(cert) => bundle.eval_gap_ars(q, cert, x_hat),
+            Self::Lrs => bundle.eval_lrs(q, x_hat),
+            Self::Ars => bundle.eval_ars(q, x_hat),
+            Self::ReluArs => bundle.eval_relu_ars(q, x_hat),
             Self::Predicates(predicates) => bundle.eval_predicates_additive(q, predicates, x_hat),
         }
     }
@@ -48,7 +63,8 @@ impl Task<'_> {
     /// The public facts that both parties must agree on besides gate, count and nonce.
     pub(crate) fn facts(&self) -> Vec<u64> {
         match self {
-            Self::Relu | Self::TruncateReduce => Vec::new(),
+            Self::Relu | Self::TruncateReduce | Self::Lrs | Self::Ars | Self::ReluArs => Vec::new(),
+            Self::Abs => vec![1],
             Self::GapArs(cert) => vec![cert.range().min().cast_unsigned(), cert.range().max().cast_unsigned()],
             Self::Predicates(predicates) => predicates.iter().flat_map(|predicate| predicate.facts()).collect(),
         }

@@ -46,6 +46,38 @@ fn truncation_is_faithful_for_every_input_and_mask() {
 }
 
 #[test]
+fn exact_shifts_hold_for_every_input_and_mask() {
+    let q = runtime::cpu().unwrap();
+    let check = |batch: &Batch, f: u32| {
+        let (ring, n) = (batch.ring, batch.ring.bits());
+        let got = batch.run(&q, &Gate::lrs(n, f).unwrap(), n, |bundle, q, x| bundle.eval_lrs(q, x));
+        expect(batch, &got, |x| x >> f, "lrs");
+        let got = batch.run(&q, &Gate::ars(n, f).unwrap(), n, |bundle, q, x| bundle.eval_ars(q, x));
+        expect(batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "ars");
+        let got = batch.run(&q, &Gate::relu_ars(n, f).unwrap(), n, |bundle, q, x| bundle.eval_relu_ars(q, x));
+        expect(batch, &got, |x| (ring.signed(x).max(0) >> f) as u64, "relu ars");
+    };
+    for f in 1..8 {
+        check(&Batch::exhaustive(8), f);
+    }
+    check(&Batch::exhaustive(2), 1);
+    check(&Batch::exhaustive(9), 8);
+    for f in [1, 6, 7, 8, 12, 31, 32, 63] {
+        check(&Batch::boundary(64, &[1 << f, (1 << 63) | (1 << f), 3 << 62]), f);
+    }
+}
+
+#[test]
+fn the_absolute_value_is_exact_for_every_input_and_mask() {
+    let q = runtime::cpu().unwrap();
+    for batch in [Batch::exhaustive(2), Batch::exhaustive(8), Batch::boundary(64, &[12345])] {
+        let (ring, n) = (batch.ring, batch.ring.bits());
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |bundle, q, x| bundle.eval_abs(q, x));
+        expect(&batch, &got, |x| ring.signed(x).unsigned_abs(), "abs");
+    }
+}
+
+#[test]
 fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
     let q = runtime::cpu().unwrap();
     for (n, f) in [(3, 1), (8, 1), (8, 3), (8, 6), (10, 8)] {

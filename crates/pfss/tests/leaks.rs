@@ -138,7 +138,14 @@ const CHI_LIMIT: f64 = 255.0 + 5.0 * 22.6;
 #[test]
 fn key_bytes_do_not_tell_two_secrets_apart() {
     let q = runtime::cpu().unwrap();
-    for gate in [Gate::relu(64).unwrap(), Gate::gap_ars(64, 12).unwrap(), Gate::interval_powers(64, 2).unwrap()] {
+    let gates = [
+        Gate::relu(64).unwrap(),
+        Gate::gap_ars(64, 12).unwrap(),
+        Gate::interval_powers(64, 2).unwrap(),
+        Gate::ars(64, 12).unwrap(),
+        Gate::relu_ars(64, 12).unwrap(),
+    ];
+    for gate in gates {
         let deal = |mask: u64, seed: u64| {
             let bundles = Dealer::insecure_from_seed(seed).insecure_deal_for_masks(&q, &gate, &[mask; 512]).unwrap();
             // the sections start at byte 512, behind header and table
@@ -174,6 +181,8 @@ fn no_window_of_a_bundle_holds_a_mask_a_threshold_or_a_payload() {
         Gate::relu(64).unwrap(),
         Gate::gap_ars(64, 12).unwrap(),
         Gate::interval_powers(64, 3).unwrap(),
+        Gate::lrs(64, 12).unwrap(),
+        Gate::relu_ars(64, 12).unwrap(),
     ];
     for gate in gates {
         let mut secrets = std::collections::HashSet::new();

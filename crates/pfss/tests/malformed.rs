@@ -61,6 +61,9 @@ fn corpus() -> Vec<Vec<u8>> {
         Gate::truncate_reduce(16, 8).unwrap(),
         Gate::gap_ars(64, 12).unwrap(),
         Gate::interval_powers(3, 2).unwrap(),
+        Gate::lrs(12, 9).unwrap(),
+        Gate::ars(9, 3).unwrap(),
+        Gate::relu_ars(8, 7).unwrap(),
     ];
     gates.into_iter().flat_map(|gate| bundles(gate, 3)).collect()
 }
@@ -145,7 +148,7 @@ fn the_errors_name_what_is_wrong() {
     };
     assert_eq!(with(0, b"PFK2"), BundleError::Magic { expected: *b"PFK1", got: *b"PFK2" });
     assert_eq!(with(4, &[2, 0]), BundleError::Version { expected: 1, got: 2 });
-    assert_eq!(with(6, &[8]), BundleError::Kind { got: 8 });
+    assert_eq!(with(6, &[99]), BundleError::Kind { got: 99 });
     assert_eq!(with(7, &[2]), BundleError::Party { got: 2 });
     assert!(matches!(with(9, &[63]), BundleError::Gate { reason } if reason.contains("1 to 62")));
     assert_eq!(with(10, &[9]), BundleError::Field { field: "prg", expected: 1, got: 9 });

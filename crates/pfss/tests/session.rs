@@ -10,8 +10,8 @@ use std::{
 
 use backend_api::ops::fss::FssOps;
 use pfss::{
-    Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate, Ring, Session, SignedRange,
-    Task, TcpChannel, TcpOptions, Traffic, memory_pair, run_lockstep,
+    AutoTrunc, Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate, RangeClaim,
+    RangeError, Ring, Session, SignedRange, Task, TcpChannel, TcpOptions, Traffic, memory_pair, run_lockstep,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -330,4 +330,95 @@ fn a_peer_that_flips_bits_behind_the_last_element_is_refused() {
         let refused = Session::new(one).relu(&q, b1, &[1, 2, 3]).unwrap_err();
         assert_eq!(refused, PfssError::Channel(ChannelError::Padding));
     });
+}
+
+/// Runs one gate for both parties over memory channels: the opened result and the traffic of party 0.
+fn both<Q: FssOps + Sync>(
+    q: &Q,
+    gate: &Gate,
+    x: &[Vec<u64>; 2],
+    run: impl Fn(&mut Session<pfss::MemoryChannel>, &Q, KeyBundle, &[u64]) -> Result<Vec<u64>, PfssError> + Sync,
+) -> (Vec<i64>, Traffic) {
+    let [first, second] = deal(q, *gate, x[0].len());
+    let (zero, one) = memory_pair(PATIENCE);
+    let party = |channel, bundle, x: &[u64]| {
+        let mut session = Session::new(channel);
+        (run(&mut session, q, bundle, x).unwrap(), session.traffic())
+    };
+    let (a, b) = thread::scope(|scope| {
+        let first = scope.spawn(|| party(zero, first, &x[0]));
+        let b = party(one, second, &x[1]);
+        (first.join().unwrap(), b)
+    });
+    assert_eq!(a.1, b.1, "both parties send alike");
+    (open(gate.ring(), &[a.0, b.0]), a.1)
+}
+
+#[test]
+fn every_gate_sends_what_its_cost_says() {
+    let q = runtime::cpu().unwrap();
+    for n in [13, 64] {
+        let ring = Ring::new(n).unwrap();
+        let values: Vec<i64> = (-37..40).map(|i| i * 25).collect();
+        let x = share(ring, &values);
+        let cert = SignedRange::new(-1000, 1000).unwrap().gap_cert(n).unwrap();
+        let gates = [
+            (Gate::relu(n), Task::Relu),
+            (Gate::relu(n), Task::Abs),
+            (Gate::gap_ars(n, 5), Task::GapArs(cert)),
+            (Gate::truncate_reduce(n, 5), Task::TruncateReduce),
+            (Gate::lrs(n, 5), Task::Lrs),
+            (Gate::ars(n, 5), Task::Ars),
+            (Gate::relu_ars(n, 5), Task::ReluArs),
+        ];
+        for (gate, task) in gates {
+            let gate = gate.unwrap();
+            let (_, traffic) = both(&q, &gate, &x, |session, q, bundle, x| session.run(q, task, bundle, x));
+            let (cost, count) = (gate.cost(), values.len() as u64);
+            let bytes = (count * cost.input_bits).div_ceil(8) + cost.masked_bits * count.div_ceil(8) + 16 * cost.rounds;
+            assert_eq!(traffic, Traffic { sent_bytes: bytes, received_bytes: bytes, rounds: cost.rounds }, "{task:?}");
+        }
+    }
+}
+
+#[test]
+fn shifts_are_chosen_by_proof_and_a_maximum_needs_one() {
+    let q = runtime::cpu().unwrap();
+    let ring = Ring::new(16).unwrap();
+    let values: Vec<i64> = (-60..60).map(|i| i * 200).collect();
+    let x = share(ring, &values);
+    let range = SignedRange::new(-12_000, 12_000).unwrap();
+    let plain: Vec<i64> = values.iter().map(|v| v >> 3).collect();
+    for claim in [RangeClaim::Proof(range), RangeClaim::Hint(range), RangeClaim::Unknown] {
+        let shift = AutoTrunc::choose(16, 3, claim).unwrap();
+        let run = |session: &mut Session<_>, q: &_, bundle, x: &[u64]| session.shift(q, &shift, Some(bundle), x);
+        assert_eq!(both(&q, shift.gate().unwrap(), &x, run).0, plain);
+    }
+
+    let relu = Gate::relu(16).unwrap();
+    let other: Vec<i64> = values.iter().rev().map(|v| v / 3 + 7).collect();
+    let y = share(ring, &other);
+    let zipped: Vec<i64> = values.iter().zip(&other).map(|(a, b)| *a.max(b)).collect();
+    let max = |session: &mut Session<_>, q: &_, bundle: KeyBundle, x: &[u64]| {
+        let party = session.party().index();
+        session.max(q, [range; 2], bundle, [x, &y[party]])
+    };
+    assert_eq!(both(&q, &relu, &x, max).0, zipped);
+
+    let (mut zero, mut one) = {
+        let (zero, one) = memory_pair(PATIENCE);
+        (Session::new(zero), Session::new(one))
+    };
+    let [first, second] = deal(&q, relu, 120);
+    let wide = SignedRange::new(-20_000, 20_000).unwrap();
+    let refused = zero.max(&q, [wide; 2], first, [&x[0], &y[0]]).unwrap_err();
+    assert_eq!(refused, PfssError::Range(RangeError::Overflow { bits: 16, end: -40_000 }));
+    let refused = one.max(&q, [range; 2], second, [&x[1], &y[1][1..]]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements", expected: 120, got: 119 });
+
+    let identity = AutoTrunc::choose(16, 0, RangeClaim::Unknown).unwrap();
+    assert_eq!(zero.shift(&q, &identity, None, &x[0]).unwrap(), x[0]);
+    let [first, _] = deal(&q, relu, 120);
+    let refused = zero.shift(&q, &identity, Some(first), &x[0]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "bundles", expected: 0, got: 1 });
 }

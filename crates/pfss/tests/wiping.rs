@@ -83,6 +83,9 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
         Gate::gap_ars(64, 12).unwrap(),
         Gate::truncate_reduce(64, 5).unwrap(),
         Gate::interval_powers(64, 3).unwrap(),
+        Gate::lrs(64, 12).unwrap(),
+        Gate::ars(64, 12).unwrap(),
+        Gate::relu_ars(64, 12).unwrap(),
         Gate::sign_predicates(64).unwrap().with_masks(3).unwrap(),
     ];
     for gate in gates {
@@ -96,6 +99,9 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
             let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap();
             match gate.kind() {
                 GateKind::Relu => drop(bundle.eval_relu(&q, &x_hat).unwrap()),
+                GateKind::Lrs => drop(bundle.eval_lrs(&q, &x_hat).unwrap()),
+                GateKind::Ars => drop(bundle.eval_ars(&q, &x_hat).unwrap()),
+                GateKind::ReluArs => drop(bundle.eval_relu_ars(&q, &x_hat).unwrap()),
                 GateKind::TruncateReduce => drop(bundle.eval_truncate_reduce(&q, &x_hat).unwrap()),
                 GateKind::SignPredicates => {
                     drop(bundle.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());

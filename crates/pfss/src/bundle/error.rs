@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::error::hex;
+use crate::{GateKind, error::hex};
 
 /// Why bytes are not a key bundle. Checked in the order: header, lengths, section table, digest, contents.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -31,7 +31,7 @@ pub enum BundleError {
         got: u16,
     },
     /// The kind byte names no gate.
-    #[error("expected a gate kind of 1 to 7, got {got}")]
+    #[error("expected a gate kind of 1 to {}, got {got}", GateKind::ALL.len())]
     Kind {
         /// The kind in the header.
         got: u8,

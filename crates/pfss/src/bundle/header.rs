@@ -32,7 +32,7 @@ impl Header {
         out.extend_from_slice(&[gate.kind().number(), self.party.number()]);
         // n and f are at most 64, the caps keep the other parameters far below 2^16
         out.extend_from_slice(&[gate.n() as u8, gate.f() as u8, PRG_AES_MMO as u8, LEAF_LOG2 as u8]);
-        for small in [payload_words(gate), u64::from(gate.masks()), u64::from(gate.degree()), 0] {
+        for small in [gate.payload_words(), u64::from(gate.masks()), u64::from(gate.degree()), 0] {
             out.extend_from_slice(&(small as u16).to_le_bytes());
         }
         out.extend_from_slice(&(layout.sections.len() as u32).to_le_bytes());
@@ -65,7 +65,7 @@ impl Header {
             .map_err(|e: PfssError| BundleError::Gate { reason: e.to_string() })?;
         expect("prg", PRG_AES_MMO, header[10].into())?;
         expect("leaf log2", LEAF_LOG2, header[11].into())?;
-        expect("payload words", payload_words(&gate), small(12))?;
+        expect("payload words", gate.payload_words(), small(12))?;
         expect("flags", 0, small(18))?;
 
         let large = |at: usize| u64::from_le_bytes(array(header, at));
@@ -85,10 +85,6 @@ impl Header {
         let count = usize::try_from(count).map_err(|_| BundleError::Overflow { count })?;
         Ok((Self { gate, party, count, nonce: array(header, 48) }, layout, array(header, DIGEST_AT)))
     }
-}
-
-fn payload_words(gate: &Gate) -> u64 {
-    gate.last_rows()
 }
 
 fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleError> {

@@ -1,5 +1,5 @@
 use super::BundleError;
-use crate::Gate;
+use crate::{Gate, gate::TreeRows};
 
 /// Bytes of the fixed header.
 pub(super) const HEADER_BYTES: usize = 128;
@@ -64,14 +64,14 @@ impl Layout {
     fn place(gate: &Gate, count: u64) -> Option<Self> {
         let count_padded = count.checked_next_multiple_of(LANES)?;
         u32::try_from(count_padded).ok()?; // ops count elements in 32 bits
-        let words = gate.last_rows(); // payload words of a tree with values
-        let vcw_levels = gate.vcw_rows().checked_div(words).unwrap_or(0);
+        let (rows, words) = (TreeRows::of(&gate.trees()), gate.payload_words());
+        let per_word = |rows: u64| rows.checked_div(words).unwrap_or(0);
         let all = [
-            (SectionId::Root, 16, [gate.root_rows(), 1, count_padded]),
-            (SectionId::Cw, 16, [gate.cw_rows(), 1, count_padded]),
-            (SectionId::Leaf, 16, [gate.leaf_rows(), 1, count_padded]),
-            (SectionId::Vcw, 8, [vcw_levels, words, count_padded]),
-            (SectionId::Last, 8, [1, words, count_padded]),
+            (SectionId::Root, 16, [rows.root, 1, count_padded]),
+            (SectionId::Cw, 16, [rows.cw, 1, count_padded]),
+            (SectionId::Leaf, 16, [rows.leaf, 1, count_padded]),
+            (SectionId::Vcw, 8, [per_word(rows.vcw), words, count_padded]),
+            (SectionId::Last, 8, [per_word(rows.last), words, count_padded]),
             (SectionId::Words, 8, [gate.word_rows(), 1, count_padded]),
             (SectionId::Bits, 4, [gate.bit_rows(), 1, count_padded / LANES]),
         ];

@@ -13,7 +13,10 @@ pub(crate) use header::Header;
 pub(crate) use layout::LANES;
 use layout::Layout;
 
-use crate::{GapCert, Gate, GateKind, Party, PfssError, Predicate};
+use crate::{
+    GapCert, Gate, GateKind, Party, PfssError, Predicate,
+    gate::{Tree, TreeRows},
+};
 
 /// One party's keys for `count` evaluations of one gate.
 ///
@@ -47,6 +50,16 @@ pub(crate) struct Keys {
     pub(crate) bits: Zeroizing<Vec<u32>>,
 }
 
+/// One tree's part of the sections.
+pub(crate) struct TreeKeys<'a> {
+    pub(crate) shape: Tree,
+    pub(crate) roots: &'a [Label],
+    pub(crate) cw: &'a [u128],
+    pub(crate) leaf: &'a [u128],
+    pub(crate) vcw: &'a [u64],
+    pub(crate) last: &'a [u64],
+}
+
 impl KeyBundle {
     /// The gate and its public parameters.
     #[must_use]
@@ -77,9 +90,30 @@ impl KeyBundle {
         self.header.count.next_multiple_of(LANES as usize)
     }
 
+    /// The sections of tree `index` of the gate.
+    pub(crate) fn tree(&self, index: usize) -> TreeKeys<'_> {
+        let trees = self.gate().trees();
+        let (before, rows) = (TreeRows::of(&trees[..index]), trees[index].rows());
+        let padded = self.padded();
+        let range = |before: u64, rows: u64| before as usize * padded..(before + rows) as usize * padded;
+        TreeKeys {
+            shape: trees[index],
+            roots: &self.keys.roots[range(before.root, rows.root)],
+            cw: &self.keys.cw[range(before.cw, rows.cw)],
+            leaf: &self.keys.leaf[range(before.leaf, rows.leaf)],
+            vcw: &self.keys.vcw[range(before.vcw, rows.vcw)],
+            last: &self.keys.last[range(before.last, rows.last)],
+        }
+    }
+
     /// Row `row` of the additive shares, without padding.
     pub(crate) fn word_row(&self, row: usize) -> &[u64] {
         &self.keys.words[row * self.padded()..][..self.header.count]
+    }
+
+    /// A copy of [`word_row`](Self::word_row) that outlives the bundle.
+    pub(crate) fn word_copy(&self, row: usize) -> Zeroizing<Vec<u64>> {
+        Zeroizing::new(self.word_row(row).to_vec())
     }
 
     /// Row `row` of the XOR shares, 32 elements a word, with padding.

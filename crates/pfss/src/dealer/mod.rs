@@ -8,15 +8,16 @@ use chacha20::{
     ChaCha20Rng,
     rand_core::{Rng, SeedableRng},
 };
-use core_types::{Label, Ring};
+use core_types::{Label, PrgKeys, Ring};
 use zeroize::Zeroizing;
 
 use crate::{
     Gate, KeyBundle, Party, PfssError,
     bundle::{Header, LANES, check_size},
+    gate::Tree,
 };
 use secrets::Secrets;
-use trees::tree_keys;
+use trees::TreeDealer;
 
 /// The trusted third party that makes correlated keys for both parties and then leaves.
 ///
@@ -84,14 +85,13 @@ impl Dealer {
         self.rng.fill_bytes(&mut nonce);
         let secrets = Secrets::draw(&mut self.rng, gate, &masks);
         let padded = masks.len().next_multiple_of(LANES as usize);
-        let roots = self.roots(gate, padded);
-        let mut keys = tree_keys(q, gate, &nonce, &masks, roots)?;
-        let ring = gate.ring();
-        for keys in &mut keys {
-            // the full capacity at once, since growing would leave copies behind
-            keys.words.reserve_exact(secrets.words.len() * padded);
-            keys.bits.reserve_exact(secrets.bits.len() * padded / LANES as usize);
+        let trees = TreeDealer { q, gate, prg: PrgKeys::from_nonce(nonce), count: masks.len() };
+        let mut keys = trees.empty();
+        for (tree, secret) in gate.trees().into_iter().zip(&secrets.trees) {
+            let roots = self.roots(tree, padded);
+            trees.add(tree, secret, &roots, &mut keys)?;
         }
+        let ring = gate.ring();
         for values in secrets.words {
             // lanes behind the last element share zero
             let mut share = self.uniform(ring, padded);
@@ -121,9 +121,9 @@ impl Dealer {
     }
 
     /// Roots of both parties, one row each. Truth tables take all bits as randomness, trees reserve two.
-    fn roots(&mut self, gate: &Gate, padded: usize) -> Zeroizing<Vec<Label>> {
+    fn roots(&mut self, tree: Tree, padded: usize) -> Zeroizing<Vec<Label>> {
         let block = |rng: &mut ChaCha20Rng| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
-        let label = |bits| if gate.root_rows() > 0 { Label::new(bits).seed() } else { Label::new(bits) };
+        let label = |bits| if tree.rows().root > 0 { Label::new(bits).seed() } else { Label::new(bits) };
         Zeroizing::new((0..2 * padded).map(|_| label(block(&mut self.rng))).collect())
     }
 }

@@ -2,13 +2,15 @@ use chacha20::{ChaCha20Rng, rand_core::Rng};
 use core_types::Ring;
 use zeroize::Zeroizing;
 
+use super::trees::TreeSecret;
 use crate::{Gate, GateKind};
 
 type Row = Zeroizing<Vec<u64>>;
 
-/// The values that the dealer shares besides the tree keys, in the order of the bundle's rows. Nothing here branches
-/// on a mask.
+/// What the dealer hides in keys and shares, in the order of the bundle's rows. Nothing here branches on a mask.
 pub(super) struct Secrets {
+    /// Thresholds and payloads of the key trees.
+    pub(super) trees: Vec<TreeSecret>,
     /// Ring elements to share additively; the input mask `r` first.
     pub(super) words: Vec<Row>,
     /// Bits, one per word, to share by XOR.
@@ -19,12 +21,18 @@ impl Secrets {
     /// The secrets of `gate` for the masks `r`, with fresh bits `c` where the gate opens a bit.
     pub(super) fn draw(rng: &mut ChaCha20Rng, gate: &Gate, r: &[u64]) -> Self {
         let (ring, f) = (gate.ring(), gate.f());
-        let mut secrets = Self { words: vec![Row::new(r.to_vec())], bits: Vec::new() };
+        let masks = || Row::new(r.to_vec());
+        // every tree compares with the mask
+        let trees = gate.trees().iter().map(|_| TreeSecret { alphas: masks(), betas: Row::default() }).collect();
+        let mut secrets = Self { trees, words: vec![masks()], bits: Vec::new() };
         let mut fresh_bits = || Row::new(r.iter().map(|_| u64::from(rng.next_u32() & 1)).collect());
+        let msb = map(r, |r| ring.msb(r));
+        let shifted = map(r, |r| r >> f);
+        let minus_shifted = map(r, |r| ring.neg(r >> f));
         match gate.kind() {
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => {
                 if gate.kind() == GateKind::SignPredicates {
-                    secrets.bits.push(map(r, |r| ring.msb(r)));
+                    secrets.bits.push(msb);
                 }
                 for _ in 0..gate.masks() {
                     let c = fresh_bits();
@@ -34,22 +42,49 @@ impl Secrets {
             }
             GateKind::Relu => {
                 let c = fresh_bits();
-                secrets.bits.push(map2(r, &c, |r, c| ring.msb(r) ^ c));
+                secrets.bits.push(map2(&msb, &c, |g, c| g ^ c));
                 secrets.words.push(c.clone());
                 secrets.words.push(map2(r, &c, |r, c| c * r));
             }
-            GateKind::TruncateReduce | GateKind::GapArs => {
+            GateKind::TruncateReduce => {
                 let c = fresh_bits();
-                secrets.words.push(map(r, |r| ring.neg(r >> f)));
-                secrets.words.push(c.clone());
-                if gate.kind() == GateKind::GapArs {
-                    // f >= 1, so n - f is at most 63
-                    secrets.words.push(map(r, |r| ring.msb(r) << (ring.bits() - f)));
-                }
+                secrets.words.extend([minus_shifted, c.clone()]);
                 secrets.bits.push(c);
+            }
+            GateKind::GapArs => {
+                let c = fresh_bits();
+                // f >= 1, so n - f is at most 63
+                let wrap = map(&msb, |g| g << (ring.bits() - f));
+                secrets.words.extend([minus_shifted, c.clone(), wrap]);
+                secrets.bits.push(c);
+            }
+            GateKind::Lrs => {
+                let (c, c_wrap) = (fresh_bits(), fresh_bits());
+                secrets.words.extend([minus_shifted, c.clone(), c_wrap.clone()]);
+                secrets.bits.extend([c, c_wrap]);
+            }
+            GateKind::Ars => {
+                let (c, c_borrow) = (fresh_bits(), fresh_bits());
+                let g_c = map2(&msb, &c_borrow, |g, c| g * c);
+                secrets.words.extend([minus_shifted, c.clone(), c_borrow.clone(), msb, g_c]);
+                secrets.bits.extend([c, c_borrow]);
+            }
+            GateKind::ReluArs => {
+                let (c, c_sign) = (fresh_bits(), fresh_bits());
+                let times_c = |row: &Row| map2(row, &c_sign, |value, c| value * c);
+                let products = [times_c(&c), times_c(&shifted), times_c(&msb)];
+                secrets.bits.extend([c.clone(), map2(&msb, &c_sign, |g, c| g ^ c)]);
+                secrets.words.extend([c, c_sign.clone(), shifted, msb]);
+                secrets.words.extend(products);
             }
             GateKind::IntervalPowers => {
                 secrets.words.extend((2..=gate.degree()).map(|j| map(r, |r| power_of_negative(ring, r, j))));
+                // the full capacity at once, since growing would leave copies behind
+                let mut powers = Row::new(Vec::with_capacity((gate.degree() as usize + 1) * r.len()));
+                for j in 0..=gate.degree() {
+                    powers.extend(r.iter().map(|&r| power_of_negative(ring, r, j)));
+                }
+                secrets.trees = vec![TreeSecret { alphas: masks(), betas: powers }];
             }
         }
         secrets
@@ -57,7 +92,7 @@ impl Secrets {
 }
 
 /// `(-r)^j`; `j` is public.
-pub(super) fn power_of_negative(ring: Ring, r: u64, j: u32) -> u64 {
+fn power_of_negative(ring: Ring, r: u64, j: u32) -> u64 {
     (0..j).fold(1, |power, _| ring.mul(power, ring.neg(r)))
 }
 

@@ -5,76 +5,106 @@ use core_types::{
 };
 use zeroize::Zeroizing;
 
-use super::secrets::power_of_negative;
 use crate::{
     Gate, PfssError,
     bundle::{Keys, LANES},
-    gate::Tree,
+    gate::{Tree, TreeRows},
     staging::Staged,
 };
 
-/// The tree sections of both parties for the thresholds `r`, which the op reduces to the domain of the gate's tree.
-pub(super) fn tree_keys<Q: FssOps>(
-    q: &Q,
-    gate: &Gate,
-    nonce: &[u8; 16],
-    r: &[u64],
-    roots: Zeroizing<Vec<Label>>,
-) -> Result<[Keys; 2], PfssError> {
-    let prg = PrgKeys::from_nonce(*nonce);
-    let count = r.len() as u32; // a bundle holds less than 2^32 elements
-    let padded = r.len().next_multiple_of(LANES as usize);
-    let device_roots = Staged::upload(q, &roots)?;
-    let rows = |rows: u64| rows as usize * padded; // checked with the layout
-    let mut cw = q.zeros::<u128>(rows(gate.cw_rows()))?;
-    let mut keys = [Keys::default(), Keys::default()];
-    match gate.tree() {
-        Tree::Cmp { bits } => {
-            let params = CmpParams { key: prg.child, bits, party: 0, count, points: 0 };
-            let mut leaf = Staged::<_, u128>::zeros(q, 2 * padded)?;
-            let alphas = Staged::upload(q, r)?;
-            q.cmp_gen(&params, alphas.view(), device_roots.view(), cw.view_mut(), leaf.view_mut())?;
-            let leaf = Zeroizing::new(leaf.download()?);
-            if gate.root_rows() == 0 {
-                let (zero, one) = leaf.split_at(padded);
-                keys[0].leaf = Zeroizing::new(zero.to_vec());
-                keys[1].leaf = Zeroizing::new(one.to_vec());
-            } else {
-                keys.iter_mut().for_each(|keys| keys.leaf = leaf.clone());
-            }
-        }
-        Tree::Dcf { bits, words } => {
-            let params =
-                DcfParams { keys: prg, bits, party: 0, count, points: 0, words, width: gate.n(), reserved: [0; 2] };
-            // the full capacity at once, since growing would leave copies behind
-            let mut powers = Zeroizing::new(Vec::with_capacity(words as usize * r.len()));
-            for j in 0..words {
-                powers.extend(r.iter().map(|&r| power_of_negative(gate.ring(), r, j)));
-            }
-            let (betas, alphas) = (Staged::upload(q, &powers)?, Staged::upload(q, r)?);
-            let mut vcw = q.zeros::<u64>(rows(gate.vcw_rows()))?;
-            let mut last = q.zeros::<u64>(rows(gate.last_rows()))?;
-            q.dcf_gen(
-                &params,
-                alphas.view(),
-                betas.view(),
-                device_roots.view(),
-                cw.view_mut(),
-                vcw.view_mut(),
-                last.view_mut(),
-            )?;
-            let (vcw, last) = (Zeroizing::new(q.download(&vcw)?), Zeroizing::new(q.download(&last)?));
-            for keys in &mut keys {
-                (keys.vcw, keys.last) = (vcw.clone(), last.clone());
-            }
-        }
+type Words = Zeroizing<Vec<u64>>;
+
+/// What one tree hides.
+pub(super) struct TreeSecret {
+    /// The thresholds, one per element; the op reduces them to the domain of the tree.
+    pub(super) alphas: Words,
+    /// The payloads, `[words][elements]`; none for comparison keys.
+    pub(super) betas: Words,
+}
+
+/// Makes the tree sections of both parties, tree after tree.
+pub(super) struct TreeDealer<'a, Q> {
+    pub(super) q: &'a Q,
+    pub(super) gate: &'a Gate,
+    pub(super) prg: PrgKeys,
+    pub(super) count: usize,
+}
+
+impl<Q: FssOps> TreeDealer<'_, Q> {
+    /// Sections of full capacity at once, since growing would leave copies behind.
+    pub(super) fn empty(&self) -> [Keys; 2] {
+        let (rows, padded) = (TreeRows::of(&self.gate.trees()), self.padded());
+        let of = |rows: u64| rows as usize * padded; // checked with the layout
+        [(); 2].map(|()| Keys {
+            roots: Zeroizing::new(Vec::with_capacity(of(rows.root))),
+            cw: Zeroizing::new(Vec::with_capacity(of(rows.cw))),
+            leaf: Zeroizing::new(Vec::with_capacity(of(rows.leaf))),
+            vcw: Zeroizing::new(Vec::with_capacity(of(rows.vcw))),
+            last: Zeroizing::new(Vec::with_capacity(of(rows.last))),
+            words: Zeroizing::new(Vec::with_capacity(of(self.gate.word_rows()))),
+            bits: Zeroizing::new(Vec::with_capacity(of(self.gate.bit_rows()) / LANES as usize)),
+        })
     }
-    let cw = Zeroizing::new(q.download(&cw)?);
-    for (party, keys) in keys.iter_mut().enumerate() {
-        keys.cw = cw.clone();
-        if gate.root_rows() > 0 {
-            keys.roots = Zeroizing::new(roots[party * padded..][..padded].to_vec());
-        }
+
+    fn padded(&self) -> usize {
+        self.count.next_multiple_of(LANES as usize)
     }
-    Ok(keys)
+
+    /// Adds one tree to `keys`. `roots` are those of party 0, then those of party 1, padded.
+    pub(super) fn add(
+        &self,
+        tree: Tree,
+        secret: &TreeSecret,
+        roots: &[Label],
+        keys: &mut [Keys; 2],
+    ) -> Result<(), PfssError> {
+        let (q, padded, rows) = (self.q, self.padded(), tree.rows());
+        let count = self.count as u32; // a bundle holds less than 2^32 elements
+        let device_roots = Staged::upload(q, roots)?;
+        let alphas = Staged::upload(q, &secret.alphas)?;
+        let mut cw = q.zeros::<u128>(rows.cw as usize * padded)?;
+        match tree {
+            Tree::Cmp { bits } => {
+                let params = CmpParams { key: self.prg.child, bits, party: 0, count, points: 0 };
+                let mut leaf = Staged::<_, u128>::zeros(q, 2 * padded)?;
+                q.cmp_gen(&params, alphas.view(), device_roots.view(), cw.view_mut(), leaf.view_mut())?;
+                let leaf = Zeroizing::new(leaf.download()?);
+                for (party, keys) in keys.iter_mut().enumerate() {
+                    // the leaves of a tree are common; a truth table is one party's
+                    let own = if rows.root == 0 { party * padded..(party + 1) * padded } else { 0..2 * padded };
+                    keys.leaf.extend_from_slice(&leaf[own]);
+                }
+            }
+            Tree::Dcf { bits, words } => {
+                let width = self.gate.n();
+                let params =
+                    DcfParams { keys: self.prg, bits, party: 0, count, points: 0, words, width, reserved: [0; 2] };
+                let betas = Staged::upload(q, &secret.betas)?;
+                let mut vcw = q.zeros::<u64>(rows.vcw as usize * padded)?;
+                let mut last = q.zeros::<u64>(rows.last as usize * padded)?;
+                q.dcf_gen(
+                    &params,
+                    alphas.view(),
+                    betas.view(),
+                    device_roots.view(),
+                    cw.view_mut(),
+                    vcw.view_mut(),
+                    last.view_mut(),
+                )?;
+                let (vcw, last) = (Zeroizing::new(q.download(&vcw)?), Zeroizing::new(q.download(&last)?));
+                for keys in keys.iter_mut() {
+                    keys.vcw.extend_from_slice(&vcw);
+                    keys.last.extend_from_slice(&last);
+                }
+            }
+        }
+        let cw = Zeroizing::new(q.download(&cw)?);
+        for (party, keys) in keys.iter_mut().enumerate() {
+            keys.cw.extend_from_slice(&cw);
+            if rows.root > 0 {
+                keys.roots.extend_from_slice(&roots[party * padded..][..padded]);
+            }
+        }
+        Ok(())
+    }
 }

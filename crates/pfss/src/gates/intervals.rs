@@ -36,7 +36,7 @@ impl KeyBundle {
         }
         let x_hat = check_inputs(&self, x_hat)?;
         let (count, words) = (x_hat.len(), self.gate().degree() as usize + 1);
-        let shares = dcf_shares(q, &self, &offsets, &x_hat)?;
+        let shares = dcf_shares(q, &self, 0, &offsets, &x_hat)?;
         let share = |point: usize, j: usize, e: usize| shares[(point * words + j) * count + e];
 
         let mut out = Vec::with_capacity(intervals.len() * words * x_hat.len());

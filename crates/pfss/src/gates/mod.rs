@@ -8,6 +8,7 @@ mod intervals;
 mod pending;
 mod predicates;
 mod relu;
+mod shift;
 mod tree;
 mod truncate;
 

@@ -1,12 +1,13 @@
 use backend_api::ops::fss::FssOps;
+use core_types::Ring;
 use zeroize::Zeroizing;
 
 use super::{
     BitShares, Pending,
-    pending::Rest,
+    pending::{Opened, Rest},
     tree::{check_inputs, cmp_shares},
 };
-use crate::{GateKind, KeyBundle, PfssError, Predicate, predicate::Program};
+use crate::{GateKind, KeyBundle, PfssError, Predicate, convert, predicate::Program};
 
 impl KeyBundle {
     /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`. No round is needed.
@@ -39,7 +40,7 @@ impl KeyBundle {
         let mut c = Zeroizing::new(Vec::with_capacity(predicates.len() * self.count()));
         (0..predicates.len()).for_each(|row| c.extend_from_slice(self.word_row(1 + row)));
         let first_mask = usize::from(self.gate().kind() == GateKind::SignPredicates);
-        let rest = Rest::Bits { ring: self.gate().ring(), c };
+        let rest = Bits { ring: self.gate().ring(), c };
         Ok(Pending::new(&self, &bits, first_mask, rest))
     }
 
@@ -51,8 +52,23 @@ impl KeyBundle {
     ) -> Result<BitShares, PfssError> {
         let program = Program::new(self.gate(), predicates)?;
         let x_hat = check_inputs(self, x_hat)?;
-        let shares = cmp_shares(q, self, &program, &x_hat)?;
+        let shares = cmp_shares(q, self, 0, &program, &x_hat)?;
         let msb = if self.gate().kind() == GateKind::SignPredicates { self.bit_row(0) } else { &[] };
         Ok(BitShares::new(self.party(), self.count(), program.combine(self.party(), &x_hat, &shares, msb)))
+    }
+}
+
+/// Row after row of bits to additive shares of the bits, with `[c]` for each.
+struct Bits {
+    ring: Ring,
+    c: Zeroizing<Vec<u64>>,
+}
+
+impl Rest<Vec<u64>> for Bits {
+    fn finish(&self, opened: &Opened) -> Vec<u64> {
+        let element = |(at, &c): (usize, &u64)| {
+            convert::bit(self.ring, opened.party, opened.bit(at / opened.count, at % opened.count), c)
+        };
+        self.c.iter().enumerate().map(element).collect()
     }
 }

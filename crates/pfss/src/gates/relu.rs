@@ -4,14 +4,14 @@ use zeroize::Zeroizing;
 
 use super::{
     BitShares, Pending,
-    pending::Rest,
+    pending::{Opened, Rest},
     tree::{check_inputs, cmp_shares},
 };
-use crate::{GateKind, KeyBundle, PfssError, predicate::Program};
+use crate::{GateKind, KeyBundle, PfssError, convert, predicate::Program};
 
 /// Rows of the words section behind the input mask.
-pub(crate) const C_ROW: usize = 1;
-pub(crate) const C_R_ROW: usize = 2;
+const C_ROW: usize = 1;
+const C_R_ROW: usize = 2;
 
 impl KeyBundle {
     /// The first step of `max(x, 0)`, `x` read as signed, from the masked inputs `x_hat`.
@@ -23,15 +23,73 @@ impl KeyBundle {
     /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there is one input per element,
     /// [`PfssError::Backend`].
     pub fn eval_relu<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        let (bits, product) = self.sign_times_input(q, x_hat)?;
+        Ok(Pending::new(&self, &bits, 0, product))
+    }
+
+    /// The first step of `|x|`, `x` read as signed, from the masked inputs `x_hat`, with keys of
+    /// [`Gate::relu`](crate::Gate::relu).
+    ///
+    /// `|x| = 2 max(x, 0) - x`, and shares of `x = x_hat - r` are at hand. `|-2^(n-1)|` is `2^(n-1)`, unsigned.
+    ///
+    /// # Errors
+    /// As [`eval_relu`](Self::eval_relu).
+    pub fn eval_abs<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        let (bits, product) = self.sign_times_input(q, x_hat)?;
+        Ok(Pending::new(&self, &bits, 0, Absolute(product)))
+    }
+
+    fn sign_times_input<Q: FssOps>(&self, q: &Q, x_hat: &[u64]) -> Result<(BitShares, Product), PfssError> {
         self.check_use(GateKind::Relu, x_hat.len())?;
+        let (ring, x_hat) = (self.gate().ring(), check_inputs(self, x_hat)?);
+        let bits = BitShares::new(self.party(), self.count(), self.sign_bits(q, 0, &x_hat)?);
+        Ok((
+            bits,
+            Product { ring, r: self.word_copy(0), c: self.word_copy(C_ROW), c_r: self.word_copy(C_R_ROW), x_hat },
+        ))
+    }
+
+    /// XOR shares of `msb(r) ^ 1[x >= 0]` from tree `index`, the comparison key of the low `n - 1` bits.
+    pub(super) fn sign_bits<Q: FssOps>(&self, q: &Q, index: usize, x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
         let ring = self.gate().ring();
-        let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // n >= 2 for this gate
+        let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // n >= 2 for gates with such a tree
         let program = Program::non_negative(domain, ring);
-        let x_hat = check_inputs(&self, x_hat)?;
-        let shares = cmp_shares(q, &self, &program, &x_hat)?;
-        let bits = BitShares::new(self.party(), self.count(), program.combine(self.party(), &x_hat, &shares, &[]));
-        let row = |row| Zeroizing::new(self.word_row(row).to_vec());
-        let rest = Rest::Product { ring, r: row(0), c: row(C_ROW), c_r: row(C_R_ROW), x_hat };
-        Ok(Pending::new(&self, &bits, 0, rest))
+        let shares = cmp_shares(q, self, index, &program, x_hat)?;
+        Ok(program.combine(self.party(), x_hat, &shares, &[]))
+    }
+}
+
+/// `bit * x` with `x = x_hat - r`.
+struct Product {
+    ring: Ring,
+    x_hat: Vec<u64>,
+    r: Zeroizing<Vec<u64>>,
+    c: Zeroizing<Vec<u64>>,
+    c_r: Zeroizing<Vec<u64>>,
+}
+
+impl Product {
+    fn of(&self, opened: &Opened, e: usize) -> u64 {
+        let Self { ring, x_hat, r, c, c_r } = self;
+        convert::bit_times_masked(*ring, opened.party, opened.bit(0, e), x_hat[e], r[e], c[e], c_r[e])
+    }
+}
+
+impl Rest<Vec<u64>> for Product {
+    fn finish(&self, opened: &Opened) -> Vec<u64> {
+        opened.map(|e| self.of(opened, e))
+    }
+}
+
+/// `2 bit * x - x`.
+struct Absolute(Product);
+
+impl Rest<Vec<u64>> for Absolute {
+    fn finish(&self, opened: &Opened) -> Vec<u64> {
+        let Product { ring, x_hat, r, .. } = &self.0;
+        opened.map(|e| {
+            let x = opened.party.public(x_hat[e]).wrapping_sub(r[e]);
+            ring.sub(self.0.of(opened, e) << 1, x)
+        })
     }
 }

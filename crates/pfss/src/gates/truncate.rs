@@ -4,16 +4,16 @@ use zeroize::Zeroizing;
 
 use super::{
     BitShares, Pending,
-    pending::Rest,
+    pending::{Opened, Rest},
     tree::{check_inputs, cmp_shares},
 };
-use crate::{GapCert, GateKind, KeyBundle, PfssError, predicate::Program};
+use crate::{GapCert, GateKind, KeyBundle, PfssError, convert, predicate::Program};
 
 /// Rows of the words section behind the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
 /// `[2^(n-f) msb(r)]`.
-pub(crate) const BASE_ROW: usize = 1;
-pub(crate) const C_ROW: usize = 2;
-pub(crate) const WRAP_ROW: usize = 3;
+pub(super) const BASE_ROW: usize = 1;
+pub(super) const C_ROW: usize = 2;
+const WRAP_ROW: usize = 3;
 
 impl KeyBundle {
     /// The first step of `floor(x / 2^f)` in the ring of `n - f` bits, from the masked inputs `x_hat`.
@@ -28,8 +28,7 @@ impl KeyBundle {
         let (n, f) = (self.gate().n(), self.gate().f());
         let ring = Ring::new(n - f).unwrap_or(self.gate().ring()); // 1 <= f < n for this gate
         let x_hat = check_inputs(&self, x_hat)?;
-        let base = x_hat.iter().zip(self.word_row(BASE_ROW));
-        let base = base.map(|(&x, &minus_r)| ring.add(self.party().public(x >> f), minus_r)).collect();
+        let base = self.shifted_base(ring, &x_hat);
         self.subtract_carry(q, &x_hat, ring, base)
     }
 
@@ -48,14 +47,36 @@ impl KeyBundle {
         self.check_cert(cert)?;
         let shift = 1u64 << (n - 2); // 3 <= n <= 64 for this gate
         let x_hat: Vec<u64> = check_inputs(&self, x_hat)?.into_iter().map(|x| ring.add(x, shift)).collect();
-        let rows = self.word_row(BASE_ROW).iter().zip(self.word_row(WRAP_ROW));
-        let base = x_hat.iter().zip(rows).map(|(&x, (&minus_r, &wrap))| {
-            let public = ring.sub(x >> f, shift >> f); // f <= n - 2, so the shifted offset is whole
-            ring.add(self.party().public(public), ring.add(minus_r, (1 - ring.msb(x)).wrapping_neg() & wrap))
-        });
-        let base = base.collect();
+        let mut base = self.shifted_base(ring, &x_hat);
+        for ((base, &x), &wrap) in base.iter_mut().zip(&x_hat).zip(self.word_row(WRAP_ROW)) {
+            let wrapped = (1 - ring.msb(x)).wrapping_neg() & wrap;
+            // f <= n - 2, so the shifted offset is whole
+            *base = ring.add(*base, wrapped.wrapping_sub(self.party().public(shift >> f)));
+        }
         // The carry is that of x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
         self.subtract_carry(q, &x_hat, ring, base)
+    }
+
+    /// Shares of `(x_hat >> f) - (r >> f)`.
+    pub(super) fn shifted_base(&self, ring: Ring, x_hat: &[u64]) -> Zeroizing<Vec<u64>> {
+        let base = x_hat.iter().zip(self.word_row(BASE_ROW));
+        let add = |(&x, &minus_r): (&u64, &u64)| ring.add(self.party().public(x >> self.gate().f()), minus_r);
+        Zeroizing::new(base.map(add).collect())
+    }
+
+    /// XOR shares of `1[x_hat mod 2^k < r mod 2^k]` from tree `index`, the comparison key of the low `k` bits: the
+    /// carry out of the low `f` bits, the borrow of the low `n - 1`, or the wrap of all `n`.
+    pub(super) fn carry_bits<Q: FssOps>(
+        &self,
+        q: &Q,
+        index: usize,
+        k: u32,
+        x_hat: &[u64],
+    ) -> Result<Vec<u32>, PfssError> {
+        let ring = self.gate().ring();
+        let program = Program::carry(Ring::new(k).unwrap_or(ring), ring); // 1 <= k <= n for gates with such a tree
+        let shares = cmp_shares(q, self, index, &program, x_hat)?;
+        Ok(program.combine(self.party(), x_hat, &shares, &[]))
     }
 
     fn subtract_carry<Q: FssOps>(
@@ -63,13 +84,24 @@ impl KeyBundle {
         q: &Q,
         x_hat: &[u64],
         ring: Ring,
-        base: Vec<u64>,
+        base: Zeroizing<Vec<u64>>,
     ) -> Result<Pending, PfssError> {
-        let domain = Ring::new(self.gate().f()).unwrap_or(ring); // 1 <= f for these gates
-        let program = Program::carry(domain, self.gate().ring());
-        let shares = cmp_shares(q, self, &program, x_hat)?;
-        let bits = BitShares::new(self.party(), self.count(), program.combine(self.party(), x_hat, &shares, &[]));
-        let c = Zeroizing::new(self.word_row(C_ROW).to_vec());
-        Ok(Pending::new(self, &bits, 0, Rest::Subtract { ring, base: Zeroizing::new(base), c }))
+        let carry = self.carry_bits(q, 0, self.gate().f(), x_hat)?;
+        let bits = BitShares::new(self.party(), self.count(), carry);
+        Ok(Pending::new(self, &bits, 0, Subtract { ring, base, c: self.word_copy(C_ROW) }))
+    }
+}
+
+/// `base - bit`.
+struct Subtract {
+    ring: Ring,
+    base: Zeroizing<Vec<u64>>,
+    c: Zeroizing<Vec<u64>>,
+}
+
+impl Rest<Vec<u64>> for Subtract {
+    fn finish(&self, opened: &Opened) -> Vec<u64> {
+        let carry = |e| convert::bit(self.ring, opened.party, opened.bit(0, e), self.c[e]);
+        opened.map(|e| self.ring.sub(self.base[e], carry(e)))
     }
 }

@@ -1,76 +1,14 @@
-use core::fmt;
+mod cost;
+mod kind;
+mod tree;
 
-use core_types::{
-    MAX_PAYLOAD_WORDS, Ring,
-    cmp::{CMP_TABLE_BITS, cmp_leaves, cmp_levels},
-};
+use core_types::{MAX_PAYLOAD_WORDS, Ring};
+
+pub use cost::Cost;
+pub use kind::GateKind;
+pub(crate) use tree::{Tree, TreeRows};
 
 use crate::PfssError;
-
-/// What the keys of a bundle are for. The number is the kind byte of the bundle header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum GateKind {
-    /// Comparisons of the whole `x` with public constants.
-    FullPredicates,
-    /// The sign of `x + c`.
-    SignPredicates,
-    /// Comparisons of the low `f` bits of `x` with public constants.
-    LowPredicates,
-    /// `max(x, 0)`.
-    Relu,
-    /// Truncation that drops the `f` low bits and reduces the ring to `n - f` bits.
-    TruncateReduce,
-    /// Arithmetic shift right by `f` for values with a proven gap.
-    GapArs,
-    /// Indicators of public intervals times powers of `-r`, without a round.
-    IntervalPowers,
-}
-
-impl GateKind {
-    /// The number in the bundle header.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::FullPredicates => 1,
-            Self::SignPredicates => 2,
-            Self::LowPredicates => 3,
-            Self::Relu => 4,
-            Self::TruncateReduce => 5,
-            Self::GapArs => 6,
-            Self::IntervalPowers => 7,
-        }
-    }
-
-    /// The kind of a header byte.
-    #[must_use]
-    pub const fn from_number(number: u8) -> Option<Self> {
-        Some(match number {
-            1 => Self::FullPredicates,
-            2 => Self::SignPredicates,
-            3 => Self::LowPredicates,
-            4 => Self::Relu,
-            5 => Self::TruncateReduce,
-            6 => Self::GapArs,
-            7 => Self::IntervalPowers,
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for GateKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FullPredicates => "full predicates",
-            Self::SignPredicates => "sign predicates",
-            Self::LowPredicates => "low-bit predicates",
-            Self::Relu => "relu",
-            Self::TruncateReduce => "truncate-reduce",
-            Self::GapArs => "gap ars",
-            Self::IntervalPowers => "interval powers",
-        })
-    }
-}
 
 /// A gate with its public parameters: everything that decides the shape of its keys, and nothing secret.
 ///
@@ -89,15 +27,6 @@ pub struct Gate {
     f: u32,
     degree: u32,
     masks: u32,
-}
-
-/// The key tree of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tree {
-    /// A comparison key over a domain of `bits` bits.
-    Cmp { bits: u32 },
-    /// A comparison key with a payload of `words` 64-bit words.
-    Dcf { bits: u32, words: u32 },
 }
 
 impl Gate {
@@ -163,6 +92,31 @@ impl Gate {
         Self::checked(GateKind::GapArs, n, f, 0, 0)
     }
 
+    /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned. Exact for every `x`, at the price of a comparison of all
+    /// bits; [`gap_ars`](Self::gap_ars) does without it where a bound is proven.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
+    pub fn lrs(n: u32, f: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::Lrs, n, f, 0, 0)
+    }
+
+    /// `floor(x / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
+    pub fn ars(n: u32, f: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::Ars, n, f, 0, 0)
+    }
+
+    /// `floor(max(x, 0) / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`, in the round of one of the two.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
+    pub fn relu_ars(n: u32, f: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::ReluArs, n, f, 0, 0)
+    }
+
     /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`, where `r` is the mask
     /// of `x`. No round is needed after the opening of the masked `x`.
     ///
@@ -184,7 +138,9 @@ impl Gate {
             _ => return Err(PfssError::RingWidth { kind, min, max: 64, got: n }),
         };
         let shifts = match kind {
-            GateKind::LowPredicates | GateKind::TruncateReduce => 1..=n - 1,
+            GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => {
+                1..=n - 1
+            }
             GateKind::GapArs => 1..=n - 2,
             _ => 0..=0,
         };
@@ -240,56 +196,22 @@ impl Gate {
         self.masks
     }
 
-    /// Size of one party's keys for one element, in bits, without header and padding.
-    #[must_use]
-    pub fn key_bits_per_element(&self) -> u64 {
-        let labels = self.root_rows() + self.cw_rows() + self.leaf_rows();
-        128 * labels + 64 * (self.vcw_rows() + self.last_rows() + self.word_rows()) + self.bit_rows()
-    }
-
-    pub(crate) const fn tree(&self) -> Tree {
+    /// The key trees, in the order of the sections.
+    pub(crate) fn trees(&self) -> Vec<Tree> {
+        let (n, f) = (self.n(), self.f);
         match self.kind {
-            GateKind::FullPredicates => Tree::Cmp { bits: self.ring.bits() },
-            GateKind::SignPredicates | GateKind::Relu => Tree::Cmp { bits: self.ring.bits() - 1 },
-            GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => Tree::Cmp { bits: self.f },
-            GateKind::IntervalPowers => Tree::Dcf { bits: self.ring.bits(), words: self.degree + 1 },
+            GateKind::FullPredicates => vec![Tree::Cmp { bits: n }],
+            GateKind::SignPredicates | GateKind::Relu => vec![Tree::Cmp { bits: n - 1 }],
+            GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => vec![Tree::Cmp { bits: f }],
+            GateKind::IntervalPowers => vec![Tree::Dcf { bits: n, words: self.degree + 1 }],
+            GateKind::Lrs => vec![Tree::Cmp { bits: f }, Tree::Cmp { bits: n }],
+            GateKind::Ars | GateKind::ReluArs => vec![Tree::Cmp { bits: f }, Tree::Cmp { bits: n - 1 }],
         }
     }
 
-    /// 1 if the key has a tree, 0 if it is a truth table of at most 128 bits.
-    pub(crate) const fn root_rows(&self) -> u64 {
-        match self.tree() {
-            Tree::Cmp { bits } => (bits > CMP_TABLE_BITS) as u64,
-            Tree::Dcf { .. } => 1,
-        }
-    }
-
-    pub(crate) const fn cw_rows(&self) -> u64 {
-        match self.tree() {
-            Tree::Cmp { bits } => cmp_levels(bits) as u64,
-            Tree::Dcf { bits, .. } => bits as u64,
-        }
-    }
-
-    pub(crate) const fn leaf_rows(&self) -> u64 {
-        match self.tree() {
-            Tree::Cmp { bits } => cmp_leaves(bits) as u64,
-            Tree::Dcf { .. } => 0,
-        }
-    }
-
-    pub(crate) const fn vcw_rows(&self) -> u64 {
-        match self.tree() {
-            Tree::Cmp { .. } => 0,
-            Tree::Dcf { bits, words } => bits as u64 * words as u64,
-        }
-    }
-
-    pub(crate) const fn last_rows(&self) -> u64 {
-        match self.tree() {
-            Tree::Cmp { .. } => 0,
-            Tree::Dcf { words, .. } => words as u64,
-        }
+    /// Words of a tree's payload; 0 if no tree has one.
+    pub(crate) fn payload_words(&self) -> u64 {
+        self.trees().iter().map(|tree| tree.rows().last).max().unwrap_or(0)
     }
 
     /// Rows of additive shares: the input mask `[r]` first, then what the gate needs.
@@ -297,7 +219,9 @@ impl Gate {
         1 + match self.kind {
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => self.masks as u64,
             GateKind::Relu | GateKind::TruncateReduce => 2,
-            GateKind::GapArs => 3,
+            GateKind::GapArs | GateKind::Lrs => 3,
+            GateKind::Ars => 5,
+            GateKind::ReluArs => 7,
             // (-r)^0 is public and (-r)^1 is the input mask
             GateKind::IntervalPowers => self.degree.saturating_sub(1) as u64,
         }
@@ -309,6 +233,7 @@ impl Gate {
             GateKind::FullPredicates | GateKind::LowPredicates => self.masks as u64,
             GateKind::SignPredicates => 1 + self.masks as u64,
             GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
+            GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
             GateKind::IntervalPowers => 0,
         }
     }
@@ -330,35 +255,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_sizes_are_those_of_the_construction() {
-        let cmp_bytes = |gate: Gate| 16 * (gate.root_rows() + gate.cw_rows() + gate.leaf_rows());
-        for (n, bytes) in [(64, 944), (63, 928), (47, 672), (46, 656), (37, 512), (12, 112), (7, 16), (1, 16)] {
-            assert_eq!(cmp_bytes(Gate::full_predicates(n).unwrap()), bytes);
-        }
-        for (degree, bytes) in [(0, 1560), (1, 2080), (3, 3120)] {
-            let gate = Gate::interval_powers(64, degree).unwrap();
-            assert_eq!(16 * (1 + gate.cw_rows()) + 8 * (gate.vcw_rows() + gate.last_rows()), bytes);
-        }
-        assert_eq!(cmp_bytes(Gate::relu(64).unwrap()), 928);
-    }
-
-    #[test]
     fn parameters_outside_the_definition_are_refused() {
         assert!(matches!(Gate::relu(1), Err(PfssError::RingWidth { min: 2, got: 1, .. })));
         assert!(matches!(Gate::full_predicates(65), Err(PfssError::RingWidth { got: 65, .. })));
         for (n, f) in [(8, 0), (8, 8), (64, 64)] {
-            assert!(matches!(Gate::truncate_reduce(n, f), Err(PfssError::Shift { .. })));
+            for gate in [Gate::truncate_reduce, Gate::lrs, Gate::ars, Gate::relu_ars] {
+                assert!(matches!(gate(n, f), Err(PfssError::Shift { .. })));
+            }
         }
         assert!(Gate::gap_ars(8, 6).is_ok());
         assert!(matches!(Gate::gap_ars(8, 7), Err(PfssError::Shift { max: 6, got: 7, .. })));
         assert!(matches!(Gate::interval_powers(8, 8), Err(PfssError::Cap { max: 7, got: 8, .. })));
         assert!(matches!(Gate::relu(8).unwrap().with_masks(1), Err(PfssError::Cap { max: 0, .. })));
-    }
-
-    #[test]
-    fn every_kind_has_its_own_number() {
-        let known: Vec<_> = (0..=u8::MAX).filter_map(GateKind::from_number).collect();
-        assert_eq!(known.len(), 7);
-        assert!(known.iter().all(|&kind| GateKind::from_number(kind.number()) == Some(kind)));
     }
 }

@@ -1,0 +1,136 @@
+use crate::{GapCert, Gate, PfssError, RangeError, SignedRange, Task};
+
+/// What a graph says about the range of a secret signed value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeClaim {
+    /// Nothing.
+    Unknown,
+    /// A range that was measured or is expected. It decides nothing: beyond it a gap shift is silently wrong.
+    Hint(SignedRange),
+    /// A range that holds for every possible input.
+    Proof(SignedRange),
+}
+
+/// The gate that computes `floor(x / 2^f)` for a signed `x`, chosen from what is proven about `x`.
+///
+/// A proof of `-2^(n-2) <= x < 2^(n-2)` selects the gap shift, which compares `f` bits only. Everything else, a hint
+/// included, selects the exact shift. Truncation without the carry, which is off by one at random and is no simulatable
+/// protocol (SIGMA, PETS 2024, section 4.2), is never selected.
+///
+/// ```
+/// use pfss::{AutoTrunc, RangeClaim, SignedRange};
+///
+/// let range = SignedRange::new(-1000, 1000)?;
+/// assert!(matches!(AutoTrunc::choose(64, 12, RangeClaim::Proof(range))?, AutoTrunc::Gap { .. }));
+/// assert!(matches!(AutoTrunc::choose(64, 12, RangeClaim::Hint(range))?, AutoTrunc::Exact { .. }));
+/// # Ok::<(), pfss::PfssError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AutoTrunc {
+    /// `f = 0`: nothing to do, no keys.
+    Identity,
+    /// [`Gate::gap_ars`] under the proof.
+    Gap {
+        /// The gate to deal keys for.
+        gate: Gate,
+        /// The proof that its evaluation asks for.
+        cert: GapCert,
+    },
+    /// [`Gate::ars`].
+    Exact {
+        /// The gate to deal keys for.
+        gate: Gate,
+    },
+}
+
+impl AutoTrunc {
+    /// Chooses for values of `n` bits.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] or [`PfssError::Shift`] unless `2 <= n <= 64` and `f < n`; [`PfssError::Range`] if the
+    /// proven range does not even fit `n` bits, so that the values it speaks of are not those of the ring.
+    pub fn choose(n: u32, f: u32, claim: RangeClaim) -> Result<Self, PfssError> {
+        if let RangeClaim::Proof(range) = claim {
+            range.fits(n)?;
+        }
+        if f == 0 {
+            // the widths of the exact gate
+            return Gate::ars(n, 1).map(|_| Self::Identity);
+        }
+        let exact = Gate::ars(n, f)?;
+        let cert = match claim {
+            RangeClaim::Proof(range) => range.gap_cert(n),
+            RangeClaim::Unknown | RangeClaim::Hint(_) => return Ok(Self::Exact { gate: exact }),
+        };
+        match cert {
+            // the gap leaves no room for a shift by n - 1
+            Ok(cert) if f + 2 <= n => Ok(Self::Gap { gate: Gate::gap_ars(n, f)?, cert }),
+            Ok(_) | Err(RangeError::NoGap { .. }) => Ok(Self::Exact { gate: exact }),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// The gate to deal keys for; none for the identity.
+    #[must_use]
+    pub fn gate(&self) -> Option<&Gate> {
+        match self {
+            Self::Identity => None,
+            Self::Gap { gate, .. } | Self::Exact { gate } => Some(gate),
+        }
+    }
+
+    /// What to run with those keys; nothing for the identity.
+    #[must_use]
+    pub fn task(&self) -> Option<Task<'static>> {
+        match self {
+            Self::Identity => None,
+            Self::Gap { cert, .. } => Some(Task::GapArs(*cert)),
+            Self::Exact { .. } => Some(Task::Ars),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(min: i64, max: i64) -> SignedRange {
+        SignedRange::new(min, max).unwrap()
+    }
+
+    #[test]
+    fn only_a_proof_within_the_gap_selects_the_gap_shift() {
+        for n in 3..=64u32 {
+            let quarter = 1i64 << (n - 2);
+            for f in 1..n {
+                let chosen = |claim| AutoTrunc::choose(n, f, claim).unwrap();
+                let inside = range(-quarter, quarter - 1);
+                assert_eq!(matches!(chosen(RangeClaim::Proof(inside)), AutoTrunc::Gap { .. }), f <= n - 2, "{n} {f}");
+                for claim in [
+                    RangeClaim::Unknown,
+                    RangeClaim::Hint(inside),
+                    RangeClaim::Hint(range(0, 0)),
+                    RangeClaim::Proof(range(-quarter, quarter)),
+                    RangeClaim::Proof(range(-quarter - 1, 0)),
+                ] {
+                    assert_eq!(chosen(claim), AutoTrunc::Exact { gate: Gate::ars(n, f).unwrap() });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_shift_is_the_identity_and_a_whole_shift_is_refused() {
+        assert_eq!(AutoTrunc::choose(64, 0, RangeClaim::Unknown), Ok(AutoTrunc::Identity));
+        assert!(AutoTrunc::Identity.gate().is_none() && AutoTrunc::Identity.task().is_none());
+        for f in [64, 65, u32::MAX] {
+            assert!(matches!(AutoTrunc::choose(64, f, RangeClaim::Unknown), Err(PfssError::Shift { .. })));
+        }
+        for n in [0, 1, 65] {
+            assert!(matches!(AutoTrunc::choose(n, 0, RangeClaim::Unknown), Err(PfssError::RingWidth { .. })));
+        }
+        let refused = AutoTrunc::choose(8, 3, RangeClaim::Proof(range(0, 200)));
+        assert_eq!(refused, Err(PfssError::Range(RangeError::Overflow { bits: 8, end: 200 })));
+    }
+}

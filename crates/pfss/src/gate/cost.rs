@@ -1,0 +1,90 @@
+use super::{Gate, GateKind, Tree, TreeRows};
+
+/// What one element of a gate costs each party: exact, and a function of public parameters only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Bits of keys, without header and padding.
+    pub key_bits: u64,
+    /// AES blocks of the evaluation. For gates whose questions are asked later, of one public point.
+    pub aes: u64,
+    /// Bits sent to open the masked input.
+    pub input_bits: u64,
+    /// Bits sent in the rounds behind it.
+    pub masked_bits: u64,
+    /// Rounds, that of the masked input included.
+    pub rounds: u64,
+}
+
+impl Gate {
+    /// What one element costs each party.
+    ///
+    /// ```
+    /// use pfss::Gate;
+    ///
+    /// // An exact shift walks a key of 12 bits and one of 63, and opens two bits in one round.
+    /// let cost = Gate::ars(64, 12)?.cost();
+    /// assert_eq!((cost.aes, cost.masked_bits, cost.rounds), (5 + 56, 2, 2));
+    /// # Ok::<(), pfss::PfssError>(())
+    /// ```
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        let masked_bits = match self.kind() {
+            GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => u64::from(self.masks()),
+            GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
+            GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
+            GateKind::IntervalPowers => 0,
+        };
+        Cost {
+            key_bits: self.key_bits_per_element(),
+            aes: self.trees().into_iter().map(Tree::aes_per_point).sum(),
+            input_bits: self.n().into(),
+            masked_bits,
+            rounds: 1 + u64::from(masked_bits > 0),
+        }
+    }
+
+    /// Size of one party's keys for one element, in bits, without header and padding.
+    #[must_use]
+    pub fn key_bits_per_element(&self) -> u64 {
+        8 * TreeRows::of(&self.trees()).bytes() + 64 * self.word_rows() + self.bit_rows()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree_bytes(gate: Gate) -> u64 {
+        TreeRows::of(&gate.trees()).bytes()
+    }
+
+    #[test]
+    fn key_sizes_are_those_of_the_construction() {
+        for (n, bytes) in [(64, 944), (63, 928), (47, 672), (46, 656), (37, 512), (12, 112), (7, 16), (1, 16)] {
+            assert_eq!(tree_bytes(Gate::full_predicates(n).unwrap()), bytes);
+        }
+        for (degree, bytes, aes) in [(0, 1560, 129), (1, 2080, 129), (3, 3120, 194)] {
+            let gate = Gate::interval_powers(64, degree).unwrap();
+            assert_eq!((tree_bytes(gate), gate.cost().aes), (bytes, aes));
+        }
+        assert_eq!(tree_bytes(Gate::relu(64).unwrap()), 928);
+    }
+
+    /// Rows of the table in `docs/pfss.md`: bytes of trees and words, bits, AES blocks, opened bits.
+    #[test]
+    fn gates_cost_what_the_table_says() {
+        let table = [
+            (Gate::relu(64), 928 + 3 * 8, 1, 56, 1),
+            (Gate::truncate_reduce(64, 12), 112 + 3 * 8, 1, 5, 1),
+            (Gate::gap_ars(64, 12), 112 + 4 * 8, 1, 5, 1),
+            (Gate::lrs(64, 12), 112 + 944 + 4 * 8, 2, 62, 2),
+            (Gate::ars(64, 12), 112 + 928 + 6 * 8, 2, 61, 2),
+            (Gate::relu_ars(64, 12), 112 + 928 + 8 * 8, 2, 61, 2),
+            (Gate::gap_ars(64, 7), 16 + 4 * 8, 1, 0, 1),
+        ];
+        for (gate, bytes, bits, aes, opened) in table {
+            let cost = gate.unwrap().cost();
+            assert_eq!(cost, Cost { key_bits: 8 * bytes + bits, aes, input_bits: 64, masked_bits: opened, rounds: 2 });
+        }
+    }
+}
