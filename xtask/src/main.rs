@@ -9,6 +9,7 @@ mod fuzz;
 mod step;
 mod suite;
 mod tally;
+mod test;
 mod test_gpu;
 mod tidy;
 
@@ -23,8 +24,9 @@ const HELP: &str = "\
 cargo xtask TASK
 
 TASKS
-    test                   Every test this machine can run: unit, property, integration and doc tests of the
-                           workspace, the exhaustive field sweeps (release build), tidy, build-ptx --check.
+    test                   Every test this machine can run, tier by tier, with a table at the end: repository rules,
+                           generated files, the kernels' PTX, the workspace's tests, the exhaustive field sweeps,
+                           the conformance suite on cpu, on the simulated device and on a GPU where there is one.
     tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
                            lints and assembles what is there. Needs ci/install-kernel-compiler, ci/install-ptxas.
@@ -61,7 +63,7 @@ fn main() -> ExitCode {
             println!("{HELP}");
             return ExitCode::SUCCESS;
         }
-        Task::Test => with_shell(suite::test),
+        Task::Test => with_shell(test::run),
         Task::Tidy => with_shell(suite::tidy),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),

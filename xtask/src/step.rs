@@ -41,7 +41,7 @@ fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
 /// Says in one line that a step cannot run here, and counts it.
 pub(crate) fn skip(title: &str, why: &str) -> Tally {
     println!("skipped: {title}: {why}");
-    Tally::skipped()
+    Tally::skipped(format!("{title}: {why}"))
 }
 
 /// Runs `cargo test` with `args`, passes its output on, and sums its closing lines.

@@ -2,8 +2,8 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    build_ptx, forwarders, fuzz,
-    step::{cargo_test, check, skip},
+    fuzz,
+    step::{check, skip},
     tally::Tally,
     tidy as rules,
 };
@@ -16,17 +16,6 @@ pub(crate) fn tidy(sh: &Shell) -> Result<Tally> {
     }
     eprintln!("== tidy: {} findings", findings.len());
     Ok(Tally::of("tidy", findings.is_empty()))
-}
-
-/// Every test this machine can run.
-pub(crate) fn test(sh: &Shell) -> Result<Tally> {
-    let mut tally = tidy(sh)?;
-    tally += build_ptx::run(sh, true)?;
-    tally += forwarders::run(sh, true)?;
-    tally += cargo_test(sh, "workspace tests", &["--workspace", "--no-fail-fast"])?;
-    // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
-    tally += cargo_test(sh, "exhaustive field sweeps", &["--release", "-p", "core-types", "--test", "exhaustive"])?;
-    Ok(tally)
 }
 
 /// What continuous integration checks before it runs the tests, cheap failures first.

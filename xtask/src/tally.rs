@@ -1,16 +1,16 @@
 use std::{fmt, ops::AddAssign};
 
-/// How many checks passed and could not run, and which ones failed.
+/// How many checks passed, which ones failed, and which ones could not run and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
     pub(crate) failed: Vec<String>,
-    pub(crate) skipped: usize,
+    pub(crate) skipped: Vec<String>,
 }
 
 impl Tally {
-    pub(crate) fn skipped() -> Self {
-        Self { skipped: 1, ..Self::default() }
+    pub(crate) fn skipped(why: String) -> Self {
+        Self { skipped: vec![why], ..Self::default() }
     }
 
     /// One check that passed or failed.
@@ -37,12 +37,11 @@ impl Tally {
         let mut tally = Self::default();
         for part in counts.split("; ") {
             let Some((count, what)) = part.split_once(' ') else { continue };
-            let slot = match what {
-                "passed" => &mut tally.passed,
-                "ignored" => &mut tally.skipped,
-                _ => continue,
-            };
-            *slot = count.parse().ok()?;
+            match what {
+                "passed" => tally.passed = count.parse().ok()?,
+                "ignored" => tally.skipped = vec!["a test marked as ignored".to_owned(); count.parse().ok()?],
+                _ => {}
+            }
         }
         Some(tally)
     }
@@ -52,13 +51,13 @@ impl AddAssign for Tally {
     fn add_assign(&mut self, rhs: Self) {
         self.passed += rhs.passed;
         self.failed.extend(rhs.failed);
-        self.skipped += rhs.skipped;
+        self.skipped.extend(rhs.skipped);
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped)
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped.len())
     }
 }
 
@@ -77,7 +76,8 @@ mod tests {
         let mut sum = Tally::default();
         output.lines().filter_map(Tally::from_test_line).for_each(|tally| sum += tally);
         let failed = vec!["b::c".to_owned(), "src/lib.rs - d (line 3)".to_owned()];
-        assert_eq!(sum, Tally { passed: 15, failed, skipped: 1 });
+        let skipped = vec!["a test marked as ignored".to_owned()];
+        assert_eq!(sum, Tally { passed: 15, failed, skipped });
         assert_eq!(sum.to_string(), "15 passed, 2 failed, 1 skipped");
     }
 }

@@ -56,9 +56,14 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     }
     bar.finish_and_clear();
     print_error?;
-    writeln!(out, "{cases} cases, {left_out} larger ones left out, on {status}")?;
-    if failed > 0 {
-        bail!("{failed} of {} runs do not conform", cases * conditions.len());
+    writeln!(out, "{cases} cases on {status}, {left_out} on more than {} elements left out", selection.max_elements)?;
+    drop(queue);
+    let reports = runtime::simulator_reports();
+    for report in &reports {
+        writeln!(out, "FAILED: {report}")?;
+    }
+    if failed + reports.len() > 0 {
+        bail!("{failed} of {} runs do not conform, {} reports of the driver", cases * conditions.len(), reports.len());
     }
     Ok(())
 }

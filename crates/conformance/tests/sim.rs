@@ -1,68 +1,71 @@
-//! The whole suite on the simulated driver: the PTX and the host code that ship, with every checker on.
+//! The suite on the simulated driver: the PTX and the host code that ship.
+//!
+//! `cargo xtask test` runs every case there in three orders with every checker on, under every condition and on late
+//! streams, by the release build of the program. Here stand the small cases, and what needs a hand on the driver.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use backend_api::Fork;
-use conformance::{OpSpec, Outcome};
+use backend_api::BackendError;
+use conformance::{Failure, OpSpec, Outcome};
 use cuda_backend::{CudaConfig, CudaQueue};
 use cuda_sim::driver::session;
 
-/// Larger cases take the simulated device minutes.
+/// The elements of small cases.
 const MAX_ELEMENTS: u64 = 1 << 12;
 
-/// Turns of blocks and warps: one after the other, and two shuffles.
-const ORDERS: [&str; 3] = ["order=natural", "order=seeded;seed=1", "order=seeded;seed=2"];
+/// Allocations to refuse, one after the other, counted from the start of a case.
+const REFUSED: u32 = 4;
 
-type Specs = fn() -> Vec<OpSpec<CudaQueue>>;
-
-/// Holds one queue to the specifications and returns the number of cases that held.
-fn hold(q: &CudaQueue, specs: Specs) -> usize {
-    let mut specs = specs();
+fn small(mut specs: Vec<OpSpec<CudaQueue>>) -> Vec<OpSpec<CudaQueue>> {
     for spec in &mut specs {
         spec.limit_elements(MAX_ELEMENTS);
     }
-    let report = conformance::run(q, &specs, |_| ());
-    assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
-    report.outcomes.len()
+    specs
 }
 
-/// The specifications on a simulated machine, which must have nothing to report at the end.
-fn holds_on(machine: &str, specs: Specs) {
+/// Holds small cases on a simulated machine, which must have nothing to report at the end.
+fn hold_on(machine: &str, specs: Vec<OpSpec<CudaQueue>>) {
     let session = session(machine).unwrap();
     let q = CudaQueue::open(CudaConfig::default()).unwrap();
-    assert!(hold(&q, specs) > 0);
+    let report = conformance::run(&q, &small(specs), |_| ());
+    assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
+    assert!(!report.outcomes.is_empty());
     drop(q);
     assert_eq!(session.reports(), []);
 }
 
 #[test]
-fn circle_transforms_hold_in_every_order() {
-    for order in ORDERS {
-        holds_on(&format!("{order};checks=sanitize"), conformance::circle::specs);
-    }
+fn circle_transforms_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::circle::specs());
 }
 
 #[test]
-fn function_secret_sharing_holds_under_every_checker() {
-    holds_on("checks=sanitize", conformance::fss::specs);
+fn random_streams_change_nothing() {
+    hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }
 
+/// Wherever the driver refuses memory, a case fails for lack of memory or holds, and holds once there is memory again.
 #[test]
-fn linear_algebra_holds_under_every_checker() {
-    holds_on("checks=sanitize", conformance::linalg::specs);
-}
-
-#[test]
-fn late_streams_change_nothing() {
-    holds_on("schedule=lazy", conformance::circle::specs);
-}
-
-#[test]
-fn a_forked_queue_holds() {
-    let session = session("schedule=random;seed=4").unwrap();
+fn every_op_holds_again_after_the_driver_was_out_of_memory() {
+    let session = session("").unwrap();
     let q = CudaQueue::open(CudaConfig::default()).unwrap();
-    let fork = q.fork().unwrap();
-    assert!(hold(&fork, conformance::linalg::specs) > 0);
-    q.join(&fork).unwrap();
-    drop((q, fork));
+    let mut refusals = 0;
+    for spec in small(conformance::specs()) {
+        let case = spec.cases.last().unwrap();
+        for call in 1..=REFUSED {
+            // The backend asks once more after it has returned what it holds for later.
+            for call in [call, call + 1] {
+                session.inject(format!("oom@alloc:{call}").parse().unwrap());
+            }
+            match case.hold(&q) {
+                Ok(()) => {}
+                Err(Failure::Backend(BackendError::OutOfMemory { .. })) => refusals += 1,
+                Err(other) => panic!("{} {case:?}, allocation {call} refused: {other}", spec.op),
+            }
+            session.clear_faults();
+            case.hold(&q).unwrap();
+        }
+    }
+    assert!(refusals > 60, "only {refusals} allocations were refused");
+    drop(q);
     assert_eq!(session.reports(), []);
 }

@@ -43,6 +43,13 @@ pub fn cuda_memory(queue: &CudaQueue) -> Result<MemoryUsage, BackendError> {
     queue.device().memory()
 }
 
+/// What the simulated driver has noticed so far that no result code says: accesses that nothing orders, and what a queue
+/// still held when it was dropped. Nothing on another driver.
+#[must_use]
+pub fn simulator_reports() -> Vec<String> {
+    driver::reports().iter().map(ToString::to_string).collect()
+}
+
 /// Opens a device of the driver that `choice` means and makes sure that it computes.
 pub(crate) fn open(settings: &Settings, choice: Choice) -> Result<CudaQueue, Unavailable> {
     choose_driver(settings, choice)?;

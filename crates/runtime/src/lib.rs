@@ -23,6 +23,6 @@ mod open;
 
 pub use any::{AnyBuf, AnyGraph, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};
-pub use cuda::{CudaFacts, cuda_facts, cuda_memory};
+pub use cuda::{CudaFacts, cuda_facts, cuda_memory, simulator_reports};
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};

@@ -23,5 +23,5 @@ mod work;
 
 pub use counters::{Counters, Leak, Report};
 pub use faults::{CLASSES, Rule, class};
-pub use session::{InstallError, Session, install, session};
+pub use session::{InstallError, Session, install, reports, session};
 pub use spec::{Link, Spec, SpecError, StreamSchedule};

@@ -49,6 +49,11 @@ pub fn install(spec: Spec) -> Result<(), InstallError> {
     Ok(available().map(drop)?)
 }
 
+/// What the driver noticed since it was installed, in order.
+pub fn reports() -> Vec<Report> {
+    with(|driver| driver.reports.clone())
+}
+
 /// Installs the machine that the text describes, and keeps other sessions out until the value is dropped.
 ///
 /// # Errors
@@ -74,7 +79,7 @@ impl Session {
 
     /// What the driver noticed since the session began, in order.
     pub fn reports(&self) -> Vec<Report> {
-        with(|driver| driver.reports.clone())
+        reports()
     }
 
     /// Adds a fault; its calls count from here on.

@@ -1,0 +1,127 @@
+//! The conformance suite by the `trefoil` program.
+
+use std::{collections::VecDeque, sync::Mutex, thread, time::Instant};
+
+use anyhow::{Context, Result};
+use xshell::{Shell, cmd};
+
+use crate::tally::Tally;
+
+/// One run of the suite.
+struct Job {
+    title: &'static str,
+    backend: &'static str,
+    /// The simulated machine.
+    machine: &'static str,
+    arguments: &'static [&'static str],
+}
+
+/// Every case under every condition.
+const CPU: Job = Job { title: "conformance on cpu", backend: "cpu", machine: "", arguments: &[] };
+
+/// Every case under every condition; and under every checker with blocks and warps in three orders, and with streams that
+/// run as late as they may.
+const SIM: [Job; 5] = [
+    sim("conformance on sim, natural order, checkers on", "order=natural;checks=sanitize", &["--plain"]),
+    sim("conformance on sim, shuffle 1, checkers on", "order=seeded;seed=1;checks=sanitize", &["--plain"]),
+    sim("conformance on sim, shuffle 2, checkers on", "order=seeded;seed=2;checks=sanitize", &["--plain"]),
+    sim("conformance on sim, every condition", "", &[]),
+    sim("conformance on sim, late streams", "schedule=lazy", &["--plain"]),
+];
+
+const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'static str]) -> Job {
+    Job { title, backend: "sim", machine, arguments }
+}
+
+pub(super) fn on_cpu(sh: &Shell) -> Result<Tally> {
+    let mut tally = super::build(sh);
+    if tally.failed.is_empty() {
+        tally += CPU.run(sh)?;
+    }
+    Ok(tally)
+}
+
+/// The jobs of the simulated device, as many at a time as there are cores: a process has one simulated driver.
+pub(super) fn on_sim(sh: &Shell) -> Result<Tally> {
+    let mut tally = super::build(sh);
+    if !tally.failed.is_empty() {
+        return Ok(tally);
+    }
+    let queue = Mutex::new(VecDeque::from_iter(&SIM));
+    let next = || queue.lock().map(|mut jobs| jobs.pop_front()).unwrap_or_default();
+    let work = |sh: Shell| -> Result<Tally> {
+        let mut tally = Tally::default();
+        while let Some(job) = next() {
+            tally += job.run(&sh)?;
+        }
+        Ok(tally)
+    };
+    let work = &work;
+    thread::scope(|scope| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores).map(|_| sh.clone()).map(|sh| scope.spawn(move || work(sh))).collect();
+        for worker in workers {
+            tally += worker.join().ok().context("a thread that ran the suite died")??;
+        }
+        Ok(tally)
+    })
+}
+
+impl Job {
+    fn run(&self, sh: &Shell) -> Result<Tally> {
+        let &Self { title, backend, machine, arguments } = self;
+        eprintln!("== {title}");
+        let start = Instant::now();
+        let output = cmd!(sh, "target/release/trefoil conformance --backend {backend} {arguments...}")
+            .env("TREFOIL_SIM", machine)
+            .quiet()
+            .ignore_status()
+            .output()?;
+        let lines = String::from_utf8_lossy(&output.stdout);
+        let mut tally = Tally::default();
+        for line in lines.lines() {
+            println!("{title}: {line}");
+            tally += summary(title, line).unwrap_or_default();
+        }
+        if !output.status.success() {
+            println!("{title}: {}", String::from_utf8_lossy(&output.stderr).trim());
+            tally.failed.push(title.to_owned());
+        }
+        eprintln!("== {title}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
+        Ok(tally)
+    }
+}
+
+/// Reads a line of the program's summary.
+///
+/// `guarded    783 passed, 0 failed in 22.3 s`
+///
+/// `783 cases on sim, 14 on more than 65536 elements left out`
+fn summary(title: &str, line: &str) -> Option<Tally> {
+    if let Some((_, rest)) = line.split_once(" cases on ") {
+        let left_out = rest.split_once(", ")?.1;
+        let none = left_out.starts_with("0 ");
+        return (!none).then(|| Tally::skipped(format!("{title}: cases {left_out}")));
+    }
+    let passed = line.split_once(" passed, ")?.0.split_whitespace().last()?.parse().ok()?;
+    Some(Tally { passed, ..Tally::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries_are_counted() {
+        let lines = [
+            "guarded    783 passed, 0 failed in 22.3 s",
+            "linalg.gemm   A B, 1x1x1   0.000 s  FAILED: element 0",
+            "783 cases on sim, 14 on more than 65536 elements left out",
+            "797 cases on cpu, 0 on more than 18446744073709551615 elements left out",
+        ];
+        let mut sum = Tally::default();
+        lines.iter().filter_map(|line| summary("suite", line)).for_each(|tally| sum += tally);
+        let skipped = vec!["suite: cases 14 on more than 65536 elements left out".to_owned()];
+        assert_eq!(sum, Tally { passed: 783, failed: Vec::new(), skipped });
+    }
+}

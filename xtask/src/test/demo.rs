@@ -1,0 +1,43 @@
+//! The demo's results do not depend on the backend.
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use crate::tally::Tally;
+
+/// The demo on two backends: the same facts, apart from times and random points.
+pub(super) fn is_the_same_on_cpu_and_sim(sh: &Shell) -> Result<Tally> {
+    const TITLE: &str = "demo --small, the same on cpu and sim";
+    eprintln!("== {TITLE}");
+    let scratch = sh.create_temp_dir()?;
+    let report = scratch.path().join("report.html");
+    let facts = |backend: &str| -> Result<Vec<String>> {
+        let demo = cmd!(sh, "target/release/trefoil demo --small --report {report}").env("TREFOIL_BACKEND", backend);
+        Ok(facts(&demo.quiet().read()?))
+    };
+    let (cpu, sim) = (facts("cpu")?, facts("sim")?);
+    for (cpu, sim) in cpu.iter().zip(&sim).filter(|(cpu, sim)| cpu != sim) {
+        println!("{TITLE}: cpu `{cpu}`, sim `{sim}`");
+    }
+    let passed = cpu == sim && cpu.iter().any(|fact| fact.contains("accuracy"));
+    eprintln!("== {TITLE}: {}", if passed { "passed" } else { "FAILED" });
+    Ok(Tally::of(TITLE, passed))
+}
+
+/// The lines of the demo's output that state results.
+fn facts(output: &str) -> Vec<String> {
+    let varies = |line: &&str| line.contains(" ms  ") || line.contains("out-of-domain point  ");
+    output.lines().filter(|line| !varies(line)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_random_points_are_no_facts() {
+        let output = "        1.1 ms  generate the trace\n  accuracy               96.88 % (31 of 32)\n  \
+                      out-of-domain point    parameter (1, 2, 3, 4)";
+        assert_eq!(facts(output), ["  accuracy               96.88 % (31 of 32)"]);
+    }
+}

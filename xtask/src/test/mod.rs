@@ -1,0 +1,61 @@
+//! Every test this machine can run, tier by tier.
+
+mod conformance;
+mod demo;
+
+use std::time::Instant;
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use crate::{
+    build_ptx, forwarders,
+    step::{cargo_test, check},
+    suite,
+    tally::Tally,
+    test_gpu,
+};
+
+type Run = fn(&Shell) -> Result<Tally>;
+
+/// The tiers in the order in which they run, cheap failures first.
+const TIERS: [(&str, Run); 8] = [
+    ("rules", suite::tidy),
+    ("ptx", |sh| build_ptx::run(sh, true)),
+    ("forwarders", |sh| forwarders::run(sh, true)),
+    ("host", |sh| cargo_test(sh, "workspace tests", &["--workspace", "--no-fail-fast"])),
+    // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
+    ("sweeps", |sh| {
+        cargo_test(sh, "exhaustive field sweeps", &["--release", "-p", "core-types", "--test", "exhaustive"])
+    }),
+    ("cpu", conformance::on_cpu),
+    ("sim", on_sim),
+    ("gpu", |sh| test_gpu::run(sh, false, true)),
+];
+
+/// Runs every tier and prints a table of what each ran and what it left out.
+pub(crate) fn run(sh: &Shell) -> Result<Tally> {
+    let (mut sum, mut table) = (Tally::default(), Vec::new());
+    for (name, tier) in TIERS {
+        let start = Instant::now();
+        let tally = tier(sh)?;
+        let (passed, failed, skipped) = (tally.passed, tally.failed.len(), tally.skipped.len());
+        let seconds = start.elapsed().as_secs_f64();
+        table.push(format!("{name:<12}{passed:>8}{failed:>8}{skipped:>9}{seconds:>10.1} s"));
+        table.extend(tally.skipped.iter().map(|why| format!("{:<12}skipped: {why}", "")));
+        sum += tally;
+    }
+    println!("\n{:<12}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
+    Ok(sum)
+}
+
+/// The release build of the program, which the tiers below use.
+fn build(sh: &Shell) -> Tally {
+    check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"))
+}
+
+fn on_sim(sh: &Shell) -> Result<Tally> {
+    let mut tally = conformance::on_sim(sh)?;
+    tally += demo::is_the_same_on_cpu_and_sim(sh)?;
+    Ok(tally)
+}
