@@ -56,7 +56,13 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     }
     bar.finish_and_clear();
     print_error?;
-    writeln!(out, "{cases} cases on {status}, {left_out} on more than {} elements left out", selection.max_elements)?;
+    match left_out {
+        0 => writeln!(out, "{cases} cases on {status}")?,
+        _ => {
+            let limit = selection.max_elements;
+            writeln!(out, "{cases} cases on {status}, {left_out} on more than {limit} elements left out")?;
+        }
+    }
     drop(queue);
     let reports = runtime::simulator_reports();
     for report in &reports {

@@ -5,6 +5,9 @@ use nn_ops::NnError;
 use stark_fft::FftError;
 use thiserror::Error;
 
+/// Batch sizes for every op, around the 32 lanes of a warp and the 256 threads of a block, and none.
+pub(crate) const BATCHES: [u32; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
+
 /// Why a case did not hold.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

@@ -7,7 +7,7 @@ use core_types::{
 use stark_fft::{FftError, Invertible, batch_inverse as inverses_of};
 
 use super::model::{Stream, value_at};
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Failure, OpSpec, spec::BATCHES};
 
 fn evaluated<Q: CircleOps>(
     q: &Q,
@@ -36,7 +36,7 @@ pub(super) fn eval_at_point<Q: CircleOps + 'static>() -> OpSpec<Q> {
         let case = Case::new(format!("2^{log_size} coefficients"), move |q: &Q| expect_at_random_point(q, log_size, 1));
         cases.push(case.on_elements(1 << log_size));
     }
-    for columns in [0, 1, 31, 32, 33, 255, 256, 257] {
+    for columns in BATCHES {
         cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
             expect_at_random_point(q, 5, columns)?;
             expect_at_random_point(q, 9, columns)

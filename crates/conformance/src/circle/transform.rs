@@ -6,10 +6,7 @@ use core_types::{
 };
 
 use super::model::{Stream, stored_point, value_at};
-use crate::{Case, Failure, OpSpec};
-
-/// Batch sizes around the widths that kernels work in.
-const BATCHES: [u32; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
+use crate::{Case, Failure, OpSpec, spec::BATCHES};
 
 /// Sizes checked on a sample of points: all tilings of the layers, up to columns that leave every cache.
 const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];

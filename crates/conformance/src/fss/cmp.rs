@@ -8,11 +8,10 @@ use core_types::{
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    SIZES,
     batch::{CmpBatch, NONCE, bit, words},
     model::{CmpKey, Prg},
 };
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Failure, OpSpec, spec::BATCHES};
 
 /// Reconstruction at every α and y.
 fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
@@ -142,7 +141,7 @@ pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for bits in [8, 9, 12, 64] {
-        cases.extend(SIZES.map(|count| {
+        cases.extend(BATCHES.map(|count| {
             Case::new(format!("{count} keys of {bits} bits are the model's"), move |q: &Q| expect_model(q, bits, count))
         }));
     }

@@ -4,11 +4,10 @@ use backend_api::ops::fss::FssOps;
 use core_types::params::fss::padded;
 
 use super::{
-    SIZES,
     batch::{DcfBatch, NONCE, words},
     model::{DcfKey, Prg},
 };
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Failure, OpSpec, spec::BATCHES};
 
 fn reduced(width: u32, x: u64) -> u64 {
     x & u64::MAX >> (64 - width)
@@ -91,7 +90,7 @@ pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for (bits, width, len) in [(12, 64, 1), (12, 1, 8), (64, 64, 1), (64, 37, 3)] {
-        cases.extend(SIZES.map(|count| {
+        cases.extend(BATCHES.map(|count| {
             let name = format!("{count} keys of {bits} bits, {len} words of {width} bits, are the model's");
             Case::new(name, move |q: &Q| expect_model(q, (bits, width), len, count))
         }));

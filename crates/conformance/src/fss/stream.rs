@@ -7,11 +7,10 @@ use core_types::{
 };
 
 use super::{
-    SIZES,
     batch::words,
     model::{Block, encrypt},
 };
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Failure, OpSpec, spec::BATCHES};
 
 fn stream<Q: FssOps>(q: &Q, key: Block, first: u128, len: usize) -> Result<Vec<u64>, Failure> {
     let mut words = q.upload(&vec![0xdead_beef_u64; len])?;
@@ -85,8 +84,8 @@ pub(super) fn ctr_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
         Case::new("vectors of the fixed-key hash", expect_hash_vectors),
     ];
     for (name, first) in [("zero", 0), ("the last 64-bit counter", u128::from(u64::MAX) - 3), ("the last", u128::MAX)] {
-        cases.extend([0, 1, 2, 3, 63, 64, 65, 1000, 40_001].map(|len| {
-            Case::new(format!("{len} words from {name}"), move |q: &Q| expect_counted_blocks(q, first, len))
+        cases.extend(BATCHES.into_iter().chain([2, 3, 63, 64, 65, 1000, 40_001]).map(|len| {
+            Case::new(format!("{len} words from {name}"), move |q: &Q| expect_counted_blocks(q, first, len as usize))
         }));
     }
     OpSpec { op: "fss.aes_ctr_fill", cases }
@@ -121,7 +120,7 @@ fn expect_packing<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure
 pub(super) fn pack_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
     let widths = (1..=64).map(|bits| {
         Case::new(format!("every size near a word's edge, {bits} bits"), move |q: &Q| {
-            SIZES.into_iter().chain([2, 63, 64, 65]).try_for_each(|count| expect_packing(q, bits, count))
+            BATCHES.into_iter().chain([2, 63, 64, 65]).try_for_each(|count| expect_packing(q, bits, count))
         })
     });
     OpSpec { op: "fss.pack_bits", cases: widths.collect() }

@@ -8,7 +8,10 @@ use nn_ops::{
     cross_entropy, cross_entropy_probs, sum_axis,
 };
 
-use super::model::{Random, activation};
+use super::{
+    batches,
+    model::{Random, activation},
+};
 use crate::{Case, Failure, OpSpec};
 
 /// Lengths around vectors, blocks and the parallel grain.
@@ -25,25 +28,37 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
             half_values::<Q, f16>(q, f, 2f64.powi(-11))?;
             half_values::<Q, bf16>(q, f, 2f64.powi(-8))
         }));
-        backward.push(Case::new(format!("{} against central differences", f.name()), move |q: &Q| slopes(q, f)));
+        for n in batches().into_iter().chain([1031]) {
+            let name = format!("{} against central differences, {n}", f.name());
+            backward.push(Case::new(name, move |q: &Q| slopes(q, f, n)));
+        }
     }
     forward.push(Case::new("NaN stays NaN and ends are exact", specials));
-    let sums = [(1, 1, 1), (1, 0, 5), (3, 1000, 1), (1, 1797, 64), (2, 33, 7), (1, 5, 300), (4, 0, 1)]
-        .map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sums(q, shape)));
-    let dropped = [(0.0, 100), (0.1, 70_001), (0.5, 257), (1.0, 33)]
-        .map(|(p, n)| Case::new(format!("p = {p}, {n} elements"), move |q: &Q| dropout(q, p, n)));
-    let losses = [(1, 1), (3, 10), (33, 10), (5, 257), (1500, 10)];
+    let shapes = [(1, 1, 1), (1, 0, 5), (3, 1000, 1), (1, 1797, 64), (2, 33, 7), (1, 5, 300), (4, 0, 1)];
+    let shapes = shapes.into_iter().chain(batches().map(|n| (1, n, 3))).chain(batches().map(|n| (n, 3, 1)));
+    let sums = shapes.map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sums(q, shape))).collect();
+    let dropped = [(0.0, 100), (0.1, 70_001), (1.0, 33)].into_iter().chain(batches().map(|n| (0.5, n)));
+    let dropped =
+        dropped.map(|(p, n)| Case::new(format!("p = {p}, {n} elements"), move |q: &Q| dropout(q, p, n))).collect();
+    let losses = [(1, 1), (3, 10), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
     let mut entropies: Vec<_> = losses
         .map(|(rows, classes)| Case::new(format!("{rows} x {classes}"), move |q: &Q| entropy(q, rows, classes)))
-        .into();
+        .collect();
+    let mut binaries: Vec<_> =
+        BROADCASTS.map(|[a, b, y]| Case::new(format!("{a:?} and {b:?}"), move |q: &Q| broadcast(q, a, b, y))).into();
+    binaries.extend(
+        batches().map(|n| Case::new(format!("a row on {n} rows"), move |q: &Q| broadcast(q, &[n, 5], &[5], &[n, 5]))),
+    );
+    let mut combined: Vec<_> = batches().map(|n| Case::new(format!("{n} elements"), move |q: &Q| combine(q, n))).into();
+    combined.push(Case::new("does not read with beta = 0", |q| overwrite(q)));
     entropies.push(Case::new("ignored rows have no loss and no gradient", ignored));
     vec![
         OpSpec { op: "linalg.activate", cases: forward },
         OpSpec { op: "linalg.activate_backward", cases: backward },
-        OpSpec { op: "linalg.binary", cases: vec![Case::new("broadcasting in every direction", broadcasts)] },
-        OpSpec { op: "linalg.axpby", cases: vec![Case::new("combines, and does not read with beta = 0", combine)] },
-        OpSpec { op: "linalg.sum_axis", cases: sums.into() },
-        OpSpec { op: "linalg.dropout", cases: dropped.into() },
+        OpSpec { op: "linalg.binary", cases: binaries },
+        OpSpec { op: "linalg.axpby", cases: combined },
+        OpSpec { op: "linalg.sum_axis", cases: sums },
+        OpSpec { op: "linalg.dropout", cases: dropped },
         OpSpec { op: "linalg.cross_entropy", cases: entropies },
     ]
 }
@@ -97,9 +112,8 @@ fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_equal(&[-1.0, -1.0, 0.0, 1.0, 1.0], &apply(q, Activation::Tanh, &ends)?)
 }
 
-fn slopes<Q: ElementwiseOps>(q: &Q, f: Activation) -> Result<(), Failure> {
+fn slopes<Q: ElementwiseOps>(q: &Q, f: Activation, n: usize) -> Result<(), Failure> {
     const H: f64 = 1e-5;
-    let n = 1031;
     // Away from the kink of ReLU.
     let x: Vec<f32> = spread(n).into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).collect();
     let g = Random::new(3).reals::<f32>(n);
@@ -122,62 +136,64 @@ fn slopes<Q: ElementwiseOps>(q: &Q, f: Activation) -> Result<(), Failure> {
     Failure::unless_close(&expected, &q.download(&dx)?, 1e-5, 1e-6)
 }
 
-fn broadcasts<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
-    let shapes: [(&[usize], &[usize], &[usize]); 6] = [
-        (&[5, 7], &[5, 7], &[5, 7]),
-        (&[7], &[5, 7], &[5, 7]),
-        (&[5, 1], &[7], &[5, 7]),
-        (&[3, 1, 4], &[2, 1], &[3, 2, 4]),
-        (&[], &[6], &[6]),
-        (&[0, 3], &[3], &[0, 3]),
-    ];
-    for (a_shape, b_shape, y_shape) in shapes {
-        let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
-        let (la, lb, ly) = (layout(a_shape)?, layout(b_shape)?, layout(y_shape)?);
-        let mut random = Random::new(5);
-        let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
-        let (da, db) = (q.upload(&a)?, q.upload(&b)?);
-        let (wa, wb) = (la.broadcast(y_shape)?, lb.broadcast(y_shape)?);
-        for (op, f) in [
-            (Binary::Add, (|a, b| a + b) as fn(f32, f32) -> f32),
-            (Binary::Sub, |a, b| a - b),
-            (Binary::Mul, |a, b| a * b),
-        ] {
-            let mut y = q.zeros::<f32>(ly.numel())?;
-            let mut run = || {
-                let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
-                binary(q, op, a, b, TensorMut::new(y.view_mut(), ly)?)
-            };
-            run()?;
-            let at = |l: &Layout, mut flat: usize| {
-                let mut at = 0;
-                for (len, stride) in y_shape.iter().zip(l.strides()).rev() {
-                    at += flat % len * stride;
-                    flat /= len;
-                }
-                at
-            };
-            let expected: Vec<f32> = (0..ly.numel()).map(|i| f(a[at(&wa, i)], b[at(&wb, i)])).collect();
-            Failure::unless_equal(&expected, &q.download(&y)?)?;
-        }
+/// Shapes of a, b and y: equal ones, and broadcasting in every direction.
+const BROADCASTS: [[&[usize]; 3]; 5] = [
+    [&[5, 7], &[5, 7], &[5, 7]],
+    [&[7], &[5, 7], &[5, 7]],
+    [&[5, 1], &[7], &[5, 7]],
+    [&[3, 1, 4], &[2, 1], &[3, 2, 4]],
+    [&[], &[6], &[6]],
+];
+
+fn broadcast<Q: ElementwiseOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], y_shape: &[usize]) -> Result<(), Failure> {
+    let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
+    let (la, lb, ly) = (layout(a_shape)?, layout(b_shape)?, layout(y_shape)?);
+    let mut random = Random::new(5);
+    let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
+    let (da, db) = (q.upload(&a)?, q.upload(&b)?);
+    let (wa, wb) = (la.broadcast(y_shape)?, lb.broadcast(y_shape)?);
+    for (op, f) in
+        [(Binary::Add, (|a, b| a + b) as fn(f32, f32) -> f32), (Binary::Sub, |a, b| a - b), (Binary::Mul, |a, b| a * b)]
+    {
+        let mut y = q.zeros::<f32>(ly.numel())?;
+        let mut run = || {
+            let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
+            binary(q, op, a, b, TensorMut::new(y.view_mut(), ly)?)
+        };
+        run()?;
+        let at = |l: &Layout, mut flat: usize| {
+            let mut at = 0;
+            for (len, stride) in y_shape.iter().zip(l.strides()).rev() {
+                at += flat % len * stride;
+                flat /= len;
+            }
+            at
+        };
+        let expected: Vec<f32> = (0..ly.numel()).map(|i| f(a[at(&wa, i)], b[at(&wb, i)])).collect();
+        Failure::unless_equal(&expected, &q.download(&y)?)?;
     }
     Ok(())
 }
 
-fn combine<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
-    let x = [1.0f32, 2.0, 3.0];
-    let dx = q.upload(&x)?;
-    let run = |beta: f32, start: f32| -> Result<Vec<f32>, Failure> {
-        let mut y = q.upload(&[start; 3])?;
-        let mut step = || {
-            let y = TensorMut::contiguous(y.view_mut(), &[3])?;
-            axpby(q, 2.0, TensorRef::contiguous(dx.view(), &[3])?, beta, y)
-        };
-        step()?;
-        Ok(q.download(&y)?)
+/// alpha x + beta y with alpha = 2.
+fn doubled<Q: ElementwiseOps>(q: &Q, x: &[f32], beta: f32, y: &[f32]) -> Result<Vec<f32>, Failure> {
+    let (dx, mut dy, shape) = (q.upload(x)?, q.upload(y)?, [x.len()]);
+    let mut run = || {
+        let y = TensorMut::contiguous(dy.view_mut(), &shape)?;
+        axpby(q, 2.0, TensorRef::contiguous(dx.view(), &shape)?, beta, y)
     };
-    Failure::unless_equal(&[32.0, 34.0, 36.0], &run(3.0, 10.0)?)?;
-    Failure::unless_equal(&[2.0, 4.0, 6.0], &run(0.0, f32::NAN)?)
+    run()?;
+    Ok(q.download(&dy)?)
+}
+
+fn combine<Q: ElementwiseOps>(q: &Q, n: usize) -> Result<(), Failure> {
+    let (x, y) = (Random::new(6).reals::<f32>(n), Random::new(7).reals::<f32>(n));
+    let expected: Vec<f64> = x.iter().zip(&y).map(|(&x, &y)| 2.0 * f64::from(x) - 3.0 * f64::from(y)).collect();
+    Failure::unless_close(&expected, &doubled(q, &x, -3.0, &y)?, 1e-6, 1e-6)
+}
+
+fn overwrite<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+    Failure::unless_equal(&[2.0, 4.0, 6.0], &doubled(q, &[1.0, 2.0, 3.0], 0.0, &[f32::NAN; 3])?)
 }
 
 fn sums<Q: ElementwiseOps>(q: &Q, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
@@ -236,7 +252,7 @@ fn entropy<Q: LossOps>(q: &Q, rows: usize, classes: usize) -> Result<(), Failure
     let x: Vec<f32> = random.reals::<f32>(n).into_iter().map(|x| 20.0 * x).collect();
     let targets: Vec<u32> = (0..rows).map(|_| random.word() % classes as u32).collect();
     let probs: Vec<f32> = random.reals::<f32>(n).into_iter().map(f32::abs).collect();
-    let scale = 1.0 / rows as f32;
+    let scale = 1.0 / rows.max(1) as f32;
     let (dx, dt, dp) = (q.upload(&x)?, q.upload(&targets)?, q.upload(&probs)?);
     for by_class in [true, false] {
         let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.zeros::<f32>(n)?);

@@ -4,7 +4,10 @@ use nn_ops::{
     Activation, GemmPlan, Layout, NnError, TensorMut, TensorRef, linear, matmul_backward_lhs, matmul_backward_rhs,
 };
 
-use super::model::{Random, activation};
+use super::{
+    batches,
+    model::{Random, activation},
+};
 use crate::{Case, Failure, OpSpec};
 
 /// (m, n, k): ones, primes, empty axes, tile edges and sizes above the parallel grain.
@@ -39,6 +42,9 @@ pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
         products
             .push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q: &Q| product::<Q, bf16>(q, (m, n, k), true, false)));
     }
+    products.extend(
+        batches().map(|m| Case::new(format!("{m} rows"), move |q: &Q| product::<Q, f32>(q, (m, 5, 3), false, false))),
+    );
     let mut epilogues = Vec::new();
     for f in Activation::ALL {
         for (m, n, k) in [(1, 1, 1), (3, 5, 0), (32, 128, 64), (131, 257, 33)] {

@@ -7,7 +7,11 @@ mod rows;
 
 use backend_api::ops::linalg::LinalgOps;
 
-use crate::OpSpec;
+use crate::{OpSpec, spec::BATCHES};
+
+fn batches() -> [usize; 8] {
+    BATCHES.map(|n| n as usize)
+}
 
 /// Every specification of the op set.
 #[must_use]

@@ -6,6 +6,7 @@ mod softmax;
 
 use backend_api::{Buffer, Queue, Real, ops::linalg::RowOps};
 
+use super::batches;
 use crate::{Failure, OpSpec};
 
 pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {

@@ -2,7 +2,7 @@ use backend_api::{BackendError, Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
 use nn_ops::{NnError, NormPlan, NormSaved};
 
-use super::{LENGTHS, model, unless_near, values, wide};
+use super::{LENGTHS, batches, model, unless_near, values, wide};
 use crate::{Case, Failure, OpSpec};
 
 /// Layer norm (`centred`) or RMS norm.
@@ -120,6 +120,9 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
             }));
         }
     }
+    cases.extend(batches().map(|rows| {
+        Case::new(format!("{rows} rows of 17"), move |q| close::<Q, f32>(q, op, &op.inputs(rows, 17, 0.0), 4e-5))
+    }));
     cases.push(Case::new("a constant row gives beta", move |q| {
         let mut input = op.inputs(1, 17, 0.0);
         input.x.fill(if op.centred { 3.25e4 } else { 0.0 });
@@ -161,8 +164,9 @@ fn close<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, atol: f64) -> Result
 
 fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     let mut cases: Vec<Case<Q>> = Vec::new();
-    for (rows, n) in [(3, 1), (3, 15), (3, 16), (3, 17), (63, 33), (64, 8), (65, 8), (200, 100), (2, 1000), (2, 20_000)]
-    {
+    let shapes = [(3, 1), (3, 15), (3, 16), (3, 17), (63, 33), (64, 8), (65, 8), (200, 100), (2, 1000), (2, 20_000)];
+    // No rows at all stand in a case of their own.
+    for (rows, n) in shapes.into_iter().chain(batches().into_iter().skip(1).map(|rows| (rows, 5))) {
         cases.push(Case::new(format!("{rows} rows of {n}"), move |q| {
             near::<Q, f32>(q, op, &op.inputs(rows, n, 0.0), 1e-5)
         }));

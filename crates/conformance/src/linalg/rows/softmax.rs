@@ -2,7 +2,7 @@ use backend_api::{Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
 use nn_ops::{Mask, SoftmaxPlan};
 
-use super::{LENGTHS, download, model, unless_near, upload, values, wide};
+use super::{LENGTHS, batches, download, model, unless_near, upload, values, wide};
 use crate::{Case, Failure, OpSpec};
 
 /// Softmax or its logarithm, with its model.
@@ -78,7 +78,8 @@ fn axis_lengths(shape: &[usize], axis: usize) -> (usize, usize) {
 }
 
 fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
-    let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| rows_case(op, n)).into();
+    let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| rows_case(op, 3, n)).into();
+    cases.extend(batches().map(|rows| rows_case(op, rows, 17)));
     cases.extend(SHAPES.map(|(shape, axis)| shape_case(op, shape, axis)));
     cases.push(Case::new("large offsets and dominated rows", move |q| {
         let x = [1e4f32, 1e4 + 1.0, 1e4 - 2.0, 0.0, 30.0, 0.5, -1e38, 1e38, 0.0, 1.0, 1.0, -80.0];
@@ -122,16 +123,16 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     cases
 }
 
-fn rows_case<Q: RowOps + 'static>(op: Op, n: usize) -> Case<Q> {
-    Case::new(format!("3 rows of {n}"), move |q| {
-        let x = values(n as u64, 3 * n);
-        let y = op.run::<Q, f32>(q, &[3, n], 1, &x, Mask::None)?;
+fn rows_case<Q: RowOps + 'static>(op: Op, rows: usize, n: usize) -> Case<Q> {
+    Case::new(format!("{rows} rows of {n}"), move |q| {
+        let x = values(n as u64, rows * n);
+        let y = op.run::<Q, f32>(q, &[rows, n], 1, &x, Mask::None)?;
         Failure::unless_close(&model::along(&wide(&x), n, 1, op.model), &y, 5e-6, 1e-9)?;
-        let sum: f64 = y[..n].iter().map(|&y| f64::from(y)).sum();
-        if !op.log && (sum - 1.0).abs() > 1e-6 {
-            return Err(Failure::Broken(format!("the row sums to {sum}")));
+        let sum = |row: &[f32]| row.iter().map(|&y| f64::from(y)).sum::<f64>();
+        match y.chunks(n).map(sum).find(|sum| !op.log && (sum - 1.0).abs() > 1e-6) {
+            Some(sum) => Err(Failure::Broken(format!("a row sums to {sum}"))),
+            None => Ok(()),
         }
-        Ok(())
     })
 }
 
@@ -206,6 +207,7 @@ fn causal_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize
 
 fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| gradient_case(op, &[3, n], 1)).into();
+    cases.extend(batches().map(|rows| gradient_case(op, &[rows, 17], 1)));
     cases.extend(SHAPES.map(|(shape, axis)| gradient_case(op, shape, axis)));
     cases.push(Case::new("central differences", move |q| {
         let (x, g) = (values(21, 2 * 19), values(22, 2 * 19));
