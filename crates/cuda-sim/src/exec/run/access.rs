@@ -223,6 +223,40 @@ fn extend(value: u64, width: u8, signed: bool) -> u64 {
     }
 }
 
+/// Where the active lanes of a load or store go.
+struct Places<'a> {
+    space: Space,
+    active: u32,
+    addresses: &'a [u64; WARP],
+    memory: Memory<'a>,
+}
+
+/// Shows a load or a store to the checkers, where there are any.
+#[inline(always)]
+fn observe(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>, writes: bool) -> Outcome {
+    if !turn.job.checked {
+        return Ok(());
+    }
+    let &Places { space, active, addresses, ref memory } = places;
+    let bytes = u64::from(access.width) * u64::from(access.count);
+    let (order, kind) = (access.order, Seen::plain_access(access.order, writes));
+    let stored = if writes { &access.regs[..access.count.into()] } else { &[] };
+    let seen = Seen { space, access: kind, reads: !writes, writes, order, active, addresses, bytes, memory, stored };
+    turn.observe(warp, seen)
+}
+
+/// Calls the copy of a function for the width of an access.
+macro_rules! by_width {
+    ($function:ident($turn:expr, $warp:expr, $access:expr, $places:expr)) => {
+        match $access.width {
+            1 => $function::<1>($turn, $warp, $access, $places),
+            2 => $function::<2>($turn, $warp, $access, $places),
+            4 => $function::<4>($turn, $warp, $access, $places),
+            _ => $function::<8>($turn, $warp, $access, $places),
+        }
+    };
+}
+
 /// `ld`.
 #[inline(always)]
 pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, active: u32) -> Outcome {
@@ -230,49 +264,26 @@ pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, ac
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
         let bytes = u64::from(access.width) * u64::from(access.count);
         let memory = check(turn, warp, space, addresses, active, bytes)?;
-        if turn.job.checked {
-            let (order, kind) = (access.order, Seen::plain_access(access.order, false));
-            let memory = &memory;
-            let seen =
-                Seen { space, access: kind, reads: true, writes: false, order, active, addresses, bytes, memory };
-            turn.observe(warp, seen)?;
-        }
+        let places = Places { space, active, addresses, memory };
+        observe(turn, warp, access, &places, false)?;
         // One copy of the loops per width keeps the width out of them; words are by far the most frequent.
-        match access.width {
-            4 => load_width::<4>(turn, warp, access, space, addresses, active, &memory),
-            _ => load_other(turn, warp, access, space, addresses, active, &memory),
+        if access.width == 4 {
+            load_width::<4>(turn, warp, access, &places);
+        } else {
+            load_other(turn, warp, access, &places);
         }
         Ok(())
     })
 }
 
-/// Loads of elements that are not words.
-fn load_other(
-    turn: &Turn<'_, '_>,
-    warp: &mut Warp,
-    access: &Access,
-    space: Space,
-    addresses: &[u64; WARP],
-    active: u32,
-    memory: &Memory<'_>,
-) {
-    match access.width {
-        1 => load_width::<1>(turn, warp, access, space, addresses, active, memory),
-        2 => load_width::<2>(turn, warp, access, space, addresses, active, memory),
-        _ => load_width::<8>(turn, warp, access, space, addresses, active, memory),
-    }
+/// Loads of elements that need not be words.
+fn load_other(turn: &Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+    by_width!(load_width(turn, warp, access, places));
 }
 
 #[inline(always)]
-fn load_width<const WIDTH: u8>(
-    turn: &Turn<'_, '_>,
-    warp: &mut Warp,
-    access: &Access,
-    space: Space,
-    addresses: &[u64; WARP],
-    active: u32,
-    memory: &Memory<'_>,
-) {
+fn load_width<const WIDTH: u8>(turn: &Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+    let &Places { space, active, addresses, ref memory } = places;
     let signed = access.signed;
     for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
         let at = index as u64 * u64::from(WIDTH);
@@ -311,17 +322,12 @@ pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, a
             return outside(space, addresses, active, bytes, 0);
         }
         let memory = check(turn, warp, space, addresses, active, bytes)?;
-        if turn.job.checked {
-            turn.note_values(warp, &access.regs[..access.count.into()], active);
-            let (order, kind) = (access.order, Seen::plain_access(access.order, true));
-            let memory = &memory;
-            let seen =
-                Seen { space, access: kind, reads: false, writes: true, order, active, addresses, bytes, memory };
-            turn.observe(warp, seen)?;
-        }
-        match access.width {
-            4 => store_width::<4>(turn, warp, access, space, addresses, active, &memory),
-            _ => store_other(turn, warp, access, space, addresses, active, &memory),
+        let places = Places { space, active, addresses, memory };
+        observe(turn, warp, access, &places, true)?;
+        if access.width == 4 {
+            store_width::<4>(turn, warp, access, &places);
+        } else {
+            store_other(turn, warp, access, &places);
         }
         Ok(())
     })
@@ -343,33 +349,14 @@ fn gather(regs: &Regs, slot: Slot, active: u32, mut f: impl FnMut(usize, u64)) {
     }
 }
 
-/// Stores of elements that are not words.
-fn store_other(
-    turn: &mut Turn<'_, '_>,
-    warp: &mut Warp,
-    access: &Access,
-    space: Space,
-    addresses: &[u64; WARP],
-    active: u32,
-    memory: &Memory<'_>,
-) {
-    match access.width {
-        1 => store_width::<1>(turn, warp, access, space, addresses, active, memory),
-        2 => store_width::<2>(turn, warp, access, space, addresses, active, memory),
-        _ => store_width::<8>(turn, warp, access, space, addresses, active, memory),
-    }
+/// Stores of elements that need not be words.
+fn store_other(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+    by_width!(store_width(turn, warp, access, places));
 }
 
 #[inline(always)]
-fn store_width<const WIDTH: u8>(
-    turn: &mut Turn<'_, '_>,
-    warp: &mut Warp,
-    access: &Access,
-    space: Space,
-    addresses: &[u64; WARP],
-    active: u32,
-    memory: &Memory<'_>,
-) {
+fn store_width<const WIDTH: u8>(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+    let &Places { space, active, addresses, ref memory } = places;
     for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
         let at = index as u64 * u64::from(WIDTH);
         match memory {

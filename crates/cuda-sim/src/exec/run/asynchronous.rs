@@ -62,7 +62,6 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
         left &= !group;
     }
     if turn.job.checked {
-        turn.values.clear();
         let write = Seen {
             space: Space::Shared,
             access: Access::AsyncWrite,
@@ -73,6 +72,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
             addresses: &targets,
             bytes,
             memory: &Memory::Window,
+            stored: &[],
         };
         turn.observe_begun(warp, write)?;
     }
@@ -105,6 +105,7 @@ fn fetch(
             addresses: sources,
             bytes: length,
             memory: &memory,
+            stored: &[],
         };
         turn.observe(warp, seen)?;
     }

@@ -73,10 +73,9 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
         if turn.job.checked {
             let (order, access) = (atomic.order, Access::Atomic);
             let memory = &memory;
-            turn.observe(
-                warp,
-                Seen { space, access, reads: true, writes: true, order, active, addresses, bytes, memory },
-            )?;
+            let (reads, writes, stored) = (true, true, &[][..]);
+            let seen = Seen { space, access, reads, writes, order, active, addresses, bytes, memory, stored };
+            turn.observe(warp, seen)?;
         }
         for lane in Bits(active) {
             let b = truncate(warp.regs.lane(atomic.b, lane), atomic.width);

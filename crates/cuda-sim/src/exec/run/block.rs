@@ -46,8 +46,6 @@ pub(super) struct Turn<'a, 'j> {
     pub(super) fuel: u64,
     /// Lane instructions so far.
     pub(super) lanes: u64,
-    /// What the active lanes of a store write, for the race checkers.
-    pub(super) values: Vec<u64>,
     /// What is remembered of global memory, where races on it are checked.
     pub(super) shadow: Option<GlobalShadow>,
     pub(super) traffic: &'a mut BTreeMap<u32, Traffic>,
@@ -198,14 +196,13 @@ impl Block {
             Schedule::Seeded(_) => 1 + executor.random(SEEDED_TURN),
             Schedule::Natural | Schedule::Reverse => TURN,
         };
-        let values = std::mem::take(&mut executor.values);
         let clock_base = executor.counters.warp_instructions + fuel;
         let (shadow, traffic) = (executor.shadow.take(), &mut executor.counters.traffic);
-        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, values, shadow, traffic, clock_base };
+        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, shadow, traffic, clock_base };
         let warp = &mut self.warps[index];
         let ended = run_warp(&mut turn, warp);
         let (used, lanes) = (fuel - turn.fuel, turn.lanes);
-        (executor.values, executor.shadow) = (turn.values, turn.shadow);
+        executor.shadow = turn.shadow;
         executor.counters.warp_instructions += used;
         executor.counters.lane_instructions += lanes;
         match ended {

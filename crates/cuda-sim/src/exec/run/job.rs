@@ -99,8 +99,6 @@ impl<'j> Job<'j> {
 pub(super) struct Executor<'e, 'j> {
     pub(super) job: &'e Job<'j>,
     pub(super) counters: Counters,
-    /// Scratch of the checkers.
-    pub(super) values: Vec<u64>,
     pub(super) shadow: Option<GlobalShadow>,
     state: u64,
 }
@@ -181,8 +179,7 @@ fn shuffled(count: u64, seed: u64) -> Vec<u64> {
 /// Runs the blocks of `queue` on this host thread, at most the resident number of them at a time.
 fn run_some(job: &Job<'_>, seed: u64, queue: &mut dyn Iterator<Item = u64>) -> Result<Counters, Failure> {
     let shadow = job.options.checks.global_races.then(|| GlobalShadow::new(job.code.global_granule));
-    let (counters, values) = (Counters::default(), Vec::new());
-    let mut executor = Executor { job, counters, values, shadow, state: mix(seed) };
+    let mut executor = Executor { job, counters: Counters::default(), shadow, state: mix(seed) };
     let seeded = matches!(job.options.schedule, Schedule::Seeded(_));
     let most = if job.options.cooperative { usize::MAX } else { job.options.resident_blocks.max(1) as usize };
     let (mut resident, mut spare) = (VecDeque::new(), Vec::<Block>::new());

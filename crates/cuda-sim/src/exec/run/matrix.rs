@@ -49,6 +49,7 @@ pub(super) fn load(
             addresses: &addresses,
             bytes: ROW,
             memory: &memory,
+            stored: &[],
         };
         turn.observe(warp, seen)?;
     }

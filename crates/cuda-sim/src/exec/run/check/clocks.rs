@@ -38,18 +38,9 @@ impl Clocks {
         Self { warps: (0..warps).map(warp).collect(), barriers }
     }
 
-    /// The present of a lane.
-    pub(super) fn now(&self, warp: usize, lane: usize) -> When {
-        When { warp: self.warps[warp].now, lane: self.warps[warp].lanes[lane] }
-    }
-
-    /// Whether what lane `(warp, lane)` did at `when` is ordered before the present of `(by_warp, by_lane)`.
-    pub(super) fn ordered(&self, (warp, lane): (usize, usize), when: When, (by_warp, by_lane): (usize, usize)) -> bool {
-        let by = &self.warps[by_warp];
-        if warp != by_warp {
-            return by.known[warp] >= when.warp;
-        }
-        lane == by_lane || by.lane_known[by_lane][lane] >= when.lane
+    /// What warp `warp` knows at present.
+    pub(super) fn view(&self, warp: usize) -> View<'_> {
+        View { warp, clock: &self.warps[warp] }
     }
 
     /// Lanes of a warp meet.
@@ -83,5 +74,29 @@ impl Clocks {
             join(&mut self.warps[warp].known, &self.barriers[barrier]);
         }
         self.barriers[barrier].fill(0);
+    }
+}
+
+/// What a warp and its lanes know at present.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    warp: usize,
+    clock: &'a WarpClock,
+}
+
+impl View<'_> {
+    /// The present of a lane.
+    #[inline(always)]
+    pub(super) fn now(&self, lane: usize) -> When {
+        When { warp: self.clock.now, lane: self.clock.lanes[lane] }
+    }
+
+    /// Whether what lane `(warp, lane)` did at `when` is ordered before the present of `by_lane` of this warp.
+    #[inline(always)]
+    pub(super) fn ordered(&self, (warp, lane): (usize, usize), when: When, by_lane: usize) -> bool {
+        if warp != self.warp {
+            return self.clock.known[warp] >= when.warp;
+        }
+        lane == by_lane || self.clock.lane_known[by_lane][lane] >= when.lane
     }
 }

@@ -11,7 +11,7 @@ use super::super::super::lanes::{Bits, WARP};
 use super::super::Outcome;
 use super::super::block::Turn;
 use super::super::warp::Warp;
-use super::{Earlier, Seen, Who};
+use super::{Earlier, Granule, Seen, Who};
 
 /// Granules of one page of the shadow.
 const PAGE: u64 = 256;
@@ -76,7 +76,7 @@ struct Cell {
 
 /// What is remembered of global memory during a launch.
 pub(in crate::exec::run) struct GlobalShadow {
-    granule: u64,
+    granule: Granule,
     /// Index of each page in `cells`.
     pages: HashMap<u64, usize>,
     cells: Vec<Box<[Cell]>>,
@@ -88,6 +88,7 @@ pub(in crate::exec::run) struct GlobalShadow {
 
 impl GlobalShadow {
     pub(in crate::exec::run) fn new(granule: u64) -> Self {
+        let granule = Granule::new(granule);
         Self { granule, pages: HashMap::new(), cells: Vec::new(), hot: (u64::MAX, 0), places: HashMap::new() }
     }
 
@@ -122,9 +123,9 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -
         let thread = (warp.index as usize * WARP + lane) as u16;
         let mark = Mark { block: clock.block as u32, clock: clock.now, pc: warp.pc, thread, access: seen.access };
         let granule = shadow.granule;
-        for place in address / granule..=(address + seen.bytes - 1) / granule {
+        for place in granule.places(address, seen.bytes) {
             if let Some(earlier) = meet(shadow.cell(place), clock, mark, seen.writes) {
-                race = race.or(Some((lane, place * granule, earlier)));
+                race = race.or(Some((lane, granule.address(place), earlier)));
             }
         }
     }

@@ -24,12 +24,19 @@ impl WrittenBytes {
 
     fn first_gap(&self, range: Range<usize>) -> Option<u64> {
         let start = range.start;
+        // Most reads have no gap, which is found without a branch per byte.
+        if self.0[range.clone()].iter().fold(true, |all, &written| all & written) {
+            return None;
+        }
         self.0[range].iter().position(|&written| !written).map(|index| (start + index) as u64)
     }
 }
 
 /// A read of bytes that nothing wrote is a fault; writes leave their mark.
-pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -> Outcome {
+pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>, range: Option<&Range<u64>>) -> Outcome {
+    if range.is_some_and(|range| check_range(turn, seen, range)) {
+        return Ok(());
+    }
     let stride = turn.job.code.local;
     for lane in Bits(seen.active) {
         let address = seen.addresses[lane];
@@ -72,4 +79,31 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>) -
         }
     }
     Ok(())
+}
+
+/// Checks and marks an access as a whole. False if it was not, or some byte is missing.
+fn check_range(turn: &mut Turn<'_, '_>, seen: &Seen<'_>, range: &Range<u64>) -> bool {
+    match seen.memory {
+        Memory::Region(region) => {
+            let (start, bytes) = (range.start - region.info.base, range.end - range.start);
+            if seen.reads && region.storage.first_unwritten(start, bytes).is_some() {
+                return false;
+            }
+            if seen.writes {
+                region.storage.mark(start, bytes, true);
+            }
+        }
+        Memory::Window => {
+            let range = range.start as usize..range.end as usize;
+            let Some(written) = &mut turn.watch().written else { return true };
+            if seen.reads && written.first_gap(range.clone()).is_some() {
+                return false;
+            }
+            if seen.writes {
+                written.mark(range);
+            }
+        }
+        Memory::Regions(_) => return false,
+    }
+    true
 }

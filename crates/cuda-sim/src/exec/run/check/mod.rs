@@ -6,9 +6,11 @@ mod initial;
 mod shared;
 mod traffic;
 
+use std::ops::Range;
+
 use super::super::code::{Order, Slot};
 use super::super::fault::{Access, FaultKind, Party, Space};
-use super::super::lanes::{Bits, WARP};
+use super::super::lanes::{Bits, FULL, WARP};
 use super::access::Memory;
 use super::block::Turn;
 use super::warp::Warp;
@@ -31,6 +33,8 @@ pub(super) struct Seen<'a> {
     /// Bytes at each address.
     pub(super) bytes: u64,
     pub(super) memory: &'a Memory<'a>,
+    /// The registers that a store writes: equal values at one place in one instruction are no race.
+    pub(super) stored: &'a [Slot],
 }
 
 impl Seen<'_> {
@@ -41,6 +45,59 @@ impl Seen<'_> {
             (false, true) => Access::Write,
             (false, false) => Access::Read,
         }
+    }
+
+    /// The bytes of an access to global or shared memory as one range, if the active lanes address neighbouring elements in
+    /// their order, or all the same one. Most accesses are of that kind, and checked as a whole.
+    fn range(&self) -> Option<Range<u64>> {
+        if !matches!(self.space, Space::Global | Space::Shared) {
+            return None;
+        }
+        let first = self.addresses[self.active.trailing_zeros() as usize % WARP];
+        if self.active == FULL {
+            let step = self.addresses[1].wrapping_sub(first);
+            let mut next = first;
+            let mut even = true;
+            for &address in self.addresses {
+                even &= address == next;
+                next = next.wrapping_add(step);
+            }
+            let end = first + if step == 0 { self.bytes } else { self.bytes * WARP as u64 };
+            return (even && (step == 0 || step == self.bytes)).then_some(first..end);
+        }
+        let mut next = first;
+        for lane in Bits(self.active) {
+            if self.addresses[lane] != next {
+                return None;
+            }
+            next += self.bytes;
+        }
+        Some(first..next)
+    }
+}
+
+/// Bytes that the race checkers tell apart: a power of two.
+#[derive(Clone, Copy, Debug)]
+struct Granule {
+    shift: u32,
+}
+
+impl Granule {
+    /// The granule of `bytes` bytes.
+    fn new(bytes: u64) -> Self {
+        debug_assert!(bytes.is_power_of_two(), "{bytes}");
+        Self { shift: bytes.trailing_zeros() }
+    }
+
+    /// Numbers of the granules that an access touches.
+    #[inline]
+    fn places(self, address: u64, bytes: u64) -> Range<u64> {
+        address >> self.shift..((address + bytes - 1) >> self.shift) + 1
+    }
+
+    /// First byte of a granule.
+    fn address(self, place: u64) -> u64 {
+        place << self.shift
     }
 }
 
@@ -69,14 +126,15 @@ impl Turn<'_, '_> {
     /// Shows an access to the checkers.
     pub(super) fn observe(&mut self, warp: &mut Warp, seen: Seen<'_>) -> Outcome {
         let checks = self.job.options.checks;
+        let range = seen.range();
         if checks.traffic {
-            traffic::count(self, warp, &seen);
+            traffic::count(self, warp, &seen, range.as_ref());
         }
         if seen.space == Space::Shared {
             self.finished(&seen)?;
         }
         if checks.uninitialised {
-            initial::check(self, warp, &seen)?;
+            initial::check(self, warp, &seen, range.as_ref())?;
         }
         if checks.shared_races && seen.space == Space::Shared {
             shared::check(self, warp, &seen)?;
@@ -85,15 +143,6 @@ impl Turn<'_, '_> {
             global::check(self, warp, &seen)?;
         }
         Ok(())
-    }
-
-    /// Remembers what the lanes of a store write: equal values in one instruction are no race.
-    pub(super) fn note_values(&mut self, warp: &Warp, regs: &[Slot], active: u32) {
-        self.values.clear();
-        for lane in Bits(active) {
-            let mix = regs.iter().fold(0_u64, |mix, &slot| mix.rotate_left(23) ^ warp.regs.lane(slot, lane));
-            self.values.push(mix);
-        }
     }
 
     /// No access may touch bytes that an asynchronous copy has still to deliver.
@@ -144,7 +193,6 @@ impl Turn<'_, '_> {
         }
         let mut addresses = [0; WARP];
         addresses[lane] = address;
-        self.values.clear();
         let seen = Seen {
             space: Space::Shared,
             access: Access::AsyncWrite,
@@ -155,6 +203,7 @@ impl Turn<'_, '_> {
             addresses: &addresses,
             bytes,
             memory: &Memory::Window,
+            stored: &[],
         };
         shared::check(self, warp, &seen)
     }

@@ -1,5 +1,7 @@
 //! Counters of how accesses are laid out: sectors of global memory, bank cycles of shared memory.
 
+use std::ops::Range;
+
 use super::super::super::counters::Traffic;
 use super::super::super::fault::Space;
 use super::super::super::lanes::{Bits, WARP};
@@ -13,13 +15,16 @@ const SECTOR: u64 = 32;
 const BANKS: usize = 32;
 const WORD: u64 = 4;
 
-/// Adds an access to the counters of its PTX line.
-pub(super) fn count(turn: &mut Turn<'_, '_>, warp: &Warp, seen: &Seen<'_>) {
+/// Adds an access, all of whose bytes may be one range, to the counters of its PTX line.
+pub(super) fn count(turn: &mut Turn<'_, '_>, warp: &Warp, seen: &Seen<'_>, range: Option<&Range<u64>>) {
     let mut traffic = Traffic::default();
     match seen.space {
         Space::Global => {
             traffic.global_requests = 1;
-            traffic.global_sectors = sectors(seen);
+            traffic.global_sectors = match range {
+                Some(range) => (range.end - 1) / SECTOR - range.start / SECTOR + 1,
+                None => sectors(seen),
+            };
         }
         Space::Shared => {
             traffic.shared_requests = 1;
@@ -27,7 +32,8 @@ pub(super) fn count(turn: &mut Turn<'_, '_>, warp: &Warp, seen: &Seen<'_>) {
             let lanes_at_once = (WARP as u64 * WORD / seen.bytes.max(WORD)) as usize;
             for first in (0..WARP).step_by(lanes_at_once) {
                 let part = seen.active & (((1_u64 << lanes_at_once) - 1) << first) as u32;
-                let cycles = bank_cycles(seen, part);
+                // The words of one range lie in different banks.
+                let cycles = if range.is_some() { u32::from(part != 0) } else { bank_cycles(seen, part) };
                 traffic.shared_wavefronts += u64::from(cycles);
                 traffic.shared_ideal += u64::from(cycles > 0);
                 traffic.conflict_degree = traffic.conflict_degree.max(cycles);
@@ -56,20 +62,27 @@ fn sectors(seen: &Seen<'_>) -> u64 {
 
 /// Most distinct words that one bank has to serve to `lanes`.
 fn bank_cycles(seen: &Seen<'_>, lanes: u32) -> u32 {
-    let mut words = [0; WARP];
-    let mut len = 0;
-    for lane in Bits(lanes) {
+    let words = |lane: usize| {
         let first = seen.addresses[lane] / WORD;
-        for word in first..=(seen.addresses[lane] + seen.bytes - 1) / WORD {
-            if len < words.len() && !words[..len].contains(&word) {
-                words[len] = word;
-                len += 1;
-            }
+        first..=(seen.addresses[lane] + seen.bytes - 1) / WORD
+    };
+    let bank = |word: u64| (word % BANKS as u64) as usize;
+    // The first word of each bank; most accesses have no other.
+    let mut firsts = [u64::MAX; BANKS];
+    let mut others = [0; WARP];
+    let mut len = 0;
+    for word in Bits(lanes).flat_map(words) {
+        let first = &mut firsts[bank(word)];
+        if *first == u64::MAX {
+            *first = word;
+        } else if *first != word && len < others.len() && !others[..len].contains(&word) {
+            others[len] = word;
+            len += 1;
         }
     }
-    let mut banks = [0; BANKS];
-    for word in &words[..len] {
-        banks[(word % BANKS as u64) as usize] += 1;
+    let mut cycles = firsts.map(|first| u32::from(first != u64::MAX));
+    for &word in &others[..len] {
+        cycles[bank(word)] += 1;
     }
-    banks.into_iter().max().unwrap_or(0)
+    cycles.into_iter().max().unwrap_or(0)
 }
