@@ -31,6 +31,7 @@ fn check(data: &[u8]) {
         GateKind::SignPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Borrow; masks], &x_hat).err(),
         GateKind::LowPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Carry; masks], &x_hat).err(),
         GateKind::Relu => bundle.eval_relu(&q, &x_hat).err(),
+        GateKind::Suf => bundle.eval_suf(&q, &x_hat).err(),
         GateKind::Lrs => bundle.eval_lrs(&q, &x_hat).err(),
         GateKind::Ars => bundle.eval_ars(&q, &x_hat).err(),
         GateKind::ReluArs => bundle.eval_relu_ars(&q, &x_hat).err(),

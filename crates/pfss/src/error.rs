@@ -1,7 +1,7 @@
 use backend_api::BackendError;
 use thiserror::Error;
 
-use crate::{BundleError, ChannelError, GateKind, Party, RangeError};
+use crate::{BundleError, ChannelError, GateKind, Party, RangeError, suf::SufError};
 
 /// Any failure of a gate, a dealer or a session.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -129,6 +129,9 @@ pub enum PfssError {
         /// The system's reason.
         reason: String,
     },
+    /// A descriptor or program is refused.
+    #[error(transparent)]
+    Suf(#[from] SufError),
     /// A range is not what a gate needs.
     #[error(transparent)]
     Range(#[from] RangeError),

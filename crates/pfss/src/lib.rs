@@ -77,8 +77,8 @@ pub use channel::{Channel, ChannelError, MemoryChannel, TcpChannel, TcpOptions, 
 pub use dealer::Dealer;
 pub use error::PfssError;
 pub use gate::{Cost, Gate, GateKind};
-pub use gates::{BitShares, Pending};
-pub use lockstep::run_lockstep;
+pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep};
+pub use lockstep::{run_lockstep, run_suf_lockstep};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};
 pub use range::{GapCert, RangeError, SignedRange};

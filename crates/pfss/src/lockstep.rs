@@ -1,6 +1,6 @@
 use backend_api::ops::fss::FssOps;
 
-use crate::{KeyBundle, Party, PfssError, Task};
+use crate::{GateKind, KeyBundle, Party, PfssError, SufShares, SufStep, Task};
 
 /// Runs `task` for both parties in this process, step by step and without threads or a channel: for tests, examples
 /// and measurements. Party 0 comes first in every pair.
@@ -21,16 +21,54 @@ pub fn run_lockstep<Q: FssOps>(
         bundle.check_party(party)?;
         task.check(bundle, x[party.index()].len())?;
     }
+    let x_hat = open_inputs(&bundles, x)?;
+    let [zero, one] = bundles;
+    let zero = task.eval(q, zero, &x_hat)?;
+    let one = task.eval(q, one, &x_hat)?;
+    let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+    Ok([zero.finish(&from_one)?, one.finish(&from_zero)?])
+}
+
+/// Evaluates a descriptor for both parties, as [`run_lockstep`] runs a task.
+///
+/// # Errors
+/// As [`Session::suf`](crate::Session::suf) and [`run_lockstep`].
+pub fn run_suf_lockstep<Q: FssOps>(
+    q: &Q,
+    bundles: [KeyBundle; 2],
+    x: [&[u64]; 2],
+) -> Result<[SufShares; 2], PfssError> {
+    for party in Party::BOTH {
+        let bundle = &bundles[party.index()];
+        bundle.check_party(party)?;
+        bundle.check_use(GateKind::Suf, x[party.index()].len())?;
+    }
+    let x_hat = open_inputs(&bundles, x)?;
+    let [zero, one] = bundles;
+    let (mut zero, mut one) = (zero.eval_suf(q, &x_hat)?, one.eval_suf(q, &x_hat)?);
+    loop {
+        (zero, one) = match (zero, one) {
+            (SufStep::Done(zero), SufStep::Done(one)) => return Ok([zero, one]),
+            (SufStep::Open(zero), SufStep::Open(one)) => {
+                let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+                (zero.finish(&from_one)?, one.finish(&from_zero)?)
+            }
+            // both bundles carry the same program, whose rounds are public
+            (zero, one) => {
+                let rounds = |step: &SufStep| usize::from(matches!(step, SufStep::Open(_)));
+                return Err(PfssError::Length { what: "rounds left", expected: rounds(&zero), got: rounds(&one) });
+            }
+        }
+    }
+}
+
+/// Opens `x + r`, given bundles of one deal.
+fn open_inputs(bundles: &[KeyBundle; 2], x: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
     let (nonce, other) = (bundles[0].nonce(), bundles[1].nonce());
     if nonce != other {
         return Err(PfssError::NonceMismatch { expected: nonce, got: other });
     }
     let ring = bundles[0].gate().ring();
     let masked = [bundles[0].mask_inputs(x[0]), bundles[1].mask_inputs(x[1])];
-    let x_hat: Vec<u64> = masked[0].iter().zip(&masked[1]).map(|(&a, &b)| ring.add(a, b)).collect();
-    let [zero, one] = bundles;
-    let zero = task.eval(q, zero, &x_hat)?;
-    let one = task.eval(q, one, &x_hat)?;
-    let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-    Ok([zero.finish(&from_one)?, one.finish(&from_zero)?])
+    Ok(masked[0].iter().zip(&masked[1]).map(|(&a, &b)| ring.add(a, b)).collect())
 }

@@ -140,12 +140,21 @@ pub(crate) struct Program {
     terms: Vec<Term>,
 }
 
-/// One predicate: `P(first) ^ P(second) ^ <msb(r)> ^ public bit`, as far as present.
+/// One predicate: `P` at some points, `<msb(r)>` if asked for, and public bits, all added up.
 struct Term {
-    first: usize,
-    second: Option<usize>,
+    points: Vec<usize>,
     msb_of_mask: bool,
-    public: PublicBit,
+    public: Vec<PublicBit>,
+}
+
+impl Term {
+    fn new(points: Vec<usize>, public: PublicBit) -> Self {
+        Self { points, msb_of_mask: false, public: vec![public] }
+    }
+
+    fn with_mask(points: Vec<usize>, public: PublicBit) -> Self {
+        Self { msb_of_mask: true, ..Self::new(points, public) }
+    }
 }
 
 /// The part of a predicate that both parties know; party 0 adds it.
@@ -190,19 +199,43 @@ impl Program {
 
     /// The program of one carry bit `1[x_hat mod 2^f < r mod 2^f]` on the low-bit key of a truncation gate.
     pub(crate) fn carry(domain: Ring, ring: Ring) -> Self {
-        let term = Term { first: 0, second: None, msb_of_mask: false, public: PublicBit::One };
-        Self { ring, domain, offsets: vec![0], terms: vec![term] }
+        Self { ring, domain, offsets: vec![0], terms: vec![Term::new(vec![0], PublicBit::One)] }
     }
 
     /// The program of `x >= 0` without the shared top bit of the mask, which the caller's bit mask already holds.
     pub(crate) fn non_negative(domain: Ring, ring: Ring) -> Self {
         let public = PublicBit::Top { c: 0, flip: 0 };
-        Self {
-            ring,
-            domain,
-            offsets: vec![0],
-            terms: vec![Term { first: 0, second: None, msb_of_mask: false, public }],
+        Self { ring, domain, offsets: vec![0], terms: vec![Term::new(vec![0], public)] }
+    }
+
+    /// The program of step functions of `x` in `domain`, each with its value at 0 and the ascending points above 0 where
+    /// it changes: `value ^ 1[x >= b] ^ ..`, where `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]`.
+    ///
+    /// Unless `ordered`, `1[x_hat < b]` is left out: whoever evaluates keys with hidden thresholds adds shares of
+    /// whether `r + b` wrapped instead.
+    pub(crate) fn steps<'a>(
+        domain: Ring,
+        ring: Ring,
+        steps: impl Iterator<Item = (bool, &'a [u64])>,
+        ordered: bool,
+    ) -> Self {
+        let mut program = Self { ring, domain, offsets: Vec::new(), terms: Vec::new() };
+        for (initial, toggles) in steps {
+            let odd = toggles.len() % 2 == 1;
+            let mut points: Vec<usize> = if odd { vec![program.point(0)] } else { Vec::new() };
+            points.extend(toggles.iter().map(|&toggle| program.point(toggle)));
+            let mut public: Vec<PublicBit> = if initial ^ odd { vec![PublicBit::One] } else { Vec::new() };
+            if ordered {
+                public.extend(toggles.iter().map(|&bound| PublicBit::Below { bound }));
+            }
+            program.terms.push(Term { points, msb_of_mask: false, public });
         }
+        program
+    }
+
+    /// What is subtracted from `x_hat` at each point.
+    pub(crate) fn offsets(&self) -> &[u64] {
+        &self.offsets
     }
 
     /// The domain of the key.
@@ -227,16 +260,13 @@ impl Program {
         let mut out = Vec::with_capacity(self.terms.len() * words);
         for term in &self.terms {
             for (word, lanes) in x_hat.chunks(32).enumerate() {
-                let mut bits = cmp[term.first * words + word];
-                if let Some(second) = term.second {
-                    bits ^= cmp[second * words + word];
-                }
+                let mut bits = term.points.iter().fold(0, |bits, point| bits ^ cmp[point * words + word]);
                 if term.msb_of_mask {
                     bits ^= msb[word];
                 }
                 if party == Party::Zero {
-                    bits ^=
-                        lanes.iter().enumerate().fold(0, |acc, (lane, &x)| acc | self.public(term.public, x) << lane);
+                    let public = |x| term.public.iter().fold(0, |bit, &public| bit ^ self.public(public, x));
+                    bits ^= lanes.iter().enumerate().fold(0, |acc, (lane, &x)| acc | public(x) << lane);
                 }
                 let live = u32::MAX >> (32 - lanes.len()); // 1 <= lanes.len() <= 32
                 out.push(bits & live);
@@ -249,26 +279,17 @@ impl Program {
         let ring = self.ring;
         match predicate {
             Predicate::Lt { beta: bound } | Predicate::LowLt { gamma: bound } => {
-                let (first, second) = (self.point(0), Some(self.point(bound)));
-                Term { first, second, msb_of_mask: false, public: PublicBit::Below { bound } }
+                Term::new(vec![self.point(0), self.point(bound)], PublicBit::Below { bound })
             }
             Predicate::Interval(Interval { start, end }) => {
                 // 2^n is 0 in the ring; for the whole ring the two points cancel and the bit is the constant 1
                 let end = end.unwrap_or(0);
                 let public = if start == end { PublicBit::One } else { PublicBit::Ordered { start, end } };
-                Term { first: self.point(start), second: Some(self.point(end)), msb_of_mask: false, public }
+                Term::new(vec![self.point(start), self.point(end)], public)
             }
-            Predicate::Wrap | Predicate::Borrow | Predicate::Carry => {
-                Term { first: self.point(0), second: None, msb_of_mask: false, public: PublicBit::One }
-            }
-            Predicate::Msb { c } => {
-                let public = PublicBit::Top { c, flip: 1 };
-                Term { first: self.point(ring.neg(c)), second: None, msb_of_mask: true, public }
-            }
-            Predicate::NonNegative => {
-                let public = PublicBit::Top { c: 0, flip: 0 };
-                Term { first: self.point(0), second: None, msb_of_mask: true, public }
-            }
+            Predicate::Wrap | Predicate::Borrow | Predicate::Carry => Term::new(vec![self.point(0)], PublicBit::One),
+            Predicate::Msb { c } => Term::with_mask(vec![self.point(ring.neg(c))], PublicBit::Top { c, flip: 1 }),
+            Predicate::NonNegative => Term::with_mask(vec![self.point(0)], PublicBit::Top { c: 0, flip: 0 }),
         }
     }
 

@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use backend_api::ops::fss::FssOps;
 
 use crate::{
-    AutoTrunc, BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, PfssError, Predicate,
-    SignedRange, Task, predicate::Program, wire,
+    AutoTrunc, BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, Pending, PfssError,
+    Predicate, SignedRange, SufShares, SufStep, Task, predicate::Program, wire,
 };
 
 /// Bytes of the step digest in front of every message.
@@ -193,6 +193,26 @@ impl<C: Channel> Session<C> {
         })
     }
 
+    /// Shares of a descriptor's outputs. One round, and those of
+    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) behind it.
+    ///
+    /// # Errors
+    /// As [`relu`](Self::relu).
+    pub fn suf<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<SufShares, PfssError> {
+        bundle.check_use(GateKind::Suf, x.len())?;
+        self.admit(&bundle)?;
+        self.closing(|session| {
+            let x_hat = session.open_inputs(q, &bundle, &[], x)?;
+            let mut step = bundle.eval_suf(q, &x_hat)?;
+            loop {
+                step = match step {
+                    SufStep::Open(pending) => session.open_bits(pending)?,
+                    SufStep::Done(shares) => return Ok(shares),
+                }
+            }
+        })
+    }
+
     /// Shares of the result of `task`. Two rounds: the masked inputs, then one masked bit per output.
     ///
     /// # Errors
@@ -211,10 +231,15 @@ impl<C: Channel> Session<C> {
         self.closing(|session| {
             let x_hat = session.open_inputs(q, &bundle, &task.facts(), x)?;
             let pending = task.eval(q, bundle, &x_hat)?;
-            let count = pending.count();
-            let theirs = session.exchange(&wire::bits_to_bytes(pending.masked_bits(), count))?;
-            pending.finish(&wire::bits_from_bytes(&theirs, count)?)
+            session.open_bits(pending)
         })
+    }
+
+    /// Exchanges masked bits: one round of a bit per row and element.
+    fn open_bits<T>(&mut self, pending: Pending<T>) -> Result<T, PfssError> {
+        let count = pending.count();
+        let theirs = self.exchange(&wire::bits_to_bytes(pending.masked_bits(), count))?;
+        pending.finish(&wire::bits_from_bytes(&theirs, count)?)
     }
 
     /// Accepts a bundle once. It counts as used from here on, whatever happens later.

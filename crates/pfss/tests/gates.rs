@@ -134,21 +134,21 @@ fn batches_of_every_ragged_size_are_exact() {
 fn keys_of_another_gate_ring_or_size_are_refused() {
     let q = runtime::cpu().unwrap();
     let mut dealer = Dealer::insecure_from_seed(1);
-    let mut one = |gate: Gate| dealer.deal(&q, &gate, 2).unwrap().into_iter().next().unwrap();
+    let mut one = |gate: &Gate| dealer.deal(&q, gate, 2).unwrap().into_iter().next().unwrap();
     let relu = Gate::relu(16).unwrap();
     let shift = Gate::gap_ars(16, 4).unwrap();
     let cert = SignedRange::new(-4, 4).unwrap().gap_cert(16).unwrap();
     let foreign = SignedRange::new(-4, 4).unwrap().gap_cert(17).unwrap();
 
-    let refused = one(relu).eval_gap_ars(&q, &cert, &[1, 2]).unwrap_err();
+    let refused = one(&relu).eval_gap_ars(&q, &cert, &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::GapArs, got: GateKind::Relu });
-    let refused = one(shift).eval_gap_ars(&q, &foreign, &[1, 2]).unwrap_err();
+    let refused = one(&shift).eval_gap_ars(&q, &foreign, &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 17 });
     for x_hat in [&[][..], &[1], &[1, 2, 3]] {
-        let refused = one(relu).eval_relu(&q, x_hat).unwrap_err();
+        let refused = one(&relu).eval_relu(&q, x_hat).unwrap_err();
         assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
     }
-    let pending = one(relu).eval_relu(&q, &[1, 2]).unwrap();
+    let pending = one(&relu).eval_relu(&q, &[1, 2]).unwrap();
     let refused = pending.finish(&[0, 0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "words of masked bits", expected: 1, got: 2 });
 }

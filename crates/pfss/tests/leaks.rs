@@ -7,7 +7,10 @@ use fss_rs::{
     group::byte::ByteGroup,
     prg::Aes128MatyasMeyerOseasPrg,
 };
-use pfss::{Dealer, Gate, Interval, KeyBundle};
+use pfss::{
+    Dealer, Gate, Interval, KeyBundle,
+    suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+};
 
 const COUNT: usize = 256;
 
@@ -119,6 +122,21 @@ fn the_same_statistic_convicts_a_crate_that_leaves_the_control_bit_in_the_seed()
     assert!(greatest_bias(&levels) > 100.0);
 }
 
+/// A line up to 0x1234 and a parabola behind it, with hidden thresholds where the mode hides them.
+fn suf(coeffs: CoeffMode) -> Gate {
+    let piece = |start, poly: &[u64]| Piece { start, polys: vec![poly.to_vec()], bools: vec![] };
+    let desc = SufDesc::new(SufSpec {
+        n: 64,
+        degree: 2,
+        words: vec!["y".into()],
+        bools: vec![],
+        preds: vec![],
+        pieces: vec![piece(0, &[0, 1]), piece(0x1234, &[0, 0, 1])],
+    });
+    let modes = SufModes { preds: PredProgram::StepDcf, coeffs, bools: BoolMode::XorPacked };
+    Gate::suf(SufProgram::new(desc.unwrap(), modes).unwrap())
+}
+
 /// χ² of two byte histograms against a common distribution: 255 degrees of freedom.
 fn chi_squared(a: &[u8], b: &[u8]) -> f64 {
     let mut counts = [[0f64; 2]; 256];
@@ -144,6 +162,8 @@ fn key_bytes_do_not_tell_two_secrets_apart() {
         Gate::interval_powers(64, 2).unwrap(),
         Gate::ars(64, 12).unwrap(),
         Gate::relu_ars(64, 12).unwrap(),
+        suf(CoeffMode::StepDcf),
+        suf(CoeffMode::MaskedSelect),
     ];
     for gate in gates {
         let deal = |mask: u64, seed: u64| {
@@ -183,6 +203,8 @@ fn no_window_of_a_bundle_holds_a_mask_a_threshold_or_a_payload() {
         Gate::interval_powers(64, 3).unwrap(),
         Gate::lrs(64, 12).unwrap(),
         Gate::relu_ars(64, 12).unwrap(),
+        suf(CoeffMode::StepDcf),
+        suf(CoeffMode::MaskedSelect),
     ];
     for gate in gates {
         let mut secrets = std::collections::HashSet::new();

@@ -6,7 +6,10 @@ use std::{
     cell::Cell,
 };
 
-use pfss::{BundleError, Dealer, Gate, KeyBundle};
+use pfss::{
+    BundleError, Dealer, Gate, KeyBundle,
+    suf::{BoolExpr, CoeffMode, Piece, Pred, SufDesc, SufError, SufModes, SufProgram, SufSpec},
+};
 
 /// The system's allocator, counting what the current thread asks for.
 struct Counting;
@@ -51,6 +54,20 @@ fn bundles(gate: Gate, count: usize) -> [Vec<u8>; 2] {
     Dealer::insecure_from_seed(42).deal(&q, &gate, count).unwrap().map(|bundle| bundle.to_bytes().to_vec())
 }
 
+/// A clipped line on 4 bits and the sign, one of them by a conjunction of shares.
+fn suf(coeffs: CoeffMode) -> Gate {
+    let piece = |start, c1| Piece { start, polys: vec![vec![3, c1]], bools: vec![BoolExpr::Var(0) & BoolExpr::Var(1)] };
+    let desc = SufDesc::new(SufSpec {
+        n: 4,
+        degree: 1,
+        words: vec!["y".into()],
+        bools: vec!["b".into()],
+        preds: vec![Pred::Msb, Pred::LtLow { f: 2, gamma: 1 }],
+        pieces: vec![piece(0, 1), piece(8, 0)],
+    });
+    Gate::suf(SufProgram::new(desc.unwrap(), SufModes { coeffs, ..SufModes::default() }).unwrap())
+}
+
 /// A small bundle of each kind.
 fn corpus() -> Vec<Vec<u8>> {
     let gates = [
@@ -64,6 +81,7 @@ fn corpus() -> Vec<Vec<u8>> {
         Gate::lrs(12, 9).unwrap(),
         Gate::ars(9, 3).unwrap(),
         Gate::relu_ars(8, 7).unwrap(),
+        suf(CoeffMode::MaskedSelect),
     ];
     gates.into_iter().flat_map(|gate| bundles(gate, 3)).collect()
 }
@@ -78,7 +96,8 @@ fn reseal(bytes: &mut [u8]) {
 
 #[test]
 fn every_bundle_survives_a_round_trip_byte_for_byte() {
-    for bytes in corpus().into_iter().chain(bundles(Gate::relu(64).unwrap(), 0)) {
+    let more = [bundles(Gate::relu(64).unwrap(), 0), bundles(suf(CoeffMode::StepDcf), 3)];
+    for bytes in corpus().into_iter().chain(more.into_iter().flatten()) {
         let bundle = read(&bytes).unwrap();
         assert_eq!(bundle.to_bytes()[..], bytes[..]);
     }
@@ -173,6 +192,32 @@ fn the_errors_name_what_is_wrong() {
     narrow[2048 + 8 * (32 + 5) + 2] = 1;
     reseal(&mut narrow);
     assert_eq!(refusal(&narrow), BundleError::Share { bits: 16, row: 1, index: 5 });
+}
+
+#[test]
+fn the_errors_of_a_program_name_what_is_wrong() {
+    let [bytes, other] = bundles(suf(CoeffMode::MaskedSelect), 3);
+    assert_eq!(bytes[128..132], [8, 0, 0, 0], "the program comes first");
+    let start = u64::from_le_bytes(bytes[160..168].try_into().unwrap()) as usize;
+    let with = |at: usize, value: u64| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        reseal(&mut bytes);
+        refusal(&bytes)
+    };
+    let section = |field, expected, got| BundleError::Section { index: 0, field, expected, got };
+    assert_eq!(with(160, u64::MAX), section("offset", bytes.len() as u64, u64::MAX));
+    assert_eq!(with(168, 1 << 40), section("length", (bytes.len() - start) as u64, 1 << 40));
+    let program = |error| BundleError::Program(error);
+    assert_eq!(with(start, 7), program(SufError::Tag { what: "mode of predicates", got: 7 }));
+    assert_eq!(with(start + 24, 65), program(SufError::Cap { what: "ring width", max: 64, got: 65 }));
+    assert!(matches!(with(168, 40), BundleError::Program(SufError::Truncated { .. })));
+    // another program of the same shape: the digest of the gate tells
+    let coefficient = start + 3 * 8 + 6 * 8 + 2 * 9 + 4 * 8 + 2 * 8; // modes, counts, names, predicates, start and length
+    assert!(matches!(with(coefficient, 4), BundleError::Digest { what: "gate", .. }));
+    // keys of other modes do not fit
+    assert!(matches!(with(start + 8, 0), BundleError::Field { field: "payload words", expected: 2, got: 0 }));
+    assert_eq!(bytes[start..start + 8 * 9], other[start..start + 8 * 9], "both parties hold the same program");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn check(batch: &Batch, gate: &Gate, predicates: &[Predicate]) {
     let [zero, one] =
         batch.bundles(&q, gate).map(|bundle| bundle.eval_predicates(&q, predicates, &batch.x_hat).unwrap());
     let bits = zero.reveal(&one).unwrap();
-    let masked = gate.with_masks(predicates.len() as u32).unwrap();
+    let masked = gate.clone().with_masks(predicates.len() as u32).unwrap();
     let words = batch.run(&q, &masked, ring.bits(), |bundle, q, x| bundle.eval_predicates_additive(q, predicates, x));
     for (row, &predicate) in predicates.iter().enumerate() {
         for e in 0..count {
@@ -124,22 +124,22 @@ fn a_signed_comparison_is_exact_on_its_range_and_refused_beyond() {
 fn constants_outside_the_ring_and_foreign_predicates_are_refused() {
     let q = runtime::cpu().unwrap();
     let mut dealer = Dealer::insecure_from_seed(3);
-    let mut refused = |gate: Gate, predicate: Predicate| {
-        let [bundle, _] = dealer.deal(&q, &gate, 1).unwrap();
+    let mut refused = |gate: &Gate, predicate: Predicate| {
+        let [bundle, _] = dealer.deal(&q, gate, 1).unwrap();
         bundle.eval_predicates(&q, &[predicate], &[0]).unwrap_err()
     };
     let full = Gate::full_predicates(8).unwrap();
     let constant = |bits, got| PfssError::Constant { index: 0, bits, got };
-    assert_eq!(refused(full, Predicate::Lt { beta: 256 }), constant(8, 256));
-    assert_eq!(refused(Gate::sign_predicates(8).unwrap(), Predicate::Msb { c: 256 }), constant(8, 256));
-    assert_eq!(refused(Gate::low_predicates(8, 3).unwrap(), Predicate::LowLt { gamma: 8 }), constant(3, 8));
+    assert_eq!(refused(&full, Predicate::Lt { beta: 256 }), constant(8, 256));
+    assert_eq!(refused(&Gate::sign_predicates(8).unwrap(), Predicate::Msb { c: 256 }), constant(8, 256));
+    assert_eq!(refused(&Gate::low_predicates(8, 3).unwrap(), Predicate::LowLt { gamma: 8 }), constant(3, 8));
     let interval = |start, end| Predicate::Interval(Interval { start, end });
-    assert_eq!(refused(full, interval(3, Some(3))), PfssError::EmptyInterval { index: 0, start: 3, end: 3 });
-    assert_eq!(refused(full, interval(3, Some(256))), constant(8, 256));
+    assert_eq!(refused(&full, interval(3, Some(3))), PfssError::EmptyInterval { index: 0, start: 3, end: 3 });
+    assert_eq!(refused(&full, interval(3, Some(256))), constant(8, 256));
     let (expected, got) = (GateKind::SignPredicates, GateKind::FullPredicates);
-    assert_eq!(refused(full, Predicate::NonNegative), PfssError::PredicateKind { index: 0, expected, got });
+    assert_eq!(refused(&full, Predicate::NonNegative), PfssError::PredicateKind { index: 0, expected, got });
     let (expected, got) = (GateKind::FullPredicates, GateKind::Relu);
-    assert_eq!(refused(Gate::relu(8).unwrap(), Predicate::Wrap), PfssError::PredicateKind { index: 0, expected, got });
+    assert_eq!(refused(&Gate::relu(8).unwrap(), Predicate::Wrap), PfssError::PredicateKind { index: 0, expected, got });
 }
 
 #[test]

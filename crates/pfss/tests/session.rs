@@ -31,8 +31,8 @@ fn open(ring: Ring, shares: &[Vec<u64>; 2]) -> Vec<i64> {
     shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.signed(ring.add(a, b))).collect()
 }
 
-fn deal<Q: FssOps>(q: &Q, gate: Gate, count: usize) -> [KeyBundle; 2] {
-    Dealer::insecure_from_seed(11).deal(q, &gate, count).unwrap()
+fn deal<Q: FssOps>(q: &Q, gate: &Gate, count: usize) -> [KeyBundle; 2] {
+    Dealer::insecure_from_seed(11).deal(q, gate, count).unwrap()
 }
 
 /// A second, equal bundle, as somebody who copied the file would have it.
@@ -140,7 +140,7 @@ fn every_other_gate_of_a_session_is_exact() {
 #[test]
 fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
     let q = runtime::cpu().unwrap();
-    let [b0, b1] = deal(&q, Gate::relu(8).unwrap(), 1);
+    let [b0, b1] = deal(&q, &Gate::relu(8).unwrap(), 1);
     let (again_0, again_1, nonce) = (copy(&b0), copy(&b1), b0.nonce());
     let (zero, one) = memory_pair(PATIENCE);
     let run = |channel, first, again| {
@@ -161,7 +161,7 @@ fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
 #[test]
 fn the_bundle_of_the_other_party_and_bundles_of_two_deals_are_refused() {
     let q = runtime::cpu().unwrap();
-    let [b0, b1] = deal(&q, Gate::relu(8).unwrap(), 1);
+    let [b0, b1] = deal(&q, &Gate::relu(8).unwrap(), 1);
     let (zero, _one) = memory_pair(PATIENCE);
     let refused = Session::new(zero).relu(&q, copy(&b1), &[3]).unwrap_err();
     assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
@@ -175,7 +175,7 @@ fn the_bundle_of_the_other_party_and_bundles_of_two_deals_are_refused() {
 #[test]
 fn parties_at_different_steps_are_told_and_the_session_closes() {
     let q = runtime::cpu().unwrap();
-    let [b0, _] = deal(&q, Gate::relu(8).unwrap(), 1);
+    let [b0, _] = deal(&q, &Gate::relu(8).unwrap(), 1);
     let [_, other] = Dealer::insecure_from_seed(99).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
     let (zero, one) = memory_pair(PATIENCE);
     let run = |channel, bundle, next: KeyBundle| {
@@ -323,7 +323,7 @@ fn a_peer_that_flips_bits_behind_the_last_element_is_refused() {
         }
     }
     let q = runtime::cpu().unwrap();
-    let [b0, b1] = deal(&q, Gate::relu(9).unwrap(), 3);
+    let [b0, b1] = deal(&q, &Gate::relu(9).unwrap(), 3);
     let (zero, one) = memory_pair(PATIENCE);
     thread::scope(|scope| {
         scope.spawn(|| Session::new(Meddler(zero)).relu(&q, b0, &[1, 2, 3]));
@@ -339,7 +339,7 @@ fn both<Q: FssOps + Sync>(
     x: &[Vec<u64>; 2],
     run: impl Fn(&mut Session<pfss::MemoryChannel>, &Q, KeyBundle, &[u64]) -> Result<Vec<u64>, PfssError> + Sync,
 ) -> (Vec<i64>, Traffic) {
-    let [first, second] = deal(q, *gate, x[0].len());
+    let [first, second] = deal(q, gate, x[0].len());
     let (zero, one) = memory_pair(PATIENCE);
     let party = |channel, bundle, x: &[u64]| {
         let mut session = Session::new(channel);
@@ -409,7 +409,7 @@ fn shifts_are_chosen_by_proof_and_a_maximum_needs_one() {
         let (zero, one) = memory_pair(PATIENCE);
         (Session::new(zero), Session::new(one))
     };
-    let [first, second] = deal(&q, relu, 120);
+    let [first, second] = deal(&q, &relu, 120);
     let wide = SignedRange::new(-20_000, 20_000).unwrap();
     let refused = zero.max(&q, [wide; 2], first, [&x[0], &y[0]]).unwrap_err();
     assert_eq!(refused, PfssError::Range(RangeError::Overflow { bits: 16, end: -40_000 }));
@@ -418,7 +418,7 @@ fn shifts_are_chosen_by_proof_and_a_maximum_needs_one() {
 
     let identity = AutoTrunc::choose(16, 0, RangeClaim::Unknown).unwrap();
     assert_eq!(zero.shift(&q, &identity, None, &x[0]).unwrap(), x[0]);
-    let [first, _] = deal(&q, relu, 120);
+    let [first, _] = deal(&q, &relu, 120);
     let refused = zero.shift(&q, &identity, Some(first), &x[0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "bundles", expected: 0, got: 1 });
 }

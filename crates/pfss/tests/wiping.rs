@@ -11,7 +11,10 @@ use std::{
     },
 };
 
-use pfss::{Dealer, Gate, GateKind, KeyBundle, Predicate};
+use pfss::{
+    Dealer, Gate, GateKind, KeyBundle, Predicate,
+    suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
+};
 
 /// The system's allocator, looking for watched words in memory that is given back.
 struct Scanning;
@@ -62,9 +65,26 @@ fn secrets(bundle: &KeyBundle) -> [u64; 4] {
     let bytes = bundle.to_bytes();
     let at = |i: usize| u64::from_le_bytes(bytes[i..i + 8].try_into().unwrap());
     let sections = usize::from(bytes[20]);
-    let words = (0..sections).map(|i| 128 + 48 * i).find(|&entry| bytes[entry] == 6).unwrap();
+    let entries = || (0..sections).map(|i| 128 + 48 * i);
+    let words = entries().find(|&entry| bytes[entry] == 6).unwrap();
     let row = at(words + 32) as usize + 8 * 32 * (at(words + 8) as usize - 1);
-    [at(512), at(512 + 8), at(row), at(row + 8)]
+    // a program, section 8, is public
+    let first = at(entries().find(|&entry| bytes[entry] != 8).unwrap() + 32) as usize;
+    [at(first), at(first + 8), at(row), at(row + 8)]
+}
+
+/// A line and a constant.
+fn clipped(coeffs: CoeffMode) -> Gate {
+    let piece = |start, poly: &[u64]| Piece { start, polys: vec![poly.to_vec()], bools: vec![] };
+    let desc = SufDesc::new(SufSpec {
+        n: 64,
+        degree: 2,
+        words: vec!["y".into()],
+        bools: vec![],
+        preds: vec![],
+        pieces: vec![piece(0, &[0, 1, 1]), piece(1 << 20, &[7])],
+    });
+    Gate::suf(SufProgram::new(desc.unwrap(), SufModes { coeffs, ..SufModes::default() }).unwrap())
 }
 
 #[test]
@@ -87,6 +107,9 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
         Gate::ars(64, 12).unwrap(),
         Gate::relu_ars(64, 12).unwrap(),
         Gate::sign_predicates(64).unwrap().with_masks(3).unwrap(),
+        clipped(CoeffMode::MaskedSelect),
+        clipped(CoeffMode::IntervalLut),
+        clipped(CoeffMode::StepDcf),
     ];
     for gate in gates {
         let deal = || Dealer::insecure_from_seed(8).deal(&q, &gate, 20).unwrap();
@@ -102,6 +125,7 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
                 GateKind::Lrs => drop(bundle.eval_lrs(&q, &x_hat).unwrap()),
                 GateKind::Ars => drop(bundle.eval_ars(&q, &x_hat).unwrap()),
                 GateKind::ReluArs => drop(bundle.eval_relu_ars(&q, &x_hat).unwrap()),
+                GateKind::Suf => drop(bundle.eval_suf(&q, &x_hat).unwrap()),
                 GateKind::TruncateReduce => drop(bundle.eval_truncate_reduce(&q, &x_hat).unwrap()),
                 GateKind::SignPredicates => {
                     drop(bundle.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());

@@ -27,6 +27,7 @@ impl KeyBundle {
             let start = section.offset as usize; // the whole layout fits `bytes`
             let body = &bytes[start..start + section.length as usize];
             match section.id {
+                SectionId::Program => {} // read with the header
                 SectionId::Root => {
                     keys.roots = Zeroizing::new(elements(body, |chunk| Label::new(u128::from_le_bytes(chunk))))
                 }
@@ -57,6 +58,9 @@ impl KeyBundle {
         for section in &layout.sections {
             out.resize(section.offset as usize, 0);
             match section.id {
+                SectionId::Program => {
+                    self.gate().program().iter().for_each(|program| out.extend_from_slice(&program.to_bytes()));
+                }
                 SectionId::Root => self.keys.roots.iter().for_each(|root| put_block(root.bits(), &mut out)),
                 SectionId::Cw => self.keys.cw.iter().for_each(|&block| put_block(block, &mut out)),
                 SectionId::Leaf => self.keys.leaf.iter().for_each(|&block| put_block(block, &mut out)),

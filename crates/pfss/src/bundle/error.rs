@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::{GateKind, error::hex};
+use crate::{GateKind, error::hex, suf::SufError};
 
 /// Why bytes are not a key bundle. Checked in the order: header, lengths, section table, digest, contents.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -48,6 +48,9 @@ pub enum BundleError {
         /// What the gate's own check said.
         reason: String,
     },
+    /// The program that the bundle carries is not one.
+    #[error("program: {0}")]
+    Program(#[from] SufError),
     /// A header field has another value than the rest of the header implies.
     #[error("expected {expected} in header field `{field}`, got {got}")]
     Field {

@@ -1,8 +1,8 @@
 use super::{
     BundleError,
-    layout::{HEADER_BYTES, Layout},
+    layout::{ENTRY_BYTES, HEADER_BYTES, Layout},
 };
-use crate::{Gate, GateKind, Party, PfssError};
+use crate::{Gate, GateKind, Party, PfssError, suf::SufProgram};
 
 pub(super) const MAGIC: [u8; 4] = *b"PFK1";
 pub(super) const VERSION: u16 = 1;
@@ -14,7 +14,7 @@ const LEAF_LOG2: u64 = 7;
 pub(super) const DIGEST_AT: usize = 96;
 
 /// The public facts of a bundle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) gate: Gate,
     pub(crate) party: Party,
@@ -61,8 +61,20 @@ impl Header {
         let kind = GateKind::from_number(header[6]).ok_or(BundleError::Kind { got: header[6] })?;
         let party = Party::try_from(header[7]).map_err(|e| BundleError::Party { got: e.got })?;
         let small = |at: usize| u64::from(u16::from_le_bytes(array(header, at)));
-        let gate = Gate::checked(kind, header[8].into(), header[9].into(), small(16) as u32, small(14) as u32)
-            .map_err(|e: PfssError| BundleError::Gate { reason: e.to_string() })?;
+        let gate = match kind {
+            GateKind::Suf => Gate::suf(program(bytes)?),
+            _ => Gate::checked(kind, header[8].into(), header[9].into(), small(16) as u32, small(14) as u32)
+                .map_err(|e: PfssError| BundleError::Gate { reason: e.to_string() })?,
+        };
+        let fields = [
+            ("n", gate.n(), u64::from(header[8])),
+            ("f", gate.f(), u64::from(header[9])),
+            ("masks", gate.masks(), small(14)),
+            ("degree", gate.degree(), small(16)),
+        ];
+        for (field, expected, got) in fields {
+            expect(field, expected.into(), got)?;
+        }
         expect("prg", PRG_AES_MMO, header[10].into())?;
         expect("leaf log2", LEAF_LOG2, header[11].into())?;
         expect("payload words", gate.payload_words(), small(12))?;
@@ -85,6 +97,26 @@ impl Header {
         let count = usize::try_from(count).map_err(|_| BundleError::Overflow { count })?;
         Ok((Self { gate, party, count, nonce: array(header, 48) }, layout, array(header, DIGEST_AT)))
     }
+}
+
+/// The program in the first section of a bundle of that kind. What the table says of the section is not trusted here, and
+/// compared with the layout afterwards.
+fn program(bytes: &[u8]) -> Result<SufProgram, BundleError> {
+    let large = |at: usize| u64::from_le_bytes(array(bytes, at));
+    let claimed = usize::try_from(large(40)).unwrap_or(usize::MAX);
+    if claimed != bytes.len() {
+        return Err(BundleError::Length { expected: claimed, got: bytes.len() });
+    }
+    if bytes.len() < HEADER_BYTES + ENTRY_BYTES {
+        return Err(BundleError::Truncated { expected: HEADER_BYTES + ENTRY_BYTES, got: bytes.len() });
+    }
+    let (offset, length) = (large(HEADER_BYTES + 32), large(HEADER_BYTES + 40));
+    let body = usize::try_from(offset).ok().and_then(|start| bytes.get(start..));
+    let body =
+        body.ok_or(BundleError::Section { index: 0, field: "offset", expected: bytes.len() as u64, got: offset })?;
+    let program = usize::try_from(length).ok().and_then(|length| body.get(..length));
+    let outside = BundleError::Section { index: 0, field: "length", expected: body.len() as u64, got: length };
+    Ok(SufProgram::from_bytes(program.ok_or(outside)?)?)
 }
 
 fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleError> {

@@ -13,6 +13,8 @@ pub(crate) const LANES: u64 = 32;
 /// What a section holds; the number is its id in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionId {
+    /// The encoding of the gate's program, in front of all others; public.
+    Program,
     Root,
     Cw,
     Leaf,
@@ -25,6 +27,7 @@ pub(super) enum SectionId {
 impl SectionId {
     pub(super) const fn number(self) -> u32 {
         match self {
+            Self::Program => 8,
             Self::Root => 1,
             Self::Cw => 2,
             Self::Leaf => 3,
@@ -66,7 +69,9 @@ impl Layout {
         u32::try_from(count_padded).ok()?; // ops count elements in 32 bits
         let (rows, words) = (TreeRows::of(&gate.trees()), gate.payload_words());
         let per_word = |rows: u64| rows.checked_div(words).unwrap_or(0);
+        let program = gate.program().map_or(0, |program| program.to_bytes().len() as u64);
         let all = [
+            (SectionId::Program, 1, [program, 1, 1]),
             (SectionId::Root, 16, [rows.root, 1, count_padded]),
             (SectionId::Cw, 16, [rows.cw, 1, count_padded]),
             (SectionId::Leaf, 16, [rows.leaf, 1, count_padded]),

@@ -1,4 +1,5 @@
 mod secrets;
+mod suf;
 mod trees;
 
 use core::fmt;
@@ -112,7 +113,7 @@ impl Dealer {
         let mut parties = Party::BOTH.into_iter();
         Ok(keys.map(|keys| {
             let party = parties.next().unwrap_or(Party::One); // two keys, two parties
-            KeyBundle { header: Header { gate: *gate, party, count, nonce }, keys }
+            KeyBundle { header: Header { gate: gate.clone(), party, count, nonce }, keys }
         }))
     }
 

@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 use super::trees::TreeSecret;
 use crate::{Gate, GateKind};
 
-type Row = Zeroizing<Vec<u64>>;
+pub(super) type Row = Zeroizing<Vec<u64>>;
 
 /// What the dealer hides in keys and shares, in the order of the bundle's rows. Nothing here branches on a mask.
 pub(super) struct Secrets {
@@ -77,29 +77,39 @@ impl Secrets {
                 secrets.words.extend([c, c_sign.clone(), shifted, msb]);
                 secrets.words.extend(products);
             }
+            GateKind::Suf => {
+                if let Some(program) = gate.program() {
+                    secrets.suf(program, r, &mut fresh_bits);
+                }
+            }
             GateKind::IntervalPowers => {
                 secrets.words.extend((2..=gate.degree()).map(|j| map(r, |r| power_of_negative(ring, r, j))));
-                // the full capacity at once, since growing would leave copies behind
-                let mut powers = Row::new(Vec::with_capacity((gate.degree() as usize + 1) * r.len()));
-                for j in 0..=gate.degree() {
-                    powers.extend(r.iter().map(|&r| power_of_negative(ring, r, j)));
-                }
-                secrets.trees = vec![TreeSecret { alphas: masks(), betas: powers }];
+                secrets.trees = vec![TreeSecret { alphas: masks(), betas: powers(ring, r, gate.degree() + 1) }];
             }
         }
         secrets
     }
 }
 
+/// `(-r)^j` for `0 <= j < words`, `[words][elements]`.
+pub(super) fn powers(ring: Ring, r: &[u64], words: u32) -> Row {
+    // the full capacity at once, since growing would leave copies behind
+    let mut powers = Row::new(Vec::with_capacity(words as usize * r.len()));
+    for j in 0..words {
+        powers.extend(r.iter().map(|&r| power_of_negative(ring, r, j)));
+    }
+    powers
+}
+
 /// `(-r)^j`; `j` is public.
-fn power_of_negative(ring: Ring, r: u64, j: u32) -> u64 {
+pub(super) fn power_of_negative(ring: Ring, r: u64, j: u32) -> u64 {
     (0..j).fold(1, |power, _| ring.mul(power, ring.neg(r)))
 }
 
-fn map(r: &[u64], f: impl Fn(u64) -> u64) -> Row {
+pub(super) fn map(r: &[u64], f: impl Fn(u64) -> u64) -> Row {
     Row::new(r.iter().map(|&r| f(r)).collect())
 }
 
-fn map2(r: &[u64], c: &[u64], f: impl Fn(u64, u64) -> u64) -> Row {
+pub(super) fn map2(r: &[u64], c: &[u64], f: impl Fn(u64, u64) -> u64) -> Row {
     Row::new(r.iter().zip(c).map(|(&r, &c)| f(r, c)).collect())
 }

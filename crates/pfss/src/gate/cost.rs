@@ -28,11 +28,14 @@ impl Gate {
     /// ```
     #[must_use]
     pub fn cost(&self) -> Cost {
+        if let Some(program) = self.program() {
+            return Cost { key_bits: self.key_bits_per_element(), ..program.work() };
+        }
         let masked_bits = match self.kind() {
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => u64::from(self.masks()),
             GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
             GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
-            GateKind::IntervalPowers => 0,
+            GateKind::IntervalPowers | GateKind::Suf => 0,
         };
         Cost {
             key_bits: self.key_bits_per_element(),
@@ -54,20 +57,20 @@ impl Gate {
 mod tests {
     use super::*;
 
-    fn tree_bytes(gate: Gate) -> u64 {
+    fn tree_bytes(gate: &Gate) -> u64 {
         TreeRows::of(&gate.trees()).bytes()
     }
 
     #[test]
     fn key_sizes_are_those_of_the_construction() {
         for (n, bytes) in [(64, 944), (63, 928), (47, 672), (46, 656), (37, 512), (12, 112), (7, 16), (1, 16)] {
-            assert_eq!(tree_bytes(Gate::full_predicates(n).unwrap()), bytes);
+            assert_eq!(tree_bytes(&Gate::full_predicates(n).unwrap()), bytes);
         }
         for (degree, bytes, aes) in [(0, 1560, 129), (1, 2080, 129), (3, 3120, 194)] {
             let gate = Gate::interval_powers(64, degree).unwrap();
-            assert_eq!((tree_bytes(gate), gate.cost().aes), (bytes, aes));
+            assert_eq!((tree_bytes(&gate), gate.cost().aes), (bytes, aes));
         }
-        assert_eq!(tree_bytes(Gate::relu(64).unwrap()), 928);
+        assert_eq!(tree_bytes(&Gate::relu(64).unwrap()), 928);
     }
 
     /// Rows of the table in `docs/pfss.md`: bytes of trees and words, bits, AES blocks, opened bits.

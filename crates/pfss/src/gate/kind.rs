@@ -24,11 +24,13 @@ pub enum GateKind {
     Ars,
     /// `max(x, 0)` shifted right by `f`.
     ReluArs,
+    /// A function given by a descriptor.
+    Suf,
 }
 
 impl GateKind {
     /// Every kind, by number.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::FullPredicates,
         Self::SignPredicates,
         Self::LowPredicates,
@@ -39,6 +41,7 @@ impl GateKind {
         Self::Lrs,
         Self::Ars,
         Self::ReluArs,
+        Self::Suf,
     ];
 
     /// The number in the bundle header, from 1 on.
@@ -67,6 +70,7 @@ impl fmt::Display for GateKind {
             Self::Lrs => "lrs",
             Self::Ars => "ars",
             Self::ReluArs => "relu ars",
+            Self::Suf => "suf",
         })
     }
 }

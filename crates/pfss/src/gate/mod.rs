@@ -2,13 +2,15 @@ mod cost;
 mod kind;
 mod tree;
 
+use std::sync::Arc;
+
 use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 pub use cost::Cost;
 pub use kind::GateKind;
 pub(crate) use tree::{Tree, TreeRows};
 
-use crate::PfssError;
+use crate::{PfssError, suf::SufProgram};
 
 /// A gate with its public parameters: everything that decides the shape of its keys, and nothing secret.
 ///
@@ -20,13 +22,15 @@ use crate::PfssError;
 /// assert_eq!(shift.key_bits_per_element(), 8 * (112 + 4 * 8) + 1);
 /// # Ok::<(), pfss::PfssError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gate {
     kind: GateKind,
     ring: Ring,
     f: u32,
     degree: u32,
     masks: u32,
+    /// Exactly for [`GateKind::Suf`].
+    program: Option<Arc<SufProgram>>,
 }
 
 impl Gate {
@@ -65,7 +69,8 @@ impl Gate {
     /// # Errors
     /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are no predicates.
     pub fn with_masks(self, masks: u32) -> Result<Self, PfssError> {
-        Self::checked(self.kind, self.ring.bits(), self.f, self.degree, masks)
+        let checked = Self::checked(self.kind, self.ring.bits(), self.f, self.degree.min(Self::MAX_DEGREE), masks)?;
+        Ok(Self { masks: checked.masks, ..self })
     }
 
     /// `max(x, 0)` for an `n`-bit `x` read as signed. Exact for every `x`.
@@ -157,7 +162,20 @@ impl Gate {
                 return Err(PfssError::Cap { kind, what, max, got });
             }
         }
-        Ok(Self { kind, ring, f, degree, masks })
+        Ok(Self { kind, ring, f, degree, masks, program: None })
+    }
+
+    /// The function of a descriptor. One bundle serves all its output words and bits.
+    #[must_use]
+    pub fn suf(program: SufProgram) -> Self {
+        let (ring, degree) = (program.desc().ring(), program.desc().degree());
+        Self { kind: GateKind::Suf, ring, f: 0, degree, masks: 0, program: Some(Arc::new(program)) }
+    }
+
+    /// The program of [`suf`](Self::suf); none for other gates.
+    #[must_use]
+    pub fn program(&self) -> Option<&Arc<SufProgram>> {
+        self.program.as_ref()
     }
 
     /// What the gate computes.
@@ -184,7 +202,7 @@ impl Gate {
         self.f
     }
 
-    /// The highest power of [`interval_powers`](Self::interval_powers); 0 for other gates.
+    /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor; 0 for other gates.
     #[must_use]
     pub const fn degree(&self) -> u32 {
         self.degree
@@ -199,7 +217,11 @@ impl Gate {
     /// The key trees, in the order of the sections.
     pub(crate) fn trees(&self) -> Vec<Tree> {
         let (n, f) = (self.n(), self.f);
+        if let Some(program) = &self.program {
+            return program.trees();
+        }
         match self.kind {
+            GateKind::Suf => Vec::new(),
             GateKind::FullPredicates => vec![Tree::Cmp { bits: n }],
             GateKind::SignPredicates | GateKind::Relu => vec![Tree::Cmp { bits: n - 1 }],
             GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => vec![Tree::Cmp { bits: f }],
@@ -215,8 +237,12 @@ impl Gate {
     }
 
     /// Rows of additive shares: the input mask `[r]` first, then what the gate needs.
-    pub(crate) const fn word_rows(&self) -> u64 {
+    pub(crate) fn word_rows(&self) -> u64 {
+        if let Some(program) = &self.program {
+            return program.rows().words();
+        }
         1 + match self.kind {
+            GateKind::Suf => 0,
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => self.masks as u64,
             GateKind::Relu | GateKind::TruncateReduce => 2,
             GateKind::GapArs | GateKind::Lrs => 3,
@@ -228,8 +254,12 @@ impl Gate {
     }
 
     /// Rows of XOR shares.
-    pub(crate) const fn bit_rows(&self) -> u64 {
+    pub(crate) fn bit_rows(&self) -> u64 {
+        if let Some(program) = &self.program {
+            return program.rows().bits();
+        }
         match self.kind {
+            GateKind::Suf => 0,
             GateKind::FullPredicates | GateKind::LowPredicates => self.masks as u64,
             GateKind::SignPredicates => 1 + self.masks as u64,
             GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
@@ -245,6 +275,9 @@ impl Gate {
         hasher.update(&[self.kind.number()]);
         for parameter in [self.n(), self.f, self.degree, self.masks] {
             hasher.update(&parameter.to_le_bytes());
+        }
+        if let Some(program) = &self.program {
+            hasher.update(&program.to_bytes());
         }
         *hasher.finalize().as_bytes()
     }

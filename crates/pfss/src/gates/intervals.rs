@@ -54,7 +54,7 @@ impl KeyBundle {
     }
 
     /// This party's share of `(-r)^j` of element `e`.
-    fn mask_power(&self, j: usize, e: usize) -> u64 {
+    pub(super) fn mask_power(&self, j: usize, e: usize) -> u64 {
         match j {
             0 => self.party().public(1),
             1 => self.gate().ring().neg(self.word_row(0)[e]),

@@ -9,8 +9,10 @@ mod pending;
 mod predicates;
 mod relu;
 mod shift;
+mod suf;
 mod tree;
 mod truncate;
 
 pub use bits::BitShares;
 pub use pending::Pending;
+pub use suf::{SufBools, SufShares, SufStep};

@@ -16,7 +16,7 @@ pub struct Pending<T = Vec<u64>> {
 /// The second step of a gate, with the shares that it needs.
 pub(super) trait Rest<T>: Send + Sync {
     /// Turns opened bits into shares.
-    fn finish(&self, opened: &Opened) -> T;
+    fn finish(self: Box<Self>, opened: &Opened) -> T;
 }
 
 /// Bits that both parties know after an exchange.
@@ -31,6 +31,12 @@ impl Opened {
     /// Bit `row` of element `e`, 0 or 1.
     pub(super) fn bit(&self, row: usize, e: usize) -> u64 {
         u64::from((self.words[row * self.count.div_ceil(32) + e / 32] >> (e % 32)) & 1)
+    }
+
+    /// Row `row`, 32 elements a word.
+    pub(super) fn row(&self, row: usize) -> &[u32] {
+        let words = self.count.div_ceil(32);
+        &self.words[row * words..][..words]
     }
 
     /// `element(e)` for every element.
@@ -51,6 +57,11 @@ impl<T> Pending<T> {
             }
         }
         Self { party: bits.party(), count: bits.count(), masked, rest: Box::new(rest) }
+    }
+
+    /// Opens rows that are masked already.
+    pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, rest: impl Rest<T> + 'static) -> Self {
+        Self { party, count, masked, rest: Box::new(rest) }
     }
 
     /// This party's share of the masked bits. Public: they are to be sent to the peer. Rows of

@@ -65,7 +65,7 @@ struct Bits {
 }
 
 impl Rest<Vec<u64>> for Bits {
-    fn finish(&self, opened: &Opened) -> Vec<u64> {
+    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
         let element = |(at, &c): (usize, &u64)| {
             convert::bit(self.ring, opened.party, opened.bit(at / opened.count, at % opened.count), c)
         };

@@ -76,7 +76,7 @@ impl Product {
 }
 
 impl Rest<Vec<u64>> for Product {
-    fn finish(&self, opened: &Opened) -> Vec<u64> {
+    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
         opened.map(|e| self.of(opened, e))
     }
 }
@@ -85,7 +85,7 @@ impl Rest<Vec<u64>> for Product {
 struct Absolute(Product);
 
 impl Rest<Vec<u64>> for Absolute {
-    fn finish(&self, opened: &Opened) -> Vec<u64> {
+    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
         let Product { ring, x_hat, r, .. } = &self.0;
         opened.map(|e| {
             let x = opened.party.public(x_hat[e]).wrapping_sub(r[e]);

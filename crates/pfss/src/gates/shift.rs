@@ -112,7 +112,7 @@ struct Unsigned {
 }
 
 impl Rest<Vec<u64>> for Unsigned {
-    fn finish(&self, opened: &Opened) -> Vec<u64> {
+    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
         let ring = self.ring;
         opened.map(|e| {
             let carry = convert::bit(ring, opened.party, opened.bit(CARRY, e), self.c[e]);
@@ -135,7 +135,7 @@ struct Signed {
 }
 
 impl Rest<Vec<u64>> for Signed {
-    fn finish(&self, opened: &Opened) -> Vec<u64> {
+    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
         let (ring, party) = (self.ring, opened.party);
         opened.map(|e| {
             let carry = convert::bit(ring, party, opened.bit(CARRY, e), self.c[e]);
@@ -161,7 +161,7 @@ struct ReluShift {
 }
 
 impl Rest<Vec<u64>> for ReluShift {
-    fn finish(&self, opened: &Opened) -> Vec<u64> {
+    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
         let (ring, party) = (self.ring, opened.party);
         let [c_row, c_sign, rho, g, c_c, rho_c, g_c] = &self.rows;
         opened.map(|e| {

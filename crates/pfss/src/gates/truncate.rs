@@ -100,7 +100,7 @@ struct Subtract {
 }
 
 impl Rest<Vec<u64>> for Subtract {
-    fn finish(&self, opened: &Opened) -> Vec<u64> {
+    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
         let carry = |e| convert::bit(self.ring, opened.party, opened.bit(0, e), self.c[e]);
         opened.map(|e| self.ring.sub(self.base[e], carry(e)))
     }

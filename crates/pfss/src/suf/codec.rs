@@ -7,8 +7,13 @@
 //! pieces: start; for each word the number of coefficients and the coefficients; for each bit the formula's nodes,
 //!         operands behind their operator: 0 false, 1 true, 2 Not, 3 Xor, 4 And, 5 Or, 6 + i the predicate i
 //! ```
+//!
+//! A program is three numbers for its modes, in the order of [`SufModes`] and from 0 on in the order of the variants, in
+//! front of its descriptor.
 
-use super::{BoolExpr, Piece, Pred, SufDesc, SufError, SufSpec};
+use super::{
+    BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec,
+};
 
 const FIRST_VARIABLE: u64 = 6;
 
@@ -73,6 +78,33 @@ impl SufDesc {
     }
 }
 
+impl SufProgram {
+    /// The encoding, equal for equal programs and different for different ones.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let SufModes { preds, coeffs, bools } = self.modes();
+        let mut out = Vec::new();
+        [preds as u64, coeffs as u64, bools as u64].into_iter().for_each(|mode| put(&mut out, mode));
+        out.extend(self.desc().to_bytes());
+        out
+    }
+
+    /// Reads and compiles a program. Total.
+    ///
+    /// # Errors
+    /// As [`SufDesc::from_bytes`] and [`new`](Self::new).
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SufError> {
+        let mut reader = Reader { left: bytes };
+        let modes = SufModes {
+            preds: reader.mode("mode of predicates", &[PredProgram::SharedAlpha, PredProgram::StepDcf])?,
+            coeffs: reader
+                .mode("mode of coefficients", &[CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect])?,
+            bools: reader.mode("mode of bits", &[BoolMode::XorPacked, BoolMode::Additive])?,
+        };
+        Self::new(SufDesc::from_bytes(reader.left)?, modes)
+    }
+}
+
 fn put(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&number.to_le_bytes());
 }
@@ -103,6 +135,12 @@ impl Reader<'_> {
         };
         self.left = left;
         Ok(u64::from_le_bytes(*bytes))
+    }
+
+    fn mode<T: Copy>(&mut self, what: &'static str, modes: &[T]) -> Result<T, SufError> {
+        let got = self.number(what)?;
+        let mode = usize::try_from(got).ok().and_then(|at| modes.get(at));
+        mode.copied().ok_or(SufError::Tag { what, got })
     }
 
     fn count(&mut self, what: &'static str, max: usize) -> Result<usize, SufError> {

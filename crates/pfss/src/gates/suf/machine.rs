@@ -1,0 +1,293 @@
+use std::sync::Arc;
+
+use backend_api::ops::fss::FssOps;
+use zeroize::Zeroizing;
+
+use super::{
+    super::{
+        BitShares, Pending,
+        pending::{Opened, Rest},
+        tree::cmp_shares,
+    },
+    SufBools, SufShares, SufStep,
+    coeffs::{Payload, Polys, hidden_pieces},
+};
+use crate::{
+    KeyBundle, Party, PfssError, convert,
+    predicate::Program,
+    suf::{BoolMode, Class, CoeffMode, PredProgram, Selection, SufProgram, Value},
+};
+
+/// XOR shares, 32 elements a word, bits behind the last element zero.
+type Bits = Zeroizing<Vec<u32>>;
+
+/// A descriptor's evaluation between two exchanges.
+pub(super) struct Machine {
+    bundle: KeyBundle,
+    program: Arc<SufProgram>,
+    x_hat: Vec<u64>,
+    /// Shares of each step function; empty where the payload key stands in for them.
+    steps: Vec<Bits>,
+    /// Shares of each Boolean value, as far as known.
+    values: Vec<Option<Bits>>,
+    words: Vec<u64>,
+    bools: Vec<u64>,
+    round: usize,
+}
+
+impl Machine {
+    /// Walks all key trees.
+    pub(super) fn start<Q: FssOps>(q: &Q, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Self, PfssError> {
+        let kind = bundle.gate().kind();
+        let Some(program) = bundle.gate().program().cloned() else {
+            return Err(PfssError::Kind { expected: crate::GateKind::Suf, got: kind });
+        };
+        let values = vec![None; program.bools().values.len()];
+        let mut machine =
+            Self { bundle, program, x_hat, steps: vec![], values, words: vec![], bools: vec![], round: 0 };
+        let payload_tree = machine.compare(q)?;
+        machine.select(q, payload_tree)?;
+        Ok(machine)
+    }
+
+    /// Shares of all step functions; returns the first tree behind the comparison keys.
+    fn compare<Q: FssOps>(&mut self, q: &Q) -> Result<usize, PfssError> {
+        let (program, count) = (Arc::clone(&self.program), self.x_hat.len());
+        let rows = program.rows();
+        let (mut tree, mut wrap) = (0, rows.selectors + 3 * rows.ands + rows.bools);
+        self.steps = program.bools().steps.iter().map(|step| self.public(step.initial)).collect();
+        for class in program.classes() {
+            let plan = program.class_program(class);
+            let shares = match program.modes().preds {
+                PredProgram::SharedAlpha => cmp_shares(q, &self.bundle, tree, &plan, &self.x_hat)?,
+                PredProgram::StepDcf => self.hidden_thresholds(q, class, &plan, tree, wrap)?,
+            };
+            match program.modes().preds {
+                PredProgram::SharedAlpha => tree += 1,
+                PredProgram::StepDcf => {
+                    tree += class.thresholds.len();
+                    wrap += class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
+                }
+            }
+            let combined = Zeroizing::new(plan.combine(self.bundle.party(), &self.x_hat, &shares, &[]));
+            let rows = combined.chunks(count.div_ceil(32).max(1));
+            for (&step, row) in class.steps.iter().zip(rows) {
+                self.steps[step] = Zeroizing::new(row.to_vec());
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Shares of `1[r + b <= x_hat]`, and of whether `r + b` wrapped, for each threshold `b` of a class.
+    fn hidden_thresholds<Q: FssOps>(
+        &self,
+        q: &Q,
+        class: &Class,
+        plan: &Program,
+        tree: usize,
+        first_wrap: usize,
+    ) -> Result<Vec<u32>, PfssError> {
+        let at_input = Program::carry(plan.domain(), self.bundle.gate().ring());
+        let mut wrap = first_wrap;
+        let mut all = Vec::new();
+        for (key, &threshold) in class.thresholds.iter().enumerate() {
+            let mut row = cmp_shares(q, &self.bundle, tree + key, &at_input, &self.x_hat)?;
+            if threshold > 0 {
+                row.iter_mut().zip(self.bundle.bit_row(wrap)).for_each(|(bits, &wrapped)| *bits ^= wrapped);
+                wrap += 1;
+            }
+            all.append(&mut row);
+        }
+        Ok(all)
+    }
+
+    /// All output words and bits that need no exchange.
+    fn select<Q: FssOps>(&mut self, q: &Q, tree: usize) -> Result<(), PfssError> {
+        let (program, bundle, x_hat) = (&self.program, &self.bundle, &self.x_hat);
+        let desc = program.desc();
+        let payload = match program.selection() {
+            Selection::By(CoeffMode::StepDcf) => None,
+            _ if program.payload_words() > 0 => Some(Payload::eval(q, bundle, program, tree, x_hat)?),
+            _ => None,
+        };
+        let reached = |a: u64, j: usize, e: usize| {
+            payload.as_ref().map_or(0, |payload| payload.reached(bundle, a, j, e, x_hat[e]))
+        };
+        let words = match program.selection() {
+            Selection::By(CoeffMode::MaskedSelect) => Vec::new(), // after the first exchange
+            Selection::By(CoeffMode::StepDcf) => {
+                let rows = program.rows();
+                let base_row = 1 + rows.powers + rows.products;
+                hidden_pieces(q, bundle, program, (tree, base_row), x_hat)?
+            }
+            Selection::By(CoeffMode::IntervalLut) => {
+                Polys::new(program).combine(bundle, x_hat, |i, j, e| reached(desc.pieces()[i + 1].start, j, e))
+            }
+            Selection::None if desc.words().is_empty() => Vec::new(),
+            Selection::None => Polys::new(program).combine(bundle, x_hat, |_, _, _| 0),
+        };
+        let mut bools = Vec::new();
+        if program.local_bools() {
+            let ring = desc.ring();
+            for e in 0..x_hat.len() {
+                for step in program.output_steps() {
+                    let start = bundle.party().public(step.initial.into());
+                    // a step function of value v changes by 1 - 2v
+                    let change = |(sum, value): (u64, bool), &at: &u64| {
+                        let reached = reached(at, 0, e);
+                        (if value { sum.wrapping_sub(reached) } else { sum.wrapping_add(reached) }, !value)
+                    };
+                    bools.push(ring.reduce(step.toggles.iter().fold((start, step.initial), change).0));
+                }
+            }
+        }
+        (self.words, self.bools) = (words, bools);
+        Ok(())
+    }
+
+    /// Computes what is known by now, and opens what is needed next.
+    pub(super) fn step(mut self) -> SufStep {
+        self.settle();
+        if self.round == self.program.rounds().len() {
+            return SufStep::Done(self.shares());
+        }
+        let rows = self.openings();
+        let (party, count) = (self.bundle.party(), self.x_hat.len());
+        SufStep::Open(Pending::masked(party, count, rows, self))
+    }
+
+    /// Fills in the values whose operands are known.
+    fn settle(&mut self) {
+        for at in 0..self.values.len() {
+            if self.values[at].is_some() {
+                continue;
+            }
+            self.values[at] = match &self.program.bools().values[at] {
+                Value::Step(step) => Some(self.steps[*step].clone()),
+                Value::Xor { terms, flip } => {
+                    let known: Option<Vec<&Bits>> = terms.iter().map(|&term| self.values[term].as_ref()).collect();
+                    known.map(|terms| terms.into_iter().fold(self.public(*flip), |sum, term| xor(&sum, term)))
+                }
+                Value::And { .. } => None, // when opened
+            };
+        }
+    }
+
+    /// The masked rows of this round: selectors first, then both operands of each conjunction, then output bits.
+    fn openings(&self) -> Vec<u32> {
+        let (bools, rows) = (self.program.bools(), self.program.rows());
+        let mut out = Vec::new();
+        let mut push = |bits: &[u32], mask: usize| {
+            let masks = self.bundle.bit_row(mask).iter().enumerate();
+            out.extend(bits.iter().zip(masks).map(|(bits, (word, mask))| bits ^ (mask & self.live(word))));
+        };
+        if self.round == 0 {
+            for (mask, &step) in self.program.selectors().iter().enumerate() {
+                push(&self.steps[step], mask);
+            }
+        }
+        for (triple, left, right) in self.conjunctions() {
+            push(self.value(left), triple);
+            push(self.value(right), triple + 1);
+        }
+        if self.round == bools.rounds.len() && rows.bools > 0 {
+            for (bit, &output) in bools.outputs.iter().enumerate() {
+                push(self.value(output), rows.selectors + 3 * rows.ands + bit);
+            }
+        }
+        out
+    }
+
+    /// The first bit row of the triple and the operands of each conjunction of this round.
+    fn conjunctions(&self) -> Vec<(usize, usize, usize)> {
+        let bools = self.program.bools();
+        let Some(round) = bools.rounds.get(self.round) else { return Vec::new() };
+        let before: usize = bools.rounds[..self.round].iter().map(Vec::len).sum();
+        let first = self.program.rows().selectors + 3 * before;
+        let operands = |(at, &value): (usize, &usize)| match bools.values[value] {
+            Value::And { left, right } => Some((first + 3 * at, left, right)),
+            _ => None,
+        };
+        round.iter().enumerate().filter_map(operands).collect()
+    }
+
+    /// Takes in what [`openings`](Self::openings) opened.
+    fn absorb(&mut self, opened: &Opened) {
+        let (program, rows) = (Arc::clone(&self.program), self.program.rows());
+        let mut row = 0;
+        if self.round == 0 && rows.selectors > 0 {
+            self.words = self.masked_select(opened);
+            row = rows.selectors;
+        }
+        let values = program.bools().rounds.get(self.round).into_iter().flatten();
+        for ((triple, ..), &value) in self.conjunctions().into_iter().zip(values) {
+            let [a, b, both] = [0, 1, 2].map(|part| self.bundle.bit_row(triple + part));
+            let product = |word: usize| {
+                let (left, right) = (opened.row(row)[word], opened.row(row + 1)[word]);
+                let public = if opened.party == Party::Zero { left & right } else { 0 };
+                (both[word] ^ (left & b[word]) ^ (right & a[word]) ^ public) & self.live(word)
+            };
+            self.values[value] = Some(Zeroizing::new((0..both.len()).map(product).collect()));
+            row += 2;
+        }
+        if self.round == program.bools().rounds.len() && rows.bools > 0 {
+            let (ring, first) = (program.desc().ring(), 1 + rows.powers + rows.products + rows.base);
+            let masks: Vec<&[u64]> = (0..rows.bools).map(|bit| self.bundle.word_row(first + bit)).collect();
+            let share =
+                |e: usize, bit: usize| convert::bit(ring, opened.party, opened.bit(row + bit, e), masks[bit][e]);
+            self.bools = (0..opened.count * rows.bools).map(|at| share(at / rows.bools, at % rows.bools)).collect();
+        }
+    }
+
+    /// Shares of the words from the opened selectors `w = 1[x >= a_i] ^ c_i`.
+    fn masked_select(&self, opened: &Opened) -> Vec<u64> {
+        let (ring, rows) = (self.program.desc().ring(), self.program.rows());
+        let powers = self.program.desc().degree() as usize + 1;
+        let selected = |i: usize, j: usize, e: usize| {
+            let product = self.bundle.word_row(1 + rows.powers + i * powers + j)[e];
+            convert::bit_times_word(ring, opened.bit(i, e), self.bundle.mask_power(j, e), product)
+        };
+        Polys::new(&self.program).combine(&self.bundle, &self.x_hat, selected)
+    }
+
+    fn shares(self) -> SufShares {
+        let bools = match self.program.modes().bools {
+            BoolMode::Additive => SufBools::Additive(self.bools),
+            BoolMode::XorPacked => {
+                let rows = self.program.bools().outputs.iter().flat_map(|&output| self.value(output).iter().copied());
+                SufBools::Xor(BitShares::new(self.bundle.party(), self.x_hat.len(), rows.collect()))
+            }
+        };
+        SufShares { words: self.words, bools }
+    }
+
+    /// A value that is known.
+    fn value(&self, at: usize) -> &[u32] {
+        self.values[at].as_ref().map_or(&[], |bits| bits)
+    }
+
+    /// The share of a public bit, in every live lane.
+    fn public(&self, bit: bool) -> Bits {
+        let bit = bit && self.bundle.party() == Party::Zero;
+        let words = 0..self.x_hat.len().div_ceil(32);
+        Zeroizing::new(words.map(|word| if bit { self.live(word) } else { 0 }).collect())
+    }
+
+    /// The lanes of word `word` that hold elements.
+    fn live(&self, word: usize) -> u32 {
+        u32::MAX >> (32 - (self.x_hat.len() - 32 * word).min(32)) // words hold at least one element
+    }
+}
+
+impl Rest<SufStep> for Machine {
+    fn finish(self: Box<Self>, opened: &Opened) -> SufStep {
+        let mut machine = *self;
+        machine.absorb(opened);
+        machine.round += 1;
+        machine.step()
+    }
+}
+
+fn xor(a: &[u32], b: &[u32]) -> Bits {
+    Zeroizing::new(a.iter().zip(b).map(|(a, b)| a ^ b).collect())
+}

@@ -1,0 +1,229 @@
+//! From formulas to what is computed on shares: step functions of `x`, which are free, and conjunctions, which are not.
+//!
+//! A formula whose predicates all look at the same low bits of `x` is a step function of these bits, however many
+//! conjunctions it is written with: one key answers it. Only where formulas join different low bits, or differ between
+//! pieces, shares have to be multiplied.
+
+use std::collections::BTreeSet;
+
+use core_types::Ring;
+
+use super::{BoolExpr, Pred, SufDesc};
+
+/// A Boolean step function of the low `bits` bits of `x`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    pub(crate) bits: u32,
+    /// The value at 0.
+    pub(crate) initial: bool,
+    /// Where the value changes: ascending, above 0.
+    pub(crate) toggles: Vec<u64>,
+}
+
+impl Step {
+    /// `value`, which changes at `candidates` at most.
+    fn of(bits: u32, candidates: &BTreeSet<u64>, value: impl Fn(u64) -> bool) -> Self {
+        let initial = value(0);
+        let mut last = initial;
+        let changes = |&at: &u64| {
+            let here = value(at);
+            at > 0 && core::mem::replace(&mut last, here) != here
+        };
+        Self { bits, initial, toggles: candidates.iter().copied().filter(changes).collect() }
+    }
+
+    /// `1[x >= start]`; 1 for the start of the ring.
+    pub(crate) fn from(bits: u32, start: u64) -> Self {
+        Self::of(bits, &BTreeSet::from([start]), |x| x >= start)
+    }
+}
+
+/// A node of the computation on shares.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    /// The step function of this position.
+    Step(usize),
+    /// The sum of earlier values, and 1 if `flip`.
+    Xor { terms: Vec<usize>, flip: bool },
+    /// The product of two earlier values.
+    And { left: usize, right: usize },
+}
+
+/// The computation of all output bits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct BoolPlan {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) values: Vec<Value>,
+    /// The value of each output bit.
+    pub(crate) outputs: Vec<usize>,
+    /// The conjunctions of each round.
+    pub(crate) rounds: Vec<Vec<usize>>,
+    /// Round after which a value is known.
+    known: Vec<usize>,
+}
+
+impl BoolPlan {
+    /// Plans the output bits of `desc`.
+    pub(crate) fn new(desc: &SufDesc) -> Self {
+        let mut plan = Self::default();
+        for bit in 0..desc.bools().len() {
+            let value = plan.output(desc, bit);
+            plan.outputs.push(value);
+        }
+        plan
+    }
+
+    /// Number of conjunctions.
+    pub(crate) fn ands(&self) -> usize {
+        self.rounds.iter().map(Vec::len).sum()
+    }
+
+    /// The step function that each output bit is, if it is one.
+    pub(crate) fn output_steps(&self) -> impl Iterator<Item = Option<&Step>> {
+        self.outputs.iter().map(|&output| match self.values[output] {
+            Value::Step(step) => Some(&self.steps[step]),
+            _ => None,
+        })
+    }
+
+    /// The position of a step function, shared between its users.
+    pub(crate) fn step(&mut self, step: Step) -> usize {
+        position(&mut self.steps, step)
+    }
+
+    fn output(&mut self, desc: &SufDesc, bit: usize) -> usize {
+        let n = desc.ring().bits();
+        let mut runs: Vec<(u64, &BoolExpr)> = Vec::new();
+        for piece in desc.pieces() {
+            let formula = &piece.bools[bit];
+            if runs.last().is_none_or(|&(_, last)| last != formula) {
+                runs.push((piece.start, formula));
+            }
+        }
+        let widths: BTreeSet<u32> = runs.iter().flat_map(|(_, formula)| widths(desc, formula)).collect();
+        let (_, first) = runs[0]; // there is at least one piece
+        if runs.len() > 1 && widths.iter().all(|&bits| bits == n) {
+            let starts = runs.iter().map(|&(start, _)| start);
+            let candidates = runs.iter().flat_map(|(_, formula)| candidates(desc, formula)).chain(starts).collect();
+            let step = Step::of(n, &candidates, |x| desc.eval(x).bools[bit]);
+            return self.add_step(step);
+        }
+        // B = B_0 + sum 1[x >= start_i] (B_i + B_(i-1)): shares of the formulas differ only where they have to
+        let mut terms = vec![self.formula(desc, first)];
+        for pair in runs.windows(2) {
+            let inside = self.add_step(Step::from(n, pair[1].0));
+            let change = self.formula(desc, &(pair[0].1.clone() ^ pair[1].1.clone()));
+            terms.push(self.and(inside, change));
+        }
+        self.xor(terms, false)
+    }
+
+    fn formula(&mut self, desc: &SufDesc, formula: &BoolExpr) -> usize {
+        let widths = widths(desc, formula);
+        if widths.len() <= 1 {
+            let bits = widths.first().copied().unwrap_or(desc.ring().bits());
+            return self.add_step(Step::of(bits, &candidates(desc, formula), |x| {
+                let preds: Vec<bool> = desc.preds().iter().map(|pred| pred.holds(desc.ring(), x)).collect();
+                formula.eval(&preds)
+            }));
+        }
+        match formula {
+            BoolExpr::Not(a) => {
+                let a = self.formula(desc, a);
+                self.xor(vec![a], true)
+            }
+            BoolExpr::And(a, b) => {
+                let (a, b) = (self.formula(desc, a), self.formula(desc, b));
+                self.and(a, b)
+            }
+            BoolExpr::Or(a, b) => {
+                // a or b = a + b + ab
+                let (a, b) = (self.formula(desc, a), self.formula(desc, b));
+                let both = self.and(a, b);
+                self.xor(vec![a, b, both], false)
+            }
+            BoolExpr::Xor(a, b) => {
+                let terms = vec![self.formula(desc, a), self.formula(desc, b)];
+                self.xor(terms, false)
+            }
+            BoolExpr::Const(_) | BoolExpr::Var(_) => unreachable!("an atom looks at one width at most"),
+        }
+    }
+
+    fn add_step(&mut self, step: Step) -> usize {
+        let step = self.step(step);
+        self.add(Value::Step(step), 0)
+    }
+
+    fn xor(&mut self, terms: Vec<usize>, flip: bool) -> usize {
+        match terms[..] {
+            [only] if !flip => only,
+            _ => {
+                let known = terms.iter().map(|&term| self.known[term]).max().unwrap_or(0);
+                self.add(Value::Xor { terms, flip }, known)
+            }
+        }
+    }
+
+    fn and(&mut self, left: usize, right: usize) -> usize {
+        let round = self.known[left].max(self.known[right]);
+        let (before, value) = (self.values.len(), self.add(Value::And { left, right }, round + 1));
+        if value == before {
+            if self.rounds.len() == round {
+                self.rounds.push(Vec::new());
+            }
+            self.rounds[round].push(value);
+        }
+        value
+    }
+
+    fn add(&mut self, value: Value, known: usize) -> usize {
+        let at = position(&mut self.values, value);
+        if at == self.known.len() {
+            self.known.push(known);
+        }
+        at
+    }
+}
+
+fn position<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
+    all.iter().position(|known| *known == one).unwrap_or_else(|| {
+        all.push(one);
+        all.len() - 1
+    })
+}
+
+/// The predicates that a formula names.
+fn named<'a>(desc: &'a SufDesc, formula: &BoolExpr) -> Vec<&'a Pred> {
+    let mut all = Vec::new();
+    let visited: Result<(), core::convert::Infallible> = formula.walk(|node, _| {
+        if let BoolExpr::Var(index) = node {
+            all.push(&desc.preds()[*index]); // a checked formula names predicates that exist
+        }
+        Ok(())
+    });
+    let Ok(()) = visited;
+    all
+}
+
+/// Numbers of low bits that the predicates of a formula look at.
+fn widths(desc: &SufDesc, formula: &BoolExpr) -> BTreeSet<u32> {
+    let width = |pred: &Pred| match *pred {
+        Pred::LtLow { f, .. } => f,
+        Pred::Lt { .. } | Pred::Msb | Pred::MsbAdd { .. } => desc.ring().bits(),
+    };
+    named(desc, formula).into_iter().map(width).collect()
+}
+
+/// Where a formula may change its value.
+fn candidates(desc: &SufDesc, formula: &BoolExpr) -> BTreeSet<u64> {
+    let ring = desc.ring();
+    let half = |ring: Ring| 1u64 << (ring.bits() - 1);
+    let changes = |pred: &Pred| match *pred {
+        Pred::Lt { beta } => [beta, beta],
+        Pred::LtLow { gamma, .. } => [gamma, gamma],
+        Pred::Msb => [half(ring), 0],
+        Pred::MsbAdd { c } => [ring.sub(half(ring), c), ring.neg(c)],
+    };
+    named(desc, formula).into_iter().flat_map(changes).collect()
+}

@@ -1,0 +1,326 @@
+use core_types::{MAX_PAYLOAD_WORDS, Ring};
+
+use super::{
+    SufDesc, SufError,
+    boolean::{BoolPlan, Step},
+};
+use crate::{Cost, gate::Tree, predicate::Program};
+
+/// How comparisons are answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PredProgram {
+    /// One comparison key of the mask answers all thresholds: they stand in the public points.
+    #[default]
+    SharedAlpha,
+    /// One comparison key for each threshold, which it hides, and a shared bit that says whether it wrapped: the form of
+    /// SUF, for comparison with it.
+    StepDcf,
+}
+
+/// How the polynomial of the right piece is selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CoeffMode {
+    /// One payload key for each piece, which hides where it starts and how the coefficients change there: the form of
+    /// SUF, for comparison with it. No round; keys grow with pieces times degree times words.
+    StepDcf,
+    /// One payload key of the mask's powers. No round.
+    IntervalLut,
+    /// One comparison key, and one opened bit for each piece but the first. One round; the smallest keys.
+    #[default]
+    MaskedSelect,
+}
+
+/// The form of output bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BoolMode {
+    /// XOR shares, 32 elements a word.
+    XorPacked,
+    /// Additive shares of 0 or 1. They come from [`CoeffMode::IntervalLut`]'s key where that can be, else from one
+    /// opened bit each ([`SufProgram::opened_bools`]).
+    #[default]
+    Additive,
+}
+
+/// The choices that a descriptor leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SufModes {
+    /// How comparisons are answered.
+    pub preds: PredProgram,
+    /// How the polynomial is selected.
+    pub coeffs: CoeffMode,
+    /// The form of output bits.
+    pub bools: BoolMode,
+}
+
+/// A descriptor with its modes, compiled to key trees and rows of shares.
+///
+/// The shape of its keys, and everything it sends, is a function of descriptor and modes. In particular zero
+/// coefficients, equal neighbours and pieces that a mask could make wrap around are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SufProgram {
+    desc: SufDesc,
+    modes: SufModes,
+    bools: BoolPlan,
+    /// For [`CoeffMode::MaskedSelect`]: the step function `1[x >= start]` of each piece but the first.
+    selectors: Vec<usize>,
+    /// Whether output bits come from the payload key.
+    local_bools: bool,
+    classes: Vec<Class>,
+}
+
+/// The step functions of one number of low bits, and the thresholds they need.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Class {
+    pub(crate) bits: u32,
+    /// Positions of the step functions.
+    pub(crate) steps: Vec<usize>,
+    /// Distinct thresholds, in the order of the points or keys; 0 stands for the mask itself.
+    pub(crate) thresholds: Vec<u64>,
+}
+
+/// How the coefficients of a program are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Selection {
+    /// There is no output word, or one piece: nothing to select.
+    None,
+    /// By the given mode, among two or more pieces.
+    By(CoeffMode),
+}
+
+impl SufProgram {
+    /// The most conjunctions of shares.
+    pub const MAX_ANDS: usize = 1024;
+
+    /// Compiles `desc`.
+    ///
+    /// # Errors
+    /// [`SufError::Cap`] for [`CoeffMode::StepDcf`] with more than 8 words times coefficients, and above
+    /// [`MAX_ANDS`](Self::MAX_ANDS) conjunctions.
+    pub fn new(desc: SufDesc, modes: SufModes) -> Result<Self, SufError> {
+        let n = desc.ring().bits();
+        let mut bools = BoolPlan::new(&desc);
+        let local_bools = modes.bools == BoolMode::Additive
+            && modes.coeffs == CoeffMode::IntervalLut
+            && bools.output_steps().all(|step| step.is_some_and(|step| step.bits == n || step.toggles.is_empty()));
+        let mut program =
+            Self { desc, modes, bools: BoolPlan::default(), selectors: vec![], local_bools, classes: vec![] };
+        if program.selection() == Selection::By(CoeffMode::MaskedSelect) {
+            let starts = program.desc.pieces()[1..].iter().map(|piece| piece.start);
+            program.selectors = starts.map(|start| bools.step(Step::from(n, start))).collect();
+        }
+        for (what, max, got) in [
+            ("conjunctions of shares", Self::MAX_ANDS, bools.ands()),
+            ("payload words", MAX_PAYLOAD_WORDS, program.payload_words() as usize),
+        ] {
+            if got > max {
+                return Err(SufError::Cap { what, max, got });
+            }
+        }
+        program.bools = bools;
+        program.classes = program.compile_classes();
+        Ok(program)
+    }
+
+    /// What is computed.
+    #[must_use]
+    pub const fn desc(&self) -> &SufDesc {
+        &self.desc
+    }
+
+    /// How.
+    #[must_use]
+    pub const fn modes(&self) -> SufModes {
+        self.modes
+    }
+
+    /// Output bits of [`BoolMode::Additive`] that cost an opened bit; the others come from the payload key.
+    #[must_use]
+    pub fn opened_bools(&self) -> usize {
+        if self.modes.bools == BoolMode::Additive && !self.local_bools { self.desc.bools().len() } else { 0 }
+    }
+
+    /// Bits opened in each round behind that of the masked input, per element.
+    #[must_use]
+    pub fn rounds(&self) -> Vec<usize> {
+        let mut rounds: Vec<usize> = self.bools.rounds.iter().map(|ands| 2 * ands.len()).collect();
+        if self.opened_bools() > 0 {
+            rounds.push(self.opened_bools());
+        }
+        match (rounds.first_mut(), self.selectors.len()) {
+            (_, 0) => {}
+            (Some(first), selectors) => *first += selectors,
+            (None, selectors) => rounds.push(selectors),
+        }
+        rounds
+    }
+
+    fn compile_classes(&self) -> Vec<Class> {
+        let mut widths: Vec<u32> = Vec::new();
+        let used = |step: &Step| !step.toggles.is_empty() && !self.local_bools;
+        for step in self.bools.steps.iter().filter(|step| used(step)) {
+            if !widths.contains(&step.bits) {
+                widths.push(step.bits);
+            }
+        }
+        let class = |bits: u32| {
+            let of_class = |&at: &usize| self.bools.steps[at].bits == bits && used(&self.bools.steps[at]);
+            let steps: Vec<usize> = (0..self.bools.steps.len()).filter(of_class).collect();
+            let mut class = Class { bits, steps, thresholds: Vec::new() };
+            let program = self.class_program(&class);
+            class.thresholds = program.offsets().to_vec();
+            class
+        };
+        widths.into_iter().map(class).collect()
+    }
+
+    /// The points of a class and how its step functions combine them.
+    pub(crate) fn class_program(&self, class: &Class) -> Program {
+        let ring = self.desc.ring();
+        let domain = Ring::new(class.bits).unwrap_or(ring); // 1 <= bits <= n by the check of predicates
+        let steps = class.steps.iter().map(|&at| &self.bools.steps[at]).map(|step| (step.initial, &step.toggles[..]));
+        Program::steps(domain, ring, steps, self.modes.preds == PredProgram::SharedAlpha)
+    }
+
+    pub(crate) fn bools(&self) -> &BoolPlan {
+        &self.bools
+    }
+
+    pub(crate) fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    pub(crate) fn selectors(&self) -> &[usize] {
+        &self.selectors
+    }
+
+    pub(crate) fn local_bools(&self) -> bool {
+        self.local_bools
+    }
+
+    /// The step functions that the output bits are, for [`local_bools`](Self::local_bools).
+    pub(crate) fn output_steps(&self) -> impl Iterator<Item = &Step> {
+        self.bools.output_steps().flatten()
+    }
+
+    pub(crate) fn selection(&self) -> Selection {
+        if self.desc.words().is_empty() || self.desc.pieces().len() == 1 {
+            Selection::None
+        } else {
+            Selection::By(self.modes.coeffs)
+        }
+    }
+
+    /// Payload words of the coefficient trees; 0 without such trees.
+    pub(crate) fn payload_words(&self) -> u32 {
+        let powers = self.desc.degree() + 1;
+        match self.selection() {
+            Selection::By(CoeffMode::StepDcf) => powers * self.desc.words().len() as u32, // at most 8 times 16
+            Selection::By(CoeffMode::IntervalLut) => powers,
+            _ if self.local_bools && self.bools.steps.iter().any(|step| !step.toggles.is_empty()) => 1,
+            _ => 0,
+        }
+    }
+
+    /// The key trees: those of the classes, then those of the coefficients.
+    pub(crate) fn trees(&self) -> Vec<Tree> {
+        let mut trees = Vec::new();
+        for class in &self.classes {
+            let keys = match self.modes.preds {
+                PredProgram::SharedAlpha => 1,
+                PredProgram::StepDcf => class.thresholds.len(),
+            };
+            trees.extend(vec![Tree::Cmp { bits: class.bits }; keys]);
+        }
+        let words = self.payload_words();
+        let keys = match self.selection() {
+            Selection::By(CoeffMode::StepDcf) => self.desc.pieces().len(),
+            _ => usize::from(words > 0),
+        };
+        trees.extend(vec![Tree::Dcf { bits: self.desc.ring().bits(), words }; keys]);
+        trees
+    }
+
+    /// Points at which the payload key of [`CoeffMode::IntervalLut`] is evaluated: `x_hat` less each of these.
+    pub(crate) fn payload_offsets(&self) -> Vec<u64> {
+        let mut offsets = vec![0];
+        if self.selection() == Selection::By(CoeffMode::IntervalLut) {
+            offsets.extend(self.desc.pieces()[1..].iter().map(|piece| piece.start));
+        }
+        if self.local_bools {
+            offsets.extend(self.bools.steps.iter().flat_map(|step| step.toggles.iter().copied()));
+        }
+        offsets.sort_unstable();
+        offsets.dedup();
+        offsets
+    }
+
+    /// Shared rows behind the trees.
+    pub(crate) fn rows(&self) -> SufRows {
+        let degree = self.desc.degree() as usize;
+        let by = self.selection();
+        let has_words = !self.desc.words().is_empty();
+        let hidden = by == Selection::By(CoeffMode::StepDcf);
+        let wraps = |class: &Class| class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
+        SufRows {
+            powers: if has_words && !hidden { degree.saturating_sub(1) } else { 0 },
+            products: self.selectors.len() * (degree + 1),
+            base: if hidden { self.payload_words() as usize } else { 0 },
+            bools: self.opened_bools(),
+            selectors: self.selectors.len(),
+            ands: self.bools.ands(),
+            wraps: match self.modes.preds {
+                PredProgram::SharedAlpha => 0,
+                PredProgram::StepDcf => self.classes.iter().map(wraps).sum(),
+            },
+        }
+    }
+
+    /// What one element costs each party besides keys.
+    pub(crate) fn work(&self) -> Cost {
+        let rounds = self.rounds();
+        // one key at many points, or many keys at one
+        let cmp = |class: &Class| class.thresholds.len() as u64 * Tree::Cmp { bits: class.bits }.aes_per_point();
+        let payload = Tree::Dcf { bits: self.desc.ring().bits(), words: self.payload_words() };
+        let payload_points = match (self.payload_words(), self.selection()) {
+            (0, _) => 0,
+            (_, Selection::By(CoeffMode::StepDcf)) => self.desc.pieces().len(),
+            _ => self.payload_offsets().len(),
+        };
+        Cost {
+            key_bits: 0,
+            aes: self.classes.iter().map(cmp).sum::<u64>() + payload_points as u64 * payload.aes_per_point(),
+            input_bits: self.desc.ring().bits().into(),
+            masked_bits: rounds.iter().sum::<usize>() as u64,
+            rounds: 1 + rounds.len() as u64,
+        }
+    }
+}
+
+/// Numbers of shared rows, in the order of the sections: words behind the input mask, then bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SufRows {
+    /// `(-r)^j` for `2 <= j <= degree`.
+    pub(crate) powers: usize,
+    /// `c_i (-r)^j` for each selector `i` and `0 <= j <= degree`.
+    pub(crate) products: usize,
+    /// Coefficients active before the first threshold, `[words][degree + 1]`.
+    pub(crate) base: usize,
+    /// Masks of the output bits, as words and as bits.
+    pub(crate) bools: usize,
+    /// Masks of the selectors.
+    pub(crate) selectors: usize,
+    /// Triples of conjunctions, three rows each.
+    pub(crate) ands: usize,
+    /// Whether a hidden threshold wrapped around.
+    pub(crate) wraps: usize,
+}
+
+impl SufRows {
+    pub(crate) const fn words(&self) -> u64 {
+        (1 + self.powers + self.products + self.base + self.bools) as u64
+    }
+
+    pub(crate) const fn bits(&self) -> u64 {
+        (self.selectors + 3 * self.ands + self.bools + self.wraps) as u64
+    }
+}

@@ -1,0 +1,359 @@
+//! Descriptors on shares against their plain meaning: every way of selecting and comparing, every input and mask.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::{thread, time::Duration};
+
+use common::Batch;
+use pfss::{
+    Dealer, Gate, GateKind, KeyBundle, PfssError, Session, SufBools, SufShares, SufStep, memory_pair, run_suf_lockstep,
+    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
+};
+
+fn var(index: usize) -> BoolExpr {
+    BoolExpr::Var(index)
+}
+
+fn all_modes() -> Vec<SufModes> {
+    let mut all = Vec::new();
+    for preds in [PredProgram::SharedAlpha, PredProgram::StepDcf] {
+        for coeffs in [CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect] {
+            for bools in [BoolMode::XorPacked, BoolMode::Additive] {
+                all.push(SufModes { preds, coeffs, bools });
+            }
+        }
+    }
+    all
+}
+
+/// Evaluates both parties step by step on public masked inputs.
+fn evaluate(batch: &Batch, program: &SufProgram) -> [SufShares; 2] {
+    let q = runtime::cpu().unwrap();
+    let mut steps =
+        batch.bundles(&q, &Gate::suf(program.clone())).map(|bundle| bundle.eval_suf(&q, &batch.x_hat).unwrap());
+    let per_row = batch.x.len().div_ceil(32);
+    for bits in program.rounds() {
+        let [SufStep::Open(zero), SufStep::Open(one)] = steps else { panic!("expected a round") };
+        assert_eq!(zero.masked_bits().len(), bits * per_row);
+        let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+        steps = [zero.finish(&from_one).unwrap(), one.finish(&from_zero).unwrap()];
+    }
+    steps.map(|step| match step {
+        SufStep::Done(shares) => shares,
+        SufStep::Open(_) => panic!("expected no more rounds"),
+    })
+}
+
+/// Compares words and bits of every element with the plain meaning.
+fn check(batch: &Batch, desc: &SufDesc, modes: SufModes) {
+    let program = SufProgram::new(desc.clone(), modes).unwrap();
+    let [zero, one] = evaluate(batch, &program);
+    let (ring, words, bits) = (desc.ring(), desc.words().len(), desc.bools().len());
+    let count = batch.x.len();
+    let opened = |e: usize, bit: usize| match (&zero.bools, &one.bools) {
+        (SufBools::Additive(a), SufBools::Additive(b)) => ring.add(a[e * bits + bit], b[e * bits + bit]),
+        (SufBools::Xor(a), SufBools::Xor(b)) => {
+            let at = bit * count.div_ceil(32) + e / 32;
+            u64::from((a.words()[at] ^ b.words()[at]) >> (e % 32) & 1)
+        }
+        _ => panic!("the parties hold different forms"),
+    };
+    assert_eq!(zero.words.len(), words * count);
+    for (e, (&x, &r)) in batch.x.iter().zip(&batch.r).enumerate() {
+        let plain = desc.eval(x);
+        for word in 0..words {
+            let got = ring.add(zero.words[e * words + word], one.words[e * words + word]);
+            assert_eq!(got, plain.words[word], "{modes:?}: word {word}, x = {x:#x}, r = {r:#x}");
+        }
+        for bit in 0..bits {
+            assert_eq!(opened(e, bit), u64::from(plain.bools[bit]), "{modes:?}: bit {bit}, x = {x:#x}, r = {r:#x}");
+        }
+    }
+}
+
+/// Numbers of a fixed sequence.
+fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
+    move |below| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    }
+}
+
+/// A random partition of a ring of `n <= 31` bits with `pieces` pieces.
+fn random(seed: u64, n: u32, pieces: usize, degree: u32, words: usize) -> SufDesc {
+    let mut next = numbers(seed);
+    let mut starts = std::collections::BTreeSet::from([0]);
+    while starts.len() < pieces {
+        starts.insert(next(1 << n));
+    }
+    let preds = vec![
+        Pred::Lt { beta: next(1 << n) },
+        Pred::Lt { beta: 0 },
+        Pred::Msb,
+        Pred::MsbAdd { c: next(1 << n) },
+        Pred::Lt { beta: (1 << n) - 1 },
+    ];
+    let formula = (var(0) & !var(2)) | (var(3) ^ var(4)) | var(1);
+    let piece = |start| Piece {
+        start,
+        polys: (0..words).map(|_| (0..=degree).map(|_| next(1 << n)).collect()).collect(),
+        bools: vec![formula.clone()],
+    };
+    let pieces = starts.into_iter().map(piece).collect();
+    let words = (0..words).map(|word| format!("w{word}")).collect();
+    SufDesc::new(SufSpec { n, degree, words, bools: vec!["b".into()], preds, pieces }).unwrap()
+}
+
+#[test]
+fn every_mode_is_exact_for_every_input_and_mask() {
+    let batch = Batch::exhaustive(8);
+    for (seed, (pieces, degree, words)) in [(1, 0, 1), (3, 2, 2)].into_iter().enumerate() {
+        let desc = random(seed as u64, 8, pieces, degree, words);
+        all_modes().into_iter().for_each(|modes| check(&batch, &desc, modes));
+    }
+    for (seed, (pieces, degree, words)) in [(2, 1, 1), (9, 0, 3), (4, 7, 1), (5, 3, 2)].into_iter().enumerate() {
+        let desc = random(10 + seed as u64, 8, pieces, degree, words);
+        for coeffs in [CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect] {
+            check(&batch, &desc, SufModes { coeffs, ..SufModes::default() });
+        }
+    }
+    for n in [1, 2, 9] {
+        let all = Batch::exhaustive(n);
+        all_modes().into_iter().for_each(|modes| check(&all, &random(77, n, 2, 2, 1), modes));
+    }
+}
+
+/// Formulas that join the whole of `x` with its low 3 and 5 bits, and differ between pieces.
+fn mixed() -> SufDesc {
+    let preds = vec![
+        Pred::Lt { beta: 200 },
+        Pred::LtLow { f: 3, gamma: 5 },
+        Pred::LtLow { f: 5, gamma: 17 },
+        Pred::Msb,
+        Pred::LtLow { f: 3, gamma: 2 },
+        Pred::LtLow { f: 8, gamma: 99 },
+    ];
+    let piece = |start, depends: BoolExpr, last: BoolExpr| Piece {
+        start,
+        polys: vec![vec![start, 3]],
+        bools: vec![
+            (var(0) & var(1)) & !var(2),
+            depends,
+            (var(1) ^ var(4)) & !(var(4) | var(1)),
+            (var(0) ^ var(1)) | (var(2) ^ BoolExpr::Const(true)),
+            BoolExpr::Const(true),
+            last,
+        ],
+    };
+    SufDesc::new(SufSpec {
+        n: 8,
+        degree: 1,
+        words: vec!["y".into()],
+        bools: ["chain", "per_piece", "one_class", "or", "constant", "whole"].map(String::from).to_vec(),
+        preds,
+        pieces: vec![
+            piece(0, var(1), var(5)),
+            piece(40, var(1), !var(5)),
+            piece(90, var(4) & var(3), var(0)),
+            piece(255, BoolExpr::Const(false), var(3)),
+        ],
+    })
+    .unwrap()
+}
+
+#[test]
+fn formulas_over_different_low_bits_are_exact_for_every_input_and_mask() {
+    let batch = Batch::exhaustive(8);
+    for modes in all_modes() {
+        check(&batch, &mixed(), modes);
+    }
+    // three selectors; first chain, per_piece (inside a formula) and or; then chain, and per_piece at two changes; then
+    // all six bits
+    let program = SufProgram::new(mixed(), SufModes::default()).unwrap();
+    assert_eq!(program.rounds(), [3 + 2 * 3, 2 * 3, 6]);
+}
+
+#[test]
+fn a_conjunction_within_one_class_of_bits_costs_nothing() {
+    let desc = random(3, 8, 4, 2, 1);
+    let rounds = |coeffs, bools| {
+        let modes = SufModes { coeffs, bools, ..SufModes::default() };
+        SufProgram::new(desc.clone(), modes).unwrap().rounds()
+    };
+    assert!(rounds(CoeffMode::IntervalLut, BoolMode::XorPacked).is_empty());
+    assert!(rounds(CoeffMode::IntervalLut, BoolMode::Additive).is_empty(), "bits come from the payload key");
+    assert!(rounds(CoeffMode::StepDcf, BoolMode::XorPacked).is_empty());
+    assert_eq!(rounds(CoeffMode::StepDcf, BoolMode::Additive), [1]);
+    assert_eq!(rounds(CoeffMode::MaskedSelect, BoolMode::XorPacked), [3]);
+    assert_eq!(rounds(CoeffMode::MaskedSelect, BoolMode::Additive), [3 + 1]);
+}
+
+#[test]
+fn outputs_of_bits_alone_and_of_words_alone_are_exact() {
+    let batch = Batch::exhaustive(6);
+    let mut spec = random(5, 6, 3, 1, 1).into_spec();
+    spec.words.clear();
+    spec.pieces.iter_mut().for_each(|piece| piece.polys.clear());
+    let bits = SufDesc::new(spec).unwrap();
+    let mut spec = random(5, 6, 3, 1, 1).into_spec();
+    spec.bools.clear();
+    spec.pieces.iter_mut().for_each(|piece| piece.bools.clear());
+    let words = SufDesc::new(spec).unwrap();
+    for modes in all_modes() {
+        check(&batch, &bits, modes);
+        check(&batch, &words, modes);
+    }
+}
+
+#[test]
+fn corners_of_64_bits_are_exact_in_every_mode() {
+    let (third, last) = (0x5555_5555_5555_5555, u64::MAX);
+    let piece = |start, poly: &[u64]| Piece {
+        start,
+        polys: vec![poly.to_vec()],
+        bools: vec![var(0) ^ var(1), var(3) & (var(2) | var(0))],
+    };
+    let desc = SufDesc::new(SufSpec {
+        n: 64,
+        degree: 3,
+        words: vec!["y".into()],
+        bools: vec!["a".into(), "b".into()],
+        preds: vec![
+            Pred::Lt { beta: third },
+            Pred::MsbAdd { c: 1 << 40 },
+            Pred::LtLow { f: 12, gamma: 77 },
+            Pred::LtLow { f: 63, gamma: 1 << 62 },
+        ],
+        pieces: vec![
+            piece(0, &[1, 2, 3, 4]),
+            piece(third, &[last, 0, 1 << 63]),
+            piece(1 << 63, &[]),
+            piece(last, &[5, last, third, 7]),
+        ],
+    })
+    .unwrap();
+    let batch = Batch::boundary(64, &[third, 77, 1 << 62, (1u64 << 40).wrapping_neg()]);
+    all_modes().into_iter().for_each(|modes| check(&batch, &desc, modes));
+}
+
+#[test]
+fn the_shape_of_keys_and_messages_is_the_same_for_every_mask() {
+    let q = runtime::cpu().unwrap();
+    // neighbours with equal coefficients, and a piece that starts where masks wrap
+    let mut spec = random(9, 8, 4, 1, 1).into_spec();
+    spec.pieces[2].polys = spec.pieces[1].polys.clone();
+    for modes in all_modes() {
+        let gate = Gate::suf(SufProgram::new(SufDesc::new(spec.clone()).unwrap(), modes).unwrap());
+        let mut dealer = Dealer::insecure_from_seed(4);
+        let mut lengths: Vec<usize> = (0..256)
+            .flat_map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
+            .map(|bundle| bundle.to_bytes().len())
+            .collect();
+        lengths.dedup();
+        assert_eq!(lengths.len(), 1, "{modes:?}");
+    }
+}
+
+#[test]
+fn a_piece_split_in_two_and_permuted_elements_change_no_value() {
+    let whole = random(21, 8, 4, 2, 1);
+    let mut spec = whole.clone().into_spec();
+    let middle = Piece { start: spec.pieces[1].start + 1, ..spec.pieces[1].clone() };
+    spec.pieces.insert(2, middle);
+    spec.pieces.dedup_by_key(|piece| piece.start);
+    let split = SufDesc::new(spec).unwrap();
+    let open = |batch: &Batch, desc: &SufDesc| {
+        let program = SufProgram::new(desc.clone(), SufModes::default()).unwrap();
+        let [a, b] = evaluate(batch, &program);
+        a.words.iter().zip(&b.words).map(|(a, b)| batch.ring.add(*a, *b)).collect::<Vec<_>>()
+    };
+    let masks: Vec<u64> = (0..256).step_by(5).collect();
+    let batch = Batch::product(8, 0..256, &masks);
+    let expected = open(&batch, &whole);
+    assert_eq!(open(&batch, &split), expected);
+    let reversed = Batch {
+        ring: batch.ring,
+        x: batch.x.iter().rev().copied().collect(),
+        r: batch.r.iter().rev().copied().collect(),
+        x_hat: batch.x_hat.iter().rev().copied().collect(),
+    };
+    assert!(open(&reversed, &whole).iter().rev().eq(&expected));
+}
+
+#[test]
+fn programs_beyond_the_caps_are_refused() {
+    let modes = SufModes { coeffs: CoeffMode::StepDcf, ..SufModes::default() };
+    let refused = SufProgram::new(random(1, 8, 2, 2, 3), modes).unwrap_err();
+    assert_eq!(refused, SufError::Cap { what: "payload words", max: 8, got: 9 });
+    assert!(SufProgram::new(random(1, 8, 2, 3, 2), modes).is_ok());
+    let other = SufModes { coeffs: CoeffMode::IntervalLut, ..modes };
+    assert!(SufProgram::new(random(1, 8, 2, 2, 3), other).is_ok(), "words share the key of powers");
+
+    let mut spec = mixed().into_spec();
+    let pieces = (0..200).map(|start| {
+        let formula = if start % 2 == 0 { var(1) } else { var(2) };
+        Piece { start, polys: vec![], bools: vec![formula; 6] }
+    });
+    (spec.words, spec.pieces) = (vec![], pieces.collect());
+    let same = SufProgram::new(SufDesc::new(spec.clone()).unwrap(), SufModes::default()).unwrap();
+    assert_eq!(same.rounds()[0], 2 * 199, "equal outputs share their conjunctions");
+    spec.preds = (1..8).map(|gamma| Pred::LtLow { f: 3, gamma }).collect();
+    for (start, piece) in spec.pieces.iter_mut().enumerate() {
+        piece.bools = (1..7).map(|bit| if start % 2 == 0 { var(0) } else { var(bit) }).collect();
+    }
+    let refused = SufProgram::new(SufDesc::new(spec).unwrap(), SufModes::default()).unwrap_err();
+    assert!(matches!(refused, SufError::Cap { what: "conjunctions of shares", max: 1024, .. }), "{refused}");
+}
+
+#[test]
+fn two_sessions_equal_lockstep_and_send_what_the_cost_says() {
+    let q = runtime::cpu().unwrap();
+    let x = [(0..70).map(|i| i * 3).collect::<Vec<u64>>(), (0..70).map(|i| 255 - i).collect()];
+    for modes in all_modes() {
+        let gate = Gate::suf(SufProgram::new(mixed(), modes).unwrap());
+        let bundles = Dealer::insecure_from_seed(2).deal(&q, &gate, 70).unwrap();
+        let copies = [0, 1].map(|party: usize| KeyBundle::from_bytes(&bundles[party].to_bytes()).unwrap());
+        assert_eq!(copies[0].gate(), &gate, "a bundle carries its program");
+        let expected = run_suf_lockstep(&q, copies, [&x[0], &x[1]]).unwrap();
+
+        let (zero, one) = memory_pair(Duration::from_secs(20));
+        let [first, second] = bundles;
+        let party = |channel, bundle, x: &[u64]| {
+            let mut session = Session::new(channel);
+            (session.suf(&q, bundle, x).unwrap(), session.traffic())
+        };
+        let (a, b) = thread::scope(|scope| {
+            let first = scope.spawn(|| party(zero, first, &x[0]));
+            let b = party(one, second, &x[1]);
+            (first.join().unwrap(), b)
+        });
+        let cost = gate.cost();
+        let bytes = 70 + 70u64.div_ceil(8) * cost.masked_bits + 16 * cost.rounds;
+        for ((shares, traffic), expected) in [a, b].into_iter().zip(&expected) {
+            assert_eq!(shares.words, expected.words);
+            match (&shares.bools, &expected.bools) {
+                (SufBools::Additive(got), SufBools::Additive(expected)) => assert_eq!(got, expected),
+                (SufBools::Xor(got), SufBools::Xor(expected)) => assert_eq!(got.words(), expected.words()),
+                _ => panic!("different forms"),
+            }
+            assert_eq!((traffic.sent_bytes, traffic.rounds), (bytes, cost.rounds), "{modes:?}");
+        }
+    }
+}
+
+#[test]
+fn foreign_keys_and_wrong_counts_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let gate = Gate::suf(SufProgram::new(mixed(), SufModes::default()).unwrap());
+    let mut dealer = Dealer::insecure_from_seed(2);
+    let [bundle, other] = dealer.deal(&q, &gate, 3).unwrap();
+    let refused = bundle.eval_suf(&q, &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements", expected: 3, got: 2 });
+    let refused = other.eval_relu(&q, &[1, 2, 3]).unwrap_err();
+    assert_eq!(refused, PfssError::Kind { expected: GateKind::Relu, got: GateKind::Suf });
+    let [relu, _] = dealer.deal(&q, &Gate::relu(8).unwrap(), 3).unwrap();
+    let refused = relu.eval_suf(&q, &[1, 2, 3]).unwrap_err();
+    assert_eq!(refused, PfssError::Kind { expected: GateKind::Suf, got: GateKind::Relu });
+    assert!(matches!(gate.with_masks(1), Err(PfssError::Cap { max: 0, .. })));
+}
