@@ -1,8 +1,9 @@
-use core::fmt::Display;
+use core::fmt::{self, Display};
 use std::{ffi::c_void, sync::Arc};
 
 use backend_api::{BackendError, Element};
 use bytemuck::NoUninit;
+use zeroize::Zeroizing;
 
 use crate::{
     CudaGraph, CudaMut, CudaRef,
@@ -14,7 +15,6 @@ use crate::{
 /// A kernel launch under construction. Arguments come in the order of the kernel's parameters.
 ///
 /// The first thing that does not fit is what [`launch`](Self::launch) reports.
-#[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a> {
     lane: &'a Lane,
@@ -22,8 +22,8 @@ pub struct Launch<'a> {
     name: &'static str,
     grid: [u64; 3],
     dynamic_shared: Option<u32>,
-    /// The parameters, packed as the kernel expects them.
-    packed: Vec<u128>,
+    /// The parameters, packed as the kernel expects them. A key may be among them, so they are wiped and not shown.
+    packed: Zeroizing<Vec<u128>>,
     given: usize,
     uses: Vec<(&'a Arc<Block>, Access)>,
     misfit: Option<BackendError>,
@@ -31,7 +31,7 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     pub(crate) fn new(lane: &'a Lane, kernel: Arc<Kernel>, name: &'static str) -> Self {
-        let packed = vec![0u128; kernel.parameter_bytes().div_ceil(size_of::<u128>())];
+        let packed = Zeroizing::new(vec![0u128; kernel.parameter_bytes().div_ceil(size_of::<u128>())]);
         let (grid, uses) = ([1; 3], Vec::new());
         Self { lane, kernel, name, grid, dynamic_shared: None, packed, given: 0, uses, misfit: None }
     }
@@ -135,7 +135,7 @@ impl<'a> Launch<'a> {
             let (expected, got) = (parameter.size, bytes.len());
             return self.refuse(format_args!("parameter {index} is {expected} bytes long and was given {got}"));
         }
-        let packed: &mut [u8] = bytemuck::cast_slice_mut(&mut self.packed);
+        let packed: &mut [u8] = bytemuck::cast_slice_mut(&mut self.packed[..]);
         packed[parameter.offset..parameter.offset + parameter.size].copy_from_slice(bytes);
         self.given += 1;
     }
@@ -167,6 +167,12 @@ impl<'a> Launch<'a> {
             0
         });
         self.misfit.take().map_or(Ok((grid, dynamic_shared)), Err)
+    }
+}
+
+impl fmt::Debug for Launch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch").field("kernel", &self.name).field("grid", &self.grid).finish_non_exhaustive()
     }
 }
 
