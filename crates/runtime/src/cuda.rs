@@ -2,7 +2,11 @@
 
 use std::sync::OnceLock;
 
-use backend_api::{BackendError, Buffer, Queue};
+use backend_api::{
+    BackendError, Buffer, Queue,
+    ops::{circle::CircleOps, fss::FssOps, linalg::ElementwiseOps},
+};
+use core_types::{AesKey, field::M31, params::fss::AesCtrParams};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, OpenError};
 use cuda_loader::{Origin, Source};
 use cuda_sim::driver;
@@ -89,15 +93,24 @@ fn is_simulated() -> bool {
     cuda_loader::available().is_ok_and(|driver| *driver.origin() == Origin::Installed)
 }
 
-/// Sends words to the device and back, so that a device that computes nothing is found out before it is used.
+/// Launches a kernel of each module on known values, so that a device that computes wrongly is found out before it is used.
 fn self_test(queue: &CudaQueue) -> Result<(), BackendError> {
-    let words: Vec<u32> = (0..1024u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
-    let sent = queue.upload(&words)?;
-    let mut copied = queue.zeros::<u32>(words.len())?;
-    queue.copy(sent.view(), &mut copied.view_mut())?;
-    let received = queue.download(&copied)?;
-    match received.iter().zip(&words).position(|(a, b)| a != b) {
+    // AES-128 of block 0 under key 0: FIPS 197 by way of NIST's known-answer tests.
+    let mut words = queue.zeros::<u64>(2)?;
+    queue.aes_ctr_fill(&AesCtrParams { key: AesKey::new([0; 16]), first: 0 }, words.view_mut())?;
+    unless_equal(&[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], &queue.download(&words)?)?;
+    // 2 * 2^30 = 1 modulo 2^31 - 1.
+    let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
+    queue.batch_inverse_m31(elements.view(), inverses.view_mut())?;
+    unless_equal(&[M31::from_u32(1 << 30)], &queue.download(&inverses)?)?;
+    let (x, mut y) = (queue.upload(&[1.5f32])?, queue.upload(&[2.0f32])?);
+    queue.axpby(2.0, x.view(), 3.0, y.view_mut())?;
+    unless_equal(&[9.0], &queue.download(&y)?)
+}
+
+fn unless_equal<T: PartialEq>(expected: &[T], got: &[T]) -> Result<(), BackendError> {
+    match expected.iter().zip(got).position(|(expected, got)| expected != got) {
         None => Ok(()),
-        Some(index) => Err(BackendError::Corrupt { index, type_name: "u32" }),
+        Some(index) => Err(BackendError::Corrupt { index, type_name: core::any::type_name::<T>() }),
     }
 }
