@@ -11,11 +11,12 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 backend=gpu
 out=results
 quick=()
+conditions=()
 while [ $# -gt 0 ]; do
     case "$1" in
         --backend) backend="${2:?--backend takes gpu or sim}"; shift ;;
         --out) out="${2:?--out takes a folder}"; shift ;;
-        --quick) quick=(--quick) ;;
+        --quick) quick=(--quick); conditions=(--plain) ;;
         *) echo "run.sh: unknown argument \`$1\`; try --backend gpu|sim, --quick, --out DIR" >&2; exit 2 ;;
     esac
     shift
@@ -26,7 +27,7 @@ failed=0
 "$here/trefoil" doctor | tee "$out/doctor.txt"
 
 echo "== conformance on $backend"
-"$here/trefoil" conformance --backend "$backend" 2>&1 | tee "$out/conformance.txt" || failed=1
+"$here/trefoil" conformance --backend "$backend" "${conditions[@]}" 2>&1 | tee "$out/conformance.txt" || failed=1
 
 peer=()
 if [ "$backend" = gpu ] && python3 -c 'import torch' 2>/dev/null; then

@@ -3,7 +3,10 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{step::check, tally::Tally};
+use crate::{
+    step::{check, check_quietly},
+    tally::Tally,
+};
 
 /// Where the bundle is put together.
 const FOLDER: &str = "target/gpu-bundle";
@@ -31,6 +34,23 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
         bytes as f64 / f64::from(1 << 20)
     );
     Ok(built)
+}
+
+/// The bundle on the simulated device: its script runs through and leaves both reports.
+pub(crate) fn try_out(sh: &Shell) -> Result<Tally> {
+    let mut tally = run(sh)?;
+    if tally.failed.is_empty() {
+        let scratch = sh.create_temp_dir()?;
+        let out = scratch.path();
+        tally += check_quietly(
+            "bundle on sim",
+            cmd!(sh, "bash {FOLDER}/run.sh --backend sim --quick --out {out}").env("TREFOIL_SIM", ""),
+        );
+        for report in ["trefoil-gpu.json", "trefoil-gpu.html"] {
+            tally += Tally::of(report, fs::metadata(out.join(report)).is_ok_and(|file| file.len() > 0));
+        }
+    }
+    Ok(tally)
 }
 
 /// Bytes of the files of a folder.

@@ -9,7 +9,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    build_ptx, forwarders,
+    build_ptx, bundle, forwarders,
     step::{cargo_test, check},
     suite,
     tally::Tally,
@@ -19,7 +19,7 @@ use crate::{
 type Run = fn(&Shell) -> Result<Tally>;
 
 /// The tiers in the order in which they run, cheap failures first.
-const TIERS: [(&str, Run); 8] = [
+const TIERS: [(&str, Run); 9] = [
     ("rules", suite::tidy),
     ("ptx", |sh| build_ptx::run(sh, true)),
     ("forwarders", |sh| forwarders::run(sh, true)),
@@ -30,6 +30,7 @@ const TIERS: [(&str, Run); 8] = [
     }),
     ("cpu", conformance::on_cpu),
     ("sim", on_sim),
+    ("bundle", bundle::try_out),
     ("gpu", |sh| test_gpu::run(sh, false, true)),
 ];
 
