@@ -1,10 +1,13 @@
-//! Kernels that a compiler without the flags of `README.md` breaks. They do not ship: `cargo xtask build-ptx` compiles them with and
-//! without those flags, and a test of `cuda-sim` shows that the simulator passes the one and reports the other.
+//! Kernels that a compiler without the flags of `README.md` breaks, and one that no flag repairs. They do not ship:
+//! `cargo xtask build-ptx` compiles them with and without those flags, and a test of `cuda-sim` shows that the simulator and the
+//! lints pass the one and report the other.
 //!
 //! # Safety
 //! `from` and `to` are `len` words. Block: 64; grid: one block for each 64 words begun.
 
-use crate::dev::{idx, sync, warp};
+use core::sync::atomic::{AtomicU32, Ordering::AcqRel};
+
+use crate::dev::{atomic, idx, smem, sync, warp};
 
 /// Copies words around a barrier that every thread reaches.
 #[unsafe(no_mangle)]
@@ -47,4 +50,71 @@ pub unsafe extern "ptx-kernel" fn canary_assembly_shuffle(from: *const u32, to: 
     if i < len {
         *to.add(i as usize) = other;
     }
+}
+
+/// Copies words to the mirrored place of their block, through shared memory. Without the pass, and without optimisation at
+/// link time, the compiler reaches it through generic addresses.
+///
+/// # Safety
+/// See the module; `len` is a multiple of 64, and the launch gives 256 bytes of dynamic shared memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn canary_shared(from: *const u32, to: *mut u32, len: u32) {
+    const WORDS: smem::Region<u32> = smem::Layout::new().array(64);
+    let (i, tid) = (idx::global_id(), idx::tid_x());
+    let words = WORDS.slice();
+    if i < len {
+        words.set(tid, *from.add(i as usize));
+    }
+    sync::block_sync();
+    if i < len {
+        *to.add(i as usize) = words.get(63 - tid);
+    }
+}
+
+/// Copies the neighbouring word with a check of its index. Unless a panic aborts at once, it takes functions and texts along.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn canary_checked(from: *const u32, to: *mut u32, len: u32) {
+    let words = core::slice::from_raw_parts(from, len as usize);
+    let i = idx::global_id();
+    if i < len {
+        *to.add(i as usize) = words[i as usize ^ 1];
+    }
+}
+
+/// Sums `from`: each block leaves its sum behind two words of `to`, and the block that arrives last, by the count in the first
+/// word, adds them up into the second.
+///
+/// # Safety
+/// See the module; `to` is two words, of which the first is 0, and one for each block.
+#[inline(always)]
+unsafe fn sum_by_last_block(from: *const u32, to: *mut u32, len: u32, arrive: impl Fn(*mut u32) -> u32) {
+    if idx::tid_x() != 0 {
+        return;
+    }
+    let block = idx::bid_x();
+    let mut sum = 0_u32;
+    for i in 64 * block..len.min(64 * block + 64) {
+        sum = sum.wrapping_add(*from.add(i as usize));
+    }
+    let sums = to.add(2);
+    *sums.add(block as usize) = sum;
+    if arrive(to) == idx::gdim_x() - 1 {
+        let mut total = 0_u32;
+        for block in 0..idx::gdim_x() {
+            total = total.wrapping_add(*sums.add(block as usize));
+        }
+        *to.add(1) = total;
+    }
+}
+
+/// The sum by the device library's fenced addition.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn canary_last_block_fenced(from: *const u32, to: *mut u32, len: u32) {
+    sum_by_last_block(from, to, len, |count| atomic::add_acq_rel_gpu(count, 1));
+}
+
+/// The sum by Rust's ordered addition, whose ordering the compiler drops under any flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn canary_last_block_ordered(from: *const u32, to: *mut u32, len: u32) {
+    sum_by_last_block(from, to, len, |count| AtomicU32::from_ptr(count).fetch_add(1, AcqRel));
 }

@@ -1,36 +1,74 @@
-//! Kernels that the compiler breaks without its flags: the executor passes the sound texts and reports the broken ones.
+//! Kernels that the compiler breaks without the settings of `kernels-ptx/README.md`: the executor or the lints pass the sound
+//! texts and report the broken ones.
+//!
+//! | left out | what shows it |
+//! | --- | --- |
+//! | `-Zmir-enable-passes=-JumpThreading` | the executor: a barrier and a shuffle in divergent branches |
+//! | `-Cllvm-args=-simplifycfg-max-small-block-size=0` | the executor: a shuffle by assembly in divergent branches |
+//! | `-Cpasses=infer-address-spaces`, `lto = true` | the lints: generic accesses, which compute the same and are slow |
+//! | `panic = "immediate-abort"` | the lints: panic functions and calls of them |
+//! | fences around an atomic | the executor: a race between blocks, under any flags |
+//!
+//! `-Ctarget-cpu=sm_80` and `-Zbuild-std=core` have no canary: without them there is no text, since the core library that is
+//! at hand is for another target.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use cuda_sim::exec::{FaultKind, Grid, Memory, Options, Program, launch};
+use std::collections::BTreeSet;
 
-const GUARDED: &str = include_str!("../../../kernels-ptx/ptx/canary/guarded.ptx");
-const WITHOUT_MIR_FLAG: &str = include_str!("../../../kernels-ptx/ptx/canary/without-mir-flag.ptx");
-const WITHOUT_SMALL_BLOCK_FLAG: &str = include_str!("../../../kernels-ptx/ptx/canary/without-small-block-flag.ptx");
+use cuda_sim::exec::{FaultKind, Grid, Memory, Options, Program, Schedule, Space, launch};
+use ptx::lint::Lint;
+
+macro_rules! canary {
+    ($name:literal) => {
+        include_str!(concat!("../../../kernels-ptx/ptx/canary/", $name, ".ptx"))
+    };
+}
+
+const GUARDED: &str = canary!("guarded");
+const WITHOUT_MIR_FLAG: &str = canary!("without-mir-flag");
+const WITHOUT_SMALL_BLOCK_FLAG: &str = canary!("without-small-block-flag");
+const WITHOUT_ADDRESS_SPACE_PASS: &str = canary!("without-address-space-pass");
+const WITHOUT_LTO: &str = canary!("without-lto");
+const WITHOUT_IMMEDIATE_ABORT: &str = canary!("without-immediate-abort");
 
 const THREADS: u32 = 64;
 /// Not all threads of the second warp have a word, so they part at the guards.
 const WORDS: u32 = 52;
 
-/// The words that a canary makes of 0, 1, 2, ...
-fn run(text: &str, kernel: &str) -> Result<Vec<u32>, FaultKind> {
+/// The words that a canary makes of `words` words 0, 1, 2, ..., one thread for each, and as many zeros.
+fn run_on(text: &str, kernel: &str, words: u32, schedule: Schedule) -> Result<Vec<u32>, FaultKind> {
     let program = Program::load(text).unwrap();
     let memory = Memory::new(&[1 << 20]);
-    let [from, to] = [(); 2].map(|()| memory.alloc(0, 4 * u64::from(WORDS)).unwrap());
-    memory.write(from, &(0..WORDS).flat_map(u32::to_le_bytes).collect::<Vec<_>>()).unwrap();
+    let [from, to] = [(); 2].map(|()| memory.alloc(0, 4 * u64::from(words)).unwrap());
+    memory.write(from, &(0..words).flat_map(u32::to_le_bytes).collect::<Vec<_>>()).unwrap();
+    memory.fill(to, &[0], 4 * u64::from(words)).unwrap();
     let mut parameters = [from.to_le_bytes(), to.to_le_bytes()].concat();
-    parameters.extend(WORDS.to_le_bytes());
-    launch(&program, kernel, Grid::linear(1, THREADS), &parameters, &memory, 0, &Options::sanitize())
-        .map_err(|fault| fault.kind)?;
-    let mut bytes = vec![0; 4 * WORDS as usize];
+    parameters.extend(words.to_le_bytes());
+    let grid = Grid { dynamic_shared: 4 * THREADS, ..Grid::linear(words.div_ceil(THREADS), THREADS) };
+    let options = Options { schedule, ..Options::sanitize() };
+    launch(&program, kernel, grid, &parameters, &memory, 0, &options).map_err(|fault| fault.kind)?;
+    let mut bytes = vec![0; 4 * words as usize];
     memory.read(to, &mut bytes).unwrap();
     Ok(bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect())
+}
+
+/// As [`run_on`], for the canaries that part at their guards.
+fn run(text: &str, kernel: &str) -> Result<Vec<u32>, FaultKind> {
+    run_on(text, kernel, WORDS, Schedule::Natural)
+}
+
+/// The lints that find something about a kernel, or about the symbols of the module.
+fn lints(text: &str, kernel: &str) -> BTreeSet<Lint> {
+    let findings = ptx::lint::check(&ptx::parse(text).unwrap(), &ptx::Table::default());
+    let about = findings.iter().filter(|finding| finding.kernel == kernel || finding.lint == Lint::PanicSymbol);
+    about.map(|finding| finding.lint).collect()
 }
 
 #[test]
 fn every_canary_is_right_when_built_with_all_flags() {
     assert_eq!(run(GUARDED, "canary_barrier").unwrap(), (0..WORDS).collect::<Vec<_>>());
     let neighbours: Vec<u32> = (0..WORDS).map(|i| i ^ 1).collect();
-    for kernel in ["canary_shuffle", "canary_assembly_shuffle"] {
+    for kernel in ["canary_shuffle", "canary_assembly_shuffle", "canary_checked"] {
         assert_eq!(run(GUARDED, kernel).unwrap(), neighbours, "{kernel}");
     }
 }
@@ -44,5 +82,37 @@ fn a_canary_is_reported_when_its_flag_is_left_out() {
     ] {
         let kind = run(text, kernel).expect_err(kernel);
         assert!(matches!(kind, FaultKind::DivergentCollective { .. }), "{kernel}: {kind}");
+    }
+}
+
+#[test]
+fn shared_memory_is_reached_by_its_space_only_with_the_pass_and_lto() {
+    assert!(!lints(GUARDED, "canary_shared").contains(&Lint::GenericAccess));
+    for text in [WITHOUT_ADDRESS_SPACE_PASS, WITHOUT_LTO] {
+        assert!(lints(text, "canary_shared").contains(&Lint::GenericAccess));
+    }
+    // Either way is right, so no run of a kernel tells them apart.
+    let mirrored: Vec<u32> = (0..4 * THREADS).map(|i| i ^ 63).collect();
+    for text in [GUARDED, WITHOUT_ADDRESS_SPACE_PASS, WITHOUT_LTO] {
+        assert_eq!(run_on(text, "canary_shared", 4 * THREADS, Schedule::Natural).unwrap(), mirrored);
+    }
+}
+
+#[test]
+fn panics_leave_functions_behind_unless_they_abort_at_once() {
+    let traces = BTreeSet::from([Lint::PanicSymbol, Lint::Call]);
+    assert!(lints(GUARDED, "canary_checked").is_disjoint(&traces));
+    assert!(lints(WITHOUT_IMMEDIATE_ABORT, "canary_checked").is_superset(&traces));
+}
+
+#[test]
+fn the_last_block_needs_fences_around_its_atomic() {
+    const BLOCKS: u32 = 4;
+    let words = BLOCKS * THREADS;
+    for schedule in [Schedule::Natural, Schedule::Reverse, Schedule::Seeded(1), Schedule::Seeded(2)] {
+        let sums = run_on(GUARDED, "canary_last_block_fenced", words, schedule).unwrap();
+        assert_eq!(sums[..2], [BLOCKS, (0..words).sum()], "{schedule:?}");
+        let kind = run_on(GUARDED, "canary_last_block_ordered", words, schedule).unwrap_err();
+        assert!(matches!(kind, FaultKind::Race { space: Space::Global, .. }), "{schedule:?}: {kind}");
     }
 }

@@ -67,8 +67,15 @@ impl Compiler {
         Ok(Self { cargo, rustc, version })
     }
 
-    /// The PTX of the module that a cargo feature stands for, as the compiler prints it under `flags`.
-    pub(super) fn build(&self, root: &Path, feature: &str, flags: &[&str]) -> Result<String> {
+    /// The PTX of the module that a cargo feature stands for, as the compiler prints it under `flags`. `settings` are variables
+    /// that override the profile.
+    pub(super) fn build(
+        &self,
+        root: &Path,
+        feature: &str,
+        flags: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Result<String> {
         let kernels = root.join("kernels-ptx");
         let text = kernels.join("target").join(format!("{feature}.s"));
         let mut command = Command::new(&self.cargo);
@@ -84,7 +91,7 @@ impl Compiler {
         for name in inherited.filter(|name| is_of_outer_build(&name.to_string_lossy())) {
             command.env_remove(name);
         }
-        command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
+        command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1").envs(settings.iter().copied());
         std::fs::create_dir_all(kernels.join("target"))?;
         if text.exists() {
             std::fs::remove_file(&text)?; // else a build that cargo finds fresh would not be told from a failed one

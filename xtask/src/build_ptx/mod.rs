@@ -71,7 +71,8 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for module in Module::ALL {
         let title = format!("PTX of module {}", module.name());
-        let built = compiler.build(root, module.name(), &FLAGS).and_then(|raw| finish(module, &compiler.version, &raw));
+        let built =
+            compiler.build(root, module.name(), &FLAGS, &[]).and_then(|raw| finish(module, &compiler.version, &raw));
         tally += match built {
             Ok(finished) => keep_module(root, module, &finished, check)?,
             Err(error) => {

@@ -25,7 +25,7 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
     for (name, text) in source::files() {
         tally += keep(root, &format!("{FOLDER}/{name}"), &text, check)?;
     }
-    let mut tree = ptx::parse(&compiler.build(root, "differential", &FLAGS)?).context("the compiler's PTX")?;
+    let mut tree = ptx::parse(&compiler.build(root, "differential", &FLAGS, &[])?).context("the compiler's PTX")?;
     ptx::rewrite::drop_unreachable(&mut tree);
     ptx::rewrite::normalise_names(&mut tree);
     tally += keep(root, "ptx/differential/programs.ptx", &ptx::print(&tree), check)?;
