@@ -32,6 +32,10 @@ fn check(data: &[u8]) {
         GateKind::LowPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Carry; masks], &x_hat).err(),
         GateKind::Relu => bundle.eval_relu(&q, &x_hat).err(),
         GateKind::Suf => bundle.eval_suf(&q, &x_hat).err(),
+        GateKind::Lut => {
+            let table = vec![1; 1 << n];
+            bundle.eval_lut(&q, &table, &x_hat).err()
+        }
         GateKind::Lrs => bundle.eval_lrs(&q, &x_hat).err(),
         GateKind::Ars => bundle.eval_ars(&q, &x_hat).err(),
         GateKind::ReluArs => bundle.eval_relu_ars(&q, &x_hat).err(),

@@ -41,8 +41,8 @@ pub enum PfssError {
         /// The value asked for.
         got: u32,
     },
-    /// A predicate or interval constant is outside its ring.
-    #[error("constant {got:#x} of predicate {index} is outside a ring of {bits} bits")]
+    /// A constant of a predicate, interval or table is outside its ring.
+    #[error("constant {got:#x} of item {index} is outside a ring of {bits} bits")]
     Constant {
         /// Position in the list.
         index: usize,
@@ -129,6 +129,9 @@ pub enum PfssError {
         /// The system's reason.
         reason: String,
     },
+    /// The bundle is for another descriptor or other modes than the function.
+    #[error("expected keys for the function's own program, got others")]
+    Program,
     /// A descriptor or program is refused.
     #[error(transparent)]
     Suf(#[from] SufError),

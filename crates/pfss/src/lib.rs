@@ -59,6 +59,7 @@ mod channel;
 pub mod convert;
 mod dealer;
 mod error;
+pub mod functions;
 mod gate;
 mod gates;
 mod lockstep;

@@ -1,6 +1,6 @@
 use backend_api::ops::fss::FssOps;
 
-use crate::{GateKind, KeyBundle, Party, PfssError, SufShares, SufStep, Task};
+use crate::{GateKind, KeyBundle, Party, Pending, PfssError, SufShares, SufStep, Task};
 
 /// Runs `task` for both parties in this process, step by step and without threads or a channel: for tests, examples
 /// and measurements. Party 0 comes first in every pair.
@@ -25,8 +25,14 @@ pub fn run_lockstep<Q: FssOps>(
     let [zero, one] = bundles;
     let zero = task.eval(q, zero, &x_hat)?;
     let one = task.eval(q, one, &x_hat)?;
-    let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-    Ok([zero.finish(&from_one)?, one.finish(&from_zero)?])
+    exchange(zero, one)
+}
+
+/// Gives each party what the other sends.
+fn exchange<T>(zero: Pending<T>, one: Pending<T>) -> Result<[T; 2], PfssError> {
+    let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+    let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
+    Ok([zero.finish_with(&bits_one, &words_one)?, one.finish_with(&bits_zero, &words_zero)?])
 }
 
 /// Evaluates a descriptor for both parties, as [`run_lockstep`] runs a task.
@@ -50,8 +56,8 @@ pub fn run_suf_lockstep<Q: FssOps>(
         (zero, one) = match (zero, one) {
             (SufStep::Done(zero), SufStep::Done(one)) => return Ok([zero, one]),
             (SufStep::Open(zero), SufStep::Open(one)) => {
-                let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-                (zero.finish(&from_one)?, one.finish(&from_zero)?)
+                let [zero, one] = exchange(zero, one)?;
+                (zero, one)
             }
             // both bundles carry the same program, whose rounds are public
             (zero, one) => {

@@ -243,18 +243,8 @@ impl Program {
         self.domain
     }
 
-    /// Points per element.
-    pub(crate) fn points(&self) -> usize {
-        self.offsets.len()
-    }
-
-    /// The points, `[points][count]`.
-    pub(crate) fn place(&self, x_hat: &[u64]) -> Vec<u64> {
-        place(self.domain, &self.offsets, x_hat)
-    }
-
     /// XOR shares of all predicates, `[outputs][padded / 32]`, from the shares `cmp` of the points in the order of
-    /// [`place`](Self::place) and the shares `msb` of the mask's top bit. Bits of padding lanes are zero.
+    /// [`offsets`](Self::offsets) and the shares `msb` of the mask's top bit. Bits of padding lanes are zero.
     pub(crate) fn combine(&self, party: Party, x_hat: &[u64], cmp: &[u32], msb: &[u32]) -> Vec<u32> {
         let words = x_hat.len().div_ceil(32);
         let mut out = Vec::with_capacity(self.terms.len() * words);

@@ -136,6 +136,12 @@ impl SignedRange {
         if f > 63 { Err(RangeError::Shift { f }) } else { Ok(Self { min: self.min >> f, max: self.max >> f }) }
     }
 
+    /// The smallest range that holds both.
+    #[must_use]
+    pub fn hull(self, rhs: Self) -> Self {
+        Self { min: self.min.min(rhs.min), max: self.max.max(rhs.max) }
+    }
+
     /// All values `max(a, 0)`.
     #[must_use]
     pub fn relu(self) -> Self {
@@ -158,7 +164,8 @@ impl SignedRange {
         if -quarter <= self.min && self.max < quarter { Ok(GapCert { n, range: self }) } else { Err(no_gap) }
     }
 
-    fn from_wide(min: i128, max: i128) -> Result<Self, RangeError> {
+    /// The interval `min..=max`, if its ends fit.
+    pub(crate) fn from_wide(min: i128, max: i128) -> Result<Self, RangeError> {
         let narrow = |end: i128| i64::try_from(end).map_err(|_| RangeError::Overflow { bits: 64, end });
         Self::new(narrow(min)?, narrow(max)?)
     }

@@ -206,7 +206,7 @@ impl<C: Channel> Session<C> {
             let mut step = bundle.eval_suf(q, &x_hat)?;
             loop {
                 step = match step {
-                    SufStep::Open(pending) => session.open_bits(pending)?,
+                    SufStep::Open(pending) => session.open(q, pending)?,
                     SufStep::Done(shares) => return Ok(shares),
                 }
             }
@@ -231,15 +231,23 @@ impl<C: Channel> Session<C> {
         self.closing(|session| {
             let x_hat = session.open_inputs(q, &bundle, &task.facts(), x)?;
             let pending = task.eval(q, bundle, &x_hat)?;
-            session.open_bits(pending)
+            session.open(q, pending)
         })
     }
 
-    /// Exchanges masked bits: one round of a bit per row and element.
-    fn open_bits<T>(&mut self, pending: Pending<T>) -> Result<T, PfssError> {
-        let count = pending.count();
-        let theirs = self.exchange(&wire::bits_to_bytes(pending.masked_bits(), count))?;
-        pending.finish(&wire::bits_from_bytes(&theirs, count)?)
+    /// Exchanges masked bits and words: one round.
+    fn open<Q: FssOps, T>(&mut self, q: &Q, pending: Pending<T>) -> Result<T, PfssError> {
+        let (count, ring) = (pending.count(), pending.word_ring());
+        let bits = wire::bits_to_bytes(pending.masked_bits(), count);
+        let words = wire::words_to_bytes(q, ring, pending.masked_words())?;
+        let theirs = self.exchange(&[&bits[..], &words].concat())?;
+        let (expected, got) = (bits.len() + words.len(), theirs.len() as u64);
+        if got != expected as u64 {
+            return Err(ChannelError::Length { expected, got }.into());
+        }
+        let (bits, words) = theirs.split_at(bits.len());
+        let words = wire::words_from_bytes(q, ring, words, pending.masked_words().len())?;
+        pending.finish_with(&wire::bits_from_bytes(bits, count)?, &words)
     }
 
     /// Accepts a bundle once. It counts as used from here on, whatever happens later.

@@ -20,6 +20,8 @@ pub enum Task<'a> {
     Ars,
     /// `floor(max(x, 0) / 2^f)`; keys of [`Gate::relu_ars`](crate::Gate::relu_ars).
     ReluArs,
+    /// `table[x]` for a public table; keys of [`Gate::lut`](crate::Gate::lut).
+    Lut(&'a [u64]),
     /// Predicates as 0 or 1, `[predicates][count]`; predicate keys with as many masks.
     Predicates(&'a [Predicate]),
 }
@@ -31,6 +33,10 @@ impl Task<'_> {
         match self {
             Self::Relu | Self::Abs => bundle.check_use(GateKind::Relu, count),
             Self::TruncateReduce => bundle.check_use(GateKind::TruncateReduce, count),
+            Self::Lut(table) => {
+                bundle.check_use(GateKind::Lut, count)?;
+                bundle.check_table(table)
+            }
             Self::Lrs => bundle.check_use(GateKind::Lrs, count),
             Self::Ars => bundle.check_use(GateKind::Ars, count),
             Self::ReluArs => bundle.check_use(GateKind::ReluArs, count),
@@ -53,6 +59,7 @@ impl Task<'_> {
             Self::Abs => bundle.eval_abs(q, x_hat),
             Self::TruncateReduce => bundle.eval_truncate_reduce(q, x_hat),
             Self::GapArs(cert) => bundle.eval_gap_ars(q, cert, x_hat),
+            Self::Lut(table) => bundle.eval_lut(q, table, x_hat),
             Self::Lrs => bundle.eval_lrs(q, x_hat),
             Self::Ars => bundle.eval_ars(q, x_hat),
             Self::ReluArs => bundle.eval_relu_ars(q, x_hat),
@@ -65,6 +72,7 @@ impl Task<'_> {
         match self {
             Self::Relu | Self::TruncateReduce | Self::Lrs | Self::Ars | Self::ReluArs => Vec::new(),
             Self::Abs => vec![1],
+            Self::Lut(table) => table.to_vec(),
             Self::GapArs(cert) => vec![cert.range().min().cast_unsigned(), cert.range().max().cast_unsigned()],
             Self::Predicates(predicates) => predicates.iter().flat_map(|predicate| predicate.facts()).collect(),
         }

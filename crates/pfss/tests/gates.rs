@@ -68,6 +68,42 @@ fn exact_shifts_hold_for_every_input_and_mask() {
 }
 
 #[test]
+fn tables_are_read_at_every_input_under_every_mask() {
+    let q = runtime::cpu().unwrap();
+    for (n, out) in [(1, 1), (3, 64), (7, 5), (8, 64), (8, 13)] {
+        let ring = Ring::new(out).unwrap();
+        let words = (0..1u64 << n).map(|i| ring.reduce((i + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let table: Vec<u64> = words.collect();
+        let batch = Batch::exhaustive(n);
+        let gate = Gate::lut(n, out).unwrap();
+        let got = batch.run(&q, &gate, out, |bundle, q, x| bundle.eval_lut(q, &table, x));
+        expect(&batch, &got, |x| table[x as usize], "lut");
+    }
+    let table: Vec<u64> = (0..1u64 << 13).map(|i| i * i).collect();
+    let batch = Batch::product(13, (0..8192).step_by(919), &[0, 1, 4095, 4096, 8191]);
+    let got = batch.run(&q, &Gate::lut(13, 64).unwrap(), 64, |bundle, q, x| bundle.eval_lut(q, &table, x));
+    expect(&batch, &got, |x| x * x, "lut");
+}
+
+#[test]
+fn tables_of_another_size_or_ring_are_refused() {
+    let q = runtime::cpu().unwrap();
+    for (n, out, got) in [(0, 8, 0), (14, 8, 14), (8, 0, 0), (8, 65, 65)] {
+        assert!(matches!(Gate::lut(n, out), Err(PfssError::RingWidth { got: g, .. }) if g == got));
+    }
+    let mut dealer = Dealer::insecure_from_seed(1);
+    let mut refused = |table: &[u64]| {
+        let [bundle, _] = dealer.deal(&q, &Gate::lut(3, 8).unwrap(), 1).unwrap();
+        bundle.eval_lut(&q, table, &[1]).unwrap_err()
+    };
+    assert_eq!(refused(&[0; 7]), PfssError::Length { what: "words of the table", expected: 8, got: 7 });
+    assert_eq!(refused(&[0, 0, 256, 0, 0, 0, 0, 0]), PfssError::Constant { index: 2, bits: 8, got: 256 });
+    let [bundle, _] = dealer.deal(&q, &Gate::lut(3, 8).unwrap(), 1).unwrap();
+    let refused = bundle.eval_lut(&q, &[7; 8], &[1]).unwrap().finish(&[0]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "masked words", expected: 1, got: 0 });
+}
+
+#[test]
 fn the_absolute_value_is_exact_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     for batch in [Batch::exhaustive(2), Batch::exhaustive(8), Batch::boundary(64, &[12345])] {

@@ -82,6 +82,7 @@ fn corpus() -> Vec<Vec<u8>> {
         Gate::ars(9, 3).unwrap(),
         Gate::relu_ars(8, 7).unwrap(),
         suf(CoeffMode::MaskedSelect),
+        Gate::lut(3, 11).unwrap(),
     ];
     gates.into_iter().flat_map(|gate| bundles(gate, 3)).collect()
 }

@@ -382,6 +382,36 @@ fn every_gate_sends_what_its_cost_says() {
 }
 
 #[test]
+fn a_table_is_read_over_channels_and_sends_what_its_cost_says() {
+    let q = runtime::cpu().unwrap();
+    let table: Vec<u64> = (0..256).map(|i| i * 3).collect();
+    let values: Vec<i64> = (-60..60).collect();
+    let x = share(Ring::new(8).unwrap(), &values);
+    let gate = Gate::lut(8, 10).unwrap();
+    let [first, second] = deal(&q, &gate, 120);
+    let (zero, one) = memory_pair(PATIENCE);
+    let party = |channel, bundle, x: &[u64]| {
+        let mut session = Session::new(channel);
+        (session.run(&q, Task::Lut(&table), bundle, x).unwrap(), session.traffic())
+    };
+    let (a, b) = thread::scope(|scope| {
+        let first = scope.spawn(|| party(zero, first, &x[0]));
+        let b = party(one, second, &x[1]);
+        (first.join().unwrap(), b)
+    });
+    assert!(
+        values
+            .iter()
+            .zip(a.0.iter().zip(&b.0))
+            .all(|(v, (a, b))| gate.out_ring().add(*a, *b) == table[(v & 255) as usize])
+    );
+    let cost = gate.cost();
+    assert_eq!(cost.masked_bits, 11);
+    let bytes = 120 + 120 * cost.masked_bits / 8 + 16 * cost.rounds;
+    assert_eq!(a.1, Traffic { sent_bytes: bytes, received_bytes: bytes, rounds: 2 });
+}
+
+#[test]
 fn shifts_are_chosen_by_proof_and_a_maximum_needs_one() {
     let q = runtime::cpu().unwrap();
     let ring = Ring::new(16).unwrap();

@@ -107,6 +107,7 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
         Gate::ars(64, 12).unwrap(),
         Gate::relu_ars(64, 12).unwrap(),
         Gate::sign_predicates(64).unwrap().with_masks(3).unwrap(),
+        Gate::lut(8, 64).unwrap(),
         clipped(CoeffMode::MaskedSelect),
         clipped(CoeffMode::IntervalLut),
         clipped(CoeffMode::StepDcf),
@@ -125,6 +126,7 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
                 GateKind::Lrs => drop(bundle.eval_lrs(&q, &x_hat).unwrap()),
                 GateKind::Ars => drop(bundle.eval_ars(&q, &x_hat).unwrap()),
                 GateKind::ReluArs => drop(bundle.eval_relu_ars(&q, &x_hat).unwrap()),
+                GateKind::Lut => drop(bundle.eval_lut(&q, &[1 << 40; 256], &x_hat).unwrap()),
                 GateKind::Suf => drop(bundle.eval_suf(&q, &x_hat).unwrap()),
                 GateKind::TruncateReduce => drop(bundle.eval_truncate_reduce(&q, &x_hat).unwrap()),
                 GateKind::SignPredicates => {

@@ -181,10 +181,12 @@ impl Keys {
         if let Some(index) = self.roots.iter().position(|root| *root != root.seed()) {
             return Err(BundleError::Root { index });
         }
-        let mask = gate.ring().mask();
-        if let Some(at) = self.words.iter().position(|&word| word > mask) {
-            let padded = header.count.next_multiple_of(LANES as usize);
-            return Err(BundleError::Share { bits: gate.n(), row: at / padded, index: at % padded });
+        let padded = header.count.next_multiple_of(LANES as usize);
+        for (row, words) in self.words.chunks(padded.max(1)).enumerate() {
+            let ring = gate.word_ring(row);
+            if let Some(index) = words.iter().position(|&word| word > ring.mask()) {
+                return Err(BundleError::Share { bits: ring.bits(), row, index });
+            }
         }
         Ok(())
     }

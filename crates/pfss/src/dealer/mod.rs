@@ -92,8 +92,8 @@ impl Dealer {
             let roots = self.roots(tree, padded);
             trees.add(tree, secret, &roots, &mut keys)?;
         }
-        let ring = gate.ring();
-        for values in secrets.words {
+        for (row, values) in secrets.words.into_iter().enumerate() {
+            let ring = gate.word_ring(row);
             // lanes behind the last element share zero
             let mut share = self.uniform(ring, padded);
             keys[0].words.extend_from_slice(&share);

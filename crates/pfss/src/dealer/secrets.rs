@@ -26,13 +26,12 @@ impl Secrets {
         let trees = gate.trees().iter().map(|_| TreeSecret { alphas: masks(), betas: Row::default() }).collect();
         let mut secrets = Self { trees, words: vec![masks()], bits: Vec::new() };
         let mut fresh_bits = || Row::new(r.iter().map(|_| u64::from(rng.next_u32() & 1)).collect());
-        let msb = map(r, |r| ring.msb(r));
-        let shifted = map(r, |r| r >> f);
-        let minus_shifted = map(r, |r| ring.neg(r >> f));
+        let msb = || map(r, |r| ring.msb(r));
+        let minus_shifted = || map(r, |r| ring.neg(r >> f));
         match gate.kind() {
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => {
                 if gate.kind() == GateKind::SignPredicates {
-                    secrets.bits.push(msb);
+                    secrets.bits.push(msb());
                 }
                 for _ in 0..gate.masks() {
                     let c = fresh_bits();
@@ -42,35 +41,36 @@ impl Secrets {
             }
             GateKind::Relu => {
                 let c = fresh_bits();
-                secrets.bits.push(map2(&msb, &c, |g, c| g ^ c));
+                secrets.bits.push(map2(&msb(), &c, |g, c| g ^ c));
                 secrets.words.push(c.clone());
                 secrets.words.push(map2(r, &c, |r, c| c * r));
             }
             GateKind::TruncateReduce => {
                 let c = fresh_bits();
-                secrets.words.extend([minus_shifted, c.clone()]);
+                secrets.words.extend([minus_shifted(), c.clone()]);
                 secrets.bits.push(c);
             }
             GateKind::GapArs => {
                 let c = fresh_bits();
                 // f >= 1, so n - f is at most 63
-                let wrap = map(&msb, |g| g << (ring.bits() - f));
-                secrets.words.extend([minus_shifted, c.clone(), wrap]);
+                let wrap = map(&msb(), |g| g << (ring.bits() - f));
+                secrets.words.extend([minus_shifted(), c.clone(), wrap]);
                 secrets.bits.push(c);
             }
             GateKind::Lrs => {
                 let (c, c_wrap) = (fresh_bits(), fresh_bits());
-                secrets.words.extend([minus_shifted, c.clone(), c_wrap.clone()]);
+                secrets.words.extend([minus_shifted(), c.clone(), c_wrap.clone()]);
                 secrets.bits.extend([c, c_wrap]);
             }
             GateKind::Ars => {
-                let (c, c_borrow) = (fresh_bits(), fresh_bits());
+                let (c, c_borrow, msb) = (fresh_bits(), fresh_bits(), msb());
                 let g_c = map2(&msb, &c_borrow, |g, c| g * c);
-                secrets.words.extend([minus_shifted, c.clone(), c_borrow.clone(), msb, g_c]);
+                secrets.words.extend([minus_shifted(), c.clone(), c_borrow.clone(), msb, g_c]);
                 secrets.bits.extend([c, c_borrow]);
             }
             GateKind::ReluArs => {
-                let (c, c_sign) = (fresh_bits(), fresh_bits());
+                let (c, c_sign, msb) = (fresh_bits(), fresh_bits(), msb());
+                let shifted = map(r, |r| r >> f);
                 let times_c = |row: &Row| map2(row, &c_sign, |value, c| value * c);
                 let products = [times_c(&c), times_c(&shifted), times_c(&msb)];
                 secrets.bits.extend([c.clone(), map2(&msb, &c_sign, |g, c| g ^ c)]);
@@ -81,6 +81,14 @@ impl Secrets {
                 if let Some(program) = gate.program() {
                     secrets.suf(program, r, &mut fresh_bits);
                 }
+            }
+            GateKind::Lut => {
+                let (c, out) = (fresh_bits(), gate.out_ring());
+                let rho = Row::new(r.iter().map(|_| out.reduce(rng.next_u64())).collect());
+                let e = map(&c, |c| out.sub(1, c << 1));
+                let rho_e = map2(&rho, &e, |rho, e| out.mul(rho, e));
+                secrets.words.extend([e, rho, rho_e]);
+                secrets.bits.push(c);
             }
             GateKind::IntervalPowers => {
                 secrets.words.extend((2..=gate.degree()).map(|j| map(r, |r| power_of_negative(ring, r, j))));

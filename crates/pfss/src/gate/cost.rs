@@ -1,7 +1,7 @@
 use super::{Gate, GateKind, Tree, TreeRows};
 
 /// What one element of a gate costs each party: exact, and a function of public parameters only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Bits of keys, without header and padding.
     pub key_bits: u64,
@@ -13,6 +13,20 @@ pub struct Cost {
     pub masked_bits: u64,
     /// Rounds, that of the masked input included.
     pub rounds: u64,
+}
+
+impl Cost {
+    /// The cost of one gate after another.
+    #[must_use]
+    pub const fn then(self, next: Self) -> Self {
+        Self {
+            key_bits: self.key_bits + next.key_bits,
+            aes: self.aes + next.aes,
+            input_bits: self.input_bits + next.input_bits,
+            masked_bits: self.masked_bits + next.masked_bits,
+            rounds: self.rounds + next.rounds,
+        }
+    }
 }
 
 impl Gate {
@@ -36,10 +50,13 @@ impl Gate {
             GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
             GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
             GateKind::IntervalPowers | GateKind::Suf => 0,
+            // the sign and the masked word
+            GateKind::Lut => 1 + u64::from(self.f()),
         };
+        let points = if self.kind() == GateKind::Lut { 1 << self.n() } else { 1 };
         Cost {
             key_bits: self.key_bits_per_element(),
-            aes: self.trees().into_iter().map(Tree::aes_per_point).sum(),
+            aes: points * self.trees().into_iter().map(Tree::aes_per_point).sum::<u64>(),
             input_bits: self.n().into(),
             masked_bits,
             rounds: 1 + u64::from(masked_bits > 0),
@@ -89,5 +106,11 @@ mod tests {
             let cost = gate.unwrap().cost();
             assert_eq!(cost, Cost { key_bits: 8 * bytes + bits, aes, input_bits: 64, masked_bits: opened, rounds: 2 });
         }
+        let lut = |n: u32, bytes: u64, aes: u64| {
+            let expected = Cost { key_bits: 8 * bytes + 1, aes, input_bits: n.into(), masked_bits: 65, rounds: 2 };
+            assert_eq!(Gate::lut(n, 64).unwrap().cost(), expected);
+        };
+        lut(8, 48 + 32, 256);
+        lut(7, 16 + 32, 0);
     }
 }

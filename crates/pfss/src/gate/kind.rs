@@ -26,11 +26,13 @@ pub enum GateKind {
     ReluArs,
     /// A function given by a descriptor.
     Suf,
+    /// A public table at a secret position.
+    Lut,
 }
 
 impl GateKind {
     /// Every kind, by number.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::FullPredicates,
         Self::SignPredicates,
         Self::LowPredicates,
@@ -42,6 +44,7 @@ impl GateKind {
         Self::Ars,
         Self::ReluArs,
         Self::Suf,
+        Self::Lut,
     ];
 
     /// The number in the bundle header, from 1 on.
@@ -71,6 +74,7 @@ impl fmt::Display for GateKind {
             Self::Ars => "ars",
             Self::ReluArs => "relu ars",
             Self::Suf => "suf",
+            Self::Lut => "lut",
         })
     }
 }

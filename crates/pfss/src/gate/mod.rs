@@ -36,6 +36,8 @@ pub struct Gate {
 impl Gate {
     /// The greatest degree of [`interval_powers`](Self::interval_powers).
     pub const MAX_DEGREE: u32 = MAX_PAYLOAD_WORDS as u32 - 1;
+    /// The widest input of [`lut`](Self::lut) in bits.
+    pub const MAX_LUT_BITS: u32 = 13;
     /// The most bits that can be masked per element by [`with_masks`](Self::with_masks).
     pub const MAX_MASKS: u32 = 1024;
 
@@ -122,6 +124,14 @@ impl Gate {
         Self::checked(GateKind::ReluArs, n, f, 0, 0)
     }
 
+    /// `table[x]` for an `n`-bit `x` and a public table of `2^n` words of `out` bits, given when evaluated.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] unless `1 <= n <= MAX_LUT_BITS` and `1 <= out <= 64`.
+    pub fn lut(n: u32, out: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::Lut, n, out, 0, 0)
+    }
+
     /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`, where `r` is the mask
     /// of `x`. No round is needed after the opening of the masked `x`.
     ///
@@ -134,19 +144,24 @@ impl Gate {
     /// The one place that accepts parameters, from callers and from bundle headers alike.
     pub(crate) fn checked(kind: GateKind, n: u32, f: u32, degree: u32, masks: u32) -> Result<Self, PfssError> {
         let min = match kind {
-            GateKind::FullPredicates | GateKind::IntervalPowers => 1,
+            GateKind::FullPredicates | GateKind::IntervalPowers | GateKind::Lut => 1,
             GateKind::GapArs => 3,
             _ => 2,
         };
+        let max = if kind == GateKind::Lut { Self::MAX_LUT_BITS } else { 64 };
         let ring = match Ring::new(n) {
-            Some(ring) if n >= min => ring,
-            _ => return Err(PfssError::RingWidth { kind, min, max: 64, got: n }),
+            Some(ring) if (min..=max).contains(&n) => ring,
+            _ => return Err(PfssError::RingWidth { kind, min, max, got: n }),
         };
+        if kind == GateKind::Lut && Ring::new(f).is_none() {
+            return Err(PfssError::RingWidth { kind, min: 1, max: 64, got: f });
+        }
         let shifts = match kind {
             GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => {
                 1..=n - 1
             }
             GateKind::GapArs => 1..=n - 2,
+            GateKind::Lut => f..=f, // the width of the table's words
             _ => 0..=0,
         };
         if !shifts.contains(&f) {
@@ -196,7 +211,23 @@ impl Gate {
         self.ring.bits()
     }
 
-    /// Low bits that the gate looks at or drops; 0 where it has no such parameter.
+    /// The ring of the output, or of each of several outputs.
+    #[must_use]
+    pub fn out_ring(&self) -> Ring {
+        let bits = match self.kind {
+            GateKind::TruncateReduce => self.n() - self.f, // 1 <= f < n
+            GateKind::Lut => self.f,
+            _ => self.n(),
+        };
+        Ring::new(bits).unwrap_or(self.ring)
+    }
+
+    /// The ring of row `row` of the additive shares.
+    pub(crate) fn word_ring(&self, row: usize) -> Ring {
+        if self.kind == GateKind::Lut && row > 0 { self.out_ring() } else { self.ring }
+    }
+
+    /// Low bits that the gate looks at or drops, or the width of a table's words; 0 where it has no such parameter.
     #[must_use]
     pub const fn f(&self) -> u32 {
         self.f
@@ -222,7 +253,7 @@ impl Gate {
         }
         match self.kind {
             GateKind::Suf => Vec::new(),
-            GateKind::FullPredicates => vec![Tree::Cmp { bits: n }],
+            GateKind::FullPredicates | GateKind::Lut => vec![Tree::Cmp { bits: n }],
             GateKind::SignPredicates | GateKind::Relu => vec![Tree::Cmp { bits: n - 1 }],
             GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => vec![Tree::Cmp { bits: f }],
             GateKind::IntervalPowers => vec![Tree::Dcf { bits: n, words: self.degree + 1 }],
@@ -245,7 +276,7 @@ impl Gate {
             GateKind::Suf => 0,
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => self.masks as u64,
             GateKind::Relu | GateKind::TruncateReduce => 2,
-            GateKind::GapArs | GateKind::Lrs => 3,
+            GateKind::GapArs | GateKind::Lrs | GateKind::Lut => 3,
             GateKind::Ars => 5,
             GateKind::ReluArs => 7,
             // (-r)^0 is public and (-r)^1 is the input mask
@@ -262,7 +293,7 @@ impl Gate {
             GateKind::Suf => 0,
             GateKind::FullPredicates | GateKind::LowPredicates => self.masks as u64,
             GateKind::SignPredicates => 1 + self.masks as u64,
-            GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
+            GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs | GateKind::Lut => 1,
             GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
             GateKind::IntervalPowers => 0,
         }

@@ -5,6 +5,7 @@
 
 mod bits;
 mod intervals;
+mod lut;
 mod pending;
 mod predicates;
 mod relu;

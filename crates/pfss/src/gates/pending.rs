@@ -1,5 +1,7 @@
 use core::fmt;
 
+use core_types::Ring;
+
 use crate::{KeyBundle, Party, PfssError, gates::BitShares};
 
 /// A gate between its two steps: the masked bits to exchange, and what is left to do once they are open.
@@ -10,6 +12,8 @@ pub struct Pending<T = Vec<u64>> {
     party: Party,
     count: usize,
     masked: Vec<u32>,
+    /// Additive shares of masked words, one per element or none, and their ring.
+    words: (Ring, Vec<u64>),
     rest: Box<dyn Rest<T>>,
 }
 
@@ -19,24 +23,30 @@ pub(super) trait Rest<T>: Send + Sync {
     fn finish(self: Box<Self>, opened: &Opened) -> T;
 }
 
-/// Bits that both parties know after an exchange.
+/// What both parties know after an exchange.
 pub(super) struct Opened {
     pub(super) party: Party,
     /// Elements per row.
     pub(super) count: usize,
-    words: Vec<u32>,
+    bits: Vec<u32>,
+    words: Vec<u64>,
 }
 
 impl Opened {
     /// Bit `row` of element `e`, 0 or 1.
     pub(super) fn bit(&self, row: usize, e: usize) -> u64 {
-        u64::from((self.words[row * self.count.div_ceil(32) + e / 32] >> (e % 32)) & 1)
+        u64::from((self.bits[row * self.count.div_ceil(32) + e / 32] >> (e % 32)) & 1)
     }
 
     /// Row `row`, 32 elements a word.
     pub(super) fn row(&self, row: usize) -> &[u32] {
         let words = self.count.div_ceil(32);
-        &self.words[row * words..][..words]
+        &self.bits[row * words..][..words]
+    }
+
+    /// The word of element `e`.
+    pub(super) fn word(&self, e: usize) -> u64 {
+        self.words[e]
     }
 
     /// `element(e)` for every element.
@@ -44,6 +54,12 @@ impl Opened {
         (0..self.count).map(element).collect()
     }
 }
+
+/// The ring of no words.
+const NO_WORDS: Ring = match Ring::new(1) {
+    Some(ring) => ring,
+    None => unreachable!(),
+};
 
 impl<T> Pending<T> {
     /// Masks `bits` with the dealer's bits, rows from `first_mask` on.
@@ -56,12 +72,17 @@ impl<T> Pending<T> {
                 masked.push(bit ^ (mask & live));
             }
         }
-        Self { party: bits.party(), count: bits.count(), masked, rest: Box::new(rest) }
+        Self::masked(bits.party(), bits.count(), masked, rest)
     }
 
     /// Opens rows that are masked already.
     pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, rest: impl Rest<T> + 'static) -> Self {
-        Self { party, count, masked, rest: Box::new(rest) }
+        Self { party, count, masked, words: (NO_WORDS, Vec::new()), rest: Box::new(rest) }
+    }
+
+    /// Opens a word of each element as well.
+    pub(super) fn with_words(self, ring: Ring, words: Vec<u64>) -> Self {
+        Self { words: (ring, words), ..self }
     }
 
     /// This party's share of the masked bits. Public: they are to be sent to the peer. Rows of
@@ -71,23 +92,53 @@ impl<T> Pending<T> {
         &self.masked
     }
 
+    /// This party's additive shares of masked words, one per element, for gates that open such. Public, like
+    /// [`masked_bits`](Self::masked_bits), and to be sent with them.
+    #[must_use]
+    pub fn masked_words(&self) -> &[u64] {
+        &self.words.1
+    }
+
+    /// The ring of [`masked_words`](Self::masked_words).
+    #[must_use]
+    pub fn word_ring(&self) -> Ring {
+        self.words.0
+    }
+
     /// Elements per row.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits).
+    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open no words.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if the peer's bits are not as many as these.
+    /// [`PfssError::Length`] if the peer's bits are not as many as these, or if words have to be opened as well.
     pub fn finish(self, peer: &[u32]) -> Result<T, PfssError> {
-        let (expected, got) = (self.masked.len(), peer.len());
-        if expected != got {
-            return Err(PfssError::Length { what: "words of masked bits", expected, got });
+        self.finish_with(peer, &[])
+    }
+
+    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits) and [`masked_words`](Self::masked_words).
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] if the peer's bits or words are not as many as these.
+    pub fn finish_with(self, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
+        let (ring, mine) = &self.words;
+        for (what, expected, got) in
+            [("words of masked bits", self.masked.len(), bits.len()), ("masked words", mine.len(), words.len())]
+        {
+            if expected != got {
+                return Err(PfssError::Length { what, expected, got });
+            }
         }
-        let words = self.masked.iter().zip(peer).map(|(mine, theirs)| mine ^ theirs).collect();
-        Ok(self.rest.finish(&Opened { party: self.party, count: self.count, words }))
+        let opened = Opened {
+            party: self.party,
+            count: self.count,
+            bits: self.masked.iter().zip(bits).map(|(mine, theirs)| mine ^ theirs).collect(),
+            words: mine.iter().zip(words).map(|(&mine, &theirs)| ring.add(mine, theirs)).collect(),
+        };
+        Ok(self.rest.finish(&opened))
     }
 }
 

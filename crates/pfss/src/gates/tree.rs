@@ -1,6 +1,6 @@
 use backend_api::{Buffer, ops::fss::FssOps};
 use core_types::{
-    PrgKeys,
+    Label, PrgKeys, Ring,
     params::fss::{CmpParams, DcfParams},
 };
 
@@ -27,25 +27,49 @@ pub(super) fn cmp_shares<Q: FssOps>(
     program: &Program,
     x_hat: &[u64],
 ) -> Result<Vec<u32>, PfssError> {
-    let tree = bundle.tree(index);
-    let params = CmpParams {
-        key: PrgKeys::from_nonce(bundle.nonce()).child,
-        bits: program.domain().bits(),
-        party: bundle.party().number().into(),
-        count: bundle.count() as u32, // a bundle holds less than 2^32 elements
-        points: program.points() as u32,
-    };
-    debug_assert_eq!(tree.shape, Tree::Cmp { bits: params.bits });
-    let points = q.upload(&program.place(x_hat))?;
-    let mut shares = q.zeros::<u32>(program.points() * x_hat.len().div_ceil(32))?;
-    // Correction words are common to both parties; roots, and leaves that are truth tables, are not.
-    let roots = match tree.roots {
-        [] => Staged::zeros(q, bundle.padded())?, // not read for truth tables
-        roots => Staged::upload(q, roots)?,
-    };
-    let (cw, leaf) = (q.upload(tree.cw)?, Staged::upload(q, tree.leaf)?);
-    q.cmp_eval(&params, roots.view(), cw.view(), leaf.view(), points.view(), shares.view_mut())?;
-    Ok(q.download(&shares)?)
+    let keys = CmpKeys::stage(q, bundle, index, program.domain())?;
+    keys.eval(program.offsets(), x_hat)
+}
+
+/// One comparison tree in device memory.
+pub(super) struct CmpKeys<'q, Q: FssOps> {
+    q: &'q Q,
+    params: CmpParams,
+    domain: Ring,
+    roots: Staged<'q, Q, Label>,
+    cw: Q::Buf<u128>,
+    leaf: Staged<'q, Q, u128>,
+}
+
+impl<'q, Q: FssOps> CmpKeys<'q, Q> {
+    /// Uploads tree `index` of `bundle`, whose keys are over `domain`.
+    pub(super) fn stage(q: &'q Q, bundle: &KeyBundle, index: usize, domain: Ring) -> Result<Self, PfssError> {
+        let tree = bundle.tree(index);
+        debug_assert_eq!(tree.shape, Tree::Cmp { bits: domain.bits() });
+        let params = CmpParams {
+            key: PrgKeys::from_nonce(bundle.nonce()).child,
+            bits: domain.bits(),
+            party: bundle.party().number().into(),
+            count: bundle.count() as u32, // a bundle holds less than 2^32 elements
+            points: 0,
+        };
+        // Correction words are common to both parties; roots, and leaves that are truth tables, are not.
+        let roots = match tree.roots {
+            [] => Staged::zeros(q, bundle.padded())?, // not read for truth tables
+            roots => Staged::upload(q, roots)?,
+        };
+        Ok(Self { q, params, domain, roots, cw: q.upload(tree.cw)?, leaf: Staged::upload(q, tree.leaf)? })
+    }
+
+    /// XOR shares of `1[α <= y]` at the points `x_hat - offset`, `[offsets][padded / 32]`.
+    pub(super) fn eval(&self, offsets: &[u64], x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
+        let params = CmpParams { points: offsets.len() as u32, ..self.params };
+        let points = self.q.upload(&place(self.domain, offsets, x_hat))?;
+        let mut shares = self.q.zeros::<u32>(offsets.len() * x_hat.len().div_ceil(32))?;
+        let (roots, leaf) = (self.roots.view(), self.leaf.view());
+        self.q.cmp_eval(&params, roots, self.cw.view(), leaf, points.view(), shares.view_mut())?;
+        Ok(self.q.download(&shares)?)
+    }
 }
 
 /// Additive shares of `β 1[y < α]` at the points `x_hat - offset` from payload tree `index`,

@@ -28,6 +28,7 @@ mod codec;
 mod desc;
 mod error;
 mod formula;
+mod memo;
 mod poly;
 mod pred;
 mod program;

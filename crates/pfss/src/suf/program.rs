@@ -232,12 +232,16 @@ impl SufProgram {
             trees.extend(vec![Tree::Cmp { bits: class.bits }; keys]);
         }
         let words = self.payload_words();
-        let keys = match self.selection() {
-            Selection::By(CoeffMode::StepDcf) => self.desc.pieces().len(),
-            _ => usize::from(words > 0),
-        };
-        trees.extend(vec![Tree::Dcf { bits: self.desc.ring().bits(), words }; keys]);
+        trees.extend(vec![Tree::Dcf { bits: self.desc.ring().bits(), words }; self.payload_keys()]);
         trees
+    }
+
+    /// Coefficient trees.
+    pub(crate) fn payload_keys(&self) -> usize {
+        match self.selection() {
+            Selection::By(CoeffMode::StepDcf) => self.desc.pieces().len(),
+            _ => usize::from(self.payload_words() > 0),
+        }
     }
 
     /// Points at which the payload key of [`CoeffMode::IntervalLut`] is evaluated: `x_hat` less each of these.

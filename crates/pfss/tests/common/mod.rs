@@ -54,8 +54,10 @@ impl Batch {
         eval: impl Fn(KeyBundle, &Q, &[u64]) -> Result<Pending, PfssError>,
     ) -> Vec<u64> {
         let [zero, one] = self.bundles(q, gate).map(|bundle| eval(bundle, q, &self.x_hat).unwrap());
-        let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-        let (a, b) = (zero.finish(&from_one).unwrap(), one.finish(&from_zero).unwrap());
+        let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+        let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
+        let a = zero.finish_with(&bits_one, &words_one).unwrap();
+        let b = one.finish_with(&bits_zero, &words_zero).unwrap();
         let ring = Ring::new(out).unwrap();
         a.iter().zip(&b).map(|(&a, &b)| ring.add(a, b)).collect()
     }

@@ -1,0 +1,92 @@
+use core_types::Ring;
+
+use super::minimax::minimax;
+use crate::{PfssError, RangeError, SignedRange};
+
+/// A polynomial with integer coefficients in the distance from the start of its piece.
+pub(super) struct Piece {
+    start: i64,
+    /// The greatest distance, at least 0.
+    reach: i64,
+    /// Constant term first.
+    coefficients: Vec<i64>,
+}
+
+impl Piece {
+    /// A polynomial of that degree close to `function` on the integers `start..end`, with integer coefficients.
+    ///
+    /// The leading coefficient is that of the best polynomial, rounded; the rest is fitted to what remains, so that it
+    /// makes up for the rounding as far as it can.
+    pub(super) fn new(start: i64, end: i64, degree: u32, function: impl Fn(f64) -> f64) -> Self {
+        let width = (end - start) as f64;
+        let mut coefficients = vec![0i64; degree as usize + 1];
+        for k in (0..coefficients.len()).rev() {
+            let rest = |u: f64| {
+                let distance = u * width;
+                let fixed = coefficients[k..].iter().rev().fold(0.0, |sum, &c| sum * distance + c as f64);
+                function(start as f64 + distance) - fixed * distance.powi(k as i32)
+            };
+            let leading = minimax(k as u32, rest)[k];
+            coefficients[k] = (leading / width.powi(k as i32)).round() as i64;
+        }
+        Self { start, reach: end - start - 1, coefficients }
+    }
+
+    /// Adds one half of what a shift by `shift` bits keeps, so that the shift rounds.
+    pub(super) fn rounding(mut self, shift: u32) -> Self {
+        if let Some(half) = shift.checked_sub(1) {
+            self.coefficients[0] = self.coefficients[0].saturating_add(1 << half); // scales are far below 63
+        }
+        self
+    }
+
+    /// A range that holds all values on the piece: those of the terms added up.
+    pub(super) fn range(&self) -> Result<SignedRange, PfssError> {
+        let (mut min, mut max) = (0i128, 0i128);
+        for (k, &c) in self.coefficients.iter().enumerate() {
+            let overflow = RangeError::Overflow { bits: 64, end: i128::MAX };
+            let most = i128::from(self.reach).checked_pow(k as u32).and_then(|power| power.checked_mul(c.into()));
+            let most = most.ok_or(overflow)?;
+            // the constant term is met in full, every other may vanish
+            let least = if k == 0 { most } else { 0 };
+            (min, max) = (min.saturating_add(least.min(most)), max.saturating_add(least.max(most)));
+        }
+        Ok(SignedRange::from_wide(min, max)?)
+    }
+
+    /// The coefficients of the same polynomial in `x` itself, modulo `2^n`: exact, as `x - start` is in the ring.
+    pub(super) fn expand(&self, ring: Ring) -> Vec<u64> {
+        let start = self.start.cast_unsigned();
+        let mut out: Vec<u64> = Vec::with_capacity(self.coefficients.len());
+        // Horner's rule on polynomials: out = out * (x - start) + c
+        for &c in self.coefficients.iter().rev() {
+            out.insert(0, 0);
+            for k in 0..out.len() - 1 {
+                out[k] = out[k].wrapping_sub(start.wrapping_mul(out[k + 1]));
+            }
+            out[0] = out[0].wrapping_add(c.cast_unsigned());
+        }
+        out.iter().map(|&c| ring.reduce(c)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_polynomial_is_fitted_exactly_and_expands_to_itself() {
+        let plain = |x: i64| 3 * x * x * x - 5 * x * x + 7 * x - 11;
+        for (start, end) in [(0, 64), (-64, 0), (100, 228), (-1000, -744)] {
+            let piece = Piece::new(start, end, 3, |x| 3.0 * x * x * x - 5.0 * x * x + 7.0 * x - 11.0);
+            let range = piece.range().unwrap();
+            let ring = Ring::new(40).unwrap();
+            let expanded = piece.expand(ring);
+            for x in start..end {
+                assert!(range.min() <= plain(x) && plain(x) <= range.max());
+                let horner = |sum: u64, &c: &u64| ring.add(ring.mul(sum, x.cast_unsigned()), c);
+                assert_eq!(ring.signed(expanded.iter().rev().fold(0, horner)), plain(x));
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Elementary functions in fixed point, as descriptors: splines fitted in the clear, evaluated exactly on shares.
+//!
+//! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a scale so high that
+//! rounding them does not matter; one exact shift behind it brings the result back to `f` fraction bits. What is
+//! approximate is the fit alone, and it is public: [`FixedFn::eval`] is the function that shares compute, bit for bit.
+//!
+//! Piecewise polynomials for secure inference are those of SUF (FuseFSS, ICML 2026); SIGMA (PETS 2024) takes tables in
+//! their place.
+
+mod fit;
+mod library;
+mod minimax;
+mod run;
+mod special;
+
+use core_types::Ring;
+
+use crate::{
+    AutoTrunc, Cost, Gate, PfssError, RangeClaim, SignedRange,
+    suf::{SufDesc, SufError, SufModes, SufProgram},
+};
+
+pub use library::{Accuracy, gelu, neg_exp, reciprocal, rsqrt, silu};
+pub use run::{FixedBundles, run_function_lockstep};
+
+/// A function of one fixed-point number: a descriptor with one word, and the shift behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixedFn {
+    desc: SufDesc,
+    shift: u32,
+    inputs: SignedRange,
+    outputs: SignedRange,
+}
+
+/// Gates of a function: the descriptor, then the shift of its result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixedGates {
+    /// The gate of the descriptor.
+    pub suf: Gate,
+    /// The shift, under the proof that the spline's coefficients give.
+    pub shift: AutoTrunc,
+}
+
+impl FixedFn {
+    /// The spline before the shift.
+    #[must_use]
+    pub const fn desc(&self) -> &SufDesc {
+        &self.desc
+    }
+
+    /// Bits shifted off the descriptor's word.
+    #[must_use]
+    pub const fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// Fixed-point inputs for which the function means something and no value wraps around.
+    #[must_use]
+    pub const fn inputs(&self) -> SignedRange {
+        self.inputs
+    }
+
+    /// A proven range of the descriptor's word on those inputs, before the shift.
+    #[must_use]
+    pub const fn outputs(&self) -> SignedRange {
+        self.outputs
+    }
+
+    /// The function in the clear, exactly as shares compute it. Not for secrets: branches on `x`.
+    #[must_use]
+    pub fn eval(&self, x: i64) -> i64 {
+        let ring = self.desc.ring();
+        let word = self.desc.eval(ring.reduce(x.cast_unsigned())).words[0]; // one word by construction
+        ring.signed(word) >> self.shift
+    }
+
+    /// The gates that evaluate the function.
+    ///
+    /// # Errors
+    /// [`PfssError::Suf`] for modes that do not go with the descriptor.
+    pub fn gates(&self, modes: SufModes) -> Result<FixedGates, PfssError> {
+        let suf = Gate::suf(SufProgram::new(self.desc.clone(), modes)?);
+        let shift = AutoTrunc::choose(self.desc.ring().bits(), self.shift, RangeClaim::Proof(self.outputs))?;
+        Ok(FixedGates { suf, shift })
+    }
+}
+
+impl FixedGates {
+    /// The gates that need keys.
+    pub(crate) fn with_keys(&self) -> impl Iterator<Item = &Gate> {
+        [&self.suf].into_iter().chain(self.shift.gate())
+    }
+
+    /// Bits that one element sends each party, rounds, and bits of keys: those of both gates.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        self.with_keys().map(Gate::cost).fold(Cost::default(), |sum, cost| sum.then(cost))
+    }
+}
+
+/// The value of a spline outside its fitted pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tail {
+    Zero,
+    /// `x` itself.
+    Identity,
+}
+
+/// What to fit.
+struct Spline<'a> {
+    n: u32,
+    /// Fraction bits of input and output.
+    input_bits: u32,
+    output_bits: u32,
+    degree: u32,
+    /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending. If some are negative, 0 is
+    /// among them.
+    cuts: &'a [i64],
+    below: Tail,
+    above: Tail,
+    /// Inputs for which the result is meant, tails included.
+    inputs: SignedRange,
+    function: &'a dyn Fn(f64) -> f64,
+}
+
+impl Spline<'_> {
+    /// Fits every piece and builds the descriptor.
+    fn build(&self) -> Result<FixedFn, PfssError> {
+        let ring = Ring::new(self.n).ok_or(SufError::RingWidth { got: self.n })?;
+        // the leading coefficient then has 14 bits behind its point
+        let scale = 14 + self.input_bits * self.degree;
+        let shift = scale.saturating_sub(self.output_bits);
+        let mut fitted = Vec::new();
+        let mut outputs = SignedRange::new(0, 0)?;
+        for cut in self.cuts.windows(2) {
+            let piece = fit::Piece::new(cut[0], cut[1], self.degree, |x| {
+                (self.function)(x / 2f64.powi(self.input_bits as i32)) * 2f64.powi(scale as i32)
+            });
+            let piece = piece.rounding(shift);
+            outputs = outputs.hull(piece.range()?);
+            fitted.push((cut[0], piece.expand(ring)));
+        }
+        for (tail, x) in [(self.below, self.inputs.min()), (self.above, self.inputs.max())] {
+            outputs = match tail {
+                Tail::Zero => outputs,
+                Tail::Identity => outputs.hull(SignedRange::new(x, x)?.checked_mul(self.slope_range(scale)?)?),
+            };
+        }
+        outputs.gap_cert(self.n)?;
+        let pieces = self.order(ring, fitted, scale)?;
+        let spec = crate::suf::SufSpec {
+            n: self.n,
+            degree: self.degree,
+            words: vec!["y".to_owned()],
+            bools: Vec::new(),
+            preds: Vec::new(),
+            pieces,
+        };
+        Ok(FixedFn { desc: SufDesc::new(spec)?, shift, inputs: self.inputs, outputs })
+    }
+
+    /// The slope of the identity at the scale of the coefficients.
+    fn slope_range(&self, scale: u32) -> Result<SignedRange, PfssError> {
+        let slope = 1i64 << (scale - self.input_bits); // at most 14 + 6 * 12
+        Ok(SignedRange::new(slope, slope)?)
+    }
+
+    /// All pieces in the unsigned order of their starts.
+    fn order(&self, ring: Ring, fitted: Vec<(i64, Vec<u64>)>, scale: u32) -> Result<Vec<crate::suf::Piece>, PfssError> {
+        let slope = self.slope_range(scale)?.min().cast_unsigned();
+        let tail = |tail: Tail| match tail {
+            Tail::Zero => Vec::new(),
+            Tail::Identity => vec![0, slope],
+        };
+        let (first, last) = (self.cuts[0], self.cuts[self.cuts.len() - 1]);
+        let half = 1u64 << (ring.bits() - 1);
+        let mut all: Vec<(u64, Vec<u64>)> = Vec::new();
+        if first > 0 {
+            all.push((0, tail(self.below)));
+        }
+        all.extend(fitted.into_iter().map(|(start, poly)| (ring.reduce(start.cast_unsigned()), poly)));
+        all.push((ring.reduce(last.cast_unsigned()), tail(self.above)));
+        all.push((half, tail(self.below)));
+        all.sort_by_key(|&(start, _)| start);
+        let piece = |(start, poly)| crate::suf::Piece { start, polys: vec![poly], bools: Vec::new() };
+        Ok(all.into_iter().map(piece).collect())
+    }
+}

@@ -1,0 +1,82 @@
+use backend_api::ops::fss::FssOps;
+
+use super::FixedGates;
+use crate::{Channel, Dealer, KeyBundle, PfssError, Session, run_lockstep, run_suf_lockstep};
+
+/// One party's keys for a function.
+#[derive(Debug)]
+pub struct FixedBundles {
+    /// Keys of the descriptor.
+    pub suf: KeyBundle,
+    /// Keys of the shift, if there is one.
+    pub shift: Option<KeyBundle>,
+}
+
+impl Dealer {
+    /// Keys for `count` evaluations of a function, for party 0 and party 1.
+    ///
+    /// # Errors
+    /// As [`deal`](Self::deal).
+    pub fn deal_function<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        gates: &FixedGates,
+        count: usize,
+    ) -> Result<[FixedBundles; 2], PfssError> {
+        let [zero, one] = self.deal(q, &gates.suf, count)?;
+        let [shift_zero, shift_one] = match gates.shift.gate() {
+            Some(gate) => self.deal(q, gate, count)?.map(Some),
+            None => [None, None],
+        };
+        Ok([FixedBundles { suf: zero, shift: shift_zero }, FixedBundles { suf: one, shift: shift_one }])
+    }
+}
+
+impl FixedGates {
+    /// Whether the bundles are for these gates: a shift is only right for the function whose range it was proven for.
+    fn check(&self, bundles: &FixedBundles) -> Result<(), PfssError> {
+        if *bundles.suf.gate() != self.suf || bundles.shift.as_ref().map(KeyBundle::gate) != self.shift.gate() {
+            return Err(PfssError::Program);
+        }
+        Ok(())
+    }
+}
+
+impl<C: Channel> Session<C> {
+    /// Shares of a function of `x`. The rounds are those of [`FixedGates::cost`].
+    ///
+    /// Inputs must lie in [`FixedFn::inputs`](super::FixedFn::inputs), which nothing checks: they are secret.
+    ///
+    /// # Errors
+    /// [`PfssError::Program`] for keys of another function, and as [`relu`](Self::relu).
+    pub fn function<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        gates: &FixedGates,
+        bundles: FixedBundles,
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        gates.check(&bundles)?;
+        let word = self.suf(q, bundles.suf, x)?.words;
+        self.shift(q, &gates.shift, bundles.shift, &word)
+    }
+}
+
+/// Evaluates a function for both parties, as [`run_lockstep`] runs a task.
+///
+/// # Errors
+/// As [`Session::function`] and [`run_lockstep`].
+pub fn run_function_lockstep<Q: FssOps>(
+    q: &Q,
+    gates: &FixedGates,
+    bundles: [FixedBundles; 2],
+    x: [&[u64]; 2],
+) -> Result<[Vec<u64>; 2], PfssError> {
+    bundles.iter().try_for_each(|bundles| gates.check(bundles))?;
+    let [zero, one] = bundles;
+    let words = run_suf_lockstep(q, [zero.suf, one.suf], x)?.map(|shares| shares.words);
+    match (gates.shift.task(), zero.shift, one.shift) {
+        (Some(task), Some(zero), Some(one)) => run_lockstep(q, task, [zero, one], [&words[0], &words[1]]),
+        _ => Ok(words),
+    }
+}

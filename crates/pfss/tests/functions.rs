@@ -1,0 +1,96 @@
+//! Elementary functions on shares: bit for bit the public fixed-point function, in every mode and over channels.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{thread, time::Duration};
+
+use pfss::{
+    Dealer, PfssError, Session,
+    functions::{Accuracy, FixedFn, gelu, neg_exp, reciprocal, rsqrt, run_function_lockstep, silu},
+    memory_pair,
+    suf::{CoeffMode, SufModes},
+};
+
+fn share(values: &[i64]) -> [Vec<u64>; 2] {
+    let zero: Vec<u64> = (0..values.len() as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let one = values.iter().zip(&zero).map(|(&v, &share)| (v as u64).wrapping_sub(share)).collect();
+    [zero, one]
+}
+
+fn open(shares: &[Vec<u64>; 2]) -> Vec<i64> {
+    shares[0].iter().zip(&shares[1]).map(|(&a, &b)| a.wrapping_add(b) as i64).collect()
+}
+
+/// Inputs all over the admissible range, every start of a piece and its neighbours among them.
+fn inputs(f: &FixedFn) -> Vec<i64> {
+    let range = f.inputs();
+    let starts = f.desc().pieces().iter().flat_map(|piece| [-1, 0, 1].map(|d| (piece.start as i64).wrapping_add(d)));
+    let ends = [range.min(), range.max(), 0, 1, -1, 4096, 5000, -5000, 12345, 65_536, 100_000];
+    starts.chain(ends).filter(|x| (range.min()..=range.max()).contains(x)).collect()
+}
+
+fn all() -> Vec<(&'static str, FixedFn)> {
+    vec![
+        ("gelu", gelu(Accuracy::CUBIC_16).unwrap()),
+        ("gelu", gelu(Accuracy::QUADRATIC_32).unwrap()),
+        ("silu", silu(Accuracy::CUBIC_16).unwrap()),
+        ("neg exp", neg_exp(Accuracy::CUBIC_16).unwrap()),
+        ("reciprocal", reciprocal(Accuracy::LINEAR_HALF_OCTAVE, 20).unwrap()),
+        ("reciprocal", reciprocal(Accuracy::CUBIC_QUARTER_OCTAVE, 12).unwrap()),
+        ("rsqrt", rsqrt(Accuracy::LINEAR_HALF_OCTAVE, 12).unwrap()),
+    ]
+}
+
+#[test]
+fn shares_are_those_of_the_public_function_in_every_mode() {
+    let q = runtime::cpu().unwrap();
+    for (name, f) in all() {
+        let values = inputs(&f);
+        let x = share(&values);
+        let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
+        for coeffs in [CoeffMode::MaskedSelect, CoeffMode::IntervalLut, CoeffMode::StepDcf] {
+            let gates = f.gates(SufModes { coeffs, ..SufModes::default() }).unwrap();
+            let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, values.len()).unwrap();
+            let shares = run_function_lockstep(&q, &gates, bundles, [&x[0], &x[1]]).unwrap();
+            assert_eq!(open(&shares), plain, "{name}, {coeffs:?}");
+        }
+    }
+}
+
+#[test]
+fn a_function_over_channels_sends_what_its_cost_says() {
+    let q = runtime::cpu().unwrap();
+    let f = gelu(Accuracy::CUBIC_16).unwrap();
+    let values: Vec<i64> = (-50..50).map(|i| i * 400).collect();
+    let x = share(&values);
+    let gates = f.gates(SufModes::default()).unwrap();
+    let [first, second] = Dealer::insecure_from_seed(3).deal_function(&q, &gates, 100).unwrap();
+    let (zero, one) = memory_pair(Duration::from_secs(20));
+    let party = |channel, bundles, x: &[u64]| {
+        let mut session = Session::new(channel);
+        (session.function(&q, &gates, bundles, x).unwrap(), session.traffic())
+    };
+    let (a, b) = thread::scope(|scope| {
+        let first = scope.spawn(|| party(zero, first, &x[0]));
+        let b = party(one, second, &x[1]);
+        (first.join().unwrap(), b)
+    });
+    let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
+    assert_eq!(open(&[a.0, b.0]), plain);
+    let cost = gates.cost();
+    // 16 fitted pieces and two tails, of which the first piece opens nothing, and the carry of the shift
+    assert_eq!((cost.masked_bits, cost.rounds), (17 + 1, 4));
+    let bytes = 100 * cost.input_bits / 8 + 13 * cost.masked_bits + 16 * cost.rounds;
+    assert_eq!((a.1.sent_bytes, a.1.rounds), (bytes, cost.rounds));
+}
+
+#[test]
+fn keys_of_another_function_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let gates = |f: FixedFn| f.gates(SufModes::default()).unwrap();
+    let (first, second) = (gates(gelu(Accuracy::CUBIC_16).unwrap()), gates(silu(Accuracy::CUBIC_16).unwrap()));
+    let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &first, 1).unwrap();
+    assert_eq!(run_function_lockstep(&q, &second, bundles, [&[1], &[2]]).unwrap_err(), PfssError::Program);
+    let [mut zero, one] = Dealer::insecure_from_seed(3).deal_function(&q, &first, 1).unwrap();
+    zero.shift = None;
+    assert_eq!(run_function_lockstep(&q, &first, [zero, one], [&[1], &[2]]).unwrap_err(), PfssError::Program);
+}
