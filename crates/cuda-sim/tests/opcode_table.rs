@@ -56,7 +56,7 @@ fn integer(parts: &[&str], ty: &str) -> String {
             let wide = twice_as_wide(ty);
             format!("{}, {}", same(&register(wide, 0), ty, 2), register(wide, 3))
         }
-        "mad" => same(&result, ty, 3),
+        "mad" | "sad" => same(&result, ty, 3),
         _ => same(&result, ty, 2),
     }
 }
@@ -64,8 +64,8 @@ fn integer(parts: &[&str], ty: &str) -> String {
 fn bits(parts: &[&str], ty: &str) -> String {
     let result = register(ty, 0);
     match parts[0] {
-        "not" | "brev" => same(&result, ty, 1),
-        "popc" | "clz" => same("%r0", ty, 1),
+        "not" | "cnot" | "brev" => same(&result, ty, 1),
+        "popc" | "clz" | "bfind" => same("%r0", ty, 1),
         "shl" | "shr" => format!("{}, %r5", same(&result, ty, 1)),
         "shf" => format!("{}, %r5", same(&result, ty, 2)),
         "bfe" => format!("{}, %r5, %r6", same(&result, ty, 1)),

@@ -1,5 +1,6 @@
 //! A loaded module: kernels by name, variables, launches.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -41,6 +42,14 @@ pub enum LoadError {
         text: String,
         /// What about it is not supported.
         reason: String,
+    },
+    /// The value of a variable holds the address of something that is declared only.
+    #[error("`{variable}` holds the address of `{symbol}`, which the module does not define")]
+    Undefined {
+        /// The variable.
+        variable: String,
+        /// What it refers to.
+        symbol: String,
     },
 }
 
@@ -85,12 +94,14 @@ impl Program {
     /// Parses and decodes `text`.
     ///
     /// # Errors
-    /// [`LoadError`] if the text is malformed or holds an instruction outside the executor's table.
+    /// [`LoadError`] if the text is malformed, refers to what it does not define or holds an instruction outside the executor's
+    /// table.
     pub fn load(text: &str) -> Result<Self, LoadError> {
         let module = ptx::parse(text)?;
         if module.address_size != 64 {
             return Err(LoadError::AddressSize(module.address_size));
         }
+        check_addresses(&module)?;
         let mut kernels = Vec::new();
         for (index, function) in module.functions.iter().enumerate() {
             if function.kind == ptx::ast::FunctionKind::Entry && function.body.is_some() {
@@ -207,6 +218,19 @@ impl Program {
         });
         Place { line: origin.line, text: line_of(&self.text, origin.line), source }
     }
+}
+
+/// Checks that whatever the initial values of variables point to is defined.
+fn check_addresses(module: &Module) -> Result<(), LoadError> {
+    let bodies = module.functions.iter().filter(|function| function.body.is_some()).map(|function| &*function.name);
+    let defined: HashSet<&str> = global_variables(module).map(|variable| &*variable.name).chain(bodies).collect();
+    for variable in global_variables(module) {
+        if let Some(place) = variable.image().relocations.iter().find(|place| !defined.contains(&*place.symbol)) {
+            let (variable, symbol) = (variable.name.to_string(), place.symbol.to_string());
+            return Err(LoadError::Undefined { variable, symbol });
+        }
+    }
+    Ok(())
 }
 
 /// The text of a line, without indentation.

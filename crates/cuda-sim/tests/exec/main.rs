@@ -6,6 +6,7 @@
 mod floats;
 mod hazards;
 mod integers;
+mod loading;
 mod memory_faults;
 mod programs;
 mod races;

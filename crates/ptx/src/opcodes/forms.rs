@@ -41,6 +41,8 @@ pub const FORMS: &[Form] = &[
     form(Group::Move, "isspacep.{global,shared,local,const}"),
 
     form(Group::Integer, "{add,sub}.{u16,s16,u32,s32,u64,s64}"),
+    form(Group::Integer, "{add,sub}.sat.s32"),
+    form(Group::Integer, "sad.{u32,s32}"),
     form(Group::Integer, "{add.cc,addc,addc.cc,sub.cc,subc,subc.cc}.{u32,s32,u64,s64}"),
     form(Group::Integer, "mul.{lo,hi}.{u16,s16,u32,s32,u64,s64}"),
     form(Group::Integer, "mul.wide.{u16,s16,u32,s32}"),
@@ -52,6 +54,8 @@ pub const FORMS: &[Form] = &[
     form(Group::Integer, "{min,max}.{u16,s16,u32,s32,u64,s64}"),
 
     form(Group::Bits, "{and,or,xor,not}.{b16,b32,b64,pred}"),
+    form(Group::Bits, "bfind.u32"),
+    form(Group::Bits, "cnot.{b16,b32,b64}"),
     form(Group::Bits, "shl.{b16,b32,b64}"),
     form(Group::Bits, "shr.{b16,b32,b64,u16,s16,u32,s32,u64,s64}"),
     form(Group::Bits, "shf.{l,r}.{wrap,clamp}.b32"),
@@ -61,7 +65,7 @@ pub const FORMS: &[Form] = &[
     form(Group::Bits, "prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16,}"),
     form(Group::Bits, "lop3.b32"),
 
-    form(Group::Float, "{add,sub,mul}{.rn,}{.ftz,}.f32"),
+    form(Group::Float, "{add,sub,mul}{.rn,}{.ftz,}{.sat,}.f32"),
     form(Group::Float, "{fma,div,sqrt,rcp}.rn{.ftz,}.f32"),
     form(Group::Float, "{min,max}{.ftz,}{.NaN,}.f32"),
     form(Group::Float, "{abs,neg}{.ftz,}.f32"),
@@ -71,6 +75,7 @@ pub const FORMS: &[Form] = &[
     form(Group::Float, "testp.{finite,infinite,number,notanumber,normal,subnormal}.{f32,f64}"),
     form(Group::Float, "copysign.{f32,f64}"),
     form(Group::Float, "{add,sub,mul}{.rn,}.f16"),
+    form(Group::Float, "{add,sub,mul}.rn.f16x2"),
     form(Group::Float, "fma.rn.{f16,bf16}"),
     form(Group::Float, "{neg,abs}.{f16,bf16}"),
 
@@ -86,6 +91,7 @@ pub const FORMS: &[Form] = &[
     form(Group::Compare, "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}{.and,.or,.xor,}.{f16,f64}"),
 
     form(Group::Convert, "cvt.{u8,s8,u16,s16,u32,s32,u64,s64}.{u8,s8,u16,s16,u32,s32,u64,s64}"),
+    form(Group::Convert, "cvt.sat.{u8,s8,u16,s16,u32,s32,u64,s64}.{u8,s8,u16,s16,u32,s32,u64,s64}"),
     form(Group::Convert, "cvt.rn.{f16,f32,f64}.{u8,s8,u16,s16,u32,s32,u64,s64}"),
     form(Group::Convert, "cvt.{rni,rzi,rmi,rpi}{.ftz,}.{u8,s8,u16,s16,u32,s32,u64,s64}.f32"),
     form(Group::Convert, "cvt.{rni,rzi,rmi,rpi}.{u8,s8,u16,s16,u32,s32,u64,s64}.{f16,f64}"),

@@ -34,13 +34,15 @@ struct Parser<'text> {
     names: HashSet<Name>,
     /// Names that must turn out to be globals or functions, with the place of their use.
     uses: Vec<(Token<'text>, Name)>,
+    /// Variables and functions of module scope that are defined so far, not just declared.
+    defined: HashSet<Name>,
 }
 
 impl<'text> Parser<'text> {
     fn new(text: &'text str) -> Result<Self, ParseError> {
         let mut lexer = Lexer::new(text)?;
         let ahead = lexer.next()?;
-        Ok(Self { lexer, ahead, names: HashSet::new(), uses: Vec::new() })
+        Ok(Self { lexer, ahead, names: HashSet::new(), uses: Vec::new(), defined: HashSet::new() })
     }
 
     /// Takes the next token.

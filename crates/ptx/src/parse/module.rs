@@ -6,7 +6,7 @@ use super::Parser;
 use crate::{
     ParseError, ParseErrorKind,
     ast::{Linkage, Module, Name, Space},
-    lex::{Kind, excerpt},
+    lex::{Kind, Token, excerpt},
 };
 
 impl<'text> Parser<'text> {
@@ -66,6 +66,9 @@ impl<'text> Parser<'text> {
         match self.directive() {
             Some("entry" | "func") => {
                 let function = self.function(linkage)?;
+                if function.body.is_some() {
+                    self.define(&start, &function.name)?;
+                }
                 module.functions.push(function);
             }
             Some("file") if linkage == Linkage::Internal => {
@@ -74,12 +77,24 @@ impl<'text> Parser<'text> {
             }
             Some("section") if linkage == Linkage::Internal => self.skip_section()?,
             Some(name) if Space::from_name(name).is_some_and(|space| space != Space::Param) => {
-                let variables = self.variables(start.line, linkage)?;
-                module.globals.extend(variables.into_iter().map(|(_, variable)| variable));
+                for (token, variable) in self.variables(start.line, linkage)? {
+                    if linkage != Linkage::Extern {
+                        self.define(&token, &variable.name)?;
+                    }
+                    module.globals.push(variable);
+                }
             }
             _ => return Err(self.ahead.expected("a variable, function, `.file` or `.section`")),
         }
         Ok(())
+    }
+
+    /// Notes a definition, of which there is one for each name.
+    fn define(&mut self, token: &Token<'_>, name: &Name) -> Result<(), ParseError> {
+        if self.defined.insert(name.clone()) {
+            return Ok(());
+        }
+        Err(token.error(ParseErrorKind::Duplicate(excerpt(name))))
     }
 
     /// `.file index "path"`, with an optional time and size.

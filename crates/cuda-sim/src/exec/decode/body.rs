@@ -74,6 +74,7 @@ impl<'a> Body<'a> {
 
     /// Starts an instruction: fresh temporaries, its guard.
     pub(super) fn begin(&mut self, instruction: &ast::Instruction) -> Decoded<()> {
+        self.build.admit(&instruction.opcode)?;
         self.temps.reset();
         self.guard = (NO_GUARD, false);
         if let Some(guard) = instruction.guard {

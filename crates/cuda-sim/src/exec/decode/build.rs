@@ -1,8 +1,8 @@
 //! Registers, constants and tables of the code under construction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use ptx::ast::Special;
+use ptx::ast::{Name, Opcode, Special};
 
 use super::super::code::{Code, Op, Preset, R, Slot};
 
@@ -22,6 +22,8 @@ pub(super) struct Build {
     pub(super) code: Code,
     presets32: HashMap<Preset, R>,
     presets64: HashMap<Preset, R>,
+    /// Opcodes that were looked up in the table and found.
+    admitted: HashSet<Name>,
 }
 
 fn next(count: &mut usize) -> Decoded<R> {
@@ -31,6 +33,18 @@ fn next(count: &mut usize) -> Decoded<R> {
 }
 
 impl Build {
+    /// Refuses an opcode outside the table, so that no modifier goes unnoticed.
+    pub(super) fn admit(&mut self, opcode: &Opcode) -> Decoded<()> {
+        if self.admitted.contains(opcode.text()) {
+            return Ok(());
+        }
+        if ptx::opcodes::group(opcode.text()).is_none() {
+            return refuse("unknown opcode");
+        }
+        self.admitted.insert(opcode.text().into());
+        Ok(())
+    }
+
     pub(super) fn new32(&mut self) -> Decoded<R> {
         next(&mut self.code.words32)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx::ast::{Function, Module, Shape, Space, Variable};
+use ptx::ast::{Function, Linkage, Module, Shape, Space, Variable};
 
 use super::build::{Decoded, Refusal};
 
@@ -45,12 +45,13 @@ pub(in crate::exec) struct Layout<'a> {
     pub(in crate::exec) static_shared: u64,
 }
 
-/// Variables of a module that live in global or constant memory, in text order: those at module scope, then those of
-/// function bodies.
+/// Variables that a module defines in global or constant memory, in text order: those at module scope, then those of function
+/// bodies.
 pub(in crate::exec) fn global_variables(module: &Module) -> impl Iterator<Item = &Variable> {
     let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
     let inner = bodies.flat_map(|body| &body.variables);
-    module.globals.iter().chain(inner).filter(|variable| matches!(variable.space, Space::Global | Space::Const))
+    let placed = |variable: &&Variable| matches!(variable.space, Space::Global | Space::Const);
+    module.globals.iter().chain(inner).filter(placed).filter(|variable| variable.linkage != Linkage::Extern)
 }
 
 /// Index of each function by name. A definition wins over declarations, which come first.

@@ -1,0 +1,92 @@
+//! What is refused at load, with the reason: a text that loads runs to the end of every instruction in it.
+
+use cuda_sim::exec::{LoadError, Program};
+use ptx::ParseErrorKind;
+
+use crate::rig::module;
+
+const HEAD: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
+
+fn refused(text: &str) -> LoadError {
+    match Program::load(text) {
+        Ok(_) => panic!("loaded:\n{text}"),
+        Err(error) => error,
+    }
+}
+
+/// Line, instruction and reason of a refused instruction.
+fn unsupported(text: &str) -> (u32, String, String) {
+    match refused(text) {
+        LoadError::Unsupported { line, text, reason } => (line, text, reason),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn texts_that_are_not_ptx_are_refused() {
+    for text in ["", "{\"module\": \"fss\"}", "\u{7f}ELF", ".version 7.0", "int main() { return 0; }", "\0\0\0\0"] {
+        assert!(matches!(refused(text), LoadError::Parse(_)), "{text}");
+    }
+    assert_eq!(refused(&HEAD.replace("64", "32")), LoadError::AddressSize(32));
+}
+
+#[test]
+fn instructions_outside_the_table_are_refused_even_where_no_thread_comes() {
+    for instruction in ["tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d0, {%r4, %r5}];", "frobnicate.b32 %r0, %r1;"] {
+        let (line, text, reason) = unsupported(&module(0, &format!("ret;\n{instruction}\nret;")));
+        assert_eq!((line, text.as_str()), (11, instruction), "{reason}");
+        assert!(!reason.is_empty());
+    }
+    for instruction in
+        ["add.f128 %d0, %d1, %d2;", "shfl.sync.spin.b32 %r0, %r1, %r2, 31, -1;", "ld.nowhere.b32 %r0, [%d0];"]
+    {
+        assert!(!unsupported(&module(0, &format!("{instruction}\nret;"))).2.is_empty(), "{instruction}");
+    }
+}
+
+#[test]
+fn an_instruction_of_a_called_function_is_refused_too() {
+    let text = format!(
+        "{HEAD}.func far() {{ .reg .b32 %r<2>; frobnicate.b32 %r0, %r1; ret; }}
+         .func near() {{ call far; ret; }}
+         .visible .entry k() {{ call near; ret; }}"
+    );
+    assert!(unsupported(&text).1.contains("frobnicate"));
+}
+
+#[test]
+fn names_that_nothing_defines_are_refused() {
+    for body in ["bra $nowhere;", "ld.param.u64 %d0, [p7];", "mov.u64 %d0, nothing;", "add.u32 %r0, %r1, %q2;"] {
+        assert!(matches!(refused(&module(1, body)), LoadError::Parse(_) | LoadError::Unsupported { .. }), "{body}");
+    }
+    let kind = |text: &str| match refused(text) {
+        LoadError::Parse(error) => error.kind,
+        other => panic!("{other}"),
+    };
+    let address = format!("{HEAD}.global .u64 table[1] = {{nothing}};\n.visible .entry k() {{ ret; }}");
+    assert_eq!(kind(&address), ParseErrorKind::Undefined("nothing".to_owned()));
+    let twice = format!("{HEAD}.visible .entry k() {{ ret; }}\n.visible .entry k() {{ ret; }}");
+    assert_eq!(kind(&twice), ParseErrorKind::Duplicate("k".to_owned()));
+    let declared = format!("{HEAD}.extern .func outside();\n.visible .entry k() {{ call outside; ret; }}");
+    assert!(unsupported(&declared).2.contains("`outside` has no body"));
+    let pointer = format!("{HEAD}.extern .global .u32 outside;\n.global .u64 table[1] = {{outside}};");
+    let (variable, symbol) = ("table".to_owned(), "outside".to_owned());
+    assert_eq!(refused(&pointer), LoadError::Undefined { variable, symbol });
+    let elsewhere = format!(
+        "{HEAD}.extern .global .u32 outside;
+         .visible .entry k() {{ .reg .b32 %r<1>; ld.global.u32 %r0, [outside]; ret; }}"
+    );
+    assert!(refused(&elsewhere).to_string().contains("outside"));
+}
+
+#[test]
+fn a_shipped_text_is_refused_wherever_it_is_cut_within_a_function() {
+    const TEXT: &str = include_str!("../../../../kernels-ptx/ptx/fss.ptx");
+    assert!(Program::load(TEXT).is_ok());
+    for at in (40..TEXT.len()).step_by(TEXT.len() / 60) {
+        let before = &TEXT[..at];
+        if before.matches('{').count() > before.matches('}').count() {
+            assert!(matches!(refused(before), LoadError::Parse(_)), "cut at {at}");
+        }
+    }
+}
