@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -88,8 +90,16 @@ impl Manifest {
             return Err(ManifestError::OtherModule(manifest.module));
         }
         manifest.capability()?;
+        let mut names = HashSet::new();
         for kernel in &manifest.kernels {
-            kernel.check().map_err(|what| ManifestError::Kernel { kernel: kernel.name.clone(), what })?;
+            let refuse = |what| ManifestError::Kernel { kernel: kernel.name.clone(), what };
+            kernel.check().map_err(refuse)?;
+            if kernel.name.split_once('_').is_none_or(|(module, _)| module != name) {
+                return Err(refuse("its name does not begin with that of the module"));
+            }
+            if !names.insert(&kernel.name) {
+                return Err(refuse("it is listed twice"));
+            }
         }
         let found: String = Sha256::digest(ptx).iter().map(|byte| format!("{byte:02x}")).collect();
         if found != manifest.sha256 {
@@ -173,6 +183,38 @@ mod tests {
         refused(r#"[{"offset":18446744073709551608,"size":16,"align":8}]"#, "[1,1,1]");
         refused("[]", "[0,1,1]");
         refused("[]", "[1024,2,1]");
+    }
+
+    #[test]
+    fn kernels_listed_twice_or_under_another_module_are_refused() {
+        let whole = kernel("[]", "[1,1,1]", "null");
+        let entry = &whole[whole.find(r#"{"name""#).unwrap()..whole.rfind("]}").unwrap()];
+        let twice = whole.replace(entry, &format!("{entry},{entry}"));
+        let listed = |text: &str| Manifest::read("m", text, PTX).map(|_| ());
+        let refused = |kernel: &str, what| Err(ManifestError::Kernel { kernel: kernel.to_owned(), what });
+        assert_eq!(listed(&whole), Ok(()));
+        assert_eq!(listed(&twice), refused("m_k", "it is listed twice"));
+        let what = "its name does not begin with that of the module";
+        assert_eq!(listed(&whole.replace("m_k", "n_k")), refused("n_k", what));
+        assert_eq!(listed(&whole.replace("m_k", "mk")), refused("mk", what));
+    }
+
+    #[test]
+    fn values_of_another_kind_are_refused() {
+        let whole = kernel(r#"[{"offset":0,"size":8,"align":8}]"#, "[64,1,1]", r#"{"up_to":4096}"#);
+        for (right, wrong) in [
+            (r#""size":8"#, r#""size":-8"#),
+            (r#""size":8"#, r#""size":8.5"#),
+            (r#""size":8"#, r#""length":8"#),
+            ("[64,1,1]", "[64,1]"),
+            ("[64,1,1]", "[4294967296,1,1]"),
+            (r#"{"up_to":4096}"#, r#"{"at_most":4096}"#),
+            (r#""static_shared":0"#, r#""static_shared":null"#),
+            (r#""name":"m_k""#, r#""name":7"#),
+        ] {
+            let read = Manifest::read("m", &whole.replace(right, wrong), PTX);
+            assert!(matches!(read, Err(ManifestError::Syntax(_))), "{wrong}");
+        }
     }
 
     #[test]
