@@ -36,6 +36,7 @@ fn check(data: &[u8]) {
             let table = vec![1; 1 << n];
             bundle.eval_lut(&q, &table, &x_hat).err()
         }
+        GateKind::Product => bundle.eval_product(&[&x_hat[..], &x_hat].concat()).err(),
         GateKind::Lrs => bundle.eval_lrs(&q, &x_hat).err(),
         GateKind::Ars => bundle.eval_ars(&q, &x_hat).err(),
         GateKind::ReluArs => bundle.eval_relu_ars(&q, &x_hat).err(),

@@ -67,6 +67,7 @@ mod party;
 mod predicate;
 mod range;
 mod session;
+pub mod softmax;
 mod staging;
 pub mod suf;
 mod task;

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
 use backend_api::ops::fss::FssOps;
+use core_types::Ring;
 
 use crate::{
     AutoTrunc, BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, Pending, PfssError,
@@ -213,6 +214,20 @@ impl<C: Channel> Session<C> {
         })
     }
 
+    /// Shares of `x y`. One round.
+    ///
+    /// # Errors
+    /// As [`relu`](Self::relu).
+    pub fn product<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
+        let mine = bundle.mask_factors(x, y)?;
+        self.admit(&bundle)?;
+        self.closing(|session| {
+            session.record(&bundle, &[]);
+            let opened = session.open_words(q, bundle.gate().ring(), &mine)?;
+            bundle.eval_product(&opened)
+        })
+    }
+
     /// Shares of the result of `task`. Two rounds: the masked inputs, then one masked bit per output.
     ///
     /// # Errors
@@ -266,6 +281,16 @@ impl<C: Channel> Session<C> {
         result
     }
 
+    /// Adds what both parties must agree on to the transcript.
+    fn record(&mut self, bundle: &KeyBundle, facts: &[u64]) {
+        self.transcript.update(&bundle.gate().digest());
+        self.transcript.update(&bundle.nonce());
+        self.transcript.update(&(bundle.count() as u64).to_le_bytes());
+        for fact in facts {
+            self.transcript.update(&fact.to_le_bytes());
+        }
+    }
+
     /// Opens `x + r`: one round of `n` bits per element and party.
     fn open_inputs<Q: FssOps>(
         &mut self,
@@ -274,16 +299,14 @@ impl<C: Channel> Session<C> {
         facts: &[u64],
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        self.transcript.update(&bundle.gate().digest());
-        self.transcript.update(&bundle.nonce());
-        self.transcript.update(&(x.len() as u64).to_le_bytes());
-        for fact in facts {
-            self.transcript.update(&fact.to_le_bytes());
-        }
-        let ring = bundle.gate().ring();
-        let mine = bundle.mask_inputs(x);
-        let theirs = self.exchange(&wire::words_to_bytes(q, ring, &mine)?)?;
-        let theirs = wire::words_from_bytes(q, ring, &theirs, x.len())?;
+        self.record(bundle, facts);
+        self.open_words(q, bundle.gate().ring(), &bundle.mask_inputs(x))
+    }
+
+    /// Opens additively shared words: one round.
+    fn open_words<Q: FssOps>(&mut self, q: &Q, ring: Ring, mine: &[u64]) -> Result<Vec<u64>, PfssError> {
+        let theirs = self.exchange(&wire::words_to_bytes(q, ring, mine)?)?;
+        let theirs = wire::words_from_bytes(q, ring, &theirs, mine.len())?;
         Ok(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect())
     }
 

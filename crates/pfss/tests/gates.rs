@@ -139,6 +139,35 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
 }
 
 #[test]
+fn products_are_exact_for_every_pair_of_factors() {
+    let q = runtime::cpu().unwrap();
+    let check = |n: u32, x: &[u64], y: &[u64]| {
+        let ring = Ring::new(n).unwrap();
+        let [zero, one] = Dealer::insecure_from_seed(5).deal(&q, &Gate::product(n).unwrap(), x.len()).unwrap();
+        let mine = zero.mask_factors(x, y).unwrap();
+        let zeros = vec![0; x.len()]; // party 1's shares of the factors
+        let theirs = one.mask_factors(&zeros, &zeros).unwrap();
+        let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect();
+        let (a, b) = (zero.eval_product(&opened).unwrap(), one.eval_product(&opened).unwrap());
+        for (e, (&x, &y)) in x.iter().zip(y).enumerate() {
+            assert_eq!(ring.add(a[e], b[e]), ring.mul(x, y), "{n} bits: {x:#x} * {y:#x}");
+        }
+    };
+    let (x, y): (Vec<u64>, Vec<u64>) = (0..1u64 << 16).map(|at| (at & 255, at >> 8)).unzip();
+    check(8, &x, &y);
+    check(1, &[0, 0, 1, 1], &[0, 1, 0, 1]);
+    let corners = [0, 1, 3, (1 << 63) - 1, 1 << 63, u64::MAX];
+    let (x, y): (Vec<u64>, Vec<u64>) = corners.iter().flat_map(|&x| corners.map(|y| (x, y))).unzip();
+    check(64, &x, &y);
+
+    let [bundle, other] = Dealer::insecure_from_seed(5).deal(&q, &Gate::product(8).unwrap(), 2).unwrap();
+    let refused = bundle.mask_factors(&[1, 2], &[1]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: 1 });
+    let refused = other.eval_product(&[1, 2, 3]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "factors", expected: 4, got: 3 });
+}
+
+#[test]
 fn the_gap_shift_is_wrong_outside_its_range() {
     // The reason why the certificate is demanded: there are masks for which the result is off by 2^(n-f).
     let q = runtime::cpu().unwrap();

@@ -165,6 +165,7 @@ fn key_bytes_do_not_tell_two_secrets_apart() {
         suf(CoeffMode::StepDcf),
         suf(CoeffMode::MaskedSelect),
         Gate::lut(13, 64).unwrap(),
+        Gate::product(64).unwrap(),
     ];
     for gate in gates {
         let deal = |mask: u64, seed: u64| {

@@ -83,6 +83,7 @@ fn corpus() -> Vec<Vec<u8>> {
         Gate::relu_ars(8, 7).unwrap(),
         suf(CoeffMode::MaskedSelect),
         Gate::lut(3, 11).unwrap(),
+        Gate::product(9).unwrap(),
     ];
     gates.into_iter().flat_map(|gate| bundles(gate, 3)).collect()
 }

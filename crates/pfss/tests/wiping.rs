@@ -108,6 +108,7 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
         Gate::relu_ars(64, 12).unwrap(),
         Gate::sign_predicates(64).unwrap().with_masks(3).unwrap(),
         Gate::lut(8, 64).unwrap(),
+        Gate::product(64).unwrap(),
         clipped(CoeffMode::MaskedSelect),
         clipped(CoeffMode::IntervalLut),
         clipped(CoeffMode::StepDcf),
@@ -127,6 +128,7 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
                 GateKind::Ars => drop(bundle.eval_ars(&q, &x_hat).unwrap()),
                 GateKind::ReluArs => drop(bundle.eval_relu_ars(&q, &x_hat).unwrap()),
                 GateKind::Lut => drop(bundle.eval_lut(&q, &[1 << 40; 256], &x_hat).unwrap()),
+                GateKind::Product => drop(bundle.eval_product(&[1, 2].repeat(20)).unwrap()),
                 GateKind::Suf => drop(bundle.eval_suf(&q, &x_hat).unwrap()),
                 GateKind::TruncateReduce => drop(bundle.eval_truncate_reduce(&q, &x_hat).unwrap()),
                 GateKind::SignPredicates => {

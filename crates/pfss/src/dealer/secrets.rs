@@ -90,6 +90,11 @@ impl Secrets {
                 secrets.words.extend([e, rho, rho_e]);
                 secrets.bits.push(c);
             }
+            GateKind::Product => {
+                let b = Row::new(r.iter().map(|_| ring.reduce(rng.next_u64())).collect());
+                let product = map2(r, &b, |a, b| ring.mul(a, b));
+                secrets.words.extend([b, product]);
+            }
             GateKind::IntervalPowers => {
                 secrets.words.extend((2..=gate.degree()).map(|j| map(r, |r| power_of_negative(ring, r, j))));
                 secrets.trees = vec![TreeSecret { alphas: masks(), betas: powers(ring, r, gate.degree() + 1) }];

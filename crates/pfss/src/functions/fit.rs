@@ -6,8 +6,8 @@ use crate::{PfssError, RangeError, SignedRange};
 /// A polynomial with integer coefficients in the distance from the start of its piece.
 pub(super) struct Piece {
     start: i64,
-    /// The greatest distance, at least 0.
-    reach: i64,
+    /// The least distance, at most 0, and the greatest, at least 0.
+    distances: (i64, i64),
     /// Constant term first.
     coefficients: Vec<i64>,
 }
@@ -29,7 +29,7 @@ impl Piece {
             let leading = minimax(k as u32, rest)[k];
             coefficients[k] = (leading / width.powi(k as i32)).round() as i64;
         }
-        Self { start, reach: end - start - 1, coefficients }
+        Self { start, distances: (0, end - start - 1), coefficients }
     }
 
     /// Adds one half of what a shift by `shift` bits keeps, so that the shift rounds.
@@ -40,16 +40,24 @@ impl Piece {
         self
     }
 
+    /// Lets the polynomial hold for `below` more integers in front of the piece and `above` behind it.
+    pub(super) fn reaching(mut self, below: i64, above: i64) -> Self {
+        self.distances = (self.distances.0 - below, self.distances.1 + above);
+        self
+    }
+
     /// A range that holds all values on the piece: those of the terms added up.
     pub(super) fn range(&self) -> Result<SignedRange, PfssError> {
+        let overflow = RangeError::Overflow { bits: 64, end: i128::MAX };
         let (mut min, mut max) = (0i128, 0i128);
         for (k, &c) in self.coefficients.iter().enumerate() {
-            let overflow = RangeError::Overflow { bits: 64, end: i128::MAX };
-            let most = i128::from(self.reach).checked_pow(k as u32).and_then(|power| power.checked_mul(c.into()));
-            let most = most.ok_or(overflow)?;
-            // the constant term is met in full, every other may vanish
-            let least = if k == 0 { most } else { 0 };
-            (min, max) = (min.saturating_add(least.min(most)), max.saturating_add(least.max(most)));
+            let term = |distance: i64| i128::from(distance).checked_pow(k as u32)?.checked_mul(c.into());
+            let (least, most) = self.distances;
+            let ends = [term(least), term(most)].map(|end| end.ok_or(overflow));
+            let (least, most) = (ends[0]?, ends[1]?);
+            // the constant term is met in full, every other vanishes at distance 0
+            let zero = if k == 0 { least } else { 0 };
+            (min, max) = (min.saturating_add(least.min(most).min(zero)), max.saturating_add(least.max(most).max(zero)));
         }
         Ok(SignedRange::from_wide(min, max)?)
     }

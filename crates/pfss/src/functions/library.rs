@@ -25,10 +25,10 @@ impl Accuracy {
     pub const CUBIC_16: Self = Self { degree: 3, pieces: 16 };
     /// Quadratic pieces, 32 of them: an alternative for [`gelu`] with smaller keys.
     pub const QUADRATIC_32: Self = Self { degree: 2, pieces: 32 };
-    /// Lines, two to an octave: the recommended choice for [`reciprocal`] and [`rsqrt`], with a step of Newton's method
-    /// behind.
+    /// Lines, two to an octave: for [`reciprocal`] and [`rsqrt`] as the start of Newton's method.
     pub const LINEAR_HALF_OCTAVE: Self = Self { degree: 1, pieces: 2 };
-    /// Cubic pieces, four to an octave: for [`reciprocal`] and [`rsqrt`] without a step of Newton's method.
+    /// Cubic pieces, four to an octave: the recommended choice for [`reciprocal`] and [`rsqrt`], which needs no step of
+    /// Newton's method.
     pub const CUBIC_QUARTER_OCTAVE: Self = Self { degree: 3, pieces: 4 };
 
     fn check(self, least: u32) -> Result<(), PfssError> {
@@ -79,6 +79,7 @@ pub fn neg_exp(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
         output_bits: F,
         degree: accuracy.degree,
         cuts: &cuts,
+        margins: (0, 0),
         below: Tail::Zero,
         above: Tail::Zero,
         inputs: SignedRange::new(0, i64::MAX)?,
@@ -87,7 +88,7 @@ pub fn neg_exp(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
     .build()
 }
 
-/// `1 / z` for `1 <= z <= 1024`, with 12 fraction bits in `z` and `output_bits` in the result.
+/// `1 / z` for `1 <= z <= 1024` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z` and `output_bits` in the result.
 ///
 /// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 53 units of `2^-12`; a step of Newton's
 /// method squares the relative error. With [`Accuracy::CUBIC_QUARTER_OCTAVE`] it is at most 0.55 units.
@@ -98,7 +99,7 @@ pub fn reciprocal(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssE
     octaves(accuracy, output_bits, (ONE, 1024 * ONE), &|z| 1.0 / z)
 }
 
-/// `1 / sqrt(z)` for `1/16 <= z <= 256`, with 12 fraction bits in `z` and `output_bits` in the result.
+/// `1 / sqrt(z)` for `1/16 <= z <= 256` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z` and `output_bits` in the result.
 ///
 /// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 85 units of `2^-12`, with
 /// [`Accuracy::CUBIC_QUARTER_OCTAVE`] 0.56.
@@ -119,6 +120,7 @@ fn two_sided(accuracy: Accuracy, end: i64, function: &dyn Fn(f64) -> f64) -> Res
         output_bits: F,
         degree: accuracy.degree,
         cuts: &cuts,
+        margins: (0, 0),
         below: Tail::Zero,
         above: Tail::Identity,
         inputs: SignedRange::new(-FAR, FAR - 1)?,
@@ -143,6 +145,8 @@ fn octaves(
         octave *= 2;
     }
     cuts.push(high + 1);
+    // sums of rounded numbers may miss the ends by a little
+    let margins = (low / 256, high / 256);
     Spline {
         n: N,
         input_bits: F,
@@ -151,7 +155,8 @@ fn octaves(
         cuts: &cuts,
         below: Tail::Zero,
         above: Tail::Zero,
-        inputs: SignedRange::new(low, high)?,
+        margins,
+        inputs: SignedRange::new(low - margins.0, high + margins.1)?,
         function,
     }
     .build()
@@ -254,7 +259,9 @@ mod tests {
         }
         let f = neg_exp(Accuracy::CUBIC_16).unwrap();
         assert!([16 * ONE, 16 * ONE + 1, i64::MAX].into_iter().all(|t| f.eval(t) == 0));
-        assert_eq!(reciprocal(Accuracy::CUBIC_QUARTER_OCTAVE, F).unwrap().eval(1024 * ONE), 4);
+        let f = reciprocal(Accuracy::CUBIC_QUARTER_OCTAVE, F).unwrap();
+        assert_eq!((f.eval(1024 * ONE), f.eval(1028 * ONE), f.eval(ONE - 16)), (4, 4, ONE + 16));
+        assert_eq!([f.eval(1028 * ONE + 1), f.eval(ONE - 17), f.eval(-ONE)], [0; 3]);
     }
 
     #[test]

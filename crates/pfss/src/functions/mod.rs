@@ -116,6 +116,8 @@ struct Spline<'a> {
     /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending. If some are negative, 0 is
     /// among them.
     cuts: &'a [i64],
+    /// How far the first and the last polynomial hold beyond the pieces they are fitted on.
+    margins: (i64, i64),
     below: Tail,
     above: Tail,
     /// Inputs for which the result is meant, tails included.
@@ -136,9 +138,11 @@ impl Spline<'_> {
             let piece = fit::Piece::new(cut[0], cut[1], self.degree, |x| {
                 (self.function)(x / 2f64.powi(self.input_bits as i32)) * 2f64.powi(scale as i32)
             });
-            let piece = piece.rounding(shift);
+            let below = if fitted.is_empty() { self.margins.0 } else { 0 };
+            let above = if fitted.len() + 2 == self.cuts.len() { self.margins.1 } else { 0 };
+            let piece = piece.rounding(shift).reaching(below, above);
             outputs = outputs.hull(piece.range()?);
-            fitted.push((cut[0], piece.expand(ring)));
+            fitted.push((cut[0] - below, piece.expand(ring)));
         }
         for (tail, x) in [(self.below, self.inputs.min()), (self.above, self.inputs.max())] {
             outputs = match tail {
@@ -172,7 +176,8 @@ impl Spline<'_> {
             Tail::Zero => Vec::new(),
             Tail::Identity => vec![0, slope],
         };
-        let (first, last) = (self.cuts[0], self.cuts[self.cuts.len() - 1]);
+        let first = self.cuts[0] - self.margins.0;
+        let last = self.cuts[self.cuts.len() - 1] + self.margins.1;
         let half = 1u64 << (ring.bits() - 1);
         let mut all: Vec<(u64, Vec<u64>)> = Vec::new();
         if first > 0 {

@@ -49,7 +49,7 @@ impl Gate {
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => u64::from(self.masks()),
             GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
             GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
-            GateKind::IntervalPowers | GateKind::Suf => 0,
+            GateKind::IntervalPowers | GateKind::Suf | GateKind::Product => 0,
             // the sign and the masked word
             GateKind::Lut => 1 + u64::from(self.f()),
         };
@@ -57,7 +57,8 @@ impl Gate {
         Cost {
             key_bits: self.key_bits_per_element(),
             aes: points * self.trees().into_iter().map(Tree::aes_per_point).sum::<u64>(),
-            input_bits: self.n().into(),
+            // a product opens both factors at once
+            input_bits: u64::from(self.n()) * if self.kind() == GateKind::Product { 2 } else { 1 },
             masked_bits,
             rounds: 1 + u64::from(masked_bits > 0),
         }
@@ -112,5 +113,7 @@ mod tests {
         };
         lut(8, 48 + 32, 256);
         lut(7, 16 + 32, 0);
+        let product = Cost { key_bits: 8 * 24, aes: 0, input_bits: 128, masked_bits: 0, rounds: 1 };
+        assert_eq!(Gate::product(64).unwrap().cost(), product);
     }
 }

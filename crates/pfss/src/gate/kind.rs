@@ -28,11 +28,13 @@ pub enum GateKind {
     Suf,
     /// A public table at a secret position.
     Lut,
+    /// The product of two secrets.
+    Product,
 }
 
 impl GateKind {
     /// Every kind, by number.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::FullPredicates,
         Self::SignPredicates,
         Self::LowPredicates,
@@ -45,6 +47,7 @@ impl GateKind {
         Self::ReluArs,
         Self::Suf,
         Self::Lut,
+        Self::Product,
     ];
 
     /// The number in the bundle header, from 1 on.
@@ -75,6 +78,7 @@ impl fmt::Display for GateKind {
             Self::ReluArs => "relu ars",
             Self::Suf => "suf",
             Self::Lut => "lut",
+            Self::Product => "product",
         })
     }
 }

@@ -132,6 +132,14 @@ impl Gate {
         Self::checked(GateKind::Lut, n, out, 0, 0)
     }
 
+    /// `x y` for two secrets of `n` bits, from one triple (Beaver, CRYPTO 1991). Exact modulo `2^n`.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `1..=64`.
+    pub fn product(n: u32) -> Result<Self, PfssError> {
+        Self::checked(GateKind::Product, n, 0, 0, 0)
+    }
+
     /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`, where `r` is the mask
     /// of `x`. No round is needed after the opening of the masked `x`.
     ///
@@ -144,7 +152,7 @@ impl Gate {
     /// The one place that accepts parameters, from callers and from bundle headers alike.
     pub(crate) fn checked(kind: GateKind, n: u32, f: u32, degree: u32, masks: u32) -> Result<Self, PfssError> {
         let min = match kind {
-            GateKind::FullPredicates | GateKind::IntervalPowers | GateKind::Lut => 1,
+            GateKind::FullPredicates | GateKind::IntervalPowers | GateKind::Lut | GateKind::Product => 1,
             GateKind::GapArs => 3,
             _ => 2,
         };
@@ -252,7 +260,7 @@ impl Gate {
             return program.trees();
         }
         match self.kind {
-            GateKind::Suf => Vec::new(),
+            GateKind::Suf | GateKind::Product => Vec::new(),
             GateKind::FullPredicates | GateKind::Lut => vec![Tree::Cmp { bits: n }],
             GateKind::SignPredicates | GateKind::Relu => vec![Tree::Cmp { bits: n - 1 }],
             GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => vec![Tree::Cmp { bits: f }],
@@ -275,7 +283,7 @@ impl Gate {
         1 + match self.kind {
             GateKind::Suf => 0,
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => self.masks as u64,
-            GateKind::Relu | GateKind::TruncateReduce => 2,
+            GateKind::Relu | GateKind::TruncateReduce | GateKind::Product => 2,
             GateKind::GapArs | GateKind::Lrs | GateKind::Lut => 3,
             GateKind::Ars => 5,
             GateKind::ReluArs => 7,
@@ -290,7 +298,7 @@ impl Gate {
             return program.rows().bits();
         }
         match self.kind {
-            GateKind::Suf => 0,
+            GateKind::Suf | GateKind::Product => 0,
             GateKind::FullPredicates | GateKind::LowPredicates => self.masks as u64,
             GateKind::SignPredicates => 1 + self.masks as u64,
             GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs | GateKind::Lut => 1,

@@ -8,6 +8,7 @@ mod intervals;
 mod lut;
 mod pending;
 mod predicates;
+mod product;
 mod relu;
 mod shift;
 mod suf;

@@ -1,0 +1,143 @@
+//! Softmax of packed rows, from maximum, exponential, reciprocal and product.
+//!
+//! Neither logits nor their distances from the maximum are ever opened. All gates run on the active elements only, so
+//! causal attention costs about half of a full square (SIGMA, PETS 2024, packs the same way).
+
+mod layout;
+mod run;
+
+pub use layout::{LayoutError, RowLayout};
+
+use crate::{
+    AutoTrunc, Cost, GapCert, Gate, PfssError, RangeClaim, SignedRange,
+    functions::{Accuracy, FixedFn, FixedGates, neg_exp, reciprocal},
+    suf::{SufError, SufModes},
+};
+
+/// Ring of all values.
+const N: u32 = 64;
+/// Fraction bits of the reciprocal, so that long rows keep their precision.
+const INVERSE_BITS: u32 = 24;
+
+/// Everything public about one softmax: the layout, the functions, and the gates in the order in which they run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SoftmaxPlan {
+    layout: RowLayout,
+    logits: SignedRange,
+    exp: FixedFn,
+    inverse: FixedFn,
+    exp_gates: FixedGates,
+    inverse_gates: FixedGates,
+    /// Comparisons in each round of the tournament for the maxima.
+    tournament: Vec<usize>,
+    relu: Gate,
+    product: Gate,
+    shift: (Gate, GapCert),
+}
+
+impl SoftmaxPlan {
+    /// The longest row, for which the reciprocal's range is made.
+    pub const MAX_COLS: usize = 1024;
+
+    /// Plans the softmax of logits with 12 fraction bits, given a range that holds every logit.
+    ///
+    /// # Errors
+    /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row above
+    /// [`MAX_COLS`](Self::MAX_COLS).
+    pub fn new(layout: RowLayout, logits: SignedRange, modes: SufModes) -> Result<Self, PfssError> {
+        logits.checked_sub(logits)?.fits(N)?;
+        let longest = layout.ranges().map(|range| range.len()).max().unwrap_or(0);
+        if longest > Self::MAX_COLS {
+            return Err(SufError::Cap { what: "elements of a row", max: Self::MAX_COLS, got: longest }.into());
+        }
+        let exp = neg_exp(Accuracy::CUBIC_16)?;
+        let inverse = reciprocal(Accuracy::CUBIC_QUARTER_OCTAVE, INVERSE_BITS)?;
+        let result = |f: &FixedFn| f.outputs().floor_shift(f.shift());
+        let half = 1 << (INVERSE_BITS - 1);
+        let product = result(&exp)?.checked_mul(result(&inverse)?)?.checked_add(SignedRange::new(half, half)?)?;
+        let AutoTrunc::Gap { gate, cert } = AutoTrunc::choose(N, INVERSE_BITS, RangeClaim::Proof(product))? else {
+            return Err(crate::RangeError::NoGap { n: N, min: product.min(), max: product.max() }.into());
+        };
+        Ok(Self {
+            exp_gates: exp.gates(modes)?,
+            inverse_gates: inverse.gates(modes)?,
+            tournament: tournament(&layout),
+            relu: Gate::relu(N)?,
+            product: Gate::product(N)?,
+            shift: (gate, cert),
+            layout,
+            logits,
+            exp,
+            inverse,
+        })
+    }
+
+    /// Which elements are active.
+    #[must_use]
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// Rows with something in them.
+    fn live_rows(&self) -> usize {
+        self.layout.ranges().filter(|range| !range.is_empty()).count()
+    }
+
+    /// The gates and numbers of elements to deal keys for, in the order of the bundles that
+    /// [`Session::softmax`](crate::Session::softmax) takes.
+    #[must_use]
+    pub fn deals(&self) -> Vec<(Gate, usize)> {
+        let (active, rows) = (self.layout.active(), self.live_rows());
+        let mut deals: Vec<(Gate, usize)> = self.tournament.iter().map(|&count| (self.relu.clone(), count)).collect();
+        let functions = [(&self.exp_gates, active), (&self.inverse_gates, rows)];
+        for (gates, count) in functions {
+            deals.extend(gates.with_keys().map(|gate| (gate.clone(), count)));
+        }
+        deals.extend([(self.product.clone(), active), (self.shift.0.clone(), active)]);
+        deals
+    }
+
+    /// Bytes that each party sends, step digests included, and rounds: a function of the layout.
+    #[must_use]
+    pub fn traffic(&self) -> (u64, u64) {
+        let deal = |(gate, count): (Gate, usize)| {
+            let (Cost { input_bits, masked_bits, rounds, .. }, count) = (gate.cost(), count as u64);
+            let digests = 16 * rounds;
+            ((count * input_bits).div_ceil(8) + masked_bits * count.div_ceil(8) + digests, rounds)
+        };
+        self.deals().into_iter().map(deal).fold((0, 0), |sum, (bytes, rounds)| (sum.0 + bytes, sum.1 + rounds))
+    }
+
+    /// The softmax of packed logits in the clear, exactly as shares compute it. Not for secrets: branches on `x`.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] unless there is one logit per active element.
+    pub fn eval(&self, x: &[i64]) -> Result<Vec<i64>, PfssError> {
+        self.check_len(x.len())?;
+        let mut out = Vec::with_capacity(x.len());
+        for range in self.layout.ranges() {
+            let row = &x[range];
+            let Some(max) = row.iter().max() else { continue };
+            let exps: Vec<i64> = row.iter().map(|x| self.exp.eval(max - x)).collect();
+            let inverse = self.inverse.eval(exps.iter().sum());
+            out.extend(exps.iter().map(|e| (e * inverse + (1 << (INVERSE_BITS - 1))) >> INVERSE_BITS));
+        }
+        Ok(out)
+    }
+
+    fn check_len(&self, got: usize) -> Result<(), PfssError> {
+        let expected = self.layout.active();
+        if expected == got { Ok(()) } else { Err(PfssError::Length { what: "active elements", expected, got }) }
+    }
+}
+
+/// Comparisons in each round of the tournament: half of what is left in each row, rounded down.
+fn tournament(layout: &RowLayout) -> Vec<usize> {
+    let mut left: Vec<usize> = layout.ranges().map(|range| range.len()).collect();
+    let mut rounds = Vec::new();
+    while left.iter().any(|&len| len > 1) {
+        rounds.push(left.iter().map(|len| len / 2).sum());
+        left.iter_mut().for_each(|len| *len = len.div_ceil(2));
+    }
+    rounds
+}

@@ -1,0 +1,109 @@
+use backend_api::ops::fss::FssOps;
+
+use super::{INVERSE_BITS, SoftmaxPlan};
+use crate::{
+    Channel, Dealer, Gate, KeyBundle, PfssError, Session,
+    functions::{FixedBundles, FixedGates},
+};
+
+impl Dealer {
+    /// Keys for each of several gates, in their order, for party 0 and party 1.
+    ///
+    /// # Errors
+    /// As [`deal`](Self::deal).
+    pub fn deal_all<Q: FssOps>(&mut self, q: &Q, deals: &[(Gate, usize)]) -> Result<[Vec<KeyBundle>; 2], PfssError> {
+        let mut all = [Vec::with_capacity(deals.len()), Vec::with_capacity(deals.len())];
+        for (gate, count) in deals {
+            for (bundles, bundle) in all.iter_mut().zip(self.deal(q, gate, *count)?) {
+                bundles.push(bundle);
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl<C: Channel> Session<C> {
+    /// Shares of the softmax of each row, packed, from shares of packed logits. The bundles are those of
+    /// [`SoftmaxPlan::deals`], in that order; bytes and rounds are those of [`SoftmaxPlan::traffic`].
+    ///
+    /// Probabilities have 12 fraction bits and are, once opened, [`SoftmaxPlan::eval`] of the logits.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or [`PfssError::Length`] for
+    /// bundles of other gates or counts, all before anything is sent; and as [`relu`](Self::relu).
+    pub fn softmax<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        plan: &SoftmaxPlan,
+        bundles: Vec<KeyBundle>,
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        plan.check_len(x.len())?;
+        let deals = plan.deals();
+        if deals.len() != bundles.len() {
+            return Err(PfssError::Length { what: "bundles", expected: deals.len(), got: bundles.len() });
+        }
+        for ((gate, count), bundle) in deals.iter().zip(&bundles) {
+            if bundle.gate() != gate {
+                return Err(PfssError::Program);
+            }
+            bundle.check_use(gate.kind(), *count)?;
+        }
+        let mut keys = Keys(bundles.into_iter());
+        let ring = plan.product.ring();
+
+        let maxima = self.row_maxima(q, plan, &mut keys, x)?;
+        let mut distances = Vec::with_capacity(x.len());
+        for (range, &max) in plan.layout.ranges().zip(&maxima) {
+            distances.extend(x[range].iter().map(|&x| ring.sub(max, x)));
+        }
+        let exps = self.function(q, &plan.exp_gates, keys.function(&plan.exp_gates)?, &distances)?;
+        let live = || plan.layout.ranges().filter(|range| !range.is_empty());
+        let sums: Vec<u64> = live().map(|range| exps[range].iter().fold(0, |sum, &e| ring.add(sum, e))).collect();
+        let inverses = self.function(q, &plan.inverse_gates, keys.function(&plan.inverse_gates)?, &sums)?;
+        let factors: Vec<u64> =
+            live().zip(&inverses).flat_map(|(range, &inverse)| core::iter::repeat_n(inverse, range.len())).collect();
+        let mut products = self.product(q, keys.next()?, [&exps, &factors])?;
+        let half = self.party().public(1 << (INVERSE_BITS - 1));
+        products.iter_mut().for_each(|product| *product = ring.add(*product, half));
+        self.gap_ars(q, plan.shift.1, keys.next()?, &products)
+    }
+
+    /// Shares of each row's maximum, 0 for an empty row, by a tournament: neighbours meet, an odd survivor passes.
+    fn row_maxima<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        plan: &SoftmaxPlan,
+        keys: &mut Keys,
+        x: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        let mut rows: Vec<Vec<u64>> = plan.layout.ranges().map(|range| x[range].to_vec()).collect();
+        for _ in &plan.tournament {
+            let pairs = || rows.iter().flat_map(|row| row.as_chunks::<2>().0);
+            let (a, b): (Vec<u64>, Vec<u64>) = pairs().map(|&[a, b]| (a, b)).unzip();
+            let winners = self.max(q, [plan.logits; 2], keys.next()?, [&a, &b])?;
+            let mut winners = winners.into_iter();
+            for row in &mut rows {
+                let odd = row.as_chunks::<2>().1.first().copied();
+                let met = row.len() / 2;
+                *row = winners.by_ref().take(met).chain(odd).collect();
+            }
+        }
+        Ok(rows.into_iter().map(|row| row.first().copied().unwrap_or(0)).collect())
+    }
+}
+
+/// The bundles that are left, checked against the plan before.
+struct Keys(std::vec::IntoIter<KeyBundle>);
+
+impl Keys {
+    fn next(&mut self) -> Result<KeyBundle, PfssError> {
+        self.0.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 })
+    }
+
+    fn function(&mut self, gates: &FixedGates) -> Result<FixedBundles, PfssError> {
+        let suf = self.next()?;
+        let shift = gates.shift.gate().map(|_| self.next()).transpose()?;
+        Ok(FixedBundles { suf, shift })
+    }
+}

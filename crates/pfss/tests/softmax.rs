@@ -1,0 +1,144 @@
+//! The softmax block over channels: exact against its public model, and close to the real function.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{thread, time::Duration};
+
+use pfss::{
+    Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
+    softmax::{RowLayout, SoftmaxPlan},
+    suf::{CoeffMode, SufError, SufModes},
+};
+
+const ONE: f64 = 4096.0;
+
+fn plan(layout: RowLayout, modes: SufModes) -> SoftmaxPlan {
+    SoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), modes).unwrap()
+}
+
+/// Logits between -8 and 8 of a fixed sequence.
+fn logits(count: usize, mut state: u64) -> Vec<i64> {
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % (16 * 4096)) as i64 - 8 * 4096
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Runs both parties on shares of packed logits.
+fn run(plan: &SoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
+    let q = runtime::cpu().unwrap();
+    let zero: Vec<u64> = (0..x.len() as u64).map(|i| (i + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let one: Vec<u64> = x.iter().zip(&zero).map(|(&x, &share)| (x as u64).wrapping_sub(share)).collect();
+    let [first, second] = Dealer::insecure_from_seed(6).deal_all(&q, &plan.deals()).unwrap();
+    let (channel_zero, channel_one) = memory_pair(Duration::from_secs(60));
+    let party = |channel, bundles, x: &[u64]| {
+        let mut session = Session::new(channel);
+        (session.softmax(&q, plan, bundles, x).unwrap(), session.traffic())
+    };
+    let (a, b) = thread::scope(|scope| {
+        let first = scope.spawn(|| party(channel_zero, first, &zero));
+        let b = party(channel_one, second, &one);
+        (first.join().unwrap(), b)
+    });
+    assert_eq!(a.1, b.1);
+    ([a.0, b.0], a.1)
+}
+
+/// Holds the shares to the public model, bit for bit, and the model to the real softmax.
+fn check(plan: &SoftmaxPlan, x: &[i64]) {
+    let (shares, traffic) = run(plan, x);
+    let got: Vec<i64> = shares[0].iter().zip(&shares[1]).map(|(&a, &b)| a.wrapping_add(b) as i64).collect();
+    assert_eq!(got, plan.eval(x).unwrap());
+    let (bytes, rounds) = plan.traffic();
+    assert_eq!(traffic, Traffic { sent_bytes: bytes, received_bytes: bytes, rounds });
+
+    for range in plan.layout().ranges().filter(|range| !range.is_empty()) {
+        let row = &x[range.clone()];
+        let max = row.iter().max().copied().unwrap() as f64;
+        let exps: Vec<f64> = row.iter().map(|&x| ((x as f64 - max) / ONE).exp()).collect();
+        let sum: f64 = exps.iter().sum();
+        for (e, &p) in exps.iter().zip(&got[range.clone()]) {
+            assert!((e / sum * ONE - p as f64).abs() <= 2.5, "row of {}: {p} for {}", row.len(), e / sum * ONE);
+        }
+        let total: i64 = got[range].iter().sum();
+        assert!((total - 4096).unsigned_abs() as usize <= row.len(), "row of {}: {total}", row.len());
+    }
+    for share in &shares {
+        let dense = plan.layout().scatter(share).unwrap();
+        let mut active = vec![false; dense.len()];
+        for (row, range) in plan.layout().ranges().enumerate() {
+            active[row * plan.layout().cols()..][..range.len()].fill(true);
+        }
+        assert!(dense.iter().zip(active).all(|(&share, active)| active || share == 0));
+    }
+}
+
+#[test]
+fn rows_of_every_kind_of_length_are_exact_and_sum_to_one() {
+    let layout = RowLayout::ragged(128, &[0, 1, 2, 3, 127, 128, 0, 5]).unwrap();
+    let x = logits(layout.active(), 1);
+    check(&plan(layout, SufModes::default()), &x);
+}
+
+#[test]
+fn causal_attention_is_exact_in_every_mode() {
+    let layout = RowLayout::causal(9, 8, 1);
+    let x = logits(layout.active(), 2);
+    for coeffs in [CoeffMode::MaskedSelect, CoeffMode::IntervalLut, CoeffMode::StepDcf] {
+        check(&plan(layout.clone(), SufModes { coeffs, ..SufModes::default() }), &x);
+    }
+}
+
+#[test]
+fn equal_extreme_and_distant_logits_are_exact() {
+    let layout = RowLayout::ragged(1024, &[1024, 4, 3, 2]).unwrap();
+    let mut x = vec![-77i64; 1024];
+    x.extend([1 << 20, -(1 << 20), 0, (1 << 20) - 4096]);
+    x.extend([0, 16 * 4096 - 1, -1]);
+    x.extend([-(1 << 20); 2]);
+    check(&plan(layout, SufModes::default()), &x);
+}
+
+#[test]
+fn packing_halves_what_causal_rows_cost() {
+    let modes = SufModes::default();
+    let (causal, _) = plan(RowLayout::causal(64, 64, 0), modes).traffic();
+    let (square, rounds) = plan(RowLayout::causal(64, 64, 64), modes).traffic();
+    assert!(causal < square * 11 / 20, "{causal} of {square}");
+    // six levels of the tournament, two functions of four rounds, a product, a shift
+    assert_eq!(rounds, 6 * 2 + 2 * 4 + 1 + 2);
+    let nothing = plan(RowLayout::ragged(4, &[0, 0]).unwrap(), modes);
+    assert!(nothing.eval(&[]).unwrap().is_empty());
+    check(&nothing, &[]);
+}
+
+#[test]
+fn plans_and_bundles_that_do_not_fit_are_refused() {
+    let range = SignedRange::new(i64::MIN / 2 - 1, i64::MAX / 2).unwrap();
+    let layout = RowLayout::ragged(4, &[2, 3]).unwrap();
+    let refused = SoftmaxPlan::new(layout.clone(), range, SufModes::default()).unwrap_err();
+    assert!(matches!(refused, PfssError::Range(RangeError::Overflow { bits: 64, .. })));
+    let long = RowLayout::ragged(2000, &[3, 1025]).unwrap();
+    let refused = SoftmaxPlan::new(long, SignedRange::new(-1, 1).unwrap(), SufModes::default()).unwrap_err();
+    assert_eq!(refused, PfssError::Suf(SufError::Cap { what: "elements of a row", max: 1024, got: 1025 }));
+
+    let q = runtime::cpu().unwrap();
+    let plan = plan(layout, SufModes::default());
+    let deal = || Dealer::insecure_from_seed(1).deal_all(&q, &plan.deals()).unwrap();
+    let (channel, _other) = memory_pair(Duration::from_secs(1));
+    let mut session = Session::new(channel);
+    let [bundles, _] = deal();
+    let refused = session.softmax(&q, &plan, bundles, &[0; 4]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "active elements", expected: 5, got: 4 });
+    let [mut bundles, _] = deal();
+    bundles.pop();
+    let refused = session.softmax(&q, &plan, bundles, &[0; 5]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "bundles", expected: 8, got: 7 });
+    let [mut bundles, _] = deal();
+    bundles.swap(2, 4);
+    assert_eq!(session.softmax(&q, &plan, bundles, &[0; 5]).unwrap_err(), PfssError::Program);
+    let [mut bundles, _] = deal();
+    bundles.swap(0, 1);
+    let refused = session.softmax(&q, &plan, bundles, &[0; 5]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements", expected: 1, got: 2 });
+}
