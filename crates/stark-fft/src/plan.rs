@@ -1,7 +1,10 @@
 use core::marker::PhantomData;
 
 use backend_api::{Buffer, Queue, ops::circle::CircleOps};
-use core_types::params::circle::{CircleExtendParams, CircleFftParams};
+use core_types::{
+    field::M31,
+    params::circle::{CircleExtendParams, CircleFftParams},
+};
 
 use crate::{
     BitReversed, CanonicDomain, Coefficients, Columns, FftError, Representation, TwiddleTree, columns::column_count,
@@ -95,7 +98,30 @@ impl LdePlan {
         let twiddles = tree.forward(self.domain)?;
         let mut buf = q.zeros(self.domain.len() * coefficients.count())?;
         q.circle_extend(&self.params, twiddles, coefficients.buf.view(), buf.view_mut())?;
-        Ok(Columns { buf, domain: self.domain, count: self.params.columns, representation: PhantomData })
+        Ok(self.values(buf))
+    }
+
+    /// Interpolates `values` and extends: the coefficients and the values on the plan's domain, in stored order. On a GPU
+    /// a pass over memory less than [`CfftPlan::interpolate`] and [`extend`](Self::extend).
+    ///
+    /// # Errors
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    #[expect(clippy::type_complexity, reason = "both representations of one batch")]
+    pub fn interpolate_and_extend<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        mut values: Columns<Q, BitReversed>,
+    ) -> Result<(Columns<Q, Coefficients>, Columns<Q, BitReversed>), FftError> {
+        check_shape(self.coefficients, self.params.columns, &values)?;
+        let (inverse, forward) = (tree.inverse(self.coefficients)?, tree.forward(self.domain)?);
+        let mut buf = q.zeros(self.domain.len() * values.count())?;
+        q.circle_lde(&self.params, inverse, forward, values.buf.view_mut(), buf.view_mut())?;
+        Ok((relabelled(values), self.values(buf)))
+    }
+
+    fn values<Q: CircleOps>(&self, buf: Q::Buf<M31>) -> Columns<Q, BitReversed> {
+        Columns { buf, domain: self.domain, count: self.params.columns, representation: PhantomData }
     }
 }
 

@@ -49,7 +49,8 @@ fn transforms_of_one_to_eight_are_the_published_ones() {
 
     let host = HostColumns::<Coefficients>::new(domain(3), one_to_eight()).unwrap();
     let polynomial = Columns::upload(&q, &host).unwrap();
-    let extended = LdePlan::new(domain(3), domain(4), 1).unwrap().extend(&q, &tree, &polynomial).unwrap();
+    let extension = LdePlan::new(domain(3), domain(4), 1).unwrap();
+    let extended = extension.extend(&q, &tree, &polynomial).unwrap();
     let expected = [
         771_420_925,
         1_387_687_812,
@@ -69,6 +70,7 @@ fn transforms_of_one_to_eight_are_the_published_ones() {
         665_425_713,
     ];
     assert_eq!(words(extended.download(&q).unwrap().as_slice()), expected);
+    let coefficients = polynomial.download(&q).unwrap();
     let values = plan.evaluate(&q, &tree, polynomial).unwrap();
     let expected = [
         885_347_334,
@@ -81,6 +83,9 @@ fn transforms_of_one_to_eight_are_the_published_ones() {
         1_037_382_257,
     ];
     assert_eq!(words(values.download(&q).unwrap().as_slice()), expected);
+    let (found, again) = extension.interpolate_and_extend(&q, &tree, values).unwrap();
+    assert_eq!(found.download(&q).unwrap().as_slice(), coefficients.as_slice());
+    assert_eq!(again.download(&q).unwrap().as_slice(), extended.download(&q).unwrap().as_slice());
 }
 
 #[test]

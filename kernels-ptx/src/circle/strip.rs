@@ -39,7 +39,7 @@ pub unsafe extern "ptx-kernel" fn circle_strip_interpolate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<256, false>(columns, columns, twiddles, &params, STRIP.slice());
+    run::<256, false>(Strip::of_block(columns, columns, &params), twiddles, &params, STRIP.slice());
 }
 
 /// [`circle_strip_interpolate`] for wide strips.
@@ -49,7 +49,7 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_interpolate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<512, false>(columns, columns, twiddles, &params, WIDE_STRIP.slice());
+    run::<512, false>(Strip::of_block(columns, columns, &params), twiddles, &params, WIDE_STRIP.slice());
 }
 
 /// Coefficients to values; `source` is the target, or where `spread` is set columns of `2^log_region` coefficients.
@@ -60,7 +60,7 @@ pub unsafe extern "ptx-kernel" fn circle_strip_evaluate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<256, true>(source, columns, twiddles, &params, STRIP.slice());
+    run::<256, true>(Strip::of_block(source, columns, &params), twiddles, &params, STRIP.slice());
 }
 
 /// [`circle_strip_evaluate`] for wide strips.
@@ -71,18 +71,63 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_evaluate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<512, true>(source, columns, twiddles, &params, WIDE_STRIP.slice());
+    run::<512, true>(Strip::of_block(source, columns, &params), twiddles, &params, WIDE_STRIP.slice());
+}
+
+/// Values to coefficients in place, then the coefficients to every copy in `values`: the highest layers of both transforms
+/// of a low-degree extension. Grid: one block per strip and column of `columns`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_strip_lde(
+    columns: *mut M31,
+    values: *mut M31,
+    inverse_twiddles: *const Twiddle,
+    twiddles: *const Twiddle,
+    inverse: CircleStripParams,
+    params: CircleStripParams,
+) {
+    run_both::<256>(columns, values, [inverse_twiddles, twiddles], [&inverse, &params], STRIP.slice());
+}
+
+/// [`circle_strip_lde`] for wide strips.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_wide_strip_lde(
+    columns: *mut M31,
+    values: *mut M31,
+    inverse_twiddles: *const Twiddle,
+    twiddles: *const Twiddle,
+    inverse: CircleStripParams,
+    params: CircleStripParams,
+) {
+    run_both::<512>(columns, values, [inverse_twiddles, twiddles], [&inverse, &params], WIDE_STRIP.slice());
+}
+
+/// The first round of a transform from coefficients gives each thread the words that it stored in the last round of the
+/// transform to them, so it reads them back from global memory, that is from cache, without a barrier.
+#[inline(always)]
+unsafe fn run_both<const THREADS: u32>(
+    columns: *mut M31,
+    values: *mut M31,
+    [inverse_twiddles, twiddles]: [*const Twiddle; 2],
+    [inverse, params]: [&CircleStripParams; 2],
+    shared: SharedSlice<M31>,
+) {
+    run::<THREADS, false>(Strip::of_block(columns, columns, inverse), inverse_twiddles, inverse, shared);
+    let mut copy = 0;
+    while copy >> (params.log_size - params.log_region) == 0 {
+        // The transform before has read its last words from shared memory.
+        block_sync();
+        run::<THREADS, true>(Strip::of_copy(columns, values, params, copy, bid_x()), twiddles, params, shared);
+        copy += 1;
+    }
 }
 
 #[inline(always)]
 unsafe fn run<const THREADS: u32, const EVALUATE: bool>(
-    source: *const M31,
-    target: *mut M31,
+    strip: Strip,
     twiddles: *const Twiddle,
     params: &CircleStripParams,
     shared: SharedSlice<M31>,
 ) {
-    let strip = Strip::new(source, target, params);
     let log_threads = THREADS.ilog2();
     let sets = 1 << (params.log_rows + params.log_width - 4 - log_threads);
     let rounds = (params.log_rows + 3) / 4;
@@ -124,7 +169,7 @@ unsafe fn run<const THREADS: u32, const EVALUATE: bool>(
     }
 }
 
-/// The strip of this block in global memory.
+/// A strip in global memory.
 struct Strip {
     source: *const M31,
     target: *mut M31,
@@ -135,14 +180,26 @@ struct Strip {
 }
 
 impl Strip {
+    /// The strip of this block where each copy has a block of its own.
     #[inline(always)]
-    unsafe fn new(source: *const M31, target: *mut M31, params: &CircleStripParams) -> Self {
+    unsafe fn of_block(source: *const M31, target: *mut M31, params: &CircleStripParams) -> Self {
+        let log_copies = params.log_size - params.log_region;
+        Self::of_copy(source, target, params, bid_x() & ((1 << log_copies) - 1), bid_x() >> log_copies)
+    }
+
+    /// Strip `number` of all columns, in copy `copy`.
+    #[inline(always)]
+    unsafe fn of_copy(
+        source: *const M31,
+        target: *mut M31,
+        params: &CircleStripParams,
+        copy: u32,
+        number: u32,
+    ) -> Self {
         let CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread } = *params;
-        let log_copies = log_size - log_region;
         let log_strips = log_region - log_rows - log_width;
-        let copy = bid_x() & ((1 << log_copies) - 1);
-        let strip = bid_x() >> log_copies & ((1 << log_strips) - 1);
-        let column = (bid_x() >> log_copies >> log_strips) as usize;
+        let strip = number & ((1 << log_strips) - 1);
+        let column = (number >> log_strips) as usize;
         let first = (strip & ((1 << (layer - log_width)) - 1)) << log_width;
         let segment = strip >> (layer - log_width) << (layer + log_rows);
         let offset = (segment + first) as usize;

@@ -19,6 +19,7 @@ pub fn specs<Q: CircleOps + 'static>() -> Vec<OpSpec<Q>> {
         transform::evaluate(),
         transform::interpolate(),
         transform::extend(),
+        transform::lde(),
         field::eval_at_point(),
         field::batch_inverse(),
     ]

@@ -48,6 +48,19 @@ fn extended<Q: CircleOps>(q: &Q, params: CircleExtendParams, coefficients: &[M31
     q.download(&values)
 }
 
+/// The coefficients and the values of an extension from values.
+fn interpolated_and_extended<Q: CircleOps>(
+    q: &Q,
+    params: CircleExtendParams,
+    values: &[M31],
+) -> Result<[Vec<M31>; 2], BackendError> {
+    let (small, large) = (tree(q, params.log_coefficients)?, tree(q, params.log_size)?);
+    let mut columns = q.upload(values)?;
+    let mut values = q.zeros((params.columns as usize) << params.log_size)?;
+    q.circle_lde(&params, small.inverse.view(), large.forward.view(), columns.view_mut(), values.view_mut())?;
+    Ok([q.download(&columns)?, q.download(&values)?])
+}
+
 /// Compares all values of all columns with the definition.
 fn expect_values(log_size: u32, log_coefficients: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
     let columns = coefficients.chunks(1 << log_coefficients);
@@ -246,4 +259,31 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
         );
     }
     OpSpec { op: "circle.extend", cases }
+}
+
+/// Values of known coefficients, small or by the transform that [`evaluate`] holds; then both results of the extension.
+fn expect_lde<Q: CircleOps>(q: &Q, params: CircleExtendParams) -> Result<(), Failure> {
+    let CircleExtendParams { log_coefficients, log_size, columns } = params;
+    let coefficients = Stream::new(12).column((columns as usize) << log_coefficients);
+    let values = evaluated(q, log_coefficients, columns, &coefficients)?;
+    let [found, extended] = interpolated_and_extended(q, params, &values)?;
+    Failure::unless_equal(&coefficients, &found)?;
+    if log_size < 8 {
+        return expect_values(log_size, log_coefficients, &coefficients, &extended);
+    }
+    let columns = coefficients.chunks(1 << log_coefficients).zip(extended.chunks(1 << log_size));
+    columns.into_iter().try_for_each(|(coefficients, values)| expect_samples(log_size, coefficients, values))
+}
+
+pub(super) fn lde<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let shapes = (1..=7).flat_map(|log_size| (1..=log_size).map(move |log| (log, log_size, 1)));
+    let batches = BATCHES.map(|columns| (5, 6, columns));
+    // One launch of strips in each direction from 2^13 on, wide ones from 2^21 on, two launches from 2^25 on.
+    let large = [(12, 13, 2), (13, 13, 1), (13, 14, 3), (14, 17, 1), (16, 17, 2), (20, 21, 1), (21, 22, 1)];
+    let case = |(log_coefficients, log_size, columns)| {
+        let name = format!("{columns} columns, 2^{log_coefficients} to 2^{log_size}");
+        let params = CircleExtendParams { log_coefficients, log_size, columns };
+        Case::new(name, move |q: &Q| expect_lde(q, params)).on_elements(u64::from(columns) << log_size)
+    };
+    OpSpec { op: "circle.lde", cases: shapes.chain(batches).chain(large).map(case).collect() }
 }

@@ -48,6 +48,13 @@ impl<Q: CircleOps + Clone> CircleOps for Guarded<Q> {
             coefficients: Ref<'_, Q, M31>,
             values: Mut<'_, Q, M31>,
         );
+        fn circle_lde(
+            params: &CircleExtendParams,
+            inverse_twiddles: Ref<'_, Q, Twiddle>,
+            twiddles: Ref<'_, Q, Twiddle>,
+            columns: Mut<'_, Q, M31>,
+            values: Mut<'_, Q, M31>,
+        );
         fn circle_eval_at_point(
             params: &CirclePointParams, coefficients: Ref<'_, Q, M31>, results: Mut<'_, Q, QM31>
         );

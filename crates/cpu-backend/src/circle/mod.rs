@@ -11,7 +11,10 @@ mod tests;
 mod transform;
 mod twiddles;
 
-use backend_api::{BackendError, ops::circle::CircleOps};
+use backend_api::{
+    BackendError,
+    ops::circle::{CircleOps, check_columns, check_domain, check_extension},
+};
 use core_types::{
     circle::MAX_LOG_DOMAIN,
     field::{M31, QM31, Twiddle},
@@ -20,23 +23,6 @@ use core_types::{
 
 use self::{inverse::InvertChunk, kernels::Kernels, pass::Factors, point::Basis, transform::Region};
 use crate::CpuQueue;
-
-/// Refuses a view whose length is not `columns * 2^log_len`.
-fn expect_len(got: usize, columns: u32, log_len: u32) -> Result<(), BackendError> {
-    let expected = (columns as usize).checked_shl(log_len).filter(|len| len >> log_len == columns as usize);
-    match expected {
-        Some(expected) if expected == got => Ok(()),
-        _ => Err(BackendError::Length { expected: expected.unwrap_or(usize::MAX), got }),
-    }
-}
-
-/// Refuses a log size that no domain has.
-fn expect_domain(op: &'static str, log_size: u32) -> Result<(), BackendError> {
-    if (1..=MAX_LOG_DOMAIN).contains(&log_size) {
-        return Ok(());
-    }
-    Err(BackendError::Unsupported { op, why: "a circle domain has a log size of 1..=30" })
-}
 
 impl CpuQueue {
     /// Both directions between values and coefficients.
@@ -49,9 +35,9 @@ impl CpuQueue {
         inverse: bool,
     ) -> Result<(), BackendError> {
         let log_size = params.log_size;
-        expect_domain(op, log_size)?;
-        expect_len(factors.len(), 1, log_size - 1)?;
-        expect_len(columns.len(), params.columns, log_size)?;
+        check_domain(op, log_size)?;
+        check_columns(factors.len(), 1, log_size - 1)?;
+        check_columns(columns.len(), params.columns, log_size)?;
         let kernels = Kernels::of(self.simd().level());
         if log_size < kernels.log_block {
             self.for_chunks(columns, 1 << 15, |_, columns| {
@@ -130,9 +116,9 @@ impl CircleOps for CpuQueue {
         twiddles: &mut [Twiddle],
         inverse_twiddles: &mut [Twiddle],
     ) -> Result<(), BackendError> {
-        expect_domain("circle_twiddles", params.log_size)?;
-        expect_len(twiddles.len(), 1, params.log_size - 1)?;
-        expect_len(inverse_twiddles.len(), 1, params.log_size - 1)?;
+        check_domain("circle_twiddles", params.log_size)?;
+        check_columns(twiddles.len(), 1, params.log_size - 1)?;
+        check_columns(inverse_twiddles.len(), 1, params.log_size - 1)?;
         twiddles::fill(params.log_size, twiddles, inverse_twiddles);
         Ok(())
     }
@@ -163,16 +149,7 @@ impl CircleOps for CpuQueue {
         values: &mut [M31],
     ) -> Result<(), BackendError> {
         let CircleExtendParams { log_coefficients: log_len, log_size, columns } = *params;
-        expect_domain("circle_extend", log_size)?;
-        if log_len > log_size {
-            return Err(BackendError::Unsupported {
-                op: "circle_extend",
-                why: "the domain is smaller than the polynomial",
-            });
-        }
-        expect_len(twiddles.len(), 1, log_size - 1)?;
-        expect_len(coefficients.len(), columns, log_len)?;
-        expect_len(values.len(), columns, log_size)?;
+        check_extension("circle_extend", params, twiddles.len(), coefficients.len(), values.len())?;
         let log_copies = log_size - log_len;
         let kernels = Kernels::of(self.simd().level());
         if log_len < kernels.log_block {
@@ -208,6 +185,20 @@ impl CircleOps for CpuQueue {
         Ok(())
     }
 
+    fn circle_lde(
+        &self,
+        params: &CircleExtendParams,
+        inverse_twiddles: &[Twiddle],
+        twiddles: &[Twiddle],
+        columns: &mut [M31],
+        values: &mut [M31],
+    ) -> Result<(), BackendError> {
+        check_extension("circle_lde", params, twiddles.len(), columns.len(), values.len())?;
+        let domain = CircleFftParams { log_size: params.log_coefficients, columns: params.columns };
+        self.circle_transform("circle_lde", &domain, inverse_twiddles, columns, true)?;
+        self.circle_extend(params, twiddles, columns, values)
+    }
+
     fn circle_eval_at_point(
         &self,
         params: &CirclePointParams,
@@ -215,10 +206,10 @@ impl CircleOps for CpuQueue {
         results: &mut [QM31],
     ) -> Result<(), BackendError> {
         if params.log_size > MAX_LOG_DOMAIN {
-            expect_domain("circle_eval_at_point", params.log_size)?;
+            check_domain("circle_eval_at_point", params.log_size)?;
         }
-        expect_len(coefficients.len(), params.columns, params.log_size)?;
-        expect_len(results.len(), params.columns, 0)?;
+        check_columns(coefficients.len(), params.columns, params.log_size)?;
+        check_columns(results.len(), params.columns, 0)?;
         let basis = Basis::new(params.point, params.log_size);
         let columns_per_job = ((1usize << 14) >> params.log_size).max(1);
         self.for_chunks(results, columns_per_job, |i, results| {

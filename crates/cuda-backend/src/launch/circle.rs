@@ -151,6 +151,22 @@ pub(crate) fn strip_evaluate(
     unsafe { launch.launch() }
 }
 
+/// Strips of `columns`, whose transform `inverse` describes, and of every copy of them in `values`.
+pub(crate) fn strip_lde(
+    queue: &CudaQueue,
+    [inverse, p]: [&CircleStripParams; 2],
+    count: u32,
+    columns: &CudaMut<'_, M31>,
+    values: &CudaMut<'_, M31>,
+    [inverse_twiddles, twiddles]: [CudaRef<'_, Twiddle>; 2],
+) -> Result<(), BackendError> {
+    let launch = strips(queue, ["circle_strip_lde", "circle_wide_strip_lde"], inverse, count)?;
+    let launch = launch.output(columns).output(values).input(inverse_twiddles).input(twiddles).value(inverse).value(p);
+    // SAFETY: the op has checked that `columns` are `count` of `2^inverse.log_size`, `values` as many of `2^p.log_size`, and
+    // the factors those of the two domains; a thread reads back only the coefficients that it wrote itself.
+    unsafe { launch.launch() }
+}
+
 pub(crate) fn point_ranges(
     queue: &CudaQueue,
     p: &CirclePointRangeParams,

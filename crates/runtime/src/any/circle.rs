@@ -44,6 +44,19 @@ impl CircleOps for AnyQueue {
         dispatch!(self.circle_extend(params; twiddles: AnyRef, coefficients: AnyRef, values: AnyMut))
     }
 
+    fn circle_lde(
+        &self,
+        params: &CircleExtendParams,
+        inverse_twiddles: AnyRef<'_, Twiddle>,
+        twiddles: AnyRef<'_, Twiddle>,
+        columns: AnyMut<'_, M31>,
+        values: AnyMut<'_, M31>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.circle_lde(
+            params; inverse_twiddles: AnyRef, twiddles: AnyRef, columns: AnyMut, values: AnyMut
+        ))
+    }
+
     fn circle_eval_at_point(
         &self,
         params: &CirclePointParams,

@@ -21,6 +21,7 @@ pub(super) fn lines<Q: CircleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>
         transform(true, batch, columns),
         transform(false, batch, columns),
         extend(batch, columns / 4),
+        lde(batch, columns / 4),
         at_point(batch, columns),
         inverse(single),
     ]
@@ -75,6 +76,24 @@ fn extend<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> Device
         let params = CircleExtendParams { log_coefficients, log_size, columns };
         Ok(Box::new(move |q: &Q| {
             Ok(q.circle_extend(&params, forward.view(), coefficients.view(), values.view_mut())?)
+        }))
+    })
+}
+
+/// The same from values, coefficients included.
+fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLine<Q> {
+    let log_size = log_coefficients + 1;
+    let count = elements(log_coefficients, columns);
+    let work = 3.0 * count as f64 * f64::from(log_coefficients);
+    let size = ("element-layer", work, 4.0 * M31_BYTES * count as f64);
+    DeviceLine::new(format!("circle.lde/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+        let [forward, _] = twiddles(q, log_size)?;
+        let [_, inverse] = twiddles(q, log_coefficients)?;
+        let (mut columns_of, mut values) = (column(q, count)?, q.zeros(2 * count)?);
+        let params = CircleExtendParams { log_coefficients, log_size, columns };
+        Ok(Box::new(move |q: &Q| {
+            let (from, to) = (columns_of.view_mut(), values.view_mut());
+            Ok(q.circle_lde(&params, inverse.view(), forward.view(), from, to)?)
         }))
     })
 }

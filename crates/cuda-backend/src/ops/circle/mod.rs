@@ -2,7 +2,10 @@
 
 mod schedule;
 
-use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Queue, ops::circle::CircleOps};
+use backend_api::{
+    BackendError, Buffer, BufferMut, BufferRef, Queue,
+    ops::circle::{CircleOps, check_columns, check_domain, check_extension},
+};
 use core_types::{
     circle::{CirclePoint, MAX_LOG_DOMAIN, double_x},
     field::{M31, QM31, Twiddle},
@@ -18,21 +21,9 @@ use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 /// Log of the largest domain whose layers have factors of their own kind.
 const LOG_SMALL: u32 = 2;
 
-/// Refuses a view whose length is not `columns * 2^log_len`.
-fn expect_len(got: usize, columns: u32, log_len: u32) -> Result<(), BackendError> {
-    let expected = (columns as usize).checked_shl(log_len).filter(|len| len >> log_len == columns as usize);
-    match expected {
-        Some(expected) if expected == got => Ok(()),
-        _ => Err(BackendError::Length { expected: expected.unwrap_or(usize::MAX), got }),
-    }
-}
-
-/// Refuses a log size that no domain has.
-fn expect_domain(op: &'static str, log_size: u32) -> Result<(), BackendError> {
-    if (1..=MAX_LOG_DOMAIN).contains(&log_size) {
-        return Ok(());
-    }
-    Err(BackendError::Unsupported { op, why: "a circle domain has a log size of 1..=30" })
+/// The last launch of an inverse transform divides by `2^log_size`: it rotates words of 31 bits by so many.
+const fn division(log_size: u32) -> u32 {
+    (31 - log_size) % 31
 }
 
 impl CudaQueue {
@@ -107,9 +98,9 @@ impl CircleOps for CudaQueue {
         twiddles: CudaMut<'_, Twiddle>,
         inverse_twiddles: CudaMut<'_, Twiddle>,
     ) -> Result<(), BackendError> {
-        expect_domain("circle_twiddles", params.log_size)?;
-        expect_len(twiddles.len(), 1, params.log_size - 1)?;
-        expect_len(inverse_twiddles.len(), 1, params.log_size - 1)?;
+        check_domain("circle_twiddles", params.log_size)?;
+        check_columns(twiddles.len(), 1, params.log_size - 1)?;
+        check_columns(inverse_twiddles.len(), 1, params.log_size - 1)?;
         circle::twiddles(self, params, &twiddles, &inverse_twiddles)
     }
 
@@ -120,9 +111,9 @@ impl CircleOps for CudaQueue {
         columns: CudaMut<'_, M31>,
     ) -> Result<(), BackendError> {
         let CircleFftParams { log_size, columns: count } = *params;
-        expect_domain("circle_interpolate", log_size)?;
-        expect_len(inverse_twiddles.len(), 1, log_size - 1)?;
-        expect_len(columns.len(), count, log_size)?;
+        check_domain("circle_interpolate", log_size)?;
+        check_columns(inverse_twiddles.len(), 1, log_size - 1)?;
+        check_columns(columns.len(), count, log_size)?;
         if count == 0 {
             return Ok(());
         }
@@ -131,8 +122,7 @@ impl CircleOps for CudaQueue {
             return circle::small_interpolate(self, &params, &columns, inverse_twiddles);
         }
         let schedule = Schedule::new(log_size);
-        // The last launch divides by 2^log_size: it rotates words of 31 bits.
-        let scale = |last: bool| if last { (31 - log_size) % 31 } else { 0 };
+        let scale = |last: bool| if last { division(log_size) } else { 0 };
         let params = tiles(log_size, log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
         circle::tile_interpolate(self, &params, &columns, inverse_twiddles)?;
         for (i, strips) in schedule.strips.iter().enumerate() {
@@ -149,9 +139,9 @@ impl CircleOps for CudaQueue {
         columns: CudaMut<'_, M31>,
     ) -> Result<(), BackendError> {
         let CircleFftParams { log_size, columns: count } = *params;
-        expect_domain("circle_evaluate", log_size)?;
-        expect_len(twiddles.len(), 1, log_size - 1)?;
-        expect_len(columns.len(), count, log_size)?;
+        check_domain("circle_evaluate", log_size)?;
+        check_columns(twiddles.len(), 1, log_size - 1)?;
+        check_columns(columns.len(), count, log_size)?;
         if count == 0 {
             return Ok(());
         }
@@ -170,14 +160,7 @@ impl CircleOps for CudaQueue {
         values: CudaMut<'_, M31>,
     ) -> Result<(), BackendError> {
         let CircleExtendParams { log_coefficients, log_size, columns: count } = *params;
-        expect_domain("circle_extend", log_size)?;
-        if log_coefficients > log_size {
-            let why = "the domain is smaller than the polynomial";
-            return Err(BackendError::Unsupported { op: "circle_extend", why });
-        }
-        expect_len(twiddles.len(), 1, log_size - 1)?;
-        expect_len(coefficients.len(), count, log_coefficients)?;
-        expect_len(values.len(), count, log_size)?;
+        check_extension("circle_extend", params, twiddles.len(), coefficients.len(), values.len())?;
         if count == 0 {
             return Ok(());
         }
@@ -188,6 +171,36 @@ impl CircleOps for CudaQueue {
         self.circle_layers(log_size, log_coefficients, count, twiddles, Some(coefficients), &values)
     }
 
+    fn circle_lde(
+        &self,
+        params: &CircleExtendParams,
+        inverse_twiddles: CudaRef<'_, Twiddle>,
+        twiddles: CudaRef<'_, Twiddle>,
+        mut columns: CudaMut<'_, M31>,
+        values: CudaMut<'_, M31>,
+    ) -> Result<(), BackendError> {
+        let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = *params;
+        check_extension("circle_lde", params, twiddles.len(), columns.len(), values.len())?;
+        check_domain("circle_lde", log_len)?;
+        check_columns(inverse_twiddles.len(), 1, log_len - 1)?;
+        let schedule = Schedule::new(log_len);
+        let [strips] = schedule.strips[..] else {
+            let domain = CircleFftParams { log_size: log_len, columns: count };
+            self.circle_interpolate(&domain, inverse_twiddles, columns.reborrow())?;
+            return self.circle_extend(params, twiddles, columns.as_ref(), values);
+        };
+        if count == 0 {
+            return Ok(());
+        }
+        let lower = tiles(log_len, log_len, schedule.tiles, 0, count);
+        circle::tile_interpolate(self, &lower, &columns, inverse_twiddles)?;
+        let both =
+            [&strips.params(log_len, log_len, division(log_len), false), &strips.params(log_size, log_len, 0, true)];
+        circle::strip_lde(self, both, count, &columns, &values, [inverse_twiddles, twiddles])?;
+        let lower = tiles(log_size, log_size, schedule.tiles, 0, count);
+        circle::tile_evaluate(self, &lower, &values, twiddles)
+    }
+
     fn circle_eval_at_point(
         &self,
         params: &CirclePointParams,
@@ -196,10 +209,10 @@ impl CircleOps for CudaQueue {
     ) -> Result<(), BackendError> {
         let CirclePointParams { log_size, columns: count, point } = *params;
         if log_size > MAX_LOG_DOMAIN {
-            expect_domain("circle_eval_at_point", log_size)?;
+            check_domain("circle_eval_at_point", log_size)?;
         }
-        expect_len(coefficients.len(), count, log_size)?;
-        expect_len(results.len(), count, 0)?;
+        check_columns(coefficients.len(), count, log_size)?;
+        check_columns(results.len(), count, 0)?;
         let log_range = log_range(log_size, count);
         let params = CirclePointRangeParams { log_size, log_range, factors: basis_factors(point) };
         if log_range == log_size {

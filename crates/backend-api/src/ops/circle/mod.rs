@@ -7,11 +7,14 @@
 //! Twiddle views hold exactly `N / 2` factors: the layers `T_0 .. T_(n-2)`, where `T_j` has `2^(n-2-j)` entries, and one
 //! padding one. `T_0[h]` is the x-coordinate of stored point pair `2 h`, and `T_(j+1)[h] = pi(T_j[2 h])`.
 
+mod shape;
+
 use core_types::{
     field::{M31, QM31, Twiddle},
     params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
 };
 
+pub use self::shape::{check_columns, check_domain, check_extension};
 use crate::{BackendError, Mut, Queue, Ref};
 
 /// Device steps of the circle transforms.
@@ -69,6 +72,21 @@ pub trait CircleOps: Queue {
         params: &CircleExtendParams,
         twiddles: Ref<'_, Self, Twiddle>,
         coefficients: Ref<'_, Self, M31>,
+        values: Mut<'_, Self, M31>,
+    ) -> Result<(), BackendError>;
+
+    /// Turns values into coefficients, in place, and evaluates these on a domain at least as large:
+    /// [`circle_interpolate`](Self::circle_interpolate) and [`circle_extend`](Self::circle_extend) in one, for devices that
+    /// save a pass over memory by it.
+    ///
+    /// # Errors
+    /// As those.
+    fn circle_lde(
+        &self,
+        params: &CircleExtendParams,
+        inverse_twiddles: Ref<'_, Self, Twiddle>,
+        twiddles: Ref<'_, Self, Twiddle>,
+        columns: Mut<'_, Self, M31>,
         values: Mut<'_, Self, M31>,
     ) -> Result<(), BackendError>;
 
