@@ -103,16 +103,17 @@ impl Record for CudaQueue {
             return refused(device, fault);
         }
         let ran = body(&Self::on(Lane::recording(device, Arc::clone(&stream), &session)));
-        let joined = session.join_forks(&stream);
+        let joined = session.end(&stream, &device.context().turn());
         let captured = end(&stream);
-        let used = session.finish();
+        let used = session.hand_over();
         if let Some(lost) = device.context().lost() {
             return Err(lost.clone());
         }
-        if let Err(error) = ran {
-            let unrecordable = used.refused || matches!(error, BackendError::Driver { code: 900..=908, .. });
-            return if unrecordable { no_graph(device) } else { Err(error) };
+        // Also of a body that went on without what it was refused.
+        if used.refused || matches!(ran, Err(BackendError::Driver { code: 900..=908, .. })) {
+            return no_graph(device);
         }
+        ran?;
         let ready = joined.and(captured).and_then(|captured| Ok((captured.nodes()?, captured.instantiate()?)));
         match ready {
             Ok((nodes, executable)) => Ok(Some(CudaGraph { executable, used, nodes, streams: Mutex::default() })),

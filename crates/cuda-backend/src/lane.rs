@@ -5,7 +5,7 @@ use backend_api::BackendError;
 use crate::{
     device::DeviceCtx,
     error::Fault,
-    ffi::{Relaxed, Stream},
+    ffi::{Relaxed, Stream, Turn},
     mem::{Access, Block, Piece},
     session::Session,
 };
@@ -16,6 +16,15 @@ pub(crate) struct Lane {
     device: Arc<DeviceCtx>,
     stream: Arc<Stream>,
     session: Option<Arc<Session>>,
+}
+
+/// A numbered submission, ordered behind what it must not overtake. Held until the driver has taken the work.
+#[derive(Debug)]
+#[must_use = "the work is submitted while this is held"]
+pub(crate) struct Admitted<'a> {
+    /// Its number on the stream.
+    pub(crate) at: u64,
+    turn: Turn<'a>,
 }
 
 impl Lane {
@@ -47,54 +56,68 @@ impl Lane {
     }
 
     /// A second lane behind all work that this one holds now.
-    pub(crate) fn fork(&self) -> Result<Self, Fault> {
+    pub(crate) fn fork(&self) -> Result<Self, BackendError> {
         let stream = Stream::new(self.device.context())?;
+        let turn = self.device.context().turn();
         match &self.session {
-            None => stream.order_behind_all(&self.stream, self.device.events())?,
-            Some(session) => session.add_stream(&self.stream, &stream)?,
+            None => stream.order_behind_all(&self.stream, self.device.events(), &turn)?,
+            Some(session) => session.add_stream(&self.stream, &stream, &turn)?,
         }
+        drop(turn);
         Ok(Self { device: Arc::clone(&self.device), stream, session: self.session.clone() })
     }
 
     /// Orders later work behind all work that `branch` holds now.
     pub(crate) fn join(&self, branch: &Self) -> Result<(), BackendError> {
+        let turn = self.device.context().turn();
         match (&self.session, &branch.session) {
             (None, None) => {}
-            (Some(own), Some(other)) if Arc::ptr_eq(own, other) => {}
+            (Some(own), Some(other)) if Arc::ptr_eq(own, other) => own.permit("join", &turn)?,
             _ => {
                 self.permit_waiting("join")?;
                 branch.permit_waiting("join")?;
             }
         }
-        Ok(self.stream.order_behind_all(&branch.stream, self.device.events())?)
+        Ok(self.stream.order_behind_all(&branch.stream, self.device.events(), &turn)?)
     }
 
     /// Numbers the next submission and orders it behind what it must not overtake.
-    pub(crate) fn admit(&self, uses: &[(&Arc<Block>, Access)]) -> Result<u64, Fault> {
-        let at = self.stream.issue();
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] if the lane records for a recording that has ended, and what the driver answers.
+    pub(crate) fn admit(&self, op: &'static str, uses: &[(&Arc<Block>, Access)]) -> Result<Admitted<'_>, BackendError> {
+        let turn = self.device.context().turn();
+        if let Some(session) = &self.session {
+            session.permit(op, &turn)?;
+        }
+        let at = self.stream.issue(&turn);
         for (block, access) in uses {
             match &self.session {
-                None => block.admit(&self.stream, at, *access)?,
-                Some(session) => session.admit(block, &self.stream, at, *access)?,
+                None => block.admit(&self.stream, at, *access, &turn)?,
+                Some(session) => session.admit(block, &self.stream, at, *access, &turn)?,
             }
         }
-        Ok(at)
+        Ok(Admitted { at, turn })
     }
 
     /// Notes a launch, for the report of a lost device.
-    pub(crate) fn launched(&self, at: u64, kernel: &'static str) {
+    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &'static str) {
         match &self.session {
-            None => self.device.context().launched(self.stream.id(), at, kernel),
+            None => self.device.context().launched(self.stream.id(), admitted.at, kernel),
             Some(session) => session.launched(kernel),
         }
     }
 
-    /// Gives pinned memory away until the work submitted so far is done; for good, if that work is recorded.
-    pub(crate) fn retire(&self, piece: Piece) -> Result<(), Fault> {
+    /// Gives pinned memory away until the work that was `admitted`, and has been submitted, is done; for good, if it is
+    /// recorded.
+    pub(crate) fn retire(&self, piece: Piece, admitted: Admitted<'_>) -> Result<(), Fault> {
         match &self.session {
-            None => piece.retire(&self.stream),
+            None => {
+                drop(admitted);
+                piece.retire(&self.stream)
+            }
             Some(session) => {
-                session.keep(piece);
+                session.keep(piece, &admitted.turn);
                 Ok(())
             }
         }
@@ -114,5 +137,41 @@ impl Lane {
     /// Lets this thread make calls that a recording under way must not see.
     pub(crate) fn relax(&self) -> Result<Option<Relaxed<'_>>, Fault> {
         self.session.as_ref().map(|_| Relaxed::enter(self.device.context())).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::mpsc::{RecvTimeoutError, channel},
+        thread,
+        time::Duration,
+    };
+
+    use backend_api::{Buffer, Fork, Queue};
+
+    use crate::{CudaConfig, CudaQueue, KernelSource, mem::Access};
+
+    /// A number that is out and not yet submitted must count neither as done nor as ordered before.
+    #[test]
+    fn nobody_counts_on_work_that_is_numbered_and_not_submitted() {
+        type Wait = fn(&CudaQueue, &CudaQueue) -> Result<(), backend_api::BackendError>;
+        let waits: [Wait; 2] = [|queue, _| queue.finish(), |queue, other| other.join(queue)];
+        for wait in waits {
+            let _session = cuda_sim::driver::session("schedule=random;seed=1").unwrap();
+            let kernels = KernelSource::Texts(Vec::new());
+            let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+            let other = queue.fork().unwrap();
+            let buf = queue.zeros::<u8>(64).unwrap();
+            let (region, lane) = (buf.view().region().unwrap(), queue.lane());
+            let (sender, waited) = channel();
+            thread::scope(|scope| {
+                let admitted = lane.admit("clear", &[(region.block(), Access::Write)]).unwrap();
+                scope.spawn(|| sender.send(wait(&queue, &other)).unwrap());
+                assert_eq!(waited.recv_timeout(Duration::from_millis(50)), Err(RecvTimeoutError::Timeout));
+                drop(admitted);
+                waited.recv().unwrap().unwrap();
+            });
+        }
     }
 }

@@ -3,15 +3,19 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use backend_api::BackendError;
+
 use crate::{
     device::DeviceCtx,
     error::Fault,
-    ffi::Stream,
+    ffi::{Stream, Turn},
     mem::{Access, Block, Piece, Uses},
     sync::lock,
 };
 
 /// One recording: the streams that take part, and what the recorded work uses.
+///
+/// It ends in a turn of its own, so that a [`permit`](Self::permit) holds for the rest of the turn that it was given in.
 #[derive(Debug)]
 pub(crate) struct Session {
     device: Arc<DeviceCtx>,
@@ -27,6 +31,7 @@ struct State {
     pieces: Vec<Piece>,
     kernels: Vec<&'static str>,
     refused: bool,
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -59,15 +64,36 @@ impl Session {
         &self.home
     }
 
+    /// Fails if the recording has ended: what is left of its queues then has no stream that records.
+    pub(crate) fn permit(&self, op: &'static str, _turn: &Turn<'_>) -> Result<(), BackendError> {
+        if lock(&self.state).ended {
+            return Err(BackendError::Unsupported { op, why: "the recording that the queue served has ended" });
+        }
+        Ok(())
+    }
+
     /// Lets `stream` record behind `parent`. It takes part from its first wait on, even if there is nothing to wait for.
-    pub(crate) fn add_stream(&self, parent: &Stream, stream: &Arc<Stream>) -> Result<(), Fault> {
+    pub(crate) fn add_stream(
+        &self,
+        parent: &Stream,
+        stream: &Arc<Stream>,
+        turn: &Turn<'_>,
+    ) -> Result<(), BackendError> {
+        self.permit("fork", turn)?;
         self.device.events().order(parent, stream)?;
         lock(&self.state).streams.push(Arc::clone(stream));
         Ok(())
     }
 
     /// Orders a recorded submission behind earlier ones of the same recording, and keeps the block.
-    pub(crate) fn admit(&self, block: &Arc<Block>, stream: &Arc<Stream>, at: u64, access: Access) -> Result<(), Fault> {
+    pub(crate) fn admit(
+        &self,
+        block: &Arc<Block>,
+        stream: &Arc<Stream>,
+        at: u64,
+        access: Access,
+        turn: &Turn<'_>,
+    ) -> Result<(), Fault> {
         let mut state = lock(&self.state);
         let kept = state.blocks.entry(Arc::as_ptr(block).addr()).or_insert_with(|| Kept {
             block: Arc::clone(block),
@@ -77,14 +103,15 @@ impl Session {
         if access == Access::Write {
             kept.access = Access::Write;
         }
-        kept.uses.admit(stream, at, access, self.device.events())
+        kept.uses.admit(stream, at, access, self.device.events(), turn)
     }
 
     pub(crate) fn launched(&self, kernel: &'static str) {
         lock(&self.state).kernels.push(kernel);
     }
 
-    pub(crate) fn keep(&self, piece: Piece) {
+    /// Keeps pinned memory that work of this turn reads.
+    pub(crate) fn keep(&self, piece: Piece, _turn: &Turn<'_>) {
         lock(&self.state).pieces.push(piece);
     }
 
@@ -92,18 +119,22 @@ impl Session {
         lock(&self.state).refused = true;
     }
 
-    /// Joins every forked stream to `first`, so that the recording ends where it began.
-    pub(crate) fn join_forks(&self, first: &Stream) -> Result<(), Fault> {
-        let streams = lock(&self.state).streams.clone();
+    /// Admits nothing more, and joins every forked stream to `first`, so that the recording ends where it began.
+    pub(crate) fn end(&self, first: &Stream, _turn: &Turn<'_>) -> Result<(), Fault> {
+        let mut state = lock(&self.state);
+        state.ended = true;
+        let streams = state.streams.clone();
+        drop(state);
         for stream in &streams {
             self.device.events().order(stream, first)?;
         }
         Ok(())
     }
 
-    /// Ends the session and hands over what its work uses.
-    pub(crate) fn finish(&self) -> Used {
-        let State { blocks, pieces, kernels, refused, .. } = std::mem::take(&mut *lock(&self.state));
+    /// Hands over what the work uses, once the session has ended.
+    pub(crate) fn hand_over(&self) -> Used {
+        let ended = State { ended: true, ..State::default() };
+        let State { blocks, pieces, kernels, refused, .. } = std::mem::replace(&mut *lock(&self.state), ended);
         let blocks = blocks.into_values().map(|kept| (kept.block, kept.access)).collect();
         Used { blocks, pieces, kernels, refused }
     }

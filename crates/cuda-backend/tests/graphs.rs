@@ -147,6 +147,58 @@ fn what_waits_is_not_recorded_but_run() {
 }
 
 #[test]
+fn a_body_that_goes_on_without_what_it_was_refused_gives_no_graph() {
+    let machine = Machine::new("");
+    let queue = open(Allocator::Auto).unwrap();
+    let mut words = queue.upload(&[2u32; 10]).unwrap();
+    let recorded = queue.record(|queue| {
+        let seen = queue.download(&words).unwrap_or_default();
+        scale(queue, &mut words.view_mut(), seen.first().copied().unwrap_or(0))
+    });
+    assert!(recorded.unwrap().is_none());
+    assert_eq!(queue.device().memory().unwrap().refused_recordings, 1);
+    assert_eq!(queue.download(&words).unwrap(), [2; 10]);
+    drop((words, queue));
+    machine.assert_clean();
+}
+
+#[test]
+fn what_is_left_of_a_recording_s_queues_is_refused() {
+    let machine = Machine::new("schedule=random;seed=1");
+    let queue = open(Allocator::StreamOrdered).unwrap();
+    let mut words = queue.upload(&[1u32; 100]).unwrap();
+    let mut left = Vec::new();
+    let recorded = queue.record(|queue| {
+        let branch = queue.fork()?;
+        scale(&branch, &mut words.view_mut(), 3)?;
+        queue.join(&branch)?;
+        left.extend([queue.clone(), branch]);
+        Ok(())
+    });
+    let graph = recorded.unwrap().unwrap();
+    let mut other = queue.upload(&[5u32; 100]).unwrap();
+    let refused = |outcome: Result<(), BackendError>| {
+        assert!(matches!(outcome, Err(BackendError::Unsupported { .. })), "{outcome:?}");
+    };
+    for stale in &left {
+        refused(scale(stale, &mut other.view_mut(), 2));
+        refused(stale.write(&[9; 100], other.view_mut()));
+        refused(stale.clear(&mut other.view_mut()));
+        refused(stale.copy(words.view(), &mut other.view_mut()));
+        refused(stale.fork().map(drop));
+        refused(stale.join(&left[1]));
+        refused(stale.download(&other).map(drop));
+        refused(stale.finish());
+        refused(stale.replay(&graph));
+    }
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.download(&words).unwrap(), [3; 100]);
+    assert_eq!(queue.download(&other).unwrap(), [5; 100]);
+    drop((left, words, other, graph, queue));
+    machine.assert_clean();
+}
+
+#[test]
 fn a_driver_that_refuses_recording_costs_speed_and_nothing_else() {
     for call in ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"] {
         let machine = Machine::new(&format!("fail=801@{call}"));

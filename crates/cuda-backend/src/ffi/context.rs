@@ -6,7 +6,7 @@ use core::{
 };
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
 };
 
 use backend_api::BackendError;
@@ -40,7 +40,19 @@ pub(crate) struct Context {
     ordinal: u32,
     primary: ManuallyDrop<PrimaryContext>,
     lost: OnceLock<BackendError>,
+    submission: Mutex<()>,
     in_flight: Mutex<VecDeque<Launched>>,
+}
+
+/// The right to number work and to submit it.
+///
+/// It is held from the number on until the driver has taken the work, so that whoever holds it knows that all numbered work
+/// is submitted. One right serves all streams of a context: with one for each, two threads that submit uses of the same
+/// two blocks to two streams could wait for each other.
+#[derive(Debug)]
+#[must_use = "the work is submitted while this is held"]
+pub(crate) struct Turn<'a> {
+    _submission: MutexGuard<'a, ()>,
 }
 
 /// A kernel launch that the host has not waited for.
@@ -62,6 +74,7 @@ impl Context {
             ordinal,
             primary: ManuallyDrop::new(primary),
             lost: OnceLock::new(),
+            submission: Mutex::new(()),
             in_flight: Mutex::new(VecDeque::new()),
         }))
     }
@@ -94,6 +107,11 @@ impl Context {
             self.judge(call, status_of(error))?;
             Err(Fault::Refused { call, status: Status::UNKNOWN })
         })
+    }
+
+    /// Waits for the right to submit. The thread must not hold it already.
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        Turn { _submission: lock(&self.submission) }
     }
 
     /// Waits for all work of all streams.

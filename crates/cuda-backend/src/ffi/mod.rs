@@ -12,7 +12,7 @@ mod memory;
 mod module;
 mod stream;
 
-pub(crate) use context::Context;
+pub(crate) use context::{Context, Turn};
 pub(crate) use device::device_attribute;
 pub(crate) use event::{Event, Events};
 pub(crate) use graph::{Captured, Executable, Relaxed};

@@ -6,7 +6,7 @@ use std::{
 
 use cuda_loader::ffi::{self, CUstream};
 
-use super::{Context, Event, Events};
+use super::{Context, Event, Events, Turn};
 use crate::{error::Fault, sync::lock};
 
 /// How many streams a stream remembers being behind. Forgetting one costs an event at the next occasion.
@@ -56,14 +56,19 @@ impl Stream {
         self.raw
     }
 
-    /// The number of the next piece of work, which the caller submits now.
-    pub(crate) fn issue(&self) -> u64 {
+    /// The number of the next piece of work, which the caller submits in this turn.
+    pub(crate) fn issue(&self, _turn: &Turn<'_>) -> u64 {
         self.issued.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Waits for all work.
+    /// The number of the last piece of work; all up to it are submitted.
+    fn submitted(&self, _turn: &Turn<'_>) -> u64 {
+        self.issued.load(Ordering::Acquire)
+    }
+
+    /// Waits for all work. The caller holds no turn.
     pub(crate) fn synchronize(&self) -> Result<(), Fault> {
-        let at = self.issued.load(Ordering::Acquire);
+        let at = self.submitted(&self.context.turn());
         // SAFETY: the stream is alive.
         self.context.call("cuStreamSynchronize", || unsafe { ffi::cuStreamSynchronize(self.raw) })?;
         self.note_completed(at);
@@ -83,14 +88,14 @@ impl Stream {
     }
 
     /// Lets later work run after the work of `earlier` up to number `at`.
-    pub(crate) fn order_behind(&self, earlier: &Self, at: u64, events: &Events) -> Result<(), Fault> {
+    pub(crate) fn order_behind(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
         if earlier.id == self.id
             || at <= earlier.completed.load(Ordering::Acquire)
             || lock(&self.behind).get(&earlier.id).is_some_and(|&known| known >= at)
         {
             return Ok(());
         }
-        let reached = earlier.issued.load(Ordering::Acquire);
+        let reached = earlier.submitted(turn);
         let inherited = lock(&earlier.behind).clone();
         events.order(earlier, self)?;
         let mut behind = lock(&self.behind);
@@ -105,8 +110,8 @@ impl Stream {
     }
 
     /// Lets later work run after all work that `earlier` holds now.
-    pub(crate) fn order_behind_all(&self, earlier: &Self, events: &Events) -> Result<(), Fault> {
-        self.order_behind(earlier, earlier.issued.load(Ordering::Acquire), events)
+    pub(crate) fn order_behind_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+        self.order_behind(earlier, earlier.submitted(turn), events, turn)
     }
 }
 

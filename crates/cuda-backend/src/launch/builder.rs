@@ -102,11 +102,11 @@ impl<'a> Launch<'a> {
         if grid.contains(&0) {
             return Ok(());
         }
-        let at = self.lane.admit(&self.uses)?;
+        let admitted = self.lane.admit(self.name, &self.uses)?;
         let base: *mut u8 = self.packed.as_mut_ptr().cast();
         let mut arguments: Vec<*mut c_void> =
             self.kernel.parameters().iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect();
-        self.lane.launched(at, self.name);
+        self.lane.launched(&admitted, self.name);
         // SAFETY: every parameter has been given a value of its size at its offset; views are alive until the stream has
         // passed this use of them; the rest is this function's contract.
         unsafe {
@@ -176,7 +176,8 @@ impl fmt::Debug for Launch<'_> {
     }
 }
 
-/// Submits recorded launches, copies and fills as one.
+/// Submits recorded launches, copies and fills as one. The submissions of a graph from several threads take turns, as the
+/// driver asks of them.
 pub(crate) fn replay(lane: &Lane, graph: &CudaGraph) -> Result<(), BackendError> {
     let used = graph.used();
     if used.blocks.iter().any(|(block, _)| !Arc::ptr_eq(block.device(), lane.device())) {
@@ -186,9 +187,9 @@ pub(crate) fn replay(lane: &Lane, graph: &CudaGraph) -> Result<(), BackendError>
         lane.permit_waiting("replay")?;
     }
     let uses: Vec<_> = used.blocks.iter().map(|(block, access)| (block, *access)).collect();
-    let at = lane.admit(&uses)?;
+    let admitted = lane.admit("replay", &uses)?;
     for kernel in &used.kernels {
-        lane.launched(at, kernel);
+        lane.launched(&admitted, kernel);
     }
     graph.runs_on(lane.stream());
     // SAFETY: what the graph uses is kept by it, and blocks are given back only behind the use that was just noted.

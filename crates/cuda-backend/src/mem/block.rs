@@ -4,7 +4,12 @@ use std::sync::{Arc, Mutex};
 use backend_api::Reservation;
 
 use super::{Access, Uses};
-use crate::{device::DeviceCtx, error::Fault, ffi::Stream, sync::lock};
+use crate::{
+    device::DeviceCtx,
+    error::Fault,
+    ffi::{Stream, Turn},
+    sync::lock,
+};
 
 /// Device memory with an owner. Dropping it gives the memory back behind every submission that uses it.
 pub(crate) struct Block {
@@ -34,8 +39,8 @@ impl Block {
     }
 
     /// Orders number `at` of `stream` behind the uses that it must not overtake, and notes it.
-    pub(crate) fn admit(&self, stream: &Arc<Stream>, at: u64, access: Access) -> Result<(), Fault> {
-        lock(&self.uses).admit(stream, at, access, self.device.events())
+    pub(crate) fn admit(&self, stream: &Arc<Stream>, at: u64, access: Access, turn: &Turn<'_>) -> Result<(), Fault> {
+        lock(&self.uses).admit(stream, at, access, self.device.events(), turn)
     }
 }
 

@@ -328,9 +328,10 @@ mod tests {
             let mut piece = queue.device().pinned().acquire(4096).unwrap().unwrap();
             let start = piece.start();
             piece.bytes_mut().fill(1);
-            lane.admit(&[(region.block(), Access::Write)]).unwrap();
+            let admitted = lane.admit("write", &[(region.block(), Access::Write)]).unwrap();
             // SAFETY: both ranges are alive until the download below has waited.
             unsafe { ffi::copy_to_device(lane.stream(), region.address(), start, 4096) }.unwrap();
+            drop(admitted);
             if retired {
                 piece.retire(lane.stream()).unwrap();
             } else {

@@ -54,13 +54,16 @@ pub(crate) fn upload(device: &DeviceCtx, lane: &Lane, target: Region<'_>, host: 
                 chunk.as_ptr()
             }
         };
-        lane.admit(&[(target.block(), Access::Write)])?;
+        let admitted = lane.admit("write", &[(target.block(), Access::Write)])?;
         // SAFETY: the region is alive until the stream has passed this use of it. Pinned memory is given up until the copy
         // is done; from pageable memory the driver has copied when the call returns.
         unsafe { ffi::copy_to_device(lane.stream(), target.address(), source, target.bytes()) }?;
         match piece {
-            Some(piece) => lane.retire(piece)?,
-            None => lane.stream().synchronize()?,
+            Some(piece) => lane.retire(piece, admitted)?,
+            None => {
+                drop(admitted);
+                lane.stream().synchronize()?;
+            }
         }
     }
     Ok(())
@@ -107,11 +110,13 @@ struct Departed {
     at: u64,
 }
 
-fn depart(lane: &Lane, part: Region<'_>, piece: Piece) -> Result<Departed, Fault> {
-    let at = lane.admit(&[(part.block(), Access::Read)])?;
+fn depart(lane: &Lane, part: Region<'_>, piece: Piece) -> Result<Departed, BackendError> {
+    let admitted = lane.admit("read", &[(part.block(), Access::Read)])?;
+    let at = admitted.at;
     // SAFETY: the region is alive until the stream has passed this use of it, and the host does not touch the piece before
     // the event behind the copy.
     unsafe { ffi::copy_to_host(lane.stream(), piece.start(), part.address(), part.bytes()) }?;
+    drop(admitted);
     Ok(Departed { copy: piece.in_flight(lane.stream())?, bytes: part.bytes() as usize, at })
 }
 
@@ -133,16 +138,17 @@ fn download_pageable(
 ) -> Result<(), BackendError> {
     let bytes = part.bytes() as usize;
     let mut host = vec![0u128; bytes.div_ceil(size_of::<u128>())];
-    lane.admit(&[(part.block(), Access::Read)])?;
+    let admitted = lane.admit("read", &[(part.block(), Access::Read)])?;
     // SAFETY: the region is alive; to pageable memory the driver has copied when the call returns.
     unsafe { ffi::copy_to_host(lane.stream(), host.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
+    drop(admitted);
     lane.stream().synchronize()?;
     sink(&bytemuck::cast_slice(&host)[..bytes])
 }
 
 /// Copies a region of the device to another of the same length.
 pub(crate) fn copy(lane: &Lane, target: Region<'_>, source: Region<'_>) -> Result<(), BackendError> {
-    lane.admit(&[(source.block(), Access::Read), (target.block(), Access::Write)])?;
+    let _admitted = lane.admit("copy", &[(source.block(), Access::Read), (target.block(), Access::Write)])?;
     // SAFETY: both regions are alive until the stream has passed this use of them; a view that is written is exclusive, so
     // they do not overlap.
     unsafe { ffi::copy_on_device(lane.stream(), target.address(), source.address(), target.bytes()) }?;
@@ -151,7 +157,7 @@ pub(crate) fn copy(lane: &Lane, target: Region<'_>, source: Region<'_>) -> Resul
 
 /// Fills a region with zero bytes.
 pub(crate) fn fill_zero(lane: &Lane, target: Region<'_>) -> Result<(), BackendError> {
-    lane.admit(&[(target.block(), Access::Write)])?;
+    let _admitted = lane.admit("clear", &[(target.block(), Access::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it.
     unsafe { ffi::fill_bytes(lane.stream(), target.address(), 0, target.bytes()) }?;
     Ok(())

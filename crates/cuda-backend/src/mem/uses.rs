@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::{
     error::Fault,
-    ffi::{Events, Stream},
+    ffi::{Events, Stream, Turn},
 };
 
 /// What a submission does with a block.
@@ -28,7 +28,8 @@ struct Use {
 impl Uses {
     /// The uses of memory that `home` has just taken: other streams must not use it before.
     pub(crate) fn born_on(home: &Arc<Stream>) -> Self {
-        Self { write: Some(Use { stream: Arc::clone(home), at: home.issue() }), reads: Vec::new() }
+        let at = home.issue(&home.context().turn());
+        Self { write: Some(Use { stream: Arc::clone(home), at }), reads: Vec::new() }
     }
 
     /// Orders number `at` of `stream` behind what it must not overtake, and notes it.
@@ -38,15 +39,16 @@ impl Uses {
         at: u64,
         access: Access,
         events: &Events,
+        turn: &Turn<'_>,
     ) -> Result<(), Fault> {
         if let Some(write) = &self.write {
-            stream.order_behind(&write.stream, write.at, events)?;
+            stream.order_behind(&write.stream, write.at, events, turn)?;
         }
         let new = Use { stream: Arc::clone(stream), at };
         match access {
             Access::Write => {
                 for read in &self.reads {
-                    stream.order_behind(&read.stream, read.at, events)?;
+                    stream.order_behind(&read.stream, read.at, events, turn)?;
                 }
                 self.reads.clear();
                 self.write = Some(new);
@@ -59,10 +61,11 @@ impl Uses {
         Ok(())
     }
 
-    /// Orders later work of `home` behind all uses. Waits on the host if that cannot be submitted.
+    /// Orders later work of `home` behind all uses. Waits on the host if that cannot be submitted. The caller holds no turn.
     pub(crate) fn settle(&mut self, home: &Stream, events: &Events) -> Result<(), Fault> {
         for used in self.write.iter().chain(&self.reads) {
-            if home.order_behind(&used.stream, used.at, events).is_err() {
+            let ordered = home.order_behind(&used.stream, used.at, events, &home.context().turn());
+            if ordered.is_err() {
                 used.stream.synchronize()?;
             }
         }
