@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds a GPU to the conformance suite and measures every op on it. Needs a CUDA driver, no Rust and no network.
+# Holds a GPU to the conformance suite and measures the main ops on it. Needs a CUDA driver, no Rust and no network.
 #
 #   ./run.sh [--backend gpu|sim] [--quick] [--out DIR]
 #
@@ -14,8 +14,10 @@ quick=()
 conditions=()
 while [ $# -gt 0 ]; do
     case "$1" in
-        --backend) backend="${2:?--backend takes gpu or sim}"; shift ;;
-        --out) out="${2:?--out takes a folder}"; shift ;;
+        --backend | --out)
+            if [ $# -lt 2 ]; then echo "run.sh: $1 takes a value" >&2; exit 2; fi
+            if [ "$1" = --out ]; then out="$2"; else backend="$2"; fi
+            shift ;;
         --quick) quick=(--quick); conditions=(--plain) ;;
         *) echo "run.sh: unknown argument \`$1\`; try --backend gpu|sim, --quick, --out DIR" >&2; exit 2 ;;
     esac
@@ -27,7 +29,8 @@ failed=0
 "$here/trefoil" doctor | tee "$out/doctor.txt"
 
 echo "== conformance on $backend"
-"$here/trefoil" conformance --backend "$backend" "${conditions[@]}" 2>&1 | tee "$out/conformance.txt" || failed=1
+"$here/trefoil" conformance --backend "$backend" "${conditions[@]}" 2>&1 | tee "$out/conformance.txt" || failed=$?
+if [ "$failed" -ge 2 ]; then exit "$failed"; fi
 
 peer=()
 if [ "$backend" = gpu ] && python3 -c 'import torch' 2>/dev/null; then

@@ -34,7 +34,8 @@ TASKS
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     test-gpu [--sanitize] [--allow-none]
-                           The conformance suite on the real driver; no device is a failure unless --allow-none.
+                           The conformance suite on the real driver; no device is a failure unless --allow-none,
+                           and with REQUIRE_CUDA=1 always, also in `test`.
                            --sanitize repeats it under the checkers of compute-sanitizer.
     bundle-gpu             Puts target/gpu-bundle together: the program, run.sh and a page of commands for a GPU
                            machine without Rust and network.

@@ -91,10 +91,10 @@ pub(crate) struct ConformanceArgs {
     pub(crate) verbose: bool,
 }
 
-/// Measure the CPU ops beside the best public peers, or every op of one backend.
+/// Measure the CPU ops beside the best public peers, or the main ops of one backend.
 ///
 /// Without `--backend`, contenders run interleaved in one process, on one CPU thread; medians and ratios are printed.
-/// With it, the ops of that backend run at sizes that fill a device, inputs resident, beside a plain copy on the same
+/// With it, its main ops run at sizes that fill a device, inputs resident, beside a plain copy on the same
 /// device. Absolute times depend on the machine and its load; ratios are what to compare. Times of the simulated
 /// device say nothing about a real one.
 #[derive(Args, Debug)]

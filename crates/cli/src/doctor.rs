@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 use backend_api::Queue as _;
 use cpu_backend::SimdLevel;
-use runtime::{AnyQueue, Settings, VARIABLES};
+use runtime::{AnyQueue, ModuleInfo, Settings, VARIABLES};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
@@ -19,6 +19,7 @@ struct Facts {
     simd_levels: Vec<Feature>,
     backends: Vec<Backend>,
     cuda: Cuda,
+    kernels: Modules,
     active: Active,
     variables: Vec<VariableFact>,
 }
@@ -30,6 +31,21 @@ struct Cuda {
     driver: Option<String>,
     missing_functions: Vec<String>,
     devices: Vec<GpuFact>,
+}
+
+/// The modules of kernels, or why they cannot be used.
+#[derive(Serialize)]
+struct Modules {
+    reason: Option<String>,
+    modules: Vec<ModuleFact>,
+}
+
+#[derive(Serialize)]
+struct ModuleFact {
+    name: String,
+    target: String,
+    ptx_version: String,
+    kernels: usize,
 }
 
 #[derive(Serialize)]
@@ -115,6 +131,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
             })
             .into(),
         cuda: cuda(&settings),
+        kernels: modules(&settings),
         active,
         variables: variables.into(),
     };
@@ -155,6 +172,25 @@ fn cuda(settings: &Settings) -> Cuda {
     }
 }
 
+fn modules(settings: &Settings) -> Modules {
+    match runtime::cuda_modules(settings) {
+        Err(reason) => Modules { reason: Some(reason.to_string()), modules: Vec::new() },
+        Ok(modules) => {
+            let fact =
+                |ModuleInfo { name, target, ptx_version, kernels }| ModuleFact { name, target, ptx_version, kernels };
+            Modules { reason: None, modules: modules.into_iter().map(fact).collect() }
+        }
+    }
+}
+
+fn print_modules(out: &mut impl io::Write, modules: &Modules) -> io::Result<()> {
+    writeln!(out, "\nkernels     {}", modules.reason.as_deref().unwrap_or("as built or given, checked"))?;
+    for ModuleFact { name, target, ptx_version, kernels } in &modules.modules {
+        writeln!(out, "  {name:<9} {kernels} kernels, {target}, PTX {ptx_version}")?;
+    }
+    Ok(())
+}
+
 fn print_cuda(out: &mut impl io::Write, cuda: &Cuda) -> io::Result<()> {
     match (&cuda.driver, &cuda.reason) {
         (Some(driver), _) => writeln!(out, "\ncuda        {driver}")?,
@@ -189,6 +225,7 @@ fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
         writeln!(out, "  {:<5} {}", backend.name, backend.reason)?;
     }
     print_cuda(out, &facts.cuda)?;
+    print_modules(out, &facts.kernels)?;
     writeln!(out, "\nactive      {}", facts.active.status)?;
     if facts.active.threads > 0 {
         writeln!(out, "  device    {}", facts.active.device)?;

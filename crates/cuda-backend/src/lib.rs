@@ -34,7 +34,7 @@ mod sync;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
 pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
 pub use graph::CudaGraph;
-pub use kernels::{KernelSource, ManifestError, ModuleError, ModuleText};
+pub use kernels::{KernelSource, ManifestError, ModuleError, ModuleInfo, ModuleText, modules};
 pub use launch::Launch;
 pub use mem::PinnedCounts;
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, MIN_CAPABILITY, OpenError, devices, driver};

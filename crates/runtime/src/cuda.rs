@@ -7,7 +7,9 @@ use backend_api::{
     ops::{circle::CircleOps, fss::FssOps, linalg::ElementwiseOps},
 };
 use core_types::{AesKey, field::M31, params::fss::AesCtrParams};
-use cuda_backend::{Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, OpenError};
+use cuda_backend::{
+    Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, ModuleInfo, OpenError,
+};
 use cuda_loader::{Origin, Source};
 use cuda_sim::driver;
 
@@ -39,6 +41,19 @@ pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
     Ok(CudaFacts { driver, simulated: is_simulated(), devices })
 }
 
+/// The modules of kernels that `settings` name, whether there is a device for them or not.
+///
+/// # Errors
+/// Why one of them cannot be used.
+pub fn cuda_modules(settings: &Settings) -> Result<Vec<ModuleInfo>, Unavailable> {
+    let gpu = |source: cuda_backend::ModuleError| Unavailable::Gpu(Box::new(source.into()));
+    cuda_backend::modules(&kernel_source(settings)).map_err(gpu)
+}
+
+fn kernel_source(settings: &Settings) -> KernelSource {
+    settings.ptx_dir.clone().map_or(KernelSource::Embedded, KernelSource::Folder)
+}
+
 /// Where the memory of an opened device stands.
 ///
 /// # Errors
@@ -60,7 +75,7 @@ pub(crate) fn open(settings: &Settings, choice: Choice) -> Result<CudaQueue, Una
     let opened = CudaQueue::open(CudaConfig {
         device: settings.cuda_device,
         budget_bytes: settings.mem_limit_bytes,
-        kernels: settings.ptx_dir.clone().map_or(KernelSource::Embedded, KernelSource::Folder),
+        kernels: kernel_source(settings),
         // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
         allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
         ..CudaConfig::default()

@@ -21,8 +21,10 @@ mod cuda;
 mod env;
 mod open;
 
+pub use cuda_backend::ModuleInfo;
+
 pub use any::{AnyBuf, AnyGraph, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};
-pub use cuda::{CudaFacts, cuda_facts, cuda_memory, simulator_reports};
+pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, simulator_reports};
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};

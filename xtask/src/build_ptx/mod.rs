@@ -165,13 +165,18 @@ fn assemble(root: &Path, kernels: &[String]) -> Result<Tally> {
     let mut tally = Tally::default();
     for architecture in ptxas::ARCHITECTURES {
         let mut findings = Vec::new();
+        let mut reported = 0;
         for module in Module::ALL {
             match ptxas::assemble(&ptxas, &module.file(root, "ptx"), architecture) {
                 Ok(usages) => {
+                    reported += usages.len();
                     findings.extend(usages.iter().flat_map(|usage| budgets.violations(architecture, usage)));
                 }
                 Err(error) => findings.push(format!("{}.ptx: {error:#}", module.name())),
             }
+        }
+        if reported != kernels.len() {
+            findings.push(format!("ptxas reports on {reported} kernels, expected {}", kernels.len()));
         }
         tally += report(&format!("ptxas for {architecture}"), &findings);
     }

@@ -1,4 +1,4 @@
-//! `trefoil bench --backend NAME`: every op of one backend, beside a copy on the same device.
+//! `trefoil bench --backend NAME`: the main ops of one backend, beside a copy on the same device.
 
 use std::{
     collections::BTreeMap,
@@ -35,6 +35,8 @@ struct Results {
     backend: String,
     device: String,
     path: String,
+    /// The CUDA driver, if the backend has one.
+    driver: Option<String>,
     note: Option<String>,
     peer: Option<String>,
     rounds: usize,
@@ -101,6 +103,7 @@ pub(super) fn run(args: &BenchArgs, choice: Choice) -> Result<()> {
         backend: status.to_string(),
         device: caps.device.clone(),
         path: caps.path.clone(),
+        driver: driver(&settings, &queue),
         note: args.note.clone(),
         peer: peer.map(|peer| peer.name),
         rounds: effort.rounds,
@@ -116,6 +119,12 @@ pub(super) fn run(args: &BenchArgs, choice: Choice) -> Result<()> {
         write_html(&results, path).with_context(|| format!("writing {}", path.display()))?;
     }
     Ok(())
+}
+
+fn driver(settings: &runtime::Settings, queue: &AnyQueue) -> Option<String> {
+    let AnyQueue::Cuda(_) = queue else { return None };
+    let facts = runtime::cuda_facts(settings).ok()?;
+    Some(format!("CUDA {}, {}", facts.driver.version, facts.driver.origin))
 }
 
 fn read_peer(path: &Path) -> Result<Peer> {
@@ -145,7 +154,8 @@ fn rows(results: &Results) -> Vec<Vec<String>> {
 
 fn lead(results: &Results) -> String {
     let note = results.note.as_deref().map_or_else(String::new, |note| format!("; {note}"));
-    format!("{}; {}; medians of {} rounds{note}", results.backend, results.path, results.rounds)
+    let driver = results.driver.as_deref().map_or_else(String::new, |driver| format!("{driver}; "));
+    format!("{}; {driver}{}; medians of {} rounds{note}", results.backend, results.path, results.rounds)
 }
 
 fn print(results: &Results) -> io::Result<()> {
@@ -173,7 +183,7 @@ fn write_html(results: &Results, path: &Path) -> Result<()> {
         title: format!("Trefoil ops on {}", results.device),
         lead: lead(results),
         sections: vec![report::Section {
-            heading: "Every op".into(),
+            heading: "Every line".into(),
             facts: vec![("copy".into(), format!("{}B/s read and written", with_prefix(results.copy_bytes_per_s)))],
             pictures,
             table: Some(report::Table { head: head(results), rows: rows(results) }),

@@ -33,6 +33,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let ctx = Context::open(args, folder)?;
     let mut out = io::stdout().lock();
+    let backends = ctx.backends.each_ref().map(|(domain, status)| format!("{domain} on {status}")).join(", ");
+    writeln!(out, "backends: {backends}\n")?;
     let mut sections = Vec::new();
     for stage in STAGES {
         let found = (stage.run)(&ctx).with_context(|| format!("workload `{}`", stage.name))?;
@@ -42,7 +44,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let caps = ctx.stark.caps();
     let page = report::Page {
         title: "Trefoil: three workloads".into(),
-        lead: format!("Run on the {} ({}, {} threads).", caps.device, caps.path, caps.threads),
+        lead: format!("Run on the {} ({}, {} threads): {backends}.", caps.device, caps.path, caps.threads),
         sections,
     };
     page.write(&args.report).with_context(|| format!("writing {}", args.report.display()))?;

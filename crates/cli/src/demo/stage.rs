@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
+use runtime::{AnyQueue, BackendStatus, Choice, Domain, OpenError, Settings};
 
 use crate::{args::DemoArgs, report};
 
@@ -25,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) nn: AnyQueue,
     /// Queue of the function-secret-sharing workload.
     pub(crate) pfss: AnyQueue,
+    /// What each of them got, in the order of the workloads.
+    pub(crate) backends: [(&'static str, BackendStatus); 3],
     /// The backend given on the command line, for processes started by a workload.
     pub(crate) backend: Option<Choice>,
     /// Whether to use smaller inputs.
@@ -37,11 +39,14 @@ impl Context {
     /// Opens the queues that the arguments and the environment ask for, and the output folder.
     pub(crate) fn open(args: &DemoArgs, out: &Path) -> Result<Self> {
         let settings = Settings::from_env().map_err(OpenError::from)?;
-        let queue = |domain| runtime::open_with(&settings, Some(domain), args.backend).map(|(queue, _)| queue);
+        let open = |domain| runtime::open_with(&settings, Some(domain), args.backend);
+        let ((stark, stark_status), (nn, nn_status), (pfss, pfss_status)) =
+            (open(Domain::Stark)?, open(Domain::Nn)?, open(Domain::Pfss)?);
         Ok(Self {
-            stark: queue(Domain::Stark)?,
-            nn: queue(Domain::Nn)?,
-            pfss: queue(Domain::Pfss)?,
+            stark,
+            nn,
+            pfss,
+            backends: [("stark-fft", stark_status), ("nn-ops", nn_status), ("pfss", pfss_status)],
             backend: args.backend,
             small: args.small,
             out: out.to_owned(),
