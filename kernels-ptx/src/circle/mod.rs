@@ -29,9 +29,9 @@ kernel_table! {
     circle_twiddles: block [256, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     circle_small_interpolate: block [256, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     circle_small_evaluate: block [256, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
-    circle_tile_interpolate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(tile::SHARED_BYTES), barriers 4;
-    circle_tile_evaluate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(tile::SHARED_BYTES), barriers 4;
-    circle_tile_extend: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(tile::SHARED_BYTES), barriers 4;
+    circle_tile_interpolate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(tile::SHARED_BYTES), barriers 3;
+    circle_tile_evaluate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(tile::SHARED_BYTES), barriers 3;
+    circle_tile_extend: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(tile::SHARED_BYTES), barriers 3;
     circle_strip_interpolate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(strip::SHARED_BYTES), barriers 1;
     circle_strip_evaluate: block [256, 1, 1], min_blocks 3, shared Shared::Bytes(strip::SHARED_BYTES), barriers 1;
     circle_wide_strip_interpolate: block [512, 1, 1], min_blocks 1, shared Shared::Bytes(strip::WIDE_SHARED_BYTES), barriers 1;

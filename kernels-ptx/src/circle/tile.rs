@@ -57,7 +57,6 @@ pub unsafe extern "ptx-kernel" fn circle_tile_interpolate(
             block.round(2).interpolate(&mut w);
         }
         unroll!(J in 0..16 => { words.store(columns, J, w[J as usize].times_power_of_two(params.scale)); });
-        block_sync();
     }
 }
 
@@ -111,11 +110,11 @@ unsafe fn evaluate(
         block.put(Arrangement::Consecutive, &w);
         block_sync();
         unroll!(J in 0..16 => { words.store(columns, J, block.get_coalesced(J)); });
-        block_sync();
     }
 }
 
-/// Which sixteen words of the tile a thread holds.
+/// Which sixteen words of the tile a thread holds. A column begins and ends with the coalesced ones, so that no barrier
+/// is needed between columns.
 #[derive(Clone, Copy)]
 enum Arrangement {
     /// Consecutive ones: bits 0 to 3 of the index.

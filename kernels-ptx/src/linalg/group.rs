@@ -24,6 +24,9 @@ pub const HELD_CHUNKS: u32 = 8;
 pub const HELD_LEN: u32 = 32 * CHUNK * HELD_CHUNKS;
 
 /// Threads that share a row. All of them call each reduction, in uniform control flow.
+///
+/// A reduction has a `SLOT` of its own among the reductions of a kernel, below [`SLOTS`]: where a block takes one row,
+/// one barrier in each of them is then enough.
 pub trait Group {
     /// Number of threads.
     const SIZE: u32;
@@ -32,16 +35,19 @@ pub trait Group {
     fn rank() -> u32;
 
     /// The greatest of all threads' values that is not NaN; -inf if there is none.
-    fn max(value: f32) -> f32;
+    fn max<const SLOT: u32>(value: f32) -> f32;
 
     /// The sum over the threads.
-    fn sum(value: f32) -> f32;
+    fn sum<const SLOT: u32>(value: f32) -> f32;
 
     /// The sum over the threads.
-    fn sum_f64(value: f64) -> f64;
+    fn sum_f64<const SLOT: u32>(value: f64) -> f64;
 
-    /// The first row of the group and the distance to the next, alike for all groups of a block.
-    fn rows() -> (u64, u64);
+    /// The first row of the block.
+    fn first_row() -> u64;
+
+    /// The distance to the block's next row, alike for all its groups; `None` if a block takes the rows of one turn.
+    fn next_row() -> Option<u64>;
 
     /// Index of the group's row in the rows of its block.
     fn row_in_block() -> u32;
@@ -77,23 +83,28 @@ impl Group for Warp {
     }
 
     #[inline(always)]
-    fn max(value: f32) -> f32 {
+    fn max<const SLOT: u32>(value: f32) -> f32 {
         reduce(value, max)
     }
 
     #[inline(always)]
-    fn sum(value: f32) -> f32 {
+    fn sum<const SLOT: u32>(value: f32) -> f32 {
         reduce(value, add)
     }
 
     #[inline(always)]
-    fn sum_f64(value: f64) -> f64 {
+    fn sum_f64<const SLOT: u32>(value: f64) -> f64 {
         f64::from_bits(reduce(value.to_bits(), add_f64))
     }
 
     #[inline(always)]
-    fn rows() -> (u64, u64) {
-        (u64::from(idx::bid_x()) * u64::from(ROWS), u64::from(idx::gdim_x()) * u64::from(ROWS))
+    fn first_row() -> u64 {
+        u64::from(idx::bid_x()) * u64::from(ROWS)
+    }
+
+    #[inline(always)]
+    fn next_row() -> Option<u64> {
+        Some(u64::from(idx::gdim_x()) * u64::from(ROWS))
     }
 
     #[inline(always)]
@@ -102,25 +113,28 @@ impl Group for Warp {
     }
 }
 
-/// Where the warps of a block leave their parts of a reduction.
-const PARTS: Region<u64> = Layout::new().array(BLOCK_THREADS / 32);
+/// Most reductions of a kernel.
+pub const SLOTS: u32 = 5;
+/// Warps of a block that works on one row.
+const WARPS: u32 = BLOCK_THREADS / 32;
+/// Where the warps of a block leave their parts of each reduction.
+const PARTS: Region<u64> = Layout::new().array(SLOTS * WARPS);
 /// Shared memory of a block that reduces.
 pub const REDUCE_BYTES: u32 = PARTS.end().bytes();
 
 /// The parts of all warps, combined by every warp alike; `bits` stands for one value of a thread's warp.
 #[inline(always)]
-fn across_warps(bits: u64, neutral: u64, combine: impl Fn(u64) -> u64) -> u64 {
-    // SAFETY: the launch gives the block `REDUCE_BYTES`; barriers stand between a reduction's writes and reads, and
-    // between its reads and the next reduction's writes.
+fn across_warps<const SLOT: u32>(bits: u64, neutral: u64, combine: impl Fn(u64) -> u64) -> u64 {
+    const { assert!(SLOT < SLOTS) }
+    // SAFETY: the launch gives the block `REDUCE_BYTES`; a barrier stands between a reduction's writes and reads, and no
+    // other reduction writes to its slot.
     unsafe {
         let parts = PARTS.slice();
         if idx::lane() == 0 {
-            parts.set(idx::warp(), bits);
+            parts.set(SLOT * WARPS + idx::warp(), bits);
         }
         block_sync();
-        let part = if idx::lane() < BLOCK_THREADS / 32 { parts.get(idx::lane()) } else { neutral };
-        block_sync();
-        combine(part)
+        combine(if idx::lane() < WARPS { parts.get(SLOT * WARPS + idx::lane()) } else { neutral })
     }
 }
 
@@ -133,31 +147,36 @@ impl Group for Block {
     }
 
     #[inline(always)]
-    fn max(value: f32) -> f32 {
+    fn max<const SLOT: u32>(value: f32) -> f32 {
         let of_warp = u64::from(reduce(value, max).to_bits());
         let neutral = u64::from(f32::NEG_INFINITY.to_bits());
-        f32::from_bits(across_warps(of_warp, neutral, |part| {
+        f32::from_bits(across_warps::<SLOT>(of_warp, neutral, |part| {
             u64::from(reduce(f32::from_bits(part as u32), max).to_bits())
         }) as u32)
     }
 
     #[inline(always)]
-    fn sum(value: f32) -> f32 {
+    fn sum<const SLOT: u32>(value: f32) -> f32 {
         let of_warp = u64::from(reduce(value, add).to_bits());
-        f32::from_bits(
-            across_warps(of_warp, 0, |part| u64::from(reduce(f32::from_bits(part as u32), add).to_bits())) as u32
-        )
+        f32::from_bits(across_warps::<SLOT>(of_warp, 0, |part| {
+            u64::from(reduce(f32::from_bits(part as u32), add).to_bits())
+        }) as u32)
     }
 
     #[inline(always)]
-    fn sum_f64(value: f64) -> f64 {
+    fn sum_f64<const SLOT: u32>(value: f64) -> f64 {
         let of_warp = reduce(value.to_bits(), add_f64);
-        f64::from_bits(across_warps(of_warp, 0, |part| reduce(part, add_f64)))
+        f64::from_bits(across_warps::<SLOT>(of_warp, 0, |part| reduce(part, add_f64)))
     }
 
     #[inline(always)]
-    fn rows() -> (u64, u64) {
-        (u64::from(idx::bid_x()), u64::from(idx::gdim_x()))
+    fn first_row() -> u64 {
+        u64::from(idx::bid_x())
+    }
+
+    #[inline(always)]
+    fn next_row() -> Option<u64> {
+        None
     }
 
     #[inline(always)]
@@ -166,17 +185,20 @@ impl Group for Block {
     }
 }
 
-/// The rows below `count` that the group takes, as `(row, live)`. All groups of a block get equally many; where a
-/// block's last rows do not exist, `row` repeats the last one and `live` is false, so that nothing is written.
+/// The rows below `count` that the group takes, as `(row, live)`. All groups of a block get equally many, of which the
+/// first row of a block exists; where its last rows do not, `row` repeats the last one and `live` is false, so that
+/// nothing is written.
 #[inline(always)]
 pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
-    let (mut first, step) = G::rows();
+    let mut next = Some(G::first_row());
     core::iter::from_fn(move || {
-        if first >= count {
-            return None;
-        }
+        let first = next?;
+        let Some(step) = G::next_row() else {
+            next = None;
+            return Some((first, true));
+        };
+        next = Some(first + step).filter(|&first| first < count);
         let row = first + u64::from(G::row_in_block());
-        first += step;
         Some((row.min(count - 1), row < count))
     })
 }
@@ -196,6 +218,8 @@ pub struct Span {
 enum Deal {
     /// They are, says the launch.
     Neighbours,
+    /// They are not.
+    Apart,
     /// The kernel decides.
     Chosen { neighbours: bool },
 }
@@ -221,10 +245,20 @@ impl Span {
         Self { len, deal: Deal::Neighbours, size: G::SIZE, rank: G::rank() }
     }
 
+    /// As [`Self::new`], for a kernel beside one whose warps hold aligned rows: a warp gets none of those here.
+    #[inline(always)]
+    pub fn not_held<G: Group>(len: u32, aligned: bool) -> Self {
+        if G::SIZE == Warp::SIZE {
+            return Self { len, deal: Deal::Apart, size: G::SIZE, rank: G::rank() };
+        }
+        Self::new::<G>(len, aligned)
+    }
+
     #[inline(always)]
     fn neighbours(self) -> bool {
         match self.deal {
             Deal::Neighbours => true,
+            Deal::Apart => false,
             Deal::Chosen { neighbours } => opaque_word(u32::from(neighbours)) != 0, // one copy of what depends on it
         }
     }
@@ -256,7 +290,7 @@ impl Chunk {
     fn exists(self, column: u32) -> bool {
         match self.span.deal {
             Deal::Neighbours => self.first < self.span.len,
-            Deal::Chosen { .. } => column < self.span.len,
+            Deal::Apart | Deal::Chosen { .. } => column < self.span.len,
         }
     }
 

@@ -52,7 +52,7 @@ unsafe fn rows<G: Group, T: Real>(p: &SumParams, part_len: u32, x: *const T, y: 
         let mut sum = 0.0;
         Streamed { span, fetch: |chunk: Chunk| chunk.load(x) }
             .each(|_, [a, b, c, d]| sum = sum + f64::from(a) + f64::from(b) + f64::from(c) + f64::from(d));
-        let sum = G::sum_f64(sum);
+        let sum = G::sum_f64::<0>(sum);
         if live && G::rank() == 0 {
             finish(p, row, sum, y, parts);
         }

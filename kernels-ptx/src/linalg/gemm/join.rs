@@ -32,7 +32,7 @@ unsafe fn join<T: Real>(p: &GemmParams, parts: u32, work: *const f32, bias: *con
         let (col, line) = divide_long(i, p.n);
         let (row, matrix) = divide(line as u32, p.m as u32);
         let tile = Tile { row: 0, col: 0, matrix, k_first: 0, k_end: 0, terms };
-        Output::new(p, &tile, bias, c, core::ptr::null_mut()).put(row, col as u32, sum);
+        Output::new(p, &tile, bias, c, core::ptr::null_mut()).put_existing(row, col as u32, sum);
     }
 }
 

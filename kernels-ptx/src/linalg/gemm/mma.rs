@@ -165,8 +165,7 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
             write = if write == 2 * stage_bytes { 0 } else { write + stage_bytes };
             index += 1;
         }
-        wait_group::<0>();
-        block_sync();
+        block_sync(); // every copy that was started has been waited for
         term += 1;
     }
 
@@ -194,7 +193,13 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
         while pair < 16 * pairs {
             let (row, col) = (pair / pairs, pair % pairs * 2);
             let sums = load2(rows.offset(row * pitch + col * 4));
-            out.put2(tile.row + warp_m + 16 * i + row, tile.col + warp_n + col, sums);
+            let (row, col) = (tile.row + warp_m + 16 * i + row, tile.col + warp_n + col);
+            // Rows of B that are contiguous are whole chunks.
+            if B_ALONG_K {
+                out.put2::<false>(row, col, sums);
+            } else {
+                out.put2::<true>(row, col, sums);
+            }
             pair += 32;
         }
         warp_sync(FULL);

@@ -61,9 +61,14 @@ impl<T: Real> Output<T> {
     /// Takes the sum of one element, which need not exist.
     #[inline(always)]
     pub unsafe fn put(&self, row: u32, col: u32, sum: f32) {
-        if row >= self.m || col >= self.n {
-            return;
+        if row < self.m && col < self.n {
+            self.put_existing(row, col, sum);
         }
+    }
+
+    /// Takes the sum of one element.
+    #[inline(always)]
+    pub unsafe fn put_existing(&self, row: u32, col: u32, sum: f32) {
         if self.work.is_null() {
             *self.at(row, col) = T::narrow(self.finish(row, col, sum));
         } else {
@@ -71,13 +76,13 @@ impl<T: Real> Output<T> {
         }
     }
 
-    /// Takes the sums of two neighbours in a row, which need not exist.
+    /// Takes the sums of two neighbours in a row, which need not exist, but both or neither if rows are `EVEN`.
     #[inline(always)]
-    pub unsafe fn put2(&self, row: u32, col: u32, [a, b]: [f32; 2]) {
+    pub unsafe fn put2<const EVEN: bool>(&self, row: u32, col: u32, [a, b]: [f32; 2]) {
         if row >= self.m || col >= self.n {
             return;
         }
-        let both = col + 1 < self.n;
+        let both = EVEN || col + 1 < self.n;
         if !self.work.is_null() {
             let work = self.work.add((u64::from(row) * u64::from(self.n) + u64::from(col)) as usize);
             *work = a;

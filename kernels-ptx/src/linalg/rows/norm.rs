@@ -41,7 +41,7 @@ unsafe fn normalise<G: Group, T: Real>(
     if centred {
         let mut sum = 0.0;
         values.each(|_, x| sum = fold4(x, sum, |sum, x| sum + x));
-        shift = G::sum(sum) / n;
+        shift = G::sum::<0>(sum) / n;
     }
     let (mut residual, mut square) = (0.0, 0.0);
     values.each(|chunk, x| {
@@ -50,8 +50,8 @@ unsafe fn normalise<G: Group, T: Real>(
         square = fold4(d, square, |sum, d| fma(d, d, sum));
     });
     // The rounding of the mean shows as the mean of the residuals; what it adds to the square is taken off again.
-    let residual = if centred { G::sum(residual) / n } else { 0.0 };
-    let spread = fma(-residual, residual, G::sum(square) / n);
+    let residual = if centred { G::sum::<1>(residual) / n } else { 0.0 };
+    let spread = fma(-residual, residual, G::sum::<2>(square) / n);
     let spread = if spread < 0.0 { 0.0 } else { spread }; // NaN stays
     let root = sqrt(spread + p.eps);
     let rstd = 1.0 / root;
@@ -92,7 +92,7 @@ unsafe fn held<T: Real>(p: &NormParams, x: *const T, out: &Target<T>) {
 
 #[inline(always)]
 unsafe fn streamed<G: Group, T: Real>(p: &NormParams, x: *const T, out: &Target<T>) {
-    let span = Span::new::<G>(p.len as u32, aligned(x, out));
+    let span = Span::not_held::<G>(p.len as u32, aligned(x, out));
     for (row, live) in group::rows::<G>(p.rows) {
         let x = x.add((row * p.len) as usize);
         let fetch = |chunk: Chunk| chunk.load(x);

@@ -56,8 +56,8 @@ unsafe fn gradient<G: Group, T: Real>(
         unroll!(E in 0..4 => { sum_ad = fma(d[E as usize], a[E as usize], sum_ad) });
     });
     // The saved mean is rounded: the mean of the residuals corrects it, as in the forward pass.
-    let (residual, mean_a) = if centred { (G::sum(sum_d) / n, G::sum(sum_a) / n) } else { (0.0, 0.0) };
-    let mean_ah = fma(-residual, mean_a, G::sum(sum_ad) / n) * rstd;
+    let (residual, mean_a) = if centred { (G::sum::<0>(sum_d) / n, G::sum::<1>(sum_a) / n) } else { (0.0, 0.0) };
+    let mean_ah = fma(-residual, mean_a, G::sum::<2>(sum_ad) / n) * rstd;
     let offset = -residual * rstd;
     if live && centred && G::rank() == 0 {
         *saved.offsets.add(row as usize) = offset;
@@ -93,7 +93,7 @@ unsafe fn streamed<G: Group, T: Real>(
     saved: &Saved,
     dx: *mut T,
 ) {
-    let span = Span::new::<G>(p.len as u32, all_aligned4([x, gamma, g, dx]));
+    let span = Span::not_held::<G>(p.len as u32, all_aligned4([x, gamma, g, dx]));
     for (row, live) in group::rows::<G>(p.rows) {
         let at = (row * p.len) as usize;
         let fetch = |chunk: Chunk| [chunk.load(x.add(at)), chunk.load(g.add(at))];

@@ -1,6 +1,6 @@
 //! Softmax and log-softmax of contiguous rows, and their gradients: a warp takes aligned rows that fit its registers; a
-//! warp or a block takes others in two passes. One-dimensional grids; a block of warps takes
-//! [`ROWS`](super::super::group::ROWS) rows at a time, a block of one group one row, and both stride by the grid.
+//! warp or a block takes others in two passes. One-dimensional grids: a block for each row that a block takes; else at most
+//! one for each [`ROWS`](super::super::group::ROWS) rows, which its warps take at a time, striding by the grid.
 //!
 //! # Safety
 //! Tensors hold `outer x len` elements with `inner = 1`, masks `mask_period x len`; `mask_period` and `len` are not
@@ -113,13 +113,13 @@ unsafe fn held<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T,
         let any = logits.end > 0;
         let mut greatest = f32::NEG_INFINITY;
         held.each(|_, values| greatest = fold4(values, greatest, f32::max));
-        let greatest = Warp::max(greatest);
+        let greatest = Warp::max::<0>(greatest);
         let y = y.add((row * p.axis.len) as usize);
         let (mut rest, mut ties) = (0.0, 0.0);
         if kind == Kind::Softmax {
             let e = held.map(|values| values.map(|x| exp_nonpositive(x - greatest)));
             e.each(|_, values| rest = fold4(values, rest, |sum, e| sum + e));
-            let finish = State { greatest, rest: Warp::sum(rest), ties }.finish(kind, any);
+            let finish = State { greatest, rest: Warp::sum::<1>(rest), ties }.finish(kind, any);
             e.each(|chunk, values| {
                 if live {
                     chunk.store(y, values.map(|e| finish.scaled(e)));
@@ -131,7 +131,7 @@ unsafe fn held<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T,
                 rest = fold4(zip4(e, tie).map(|(e, tie)| e * (1.0 - tie)), rest, |sum, e| sum + e);
                 ties = fold4(tie, ties, |sum, tie| sum + tie);
             });
-            let finish = State { greatest, rest: Warp::sum(rest), ties: Warp::sum(ties) }.finish(kind, any);
+            let finish = State { greatest, rest: Warp::sum::<1>(rest), ties: Warp::sum::<2>(ties) }.finish(kind, any);
             held.each(|chunk, values| {
                 if live {
                     chunk.store(y, values.map(|x| finish.value(x)));
@@ -156,7 +156,7 @@ unsafe fn streamed<G: Group, T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32
         let streamed = Streamed { span, fetch: |chunk| logits.masked(chunk) };
         let mut state = State::EMPTY;
         streamed.each(|chunk, values| chunk.each_live(values, |x| state.push(x)));
-        let any = G::max(if logits.any.get() { 1.0 } else { 0.0 }) > 0.0;
+        let any = G::max::<0>(if logits.any.get() { 1.0 } else { 0.0 }) > 0.0;
         let finish = state.across::<G>().finish(kind, any);
         let y = y.add((row * p.axis.len) as usize);
         streamed.each(|chunk, values| {
@@ -174,7 +174,7 @@ unsafe fn backward<G: Group, T: Real>(kind: Kind, row: &impl Row<[[f32; 4]; 2]>,
     row.each(|_, [y, g]| {
         sum = fold4(zip4(y, g).map(|(y, g)| kind.contribution(y, g)), sum, |sum, part| sum + part);
     });
-    let sum = G::sum(sum);
+    let sum = G::sum::<0>(sum);
     row.each(|chunk, [y, g]| {
         let dx4 = zip4(y, g).map(|(y, g)| kind.gradient(y, g, sum));
         if live {
@@ -195,7 +195,7 @@ unsafe fn backward_held<T: Real>(p: &AxisParams, kind: Kind, y: *const T, g: *co
 
 #[inline(always)]
 unsafe fn backward_streamed<G: Group, T: Real>(p: &AxisParams, kind: Kind, y: *const T, g: *const T, dx: *mut T) {
-    let span = Span::new::<G>(p.len as u32, all_aligned4([y, g, dx]));
+    let span = Span::not_held::<G>(p.len as u32, all_aligned4([y, g, dx]));
     for (row, live) in group::rows::<G>(p.outer) {
         let at = (row * p.len) as usize;
         let fetch = |chunk: Chunk| [chunk.load(y.add(at)), chunk.load(g.add(at))];

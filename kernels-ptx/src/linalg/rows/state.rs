@@ -90,11 +90,11 @@ impl State {
         self
     }
 
-    /// The state of all elements of a group.
+    /// The state of all elements of a group; reductions 1 to 3 of the kernel.
     #[inline(always)]
     pub fn across<G: Group>(self) -> Self {
-        let own = self.relative_to(G::max(self.greatest));
-        Self { greatest: own.greatest, rest: G::sum(own.rest), ties: G::sum(own.ties) }
+        let own = self.relative_to(G::max::<1>(self.greatest));
+        Self { greatest: own.greatest, rest: G::sum::<2>(own.rest), ties: G::sum::<3>(own.ties) }
     }
 
     /// How the row maps its elements; `any` says whether it has an element that is not left out.

@@ -83,10 +83,10 @@ impl Group {
         }
     }
 
-    /// A grid for `rows` rows.
+    /// A grid for `rows` rows, whose blocks all have a row to begin with.
     fn grid(self, rows: u64) -> [u64; 3] {
-        let blocks = if self == Self::Block { rows } else { rows.div_ceil(ROWS_PER_BLOCK) };
-        [blocks.min(MOST_BLOCKS), 1, 1]
+        let blocks = if self == Self::Block { rows } else { rows.div_ceil(ROWS_PER_BLOCK).min(MOST_BLOCKS) };
+        [blocks, 1, 1]
     }
 }
 
