@@ -58,13 +58,7 @@ impl Condition {
             }
             Self::Guarded => {
                 let guarded = Guarded::new(q.clone());
-                run_each(&guarded, &selection.of(self::specs()), progress, |case| {
-                    let held = case.hold(&guarded);
-                    match guarded.damage().into_iter().next() {
-                        Some(damage) => held.and(Err(Failure::Broken(damage))),
-                        None => held,
-                    }
-                })
+                run_each(&guarded, &selection.of(self::specs()), progress, |case| guarded.hold(case))
             }
             Self::Starved => run_each(q, &specs(), progress, |case| hold_after_refusals(q, case)),
         })

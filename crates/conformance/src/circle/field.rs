@@ -32,7 +32,7 @@ fn expect_at_random_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> R
 
 pub(super) fn eval_at_point<Q: CircleOps + 'static>() -> OpSpec<Q> {
     let mut cases = Vec::new();
-    for log_size in (0..=12).chain([16, 20]) {
+    for log_size in (0..=13).chain([16, 20]) {
         let case = Case::new(format!("2^{log_size} coefficients"), move |q: &Q| expect_at_random_point(q, log_size, 1));
         cases.push(case.on_elements(1 << log_size));
     }

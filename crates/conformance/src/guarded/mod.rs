@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use backend_api::{BackendError, Budget, Buffer, Caps, Element, Mut, Queue, Ref};
 
+use crate::{Case, Failure};
+
 /// Guard elements on either side of a buffer. Odd, so that a buffer starts where only its elements are aligned: views may
 /// start at any element.
 const GUARD: usize = 33;
@@ -33,6 +35,20 @@ impl<Q> Guarded<Q> {
     #[must_use]
     pub fn damage(&self) -> Vec<String> {
         core::mem::take(&mut *self.damage.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<Q: Queue + Clone> Guarded<Q> {
+    /// Holds `case` between guards.
+    ///
+    /// # Errors
+    /// Why the case does not hold, or what it did to a guard.
+    pub fn hold(&self, case: &Case<Self>) -> Result<(), Failure> {
+        let held = case.hold(self);
+        match self.damage().into_iter().next() {
+            Some(damage) => held.and(Err(Failure::Broken(damage))),
+            None => held,
+        }
     }
 }
 

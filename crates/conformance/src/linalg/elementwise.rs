@@ -10,7 +10,7 @@ use nn_ops::{
 
 use super::{
     batches,
-    model::{Random, activation},
+    model::{Random, activation, rounding},
 };
 use crate::{Case, Failure, OpSpec};
 
@@ -25,40 +25,77 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
             forward.push(Case::new(format!("{}, {n}", f.name()), move |q: &Q| values(q, f, n)));
         }
         forward.push(Case::new(format!("{}, 16 bits", f.name()), move |q: &Q| {
-            half_values::<Q, f16>(q, f, 2f64.powi(-11))?;
-            half_values::<Q, bf16>(q, f, 2f64.powi(-8))
+            half_values::<Q, f16>(q, f)?;
+            half_values::<Q, bf16>(q, f)
         }));
         for n in batches().into_iter().chain([1031]) {
             let name = format!("{} against central differences, {n}", f.name());
-            backward.push(Case::new(name, move |q: &Q| slopes(q, f, n)));
+            backward.push(Case::new(name, move |q: &Q| slopes::<Q, f32>(q, f, n)));
         }
+        backward.push(Case::new(format!("{} against central differences, 16 bits", f.name()), move |q: &Q| {
+            slopes::<Q, f16>(q, f, 1031)?;
+            slopes::<Q, bf16>(q, f, 1031)
+        }));
     }
     forward.push(Case::new("NaN stays NaN and ends are exact", specials));
-    let shapes = [(1, 1, 1), (1, 0, 5), (3, 1000, 1), (1, 1797, 64), (2, 33, 7), (1, 5, 300), (4, 0, 1)];
-    let shapes = shapes.into_iter().chain(batches().map(|n| (1, n, 3))).chain(batches().map(|n| (n, 3, 1)));
-    let sums = shapes.map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sums(q, shape))).collect();
     let dropped = [(0.0, 100), (0.1, 70_001), (1.0, 33)].into_iter().chain(batches().map(|n| (0.5, n)));
-    let dropped =
-        dropped.map(|(p, n)| Case::new(format!("p = {p}, {n} elements"), move |q: &Q| dropout(q, p, n))).collect();
-    let losses = [(1, 1), (3, 10), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
+    let dropped = dropped.map(|(p, n)| {
+        Case::new(format!("p = {p}, {n} elements"), move |q: &Q| {
+            dropout::<Q, f32>(q, p, n)?;
+            dropout::<Q, f16>(q, p, n)?;
+            dropout::<Q, bf16>(q, p, n)
+        })
+    });
+    let losses = [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
     let mut entropies: Vec<_> = losses
-        .map(|(rows, classes)| Case::new(format!("{rows} x {classes}"), move |q: &Q| entropy(q, rows, classes)))
+        .map(|(rows, classes)| {
+            Case::new(format!("{rows} x {classes}"), move |q: &Q| entropy::<Q, f32>(q, rows, classes, 0.0))
+        })
         .collect();
-    let mut binaries: Vec<_> =
-        BROADCASTS.map(|[a, b, y]| Case::new(format!("{a:?} and {b:?}"), move |q: &Q| broadcast(q, a, b, y))).into();
+    // Rows of a GPU's warps and blocks, aligned and not, so far below zero that no zero may slip in.
+    entropies.extend([(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)].map(|(rows, classes)| {
+        Case::new(format!("{rows} x {classes} of every width"), move |q: &Q| {
+            entropy::<Q, f32>(q, rows, classes, -40.0)?;
+            entropy::<Q, f16>(q, rows, classes, -40.0)?;
+            entropy::<Q, bf16>(q, rows, classes, -40.0)
+        })
+    }));
+    let mut binaries: Vec<_> = BROADCASTS
+        .map(|[a, b, y]| {
+            Case::new(format!("{a:?} and {b:?}"), move |q: &Q| {
+                broadcast::<Q, f32>(q, a, b, y)?;
+                broadcast::<Q, f16>(q, a, b, y)?;
+                broadcast::<Q, bf16>(q, a, b, y)
+            })
+        })
+        .into();
     binaries.extend(
-        batches().map(|n| Case::new(format!("a row on {n} rows"), move |q: &Q| broadcast(q, &[n, 5], &[5], &[n, 5]))),
+        batches().map(|n| {
+            Case::new(format!("a row on {n} rows"), move |q: &Q| broadcast::<Q, f32>(q, &[n, 5], &[5], &[n, 5]))
+        }),
     );
-    let mut combined: Vec<_> = batches().map(|n| Case::new(format!("{n} elements"), move |q: &Q| combine(q, n))).into();
-    combined.push(Case::new("does not read with beta = 0", |q| overwrite(q)));
+    let mut combined: Vec<_> = batches()
+        .map(|n| {
+            Case::new(format!("{n} elements"), move |q: &Q| {
+                combine::<Q, f32>(q, n)?;
+                combine::<Q, f16>(q, n)?;
+                combine::<Q, bf16>(q, n)
+            })
+        })
+        .into();
+    combined.push(Case::new("does not read with beta = 0", |q: &Q| {
+        overwrite::<Q, f32>(q)?;
+        overwrite::<Q, f16>(q)?;
+        overwrite::<Q, bf16>(q)
+    }));
     entropies.push(Case::new("ignored rows have no loss and no gradient", ignored));
     vec![
         OpSpec { op: "linalg.activate", cases: forward },
         OpSpec { op: "linalg.activate_backward", cases: backward },
         OpSpec { op: "linalg.binary", cases: binaries },
         OpSpec { op: "linalg.axpby", cases: combined },
-        OpSpec { op: "linalg.sum_axis", cases: sums },
-        OpSpec { op: "linalg.dropout", cases: dropped },
+        OpSpec { op: "linalg.sum_axis", cases: sums() },
+        OpSpec { op: "linalg.dropout", cases: dropped.collect() },
         OpSpec { op: "linalg.cross_entropy", cases: entropies },
     ]
 }
@@ -79,6 +116,14 @@ fn apply<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, x: &[T]) -> Result<Ve
     Ok(y)
 }
 
+fn narrow<T: Real>(x: &[f32]) -> Vec<T> {
+    x.iter().map(|&x| T::from_f32(x)).collect()
+}
+
+fn wide<T: Real>(x: &[T]) -> Vec<f32> {
+    x.iter().map(|x| x.to_f32()).collect()
+}
+
 /// Inputs over twelve octaves of both signs, zero included.
 fn spread(n: usize) -> Vec<f32> {
     let mut random = Random::new(n as u64);
@@ -91,11 +136,10 @@ fn values<Q: ElementwiseOps>(q: &Q, f: Activation, n: usize) -> Result<(), Failu
     Failure::unless_close(&expected, &apply(q, f, &x)?, 2e-6, 1e-7)
 }
 
-fn half_values<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, rounding: f64) -> Result<(), Failure> {
-    let x: Vec<T> = spread(1031).into_iter().map(T::from_f32).collect();
-    let expected: Vec<f64> = x.iter().map(|x| activation(f, f64::from(x.to_f32()))).collect();
-    let y: Vec<f32> = apply(q, f, &x)?.into_iter().map(T::to_f32).collect();
-    Failure::unless_close(&expected, &y, rounding + 2e-6, 1e-6)
+fn half_values<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation) -> Result<(), Failure> {
+    let x: Vec<T> = narrow(&spread(1031));
+    let expected: Vec<f64> = wide(&x).into_iter().map(|x| activation(f, f64::from(x))).collect();
+    Failure::unless_close(&expected, &wide(&apply(q, f, &x)?), rounding::<T>() + 2e-6, 1e-6)
 }
 
 fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
@@ -112,14 +156,15 @@ fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_equal(&[-1.0, -1.0, 0.0, 1.0, 1.0], &apply(q, Activation::Tanh, &ends)?)
 }
 
-fn slopes<Q: ElementwiseOps>(q: &Q, f: Activation, n: usize) -> Result<(), Failure> {
+fn slopes<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, n: usize) -> Result<(), Failure> {
     const H: f64 = 1e-5;
     // Away from the kink of ReLU.
     let x: Vec<f32> = spread(n).into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).collect();
-    let g = Random::new(3).reals::<f32>(n);
-    let saved: Vec<f32> = if f.saves_output() { apply(q, f, &x)? } else { x.clone() };
+    let x: Vec<T> = narrow(&x);
+    let g = Random::new(3).reals::<T>(n);
+    let saved: Vec<T> = if f.saves_output() { apply(q, f, &x)? } else { x.clone() };
     let (saved, dg) = (q.upload(&saved)?, q.upload(&g)?);
-    let mut dx = q.zeros::<f32>(n)?;
+    let mut dx = q.zeros::<T>(n)?;
     let mut run = || {
         let (saved, g) = (TensorRef::contiguous(saved.view(), &[n])?, TensorRef::contiguous(dg.view(), &[n])?);
         activate_backward(q, f, saved, g, TensorMut::contiguous(dx.view_mut(), &[n])?)
@@ -128,12 +173,14 @@ fn slopes<Q: ElementwiseOps>(q: &Q, f: Activation, n: usize) -> Result<(), Failu
     let expected: Vec<f64> = x
         .iter()
         .zip(&g)
-        .map(|(&x, &g)| {
-            let x = f64::from(x);
-            f64::from(g) * (activation(f, x + H) - activation(f, x - H)) / (2.0 * H)
+        .map(|(x, g)| {
+            let (x, g) = (f64::from(x.to_f32()), f64::from(g.to_f32()));
+            g * (activation(f, x + H) - activation(f, x - H)) / (2.0 * H)
         })
         .collect();
-    Failure::unless_close(&expected, &q.download(&dx)?, 1e-5, 1e-6)
+    // A saved output is rounded, and so is the result.
+    let rounding = 4.0 * rounding::<T>();
+    Failure::unless_close(&expected, &wide(&q.download(&dx)?), 1e-5 + rounding, 1e-6 + rounding)
 }
 
 /// Shapes of a, b and y: equal ones, and broadcasting in every direction.
@@ -145,17 +192,22 @@ const BROADCASTS: [[&[usize]; 3]; 5] = [
     [&[], &[6], &[6]],
 ];
 
-fn broadcast<Q: ElementwiseOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], y_shape: &[usize]) -> Result<(), Failure> {
+fn broadcast<Q: ElementwiseOps, T: Real>(
+    q: &Q,
+    a_shape: &[usize],
+    b_shape: &[usize],
+    y_shape: &[usize],
+) -> Result<(), Failure> {
     let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, ly) = (layout(a_shape)?, layout(b_shape)?, layout(y_shape)?);
     let mut random = Random::new(5);
-    let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
+    let (a, b) = (random.reals::<T>(la.numel()), random.reals::<T>(lb.numel()));
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     let (wa, wb) = (la.broadcast(y_shape)?, lb.broadcast(y_shape)?);
     for (op, f) in
         [(Binary::Add, (|a, b| a + b) as fn(f32, f32) -> f32), (Binary::Sub, |a, b| a - b), (Binary::Mul, |a, b| a * b)]
     {
-        let mut y = q.zeros::<f32>(ly.numel())?;
+        let mut y = q.zeros::<T>(ly.numel())?;
         let mut run = || {
             let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
             binary(q, op, a, b, TensorMut::new(y.view_mut(), ly)?)
@@ -169,36 +221,55 @@ fn broadcast<Q: ElementwiseOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], y_s
             }
             at
         };
-        let expected: Vec<f32> = (0..ly.numel()).map(|i| f(a[at(&wa, i)], b[at(&wb, i)])).collect();
-        Failure::unless_equal(&expected, &q.download(&y)?)?;
+        let result = |i| f(a[at(&wa, i)].to_f32(), b[at(&wb, i)].to_f32());
+        let expected: Vec<T> = (0..ly.numel()).map(|i| T::from_f32(result(i))).collect();
+        Failure::unless_equal(&wide(&expected), &wide(&q.download(&y)?))?;
     }
     Ok(())
 }
 
 /// alpha x + beta y with alpha = 2.
-fn doubled<Q: ElementwiseOps>(q: &Q, x: &[f32], beta: f32, y: &[f32]) -> Result<Vec<f32>, Failure> {
+fn doubled<Q: ElementwiseOps, T: Real>(q: &Q, x: &[T], beta: f32, y: &[T]) -> Result<Vec<f32>, Failure> {
     let (dx, mut dy, shape) = (q.upload(x)?, q.upload(y)?, [x.len()]);
     let mut run = || {
         let y = TensorMut::contiguous(dy.view_mut(), &shape)?;
         axpby(q, 2.0, TensorRef::contiguous(dx.view(), &shape)?, beta, y)
     };
     run()?;
-    Ok(q.download(&dy)?)
+    Ok(wide(&q.download(&dy)?))
 }
 
-fn combine<Q: ElementwiseOps>(q: &Q, n: usize) -> Result<(), Failure> {
-    let (x, y) = (Random::new(6).reals::<f32>(n), Random::new(7).reals::<f32>(n));
-    let expected: Vec<f64> = x.iter().zip(&y).map(|(&x, &y)| 2.0 * f64::from(x) - 3.0 * f64::from(y)).collect();
-    Failure::unless_close(&expected, &doubled(q, &x, -3.0, &y)?, 1e-6, 1e-6)
+fn combine<Q: ElementwiseOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+    let (x, y) = (Random::new(6).reals::<T>(n), Random::new(7).reals::<T>(n));
+    let sum = |(x, y): (f32, f32)| 2.0 * f64::from(x) - 3.0 * f64::from(y);
+    let expected: Vec<f64> = wide(&x).into_iter().zip(wide(&y)).map(sum).collect();
+    Failure::unless_close(&expected, &doubled(q, &x, -3.0, &y)?, 1e-6 + rounding::<T>(), 1e-6)
 }
 
-fn overwrite<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
-    Failure::unless_equal(&[2.0, 4.0, 6.0], &doubled(q, &[1.0, 2.0, 3.0], 0.0, &[f32::NAN; 3])?)
+fn overwrite<Q: ElementwiseOps, T: Real>(q: &Q) -> Result<(), Failure> {
+    let (x, y) = (narrow::<T>(&[1.0, 2.0, 3.0]), narrow::<T>(&[f32::NAN; 3]));
+    Failure::unless_equal(&[2.0, 4.0, 6.0], &doubled(q, &x, 0.0, &y)?)
 }
 
-fn sums<Q: ElementwiseOps>(q: &Q, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
-    let x = Random::new(len as u64).reals::<f32>(outer * len * inner);
-    let start = Random::new(1).reals::<f32>(outer * inner);
+fn sums<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
+    let shapes = [(1, 1, 1), (1, 0, 5), (3, 1000, 1), (1, 1797, 64), (1, 5, 300), (4, 0, 1), (1, 40_001, 1)];
+    let shapes = shapes.into_iter().chain(batches().map(|n| (1, n, 3))).chain(batches().map(|n| (n, 3, 1)));
+    let mut cases: Vec<_> =
+        shapes.map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sum::<Q, f32>(q, shape))).collect();
+    let rows = [5, 37, 69, 100, 101, 1100, 1101].map(|len| (2, len, 1));
+    cases.extend(rows.into_iter().chain([(1, 600, 33), (2, 33, 7)]).map(|shape| {
+        Case::new(format!("{shape:?} of every width"), move |q: &Q| {
+            sum::<Q, f32>(q, shape)?;
+            sum::<Q, f16>(q, shape)?;
+            sum::<Q, bf16>(q, shape)
+        })
+    }));
+    cases
+}
+
+fn sum<Q: ElementwiseOps, T: Real>(q: &Q, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
+    let x = Random::new(len as u64).reals::<T>(outer * len * inner);
+    let start = Random::new(1).reals::<T>(outer * inner);
     let (dx, mut dy) = (q.upload(&x)?, q.upload(&start)?);
     let mut run = || {
         let x = TensorRef::contiguous(dx.view(), &[outer, len, inner])?;
@@ -208,18 +279,18 @@ fn sums<Q: ElementwiseOps>(q: &Q, (outer, len, inner): (usize, usize, usize)) ->
     let expected: Vec<f64> = (0..outer * inner)
         .map(|i| {
             let (o, j) = (i / inner, i % inner);
-            let sum: f64 = (0..len).map(|l| f64::from(x[(o * len + l) * inner + j])).sum();
-            sum + f64::from(start[i])
+            let sum: f64 = (0..len).map(|l| f64::from(x[(o * len + l) * inner + j].to_f32())).sum();
+            sum + f64::from(start[i].to_f32())
         })
         .collect();
-    Failure::unless_close(&expected, &q.download(&dy)?, 2f64.powi(-23), 0.0)
+    Failure::unless_close(&expected, &wide(&q.download(&dy)?), 2f64.powi(-23) + rounding::<T>(), 0.0)
 }
 
-fn dropout<Q: ElementwiseOps>(q: &Q, p: f64, n: usize) -> Result<(), Failure> {
+fn dropout<Q: ElementwiseOps, T: Real>(q: &Q, p: f64, n: usize) -> Result<(), Failure> {
     let (seed, site, step) = (0x0123_4567_89ab_cdef, 3, 9);
-    let x: Vec<f32> = Random::new(2).reals(n);
+    let x: Vec<T> = Random::new(2).reals(n);
     let dx = q.upload(&x)?;
-    let mut dy = q.zeros::<f32>(n)?;
+    let mut dy = q.zeros::<T>(n)?;
     let mut run = || {
         let y = TensorMut::contiguous(dy.view_mut(), &[n])?;
         Dropout::new(p, seed)?.apply(q, site, step, TensorRef::contiguous(dx.view(), &[n])?, y)
@@ -227,13 +298,13 @@ fn dropout<Q: ElementwiseOps>(q: &Q, p: f64, n: usize) -> Result<(), Failure> {
     run()?;
     let threshold = (p * 2f64.powi(32)).floor() as u64;
     let scale = 1.0 / (1.0 - p as f32);
-    let expected: Vec<f32> = (0..n)
+    let expected: Vec<T> = (0..n)
         .map(|i| {
             let word = core_types::philox::block(seed, site, step, i as u64 / 4)[i % 4];
-            if u64::from(word) >= threshold { x[i] * scale } else { 0.0 }
+            T::from_f32(if u64::from(word) >= threshold { x[i].to_f32() * scale } else { 0.0 })
         })
         .collect();
-    Failure::unless_equal(&expected, &q.download(&dy)?)
+    Failure::unless_equal(&wide(&expected), &wide(&q.download(&dy)?))
 }
 
 /// Loss and gradient of one row of logits for target probabilities t.
@@ -246,16 +317,18 @@ fn row_entropy(x: &[f32], t: &[f64]) -> (f64, Vec<f64>) {
     (loss, e.iter().zip(t).map(|(e, t)| e / sum * total - t).collect())
 }
 
-fn entropy<Q: LossOps>(q: &Q, rows: usize, classes: usize) -> Result<(), Failure> {
+/// Logits are spread over 40 around `centre`.
+fn entropy<Q: LossOps, T: Real>(q: &Q, rows: usize, classes: usize, centre: f32) -> Result<(), Failure> {
     let mut random = Random::new((rows + classes) as u64);
     let n = rows * classes;
-    let x: Vec<f32> = random.reals::<f32>(n).into_iter().map(|x| 20.0 * x).collect();
+    let x: Vec<T> = random.reals::<f32>(n).into_iter().map(|x| T::from_f32(20.0 * x + centre)).collect();
     let targets: Vec<u32> = (0..rows).map(|_| random.word() % classes as u32).collect();
-    let probs: Vec<f32> = random.reals::<f32>(n).into_iter().map(f32::abs).collect();
+    let probs: Vec<T> = random.reals::<f32>(n).into_iter().map(|p| T::from_f32(p.abs())).collect();
     let scale = 1.0 / rows.max(1) as f32;
     let (dx, dt, dp) = (q.upload(&x)?, q.upload(&targets)?, q.upload(&probs)?);
+    let (x, probs) = (wide(&x), wide(&probs));
     for by_class in [true, false] {
-        let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.zeros::<f32>(n)?);
+        let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.zeros::<T>(n)?);
         let mut run = || {
             let logits = TensorRef::contiguous(dx.view(), &[rows, classes])?;
             let out = TensorMut::contiguous(grad.view_mut(), &[rows, classes])?;
@@ -280,7 +353,8 @@ fn entropy<Q: LossOps>(q: &Q, rows: usize, classes: usize) -> Result<(), Failure
             want_grad.extend(grad.into_iter().map(|g| g * f64::from(scale)));
         }
         Failure::unless_close(&want_losses, &q.download(&losses)?, 1e-6, 2e-6)?;
-        Failure::unless_close(&want_grad, &q.download(&grad)?, 1e-5, 1e-5 * f64::from(scale))?;
+        let grad = wide(&q.download(&grad)?);
+        Failure::unless_close(&want_grad, &grad, 1e-5 + rounding::<T>(), 1e-5 * f64::from(scale))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use backend_api::{Buffer, DType, Real, ops::linalg::GemmOps};
+use backend_api::{Buffer, Real, ops::linalg::GemmOps};
 use half::{bf16, f16};
 use nn_ops::{
     Activation, GemmPlan, Layout, NnError, TensorMut, TensorRef, linear, matmul_backward_lhs, matmul_backward_rhs,
@@ -6,7 +6,7 @@ use nn_ops::{
 
 use super::{
     batches,
-    model::{Random, activation},
+    model::{Random, activation, rounding},
 };
 use crate::{Case, Failure, OpSpec};
 
@@ -34,22 +34,35 @@ pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut products = Vec::new();
     for (m, n, k) in SIZES {
         for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
-            let mark = |t| if t { "T" } else { "" };
             let name = format!("A{} B{}, {m}x{n}x{k}", mark(ta), mark(tb));
-            products.push(Case::new(name, move |q: &Q| product::<Q, f32>(q, (m, n, k), ta, tb)));
+            let shape = Shape { transposed: [ta, tb, ta && tb], ..Shape::new(1, m, n, k) };
+            products.push(Case::new(name, move |q: &Q| product::<Q, f32>(q, shape)));
         }
-        products.push(Case::new(format!("f16 {m}x{n}x{k}"), move |q: &Q| product::<Q, f16>(q, (m, n, k), false, true)));
-        products
-            .push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q: &Q| product::<Q, bf16>(q, (m, n, k), true, false)));
+        let (nt, tn) = (Shape::new(1, m, n, k).with([false, true]), Shape::new(1, m, n, k).with([true, false]));
+        products.push(Case::new(format!("f16 {m}x{n}x{k}"), move |q: &Q| product::<Q, f16>(q, nt)));
+        products.push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q: &Q| product::<Q, bf16>(q, tn)));
     }
     products.extend(
-        batches().map(|m| Case::new(format!("{m} rows"), move |q: &Q| product::<Q, f32>(q, (m, 5, 3), false, false))),
+        batches().map(|m| Case::new(format!("{m} rows"), move |q: &Q| product::<Q, f32>(q, Shape::new(1, m, 5, 3)))),
     );
+    for ta in [false, true] {
+        products.extend(aligned(ta, false, &[(1, 72, 80, 104), (96, 8, 16, 104)]));
+        products.extend(aligned(ta, true, &[(1, 72, 80, 104), (96, 8, 17, 104), (1, 24, 77, 104), (1, 8, 77, 512)]));
+    }
     let mut epilogues = Vec::new();
     for f in Activation::ALL {
         for (m, n, k) in [(1, 1, 1), (3, 5, 0), (32, 128, 64), (131, 257, 33)] {
             let name = format!("{}, {m}x{n}x{k}", f.name());
-            epilogues.push(Case::new(name, move |q: &Q| epilogue(q, f, (m, n, k))));
+            epilogues.push(Case::new(name, move |q: &Q| epilogue::<Q, f32>(q, f, Shape::new(1, m, n, k))));
+        }
+    }
+    for (m, n, k) in [(24, 77, 104), (12_192, 17, 8)] {
+        for ta in [false, true] {
+            let shape = Shape::new(1, m, n, k).with([ta, true]);
+            epilogues.push(Case::new(format!("16 bits, A{} BT, {m}x{n}x{k}", mark(ta)), move |q: &Q| {
+                epilogue::<Q, f16>(q, Activation::Relu, shape)?;
+                epilogue::<Q, bf16>(q, Activation::Relu, shape)
+            }));
         }
     }
     let batches = vec![
@@ -76,74 +89,124 @@ pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
-/// A row-major matrix, or the transpose of one.
-fn layout(rows: usize, cols: usize, transposed: bool) -> Result<Layout, NnError> {
-    if transposed { Layout::contiguous(&[cols, rows])?.transposed() } else { Layout::contiguous(&[rows, cols]) }
+/// What follows the name of a factor that is transposed, or not.
+fn mark(transposed: bool) -> &'static str {
+    if transposed { "T" } else { "" }
+}
+
+/// Products whose lines are all aligned to 16 bytes in every element type, by `(batch, m, n, k)`: one tile of a GPU's
+/// kernels and a part of a second, many tiles, odd rows, and k in parts.
+fn aligned<Q: GemmOps + 'static>(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Case<Q>> {
+    let of_size = |&(batch, m, n, k)| {
+        let name = format!("A{} B{}, aligned, {batch} of {m}x{n}x{k}", mark(ta), mark(tb));
+        let shape = Shape::new(batch, m, n, k).with([ta, tb]);
+        let narrow = Case::new(format!("16 bits, {name}"), move |q: &Q| {
+            product::<Q, f16>(q, shape)?;
+            product::<Q, bf16>(q, shape)
+        });
+        // Tiles of f32 are half as deep.
+        [
+            Case::new(name, move |q: &Q| product::<Q, f32>(q, Shape { k: if batch > 1 { 40 } else { k }, ..shape })),
+            narrow,
+        ]
+    };
+    sizes.iter().flat_map(of_size).collect()
+}
+
+/// `batch` products `C = A B` of sizes m, n and k.
+#[derive(Clone, Copy)]
+struct Shape {
+    batch: usize,
+    m: usize,
+    n: usize,
+    k: usize,
+    /// Which of A, B and C are transposes of row-major matrices.
+    transposed: [bool; 3],
+}
+
+impl Shape {
+    /// Of row-major matrices.
+    fn new(batch: usize, m: usize, n: usize, k: usize) -> Self {
+        Self { batch, m, n, k, transposed: [false; 3] }
+    }
+
+    /// With these factors transposed.
+    fn with(self, [a, b]: [bool; 2]) -> Self {
+        Self { transposed: [a, b, false], ..self }
+    }
+
+    fn layouts(self) -> Result<[Layout; 3], NnError> {
+        let layout = |rows, cols, transposed| match transposed {
+            false => Layout::contiguous(&[self.batch, rows, cols]),
+            true => Layout::contiguous(&[self.batch, cols, rows])?.transposed(),
+        };
+        let [a, b, c] = self.transposed;
+        Ok([layout(self.m, self.k, a)?, layout(self.k, self.n, b)?, layout(self.m, self.n, c)?])
+    }
 }
 
 fn index(l: &Layout, at: &[usize]) -> usize {
     at.iter().zip(l.strides()).map(|(i, s)| i * s).sum()
 }
 
-fn product<Q: GemmOps, T: Real>(q: &Q, (m, n, k): (usize, usize, usize), ta: bool, tb: bool) -> Result<(), Failure> {
+fn product<Q: GemmOps, T: Real>(q: &Q, shape: Shape) -> Result<(), Failure> {
+    let Shape { batch, m, n, k, .. } = shape;
     let mut random = Random::new((m * 1_000_003 + n * 1009 + k) as u64);
-    let (a, b) = (random.reals::<T>(m * k), random.reals::<T>(k * n));
-    let (la, lb, lc) = (layout(m, k, ta), layout(k, n, tb), layout(m, n, ta && tb));
-    let (la, lb, lc) = (la?, lb?, lc?);
+    let (a, b) = (random.reals::<T>(batch * m * k), random.reals::<T>(batch * k * n));
+    let [la, lb, lc] = shape.layouts()?;
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
-    let mut dc = q.upload(&vec![T::from_f32(f32::NAN); m * n])?;
+    let mut dc = q.upload(&vec![T::from_f32(f32::NAN); batch * m * n])?;
     let plan = GemmPlan::new(&la, &lb, &lc)?;
     plan.run(q, da.view(), db.view(), dc.view_mut())?;
     let c = q.download(&dc)?;
     // The error of a sum is bounded by the sum of magnitudes; the result is rounded once.
-    let rounding = match T::DTYPE {
-        DType::F16 => 2f64.powi(-11),
-        DType::Bf16 => 2f64.powi(-8),
-        _ => 0.0,
-    };
-    for i in 0..m {
-        for j in 0..n {
-            let (mut sum, mut magnitude) = (0.0f64, 0.0f64);
-            for l in 0..k {
-                let term = f64::from(a[index(&la, &[i, l])].to_f32()) * f64::from(b[index(&lb, &[l, j])].to_f32());
-                sum += term;
-                magnitude += term.abs();
-            }
-            let got = f64::from(c[index(&lc, &[i, j])].to_f32());
-            let within = 1e-6 * magnitude + rounding * sum.abs();
-            if got.is_nan() || (got - sum).abs() > within {
-                return Err(Failure::Broken(format!("C[{i}][{j}]: expected {sum:e} within {within:e}, got {got:e}")));
-            }
+    let rounding = rounding::<T>();
+    for at in 0..batch * m * n {
+        let (result, i, j) = (at / (m * n), at / n % m, at % n);
+        let (mut sum, mut magnitude) = (0.0f64, 0.0f64);
+        for l in 0..k {
+            let (x, y) = (a[index(&la, &[result, i, l])], b[index(&lb, &[result, l, j])]);
+            let term = f64::from(x.to_f32()) * f64::from(y.to_f32());
+            sum += term;
+            magnitude += term.abs();
+        }
+        let got = f64::from(c[index(&lc, &[result, i, j])].to_f32());
+        let within = 1e-6 * magnitude + rounding * sum.abs();
+        if got.is_nan() || (got - sum).abs() > within {
+            let place = format!("C[{result}][{i}][{j}]");
+            return Err(Failure::Broken(format!("{place}: expected {sum:e} within {within:e}, got {got:e}")));
         }
     }
     Ok(())
 }
 
-fn epilogue<Q: GemmOps>(q: &Q, f: Activation, (m, n, k): (usize, usize, usize)) -> Result<(), Failure> {
+fn epilogue<Q: GemmOps, T: Real>(q: &Q, f: Activation, shape: Shape) -> Result<(), Failure> {
+    let Shape { m, n, k, transposed: [ta, tb, _], .. } = shape;
     let mut random = Random::new((m + n + k) as u64);
-    let (a, b, bias) = (random.reals::<f32>(m * k), random.reals::<f32>(k * n), random.reals::<f32>(n));
+    let (a, b, bias) = (random.reals::<T>(m * k), random.reals::<T>(k * n), random.reals::<T>(n));
     let (da, db, dbias) = (q.upload(&a)?, q.upload(&b)?, q.upload(&bias)?);
-    let mut dc = q.zeros::<f32>(m * n)?;
-    let run = || {
-        linear(
-            q,
-            TensorRef::contiguous(da.view(), &[m, k])?,
-            TensorRef::contiguous(db.view(), &[k, n])?,
-            TensorRef::contiguous(dbias.view(), &[n])?,
-            f,
-            TensorMut::contiguous(dc.view_mut(), &[m, n])?,
-        )
+    let mut dc = q.zeros::<T>(m * n)?;
+    let layout = |rows, cols, transposed| match transposed {
+        false => Layout::contiguous(&[rows, cols]),
+        true => Layout::contiguous(&[cols, rows])?.transposed(),
     };
-    let mut run = run;
+    let (la, lb) = (layout(m, k, ta)?, layout(k, n, tb)?);
+    let mut run = || {
+        let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
+        let (bias, c) = (TensorRef::contiguous(dbias.view(), &[n])?, TensorMut::contiguous(dc.view_mut(), &[m, n])?);
+        linear(q, a, b, bias, f, c)
+    };
     run()?;
     let mut expected = Vec::with_capacity(m * n);
     for i in 0..m {
         for j in 0..n {
-            let sum: f64 = (0..k).map(|l| f64::from(a[i * k + l]) * f64::from(b[l * n + j])).sum();
-            expected.push(activation(f, sum + f64::from(bias[j])));
+            let factors = |l| (a[index(&la, &[i, l])].to_f32(), b[index(&lb, &[l, j])].to_f32());
+            let sum: f64 = (0..k).map(factors).map(|(x, y)| f64::from(x) * f64::from(y)).sum();
+            expected.push(activation(f, sum + f64::from(bias[j].to_f32())));
         }
     }
-    Failure::unless_close(&expected, &q.download(&dc)?, 1e-5, 1e-5)
+    let c: Vec<f32> = q.download(&dc)?.into_iter().map(T::to_f32).collect();
+    Failure::unless_close(&expected, &c, 1e-5 + rounding::<T>(), 1e-5)
 }
 
 /// The f64 product with broadcasting, by walking every index of C.

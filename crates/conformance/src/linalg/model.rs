@@ -1,6 +1,6 @@
 //! f64 models and seeded inputs.
 
-use backend_api::Real;
+use backend_api::{DType, Real};
 use nn_ops::Activation;
 
 /// A seeded source of inputs.
@@ -19,6 +19,15 @@ impl Random {
     /// Multiples of 2^-12 in -1..1, rounded to `T`.
     pub(super) fn reals<T: Real>(&mut self, count: usize) -> Vec<T> {
         (0..count).map(|_| T::from_f32((self.word() % 8192) as f32 / 4096.0 - 1.0)).collect()
+    }
+}
+
+/// Relative error of rounding to a narrow `T`; 0 for f32, whose rounding the bounds on f32 arithmetic hold already.
+pub(super) fn rounding<T: Real>() -> f64 {
+    match T::DTYPE {
+        DType::F16 => 2f64.powi(-11),
+        DType::Bf16 => 2f64.powi(-8),
+        _ => 0.0,
     }
 }
 

@@ -18,6 +18,13 @@ pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
 /// Lengths of rows around every vector length, and long ones.
 const LENGTHS: [usize; 10] = [1, 7, 8, 15, 16, 17, 33, 63, 1000, 20_000];
 
+/// Lengths of rows that are held to the model in every element type: not aligned, ending in each quarter of the first and
+/// second 128 elements, and longer than a GPU's warp takes, aligned and not.
+const TYPED_LENGTHS: [usize; 10] = [5, 37, 69, 101, 133, 165, 197, 229, 1100, 1101];
+
+/// Lengths of aligned rows that end within each of the eight chunks of 128 that a GPU's warp holds in registers.
+const HELD_LENGTHS: [usize; 8] = [100, 228, 356, 484, 612, 740, 868, 996];
+
 /// Reproducible values in -4..4, representable in bf16.
 fn values(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

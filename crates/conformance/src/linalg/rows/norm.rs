@@ -2,7 +2,7 @@ use backend_api::{BackendError, Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
 use nn_ops::{NnError, NormPlan, NormSaved};
 
-use super::{LENGTHS, batches, model, unless_near, values, wide};
+use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, unless_near, values, wide};
 use crate::{Case, Failure, OpSpec};
 
 /// Layer norm (`centred`) or RMS norm.
@@ -148,10 +148,22 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
             false => Err(Failure::Broken(format!("got {y:?}"))),
         }
     }));
-    cases.extend([
-        Case::new("f16 rows", move |q| close::<Q, f16>(q, op, &op.inputs(3, 100, 0.0), 4.0 * 2e-3)),
-        Case::new("bf16 rows", move |q| close::<Q, bf16>(q, op, &op.inputs(3, 100, 0.0), 4.0 * 1.6e-2)),
-    ]);
+    for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
+        let of_lengths = move |hold: &dyn Fn(&Inputs) -> Result<(), Failure>| {
+            lengths.iter().try_for_each(|&n| hold(&op.inputs(3, n, 0.0)))
+        };
+        cases.extend([
+            Case::new(format!("f32 rows of {name} lengths"), move |q| {
+                of_lengths(&|input| close::<Q, f32>(q, op, input, 4e-5))
+            }),
+            Case::new(format!("f16 rows of {name} lengths"), move |q| {
+                of_lengths(&|input| close::<Q, f16>(q, op, input, 4.0 * 2e-3))
+            }),
+            Case::new(format!("bf16 rows of {name} lengths"), move |q| {
+                of_lengths(&|input| close::<Q, bf16>(q, op, input, 4.0 * 1.6e-2))
+            }),
+        ]);
+    }
     cases
 }
 
@@ -182,10 +194,26 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         let (_, got) = op.run::<Q, f32>(q, &op.inputs(0, 5, 0.0), Some(&[]))?;
         Failure::unless_equal(&[0.0; 5], &got.map(|got| got.dgamma).unwrap_or_default())
     }));
-    cases.extend([
-        Case::new("f16 rows", move |q| near::<Q, f16>(q, op, &op.inputs(70, 100, 0.0), 1e-2)),
-        Case::new("bf16 rows", move |q| near::<Q, bf16>(q, op, &op.inputs(70, 100, 0.0), 5e-2)),
-    ]);
+    for (name, rows, lengths) in [
+        ("one aligned length", 70, &[100][..]),
+        ("typical lengths", 3, &TYPED_LENGTHS),
+        ("held lengths", 3, &HELD_LENGTHS),
+    ] {
+        let of_lengths = move |hold: &dyn Fn(&Inputs) -> Result<(), Failure>| {
+            lengths.iter().try_for_each(|&n| hold(&op.inputs(rows, n, 0.0)))
+        };
+        cases.extend([
+            Case::new(format!("{rows} f32 rows of {name}"), move |q| {
+                of_lengths(&|input| near::<Q, f32>(q, op, input, 1e-5))
+            }),
+            Case::new(format!("{rows} f16 rows of {name}"), move |q| {
+                of_lengths(&|input| near::<Q, f16>(q, op, input, 1e-2))
+            }),
+            Case::new(format!("{rows} bf16 rows of {name}"), move |q| {
+                of_lengths(&|input| near::<Q, bf16>(q, op, input, 5e-2))
+            }),
+        ]);
+    }
     cases
 }
 

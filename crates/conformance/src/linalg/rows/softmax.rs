@@ -2,7 +2,7 @@ use backend_api::{Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
 use nn_ops::{Mask, SoftmaxPlan};
 
-use super::{LENGTHS, batches, download, model, unless_near, upload, values, wide};
+use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, download, model, unless_near, upload, values, wide};
 use crate::{Case, Failure, OpSpec};
 
 /// Softmax or its logarithm, with its model.
@@ -73,6 +73,13 @@ const SHAPES: [(&[usize], usize); 8] = [
     (&[6, 2, 2, 3], 0),
 ];
 
+/// Shapes that are held to the model in every element type: columns, rows of typical lengths, and rows that a GPU's warp
+/// holds.
+fn typed_shapes() -> impl Iterator<Item = ([usize; 2], usize)> {
+    let lengths = TYPED_LENGTHS.into_iter().chain(HELD_LENGTHS);
+    [([20, 70], 0), ([5, 40], 0)].into_iter().chain(lengths.map(|n| ([3, n], 1)))
+}
+
 fn axis_lengths(shape: &[usize], axis: usize) -> (usize, usize) {
     (shape[axis], shape[axis + 1..].iter().product())
 }
@@ -98,10 +105,13 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         }
         Ok(())
     }));
-    cases.push(masked_case(op, "keep mask, last axis", &[6, 5, 17], 2));
-    cases.push(masked_case(op, "keep mask, first axis", &[9, 5, 3], 0));
-    cases.push(causal_case(op, &[3, 4, 6], 2));
-    cases.push(causal_case(op, &[5, 7, 2], 1));
+    cases.push(masked_case::<Q, f32>(op, "keep mask, last axis", &[6, 5, 17], 2, 5e-6));
+    cases.push(masked_case::<Q, f32>(op, "keep mask, last axis, aligned", &[6, 5, 20], 2, 5e-6));
+    cases.push(masked_case::<Q, f32>(op, "keep mask, last axis, long", &[2, 1, 1101], 2, 5e-6));
+    cases.push(masked_case::<Q, f32>(op, "keep mask, first axis", &[9, 5, 3], 0, 5e-6));
+    cases.push(causal_case::<Q, f32>(op, "", &[3, 4, 6], 2, 5e-6));
+    cases.push(causal_case::<Q, f32>(op, "", &[5, 7, 2], 1, 5e-6));
+    cases.push(causal_case::<Q, f32>(op, "", &[1, 3, 1100], 2, 5e-6));
     cases.push(Case::new("a mask of -1e9 leaves out as -inf does", move |q: &Q| {
         let (x, shape) = (values(5, 4 * 33), [4, 33]);
         let masked = |low: f32| (0..33).map(|i| if i % 3 == 1 { low } else { 0.0 }).collect::<Vec<_>>();
@@ -117,9 +127,30 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         Failure::unless_close(&wide(&kept), &near, 1e-7, 0.0)
     }));
     cases.extend([
-        Case::new("f16 rows", move |q| narrow_rows::<Q, f16>(q, op, 1.0 / 1024.0)),
-        Case::new("bf16 rows", move |q| narrow_rows::<Q, bf16>(q, op, 1.0 / 128.0)),
+        Case::new("typed shapes, f32", move |q| typed::<Q, f32>(q, op, 5e-6)),
+        Case::new("typed shapes, f16", move |q| typed::<Q, f16>(q, op, 1.0 / 1024.0)),
+        Case::new("typed shapes, bf16", move |q| typed::<Q, bf16>(q, op, 1.0 / 128.0)),
     ]);
+    for (shape, axis) in [(&[3, 2, 20], 2), (&[2, 1, 1101], 2), (&[9, 5, 3], 0)] {
+        cases.push(masked_case::<Q, f16>(
+            op,
+            &format!("f16, keep mask, axis {axis} of {shape:?}"),
+            shape,
+            axis,
+            1.0 / 1024.0,
+        ));
+        cases.push(masked_case::<Q, bf16>(
+            op,
+            &format!("bf16, keep mask, axis {axis} of {shape:?}"),
+            shape,
+            axis,
+            1.0 / 128.0,
+        ));
+    }
+    for (shape, axis) in [(&[3, 4, 6], 2), (&[5, 7, 2], 1), (&[1, 3, 1100], 2)] {
+        cases.push(causal_case::<Q, f16>(op, "f16, ", shape, axis, 1.0 / 1024.0));
+        cases.push(causal_case::<Q, bf16>(op, "bf16, ", shape, axis, 1.0 / 128.0));
+    }
     cases
 }
 
@@ -145,11 +176,11 @@ fn shape_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize)
     })
 }
 
-fn narrow_rows<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
-    for (shape, axis) in [(&[3, 100][..], 1), (&[20, 70], 0)] {
-        let (len, inner) = axis_lengths(shape, axis);
+fn typed<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
+    for (shape, axis) in typed_shapes() {
+        let (len, inner) = axis_lengths(&shape, axis);
         let x = values(3, shape.iter().product());
-        let y = op.run::<Q, T>(q, shape, axis, &x, Mask::None)?;
+        let y = op.run::<Q, T>(q, &shape, axis, &x, Mask::None)?;
         Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, rtol, 1e-7)?;
     }
     Ok(())
@@ -167,7 +198,13 @@ fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> V
 }
 
 /// A mask with random flags, one row left out wholly, NaN hidden behind it, given as flags and as addends.
-fn masked_case<Q: RowOps + 'static>(op: Op, name: &str, shape: &'static [usize], axis: usize) -> Case<Q> {
+fn masked_case<Q: RowOps + 'static, T: Real>(
+    op: Op,
+    name: &str,
+    shape: &'static [usize],
+    axis: usize,
+    rtol: f64,
+) -> Case<Q> {
     Case::new(name, move |q: &Q| {
         let (len, inner) = axis_lengths(shape, axis);
         let count: usize = shape.iter().product();
@@ -178,16 +215,22 @@ fn masked_case<Q: RowOps + 'static>(op: Op, name: &str, shape: &'static [usize],
         let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.0 } else { f32::NEG_INFINITY }).collect();
         let addend = q.upload(&addend)?;
         let mask = Mask::Additive { addend: addend.view(), shape };
-        Failure::unless_close(&want, &op.run::<Q, f32>(q, shape, axis, &x, mask)?, 5e-6, 1e-9)?;
+        Failure::unless_close(&want, &op.run::<Q, T>(q, shape, axis, &x, mask)?, rtol, 1e-7)?;
         x.iter_mut().zip(&keep).filter(|(_, keep)| !**keep).for_each(|(x, _)| *x = f32::NAN);
         let keep = q.upload(&keep)?;
         let mask = Mask::Keep { keep: keep.view(), shape };
-        Failure::unless_close(&want, &op.run::<Q, f32>(q, shape, axis, &x, mask)?, 5e-6, 1e-9)
+        Failure::unless_close(&want, &op.run::<Q, T>(q, shape, axis, &x, mask)?, rtol, 1e-7)
     })
 }
 
-fn causal_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
-    Case::new(format!("causal mask, axis {axis} of {shape:?}"), move |q| {
+fn causal_case<Q: RowOps + 'static, T: Real>(
+    op: Op,
+    width: &str,
+    shape: &'static [usize],
+    axis: usize,
+    rtol: f64,
+) -> Case<Q> {
+    Case::new(format!("{width}causal mask, axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let queries = shape[axis - 1];
         let x = values(13, shape.iter().product());
@@ -198,8 +241,8 @@ fn causal_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize
             };
             let keep: Vec<bool> = (0..x.len()).map(kept).collect();
             let want = masked_model(op, &x, &keep, len, inner);
-            let y = op.run::<Q, f32>(q, shape, axis, &x, Mask::Causal { offset })?;
-            Failure::unless_close(&want, &y, 5e-6, 1e-9)?;
+            let y = op.run::<Q, T>(q, shape, axis, &x, Mask::Causal { offset })?;
+            Failure::unless_close(&want, &y, rtol, 1e-7)?;
         }
         Ok(())
     })
@@ -229,8 +272,9 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         }
     }));
     cases.extend([
-        Case::new("f16 rows", move |q| gradient::<Q, f16>(q, op, &[3, 100], 1, 1e-2)),
-        Case::new("bf16 rows", move |q| gradient::<Q, bf16>(q, op, &[20, 70], 0, 5e-2)),
+        Case::new("typed shapes, f32", move |q| typed_gradients::<Q, f32>(q, op, 1e-5)),
+        Case::new("typed shapes, f16", move |q| typed_gradients::<Q, f16>(q, op, 1e-2)),
+        Case::new("typed shapes, bf16", move |q| typed_gradients::<Q, bf16>(q, op, 5e-2)),
     ]);
     cases
 }
@@ -238,6 +282,10 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
 fn gradient_case<Q: RowOps + 'static>(op: Op, shape: &'_ [usize], axis: usize) -> Case<Q> {
     let shape = shape.to_vec();
     Case::new(format!("axis {axis} of {shape:?}"), move |q| gradient::<Q, f32>(q, op, &shape, axis, 1e-5))
+}
+
+fn typed_gradients<Q: RowOps, T: Real>(q: &Q, op: Op, bound: f64) -> Result<(), Failure> {
+    typed_shapes().try_for_each(|(shape, axis)| gradient::<Q, T>(q, op, &shape, axis, bound))
 }
 
 /// The analytic gradient in f64 at the model's own output.
