@@ -1,0 +1,62 @@
+//! The specifications on every code path of this processor, on one thread and on several.
+//!
+//! Every path is either held or named as absent; the portable ones are never absent.
+
+use std::{fmt::Debug, num::NonZeroUsize};
+
+use conformance::{OpSpec, Outcome, circle, fss, linalg, run};
+use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
+
+const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
+const AES_PATHS: [AesPath; 4] = [AesPath::Portable, AesPath::AesNi, AesPath::Vaes256, AesPath::Vaes512];
+
+fn strongest() -> Simd {
+    Simd::detect_up_to(SimdLevel::Avx512)
+}
+
+/// Holds `specs`, of more than `least` cases, on `simd` with `threads` threads.
+fn holds(specs: fn() -> Vec<OpSpec<CpuQueue>>, least: usize, simd: Simd, threads: usize) {
+    let config = CpuConfig { threads: NonZeroUsize::new(threads), allow_table_aes: true, ..CpuConfig::default() };
+    let q = CpuQueue::with_simd(config, simd).expect("threads start");
+    let report = run(&q, &specs(), |_| ());
+    assert!(report.outcomes.len() > least);
+    assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
+}
+
+/// Calls `hold` on each path that this processor has, as `with` says, and names the others in one line.
+fn on_each<P: Copy + Debug + PartialEq>(ops: &str, paths: &[P], with: impl Fn(P) -> Option<Simd>, hold: impl Fn(Simd)) {
+    let (present, absent): (Vec<P>, Vec<P>) = paths.iter().partition(|&&path| with(path).is_some());
+    eprintln!("{ops}: {} paths held: {present:?}; {} not on this processor: {absent:?}", present.len(), absent.len());
+    assert_eq!(present.first(), paths.first(), "the portable path is always there");
+    present.into_iter().filter_map(with).for_each(hold);
+}
+
+fn at_level(level: SimdLevel) -> Option<Simd> {
+    level.is_available().then(|| Simd::detect_up_to(level))
+}
+
+#[test]
+fn circle_specifications_hold_on_every_vector_level() {
+    on_each("circle", &LEVELS, at_level, |simd| holds(circle::specs, 100, simd, 1));
+    holds(circle::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn linalg_specifications_hold_on_every_vector_level() {
+    on_each("linalg", &LEVELS, at_level, |simd| holds(linalg::specs, 100, simd, 1));
+    holds(linalg::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn fss_specifications_hold_on_every_aes_path() {
+    on_each(
+        "fss",
+        &AES_PATHS,
+        |path| strongest().with_aes(path),
+        |simd| {
+            let threads = if simd.aes() == AesPath::Portable { 2 } else { 1 };
+            holds(fss::specs, 200, simd, threads);
+        },
+    );
+    holds(fss::specs, 200, strongest(), 3);
+}
