@@ -48,7 +48,7 @@ const ARROWS: &[Arrow] = &[
         normal: &["core-types", "backend-api", "cpu-backend", "cuda-loader", "cuda-backend", "cuda-sim"],
         dev: &[],
     },
-    Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim"] },
+    Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim", "ptx"] },
     Arrow { package: "trefoil", normal: LIBRARIES, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];

@@ -35,6 +35,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cuda-backend/tests/", FOREIGN),
     ("crates/cuda-sim/", FOREIGN),
     ("kernels-ptx/src/", KERNELS),
+    ("crates/conformance/tests/mutants/direct.rs", FOREIGN),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
 ];

@@ -14,6 +14,18 @@ use super::{
 };
 use crate::{Case, Failure, OpSpec};
 
+/// A case for each element type: `$check::<Q, T>(q, ..)`.
+macro_rules! typed {
+    ($name:expr, $check:ident($($argument:expr),*)) => {{
+        let name = $name;
+        [
+            Case::new(format!("f32, {name}"), move |q: &Q| $check::<Q, f32>(q $(, $argument)*)),
+            Case::new(format!("f16, {name}"), move |q: &Q| $check::<Q, f16>(q $(, $argument)*)),
+            Case::new(format!("bf16, {name}"), move |q: &Q| $check::<Q, bf16>(q $(, $argument)*)),
+        ]
+    }};
+}
+
 /// Lengths around vectors, blocks and the parallel grain.
 const LENGTHS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 513, 70_001];
 
@@ -28,24 +40,16 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
             half_values::<Q, f16>(q, f)?;
             half_values::<Q, bf16>(q, f)
         }));
-        for n in batches().into_iter().chain([1031]) {
+        for n in batches() {
             let name = format!("{} against central differences, {n}", f.name());
             backward.push(Case::new(name, move |q: &Q| slopes::<Q, f32>(q, f, n)));
         }
-        backward.push(Case::new(format!("{} against central differences, 16 bits", f.name()), move |q: &Q| {
-            slopes::<Q, f16>(q, f, 1031)?;
-            slopes::<Q, bf16>(q, f, 1031)
-        }));
+        let name = format!("{} against central differences, 1031", f.name());
+        backward.extend(typed!(name, slopes(f, 1031)));
     }
     forward.push(Case::new("NaN stays NaN and ends are exact", specials));
     let dropped = [(0.0, 100), (0.1, 70_001), (1.0, 33)].into_iter().chain(batches().map(|n| (0.5, n)));
-    let dropped = dropped.map(|(p, n)| {
-        Case::new(format!("p = {p}, {n} elements"), move |q: &Q| {
-            dropout::<Q, f32>(q, p, n)?;
-            dropout::<Q, f16>(q, p, n)?;
-            dropout::<Q, bf16>(q, p, n)
-        })
-    });
+    let dropped = dropped.flat_map(|(p, n)| typed!(format!("p = {p}, {n} elements"), dropout(p, n)));
     let losses = [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
     let mut entropies: Vec<_> = losses
         .map(|(rows, classes)| {
@@ -53,41 +57,21 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
         })
         .collect();
     // Rows of a GPU's warps and blocks, aligned and not, so far below zero that no zero may slip in.
-    entropies.extend([(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)].map(|(rows, classes)| {
-        Case::new(format!("{rows} x {classes} of every width"), move |q: &Q| {
-            entropy::<Q, f32>(q, rows, classes, -40.0)?;
-            entropy::<Q, f16>(q, rows, classes, -40.0)?;
-            entropy::<Q, bf16>(q, rows, classes, -40.0)
-        })
-    }));
-    let mut binaries: Vec<_> = BROADCASTS
-        .map(|[a, b, y]| {
-            Case::new(format!("{a:?} and {b:?}"), move |q: &Q| {
-                broadcast::<Q, f32>(q, a, b, y)?;
-                broadcast::<Q, f16>(q, a, b, y)?;
-                broadcast::<Q, bf16>(q, a, b, y)
-            })
-        })
-        .into();
+    let rows = [(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)].into_iter();
+    entropies.extend(
+        rows.flat_map(|(rows, classes)| typed!(format!("{rows} x {classes}, low"), entropy(rows, classes, -40.0))),
+    );
+    let shapes = BROADCASTS.into_iter();
+    let mut binaries: Vec<_> =
+        shapes.flat_map(|[a, b, y]| typed!(format!("{a:?} and {b:?}"), broadcast(a, b, y))).collect();
     binaries.extend(
         batches().map(|n| {
             Case::new(format!("a row on {n} rows"), move |q: &Q| broadcast::<Q, f32>(q, &[n, 5], &[5], &[n, 5]))
         }),
     );
-    let mut combined: Vec<_> = batches()
-        .map(|n| {
-            Case::new(format!("{n} elements"), move |q: &Q| {
-                combine::<Q, f32>(q, n)?;
-                combine::<Q, f16>(q, n)?;
-                combine::<Q, bf16>(q, n)
-            })
-        })
-        .into();
-    combined.push(Case::new("does not read with beta = 0", |q: &Q| {
-        overwrite::<Q, f32>(q)?;
-        overwrite::<Q, f16>(q)?;
-        overwrite::<Q, bf16>(q)
-    }));
+    let mut combined: Vec<_> =
+        batches().into_iter().flat_map(|n| typed!(format!("{n} elements"), combine(n))).collect();
+    combined.extend(typed!("does not read with beta = 0".to_owned(), overwrite()));
     entropies.push(Case::new("ignored rows have no loss and no gradient", ignored));
     vec![
         OpSpec { op: "linalg.activate", cases: forward },
@@ -257,13 +241,8 @@ fn sums<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
     let mut cases: Vec<_> =
         shapes.map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sum::<Q, f32>(q, shape))).collect();
     let rows = [5, 37, 69, 100, 101, 1100, 1101].map(|len| (2, len, 1));
-    cases.extend(rows.into_iter().chain([(1, 600, 33), (2, 33, 7)]).map(|shape| {
-        Case::new(format!("{shape:?} of every width"), move |q: &Q| {
-            sum::<Q, f32>(q, shape)?;
-            sum::<Q, f16>(q, shape)?;
-            sum::<Q, bf16>(q, shape)
-        })
-    }));
+    let shapes = rows.into_iter().chain([(1, 600, 33), (2, 33, 7)]);
+    cases.extend(shapes.flat_map(|shape| typed!(format!("{shape:?}, typed"), sum(shape))));
     cases
 }
 

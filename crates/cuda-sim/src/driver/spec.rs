@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, str::FromStr};
 
 use super::faults::Rule;
-use crate::exec::{Checks, Schedule};
+use crate::exec::{Checks, Options, Schedule};
 
 /// The machine to simulate.
 ///
@@ -23,6 +23,7 @@ use crate::exec::{Checks, Schedule};
 /// | `order=natural\|reverse\|seeded` | turns of blocks and warps; `seeded` uses `seed` | `natural` |
 /// | `threads=N` | host threads that share a launch, 1 to 64; for `natural` order without checks | 1 |
 /// | `checks=none\|sanitize` | optional checkers of the executor | `none` |
+/// | `watchdog=N` | warp instructions after which a launch counts as hung | 2^34 |
 /// | anything with `@` | a fault to inject, see [`Rule`] | |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -46,6 +47,8 @@ pub struct Spec {
     pub order: Schedule,
     /// Optional checkers.
     pub checks: Checks,
+    /// Warp instructions after which a launch counts as hung.
+    pub watchdog: u64,
     /// Host threads that share the blocks of a launch in natural order without optional checkers.
     pub threads: usize,
     /// Faults to inject.
@@ -99,6 +102,7 @@ impl Default for Spec {
             seed: 0,
             order: Schedule::Natural,
             checks: Checks::none(),
+            watchdog: Options::default().watchdog,
             threads: 1,
             faults: Vec::new(),
         }
@@ -160,9 +164,11 @@ impl FromStr for Spec {
                         _ => return Err(refuse("none or sanitize")),
                     }
                 }
+                "watchdog" => spec.watchdog = number(value, u64::MAX).ok_or_else(|| refuse("a number"))?,
                 _ => {
                     return Err(refuse(
-                        "devices, cc, mem, links, peer=off, driver, schedule, seed, order, threads, checks or a fault",
+                        "devices, cc, mem, links, peer=off, driver, schedule, seed, order, threads, checks, watchdog or \
+                         a fault",
                     ));
                 }
             }
@@ -220,7 +226,7 @@ mod tests {
     #[test]
     fn a_whole_specification_parses() {
         let spec: Spec = "devices=4; cc=9.0; mem=64M; links=0-1:nvlink,2-0:pcie,2-3:dropped; schedule=random; seed=7; \
-                          order=seeded; checks=sanitize; driver=11.8; oom@alloc:7"
+                          order=seeded; checks=sanitize; watchdog=9; driver=11.8; oom@alloc:7"
             .parse()
             .unwrap();
         assert_eq!((spec.devices, spec.capability, spec.memory), (4, (9, 0), 64 << 20));
@@ -229,7 +235,7 @@ mod tests {
         assert_eq!(spec.link(3, 2), Link::Dropped);
         assert_eq!(spec.link(1, 3), Link::None);
         assert_eq!((spec.schedule, spec.order), (StreamSchedule::Random, Schedule::Seeded(7)));
-        assert_eq!((spec.driver_version, spec.faults.len()), (11_080, 1));
+        assert_eq!((spec.driver_version, spec.watchdog, spec.faults.len()), (11_080, 9, 1));
     }
 
     #[test]
@@ -254,6 +260,7 @@ mod tests {
             "checks=all",
             "gpu=1",
             "threads=0",
+            "watchdog=long",
             "peer=on",
             "explode@alloc",
             "oom@alloc:0",

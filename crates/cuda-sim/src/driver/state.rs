@@ -205,8 +205,13 @@ impl Driver {
             Device { primary: None, holders: 0, flags: 0, default_pool: pool, current_pool: pool }
         };
         let devices = (0..spec.devices).map(&mut device).collect();
-        let options =
-            Options { schedule: spec.order, checks: spec.checks, threads: spec.threads, ..Options::default() };
+        let options = Options {
+            schedule: spec.order,
+            checks: spec.checks,
+            threads: spec.threads,
+            watchdog: spec.watchdog,
+            ..Options::default()
+        };
         Self {
             random: spec.seed ^ 0x9E37_79B9_7F4A_7C15,
             memory,

@@ -1,0 +1,196 @@
+//! Launches that the circle ops make on domains of 2^20 points and more only: several columns to a block of tiles, wide
+//! strips, and strips of several rounds. Held to the processor's results.
+//!
+//! Every launch is given whole columns of the domain that its parameters state, and the domain's factors.
+
+use backend_api::{Buffer, Queue, ops::circle::CircleOps};
+use conformance::Failure;
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::{CircleExtendParams, CircleFftParams, CircleStripParams, CircleTileParams, CircleTwiddleParams},
+};
+use cuda_backend::{CudaMut, CudaQueue, CudaRef, Launch};
+
+use crate::trials::Trial;
+
+/// Logs of the words of a tile, a strip and a wide strip.
+const LOG_TILE: u32 = 12;
+const LOG_STRIP: u32 = 12;
+const LOG_WIDE_STRIP: u32 = 14;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        Trial::new("columns that share a block, evaluated", |q| Transform::Evaluate.holds(q, SHARED_BLOCK)),
+        Trial::new("columns that share a block, interpolated", |q| Transform::Interpolate.holds(q, SHARED_BLOCK)),
+        Trial::new("columns that share a block, extended", extend),
+        Trial::new("strips of two rounds, evaluated", |q| Transform::Evaluate.holds(q, STRIPS)),
+        Trial::new("strips of two rounds, interpolated", |q| Transform::Interpolate.holds(q, STRIPS)),
+        Trial::new("wide strips, evaluated", |q| Transform::Evaluate.holds(q, WIDE_STRIPS)),
+        Trial::new("wide strips, interpolated", |q| Transform::Interpolate.holds(q, WIDE_STRIPS)),
+        Trial::new("strips of two rounds, extended", |q| extend_values(q, STRIPS)),
+        Trial::new("wide strips, extended", |q| extend_values(q, WIDE_STRIPS)),
+    ]
+}
+
+/// How a transform is launched: the lowest layers in tiles, the others in strips of `log_rows` layers.
+#[derive(Clone, Copy)]
+struct Schedule {
+    log_size: u32,
+    columns: u32,
+    columns_per_block: u32,
+    log_rows: u32,
+    log_strip: u32,
+}
+
+const SHARED_BLOCK: Schedule =
+    Schedule { log_size: LOG_TILE, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
+const STRIPS: Schedule = Schedule { log_size: 13, columns: 1, columns_per_block: 1, log_rows: 6, log_strip: LOG_STRIP };
+const WIDE_STRIPS: Schedule =
+    Schedule { log_size: 14, columns: 1, columns_per_block: 1, log_rows: 11, log_strip: LOG_WIDE_STRIP };
+
+#[derive(Clone, Copy)]
+enum Transform {
+    Evaluate,
+    Interpolate,
+}
+
+impl Schedule {
+    fn tiles(self, scale: u32) -> CircleTileParams {
+        let Self { log_size, columns, columns_per_block, log_rows, .. } = self;
+        let (words, layers) = (u64::from(columns) << log_size, log_size - log_rows);
+        CircleTileParams { words, log_size, log_source: log_size, layers, scale, columns, columns_per_block }
+    }
+
+    fn strips(self, scale: u32) -> CircleStripParams {
+        let Self { log_size, log_rows, log_strip, .. } = self;
+        let (layer, log_width) = (log_size - log_rows, log_strip - log_rows);
+        CircleStripParams { log_size, log_region: log_size, layer, log_rows, log_width, scale, spread: 0 }
+    }
+
+    /// The tile kernel `name` on the grid for its parameters.
+    fn tile_launch<'a>(self, q: &'a CudaQueue, name: &'static str) -> Result<Launch<'a>, Failure> {
+        let groups = self.columns.div_ceil(self.columns_per_block);
+        Ok(q.kernel(name)?.grid([1 << (self.log_size - LOG_TILE), groups.into(), 1]))
+    }
+
+    /// The strip kernel `names` on the grid for its parameters.
+    fn strip_launch<'a>(self, q: &'a CudaQueue, names: [&'static str; 2]) -> Result<Launch<'a>, Failure> {
+        let name = names[usize::from(self.log_strip == LOG_WIDE_STRIP)];
+        Ok(q.kernel(name)?.grid([u64::from(self.columns) << (self.log_size - self.log_strip), 1, 1]))
+    }
+
+    fn evaluate(self, q: &CudaQueue, factors: CudaRef<'_, Twiddle>, words: &CudaMut<'_, M31>) -> Result<(), Failure> {
+        if self.log_rows > 0 {
+            let launch = self.strip_launch(q, ["circle_strip_evaluate", "circle_wide_strip_evaluate"])?;
+            let launch = launch.input(words.as_ref()).output(words).input(factors).value(&self.strips(0));
+            // SAFETY: as the file says.
+            unsafe { launch.launch() }?;
+        }
+        let launch = self.tile_launch(q, "circle_tile_evaluate")?.output(words).input(factors).value(&self.tiles(0));
+        // SAFETY: as the file says.
+        Ok(unsafe { launch.launch() }?)
+    }
+
+    /// The last launch divides by the size of the domain: it rotates words of 31 bits.
+    fn interpolate(
+        self,
+        q: &CudaQueue,
+        factors: CudaRef<'_, Twiddle>,
+        words: &CudaMut<'_, M31>,
+    ) -> Result<(), Failure> {
+        let scale = 31 - self.log_size;
+        let params = self.tiles(if self.log_rows == 0 { scale } else { 0 });
+        let launch = self.tile_launch(q, "circle_tile_interpolate")?.output(words).input(factors).value(&params);
+        // SAFETY: as the file says.
+        unsafe { launch.launch() }?;
+        if self.log_rows == 0 {
+            return Ok(());
+        }
+        let launch = self.strip_launch(q, ["circle_strip_interpolate", "circle_wide_strip_interpolate"])?;
+        let launch = launch.output(words).input(factors).value(&self.strips(scale));
+        // SAFETY: as the file says.
+        Ok(unsafe { launch.launch() }?)
+    }
+}
+
+impl Transform {
+    fn holds(self, q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
+        let Schedule { log_size, columns, .. } = schedule;
+        let (cpu, params) = (runtime::cpu().unwrap(), CircleFftParams { log_size, columns });
+        let mut expected = input(columns << log_size);
+        let mut words = q.upload(&expected)?;
+        let ([forward, inverse], [cpu_forward, cpu_inverse]) = (factors(q, log_size)?, factors(&cpu, log_size)?);
+        match self {
+            Self::Evaluate => {
+                schedule.evaluate(q, forward.view(), &words.view_mut())?;
+                cpu.circle_evaluate(&params, cpu_forward.view(), expected.as_mut_slice())?;
+            }
+            Self::Interpolate => {
+                schedule.interpolate(q, inverse.view(), &words.view_mut())?;
+                cpu.circle_interpolate(&params, cpu_inverse.view(), expected.as_mut_slice())?;
+            }
+        }
+        Failure::unless_equal(&expected, &q.download(&words)?)
+    }
+}
+
+/// Columns of twice as many points as coefficients, two to a block.
+fn extend(q: &CudaQueue) -> Result<(), Failure> {
+    let Schedule { log_size, columns, .. } = SHARED_BLOCK;
+    let params = CircleExtendParams { log_coefficients: log_size - 1, log_size, columns };
+    let coefficients = input(columns << params.log_coefficients);
+    let cpu = runtime::cpu().unwrap();
+    let ([forward, _], [cpu_forward, _]) = (factors(q, log_size)?, factors(&cpu, log_size)?);
+    let mut expected = vec![M31::ZERO; (columns as usize) << log_size];
+    cpu.circle_extend(&params, cpu_forward.view(), &coefficients, expected.as_mut_slice())?;
+    let (source, mut values) = (q.upload(&coefficients)?, q.zeros::<M31>(expected.len())?);
+    let log_source = params.log_coefficients;
+    let tiles = CircleTileParams { log_source, layers: log_source, ..SHARED_BLOCK.tiles(0) };
+    let launch = SHARED_BLOCK.tile_launch(q, "circle_tile_extend")?;
+    let launch = launch.input(source.view()).output(&values.view_mut()).input(forward.view()).value(&tiles);
+    // SAFETY: as the file says; the source is whole columns of coefficients.
+    unsafe { launch.launch() }?;
+    Failure::unless_equal(&expected, &q.download(&values)?)
+}
+
+/// A column of values to those on twice as many points.
+fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
+    let Schedule { log_size, columns, log_rows, .. } = schedule;
+    let params = CircleExtendParams { log_coefficients: log_size, log_size: log_size + 1, columns };
+    let doubled = Schedule { log_size: params.log_size, log_rows: log_rows + 1, ..schedule };
+    let ([_, inverse], [forward, _]) = (factors(q, log_size)?, factors(q, params.log_size)?);
+    let mut words = input(columns << log_size);
+    let (mut column, mut values) = (q.upload(&words)?, q.zeros::<M31>(2 * words.len())?);
+    let (column, target) = (column.view_mut(), values.view_mut());
+    let launch = schedule.tile_launch(q, "circle_tile_interpolate")?;
+    let launch = launch.output(&column).input(inverse.view()).value(&schedule.tiles(0));
+    // SAFETY: as the file says.
+    unsafe { launch.launch() }?;
+    let down = schedule.strips(31 - log_size);
+    let up = CircleStripParams { log_size: params.log_size, scale: 0, spread: 1, ..down };
+    let launch = schedule.strip_launch(q, ["circle_strip_lde", "circle_wide_strip_lde"])?;
+    let launch = launch.output(&column).output(&target).input(inverse.view()).input(forward.view());
+    // SAFETY: as the file says; the values are as many columns of the larger domain.
+    unsafe { launch.value(&down).value(&up).launch() }?;
+    let launch = doubled.tile_launch(q, "circle_tile_evaluate")?;
+    let launch = launch.output(&target).input(forward.view()).value(&doubled.tiles(0));
+    // SAFETY: as the file says.
+    unsafe { launch.launch() }?;
+    let cpu = runtime::cpu().unwrap();
+    let ([_, inverse], [forward, _]) = (factors(&cpu, log_size)?, factors(&cpu, params.log_size)?);
+    let mut expected = vec![M31::ZERO; 2 * words.len()];
+    cpu.circle_lde(&params, inverse.view(), forward.view(), words.as_mut_slice(), expected.as_mut_slice())?;
+    Failure::unless_equal(&expected, &q.download(&values)?)
+}
+
+/// The factors of a domain, and their inverses.
+fn factors<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], Failure> {
+    let len = 1 << (log_size - 1);
+    let (mut forward, mut inverse) = (q.zeros(len)?, q.zeros(len)?);
+    q.circle_twiddles(&CircleTwiddleParams { log_size }, forward.view_mut(), inverse.view_mut())?;
+    Ok([forward, inverse])
+}
+
+fn input(len: u32) -> Vec<M31> {
+    (0..len).map(|i| M31::from_u64(u64::from(i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
+}

@@ -1,0 +1,76 @@
+//! Mutants that do what the kernel does.
+
+use ptx::mutate::Fault;
+
+/// Faults that change nothing that a launch can show.
+#[derive(Debug)]
+pub(crate) struct Equivalent {
+    /// The kernel, or with a star at the end all whose names begin like that.
+    kernel: &'static str,
+    /// Which bounds tests of the kernel are taken away, counted from 0.
+    pub(crate) guards: &'static [usize],
+    /// Why nothing shows.
+    pub(crate) reason: &'static str,
+}
+
+const NO_ROW: &str = "a warp without a row repeats the last one, and writes what that row's own warp writes";
+const NOTHING: &str = "an element behind the end counts as -inf, which adds nothing to a sum of exponentials";
+const FIRST: &str = "the first turn of a loop that every block enters: the grid has no block without work";
+
+pub(crate) const EQUIVALENT: &[Equivalent] = &[
+    Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_cmp_eval", guards: &[0, 1], reason: FIRST },
+    Equivalent { kernel: "fss_cmp_gen", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_dcf_*", guards: &[0], reason: FIRST },
+    Equivalent {
+        kernel: "fss_pack_bits",
+        guards: &[1],
+        reason: "an element that begins with a word is treated alike as one that began before, and every word has one",
+    },
+    Equivalent { kernel: "linalg_entropy_probs_warp_*", guards: &[26, 32], reason: NO_ROW },
+    Equivalent { kernel: "linalg_entropy_warp_*", guards: &[11, 17], reason: NO_ROW },
+    Equivalent { kernel: "linalg_gemm_general_*", guards: &[0], reason: "without terms, it adds a tile of zeros" },
+    Equivalent { kernel: "linalg_gemm_mma128_nt_*", guards: &[1], reason: "products of many tiles have no parts" },
+    Equivalent { kernel: "linalg_gemm_mma128_tt_*", guards: &[1], reason: "products of many tiles have no parts" },
+    Equivalent { kernel: "linalg_norm_backward_warp_*", guards: &[27], reason: NO_ROW },
+    Equivalent { kernel: "linalg_norm_held_*", guards: &[10], reason: NO_ROW },
+    Equivalent { kernel: "linalg_norm_warp_bf16", guards: &[10, 24], reason: NO_ROW },
+    Equivalent { kernel: "linalg_norm_warp_f16", guards: &[10, 24], reason: NO_ROW },
+    Equivalent { kernel: "linalg_norm_warp_f32", guards: &[18, 32], reason: NO_ROW },
+    Equivalent {
+        kernel: "linalg_norm_warp_f32",
+        guards: &[2, 3, 4, 5],
+        reason: "the first chunk of two that are taken at once is whole",
+    },
+    Equivalent { kernel: "linalg_softmax_backward_warp_*", guards: &[18], reason: NO_ROW },
+    Equivalent {
+        kernel: "linalg_softmax_block_*",
+        guards: &[0],
+        reason: "a quotient that is known to be zero without the division",
+    },
+    Equivalent { kernel: "linalg_softmax_block_*", guards: &[10, 11, 12, 13], reason: NOTHING },
+    Equivalent {
+        kernel: "linalg_softmax_block_*",
+        guards: &[14],
+        reason: "no bound: a sum relative to its own greatest element is the same sum",
+    },
+    Equivalent { kernel: "linalg_softmax_columns_*", guards: &[0], reason: NOTHING },
+    Equivalent { kernel: "linalg_softmax_warp_*", guards: &[11, 12, 13, 14], reason: NOTHING },
+    Equivalent {
+        kernel: "linalg_softmax_warp_*",
+        guards: &[15],
+        reason: "no bound: a sum relative to its own greatest element is the same sum",
+    },
+    Equivalent { kernel: "linalg_softmax_warp_*", guards: &[25], reason: NO_ROW },
+];
+
+impl Equivalent {
+    /// Whether fault `number` of its kind in `kernel` is among these.
+    pub(crate) fn holds(&self, kernel: &str, fault: Fault, number: usize) -> bool {
+        let named = match self.kernel.strip_suffix('*') {
+            Some(prefix) => kernel.starts_with(prefix),
+            None => kernel == self.kernel,
+        };
+        named && fault == Fault::Guard && self.guards.contains(&number)
+    }
+}

@@ -1,0 +1,95 @@
+//! Takes one barrier, fence, wait or bounds test at a time out of the PTX that ships, and holds the suite to noticing it.
+//!
+//! A mutant is the shipped text of a kernel less one instruction, or less the condition of one. It runs the cases of the
+//! conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on the
+//! simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed but
+//! those of [`EQUIVALENT`], none of which lacks a barrier.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod direct;
+mod equivalent;
+mod shipped;
+mod trials;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use equivalent::EQUIVALENT;
+use ptx::mutate::{Fault, Mutation};
+use shipped::{CIRCLE, FSS, LINALG};
+use trials::{OfKernel, Trials, by_kernel};
+
+/// Trials of a mutant that is known to be equivalent: the cheapest ones, for it survives them all.
+const FEW: usize = 2;
+
+/// Least share of mutants that are noticed, in percent.
+const NOTICED: usize = 95;
+
+/// Calls `each` with every mutation of `of_kernel`, its place among those of its kernel, and its number among those of its
+/// kind.
+fn for_each(of_kernel: &OfKernel, mut each: impl FnMut(&str, usize, &Mutation, usize)) {
+    for (kernel, mutations) in of_kernel {
+        let mut of_kind: BTreeMap<Fault, usize> = BTreeMap::new();
+        for (index, mutation) in mutations.iter().enumerate() {
+            let count = of_kind.entry(mutation.fault).or_default();
+            each(kernel, index, mutation, *count);
+            *count += 1;
+        }
+    }
+}
+
+/// Why mutation `number` of its kind changes nothing, if that is known.
+fn known(kernel: &str, mutation: &Mutation, number: usize) -> Option<&'static str> {
+    EQUIVALENT.iter().find(|known| known.holds(kernel, mutation.fault, number)).map(|known| known.reason)
+}
+
+/// Holds the suite to noticing every mutant that is not known to be equivalent, and no other.
+fn are_noticed(trials: &Trials<'_>) {
+    let mut wrong = Vec::new();
+    for_each(&trials.mutations(), |kernel, index, mutation, number| {
+        let known = known(kernel, mutation, number);
+        let noticed = trials.first_to_notice(kernel, index, if known.is_some() { FEW } else { usize::MAX });
+        let text = format!("{:?} {number} of {kernel}, line {}: {}", mutation.fault, mutation.line, mutation.text);
+        match (known, noticed) {
+            (None, None) => wrong.push(format!("{text} can be taken away unnoticed")),
+            (Some(reason), Some(how)) => wrong.push(format!("{text} is no equivalent ({reason}): {how}")),
+            (Some(_), None) | (None, Some(_)) => {}
+        }
+    });
+    assert!(wrong.is_empty(), "{} mutants: {wrong:#?}", wrong.len());
+}
+
+#[test]
+fn faults_in_the_circle_kernels_are_noticed() {
+    are_noticed(&Trials::of(&CIRCLE, direct::trials(), 1 << 21));
+}
+
+#[test]
+fn faults_in_the_kernels_of_function_secret_sharing_are_noticed() {
+    are_noticed(&Trials::of(&FSS, Vec::new(), 1 << 18));
+}
+
+#[test]
+fn faults_in_the_linear_algebra_kernels_are_noticed() {
+    are_noticed(&Trials::of(&LINALG, Vec::new(), 1 << 23));
+}
+
+#[test]
+fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
+    let (mut tried, mut equivalent) = (0, 0);
+    let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
+    for shipped in [CIRCLE, FSS, LINALG] {
+        for_each(&by_kernel(&shipped.parse()), |kernel, _, mutation, number| {
+            tried += 1;
+            equivalent += usize::from(known(kernel, mutation, number).is_some());
+            for (known, found) in EQUIVALENT.iter().zip(&mut found) {
+                if known.holds(kernel, mutation.fault, number) {
+                    found.insert(number);
+                }
+            }
+        });
+    }
+    for (known, found) in EQUIVALENT.iter().zip(&found) {
+        assert_eq!(found.len(), known.guards.len(), "{known:?}: {found:?}");
+    }
+    assert!(100 * equivalent <= (100 - NOTICED) * tried, "{equivalent} of {tried} mutants show nothing");
+}

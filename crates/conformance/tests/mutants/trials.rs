@@ -1,0 +1,152 @@
+//! What the suite holds a kernel to, the cheapest first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance::{Failure, Guarded};
+use cuda_backend::CudaQueue;
+use cuda_sim::driver::{Counters, Session, session};
+use ptx::{
+    ast::Module,
+    mutate::{Mutation, mutations},
+};
+
+use crate::shipped::{Shipped, restricted};
+
+/// Cases on more elements take too long to repeat them for each mutant.
+const MAX_ELEMENTS: u64 = 1 << 14;
+
+/// Turns of blocks and warps.
+const ORDERS: [&str; 3] = ["natural", "reverse", "seeded"];
+
+/// Warp instructions of a launch, and times those of the unaltered one, after which a mutant counts as hung.
+const PATIENCE: (u64, u64) = (100_000, 8);
+
+type Check = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
+
+/// A case of the suite, or a launch of kernels under circumstances that are rare in use.
+pub(crate) struct Trial {
+    name: String,
+    check: Check,
+    /// The kernels that it launches.
+    kernels: BTreeSet<String>,
+    /// The warp instructions that they execute.
+    cost: u64,
+}
+
+impl Trial {
+    pub(crate) fn new(name: impl Into<String>, check: impl Fn(&CudaQueue) -> Result<(), Failure> + 'static) -> Self {
+        Self { name: name.into(), check: Box::new(check), kernels: BTreeSet::new(), cost: 0 }
+    }
+
+    /// Every case of the module's specifications, as it is and between guard words.
+    fn cases(shipped: &Shipped) -> Vec<Self> {
+        let (mut plain, mut guarded) = ((shipped.specs)(), (shipped.guarded_specs)());
+        plain.iter_mut().for_each(|spec| {
+            spec.limit_elements(MAX_ELEMENTS);
+        });
+        guarded.iter_mut().for_each(|spec| {
+            spec.limit_elements(MAX_ELEMENTS);
+        });
+        let plain = plain.into_iter().flat_map(|spec| {
+            spec.cases
+                .into_iter()
+                .map(move |case| Self::new(format!("{} {}", spec.op, case.name()), move |q| case.hold(q)))
+        });
+        let guarded = guarded.into_iter().flat_map(|spec| {
+            spec.cases.into_iter().map(move |case| {
+                Self::new(format!("{} {} guarded", spec.op, case.name()), move |q| Guarded::new(q.clone()).hold(&case))
+            })
+        });
+        plain.chain(guarded).collect()
+    }
+}
+
+/// The mutations of each kernel in their order.
+pub(crate) type OfKernel = BTreeMap<String, Vec<Mutation>>;
+
+/// The trials of a module, and what each needs of its text.
+pub(crate) struct Trials<'a> {
+    shipped: &'a Shipped,
+    whole: Module,
+    /// The cheapest first.
+    trials: Vec<Trial>,
+    /// The module cut down to some kernels, and the mutations of what is left.
+    cut: BTreeMap<BTreeSet<String>, (Module, OfKernel)>,
+}
+
+impl<'a> Trials<'a> {
+    /// Runs the suite and `more` on the unaltered module, which must hold.
+    ///
+    /// Those with a launch of more than `longest` warp instructions are left out.
+    pub(crate) fn of(shipped: &'a Shipped, more: Vec<Trial>, longest: u64) -> Self {
+        let whole = shipped.parse();
+        let machine = || session(&format!("threads=2;watchdog={longest}")).unwrap();
+        let mut open: Option<(CudaQueue, Session)> = None;
+        let mut trials = Vec::new();
+        for mut trial in Trial::cases(shipped).into_iter().chain(more) {
+            let (q, session) = open.get_or_insert_with(|| {
+                let session = machine();
+                (shipped.open(&whole), session)
+            });
+            let before = session.counters();
+            let held = (trial.check)(q);
+            if session.reports().iter().any(|report| report.to_string().contains("timed out")) {
+                open = None; // the device is lost
+                continue;
+            }
+            held.unwrap_or_else(|failure| panic!("{}: {failure}", trial.name));
+            let after = session.counters();
+            trial.kernels = launched(&before, &after);
+            trial.cost = after.kernels.warp_instructions - before.kernels.warp_instructions;
+            trials.push(trial);
+        }
+        trials.sort_by_key(|trial| trial.cost);
+        let mut cut = BTreeMap::new();
+        for trial in &trials {
+            cut.entry(trial.kernels.clone()).or_insert_with(|| {
+                let module = restricted(&whole, &trial.kernels);
+                let of_kernel = by_kernel(&module);
+                (module, of_kernel)
+            });
+        }
+        Self { shipped, whole, trials, cut }
+    }
+
+    /// Every mutation of the module.
+    pub(crate) fn mutations(&self) -> OfKernel {
+        by_kernel(&self.whole)
+    }
+
+    /// The first trial, of the `most` cheapest ones that launch `kernel`, that fails or makes the simulator report
+    /// something when mutation `index` of the kernel is in place.
+    pub(crate) fn first_to_notice(&self, kernel: &str, index: usize, most: usize) -> Option<String> {
+        let mut launching = self.trials.iter().filter(|trial| trial.kernels.contains(kernel)).take(most);
+        launching.find_map(|trial| {
+            let (module, of_kernel) = &self.cut[&trial.kernels];
+            let mutant = of_kernel[kernel][index].apply(module);
+            let watchdog = PATIENCE.0 + PATIENCE.1 * trial.cost;
+            ORDERS.iter().find_map(|order| {
+                let session = session(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
+                let q = self.shipped.open(&mutant);
+                let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
+                let noticed = session.reports().first().map(ToString::to_string).or(failed)?;
+                Some(format!("{}, {order} order: {noticed}", trial.name))
+            })
+        })
+    }
+}
+
+/// The mutations of `module`.
+pub(crate) fn by_kernel(module: &Module) -> OfKernel {
+    let mut of_kernel = OfKernel::new();
+    for mutation in mutations(module) {
+        of_kernel.entry(mutation.function.clone()).or_default().push(mutation);
+    }
+    of_kernel
+}
+
+/// The kernels launched between two counts.
+fn launched(before: &Counters, after: &Counters) -> BTreeSet<String> {
+    let more = |(kernel, count): &(&String, &u64)| before.launches_of.get(*kernel) != Some(*count);
+    after.launches_of.iter().filter(more).map(|(kernel, _)| kernel.clone()).collect()
+}
