@@ -1,7 +1,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use cpu_backend::SimdLevel;
-use cuda_sim::driver::Spec;
+use cuda_sim::driver::{Spec, SpecError};
 use thiserror::Error;
 
 use crate::{Choice, UnknownChoice};
@@ -106,6 +106,9 @@ pub enum SettingsError {
         /// The variable.
         variable: &'static str,
     },
+    /// An item of `TREFOIL_SIM` cannot be used.
+    #[error("TREFOIL_SIM: {0}")]
+    Simulator(SpecError),
 }
 
 /// What the environment asks for, parsed and checked. `None` where a variable is unset or empty.
@@ -196,9 +199,7 @@ impl Settings {
                 path => CudaLibrary::Path(path.into()),
             }),
             ptx_dir: set(PTX_DIR)?.map(PathBuf::from),
-            simulated: parsed(SIMULATED, set(SIMULATED)?, "items such as `devices=2;schedule=lazy`", |text| {
-                text.parse().ok()
-            })?,
+            simulated: set(SIMULATED)?.map(|text| text.parse().map_err(SettingsError::Simulator)).transpose()?,
         })
     }
 }

@@ -73,7 +73,8 @@ impl fmt::Display for BackendStatus {
 
 /// Whether each backend can be opened under `settings`, and the reason if it cannot.
 ///
-/// Looks for the GPU's driver, unless the process has one; a later look then finds the same.
+/// Looks for the GPU's driver, unless the process has one; a later look then finds the same. For the GPU it looks at the
+/// device and opens nothing; the simulated driver is there for every process that has not got another one.
 pub fn availability(settings: &Settings) -> [(Choice, Result<(), Unavailable>); 3] {
     let usable = |facts: CudaFacts| match facts.devices.get(settings.cuda_device as usize) {
         _ if facts.simulated && settings.cuda_library != CudaLibrary::Simulated => Err(Unavailable::OnlySimulated),
