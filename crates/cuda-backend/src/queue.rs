@@ -161,7 +161,9 @@ impl Queue for CudaQueue {
 
     fn finish(&self) -> Result<(), BackendError> {
         self.lane().permit_waiting("finish")?;
-        Ok(self.lane().stream().synchronize()?)
+        self.lane().stream().synchronize()?;
+        // What uploads left in pinned memory goes now, and not with the next upload.
+        Ok(self.device().pinned().settle()?)
     }
 }
 

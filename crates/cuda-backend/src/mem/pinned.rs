@@ -5,6 +5,7 @@ use std::{
 };
 
 use backend_api::{Budget, Reservation};
+use zeroize::Zeroize;
 
 use crate::{
     error::Fault,
@@ -34,14 +35,15 @@ pub struct PinnedCounts {
     pub live_bytes: u64,
     /// The most bytes that were ever pinned at once.
     pub peak_bytes: u64,
-    /// Requests that waited for a copy because the pool was at its limit.
+    /// Requests that waited for a copy through memory of their size class because the pool was at its limit.
     pub waits: u64,
-    /// Requests that went without pinned memory because the pool was at its limit and nothing was under way.
+    /// Requests that went without pinned memory because the pool was at its limit and nothing of their size class was under
+    /// way, or because the driver pinned no more.
     pub pageable_fallbacks: u64,
 }
 
 /// Pinned host memory that copies go through. A piece is given out again only when the event behind its last copy has
-/// passed.
+/// passed, and it is wiped before.
 #[derive(Debug)]
 pub(crate) struct PinnedPool {
     context: Arc<Context>,
@@ -73,6 +75,38 @@ struct Memory {
     slab: Arc<Slab>,
     start: usize,
     class: usize,
+    /// Bytes from the start that were asked for since the last wipe.
+    asked: usize,
+}
+
+impl Memory {
+    fn start(&self) -> *mut u8 {
+        debug_assert!(self.start + (SMALLEST_BYTES << self.class) <= self.slab.memory.bytes());
+        self.slab.memory.start().wrapping_add(self.start)
+    }
+
+    /// The bytes that were asked for.
+    ///
+    /// # Safety
+    /// No copy uses them.
+    unsafe fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the range lies in its slab, was zeroed when it was pinned and has this value as its only owner; the rest
+        // is this function's contract.
+        unsafe { core::slice::from_raw_parts_mut(self.start(), self.asked) }
+    }
+
+    /// Zeroes what a copy has left.
+    ///
+    /// # Safety
+    /// No copy uses the memory.
+    unsafe fn wipe(&mut self) {
+        // SAFETY: this function's contract.
+        let (start, words, end) = bytemuck::pod_align_to_mut::<u8, u128>(unsafe { self.bytes_mut() });
+        start.zeroize();
+        words.zeroize();
+        end.zeroize();
+        self.asked = 0;
+    }
 }
 
 impl PinnedPool {
@@ -122,15 +156,22 @@ impl PinnedPool {
                 self.pin(class, &mut shelf)?
             }
         };
-        Ok(memory.map(|memory| Piece { memory: Some(memory), pool: Arc::clone(self) }))
+        Ok(memory.map(|memory| Piece { memory: Some(Memory { asked: bytes, ..memory }), pool: Arc::clone(self) }))
+    }
+
+    /// Wipes every piece whose copy is done.
+    pub(crate) fn settle(&self) -> Result<(), Fault> {
+        self.classes.iter().try_for_each(|shelf| self.collect(&mut lock(shelf)))
     }
 
     /// Moves pieces whose copies are done to the idle ones.
     fn collect(&self, shelf: &mut Class) -> Result<(), Fault> {
         for _ in 0..shelf.pending.len() {
-            let Some((memory, event)) = shelf.pending.pop_front() else { break };
+            let Some((mut memory, event)) = shelf.pending.pop_front() else { break };
             match event.is_complete() {
                 Ok(true) => {
+                    // SAFETY: its copy is done.
+                    unsafe { memory.wipe() };
                     self.events.give_back(event);
                     shelf.idle.push(memory);
                 }
@@ -148,12 +189,14 @@ impl PinnedPool {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
         let mut reserved = self.budget.reserve(length as u64);
         if reserved.is_err() {
-            if let Some((memory, event)) = shelf.pending.pop_front() {
+            if let Some((mut memory, event)) = shelf.pending.pop_front() {
                 self.waits.fetch_add(1, Ordering::Relaxed);
                 if let Err(fault) = event.wait() {
                     shelf.pending.push_front((memory, event));
                     return Err(fault);
                 }
+                // SAFETY: its copy is done.
+                unsafe { memory.wipe() };
                 self.events.give_back(event);
                 return Ok(Some(memory));
             }
@@ -175,7 +218,7 @@ impl PinnedPool {
         self.pin_calls.fetch_add(1, Ordering::Relaxed);
         let slab = Arc::new(Slab { memory, _reserved: reserved });
         let pieces = (0..length).step_by(SMALLEST_BYTES << class);
-        shelf.idle.extend(pieces.map(|start| Memory { slab: Arc::clone(&slab), start, class }));
+        shelf.idle.extend(pieces.map(|start| Memory { slab: Arc::clone(&slab), start, class, asked: 0 }));
         Ok(shelf.idle.pop())
     }
 
@@ -191,7 +234,13 @@ impl PinnedPool {
         }
     }
 
-    fn put_idle(&self, memory: Memory) {
+    /// Takes back memory that no copy uses.
+    ///
+    /// # Safety
+    /// No copy uses it.
+    unsafe fn put_idle(&self, mut memory: Memory) {
+        // SAFETY: this function's contract.
+        unsafe { memory.wipe() };
         if let Some(shelf) = self.classes.get(memory.class) {
             lock(shelf).idle.push(memory);
         }
@@ -201,9 +250,12 @@ impl PinnedPool {
 impl Drop for PinnedPool {
     fn drop(&mut self) {
         for class in &self.classes {
-            for (memory, event) in lock(class).pending.drain(..) {
-                // What a copy may still use is never given back.
-                if event.wait().is_err() && self.context.lost().is_none() {
+            for (mut memory, event) in lock(class).pending.drain(..) {
+                if event.wait().is_ok() {
+                    // SAFETY: its copy is done.
+                    unsafe { memory.wipe() };
+                } else if self.context.lost().is_none() {
+                    // What a copy may still use is never given back.
                     core::mem::forget(memory);
                 }
             }
@@ -221,10 +273,7 @@ pub(crate) struct Piece {
 impl Piece {
     /// Its first byte; null after it was retired.
     pub(super) fn start(&self) -> *mut u8 {
-        self.memory.as_ref().map_or(core::ptr::null_mut(), |memory| {
-            debug_assert!(memory.start + (SMALLEST_BYTES << memory.class) <= memory.slab.memory.bytes());
-            memory.slab.memory.start().wrapping_add(memory.start)
-        })
+        self.memory.as_ref().map_or(core::ptr::null_mut(), Memory::start)
     }
 
     /// Never gives the memory out again: a copy may still use it and nothing says when it is done.
@@ -232,18 +281,10 @@ impl Piece {
         core::mem::forget(self.memory.take());
     }
 
-    fn length(&self) -> usize {
-        self.memory.as_ref().map_or(0, |memory| SMALLEST_BYTES << memory.class)
-    }
-
-    /// Its bytes.
+    /// Its bytes, as many as were asked for.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        if self.memory.is_none() {
-            return &mut [];
-        }
-        // SAFETY: the range lies in its slab, was zeroed when it was pinned, has this value as its only owner, and no copy
-        // uses it while it is a `Piece`.
-        unsafe { core::slice::from_raw_parts_mut(self.start(), self.length()) }
+        // SAFETY: no copy uses the memory while it is a `Piece`.
+        self.memory.as_mut().map_or(&mut [], |memory| unsafe { memory.bytes_mut() })
     }
 
     /// Gives the piece back behind the work that `stream` holds now.
@@ -273,7 +314,8 @@ impl Piece {
 impl Drop for Piece {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
-            self.pool.put_idle(memory);
+            // SAFETY: no copy used the memory while it was a `Piece`.
+            unsafe { self.pool.put_idle(memory) };
         }
     }
 }
@@ -341,6 +383,31 @@ mod tests {
             assert_eq!(next.start() == start, !retired);
             next.bytes_mut().fill(2);
             assert!(queue.download(&buf).unwrap() == [arrives; 4096]);
+        }
+    }
+
+    #[test]
+    fn pinned_memory_is_wiped_when_its_copy_is_done() {
+        for schedule in ["schedule=eager", "schedule=lazy", "schedule=random;seed=1"] {
+            let _session = cuda_sim::driver::session(schedule).unwrap();
+            let kernels = KernelSource::Texts(Vec::new());
+            let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+            let pool = queue.device().pinned();
+            for len in [1, 100, 4096, 70_001] {
+                let seen = {
+                    let piece = pool.acquire(len).unwrap().unwrap();
+                    piece.start()
+                };
+                let content = |piece: &mut super::Piece| {
+                    assert_eq!(piece.start(), seen, "the last idle piece is the next one");
+                    piece.bytes_mut().to_vec()
+                };
+                let secret = queue.upload(&vec![0xabu8; len]).unwrap();
+                queue.finish().unwrap();
+                assert_eq!(content(&mut pool.acquire(len).unwrap().unwrap()), vec![0; len], "{schedule}, up, {len}");
+                assert!(queue.download(&secret).unwrap() == vec![0xab; len]);
+                assert_eq!(content(&mut pool.acquire(len).unwrap().unwrap()), vec![0; len], "{schedule}, down, {len}");
+            }
         }
     }
 }

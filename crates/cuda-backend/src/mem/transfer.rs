@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use backend_api::BackendError;
+use zeroize::Zeroizing;
 
 use super::{
     Access, Block, Region,
@@ -46,7 +47,7 @@ pub(crate) fn upload(device: &DeviceCtx, lane: &Lane, target: Region<'_>, host: 
         let mut piece = acquire(device, lane, chunk.len())?;
         let source = match &mut piece {
             Some(piece) => {
-                piece.bytes_mut()[..chunk.len()].copy_from_slice(chunk);
+                piece.bytes_mut().copy_from_slice(chunk);
                 piece.start().cast_const()
             }
             None => {
@@ -106,7 +107,6 @@ pub(crate) fn download(
 /// A copy to the host that is under way.
 struct Departed {
     copy: InFlight,
-    bytes: usize,
     at: u64,
 }
 
@@ -117,7 +117,7 @@ fn depart(lane: &Lane, part: Region<'_>, piece: Piece) -> Result<Departed, Backe
     // the event behind the copy.
     unsafe { ffi::copy_to_host(lane.stream(), piece.start(), part.address(), part.bytes()) }?;
     drop(admitted);
-    Ok(Departed { copy: piece.in_flight(lane.stream())?, bytes: part.bytes() as usize, at })
+    Ok(Departed { copy: piece.in_flight(lane.stream())?, at })
 }
 
 fn arrive(
@@ -125,10 +125,10 @@ fn arrive(
     under_way: &mut VecDeque<Departed>,
     sink: &mut impl FnMut(&[u8]) -> Result<(), BackendError>,
 ) -> Result<(), BackendError> {
-    let Some(Departed { copy, bytes, at }) = under_way.pop_front() else { return Ok(()) };
+    let Some(Departed { copy, at }) = under_way.pop_front() else { return Ok(()) };
     let mut piece = copy.wait()?;
     lane.stream().note_completed(at);
-    sink(&piece.bytes_mut()[..bytes])
+    sink(piece.bytes_mut())
 }
 
 fn download_pageable(
@@ -137,13 +137,13 @@ fn download_pageable(
     sink: &mut impl FnMut(&[u8]) -> Result<(), BackendError>,
 ) -> Result<(), BackendError> {
     let bytes = part.bytes() as usize;
-    let mut host = vec![0u128; bytes.div_ceil(size_of::<u128>())];
+    let mut host = Zeroizing::new(vec![0u128; bytes.div_ceil(size_of::<u128>())]);
     let admitted = lane.admit("read", &[(part.block(), Access::Read)])?;
     // SAFETY: the region is alive; to pageable memory the driver has copied when the call returns.
     unsafe { ffi::copy_to_host(lane.stream(), host.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
     drop(admitted);
     lane.stream().synchronize()?;
-    sink(&bytemuck::cast_slice(&host)[..bytes])
+    sink(&bytemuck::cast_slice(&host[..])[..bytes])
 }
 
 /// Copies a region of the device to another of the same length.
