@@ -111,3 +111,18 @@ fn what_a_stream_gave_back_it_uses_again_without_a_call() {
     }
     assert_eq!(machine.counters().allocations, before);
 }
+
+#[test]
+fn a_segment_that_the_driver_does_not_take_back_serves_as_before() {
+    // No room for a whole segment, so a large block has one as short as those of small blocks.
+    let machine = Machine::new("mem=8M;fail=1@cuMemFree_v2:1");
+    let queue = open(Allocator::Caching, 64 << 20);
+    drop(queue.scratch::<u8>(2 << 20).unwrap());
+    let refused = queue.scratch::<u8>(7 << 20).unwrap_err();
+    assert!(matches!(refused, BackendError::Driver { call: "cuMemFree_v2", .. }), "{refused}");
+    let before = machine.counters().allocations;
+    drop(queue.scratch::<u8>(2 << 20).unwrap());
+    assert_eq!(machine.counters().allocations, before);
+    drop(queue);
+    machine.assert_clean();
+}

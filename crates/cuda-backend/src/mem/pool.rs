@@ -151,16 +151,15 @@ impl Caching {
     fn release_where(&self, homes: &mut HashMap<u64, Home>, which: impl Fn(&Home) -> bool) -> Result<(), Fault> {
         let mut outcome = Ok(());
         for home in homes.values_mut().filter(|home| which(home)) {
-            for (address, bytes) in
-                [&mut home.small, &mut home.large].into_iter().flat_map(Arena::remove_free_segments).collect::<Vec<_>>()
-            {
-                // SAFETY: no block lies in the segment, and the call waits for the work that used one.
-                match unsafe { ffi::free(&self.context, address) } {
-                    Ok(()) => home.held_bytes -= bytes,
-                    Err(fault) => {
-                        let arena = if bytes == SMALL_SEGMENT_BYTES { &mut home.small } else { &mut home.large };
-                        arena.add_segment(address, bytes);
-                        outcome = Err(fault);
+            for arena in [&mut home.small, &mut home.large] {
+                for (address, bytes) in arena.remove_free_segments() {
+                    // SAFETY: no block lies in the segment, and the call waits for the work that used one.
+                    match unsafe { ffi::free(&self.context, address) } {
+                        Ok(()) => home.held_bytes -= bytes,
+                        Err(fault) => {
+                            arena.add_segment(address, bytes);
+                            outcome = Err(fault);
+                        }
                     }
                 }
             }
