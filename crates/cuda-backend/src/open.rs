@@ -34,6 +34,7 @@ const NEEDED: &[&str] = &[
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxSetCurrent",
+    "cuCtxSynchronize",
     "cuModuleLoadDataEx",
     "cuModuleUnload",
     "cuModuleGetFunction",
@@ -58,6 +59,25 @@ const NEEDED: &[&str] = &[
     "cuEventSynchronize",
     "cuEventDestroy_v2",
     "cuLaunchKernel",
+];
+
+/// The driver functions that only recordings and the driver's own pool of memory use.
+const OPTIONAL: &[&str] = &[
+    "cuGraphDestroy",
+    "cuGraphExecDestroy",
+    "cuGraphGetNodes",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphLaunch",
+    "cuMemAllocFromPoolAsync",
+    "cuMemFreeAsync",
+    "cuMemPoolCreate",
+    "cuMemPoolDestroy",
+    "cuMemPoolGetAttribute",
+    "cuMemPoolSetAttribute",
+    "cuMemPoolTrimTo",
+    "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",
+    "cuThreadExchangeStreamCaptureMode",
 ];
 
 /// How to open a [`CudaQueue`].
@@ -150,7 +170,7 @@ pub struct DriverInfo {
     pub version: DriverVersion,
     /// Where it came from.
     pub origin: String,
-    /// Functions it lacks that some feature would use, with the release that brought each.
+    /// Functions that this crate calls and the driver lacks, with the release that brought each.
     pub missing: Vec<String>,
 }
 
@@ -164,7 +184,9 @@ pub fn driver() -> Result<DriverInfo, OpenError> {
         cuda_loader::Origin::Installed => "installed table".to_owned(),
         cuda_loader::Origin::Library(path) => path.display().to_string(),
     };
-    let missing = driver.missing().iter().map(ToString::to_string).collect();
+    let absent = driver.missing();
+    let called = absent.iter().filter(|absent| NEEDED.contains(&absent.name) || OPTIONAL.contains(&absent.name));
+    let missing = called.map(ToString::to_string).collect();
     Ok(DriverInfo { version: driver.version(), origin, missing })
 }
 

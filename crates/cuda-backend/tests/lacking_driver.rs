@@ -21,5 +21,8 @@ fn a_driver_without_what_every_device_needs_is_refused_by_name() {
     cuda_loader::install(table).unwrap();
     let Err(OpenError::MissingFunctions { names }) = CudaQueue::open(CudaConfig::default()) else { panic!("opened") };
     assert!(names.contains(&"cuLaunchKernel") && !names.contains(&"cuInit"), "{names:?}");
-    assert!(cuda_backend::driver().unwrap().missing.iter().any(|name| name.starts_with("cuTensorMapEncodeTiled")));
+    let missing = cuda_backend::driver().unwrap().missing;
+    let lacks = |function| missing.iter().any(|name| name.starts_with(function));
+    assert!(lacks("cuLaunchKernel") && lacks("cuGraphLaunch"), "{missing:?}");
+    assert!(!lacks("cuInit") && !lacks("cuTensorMapEncodeTiled"), "nothing calls it: {missing:?}");
 }
