@@ -57,6 +57,39 @@ fn dynamic_shared_memory_is_what_the_launch_asks_for() {
 }
 
 #[test]
+fn shared_memory_is_asked_for_when_both_kinds_together_need_it() {
+    let machine = Machine::new("");
+    let fixed = PTX.replace(
+        "\tld.param.b64 %rd1, [test_shared_param_0];",
+        "\t.shared .align 4 .b8 fixed[16384];\n\tld.param.b64 %rd1, [test_shared_param_0];",
+    );
+    // Either kind alone is below 48 KiB.
+    let manifest = manifest_for(&fixed).replace("65536", "40000");
+    let queue = CudaQueue::open(with(&fixed, &manifest)).unwrap();
+    let mut turned = queue.upload(&(0..50u32).collect::<Vec<_>>()).unwrap();
+    let launch = queue.kernel("test_shared").unwrap().output(&turned.view_mut()).value(&50u32).dynamic_shared(40_000);
+    // SAFETY: the kernel touches 50 words of the view and of shared memory.
+    unsafe { launch.launch() }.unwrap();
+    assert_eq!(queue.download(&turned).unwrap(), (0..50u32).rev().collect::<Vec<_>>());
+    drop((turned, queue));
+    machine.assert_clean();
+}
+
+#[test]
+fn a_module_is_unloaded_when_its_kernels_are_done() {
+    let machine = Machine::new("schedule=lazy");
+    let queue = open(Allocator::Caching).unwrap();
+    let mut words = queue.upload(&[1u32; 64]).unwrap();
+    scale(&queue, &mut words.view_mut(), 2).unwrap();
+    let before = machine.counters();
+    drop((words, queue));
+    let after = machine.counters();
+    assert_eq!(after.calls_of("cuModuleUnload"), 1);
+    assert_eq!(after.calls_of("cuCtxSynchronize") - before.calls_of("cuCtxSynchronize"), 1);
+    machine.assert_clean();
+}
+
+#[test]
 fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
     for schedule in ["schedule=eager", "schedule=lazy"] {
         let machine = Machine::new(schedule);

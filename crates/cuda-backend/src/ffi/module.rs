@@ -5,13 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use cuda_loader::{
-    Status,
-    ffi::{self, CUfunction, CUmodule, CUstream},
-};
+use cuda_loader::ffi::{self, CUfunction, CUmodule, CUstream};
 use cust::{
     error::CudaError,
-    function::{BlockSize, Function as CustFunction, FunctionAttribute},
+    function::{Function as CustFunction, FunctionAttribute},
     module::Module,
 };
 
@@ -65,15 +62,11 @@ impl LoadedModule {
 
     /// The kernel `name` and what the compiler made of it; `None` if the module lacks it.
     pub(crate) fn function(&self, name: &str) -> Result<Option<(Function, FunctionFacts)>, Fault> {
-        let mut missing = false;
         let found = self.context.cust("cuModuleGetFunction", || match self.module.get_function(name) {
-            Err(CudaError::NotFound) => {
-                missing = true;
-                Ok(None)
-            }
+            Err(CudaError::NotFound) => Ok(None),
             other => other.map(Some),
         })?;
-        let Some(function) = found.filter(|_| !missing) else { return Ok(None) };
+        let Some(function) = found else { return Ok(None) };
         let facts = FunctionFacts {
             max_threads: self.attribute(&function, FunctionAttribute::MaxThreadsPerBlock)?,
             static_shared: self.attribute(&function, FunctionAttribute::SharedMemorySizeBytes)?,
@@ -81,14 +74,6 @@ impl LoadedModule {
             local_bytes: self.attribute(&function, FunctionAttribute::LocalSizeBytes)?,
         };
         Ok(Some((Function { raw: CUfunction(function.to_raw().cast()) }, facts)))
-    }
-
-    /// Blocks of the kernel `name` that one multiprocessor holds at once.
-    pub(crate) fn resident_blocks(&self, name: &str, block: [u32; 3], dynamic_shared: u32) -> Result<u32, Fault> {
-        self.context.cust("cuOccupancyMaxActiveBlocksPerMultiprocessor", || {
-            let size = BlockSize { x: block[0], y: block[1], z: block[2] };
-            self.module.get_function(name)?.max_active_blocks_per_multiprocessor(size, dynamic_shared as usize)
-        })
     }
 
     /// Lets launches of `function` ask for up to `bytes` of dynamic shared memory.
@@ -107,8 +92,11 @@ impl LoadedModule {
 }
 
 impl Drop for LoadedModule {
+    /// Waits: a kernel of the module may still run.
     fn drop(&mut self) {
-        if self.context.call("cuCtxSetCurrent", || Status::SUCCESS).is_ok() {
+        // A second try, should the driver refuse once. If it keeps refusing, the module goes with the context.
+        let idle = self.context.synchronize().or_else(|_| self.context.synchronize());
+        if idle.is_ok() {
             // SAFETY: the field is not used again.
             unsafe { ManuallyDrop::drop(&mut self.module) }
         }

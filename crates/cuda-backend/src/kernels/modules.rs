@@ -19,7 +19,7 @@ use crate::{
     sync::lock,
 };
 
-/// Dynamic shared bytes that a kernel may have without asking.
+/// Shared bytes, static and dynamic, that a block may have without its kernel asking for them.
 const PLAIN_SHARED_BYTES: u32 = 48 << 10;
 
 /// Why a module of kernels cannot be used.
@@ -90,17 +90,12 @@ pub(crate) struct Kernel {
     function: Function,
     entry: Entry,
     /// Keeps the function loaded.
-    module: Arc<LoadedModule>,
+    _module: Arc<LoadedModule>,
 }
 
 impl Kernel {
     pub(crate) fn function(&self) -> Function {
         self.function
-    }
-
-    /// Blocks that one multiprocessor holds at once.
-    pub(crate) fn resident_blocks(&self, dynamic_shared: u32) -> Result<u32, Fault> {
-        self.module.resident_blocks(&self.entry.name, self.entry.block, dynamic_shared)
     }
 
     /// Where each parameter lies among the packed ones.
@@ -229,20 +224,28 @@ impl Module {
             let found = module.function(&entry.name).map_err(|fault| failed(fault, String::new()))?;
             let missing = || ModuleError::Missing { module: self.name.clone(), kernel: entry.name.clone() };
             let (function, facts) = found.ok_or_else(missing)?;
-            let dynamic = fit(entry, facts, device.info())
+            let Shared { fixed, dynamic } = fit(entry, facts, device.info())
                 .map_err(|reason| ModuleError::Unfit { kernel: entry.name.clone(), reason })?;
-            if dynamic > PLAIN_SHARED_BYTES {
+            if fixed.saturating_add(dynamic) > PLAIN_SHARED_BYTES {
                 module.allow_dynamic_shared(function, dynamic).map_err(|fault| failed(fault, String::new()))?;
             }
-            let kernel = Kernel { function, entry: entry.clone(), module: Arc::clone(&module) };
+            let kernel = Kernel { function, entry: entry.clone(), _module: Arc::clone(&module) };
             kernels.insert(entry.name.clone(), Arc::new(kernel));
         }
         Ok(kernels)
     }
 }
 
-/// The most dynamic shared bytes that launches of a kernel ask for, or why its blocks do not fit the device.
-fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<u32, String> {
+/// Shared bytes of a block.
+struct Shared {
+    /// Those that the kernel takes whatever the launch asks for.
+    fixed: u32,
+    /// The most that launches ask for.
+    dynamic: u32,
+}
+
+/// The most shared bytes of a kernel's blocks, or why they do not fit the device.
+fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared, String> {
     let threads: u32 = entry.block.iter().product();
     let possible = facts.max_threads.min(info.max_block_threads);
     if threads > possible {
@@ -253,9 +256,10 @@ fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<u32, St
         None => 0,
         Some(DynamicShared::Bytes(bytes) | DynamicShared::UpTo { up_to: bytes }) => bytes,
     };
-    let shared = u64::from(dynamic) + u64::from(facts.static_shared.max(entry.static_shared));
+    let fixed = facts.static_shared.max(entry.static_shared);
+    let shared = u64::from(dynamic) + u64::from(fixed);
     if shared > u64::from(info.max_shared_bytes) {
         return Err(format!("{shared} bytes of shared memory to a block, {} are possible", info.max_shared_bytes));
     }
-    Ok(dynamic)
+    Ok(Shared { fixed, dynamic })
 }

@@ -42,16 +42,6 @@ impl<'a> Launch<'a> {
         self.kernel.block()
     }
 
-    /// Blocks that the device holds at once with `dynamic_shared` bytes of shared memory each: a grid of so many keeps it
-    /// busy, and no block waits for another to end.
-    ///
-    /// # Errors
-    /// What the driver answers instead.
-    pub fn resident_blocks(&self, dynamic_shared: u32) -> Result<u32, BackendError> {
-        let per_multiprocessor = self.kernel.resident_blocks(dynamic_shared)?;
-        Ok(per_multiprocessor * self.lane.device().info().multiprocessors)
-    }
-
     /// Launches `blocks` along x, y and z. Nothing runs if one of them is zero.
     pub fn grid(mut self, blocks: [u64; 3]) -> Self {
         self.grid = blocks;
