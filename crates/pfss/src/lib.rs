@@ -26,12 +26,26 @@
 //!
 //! [`run_lockstep`] plays both parties; a party of its own runs the same gates with [`Session`] over a [`TcpChannel`].
 //!
+//! # What there is
+//!
+//! | | |
+//! |---|---|
+//! | comparisons with public constants | [`Predicate`], [`Gate::full_predicates`] and its siblings |
+//! | shifts, ReLU, absolute value, maximum | [`Task`], [`AutoTrunc`], [`Session::max`] |
+//! | any piecewise polynomial, with Boolean outputs | [`suf`], [`Gate::suf`] |
+//! | GeLU, SiLU, `exp(-t)`, reciprocal, inverse square root | [`functions`] |
+//! | small public tables, products of secrets | [`Gate::lut`], [`Gate::product`] |
+//! | softmax of causal or ragged rows | [`softmax`] |
+//!
+//! [`Gate::cost`] states bytes, AES blocks, opened bits and rounds of each.
+//!
 //! # What is protected, and from whom
 //!
 //! - Two parties that follow the protocol and do not pool what they see (semi-honest, non-colluding), and a dealer
 //!   that is trusted, offline afterwards, and sends each bundle to its own party only. A party that deviates can make
 //!   results wrong; nothing detects that. Channels neither encrypt nor authenticate.
-//! - Public are: which gates run on how many elements, all constants of predicates and intervals, and every size.
+//! - Public are: which gates run on how many elements, all constants of predicates and intervals, descriptors and tables,
+//!   lengths of rows, and every size.
 //!   Sizes never depend on masks or on data.
 //! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once: evaluating
 //!   takes the bundle by value, and a session refuses a nonce that it has seen. A copy of the bytes used in two
@@ -47,7 +61,7 @@
 //!
 //! Comparison keys are distributed point functions (Boyle, Gilboa, Ishai, CCS 2016) read by prefix parity (Grotto, CCS
 //! 2023); comparison keys with payload and interval gates follow Boyle et al. (EUROCRYPT 2021); ReLU and truncation
-//! follow SIGMA (PETS 2024). The project SUF, which proposed the batched design for accelerators, is the origin of the
+//! follow SIGMA (PETS 2024), tables Pika (PETS 2022), descriptors FuseFSS (ICML 2026). The project SUF, which proposed the batched design for accelerators, is the origin of the
 //! bundle layout. Its published accelerator path does not evaluate function secret sharing: thresholds stand in the
 //! clear in both parties' keys, and its end-to-end figures reuse one mask per tensor. Its timings and key sizes are
 //! therefore not comparable with those of this crate, which pays for the AES of every tree level and a mask per element.

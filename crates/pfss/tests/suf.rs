@@ -308,6 +308,36 @@ fn programs_beyond_the_caps_are_refused() {
 }
 
 #[test]
+fn the_largest_descriptor_is_compiled_or_refused_in_good_time() {
+    let preds: Vec<Pred> = (0..64).map(|i| Pred::LtLow { f: 16 + i % 3, gamma: 7 * u64::from(i) + 1 }).collect();
+    // five levels of formulas that differ in every piece and output
+    let formula = |seed: usize| {
+        let mut leaves = (0..32).map(|i| var((seed * 7 + i * (seed % 5 + 1)) % 64)).collect::<Vec<_>>();
+        while leaves.len() > 1 {
+            let pairs = leaves.chunks(2).map(|pair| pair[0].clone() & pair[pair.len() - 1].clone());
+            leaves = pairs.collect();
+        }
+        leaves.remove(0)
+    };
+    let piece = |i: usize| Piece {
+        start: i as u64 * 1000,
+        polys: vec![],
+        bools: (0..16).map(|bit| formula(i * 16 + bit)).collect(),
+    };
+    let desc = SufDesc::new(SufSpec {
+        n: 64,
+        degree: 0,
+        words: vec![],
+        bools: (0..16).map(|bit| format!("b{bit}")).collect(),
+        preds,
+        pieces: (0..256).map(piece).collect(),
+    })
+    .unwrap();
+    let refused = SufProgram::new(desc, SufModes::default()).unwrap_err();
+    assert!(matches!(refused, SufError::Cap { what: "conjunctions of shares", max: 1024, .. }), "{refused}");
+}
+
+#[test]
 fn two_sessions_equal_lockstep_and_send_what_the_cost_says() {
     let q = runtime::cpu().unwrap();
     let x = [(0..70).map(|i| i * 3).collect::<Vec<u64>>(), (0..70).map(|i| 255 - i).collect()];

@@ -91,14 +91,34 @@ mod tests {
         assert_eq!(tree_bytes(&Gate::relu(64).unwrap()), 928);
     }
 
-    /// Rows of the table in `docs/pfss.md`: bytes of trees and words, bits, AES blocks, opened bits.
+    /// The table of the documentation, held to the code: bytes of trees and words, AES blocks, opened bits and rounds.
     #[test]
-    fn gates_cost_what_the_table_says() {
+    fn gates_cost_what_the_documented_table_says() {
+        let document = include_str!("../../../../docs/pfss.md");
+        let table = [
+            ("truncate_reduce", Gate::truncate_reduce(64, 12)),
+            ("gap_ars", Gate::gap_ars(64, 12)),
+            ("lrs", Gate::lrs(64, 12)),
+            ("ars", Gate::ars(64, 12)),
+            ("relu", Gate::relu(64)),
+            ("relu_ars", Gate::relu_ars(64, 12)),
+        ];
+        for (name, gate) in table {
+            let gate = gate.unwrap();
+            let (trees, cost) = (tree_bytes(&gate), gate.cost());
+            let words = (cost.key_bits - gate.bit_rows()) / 8 - trees;
+            let Cost { aes, masked_bits, rounds, .. } = cost;
+            let row = format!("| {trees} + {words} | {aes} | {masked_bits} | {rounds} |");
+            let line = document.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            assert!(line.is_some_and(|line| line.ends_with(&row)), "{name}: {row}");
+        }
+    }
+
+    #[test]
+    fn gates_cost_what_their_construction_says() {
         let table = [
             (Gate::relu(64), 928 + 3 * 8, 1, 56, 1),
-            (Gate::truncate_reduce(64, 12), 112 + 3 * 8, 1, 5, 1),
             (Gate::gap_ars(64, 12), 112 + 4 * 8, 1, 5, 1),
-            (Gate::lrs(64, 12), 112 + 944 + 4 * 8, 2, 62, 2),
             (Gate::ars(64, 12), 112 + 928 + 6 * 8, 2, 61, 2),
             (Gate::relu_ars(64, 12), 112 + 928 + 8 * 8, 2, 61, 2),
             (Gate::gap_ars(64, 7), 16 + 4 * 8, 1, 0, 1),

@@ -4,7 +4,7 @@
 //! conjunctions it is written with: one key answers it. Only where formulas join different low bits, or differ between
 //! pieces, shares have to be multiplied.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use core_types::Ring;
 
@@ -58,19 +58,18 @@ pub(crate) struct BoolPlan {
     pub(crate) outputs: Vec<usize>,
     /// The conjunctions of each round.
     pub(crate) rounds: Vec<Vec<usize>>,
-    /// Round after which a value is known.
-    known: Vec<usize>,
 }
 
 impl BoolPlan {
     /// Plans the output bits of `desc`.
     pub(crate) fn new(desc: &SufDesc) -> Self {
-        let mut plan = Self::default();
+        let mut builder =
+            Builder { desc, plan: Self::default(), known: vec![], steps: HashMap::new(), values: HashMap::new() };
         for bit in 0..desc.bools().len() {
-            let value = plan.output(desc, bit);
-            plan.outputs.push(value);
+            let value = builder.output(bit);
+            builder.plan.outputs.push(value);
         }
-        plan
+        builder.plan
     }
 
     /// Number of conjunctions.
@@ -86,12 +85,29 @@ impl BoolPlan {
         })
     }
 
-    /// The position of a step function, shared between its users.
+    /// The position of a step function, shared with the outputs that use it.
     pub(crate) fn step(&mut self, step: Step) -> usize {
-        position(&mut self.steps, step)
+        self.steps.iter().position(|known| *known == step).unwrap_or_else(|| {
+            self.steps.push(step);
+            self.steps.len() - 1
+        })
     }
+}
 
-    fn output(&mut self, desc: &SufDesc, bit: usize) -> usize {
+/// A plan in the making. Equal steps and values are found again at once, so that the work stays in proportion to the
+/// descriptor, whoever wrote it.
+struct Builder<'a> {
+    desc: &'a SufDesc,
+    plan: BoolPlan,
+    /// Round after which a value is known.
+    known: Vec<usize>,
+    steps: HashMap<Step, usize>,
+    values: HashMap<Value, usize>,
+}
+
+impl Builder<'_> {
+    fn output(&mut self, bit: usize) -> usize {
+        let desc = self.desc;
         let n = desc.ring().bits();
         let mut runs: Vec<(u64, &BoolExpr)> = Vec::new();
         for piece in desc.pieces() {
@@ -105,54 +121,58 @@ impl BoolPlan {
         if runs.len() > 1 && widths.iter().all(|&bits| bits == n) {
             let starts = runs.iter().map(|&(start, _)| start);
             let candidates = runs.iter().flat_map(|(_, formula)| candidates(desc, formula)).chain(starts).collect();
-            let step = Step::of(n, &candidates, |x| desc.eval(x).bools[bit]);
-            return self.add_step(step);
+            return self.step(Step::of(n, &candidates, |x| desc.eval(x).bools[bit]));
         }
         // B = B_0 + sum 1[x >= start_i] (B_i + B_(i-1)): shares of the formulas differ only where they have to
-        let mut terms = vec![self.formula(desc, first)];
+        let mut terms = vec![self.formula(first)];
         for pair in runs.windows(2) {
-            let inside = self.add_step(Step::from(n, pair[1].0));
-            let change = self.formula(desc, &(pair[0].1.clone() ^ pair[1].1.clone()));
+            let inside = self.step(Step::from(n, pair[1].0));
+            let change = self.formula(&(pair[0].1.clone() ^ pair[1].1.clone()));
             terms.push(self.and(inside, change));
         }
         self.xor(terms, false)
     }
 
-    fn formula(&mut self, desc: &SufDesc, formula: &BoolExpr) -> usize {
+    fn formula(&mut self, formula: &BoolExpr) -> usize {
+        let desc = self.desc;
         let widths = widths(desc, formula);
         if widths.len() <= 1 {
             let bits = widths.first().copied().unwrap_or(desc.ring().bits());
-            return self.add_step(Step::of(bits, &candidates(desc, formula), |x| {
+            return self.step(Step::of(bits, &candidates(desc, formula), |x| {
                 let preds: Vec<bool> = desc.preds().iter().map(|pred| pred.holds(desc.ring(), x)).collect();
                 formula.eval(&preds)
             }));
         }
         match formula {
             BoolExpr::Not(a) => {
-                let a = self.formula(desc, a);
+                let a = self.formula(a);
                 self.xor(vec![a], true)
             }
             BoolExpr::And(a, b) => {
-                let (a, b) = (self.formula(desc, a), self.formula(desc, b));
+                let (a, b) = (self.formula(a), self.formula(b));
                 self.and(a, b)
             }
             BoolExpr::Or(a, b) => {
                 // a or b = a + b + ab
-                let (a, b) = (self.formula(desc, a), self.formula(desc, b));
+                let (a, b) = (self.formula(a), self.formula(b));
                 let both = self.and(a, b);
                 self.xor(vec![a, b, both], false)
             }
             BoolExpr::Xor(a, b) => {
-                let terms = vec![self.formula(desc, a), self.formula(desc, b)];
+                let terms = vec![self.formula(a), self.formula(b)];
                 self.xor(terms, false)
             }
             BoolExpr::Const(_) | BoolExpr::Var(_) => unreachable!("an atom looks at one width at most"),
         }
     }
 
-    fn add_step(&mut self, step: Step) -> usize {
-        let step = self.step(step);
-        self.add(Value::Step(step), 0)
+    fn step(&mut self, step: Step) -> usize {
+        let steps = &mut self.plan.steps;
+        let at = *self.steps.entry(step).or_insert_with_key(|step| {
+            steps.push(step.clone());
+            steps.len() - 1
+        });
+        self.add(Value::Step(at), 0)
     }
 
     fn xor(&mut self, terms: Vec<usize>, flip: bool) -> usize {
@@ -167,30 +187,25 @@ impl BoolPlan {
 
     fn and(&mut self, left: usize, right: usize) -> usize {
         let round = self.known[left].max(self.known[right]);
-        let (before, value) = (self.values.len(), self.add(Value::And { left, right }, round + 1));
+        let (before, value) = (self.known.len(), self.add(Value::And { left, right }, round + 1));
         if value == before {
-            if self.rounds.len() == round {
-                self.rounds.push(Vec::new());
+            if self.plan.rounds.len() == round {
+                self.plan.rounds.push(Vec::new());
             }
-            self.rounds[round].push(value);
+            self.plan.rounds[round].push(value);
         }
         value
     }
 
+    /// The position of a value; `known` is the round after which it is known.
     fn add(&mut self, value: Value, known: usize) -> usize {
-        let at = position(&mut self.values, value);
-        if at == self.known.len() {
-            self.known.push(known);
-        }
-        at
+        let (values, rounds) = (&mut self.plan.values, &mut self.known);
+        *self.values.entry(value).or_insert_with_key(|value| {
+            values.push(value.clone());
+            rounds.push(known);
+            values.len() - 1
+        })
     }
-}
-
-fn position<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
-    all.iter().position(|known| *known == one).unwrap_or_else(|| {
-        all.push(one);
-        all.len() - 1
-    })
 }
 
 /// The predicates that a formula names.
