@@ -51,6 +51,14 @@ pub enum RangeError {
         /// Upper end.
         max: i64,
     },
+    /// A range that had to lie within another does not.
+    #[error("expected a range within {}..={}, got {}..={}", outer.0, outer.1, inner.0, inner.1)]
+    Outside {
+        /// Ends of the outer range.
+        outer: (i64, i64),
+        /// Ends of the range that is not within.
+        inner: (i64, i64),
+    },
     /// The shift is not below 64.
     #[error("expected a shift below 64, got {f}")]
     Shift {
@@ -108,6 +116,22 @@ impl SignedRange {
         }
     }
 
+    /// The least width whose signed integers hold every value: what a key has to look at, if this is proven.
+    ///
+    /// ```
+    /// use pfss::SignedRange;
+    ///
+    /// assert_eq!(SignedRange::new(-128, 127)?.bits(), 8);
+    /// assert_eq!(SignedRange::new(0, 128)?.bits(), 9);
+    /// # Ok::<(), pfss::RangeError>(())
+    /// ```
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        // a value and its complement need the same width
+        let magnitude = (self.min ^ (self.min >> 63)) | (self.max ^ (self.max >> 63));
+        65 - magnitude.leading_zeros()
+    }
+
     /// All products `a * b`.
     ///
     /// # Errors
@@ -140,6 +164,17 @@ impl SignedRange {
     #[must_use]
     pub fn hull(self, rhs: Self) -> Self {
         Self { min: self.min.min(rhs.min), max: self.max.max(rhs.max) }
+    }
+
+    /// Whether `inner` lies within this range.
+    ///
+    /// # Errors
+    /// [`RangeError::Outside`] if it does not.
+    pub const fn holds(self, inner: Self) -> Result<(), RangeError> {
+        if self.min <= inner.min && inner.max <= self.max {
+            return Ok(());
+        }
+        Err(RangeError::Outside { outer: (self.min, self.max), inner: (inner.min, inner.max) })
     }
 
     /// All values `max(a, 0)`.
@@ -252,6 +287,14 @@ mod tests {
         for end in [-129, 128] {
             let refused = SignedRange::new(end.min(0), end.max(0)).unwrap().fits(8);
             assert_eq!(refused, Err(RangeError::Overflow { bits: 8, end: end.into() }));
+        }
+        for k in 1..=64u32 {
+            let (min, max) = (i64::MIN >> (64 - k), i64::MAX >> (64 - k));
+            for (min, max) in [(min, max), (min, 0), (0, max), (max, max), (min, min)] {
+                let range = SignedRange::new(min, max).unwrap();
+                assert!(range.bits() <= k && range.fits(range.bits()).is_ok(), "{min} to {max}");
+                assert!(range.bits() == 1 || range.fits(range.bits() - 1).is_err(), "{min} to {max}");
+            }
         }
         assert!(wide.fits(64).is_ok() && matches!(wide.checked_sub(wide), Err(RangeError::Overflow { .. })));
         assert_eq!(SignedRange::new(1, 0), Err(RangeError::Empty { min: 1, max: 0 }));

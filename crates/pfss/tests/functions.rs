@@ -4,7 +4,7 @@
 use std::{thread, time::Duration};
 
 use pfss::{
-    Dealer, PfssError, Session,
+    Dealer, PfssError, RangeError, Session, SignedRange,
     functions::{Accuracy, FixedFn, gelu, neg_exp, reciprocal, rsqrt, run_function_lockstep, silu},
     memory_pair,
     suf::{CoeffMode, SufModes},
@@ -81,6 +81,24 @@ fn a_function_over_channels_sends_what_its_cost_says() {
     assert_eq!((cost.masked_bits, cost.rounds), (17 + 1, 4));
     let bytes = 100 * cost.input_bits / 8 + 13 * cost.masked_bits + 16 * cost.rounds;
     assert_eq!((a.1.sent_bytes, a.1.rounds), (bytes, cost.rounds));
+}
+
+#[test]
+fn a_proven_range_shrinks_the_keys_and_changes_no_value() {
+    let q = runtime::cpu().unwrap();
+    let f = neg_exp(Accuracy::CUBIC_16).unwrap();
+    let values: Vec<i64> = (0..100).map(|i| i * 700).collect();
+    let x = share(&values);
+    let range = SignedRange::new(0, 100 * 700).unwrap();
+    let (wide, narrow) = (f.gates(SufModes::default()).unwrap(), f.gates_within(SufModes::default(), range).unwrap());
+    assert_eq!((wide.suf.cost().aes, narrow.suf.cost().aes), (18 * 57, 18 * 11));
+    assert!(3 * narrow.suf.cost().key_bits < 2 * wide.suf.cost().key_bits);
+    let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &narrow, 100).unwrap();
+    let shares = run_function_lockstep(&q, &narrow, bundles, [&x[0], &x[1]]).unwrap();
+    assert_eq!(open(&shares), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
+    let outside = SignedRange::new(-1, 5).unwrap();
+    let refused = f.gates_within(SufModes::default(), outside).unwrap_err();
+    assert!(matches!(refused, PfssError::Range(RangeError::Outside { inner: (-1, 5), .. })));
 }
 
 #[test]

@@ -212,10 +212,12 @@ fn the_errors_of_a_program_name_what_is_wrong() {
     assert_eq!(with(168, 1 << 40), section("length", (bytes.len() - start) as u64, 1 << 40));
     let program = |error| BundleError::Program(error);
     assert_eq!(with(start, 7), program(SufError::Tag { what: "mode of predicates", got: 7 }));
-    assert_eq!(with(start + 24, 65), program(SufError::Cap { what: "ring width", max: 64, got: 65 }));
+    assert_eq!(with(start + 32, 65), program(SufError::Cap { what: "ring width", max: 64, got: 65 }));
+    assert_eq!(with(start + 24, 5), program(SufError::Bits { max: 4, got: 5 }));
+    assert_eq!(with(start + 24, 0), program(SufError::Bits { max: 4, got: 0 }));
     assert!(matches!(with(168, 40), BundleError::Program(SufError::Truncated { .. })));
     // another program of the same shape: the digest of the gate tells
-    let coefficient = start + 3 * 8 + 6 * 8 + 2 * 9 + 4 * 8 + 2 * 8; // modes, counts, names, predicates, start and length
+    let coefficient = start + 4 * 8 + 6 * 8 + 2 * 9 + 4 * 8 + 2 * 8; // modes, counts, names, predicates, start and length
     assert!(matches!(with(coefficient, 4), BundleError::Digest { what: "gate", .. }));
     // keys of other modes do not fit
     assert!(matches!(with(start + 8, 0), BundleError::Field { field: "payload words", expected: 2, got: 0 }));

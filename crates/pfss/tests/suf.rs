@@ -7,7 +7,8 @@ use std::{thread, time::Duration};
 
 use common::Batch;
 use pfss::{
-    Dealer, Gate, GateKind, KeyBundle, PfssError, Session, SufBools, SufShares, SufStep, memory_pair, run_suf_lockstep,
+    Dealer, Gate, GateKind, KeyBundle, PfssError, Session, SignedRange, SufBools, SufShares, SufStep, memory_pair,
+    run_suf_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
 };
 
@@ -47,8 +48,12 @@ fn evaluate(batch: &Batch, program: &SufProgram) -> [SufShares; 2] {
 
 /// Compares words and bits of every element with the plain meaning.
 fn check(batch: &Batch, desc: &SufDesc, modes: SufModes) {
-    let program = SufProgram::new(desc.clone(), modes).unwrap();
-    let [zero, one] = evaluate(batch, &program);
+    check_program(batch, &SufProgram::new(desc.clone(), modes).unwrap());
+}
+
+fn check_program(batch: &Batch, program: &SufProgram) {
+    let (desc, modes) = (program.desc(), program.modes());
+    let [zero, one] = evaluate(batch, program);
     let (ring, words, bits) = (desc.ring(), desc.words().len(), desc.bools().len());
     let count = batch.x.len();
     let opened = |e: usize, bit: usize| match (&zero.bools, &one.bools) {
@@ -173,6 +178,26 @@ fn formulas_over_different_low_bits_are_exact_for_every_input_and_mask() {
     // all six bits
     let program = SufProgram::new(mixed(), SufModes::default()).unwrap();
     assert_eq!(program.rounds(), [3 + 2 * 3, 2 * 3, 6]);
+}
+
+#[test]
+fn narrow_inputs_are_exact_with_keys_of_their_own_width() {
+    let all: Vec<u64> = (0..256).collect();
+    for k in [1u32, 2, 5, 7, 8] {
+        let half = 1i64 << (k - 1);
+        let range = SignedRange::new(-half, half - 1).unwrap();
+        let batch = Batch::product(8, (-half..half).map(|x| x as u64), &all);
+        for desc in [random(31, 8, 6, 2, 1), random(32, 8, 9, 1, 2), mixed()] {
+            for modes in all_modes() {
+                let program = SufProgram::within(desc.clone(), modes, range).unwrap();
+                assert_eq!(program.domain().bits(), k);
+                check_program(&batch, &program);
+            }
+        }
+    }
+    let wide = SignedRange::new(-129, 0).unwrap();
+    let refused = SufProgram::within(mixed(), SufModes::default(), wide).unwrap_err();
+    assert_eq!(refused, SufError::Bits { max: 8, got: 9 });
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Secrets {
     fn hidden_pieces(&mut self, program: &SufProgram, r: &[u64]) {
         let (desc, ring) = (program.desc(), program.desc().ring());
         let (degree, words) = (desc.degree() as usize, desc.words().len());
-        let starts: Vec<u64> = desc.pieces().iter().map(|piece| piece.start).collect();
+        let (domain, starts) = (program.domain(), program.starts());
         let row = |piece: usize, at: usize| {
             let (word, k) = (at / (degree + 1), at % (degree + 1));
             let poly = Shifted::new(ring, desc.degree(), &desc.pieces()[piece].polys[word]);
@@ -68,7 +68,7 @@ impl Secrets {
         let subtract = |a: &Row, b: &Row| map2(a, b, |a, b| ring.sub(a, b));
         let length = words * (degree + 1);
         // the greatest x_hat belongs to x = -1 - r
-        let last = map(r, |r| ring.sub(ring.mask(), r));
+        let last = map(r, |r| domain.sub(domain.mask(), r));
         let mut base: Vec<Row> = (0..length).map(|at| row(0, at)).collect();
         for (piece, &start) in starts.iter().enumerate() {
             let before = if piece == 0 { starts.len() - 1 } else { piece - 1 };

@@ -74,12 +74,22 @@ impl FixedFn {
         ring.signed(word) >> self.shift
     }
 
-    /// The gates that evaluate the function.
+    /// The gates that evaluate the function on its whole range of [`inputs`](Self::inputs).
     ///
     /// # Errors
     /// [`PfssError::Suf`] for modes that do not go with the descriptor.
     pub fn gates(&self, modes: SufModes) -> Result<FixedGates, PfssError> {
-        let suf = Gate::suf(SufProgram::new(self.desc.clone(), modes)?);
+        self.gates_within(modes, self.inputs)
+    }
+
+    /// The gates that evaluate the function on a proven range of inputs: the smaller it is, the smaller the keys.
+    ///
+    /// # Errors
+    /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a range that is not within
+    /// [`inputs`](Self::inputs).
+    pub fn gates_within(&self, modes: SufModes, inputs: SignedRange) -> Result<FixedGates, PfssError> {
+        self.inputs.holds(inputs)?;
+        let suf = Gate::suf(SufProgram::within(self.desc.clone(), modes, inputs)?);
         let shift = AutoTrunc::choose(self.desc.ring().bits(), self.shift, RangeClaim::Proof(self.outputs))?;
         Ok(FixedGates { suf, shift })
     }

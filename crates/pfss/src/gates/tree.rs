@@ -82,10 +82,13 @@ pub(super) fn dcf_shares<Q: FssOps>(
     x_hat: &[u64],
 ) -> Result<Vec<u64>, PfssError> {
     let (tree, ring) = (bundle.tree(index), bundle.gate().ring());
-    let words = bundle.gate().payload_words() as u32;
+    let (domain, words) = match tree.shape {
+        Tree::Dcf { bits, words } => (Ring::new(bits).unwrap_or(ring), words), // 1 <= bits <= n for every gate
+        Tree::Cmp { .. } => unreachable!("a payload tree"),
+    };
     let params = DcfParams {
         keys: PrgKeys::from_nonce(bundle.nonce()),
-        bits: ring.bits(),
+        bits: domain.bits(),
         party: bundle.party().number().into(),
         count: bundle.count() as u32, // a bundle holds less than 2^32 elements
         points: offsets.len() as u32,
@@ -93,7 +96,7 @@ pub(super) fn dcf_shares<Q: FssOps>(
         width: ring.bits(),
         reserved: [0; 2],
     };
-    let points = q.upload(&place(ring, offsets, x_hat))?;
+    let points = q.upload(&place(domain, offsets, x_hat))?;
     let mut shares = q.zeros::<u64>(offsets.len() * words as usize * x_hat.len())?;
     let (cw, vcw, last) = (q.upload(tree.cw)?, q.upload(tree.vcw)?, q.upload(tree.last)?);
     let roots = Staged::upload(q, tree.roots)?;

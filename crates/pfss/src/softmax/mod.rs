@@ -45,7 +45,8 @@ impl SoftmaxPlan {
     /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row above
     /// [`MAX_COLS`](Self::MAX_COLS).
     pub fn new(layout: RowLayout, logits: SignedRange, modes: SufModes) -> Result<Self, PfssError> {
-        logits.checked_sub(logits)?.fits(N)?;
+        let distances = logits.checked_sub(logits)?;
+        distances.fits(N)?;
         let longest = layout.ranges().map(|range| range.len()).max().unwrap_or(0);
         if longest > Self::MAX_COLS {
             return Err(SufError::Cap { what: "elements of a row", max: Self::MAX_COLS, got: longest }.into());
@@ -59,7 +60,7 @@ impl SoftmaxPlan {
             return Err(crate::RangeError::NoGap { n: N, min: product.min(), max: product.max() }.into());
         };
         Ok(Self {
-            exp_gates: exp.gates(modes)?,
+            exp_gates: exp.gates_within(modes, distances.relu())?,
             inverse_gates: inverse.gates(modes)?,
             tournament: tournament(&layout),
             relu: Gate::relu(N)?,

@@ -32,6 +32,21 @@ impl Step {
         Self { bits, initial, toggles: candidates.iter().copied().filter(changes).collect() }
     }
 
+    /// The same function of `x mod 2^k`, where `bits` is the whole ring, for an `x` that is a signed integer of `k` bits.
+    fn narrowed(self, k: u32) -> Self {
+        let toggles = self.toggles.iter().map(|&toggle| narrow(self.bits, k, toggle));
+        let mut kept: Vec<u64> = Vec::new();
+        for toggle in toggles {
+            // what changes twice between the values that occur does not change
+            if kept.last() == Some(&toggle) {
+                kept.pop();
+            } else {
+                kept.push(toggle);
+            }
+        }
+        Self { bits: k, initial: self.initial, toggles: kept }
+    }
+
     /// `1[x >= start]`; 1 for the start of the ring.
     pub(crate) fn from(bits: u32, start: u64) -> Self {
         Self::of(bits, &BTreeSet::from([start]), |x| x >= start)
@@ -61,10 +76,10 @@ pub(crate) struct BoolPlan {
 }
 
 impl BoolPlan {
-    /// Plans the output bits of `desc`.
-    pub(crate) fn new(desc: &SufDesc) -> Self {
+    /// Plans the output bits of `desc` for an `x` that is a signed integer of `k` bits.
+    pub(crate) fn new(desc: &SufDesc, k: u32) -> Self {
         let mut builder =
-            Builder { desc, plan: Self::default(), known: vec![], steps: HashMap::new(), values: HashMap::new() };
+            Builder { desc, k, plan: Self::default(), known: vec![], steps: HashMap::new(), values: HashMap::new() };
         for bit in 0..desc.bools().len() {
             let value = builder.output(bit);
             builder.plan.outputs.push(value);
@@ -98,6 +113,8 @@ impl BoolPlan {
 /// descriptor, whoever wrote it.
 struct Builder<'a> {
     desc: &'a SufDesc,
+    /// Bits that hold every input.
+    k: u32,
     plan: BoolPlan,
     /// Round after which a value is known.
     known: Vec<usize>,
@@ -167,6 +184,7 @@ impl Builder<'_> {
     }
 
     fn step(&mut self, step: Step) -> usize {
+        let step = if step.bits == self.desc.ring().bits() { step.narrowed(self.k) } else { step };
         let steps = &mut self.plan.steps;
         let at = *self.steps.entry(step).or_insert_with_key(|step| {
             steps.push(step.clone());
@@ -206,6 +224,14 @@ impl Builder<'_> {
             values.len() - 1
         })
     }
+}
+
+/// Where `start` lies among the signed integers of `k` bits, taken modulo `2^k`: between the two halves, if it is none.
+pub(crate) fn narrow(n: u32, k: u32, start: u64) -> u64 {
+    let half = 1u64 << (k - 1);
+    let mask = u64::MAX >> (64 - k);
+    let negative = (u64::MAX >> (64 - n)) - (half - 1);
+    if start > negative { start & mask } else { start.min(half) }
 }
 
 /// The predicates that a formula names.

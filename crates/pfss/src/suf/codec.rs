@@ -8,8 +8,8 @@
 //!         operands behind their operator: 0 false, 1 true, 2 Not, 3 Xor, 4 And, 5 Or, 6 + i the predicate i
 //! ```
 //!
-//! A program is three numbers for its modes, in the order of [`SufModes`] and from 0 on in the order of the variants, in
-//! front of its descriptor.
+//! A program is three numbers for its modes, in the order of [`SufModes`] and from 0 on in the order of the variants, and the
+//! number of bits that hold its inputs, in front of its descriptor.
 
 use super::{
     BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec,
@@ -84,7 +84,8 @@ impl SufProgram {
     pub fn to_bytes(&self) -> Vec<u8> {
         let SufModes { preds, coeffs, bools } = self.modes();
         let mut out = Vec::new();
-        [preds as u64, coeffs as u64, bools as u64].into_iter().for_each(|mode| put(&mut out, mode));
+        let bits = self.domain().bits().into();
+        [preds as u64, coeffs as u64, bools as u64, bits].into_iter().for_each(|number| put(&mut out, number));
         out.extend(self.desc().to_bytes());
         out
     }
@@ -101,7 +102,8 @@ impl SufProgram {
                 .mode("mode of coefficients", &[CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect])?,
             bools: reader.mode("mode of bits", &[BoolMode::XorPacked, BoolMode::Additive])?,
         };
-        Self::new(SufDesc::from_bytes(reader.left)?, modes)
+        let bits = reader.small("input bits", 64)?;
+        Self::with_bits(SufDesc::from_bytes(reader.left)?, modes, bits)
     }
 }
 

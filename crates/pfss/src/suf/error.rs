@@ -10,6 +10,14 @@ pub enum SufError {
         /// The width asked for.
         got: u32,
     },
+    /// The inputs are said to have more bits than the ring, or none.
+    #[error("expected inputs of 1 to {max} bits, got {got}")]
+    Bits {
+        /// The ring width.
+        max: u32,
+        /// The bits that hold the inputs.
+        got: u32,
+    },
     /// More of something than a descriptor may hold.
     #[error("expected at most {max} {what}, got {got}")]
     Cap {

@@ -46,7 +46,7 @@ impl SufProgram {
     /// is shared.
     #[must_use]
     pub fn memo_aes(&self) -> u64 {
-        let n = self.desc().ring().bits();
+        let n = self.domain().bits();
         let words = self.payload_words();
         let shared = self.modes().preds == PredProgram::SharedAlpha;
         let classes = self.classes().iter().map(|class| {

@@ -2,9 +2,9 @@ use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 use super::{
     SufDesc, SufError,
-    boolean::{BoolPlan, Step},
+    boolean::{BoolPlan, Step, narrow},
 };
-use crate::{Cost, gate::Tree, predicate::Program};
+use crate::{Cost, SignedRange, gate::Tree, predicate::Program};
 
 /// How comparisons are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -60,6 +60,8 @@ pub struct SufModes {
 pub struct SufProgram {
     desc: SufDesc,
     modes: SufModes,
+    /// The ring of the bits that hold every input.
+    domain: Ring,
     bools: BoolPlan,
     /// For [`CoeffMode::MaskedSelect`]: the step function `1[x >= start]` of each piece but the first.
     selectors: Vec<usize>,
@@ -91,22 +93,41 @@ impl SufProgram {
     /// The most conjunctions of shares.
     pub const MAX_ANDS: usize = 1024;
 
-    /// Compiles `desc`.
+    /// Compiles `desc` for all inputs.
     ///
     /// # Errors
     /// [`SufError::Cap`] for [`CoeffMode::StepDcf`] with more than 8 words times coefficients, and above
     /// [`MAX_ANDS`](Self::MAX_ANDS) conjunctions.
     pub fn new(desc: SufDesc, modes: SufModes) -> Result<Self, SufError> {
         let n = desc.ring().bits();
-        let mut bools = BoolPlan::new(&desc);
+        Self::with_bits(desc, modes, n)
+    }
+
+    /// Compiles `desc` for signed inputs in a proven range: keys then look at the low bits that hold the range, and cost as
+    /// much less. The value for any other input is arbitrary.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`SufError::Bits`] for a range that the ring does not hold.
+    pub fn within(desc: SufDesc, modes: SufModes, inputs: SignedRange) -> Result<Self, SufError> {
+        Self::with_bits(desc, modes, inputs.bits())
+    }
+
+    /// Compiles `desc` for signed inputs of `bits` bits.
+    pub(super) fn with_bits(desc: SufDesc, modes: SufModes, bits: u32) -> Result<Self, SufError> {
+        let n = desc.ring().bits();
+        let domain = match Ring::new(bits) {
+            Some(domain) if bits <= n => domain,
+            _ => return Err(SufError::Bits { max: n, got: bits }),
+        };
+        let mut bools = BoolPlan::new(&desc, bits);
         let local_bools = modes.bools == BoolMode::Additive
             && modes.coeffs == CoeffMode::IntervalLut
-            && bools.output_steps().all(|step| step.is_some_and(|step| step.bits == n || step.toggles.is_empty()));
+            && bools.output_steps().all(|step| step.is_some_and(|step| step.bits == bits || step.toggles.is_empty()));
         let mut program =
-            Self { desc, modes, bools: BoolPlan::default(), selectors: vec![], local_bools, classes: vec![] };
+            Self { desc, modes, domain, bools: BoolPlan::default(), selectors: vec![], local_bools, classes: vec![] };
         if program.selection() == Selection::By(CoeffMode::MaskedSelect) {
-            let starts = program.desc.pieces()[1..].iter().map(|piece| piece.start);
-            program.selectors = starts.map(|start| bools.step(Step::from(n, start))).collect();
+            let starts = program.starts();
+            program.selectors = starts[1..].iter().map(|&start| bools.step(Step::from(bits, start))).collect();
         }
         for (what, max, got) in [
             ("conjunctions of shares", Self::MAX_ANDS, bools.ands()),
@@ -131,6 +152,18 @@ impl SufProgram {
     #[must_use]
     pub const fn modes(&self) -> SufModes {
         self.modes
+    }
+
+    /// The ring of the low bits that comparisons look at.
+    #[must_use]
+    pub const fn domain(&self) -> Ring {
+        self.domain
+    }
+
+    /// Where each piece starts in the domain.
+    pub(crate) fn starts(&self) -> Vec<u64> {
+        let (n, k) = (self.desc.ring().bits(), self.domain.bits());
+        self.desc.pieces().iter().map(|piece| narrow(n, k, piece.start)).collect()
     }
 
     /// Output bits of [`BoolMode::Additive`] that cost an opened bit; the others come from the payload key.
@@ -232,7 +265,7 @@ impl SufProgram {
             trees.extend(vec![Tree::Cmp { bits: class.bits }; keys]);
         }
         let words = self.payload_words();
-        trees.extend(vec![Tree::Dcf { bits: self.desc.ring().bits(), words }; self.payload_keys()]);
+        trees.extend(vec![Tree::Dcf { bits: self.domain.bits(), words }; self.payload_keys()]);
         trees
     }
 
@@ -248,7 +281,7 @@ impl SufProgram {
     pub(crate) fn payload_offsets(&self) -> Vec<u64> {
         let mut offsets = vec![0];
         if self.selection() == Selection::By(CoeffMode::IntervalLut) {
-            offsets.extend(self.desc.pieces()[1..].iter().map(|piece| piece.start));
+            offsets.extend(&self.starts()[1..]);
         }
         if self.local_bools {
             offsets.extend(self.bools.steps.iter().flat_map(|step| step.toggles.iter().copied()));
@@ -284,7 +317,7 @@ impl SufProgram {
         let rounds = self.rounds();
         // one key at many points, or many keys at one
         let cmp = |class: &Class| class.thresholds.len() as u64 * Tree::Cmp { bits: class.bits }.aes_per_point();
-        let payload = Tree::Dcf { bits: self.desc.ring().bits(), words: self.payload_words() };
+        let payload = Tree::Dcf { bits: self.domain.bits(), words: self.payload_words() };
         let payload_points = match (self.payload_words(), self.selection()) {
             (0, _) => 0,
             (_, Selection::By(CoeffMode::StepDcf)) => self.desc.pieces().len(),

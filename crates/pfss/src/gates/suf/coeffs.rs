@@ -1,6 +1,7 @@
 //! Output words: shares of the selected polynomials, by each way of selecting.
 
 use backend_api::ops::fss::FssOps;
+use core_types::Ring;
 use zeroize::Zeroizing;
 
 use super::super::tree::dcf_shares;
@@ -62,6 +63,7 @@ impl Polys {
 /// Shares of `1[x >= a] (-r)^j` from the payload key `D(y) = (-r)^j 1[y < r]`:
 /// `D(x_hat) - D(x_hat - a) + 1[x_hat >= a] (-r)^j`.
 pub(super) struct Payload {
+    domain: Ring,
     offsets: Vec<u64>,
     shares: Zeroizing<Vec<u64>>,
     words: usize,
@@ -78,14 +80,14 @@ impl Payload {
     ) -> Result<Self, PfssError> {
         let offsets = program.payload_offsets();
         let shares = Zeroizing::new(dcf_shares(q, bundle, tree, &offsets, x_hat)?);
-        Ok(Self { offsets, shares, words: program.payload_words() as usize })
+        Ok(Self { domain: program.domain(), offsets, shares, words: program.payload_words() as usize })
     }
 
     /// The share for the start `a`, one of the offsets and above 0.
     pub(super) fn reached(&self, bundle: &KeyBundle, a: u64, j: usize, e: usize, x_hat: u64) -> u64 {
         let at = self.offsets.partition_point(|&offset| offset < a);
         let share = |point: usize| self.shares[(point * self.words + j) * bundle.count() + e];
-        let wrapped = if x_hat >= a { bundle.mask_power(j, e) } else { 0 };
+        let wrapped = if self.domain.reduce(x_hat) >= a { bundle.mask_power(j, e) } else { 0 };
         // offset 0 comes first
         bundle.gate().ring().reduce(share(0).wrapping_sub(share(at)).wrapping_add(wrapped))
     }

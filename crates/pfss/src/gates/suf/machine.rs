@@ -121,7 +121,8 @@ impl Machine {
                 hidden_pieces(q, bundle, program, (tree, base_row), x_hat)?
             }
             Selection::By(CoeffMode::IntervalLut) => {
-                Polys::new(program).combine(bundle, x_hat, |i, j, e| reached(desc.pieces()[i + 1].start, j, e))
+                let starts = program.starts();
+                Polys::new(program).combine(bundle, x_hat, |i, j, e| reached(starts[i + 1], j, e))
             }
             Selection::None if desc.words().is_empty() => Vec::new(),
             Selection::None => Polys::new(program).combine(bundle, x_hat, |_, _, _| 0),
