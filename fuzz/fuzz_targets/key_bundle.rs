@@ -30,7 +30,7 @@ fn check(data: &[u8]) {
         GateKind::FullPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Wrap; masks], &x_hat).err(),
         GateKind::SignPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Borrow; masks], &x_hat).err(),
         GateKind::LowPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Carry; masks], &x_hat).err(),
-        GateKind::Relu => bundle.eval_relu(&q, &x_hat).err(),
+        GateKind::Relu => bundle.eval_relu_within(&q, SignedRange::of_bits(2), &x_hat).err(),
         GateKind::Suf => bundle.eval_suf(&q, &x_hat).err(),
         GateKind::Lut => {
             let table = vec![1; 1 << n];

@@ -76,6 +76,13 @@ impl SignedRange {
         if min > max { Err(RangeError::Empty { min, max }) } else { Ok(Self { min, max }) }
     }
 
+    /// All signed integers of `n` bits, `1 <= n <= 64`; other widths count as the nearest of these.
+    #[must_use]
+    pub const fn of_bits(n: u32) -> Self {
+        let unused = if n == 0 || n > 64 { (n == 0) as u32 * 63 } else { 64 - n };
+        Self { min: i64::MIN >> unused, max: i64::MAX >> unused }
+    }
+
     /// The lower end.
     #[must_use]
     pub const fn min(self) -> i64 {
@@ -289,7 +296,8 @@ mod tests {
             assert_eq!(refused, Err(RangeError::Overflow { bits: 8, end: end.into() }));
         }
         for k in 1..=64u32 {
-            let (min, max) = (i64::MIN >> (64 - k), i64::MAX >> (64 - k));
+            let (min, max) = (SignedRange::of_bits(k).min(), SignedRange::of_bits(k).max());
+            assert_eq!((i128::from(min), i128::from(max)), (-(1i128 << (k - 1)), (1i128 << (k - 1)) - 1));
             for (min, max) in [(min, max), (min, 0), (0, max), (max, max), (min, min)] {
                 let range = SignedRange::new(min, max).unwrap();
                 assert!(range.bits() <= k && range.fits(range.bits()).is_ok(), "{min} to {max}");

@@ -111,10 +111,11 @@ impl<C: Channel> Session<C> {
     }
 
     /// Shares of `max(a, b)` for signed `a` and `b` in the given ranges, as `b + max(a - b, 0)`, with keys of
-    /// [`Gate::relu`](crate::Gate::relu). Two rounds.
+    /// [`Gate::relu`](crate::Gate::relu), or of [`Gate::relu_within`](crate::Gate::relu_within) the bits that hold every
+    /// difference. Two rounds.
     ///
     /// # Errors
-    /// [`PfssError::Range`] if a difference `a - b` may wrap around, [`PfssError::Length`] if there are not as many `a`
+    /// [`PfssError::Range`] if a difference `a - b` may wrap around or has more bits than the keys, [`PfssError::Length`] if there are not as many `a`
     /// as `b`, and as [`relu`](Self::relu).
     pub fn max<Q: FssOps>(
         &mut self,
@@ -124,12 +125,13 @@ impl<C: Channel> Session<C> {
         [a, b]: [&[u64]; 2],
     ) -> Result<Vec<u64>, PfssError> {
         let ring = bundle.gate().ring();
-        ranges[0].checked_sub(ranges[1])?.fits(ring.bits())?;
+        let differences = ranges[0].checked_sub(ranges[1])?;
+        differences.fits(ring.bits())?;
         if a.len() != b.len() {
             return Err(PfssError::Length { what: "elements", expected: a.len(), got: b.len() });
         }
         let difference: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.sub(a, b)).collect();
-        let positive = self.run(q, Task::Relu, bundle, &difference)?;
+        let positive = self.run(q, Task::ReluWithin(differences), bundle, &difference)?;
         Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
     }
 

@@ -1,6 +1,6 @@
 use backend_api::ops::fss::FssOps;
 
-use crate::{GapCert, GateKind, KeyBundle, PfssError, Predicate, gates::Pending, predicate::Program};
+use crate::{GapCert, GateKind, KeyBundle, PfssError, Predicate, SignedRange, gates::Pending, predicate::Program};
 
 /// A gate with additive shares as its result, and the public facts it needs besides its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -8,6 +8,8 @@ use crate::{GapCert, GateKind, KeyBundle, PfssError, Predicate, gates::Pending, 
 pub enum Task<'a> {
     /// `max(x, 0)`; keys of [`Gate::relu`](crate::Gate::relu).
     Relu,
+    /// `max(x, 0)` for inputs in a proven range; keys of [`Gate::relu_within`](crate::Gate::relu_within) bits that hold it.
+    ReluWithin(SignedRange),
     /// `|x|`; keys of [`Gate::relu`](crate::Gate::relu).
     Abs,
     /// `floor(x / 2^f)` in a ring of `n - f` bits; keys of [`Gate::truncate_reduce`](crate::Gate::truncate_reduce).
@@ -31,7 +33,14 @@ impl Task<'_> {
     pub(crate) fn check(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
         let gate = bundle.gate();
         match self {
-            Self::Relu | Self::Abs => bundle.check_use(GateKind::Relu, count),
+            Self::Relu | Self::Abs => {
+                bundle.check_use(GateKind::Relu, count)?;
+                bundle.check_sign(SignedRange::of_bits(gate.n()))
+            }
+            Self::ReluWithin(range) => {
+                bundle.check_use(GateKind::Relu, count)?;
+                bundle.check_sign(*range)
+            }
             Self::TruncateReduce => bundle.check_use(GateKind::TruncateReduce, count),
             Self::Lut(table) => {
                 bundle.check_use(GateKind::Lut, count)?;
@@ -56,6 +65,7 @@ impl Task<'_> {
     pub(crate) fn eval<Q: FssOps>(&self, q: &Q, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
         match self {
             Self::Relu => bundle.eval_relu(q, x_hat),
+            Self::ReluWithin(range) => bundle.eval_relu_within(q, *range, x_hat),
             Self::Abs => bundle.eval_abs(q, x_hat),
             Self::TruncateReduce => bundle.eval_truncate_reduce(q, x_hat),
             Self::GapArs(cert) => bundle.eval_gap_ars(q, cert, x_hat),
@@ -71,6 +81,7 @@ impl Task<'_> {
     pub(crate) fn facts(&self) -> Vec<u64> {
         match self {
             Self::Relu | Self::TruncateReduce | Self::Lrs | Self::Ars | Self::ReluArs => Vec::new(),
+            Self::ReluWithin(range) => vec![range.min().cast_unsigned(), range.max().cast_unsigned()],
             Self::Abs => vec![1],
             Self::Lut(table) => table.to_vec(),
             Self::GapArs(cert) => vec![cert.range().min().cast_unsigned(), cert.range().max().cast_unsigned()],

@@ -4,7 +4,7 @@
 mod common;
 
 use common::Batch;
-use pfss::{Dealer, Gate, GateKind, PfssError, Ring, SignedRange};
+use pfss::{Dealer, Gate, GateKind, PfssError, RangeError, Ring, SignedRange};
 
 /// Compares each result with the plain function of its input.
 fn expect(batch: &Batch, got: &[u64], plain: impl Fn(u64) -> u64, what: &str) {
@@ -25,6 +25,37 @@ fn relu_is_exact_for_every_input_and_mask() {
     let batch = Batch::boundary(64, &[12345]);
     let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |bundle, q, x| bundle.eval_relu(q, x));
     expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
+}
+
+#[test]
+fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
+    let q = runtime::cpu().unwrap();
+    let all: Vec<u64> = (0..256).collect();
+    for k in 2..=8u32 {
+        let range = SignedRange::of_bits(k);
+        let batch = Batch::product(8, (range.min()..=range.max()).map(|x| x as u64), &all);
+        let gate = Gate::relu_within(8, k).unwrap();
+        let got = batch.run(&q, &gate, 8, |bundle, q, x| bundle.eval_relu_within(q, range, x));
+        expect(&batch, &got, |x| batch.ring.signed(x).max(0) as u64, "relu within");
+    }
+    for k in [2u32, 9, 22, 63] {
+        let range = SignedRange::of_bits(k);
+        let inputs = [range.min(), range.min() + 1, -1, 0, 1, range.max()].map(|x| x as u64);
+        let masks = [0, 1, 1 << 63, u64::MAX, 1 << (k - 1), (1u64 << (k - 1)).wrapping_neg(), 0x0123_4567_89ab_cdef];
+        let batch = Batch::product(64, inputs, &masks);
+        let gate = Gate::relu_within(64, k).unwrap();
+        let got = batch.run(&q, &gate, 64, |bundle, q, x| bundle.eval_relu_within(q, range, x));
+        expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu within");
+    }
+    let deal = || Dealer::insecure_from_seed(2).deal(&q, &Gate::relu_within(64, 22).unwrap(), 1).unwrap();
+    let overflow = |end| PfssError::Range(RangeError::Overflow { bits: 22, end });
+    let [zero, one] = deal();
+    assert_eq!(zero.eval_relu(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
+    assert_eq!(one.eval_abs(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
+    let wide = SignedRange::new(0, 1 << 21).unwrap();
+    let [zero, _] = deal();
+    assert_eq!(zero.eval_relu_within(&q, wide, &[0]).unwrap_err(), overflow(1 << 21));
+    assert_eq!(Gate::relu_within(64, 22).unwrap().cost().aes, 14);
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn corpus() -> Vec<Vec<u8>> {
         suf(CoeffMode::MaskedSelect),
         Gate::lut(3, 11).unwrap(),
         Gate::product(9).unwrap(),
+        Gate::relu_within(12, 9).unwrap(),
     ];
     gates.into_iter().flat_map(|gate| bundles(gate, 3)).collect()
 }

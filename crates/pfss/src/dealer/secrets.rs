@@ -26,7 +26,8 @@ impl Secrets {
         let trees = gate.trees().iter().map(|_| TreeSecret { alphas: masks(), betas: Row::default() }).collect();
         let mut secrets = Self { trees, words: vec![masks()], bits: Vec::new() };
         let mut fresh_bits = || Row::new(r.iter().map(|_| u64::from(rng.next_u32() & 1)).collect());
-        let msb = || map(r, |r| ring.msb(r));
+        let sign_ring = gate.sign_ring();
+        let msb = || map(r, |r| sign_ring.msb(r));
         let minus_shifted = || map(r, |r| ring.neg(r >> f));
         match gate.kind() {
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => {

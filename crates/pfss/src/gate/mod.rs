@@ -83,6 +83,20 @@ impl Gate {
         Self::checked(GateKind::Relu, n, 0, 0, 0)
     }
 
+    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key compares these only.
+    /// Evaluating asks for the proof.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `2 <= bits <= n`.
+    pub fn relu_within(n: u32, bits: u32) -> Result<Self, PfssError> {
+        let all = Self::relu(n)?;
+        match bits {
+            0 | 1 => Err(PfssError::Shift { kind: GateKind::Relu, max: n, got: bits }),
+            _ if bits == n => Ok(all),
+            _ => Self::checked(GateKind::Relu, n, bits, 0, 0),
+        }
+    }
+
     /// `floor(x / 2^f)` as an element of the ring of `n - f` bits. Exact for every `x`.
     ///
     /// # Errors
@@ -172,7 +186,9 @@ impl Gate {
             GateKind::Lut => f..=f, // the width of the table's words
             _ => 0..=0,
         };
-        if !shifts.contains(&f) {
+        // the bits that hold the input of a ReLU, 0 for all of them
+        let narrow = kind == GateKind::Relu && (2..n).contains(&f);
+        if !shifts.contains(&f) && !narrow {
             return Err(PfssError::Shift { kind, max: *shifts.end(), got: f });
         }
         let caps = match kind {
@@ -230,12 +246,18 @@ impl Gate {
         Ring::new(bits).unwrap_or(self.ring)
     }
 
+    /// The ring whose top bit is the sign of the input, for gates that look at it.
+    pub(crate) fn sign_ring(&self) -> Ring {
+        if self.kind == GateKind::Relu { Ring::new(self.f).unwrap_or(self.ring) } else { self.ring }
+    }
+
     /// The ring of row `row` of the additive shares.
     pub(crate) fn word_ring(&self, row: usize) -> Ring {
         if self.kind == GateKind::Lut && row > 0 { self.out_ring() } else { self.ring }
     }
 
-    /// Low bits that the gate looks at or drops, or the width of a table's words; 0 where it has no such parameter.
+    /// Low bits that the gate looks at or drops, or the width of a table's words; 0 where it has no such parameter, and for a
+    /// ReLU that looks at all bits.
     #[must_use]
     pub const fn f(&self) -> u32 {
         self.f
@@ -262,7 +284,8 @@ impl Gate {
         match self.kind {
             GateKind::Suf | GateKind::Product => Vec::new(),
             GateKind::FullPredicates | GateKind::Lut => vec![Tree::Cmp { bits: n }],
-            GateKind::SignPredicates | GateKind::Relu => vec![Tree::Cmp { bits: n - 1 }],
+            GateKind::SignPredicates => vec![Tree::Cmp { bits: n - 1 }],
+            GateKind::Relu => vec![Tree::Cmp { bits: self.sign_ring().bits() - 1 }],
             GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => vec![Tree::Cmp { bits: f }],
             GateKind::IntervalPowers => vec![Tree::Dcf { bits: n, words: self.degree + 1 }],
             GateKind::Lrs => vec![Tree::Cmp { bits: f }, Tree::Cmp { bits: n }],
@@ -334,6 +357,10 @@ mod tests {
             for gate in [Gate::truncate_reduce, Gate::lrs, Gate::ars, Gate::relu_ars] {
                 assert!(matches!(gate(n, f), Err(PfssError::Shift { .. })));
             }
+        }
+        assert_eq!(Gate::relu_within(8, 8), Gate::relu(8));
+        for bits in [0, 1, 9] {
+            assert!(matches!(Gate::relu_within(8, bits), Err(PfssError::Shift { .. })));
         }
         assert!(Gate::gap_ars(8, 6).is_ok());
         assert!(matches!(Gate::gap_ars(8, 7), Err(PfssError::Shift { max: 6, got: 7, .. })));

@@ -7,7 +7,7 @@ use super::{
     pending::{Opened, Rest},
     tree::{check_inputs, cmp_shares},
 };
-use crate::{GateKind, KeyBundle, PfssError, convert, predicate::Program};
+use crate::{GateKind, KeyBundle, PfssError, SignedRange, convert, predicate::Program};
 
 /// Rows of the words section behind the input mask.
 const C_ROW: usize = 1;
@@ -20,11 +20,28 @@ impl KeyBundle {
     /// `r`; the dealer's bit is `msb(r) ^ c`, so that what is opened is the sign under the mask `c`.
     ///
     /// # Errors
-    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there is one input per element,
-    /// [`PfssError::Backend`].
+    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Range`] for keys of
+    /// [`Gate::relu_within`](crate::Gate::relu_within) fewer bits, [`PfssError::Length`] unless there is one input per
+    /// element, [`PfssError::Backend`].
     pub fn eval_relu<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        let all = SignedRange::of_bits(self.gate().n());
+        self.eval_relu_within(q, all, x_hat)
+    }
+
+    /// The first step of `max(x, 0)` for inputs in a proven range, which may then have keys of fewer bits: the sign of an
+    /// integer of `k` bits is the top bit of its low `k` bits.
+    ///
+    /// # Errors
+    /// [`PfssError::Range`] if the keys look at fewer bits than hold the range, and as [`eval_relu`](Self::eval_relu).
+    pub fn eval_relu_within<Q: FssOps>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        self.check_sign(range)?;
         let (bits, product) = self.sign_times_input(q, x_hat)?;
         Ok(Pending::new(&self, &bits, 0, product))
+    }
+
+    /// Whether the keys look at as many bits as hold `range`.
+    pub(crate) fn check_sign(&self, range: SignedRange) -> Result<(), PfssError> {
+        Ok(range.fits(self.gate().sign_ring().bits())?)
     }
 
     /// The first step of `|x|`, `x` read as signed, from the masked inputs `x_hat`, with keys of
@@ -35,6 +52,7 @@ impl KeyBundle {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_abs<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        self.check_sign(SignedRange::of_bits(self.gate().n()))?;
         let (bits, product) = self.sign_times_input(q, x_hat)?;
         Ok(Pending::new(&self, &bits, 0, Absolute(product)))
     }
@@ -49,10 +67,10 @@ impl KeyBundle {
         ))
     }
 
-    /// XOR shares of `msb(r) ^ 1[x >= 0]` from tree `index`, the comparison key of the low `n - 1` bits.
+    /// XOR shares of `msb(r) ^ 1[x >= 0]` from tree `index`, the comparison key of the bits below the sign.
     pub(super) fn sign_bits<Q: FssOps>(&self, q: &Q, index: usize, x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
-        let ring = self.gate().ring();
-        let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // n >= 2 for gates with such a tree
+        let ring = self.gate().sign_ring();
+        let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // at least 2 bits for gates with such a tree
         let program = Program::non_negative(domain, ring);
         let shares = cmp_shares(q, self, index, &program, x_hat)?;
         Ok(program.combine(self.party(), x_hat, &shares, &[]))

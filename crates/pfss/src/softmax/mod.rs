@@ -63,7 +63,7 @@ impl SoftmaxPlan {
             exp_gates: exp.gates_within(modes, distances.relu())?,
             inverse_gates: inverse.gates(modes)?,
             tournament: tournament(&layout),
-            relu: Gate::relu(N)?,
+            relu: Gate::relu_within(N, distances.bits().max(2))?,
             product: Gate::product(N)?,
             shift: (gate, cert),
             layout,

@@ -97,6 +97,14 @@ mod tests {
         assert_eq!(Gate::suf(lut).cost().aes, 34 * 194);
         let step = program(CoeffMode::StepDcf);
         assert_eq!(step.memo_aes(), 34 * 194);
+        // the function looks at the 25 bits that hold its inputs
+        let narrow = |coeffs| {
+            let gates =
+                gelu(Accuracy::QUADRATIC_32).unwrap().gates(SufModes { coeffs, ..SufModes::default() }).unwrap();
+            (gates.suf.key_bits_per_element() / 8, gates.suf.cost().aes)
+        };
+        assert_eq!(narrow(CoeffMode::MaskedSelect), (320 + (2 + 33 * 3) * 8 + 4, 34 * 18));
+        assert_eq!(narrow(CoeffMode::IntervalLut), (1040 + 2 * 8, 34 * 77));
         // bytes of keys: trees, and the words of masks, powers, products or coefficients
         let bytes = |coeffs| Gate::suf(program(coeffs)).key_bits_per_element() / 8;
         assert_eq!(bytes(CoeffMode::StepDcf), 34 * 2600 + 4 * 8);
