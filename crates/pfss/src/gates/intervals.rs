@@ -1,3 +1,5 @@
+use core::ops::Range;
+
 use backend_api::ops::fss::FssOps;
 
 use super::tree::{check_inputs, dcf_shares};
@@ -51,6 +53,18 @@ impl KeyBundle {
             }
         }
         Ok(out)
+    }
+
+    /// This party's shares of `(-r)^j` for a range of elements.
+    pub(super) fn mask_powers(&self, j: usize, range: Range<usize>, out: &mut [u64]) {
+        match j {
+            0 => out.fill(self.party().public(1)),
+            1 => {
+                let (ring, r) = (self.gate().ring(), &self.word_row(0)[range]);
+                out.iter_mut().zip(r).for_each(|(share, &r)| *share = ring.neg(r));
+            }
+            _ => out.copy_from_slice(&self.word_row(j - 1)[range]),
+        }
     }
 
     /// This party's share of `(-r)^j` of element `e`.

@@ -23,16 +23,14 @@ impl Shifted {
         Self { ring: self.ring, rows: self.rows.iter().zip(&other.rows).map(subtract).collect() }
     }
 
-    /// `G_j(x_hat)`.
-    pub(crate) fn at(&self, j: usize, x_hat: u64) -> u64 {
-        let value = self.rows[j].iter().fold(0u64, |sum, &c| sum.wrapping_mul(x_hat).wrapping_add(c));
-        self.ring.reduce(value)
+    /// The coefficient of `x_hat^t` in `G_j`, for `j + t` up to the degree.
+    pub(crate) fn constant(&self, j: usize, t: usize) -> u64 {
+        self.rows[j][self.rows[j].len() - 1 - t]
     }
 
     /// The coefficient of `x_hat^k` in `p(x_hat - r)`: `sum_j c_(k+j) C(k+j, j) (-r)^j`, given the powers `(-r)^j`.
     pub(crate) fn coefficient(&self, k: usize, powers: impl Fn(usize) -> u64) -> u64 {
-        // C(k+j, j) = C(k+j, k): the coefficient of x_hat^k in G_j, which stands k places before the end of row j
-        let term = |j: usize| self.rows[j][self.rows[j].len() - 1 - k].wrapping_mul(powers(j));
+        let term = |j: usize| self.constant(j, k).wrapping_mul(powers(j));
         self.ring.reduce((0..self.rows.len() - k).fold(0u64, |sum, j| sum.wrapping_add(term(j))))
     }
 }
@@ -58,7 +56,10 @@ mod tests {
                     let x_hat = ring.add(x, r);
                     let power = |j: usize| (0..j).fold(1, |power, _| ring.mul(power, ring.neg(r)));
                     let d = degree as usize;
-                    let sum = (0..=d).fold(0, |sum, j| ring.add(sum, ring.mul(shifted.at(j, x_hat), power(j))));
+                    let at = |j: usize| {
+                        (0..=d - j).rev().fold(0, |sum, t| ring.add(ring.mul(sum, x_hat), shifted.constant(j, t)))
+                    };
+                    let sum = (0..=d).fold(0, |sum, j| ring.add(sum, ring.mul(at(j), power(j))));
                     assert_eq!(sum, plain);
                     let by_coefficients =
                         (0..=d).rev().fold(0, |sum, k| ring.add(ring.mul(sum, x_hat), shifted.coefficient(k, power)));

@@ -1,5 +1,7 @@
 //! Output words: shares of the selected polynomials, by each way of selecting.
 
+use core::ops::Range;
+
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
@@ -9,6 +11,9 @@ use crate::{
     KeyBundle, PfssError,
     suf::{Shifted, SufProgram},
 };
+
+/// Elements whose sums are kept close at once.
+const AT_ONCE: usize = 512;
 
 /// The polynomials of all words and pieces, seen from the masked side.
 pub(super) struct Polys {
@@ -31,29 +36,46 @@ impl Polys {
         Self { first, changes, degree: desc.degree() as usize }
     }
 
-    /// Shares of the words, `[elements][words]`, from shares `selected(i, j, e)` of `1[x >= a_i] (-r)^j`, where `i` counts
-    /// the pieces behind the first from 0 on.
+    /// Shares of the words, `[elements][words]`, where `selected(i, j, range, row)` fills `row` with shares of
+    /// `1[x >= a_i] (-r)^j` for a range of elements, and `i` counts the pieces behind the first from 0 on.
+    ///
+    /// Constants times shares are added up for each power of `x_hat` first, so that the powers come in once at the end.
     pub(super) fn combine(
         &self,
         bundle: &KeyBundle,
         x_hat: &[u64],
-        selected: impl Fn(usize, usize, usize) -> u64,
+        selected: impl Fn(usize, usize, Range<usize>, &mut [u64]),
     ) -> Vec<u64> {
-        let ring = bundle.gate().ring();
-        let mut out = Vec::with_capacity(x_hat.len() * self.first.len());
-        let mut shares = Zeroizing::new(vec![0; (self.changes.len() + 1) * (self.degree + 1)]);
-        for (e, &x) in x_hat.iter().enumerate() {
-            for (i, row) in shares.chunks_mut(self.degree + 1).enumerate() {
-                for (j, share) in row.iter_mut().enumerate() {
-                    *share = if i == 0 { bundle.mask_power(j, e) } else { selected(i - 1, j, e) };
+        let (ring, powers, words) = (bundle.gate().ring(), self.degree + 1, self.first.len());
+        let mut out = Vec::with_capacity(x_hat.len() * words);
+        let mut row = Zeroizing::new(vec![0u64; AT_ONCE]);
+        let mut sums = Zeroizing::new(vec![0u64; words * powers * AT_ONCE]);
+        for start in (0..x_hat.len()).step_by(AT_ONCE) {
+            let range = start..(start + AT_ONCE).min(x_hat.len());
+            sums.fill(0);
+            for (i, polys) in [&self.first].into_iter().chain(&self.changes).enumerate() {
+                for j in 0..powers {
+                    let row = &mut row[..range.len()];
+                    match i.checked_sub(1) {
+                        None => bundle.mask_powers(j, range.clone(), row),
+                        Some(i) => selected(i, j, range.clone(), row),
+                    }
+                    for (word, poly) in polys.iter().enumerate() {
+                        for t in 0..powers - j {
+                            let constant = poly.constant(j, t);
+                            let sums = &mut sums[(word * powers + t) * AT_ONCE..][..row.len()];
+                            let pairs = sums.iter_mut().zip(&*row);
+                            pairs.for_each(|(sum, share)| *sum = sum.wrapping_add(constant.wrapping_mul(*share)));
+                        }
+                    }
                 }
             }
-            for word in 0..self.first.len() {
-                let polys = [&self.first].into_iter().chain(&self.changes).map(|polys| &polys[word]);
-                let terms = polys.zip(shares.chunks(self.degree + 1)).flat_map(|(poly, row)| {
-                    row.iter().enumerate().map(|(j, share)| poly.at(j, x).wrapping_mul(*share))
-                });
-                out.push(ring.reduce(terms.fold(0, u64::wrapping_add)));
+            for (e, &x) in x_hat[range].iter().enumerate() {
+                for word in 0..words {
+                    let sum = |t: usize| sums[(word * powers + t) * AT_ONCE + e];
+                    let horner = |value: u64, t: usize| value.wrapping_mul(x).wrapping_add(sum(t));
+                    out.push(ring.reduce((0..powers).rev().fold(0, horner)));
+                }
             }
         }
         out

@@ -1,3 +1,4 @@
+use core::ops::Range;
 use std::sync::Arc;
 
 use backend_api::ops::fss::FssOps;
@@ -122,10 +123,12 @@ impl Machine {
             }
             Selection::By(CoeffMode::IntervalLut) => {
                 let starts = program.starts();
-                Polys::new(program).combine(bundle, x_hat, |i, j, e| reached(starts[i + 1], j, e))
+                Polys::new(program).combine(bundle, x_hat, |i, j, range, row| {
+                    range.zip(row).for_each(|(e, share)| *share = reached(starts[i + 1], j, e));
+                })
             }
             Selection::None if desc.words().is_empty() => Vec::new(),
-            Selection::None => Polys::new(program).combine(bundle, x_hat, |_, _, _| 0),
+            Selection::None => Polys::new(program).combine(bundle, x_hat, |_, _, _, row| row.fill(0)),
         };
         let mut bools = Vec::new();
         if program.local_bools() {
@@ -244,9 +247,14 @@ impl Machine {
     fn masked_select(&self, opened: &Opened) -> Vec<u64> {
         let (ring, rows) = (self.program.desc().ring(), self.program.rows());
         let powers = self.program.desc().degree() as usize + 1;
-        let selected = |i: usize, j: usize, e: usize| {
-            let product = self.bundle.word_row(1 + rows.powers + i * powers + j)[e];
-            convert::bit_times_word(ring, opened.bit(i, e), self.bundle.mask_power(j, e), product)
+        let selected = |i: usize, j: usize, range: Range<usize>, row: &mut [u64]| {
+            self.bundle.mask_powers(j, range.clone(), row);
+            let products = &self.bundle.word_row(1 + rows.powers + i * powers + j)[range.clone()];
+            let bits = opened.row(i);
+            for ((share, &product), e) in row.iter_mut().zip(products).zip(range) {
+                let bit = u64::from((bits[e / 32] >> (e % 32)) & 1);
+                *share = convert::bit_times_word(ring, bit, *share, product);
+            }
         };
         Polys::new(&self.program).combine(&self.bundle, &self.x_hat, selected)
     }
