@@ -4,6 +4,23 @@
 //! rounding them does not matter; one exact shift behind it brings the result back to `f` fraction bits. What is
 //! approximate is the fit alone, and it is public: [`FixedFn::eval`] is the function that shares compute, bit for bit.
 //!
+//! ```
+//! use pfss::{Dealer, functions, suf::SufModes};
+//!
+//! let q = runtime::cpu()?;
+//! let gelu = functions::gelu(functions::Accuracy::CUBIC_16)?;
+//! let gates = gelu.gates(SufModes::default())?;
+//!
+//! // 1.5 with 12 fraction bits, split into two additive shares.
+//! let shares = [[77], [6144 - 77]];
+//! let bundles = Dealer::from_os()?.deal_function(&q, &gates, 1)?;
+//! let y = functions::run_function_lockstep(&q, &gates, bundles, [&shares[0], &shares[1]])?;
+//! let y = y[0][0].wrapping_add(y[1][0]) as i64;
+//! assert_eq!(y, gelu.eval(6144));
+//! assert!((y as f64 / 4096.0 - 1.39979).abs() < 0.62 / 4096.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Piecewise polynomials for secure inference are those of SUF (FuseFSS, ICML 2026); SIGMA (PETS 2024) takes tables in
 //! their place.
 
