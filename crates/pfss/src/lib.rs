@@ -44,12 +44,11 @@
 //! - Two parties that follow the protocol and do not pool what they see (semi-honest, non-colluding), and a dealer
 //!   that is trusted, offline afterwards, and sends each bundle to its own party only. A party that deviates can make
 //!   results wrong; nothing detects that. Channels neither encrypt nor authenticate.
-//! - Public are: which gates run on how many elements, all constants of predicates and intervals, descriptors and tables,
-//!   lengths of rows, and every size.
-//!   Sizes never depend on masks or on data.
-//! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once: evaluating
-//!   takes the bundle by value, and a session refuses a nonce that it has seen. A copy of the bytes used in two
-//!   sessions would reveal differences of secrets; this crate cannot see that.
+//! - Public are: which gates run on how many elements, all constants of predicates and intervals, descriptors and
+//!   tables, lengths of rows, and every size. Sizes never depend on masks or on data.
+//! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once:
+//!   evaluating takes the bundle by value, and a session refuses a nonce that it has seen. A copy of the bytes used in
+//!   two sessions would reveal differences of secrets; this crate cannot see that.
 //! - Key generation and evaluation take no branch and no memory index from a secret, provided that the queue's AES
 //!   is constant-time: the CPU queue uses AES instructions and refuses table AES unless it was allowed explicitly.
 //!   Timing of the dealer's random generator and of memory allocation depends on public sizes only.
@@ -61,10 +60,11 @@
 //!
 //! Comparison keys are distributed point functions (Boyle, Gilboa, Ishai, CCS 2016) read by prefix parity (Grotto, CCS
 //! 2023); comparison keys with payload and interval gates follow Boyle et al. (EUROCRYPT 2021); ReLU and truncation
-//! follow SIGMA (PETS 2024), tables Pika (PETS 2022), descriptors FuseFSS (ICML 2026). The project SUF, which proposed the batched design for accelerators, is the origin of the
-//! bundle layout. Its published accelerator path does not evaluate function secret sharing: thresholds stand in the
-//! clear in both parties' keys, and its end-to-end figures reuse one mask per tensor. Its timings and key sizes are
-//! therefore not comparable with those of this crate, which pays for the AES of every tree level and a mask per element.
+//! follow SIGMA (PETS 2024), tables Pika (PETS 2022), descriptors FuseFSS (ICML 2026). The project SUF, which proposed
+//! the batched design for accelerators, is the origin of the bundle layout. Its published accelerator path does not
+//! evaluate function secret sharing: thresholds stand in the clear in both parties' keys, and its end-to-end figures
+//! reuse one mask per tensor. Its timings and key sizes are therefore not comparable with those of this crate, which
+//! pays for the AES of every tree level and a mask per element.
 #![forbid(unsafe_code)]
 
 mod auto_trunc;

@@ -8,8 +8,8 @@ use crate::{GateKind, KeyBundle, Party, Pending, PfssError, SufShares, SufStep, 
 /// Returns both parties' shares, equal bit for bit to those of two [`Session`](crate::Session)s with the same bundles.
 ///
 /// # Errors
-/// [`PfssError::WrongParty`] if a bundle is in the other's place, [`PfssError::NonceMismatch`] if the bundles are not of one deal,
-/// and as [`Session::run`](crate::Session::run).
+/// [`PfssError::WrongParty`] if a bundle is in the other's place, [`PfssError::NonceMismatch`] if the bundles are not
+/// of one deal, and as [`Session::run`](crate::Session::run).
 pub fn run_lockstep<Q: FssOps>(
     q: &Q,
     task: Task<'_>,

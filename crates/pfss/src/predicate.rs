@@ -208,8 +208,8 @@ impl Program {
         Self { ring, domain, offsets: vec![0], terms: vec![Term::new(vec![0], public)] }
     }
 
-    /// The program of step functions of `x` in `domain`, each with its value at 0 and the ascending points above 0 where
-    /// it changes: `value ^ 1[x >= b] ^ ..`, where `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]`.
+    /// The program of step functions of `x` in `domain`, each with its value at 0 and the ascending points above 0
+    /// where it changes: `value ^ 1[x >= b] ^ ..`, where `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]`.
     ///
     /// Unless `ordered`, `1[x_hat < b]` is left out: whoever evaluates keys with hidden thresholds adds shares of
     /// whether `r + b` wrapped instead.

@@ -88,7 +88,8 @@ impl<C: Channel> Session<C> {
         self.run(q, Task::GapArs(cert), bundle, x)
     }
 
-    /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose. Two rounds; for the identity none, and no bundle.
+    /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose. Two rounds; for the identity none,
+    /// and no bundle.
     ///
     /// # Errors
     /// [`PfssError::Length`] if there is a bundle for the identity or none for another shift, and as
@@ -111,12 +112,12 @@ impl<C: Channel> Session<C> {
     }
 
     /// Shares of `max(a, b)` for signed `a` and `b` in the given ranges, as `b + max(a - b, 0)`, with keys of
-    /// [`Gate::relu`](crate::Gate::relu), or of [`Gate::relu_within`](crate::Gate::relu_within) the bits that hold every
-    /// difference. Two rounds.
+    /// [`Gate::relu`](crate::Gate::relu), or of [`Gate::relu_within`](crate::Gate::relu_within) the bits that hold
+    /// every difference. Two rounds.
     ///
     /// # Errors
-    /// [`PfssError::Range`] if a difference `a - b` may wrap around or has more bits than the keys, [`PfssError::Length`] if there are not as many `a`
-    /// as `b`, and as [`relu`](Self::relu).
+    /// [`PfssError::Range`] if a difference `a - b` may wrap around or has more bits than the keys,
+    /// [`PfssError::Length`] if there are not as many `a` as `b`, and as [`relu`](Self::relu).
     pub fn max<Q: FssOps>(
         &mut self,
         q: &Q,

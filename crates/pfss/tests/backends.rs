@@ -1,4 +1,5 @@
-//! Keys and shares are the same bit for bit on the processor and on the shipped kernels, which the simulated driver runs.
+//! Keys and shares are the same bit for bit on the processor and on the shipped kernels, which the simulated driver
+//! runs.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use pfss::{

@@ -218,7 +218,8 @@ fn the_errors_of_a_program_name_what_is_wrong() {
     assert_eq!(with(start + 24, 0), program(SufError::Bits { max: 4, got: 0 }));
     assert!(matches!(with(168, 40), BundleError::Program(SufError::Truncated { .. })));
     // another program of the same shape: the digest of the gate tells
-    let coefficient = start + 4 * 8 + 6 * 8 + 2 * 9 + 4 * 8 + 2 * 8; // modes, counts, names, predicates, start and length
+    // modes, counts, names, predicates, start and length
+    let coefficient = start + 4 * 8 + 6 * 8 + 2 * 9 + 4 * 8 + 2 * 8;
     assert!(matches!(with(coefficient, 4), BundleError::Digest { what: "gate", .. }));
     // keys of other modes do not fit
     assert!(matches!(with(start + 8, 0), BundleError::Field { field: "payload words", expected: 2, got: 0 }));

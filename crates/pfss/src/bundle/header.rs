@@ -99,8 +99,8 @@ impl Header {
     }
 }
 
-/// The program in the first section of a bundle of that kind. What the table says of the section is not trusted here, and
-/// compared with the layout afterwards.
+/// The program in the first section of a bundle of that kind. What the table says of the section is not trusted here,
+/// and compared with the layout afterwards.
 fn program(bytes: &[u8]) -> Result<SufProgram, BundleError> {
     let large = |at: usize| u64::from_le_bytes(array(bytes, at));
     let claimed = usize::try_from(large(40)).unwrap_or(usize::MAX);

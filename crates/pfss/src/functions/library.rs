@@ -15,8 +15,8 @@ const FAR: i64 = ONE << F;
 pub struct Accuracy {
     /// Degree of the pieces, 1 to 3.
     pub degree: u32,
-    /// For functions on a fixed interval the number of pieces; for [`reciprocal`] and [`rsqrt`] pieces per octave. A power
-    /// of two, at least 2 for functions that are fitted on both sides of zero.
+    /// For functions on a fixed interval the number of pieces; for [`reciprocal`] and [`rsqrt`] pieces per octave. A
+    /// power of two, at least 2 for functions that are fitted on both sides of zero.
     pub pieces: u32,
 }
 
@@ -55,8 +55,8 @@ pub fn gelu(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
 
 /// `x / (1 + exp(-x))` with 12 fraction bits: fitted on `-8 <= x < 8`, 0 below and `x` above, for `|x| < 2^12`.
 ///
-/// With [`Accuracy::CUBIC_16`] the error on the fitted pieces is at most 0.94 units of the last place. Beyond them it is that
-/// of the tail, at most `8 / (1 + exp(8))`, 11 units.
+/// With [`Accuracy::CUBIC_16`] the error on the fitted pieces is at most 0.94 units of the last place. Beyond them it
+/// is that of the tail, at most `8 / (1 + exp(8))`, 11 units.
 ///
 /// # Errors
 /// [`PfssError::Suf`] for an accuracy outside the definition.
@@ -88,24 +88,28 @@ pub fn neg_exp(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
     .build()
 }
 
-/// `1 / z` for `1 <= z <= 1024` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z` and `output_bits` in the result.
+/// `1 / z` for `1 <= z <= 1024` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z` and
+/// `output_bits` in the result.
 ///
-/// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 53 units of `2^-12`; a step of Newton's
-/// method squares the relative error. With [`Accuracy::CUBIC_QUARTER_OCTAVE`] it is at most 0.55 units.
+/// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 53 units of `2^-12`; a step of
+/// Newton's method squares the relative error. With [`Accuracy::CUBIC_QUARTER_OCTAVE`] it is at most 0.55 units.
 ///
 /// # Errors
-/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if so many output bits leave no room.
+/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if so many output bits leave no
+/// room.
 pub fn reciprocal(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError> {
     octaves(accuracy, output_bits, (ONE, 1024 * ONE), &|z| 1.0 / z)
 }
 
-/// `1 / sqrt(z)` for `1/16 <= z <= 256` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z` and `output_bits` in the result.
+/// `1 / sqrt(z)` for `1/16 <= z <= 256` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z`
+/// and `output_bits` in the result.
 ///
 /// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 85 units of `2^-12`, with
 /// [`Accuracy::CUBIC_QUARTER_OCTAVE`] 0.56.
 ///
 /// # Errors
-/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if so many output bits leave no room.
+/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if so many output bits leave no
+/// room.
 pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError> {
     octaves(accuracy, output_bits, (ONE / 16, 256 * ONE), &|z| 1.0 / z.sqrt())
 }

@@ -64,8 +64,8 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Vec<f64> {
     (0..size).map(|k| rows[k][size] / rows[k][k]).collect()
 }
 
-/// The `size` neighbouring runs of one sign with the greatest errors, each by the place of its greatest; none if there are
-/// not as many runs.
+/// The `size` neighbouring runs of one sign with the greatest errors, each by the place of its greatest; none if there
+/// are not as many runs.
 fn extrema(size: usize, error: impl Fn(usize) -> f64) -> Option<Vec<usize>> {
     let mut runs: Vec<usize> = Vec::new();
     for i in 0..=GRID {

@@ -102,8 +102,8 @@ impl FixedFn {
     /// The gates that evaluate the function on a proven range of inputs: the smaller it is, the smaller the keys.
     ///
     /// # Errors
-    /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a range that is not within
-    /// [`inputs`](Self::inputs).
+    /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a range that is not
+    /// within [`inputs`](Self::inputs).
     pub fn gates_within(&self, modes: SufModes, inputs: SignedRange) -> Result<FixedGates, PfssError> {
         self.inputs.holds(inputs)?;
         let suf = Gate::suf(SufProgram::within(self.desc.clone(), modes, inputs)?);
@@ -140,8 +140,8 @@ struct Spline<'a> {
     input_bits: u32,
     output_bits: u32,
     degree: u32,
-    /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending. If some are negative, 0 is
-    /// among them.
+    /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending. If some are negative,
+    /// 0 is among them.
     cuts: &'a [i64],
     /// How far the first and the last polynomial hold beyond the pieces they are fitted on.
     margins: (i64, i64),

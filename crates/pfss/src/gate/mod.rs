@@ -83,8 +83,8 @@ impl Gate {
         Self::checked(GateKind::Relu, n, 0, 0, 0)
     }
 
-    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key compares these only.
-    /// Evaluating asks for the proof.
+    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key compares these
+    /// only. Evaluating asks for the proof.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `2 <= bits <= n`.
@@ -256,8 +256,8 @@ impl Gate {
         if self.kind == GateKind::Lut && row > 0 { self.out_ring() } else { self.ring }
     }
 
-    /// Low bits that the gate looks at or drops, or the width of a table's words; 0 where it has no such parameter, and for a
-    /// ReLU that looks at all bits.
+    /// Low bits that the gate looks at or drops, or the width of a table's words; 0 where it has no such parameter,
+    /// and for a ReLU that looks at all bits.
     #[must_use]
     pub const fn f(&self) -> u32 {
         self.f

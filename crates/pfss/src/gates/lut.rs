@@ -21,17 +21,17 @@ impl KeyBundle {
     /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n` words.
     ///
     /// Neighbouring prefix bits of the comparison key are shares of the unit vector of `r`: the parties' bits differ at
-    /// position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them negated, add up to the wanted word up
-    /// to its sign, and their sums of bits to that sign. The sign is opened under `c` and the word under `ρ`, in one
-    /// round; the result is `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read whatever
-    /// the secret.
+    /// position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them negated, add up to the wanted
+    /// word up to its sign, and their sums of bits to that sign. The sign is opened under `c` and the word under `ρ`,
+    /// in one round; the result is `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read
+    /// whatever the secret.
     ///
     /// The key is evaluated at all `2^n` points, `n - 7` AES blocks each; walking the whole tree at once would take
     /// `2^(n-6) - 2` blocks in all.
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word outside its ring, and as
-    /// [`eval_relu`](Self::eval_relu).
+    /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word outside its ring,
+    /// and as [`eval_relu`](Self::eval_relu).
     pub fn eval_lut<Q: FssOps>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::Lut, x_hat.len())?;
         self.check_table(table)?;
@@ -84,8 +84,8 @@ impl Sums {
         Self { words: Zeroizing::new(vec![0; count]), bits: Zeroizing::new(vec![0; count]) }
     }
 
-    /// Adds the entry at `offset`, whose bit is the prefix bit at `x_hat - offset` less the one before it, which is that of
-    /// `offset + 1`; nothing comes before the point 0.
+    /// Adds the entry at `offset`, whose bit is the prefix bit at `x_hat - offset` less the one before it, which is
+    /// that of `offset + 1`; nothing comes before the point 0.
     fn add(&mut self, offset: u64, entry: u64, x_hat: &[u64], [here, before]: [&[u32]; 2]) {
         let bit = |row: &[u32], e: usize| u64::from((row[e / 32] >> (e % 32)) & 1);
         for (e, &x) in x_hat.iter().enumerate() {
@@ -96,8 +96,8 @@ impl Sums {
         }
     }
 
-    /// The masked words, and shares of the signs: the sum of both parties' bits, one negated, is 1 or 3 modulo 4, so one
-    /// of the two is odd and their second bits add up without a carry.
+    /// The masked words, and shares of the signs: the sum of both parties' bits, one negated, is 1 or 3 modulo 4, so
+    /// one of the two is odd and their second bits add up without a carry.
     fn finish(&self, bundle: &KeyBundle, ring: Ring) -> (Vec<u64>, Vec<u32>) {
         let negate = |value: u64| bundle.party().public(value).wrapping_sub(bundle.party().peer().public(value));
         let rho = bundle.word_row(RHO_ROW);

@@ -28,8 +28,8 @@ impl KeyBundle {
         self.eval_relu_within(q, all, x_hat)
     }
 
-    /// The first step of `max(x, 0)` for inputs in a proven range, which may then have keys of fewer bits: the sign of an
-    /// integer of `k` bits is the top bit of its low `k` bits.
+    /// The first step of `max(x, 0)` for inputs in a proven range, which may then have keys of fewer bits: the sign of
+    /// an integer of `k` bits is the top bit of its low `k` bits.
     ///
     /// # Errors
     /// [`PfssError::Range`] if the keys look at fewer bits than hold the range, and as [`eval_relu`](Self::eval_relu).

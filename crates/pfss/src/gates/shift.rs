@@ -77,9 +77,9 @@ impl KeyBundle {
 
     /// The first step of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`, from the masked inputs.
     ///
-    /// On `x >= 0` the wrap is `(1 - msb(x_hat)) msb(r)` (SIGMA, PETS 2024, lemma 2), so with `d = 1[x >= 0]` the result
-    /// is `d ((x_hat >> f) - (r >> f) - carry + 2^(n-f) (1 - msb(x_hat)) msb(r))`. Sign and carry are opened in one
-    /// round, and the dealer shares the products of the sign's mask with all other terms.
+    /// On `x >= 0` the wrap is `(1 - msb(x_hat)) msb(r)` (SIGMA, PETS 2024, lemma 2), so with `d = 1[x >= 0]` the
+    /// result is `d ((x_hat >> f) - (r >> f) - carry + 2^(n-f) (1 - msb(x_hat)) msb(r))`. Sign and carry are opened in
+    /// one round, and the dealer shares the products of the sign's mask with all other terms.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).

@@ -29,8 +29,8 @@ impl<C: Channel> Session<C> {
     /// Probabilities have 12 fraction bits and are, once opened, [`SoftmaxPlan::eval`] of the logits.
     ///
     /// # Errors
-    /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or [`PfssError::Length`] for
-    /// bundles of other gates or counts, all before anything is sent; and as [`relu`](Self::relu).
+    /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or [`PfssError::Length`]
+    /// for bundles of other gates or counts, all before anything is sent; and as [`relu`](Self::relu).
     pub fn softmax<Q: FssOps>(
         &mut self,
         q: &Q,

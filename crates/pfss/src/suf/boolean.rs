@@ -32,7 +32,8 @@ impl Step {
         Self { bits, initial, toggles: candidates.iter().copied().filter(changes).collect() }
     }
 
-    /// The same function of `x mod 2^k`, where `bits` is the whole ring, for an `x` that is a signed integer of `k` bits.
+    /// The same function of `x mod 2^k`, where `bits` is the whole ring, for an `x` that is a signed integer of `k`
+    /// bits.
     fn narrowed(self, k: u32) -> Self {
         let toggles = self.toggles.iter().map(|&toggle| narrow(self.bits, k, toggle));
         let mut kept: Vec<u64> = Vec::new();

@@ -8,8 +8,8 @@
 //!         operands behind their operator: 0 false, 1 true, 2 Not, 3 Xor, 4 And, 5 Or, 6 + i the predicate i
 //! ```
 //!
-//! A program is three numbers for its modes, in the order of [`SufModes`] and from 0 on in the order of the variants, and the
-//! number of bits that hold its inputs, in front of its descriptor.
+//! A program is three numbers for its modes, in the order of [`SufModes`] and from 0 on in the order of the variants,
+//! and the number of bits that hold its inputs, in front of its descriptor.
 
 use super::{
     BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec,

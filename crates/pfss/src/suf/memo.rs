@@ -1,8 +1,8 @@
 //! What evaluating clustered points together would cost.
 //!
-//! Points within `2^w` of each other have at most two different prefixes of `n - w` bits, whatever the mask: those of two
-//! neighbouring blocks. Walking both once, and from there only the lower levels for each point, takes
-//! `2 (n - w) + m (w - leaf)` levels for `m` points, instead of `m (n - leaf)`. The schedule is the same for every mask.
+//! Points within `2^w` of each other have at most two different prefixes of `n - w` bits, whatever the mask: those of
+//! two neighbouring blocks. Walking both once, and from there only the lower levels for each point, takes `2 (n - w) +
+//! m (w - leaf)` levels for `m` points, instead of `m (n - leaf)`. The schedule is the same for every mask.
 //!
 //! This is arithmetic for planning: the ops evaluate every point from the root.
 
@@ -42,8 +42,8 @@ fn levels(n: u32, leaf: u32, offsets: &[u64]) -> u64 {
 
 impl SufProgram {
     /// AES blocks of one element if clustered points shared their prefixes, to compare with
-    /// [`Gate::cost`](crate::Gate::cost). For programs with [`PredProgram::StepDcf`] every key has one point, and nothing
-    /// is shared.
+    /// [`Gate::cost`](crate::Gate::cost). For programs with [`PredProgram::StepDcf`] every key has one point, and
+    /// nothing is shared.
     #[must_use]
     pub fn memo_aes(&self) -> u64 {
         let n = self.domain().bits();

@@ -9,8 +9,9 @@
 //!
 //! # How a value comes about
 //!
-//! With `x = x_hat - r`, a polynomial of `x` is the sum of public polynomials of `x_hat` times the powers `v_j = (-r)^j`.
-//! Starting from the first piece, the value changes by the difference of two polynomials at each further start `a_i`:
+//! With `x = x_hat - r`, a polynomial of `x` is the sum of public polynomials of `x_hat` times the powers `v_j =
+//! (-r)^j`. Starting from the first piece, the value changes by the difference of two polynomials at each further
+//! start `a_i`:
 //!
 //! ```text
 //! y = sum_j G_0,j(x_hat) [v_j] + sum_i sum_j (G_i,j - G_(i-1),j)(x_hat) [1[x >= a_i] v_j]
@@ -20,8 +21,9 @@
 //! the right polynomial in `x_hat` itself.
 //!
 //! Output bits are step functions of the low bits of `x` as far as they can be, and cost an exchange only where a
-//! formula joins predicates of different numbers of low bits, or its pieces differ in such predicates: then one triple of
-//! the dealer and two opened bits for each conjunction (Beaver, CRYPTO 1991), all conjunctions of one level at once.
+//! formula joins predicates of different numbers of low bits, or its pieces differ in such predicates: then one triple
+//! of the dealer and two opened bits for each conjunction (Beaver, CRYPTO 1991), all conjunctions of one level at
+//! once.
 
 mod boolean;
 mod codec;

@@ -1,7 +1,7 @@
 use core_types::Ring;
 
-/// A polynomial `p(x) = sum c_k x^k` seen from the masked side: with `x = x_hat - r`, it is the sum over `j` of a public
-/// polynomial of `x_hat` times `(-r)^j`, `G_j(x_hat) = sum_(k >= j) c_k C(k, j) x_hat^(k-j)`.
+/// A polynomial `p(x) = sum c_k x^k` seen from the masked side: with `x = x_hat - r`, it is the sum over `j` of a
+/// public polynomial of `x_hat` times `(-r)^j`, `G_j(x_hat) = sum_(k >= j) c_k C(k, j) x_hat^(k-j)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Shifted {
     ring: Ring,

@@ -12,8 +12,8 @@ pub enum PredProgram {
     /// One comparison key of the mask answers all thresholds: they stand in the public points.
     #[default]
     SharedAlpha,
-    /// One comparison key for each threshold, which it hides, and a shared bit that says whether it wrapped: the form of
-    /// SUF, for comparison with it.
+    /// One comparison key for each threshold, which it hides, and a shared bit that says whether it wrapped: the form
+    /// of SUF, for comparison with it.
     StepDcf,
 }
 
@@ -103,8 +103,8 @@ impl SufProgram {
         Self::with_bits(desc, modes, n)
     }
 
-    /// Compiles `desc` for signed inputs in a proven range: keys then look at the low bits that hold the range, and cost as
-    /// much less. The value for any other input is arbitrary.
+    /// Compiles `desc` for signed inputs in a proven range: keys then look at the low bits that hold the range, and
+    /// cost as much less. The value for any other input is arbitrary.
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`SufError::Bits`] for a range that the ring does not hold.

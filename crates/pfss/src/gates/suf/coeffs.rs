@@ -115,8 +115,8 @@ impl Payload {
     }
 }
 
-/// Shares of the words, `[elements][words]`, from keys that hide where each piece starts, from tree `first_tree` on: the
-/// coefficients at `x_hat` are those active at the greatest `x_hat`, less every change that still lies ahead.
+/// Shares of the words, `[elements][words]`, from keys that hide where each piece starts, from tree `first_tree` on:
+/// the coefficients at `x_hat` are those active at the greatest `x_hat`, less every change that still lies ahead.
 pub(super) fn hidden_pieces<Q: FssOps>(
     q: &Q,
     bundle: &KeyBundle,
