@@ -54,8 +54,8 @@ pub enum BackendError {
         /// Name of the element type.
         type_name: &'static str,
     },
-    /// Two views of one call live on different backends.
-    #[error("op `{op}` got buffers of different backends")]
+    /// The views, queues or graphs of one call live on different backends, or on different devices of one.
+    #[error("op `{op}` got buffers of different backends or devices")]
     MixedBackend {
         /// Name of the op.
         op: &'static str,

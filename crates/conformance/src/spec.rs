@@ -68,6 +68,18 @@ impl Failure {
         }
     }
 
+    /// Expects that an op refused its parameters or the lengths of its views.
+    ///
+    /// # Errors
+    /// [`Failure::Broken`] naming `what` if it took them, and any other error of the device.
+    pub fn unless_refused(what: &str, result: Result<(), BackendError>) -> Result<(), Self> {
+        match result {
+            Err(BackendError::Length { .. } | BackendError::Unsupported { .. }) => Ok(()),
+            Ok(()) => Err(Self::Broken(format!("{what}: expected a refusal, got a result"))),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Compares `got` with an f64 model: `|got - expected| <= rtol * |expected| + atol`, NaN equal to NaN.
     ///
     /// # Errors

@@ -34,14 +34,6 @@ fn dcf_eval<Q: FssOps>(q: &Q, params: &DcfParams, lens: [usize; 6]) -> Result<()
     q.dcf_eval(params, roots.view(), corrections, values, last.view(), points.view(), shares.view_mut())
 }
 
-fn unless_refused(what: &str, result: Result<(), BackendError>) -> Result<(), Failure> {
-    match result {
-        Err(BackendError::Length { .. } | BackendError::Unsupported { .. }) => Ok(()),
-        Ok(()) => Err(Failure::Broken(format!("{what}: expected a refusal, got a result"))),
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     let (lens, params) = ([64, 2 * 64, 2 * 64, 2 * 33, 2 * 2], cmp_params());
     cmp_eval(q, &params, lens)?;
@@ -49,7 +41,7 @@ fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
         for len in [0, lens[i] - 1, lens[i] + 1] {
             let mut wrong = lens;
             wrong[i] = len;
-            unless_refused(&format!("view {i} of cmp_eval with {len} elements"), cmp_eval(q, &params, wrong))?;
+            Failure::unless_refused(&format!("view {i} of cmp_eval with {len} elements"), cmp_eval(q, &params, wrong))?;
         }
     }
     let (lens, params) = ([64, 3 * 64, 9 * 64, 3 * 64, 2 * 33, 6 * 33], dcf_params());
@@ -58,7 +50,7 @@ fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
         for len in [0, lens[i] - 1, lens[i] + 1] {
             let mut wrong = lens;
             wrong[i] = len;
-            unless_refused(&format!("view {i} of dcf_eval with {len} elements"), dcf_eval(q, &params, wrong))?;
+            Failure::unless_refused(&format!("view {i} of dcf_eval with {len} elements"), dcf_eval(q, &params, wrong))?;
         }
     }
     Ok(())
@@ -67,19 +59,22 @@ fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
 fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     for bits in [0, 65, u32::MAX] {
         let params = CmpParams { bits, ..cmp_params() };
-        unless_refused(&format!("cmp_eval of {bits} bits"), cmp_eval(q, &params, [64, 0, 64, 66, 4]))?;
+        Failure::unless_refused(&format!("cmp_eval of {bits} bits"), cmp_eval(q, &params, [64, 0, 64, 66, 4]))?;
         let params = DcfParams { width: bits, ..dcf_params() };
-        unless_refused(&format!("dcf_eval, words of {bits} bits"), dcf_eval(q, &params, [64, 192, 576, 192, 66, 198]))?;
+        Failure::unless_refused(
+            &format!("dcf_eval, words of {bits} bits"),
+            dcf_eval(q, &params, [64, 192, 576, 192, 66, 198]),
+        )?;
         let (source, mut words) = (q.zeros(1)?, q.zeros(1)?);
         let params = PackParams { count: 1, bits };
-        unless_refused("pack_bits", q.pack_bits(&params, source.view(), words.view_mut()))?;
-        unless_refused("unpack_bits", q.unpack_bits(&params, source.view(), words.view_mut()))?;
+        Failure::unless_refused("pack_bits", q.pack_bits(&params, source.view(), words.view_mut()))?;
+        Failure::unless_refused("unpack_bits", q.unpack_bits(&params, source.view(), words.view_mut()))?;
     }
     let params = CmpParams { party: 2, ..cmp_params() };
-    unless_refused("cmp_eval of party 2", cmp_eval(q, &params, [64, 128, 128, 66, 4]))?;
+    Failure::unless_refused("cmp_eval of party 2", cmp_eval(q, &params, [64, 128, 128, 66, 4]))?;
     for words in [0, 9, u32::MAX] {
         let params = DcfParams { words, ..dcf_params() };
-        unless_refused(&format!("dcf_eval of {words} words"), dcf_eval(q, &params, [64, 192, 0, 0, 66, 0]))?;
+        Failure::unless_refused(&format!("dcf_eval of {words} words"), dcf_eval(q, &params, [64, 192, 0, 0, 66, 0]))?;
     }
     Ok(())
 }
@@ -87,12 +82,12 @@ fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
 /// Parameters whose products pass the address space are refused like other wrong lengths.
 fn expect_no_overflow<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     let params = CmpParams { count: u32::MAX, points: u32::MAX, ..cmp_params() };
-    unless_refused("cmp_eval of 2^64 points", cmp_eval(q, &params, [64, 128, 128, 66, 4]))?;
+    Failure::unless_refused("cmp_eval of 2^64 points", cmp_eval(q, &params, [64, 128, 128, 66, 4]))?;
     let params = DcfParams { count: u32::MAX, points: u32::MAX, words: 8, bits: 64, ..dcf_params() };
-    unless_refused("dcf_eval of 2^64 points", dcf_eval(q, &params, [64, 192, 576, 192, 66, 198]))?;
+    Failure::unless_refused("dcf_eval of 2^64 points", dcf_eval(q, &params, [64, 192, 576, 192, 66, 198]))?;
     let (source, mut words) = (q.zeros(1)?, q.zeros(1)?);
     let params = PackParams { count: u32::MAX, bits: 64 };
-    unless_refused("pack_bits of 2^38 bits", q.pack_bits(&params, source.view(), words.view_mut()))?;
+    Failure::unless_refused("pack_bits of 2^38 bits", q.pack_bits(&params, source.view(), words.view_mut()))?;
     q.aes_ctr_fill(&AesCtrParams { key: PrgKeys::from_nonce(NONCE).child, first: 0 }, words.view_mut())?;
     Ok(())
 }

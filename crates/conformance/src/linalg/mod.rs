@@ -3,6 +3,7 @@
 mod elementwise;
 mod gemm;
 mod model;
+mod refuse;
 mod rows;
 
 use backend_api::ops::linalg::LinalgOps;
@@ -19,5 +20,6 @@ pub fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = gemm::specs();
     all.extend(elementwise::specs());
     all.extend(rows::specs());
+    all.extend(refuse::specs());
     all
 }

@@ -1,6 +1,6 @@
 //! Work on f32 blocks of tensors of any element type.
 
-use backend_api::{BackendError, DType, Real};
+use backend_api::{BackendError, DType, Real, ops::linalg::check_len};
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
 use crate::CpuQueue;
@@ -9,11 +9,6 @@ use crate::CpuQueue;
 const CHUNK: usize = 1 << 16;
 /// Elements of a 16-bit tensor that are widened at once, on the stack.
 const BLOCK: usize = 512;
-
-/// Fails unless `got == expected`.
-pub(super) fn check_len(expected: usize, got: usize) -> Result<(), BackendError> {
-    if expected == got { Ok(()) } else { Err(BackendError::Length { expected, got }) }
-}
 
 /// `dst = src`, exactly. Lengths are equal.
 pub(super) fn widen<T: Real>(src: &[T], dst: &mut [f32]) {
@@ -55,7 +50,7 @@ impl CpuQueue {
         op: impl Fn(usize, [&[f32]; K], &mut [f32]) + Sync,
     ) -> Result<(), BackendError> {
         for x in inputs {
-            check_len(y.len(), x.len())?;
+            check_len(y.len() as u64, x.len())?;
         }
         self.for_chunks(y, CHUNK, |i, y| {
             let first = i * CHUNK;

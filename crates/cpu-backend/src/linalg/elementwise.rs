@@ -1,4 +1,7 @@
-use backend_api::{BackendError, Real, ops::linalg::ElementwiseOps};
+use backend_api::{
+    BackendError, Real,
+    ops::linalg::{ElementwiseOps, check_binary, check_len, product},
+};
 use core_types::{
     params::elementwise::{Activation, Binary, BinaryParams, DropoutParams, MAX_RANK, SumParams},
     philox,
@@ -6,7 +9,6 @@ use core_types::{
 
 use super::{
     activation::{Backward, Map},
-    convert::check_len,
     lanes::dispatch,
 };
 use crate::CpuQueue;
@@ -39,20 +41,14 @@ impl ElementwiseOps for CpuQueue {
     }
 
     fn binary<T: Real>(&self, p: &BinaryParams, a: &[T], b: &[T], y: &mut [T]) -> Result<(), BackendError> {
-        let shape = p.shape.map(|len| len as usize);
-        let rank = (p.rank as usize).min(MAX_RANK);
-        let (a_strides, b_strides) = (p.a_strides.map(|s| s as usize), p.b_strides.map(|s| s as usize));
-        let numel: usize = shape[..rank].iter().product();
-        check_len(numel, y.len())?;
+        check_binary(p, a.len(), b.len(), y.len())?;
+        let numel = y.len();
         if numel == 0 {
             return Ok(());
         }
-        let span = |strides: &[usize; MAX_RANK]| 1 + (0..rank).map(|i| (shape[i] - 1) * strides[i]).sum::<usize>();
-        for (view, strides) in [(a, &a_strides), (b, &b_strides)] {
-            if view.len() < span(strides) {
-                return Err(BackendError::Length { expected: span(strides), got: view.len() });
-            }
-        }
+        let shape = p.shape.map(|len| len as usize);
+        let rank = (p.rank as usize).min(MAX_RANK);
+        let (a_strides, b_strides) = (p.a_strides.map(|s| s as usize), p.b_strides.map(|s| s as usize));
         if is_flat(&shape[..rank], &a_strides) && is_flat(&shape[..rank], &b_strides) {
             return self.for_blocks([&a[..numel], &b[..numel]], y, |_, [a, b], y| zip(p.op, a, b, y));
         }
@@ -90,12 +86,9 @@ impl ElementwiseOps for CpuQueue {
     }
 
     fn sum_axis<T: Real>(&self, p: &SumParams, x: &[T], y: &mut [T]) -> Result<(), BackendError> {
-        let (outer, len, inner) = (p.outer as usize, p.len as usize, p.inner as usize);
-        let size = |a: usize, b: usize| {
-            a.checked_mul(b).ok_or(BackendError::LengthOverflow { len: a, element_bytes: size_of::<T>() })
-        };
-        check_len(size(size(outer, len)?, inner)?, x.len())?;
-        check_len(size(outer, inner)?, y.len())?;
+        let (len, inner) = (p.len as usize, p.inner as usize);
+        check_len(product(&[p.outer, p.len, p.inner]), x.len())?;
+        check_len(product(&[p.outer, p.inner]), y.len())?;
         if y.is_empty() {
             return Ok(());
         }

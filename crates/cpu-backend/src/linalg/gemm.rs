@@ -1,4 +1,7 @@
-use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::GemmOps};
+use backend_api::{
+    BackendError, Buffer, Queue, Real,
+    ops::linalg::{GemmOps, check_gemm},
+};
 use core_types::params::{
     elementwise::Activation,
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
@@ -54,7 +57,7 @@ impl GemmOps for CpuQueue {
         bias: Option<&[T]>,
         c: &mut [T],
     ) -> Result<(), BackendError> {
-        check_views(p, a.len(), b.len(), bias.map(<[T]>::len), c.len())?;
+        check_gemm(p, a.len(), b.len(), bias.map(<[T]>::len), c.len())?;
         if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
             return Ok(());
         }
@@ -79,36 +82,6 @@ impl GemmOps for CpuQueue {
         }
         Ok(())
     }
-}
-
-/// Refuses views that the strides would leave and results that overlap, so that no address is ever out of bounds or written
-/// by two threads.
-fn check_views(p: &GemmParams, a: usize, b: usize, bias: Option<usize>, c: usize) -> Result<(), BackendError> {
-    let wrapped = BackendError::LengthOverflow { len: usize::MAX, element_bytes: 1 };
-    for (strides, rows, cols, len) in [(p.a, p.m, p.k, a), (p.b, p.k, p.n, b), (p.c, p.m, p.n, c)] {
-        let span = strides.span(p.batch, rows, cols).ok_or_else(|| wrapped.clone())?;
-        if span > len as u64 {
-            return Err(BackendError::Length { expected: span as usize, got: len });
-        }
-    }
-    if let Some(len) = bias.filter(|&len| len as u64 != p.n) {
-        return Err(BackendError::Length { expected: p.n as usize, got: len });
-    }
-    // The spans above bound every product here.
-    let apart = |outer: u64, inner: u64, len: u64| inner > 0 && outer > inner * (len - 1);
-    let disjoint = match (p.m, p.n) {
-        (0, _) | (_, 0) => true,
-        (1, 1) => true,
-        (1, _) => p.c.col > 0,
-        (_, 1) => p.c.row > 0,
-        (m, n) => apart(p.c.row, p.c.col, n) || apart(p.c.col, p.c.row, m),
-    };
-    let plain = bias.is_none() && p.activation == Activation::Identity;
-    if !disjoint || (p.accumulate == 1 && !plain) {
-        let why = if disjoint { "an accumulating product has no epilogue" } else { "elements of the result overlap" };
-        return Err(BackendError::Unsupported { op: "gemm", why });
-    }
-    Ok(())
 }
 
 impl CpuQueue {

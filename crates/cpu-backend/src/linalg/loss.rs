@@ -1,7 +1,10 @@
-use backend_api::{BackendError, Real, ops::linalg::LossOps};
+use backend_api::{
+    BackendError, Real,
+    ops::linalg::{LossOps, check_len, product},
+};
 
 use super::{
-    convert::{check_len, narrow, widen},
+    convert::{narrow, widen},
     lanes::{Kernel, Lanes, dispatch},
     vmath::exp,
 };
@@ -17,8 +20,8 @@ impl LossOps for CpuQueue {
         losses: &mut [f32],
         dlogits: &mut [T],
     ) -> Result<(), BackendError> {
-        check_len(logits.len(), classes.saturating_mul(targets.len()))?;
-        check_len(targets.len(), losses.len())?;
+        check_len(product(&[classes as u64, targets.len() as u64]), logits.len())?;
+        check_len(targets.len() as u64, losses.len())?;
         self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
             let target = targets[r] as usize;
             if target >= classes {
@@ -42,8 +45,8 @@ impl LossOps for CpuQueue {
         losses: &mut [f32],
         dlogits: &mut [T],
     ) -> Result<(), BackendError> {
-        check_len(logits.len(), probs.len())?;
-        check_len(logits.len(), classes.saturating_mul(losses.len()))?;
+        check_len(logits.len() as u64, probs.len())?;
+        check_len(product(&[classes as u64, losses.len() as u64]), logits.len())?;
         self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
             let probs = &probs[r * classes..][..classes];
             let (max, sum) = shifted_exp(self, x, e);
@@ -72,7 +75,7 @@ impl CpuQueue {
         dlogits: &mut [T],
         body: impl Fn(usize, &[f32], &mut [f32]) -> f32 + Sync,
     ) -> Result<(), BackendError> {
-        check_len(logits.len(), dlogits.len())?;
+        check_len(logits.len() as u64, dlogits.len())?;
         if logits.is_empty() {
             return Ok(());
         }

@@ -6,14 +6,13 @@ use crate::{BackendError, Mut, Queue, Real, Ref};
 pub trait GemmOps: Queue {
     /// Runs the batch of products that `p` describes, with f32 sums and one rounding to `T`.
     ///
-    /// The caller has checked that every element lies inside its view ([`MatrixStrides::span`]) and that elements of C do
-    /// not overlap. The order of each sum depends on the shape alone.
-    ///
-    /// [`MatrixStrides::span`]: core_types::params::gemm::MatrixStrides::span
+    /// The order of each sum depends on the shape alone.
     ///
     /// # Errors
-    /// [`BackendError::OutOfMemory`] or [`BackendError::BudgetExceeded`] for scratch memory, [`BackendError::Length`] if a
-    /// view is too short after all.
+    /// What [`check_gemm`] refuses, before anything is written, and [`BackendError::OutOfMemory`] or
+    /// [`BackendError::BudgetExceeded`] for scratch memory.
+    ///
+    /// [`check_gemm`]: super::check_gemm
     fn gemm<T: Real>(
         &self,
         p: &GemmParams,

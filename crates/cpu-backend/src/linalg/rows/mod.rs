@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,
-    ops::linalg::{RowMask, RowOps},
+    ops::linalg::{RowMask, RowOps, check_len, product},
 };
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
@@ -48,14 +48,6 @@ enum MaskSlice<'a> {
     Causal,
 }
 
-/// Refuses a view that does not have the size of its shape.
-fn check(expected: u64, got: usize) -> Result<(), BackendError> {
-    if expected == got as u64 {
-        return Ok(());
-    }
-    Err(BackendError::Length { expected: usize::try_from(expected).unwrap_or(usize::MAX), got })
-}
-
 /// Rows of `len` elements in one task.
 fn rows_per_task(len: usize) -> usize {
     (GRAIN / len).max(1)
@@ -70,17 +62,19 @@ impl CpuQueue {
         mask: RowMask<'_, Self>,
         y: &mut [T],
     ) -> Result<(), BackendError> {
-        check(p.axis.elements(), x.len())?;
-        check(p.axis.elements(), y.len())?;
+        let elements = product(&[p.axis.outer, p.axis.len, p.axis.inner]);
+        let mask_elements = || product(&[p.mask_period, p.axis.len, p.axis.inner]);
+        check_len(elements, x.len())?;
+        check_len(elements, y.len())?;
         let mask = match mask {
             RowMask::None => MaskSlice::None,
             RowMask::Causal => MaskSlice::Causal,
             RowMask::Keep(mask) => {
-                check(p.mask_elements(), mask.len())?;
+                check_len(mask_elements(), mask.len())?;
                 MaskSlice::Keep(mask)
             }
             RowMask::Additive(mask) => {
-                check(p.mask_elements(), mask.len())?;
+                check_len(mask_elements(), mask.len())?;
                 MaskSlice::Add(mask)
             }
         };
@@ -115,7 +109,7 @@ impl CpuQueue {
         dx: &mut [T],
     ) -> Result<(), BackendError> {
         for len in [y.len(), g.len(), dx.len()] {
-            check(axis.elements(), len)?;
+            check_len(product(&[axis.outer, axis.len, axis.inner]), len)?;
         }
         if dx.is_empty() {
             return Ok(());
@@ -144,9 +138,9 @@ impl CpuQueue {
         y: &mut [T],
         [mean, rstd]: [&mut [f32]; 2],
     ) -> Result<(), BackendError> {
-        let elements = p.rows.wrapping_mul(p.len);
+        let elements = product(&[p.rows, p.len]);
         for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.len, gamma.len()), (p.rows, rstd.len())] {
-            check(expected, got)?;
+            check_len(expected, got)?;
         }
         if y.is_empty() {
             return Ok(());
@@ -181,7 +175,7 @@ impl CpuQueue {
         dx: &mut [T],
         [dgamma, dbeta]: [&mut [T]; 2],
     ) -> Result<(), BackendError> {
-        let elements = p.rows.wrapping_mul(p.len);
+        let elements = product(&[p.rows, p.len]);
         for (expected, got) in [
             (elements, x.len()),
             (elements, g.len()),
@@ -190,7 +184,7 @@ impl CpuQueue {
             (p.len, dgamma.len()),
             (p.rows, rstd.len()),
         ] {
-            check(expected, got)?;
+            check_len(expected, got)?;
         }
         let (simd, len) = (self.simd(), p.len as usize);
         if len == 0 {
@@ -263,8 +257,8 @@ impl RowOps for CpuQueue {
         y: &mut [T],
         stats: &mut [f32],
     ) -> Result<(), BackendError> {
-        check(p.len, beta.len())?;
-        check(p.rows.wrapping_mul(2), stats.len())?;
+        check_len(p.len, beta.len())?;
+        check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
         self.norm_forward::<T, true>(p, [x, gamma, beta], y, [mean, rstd])
     }
@@ -280,8 +274,8 @@ impl RowOps for CpuQueue {
         dgamma: &mut [T],
         dbeta: &mut [T],
     ) -> Result<(), BackendError> {
-        check(p.len, dbeta.len())?;
-        check(p.rows.wrapping_mul(2), stats.len())?;
+        check_len(p.len, dbeta.len())?;
+        check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at(stats.len() / 2);
         self.norm_backward::<T, true>(p, [x, gamma, g], [mean, rstd], dx, [dgamma, dbeta])
     }

@@ -1,7 +1,9 @@
-use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Real, ops::linalg::ElementwiseOps};
+use backend_api::{
+    BackendError, Buffer, BufferMut, BufferRef, Real,
+    ops::linalg::{ElementwiseOps, check_binary, check_len, product},
+};
 use core_types::params::elementwise::{Activation, BinaryParams, DropoutParams, MAX_RANK, SumParams};
 
-use super::{check, product};
 use crate::{
     CudaMut, CudaQueue, CudaRef,
     launch::linalg::{self, SumCut},
@@ -14,7 +16,7 @@ const BUSY_BLOCKS: u64 = 512;
 
 impl ElementwiseOps for CudaQueue {
     fn activate<T: Real>(&self, f: Activation, x: CudaRef<'_, T>, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check(y.len() as u64, x.len())?;
+        check_len(y.len() as u64, x.len())?;
         linalg::activate(self, f, x, &y)
     }
 
@@ -29,8 +31,8 @@ impl ElementwiseOps for CudaQueue {
         g: CudaRef<'_, T>,
         dx: CudaMut<'_, T>,
     ) -> Result<(), BackendError> {
-        check(dx.len() as u64, saved.len())?;
-        check(dx.len() as u64, g.len())?;
+        check_len(dx.len() as u64, saved.len())?;
+        check_len(dx.len() as u64, g.len())?;
         linalg::activate_backward(self, f, saved, g, &dx)
     }
 
@@ -41,35 +43,28 @@ impl ElementwiseOps for CudaQueue {
         b: CudaRef<'_, T>,
         y: CudaMut<'_, T>,
     ) -> Result<(), BackendError> {
-        let rank = (p.rank as usize).min(MAX_RANK);
-        let shape = &p.shape[..rank];
-        let len = product(shape)?;
-        check(len, y.len())?;
-        if len == 0 {
+        check_binary(p, a.len(), b.len(), y.len())?;
+        if y.is_empty() {
             return Ok(());
         }
-        for (got, strides) in [(a.len(), &p.a_strides), (b.len(), &p.b_strides)] {
-            let expected = span(shape, strides)?;
-            if (got as u64) < expected {
-                return Err(BackendError::Length { expected: usize::try_from(expected).unwrap_or(usize::MAX), got });
-            }
-        }
+        let rank = (p.rank as usize).min(MAX_RANK);
+        let shape = &p.shape[..rank];
         if is_flat(shape, &p.a_strides) && is_flat(shape, &p.b_strides) {
             return linalg::binary(self, p.op, a, b, &y);
         }
-        let len = u32::try_from(len)
+        let len = u32::try_from(y.len())
             .map_err(|_| BackendError::Unsupported { op: "binary", why: "2^32 elements or more with strides" })?;
         linalg::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a, b, &y)
     }
 
     fn axpby<T: Real>(&self, alpha: f32, x: CudaRef<'_, T>, beta: f32, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check(y.len() as u64, x.len())?;
+        check_len(y.len() as u64, x.len())?;
         linalg::axpby(self, alpha, beta, x, &y)
     }
 
     fn sum_axis<T: Real>(&self, p: &SumParams, x: CudaRef<'_, T>, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check(product(&[p.outer, p.len, p.inner])?, x.len())?;
-        check(product(&[p.outer, p.inner])?, y.len())?;
+        check_len(product(&[p.outer, p.len, p.inner]), x.len())?;
+        check_len(product(&[p.outer, p.inner]), y.len())?;
         if y.is_empty() {
             return Ok(());
         }
@@ -86,7 +81,7 @@ impl ElementwiseOps for CudaQueue {
     }
 
     fn dropout<T: Real>(&self, p: &DropoutParams, x: CudaRef<'_, T>, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check(y.len() as u64, x.len())?;
+        check_len(y.len() as u64, x.len())?;
         linalg::dropout(self, p, x, &y)
     }
 }
@@ -114,13 +109,6 @@ fn cut(len: u64, blocks: u64, least: u64) -> Result<SumCut, BackendError> {
     let part_len = len.div_ceil(parts).next_multiple_of(4).max(4);
     let part_len = super::index_bound("sum_axis", part_len)?;
     Ok(SumCut { parts: len.div_ceil(part_len.into()).max(1) as u32, part_len })
-}
-
-/// One past the last element that the strides reach; no axis is empty.
-fn span(shape: &[u64], strides: &[u64; MAX_RANK]) -> Result<u64, BackendError> {
-    let reach = |end: u64, (&len, &stride): (&u64, &u64)| end.checked_add(stride.checked_mul(len - 1)?);
-    let span = shape.iter().zip(strides).try_fold(1, reach);
-    span.ok_or(BackendError::LengthOverflow { len: usize::MAX, element_bytes: 1 })
 }
 
 /// Whether the strides walk row-major without gaps.

@@ -1,10 +1,10 @@
-use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Real, ops::linalg::GemmOps};
-use core_types::params::{
-    elementwise::Activation,
-    gemm::{BATCH_AXES, GemmParams, MatrixStrides},
+use backend_api::{
+    BackendError, Buffer, BufferMut, BufferRef, Real,
+    ops::linalg::{GemmOps, check_gemm, product},
 };
+use core_types::params::gemm::{BATCH_AXES, GemmParams, MatrixStrides};
 
-use super::{index_bound, product};
+use super::index_bound;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
     launch::linalg::{self, Factors, Tiling},
@@ -29,11 +29,11 @@ impl GemmOps for CudaQueue {
         bias: Option<CudaRef<'_, T>>,
         c: CudaMut<'_, T>,
     ) -> Result<(), BackendError> {
-        check_views(p, a.len(), b.len(), bias.map(|bias| bias.len()), c.len())?;
+        check_gemm(p, a.len(), b.len(), bias.map(|bias| bias.len()), c.len())?;
         if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
             return Ok(());
         }
-        for len in [p.m, p.n, p.k, product(&p.batch)?] {
+        for len in [p.m, p.n, p.k, product(&p.batch)] {
             index_bound("gemm", len)?;
         }
         // The kernels write rows of C side by side: the product of the transposes, if its columns are contiguous.
@@ -66,37 +66,6 @@ fn run<'a, T: Real>(
     let mut work = queue.scratch::<f32>(parts as usize * elements)?;
     linalg::gemm_tiles(queue, p, tiling, cut, factors, c, Some(&work.view_mut()))?;
     linalg::gemm_join(queue, p, parts as u32, work.view(), factors.bias, elements, c)
-}
-
-/// Refuses views that the strides would leave, results that overlap, and an epilogue behind a sum.
-fn check_views(p: &GemmParams, a: usize, b: usize, bias: Option<usize>, c: usize) -> Result<(), BackendError> {
-    let wrapped = BackendError::LengthOverflow { len: usize::MAX, element_bytes: 1 };
-    for (strides, rows, cols, got) in [(p.a, p.m, p.k, a), (p.b, p.k, p.n, b), (p.c, p.m, p.n, c)] {
-        let span = strides.span(p.batch, rows, cols).ok_or_else(|| wrapped.clone())?;
-        if span > got as u64 {
-            return Err(BackendError::Length { expected: usize::try_from(span).unwrap_or(usize::MAX), got });
-        }
-    }
-    if let Some(got) = bias.filter(|&len| len as u64 != p.n) {
-        return Err(BackendError::Length { expected: usize::try_from(p.n).unwrap_or(usize::MAX), got });
-    }
-    // The spans above bound every product here.
-    let apart = |outer: u64, inner: u64, len: u64| inner > 0 && outer > inner * (len - 1);
-    let disjoint = match (p.m, p.n) {
-        (0, _) | (_, 0) | (1, 1) => true,
-        (1, _) => p.c.col > 0,
-        (_, 1) => p.c.row > 0,
-        (m, n) => apart(p.c.row, p.c.col, n) || apart(p.c.col, p.c.row, m),
-    };
-    let repeated = p.batch.iter().zip(p.c.batch).any(|(&len, stride)| len > 1 && stride == 0);
-    let why = if !disjoint || (repeated && p.accumulate == 0) {
-        "elements of the result overlap"
-    } else if p.accumulate == 1 && (bias.is_some() || p.activation != Activation::Identity) {
-        "an accumulating product has no epilogue"
-    } else {
-        return Ok(());
-    };
-    Err(BackendError::Unsupported { op: "gemm", why })
 }
 
 /// The same product with every matrix transposed.

@@ -1,6 +1,9 @@
-use backend_api::{BackendError, BufferMut, BufferRef, Real, ops::linalg::LossOps};
+use backend_api::{
+    BackendError, BufferMut, BufferRef, Real,
+    ops::linalg::{LossOps, check_len, product},
+};
 
-use super::{check, index_bound, product};
+use super::index_bound;
 use crate::{CudaMut, CudaQueue, CudaRef, launch::linalg};
 
 impl LossOps for CudaQueue {
@@ -13,10 +16,10 @@ impl LossOps for CudaQueue {
         losses: CudaMut<'_, f32>,
         dlogits: CudaMut<'_, T>,
     ) -> Result<(), BackendError> {
-        let elements = product(&[classes as u64, targets.len() as u64])?;
-        check(elements, logits.len())?;
-        check(targets.len() as u64, losses.len())?;
-        check(elements, dlogits.len())?;
+        let elements = product(&[classes as u64, targets.len() as u64]);
+        check_len(elements, logits.len())?;
+        check_len(targets.len() as u64, losses.len())?;
+        check_len(elements, dlogits.len())?;
         if elements == 0 {
             return Ok(());
         }
@@ -33,10 +36,10 @@ impl LossOps for CudaQueue {
         losses: CudaMut<'_, f32>,
         dlogits: CudaMut<'_, T>,
     ) -> Result<(), BackendError> {
-        let elements = product(&[classes as u64, losses.len() as u64])?;
-        check(elements, logits.len())?;
-        check(elements, probs.len())?;
-        check(elements, dlogits.len())?;
+        let elements = product(&[classes as u64, losses.len() as u64]);
+        check_len(elements, logits.len())?;
+        check_len(elements, probs.len())?;
+        check_len(elements, dlogits.len())?;
         if elements == 0 {
             return Ok(());
         }

@@ -10,20 +10,6 @@ mod rows;
 
 use backend_api::BackendError;
 
-/// Refuses a view that does not have the size of its shape.
-fn check(expected: u64, got: usize) -> Result<(), BackendError> {
-    if expected == got as u64 {
-        return Ok(());
-    }
-    Err(BackendError::Length { expected: usize::try_from(expected).unwrap_or(usize::MAX), got })
-}
-
-/// The product of lengths, if it fits.
-fn product(lens: &[u64]) -> Result<u64, BackendError> {
-    let overflow = || BackendError::LengthOverflow { len: usize::MAX, element_bytes: 1 };
-    lens.iter().try_fold(1u64, |all, &len| all.checked_mul(len)).ok_or_else(overflow)
-}
-
 /// A length as the kernels index it: below 2^31.
 fn index_bound(op: &'static str, len: u64) -> Result<u32, BackendError> {
     u32::try_from(len)

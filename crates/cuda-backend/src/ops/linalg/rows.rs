@@ -1,13 +1,13 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
-    ops::linalg::{RowMask, RowOps},
+    ops::linalg::{RowMask, RowOps, check_len, product},
 };
 use core_types::params::{
     elementwise::SumParams,
     rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams},
 };
 
-use super::{check, elementwise::sum_columns, index_bound, product};
+use super::{elementwise::sum_columns, index_bound};
 use crate::{
     CudaBuf, CudaMut, CudaQueue, CudaRef,
     launch::linalg::{self, Kind, MaskViews, NormBackward, NormForward},
@@ -63,8 +63,8 @@ impl RowOps for CudaQueue {
         y: CudaMut<'_, T>,
         stats: CudaMut<'_, f32>,
     ) -> Result<(), BackendError> {
-        check(p.len, beta.len())?;
-        check(product(&[p.rows, 2])?, stats.len())?;
+        check_len(p.len, beta.len())?;
+        check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at(p.rows as usize)?;
         norm(self, p, NormForward { x, gamma, beta: Some(beta), y, mean: Some(mean), rstd })
     }
@@ -80,8 +80,8 @@ impl RowOps for CudaQueue {
         dgamma: CudaMut<'_, T>,
         dbeta: CudaMut<'_, T>,
     ) -> Result<(), BackendError> {
-        check(p.len, dbeta.len())?;
-        check(product(&[p.rows, 2])?, stats.len())?;
+        check_len(p.len, dbeta.len())?;
+        check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at(p.rows as usize)?;
         let mut offsets = self.scratch(p.rows as usize)?;
         let views = NormBackward { x, gamma, mean: Some(mean), rstd, g, offsets: Some(offsets.view_mut()) };
@@ -122,20 +122,20 @@ fn softmax<T: Real>(
     mask: RowMask<'_, CudaQueue>,
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let elements = product(&[p.axis.outer, p.axis.len, p.axis.inner])?;
-    check(elements, x.len())?;
-    check(elements, y.len())?;
+    let elements = product(&[p.axis.outer, p.axis.len, p.axis.inner]);
+    check_len(elements, x.len())?;
+    check_len(elements, y.len())?;
     let mask_elements = || product(&[p.mask_period, p.axis.len, p.axis.inner]);
     let mut views = MaskViews::default();
     match mask {
         RowMask::None => {}
         RowMask::Causal => views.causal = true,
         RowMask::Keep(keep) => {
-            check(mask_elements()?, keep.len())?;
+            check_len(mask_elements(), keep.len())?;
             views.keep = Some(keep);
         }
         RowMask::Additive(addend) => {
-            check(mask_elements()?, addend.len())?;
+            check_len(mask_elements(), addend.len())?;
             views.addend = Some(addend);
         }
     }
@@ -161,9 +161,9 @@ fn softmax_gradient<T: Real>(
     g: CudaRef<'_, T>,
     dx: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let elements = product(&[p.outer, p.len, p.inner])?;
+    let elements = product(&[p.outer, p.len, p.inner]);
     for len in [y.len(), g.len(), dx.len()] {
-        check(elements, len)?;
+        check_len(elements, len)?;
     }
     if dx.is_empty() {
         return Ok(());
@@ -178,10 +178,10 @@ fn softmax_gradient<T: Real>(
 
 /// Layer norm, or RMS norm without `beta` and `mean`.
 fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -> Result<(), BackendError> {
-    let elements = product(&[p.rows, p.len])?;
+    let elements = product(&[p.rows, p.len]);
     let NormForward { x, gamma, y, rstd, .. } = &views;
     for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.len, gamma.len()), (p.rows, rstd.len())] {
-        check(expected, got)?;
+        check_len(expected, got)?;
     }
     if elements == 0 {
         return Ok(());
@@ -215,7 +215,7 @@ fn norm_backward<'a, T: Real>(
     mut dgamma: CudaMut<'a, T>,
     dbeta: Option<CudaMut<'a, T>>,
 ) -> Result<(), BackendError> {
-    let elements = product(&[p.rows, p.len])?;
+    let elements = product(&[p.rows, p.len]);
     let NormBackward { x, gamma, rstd, g, .. } = views;
     for (expected, got) in [
         (elements, x.len()),
@@ -225,7 +225,7 @@ fn norm_backward<'a, T: Real>(
         (p.len, dgamma.len()),
         (p.rows, rstd.len()),
     ] {
-        check(expected, got)?;
+        check_len(expected, got)?;
     }
     if elements == 0 {
         queue.clear(&mut dgamma)?;
