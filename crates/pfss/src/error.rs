@@ -1,7 +1,7 @@
 use backend_api::BackendError;
 use thiserror::Error;
 
-use crate::{BundleError, ChannelError, GateKind, Party, RangeError, suf::SufError};
+use crate::{BundleError, ChannelError, GateKind, Party, RangeError, batch::BatchError, suf::SufError};
 
 /// Any failure of a gate, a dealer or a session.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -144,6 +144,9 @@ pub enum PfssError {
     /// The peer or the connection failed.
     #[error(transparent)]
     Channel(#[from] ChannelError),
+    /// A super-batch refuses, or has stopped.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
     /// The device failed.
     #[error(transparent)]
     Backend(#[from] BackendError),

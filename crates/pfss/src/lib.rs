@@ -68,6 +68,7 @@
 #![forbid(unsafe_code)]
 
 mod auto_trunc;
+pub mod batch;
 mod bundle;
 mod channel;
 pub mod convert;
@@ -93,7 +94,7 @@ pub use channel::{Channel, ChannelError, MemoryChannel, TcpChannel, TcpOptions, 
 pub use dealer::Dealer;
 pub use error::PfssError;
 pub use gate::{Cost, Gate, GateKind};
-pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep};
+pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep, Walk};
 pub use lockstep::{run_lockstep, run_suf_lockstep};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};

@@ -255,37 +255,31 @@ impl<C: Channel> Session<C> {
 
     /// Exchanges masked bits and words: one round.
     fn open<Q: FssOps, T>(&mut self, q: &Q, pending: Pending<T>) -> Result<T, PfssError> {
-        let (count, ring) = (pending.count(), pending.word_ring());
-        let bits = wire::bits_to_bytes(pending.masked_bits(), count);
-        let words = wire::words_to_bytes(q, ring, pending.masked_words())?;
-        let theirs = self.exchange(&[&bits[..], &words].concat())?;
-        let (expected, got) = (bits.len() + words.len(), theirs.len() as u64);
-        if got != expected as u64 {
-            return Err(ChannelError::Length { expected, got }.into());
-        }
-        let (bits, words) = theirs.split_at(bits.len());
-        let words = wire::words_from_bytes(q, ring, words, pending.masked_words().len())?;
-        pending.finish_with(&wire::bits_from_bytes(bits, count)?, &words)
+        let theirs = self.exchange(&wire::opening_to_bytes(q, &pending)?)?;
+        wire::finish_opening(q, pending, &theirs)
+    }
+
+    /// Refuses once an earlier step has failed.
+    pub(crate) fn check_open(&self) -> Result<(), PfssError> {
+        if self.closed { Err(PfssError::Closed) } else { Ok(()) }
     }
 
     /// Accepts a bundle once. It counts as used from here on, whatever happens later.
-    fn admit(&mut self, bundle: &KeyBundle) -> Result<(), PfssError> {
-        if self.closed {
-            return Err(PfssError::Closed);
-        }
+    pub(crate) fn admit(&mut self, bundle: &KeyBundle) -> Result<(), PfssError> {
+        self.check_open()?;
         bundle.check_party(self.party())?;
         if self.used.insert(bundle.nonce()) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce: bundle.nonce() }) }
     }
 
     /// Runs steps of the protocol; a failure among them closes the session.
-    fn closing<T>(&mut self, steps: impl FnOnce(&mut Self) -> Result<T, PfssError>) -> Result<T, PfssError> {
+    pub(crate) fn closing<T>(&mut self, steps: impl FnOnce(&mut Self) -> Result<T, PfssError>) -> Result<T, PfssError> {
         let result = steps(self);
         self.closed = result.is_err();
         result
     }
 
     /// Adds what both parties must agree on to the transcript.
-    fn record(&mut self, bundle: &KeyBundle, facts: &[u64]) {
+    pub(crate) fn record(&mut self, bundle: &KeyBundle, facts: &[u64]) {
         self.transcript.update(&bundle.gate().digest());
         self.transcript.update(&bundle.nonce());
         self.transcript.update(&(bundle.count() as u64).to_le_bytes());
@@ -313,8 +307,13 @@ impl<C: Channel> Session<C> {
         Ok(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect())
     }
 
+    /// Adds a digest of public facts to the transcript.
+    pub(crate) fn record_digest(&mut self, digest: &[u8; 32]) {
+        self.transcript.update(digest);
+    }
+
     /// Exchanges one message of public length and compares step digests.
-    fn exchange(&mut self, body: &[u8]) -> Result<Vec<u8>, PfssError> {
+    pub(crate) fn exchange(&mut self, body: &[u8]) -> Result<Vec<u8>, PfssError> {
         let round = self.traffic.rounds;
         self.transcript.update(&round.to_le_bytes());
         self.transcript.update(&(body.len() as u64).to_le_bytes());

@@ -1,6 +1,6 @@
-use backend_api::ops::fss::FssOps;
-
-use crate::{GapCert, GateKind, KeyBundle, PfssError, Predicate, SignedRange, gates::Pending, predicate::Program};
+use crate::{
+    GapCert, GateKind, KeyBundle, PfssError, Predicate, SignedRange, Walk, gates::Pending, predicate::Program,
+};
 
 /// A gate with additive shares as its result, and the public facts it needs besides its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +63,7 @@ impl Task<'_> {
     }
 
     /// The first step of the gate.
-    pub(crate) fn eval<Q: FssOps>(&self, q: &Q, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub(crate) fn eval<Q: Walk>(&self, q: &Q, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
         match self {
             Self::Relu => bundle.eval_relu(q, x_hat),
             Self::ReluWithin(range) => bundle.eval_relu_within(q, *range, x_hat),

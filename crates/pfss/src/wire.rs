@@ -3,19 +3,46 @@
 use backend_api::{Buffer, ops::fss::FssOps};
 use core_types::{Ring, pack::packed_words, params::fss::PackParams};
 
-use crate::{ChannelError, PfssError};
+use crate::{ChannelError, Pending, PfssError};
+
+/// Elements that are packed at once: bounds device memory, not results. Whole words for every ring.
+const AT_ONCE: usize = 1 << 15;
+
+/// What a gate opens: its masked bits, then its masked words.
+pub(crate) fn opening_to_bytes<Q: FssOps, T>(q: &Q, pending: &Pending<T>) -> Result<Vec<u8>, PfssError> {
+    let mut bytes = bits_to_bytes(pending.masked_bits(), pending.count());
+    bytes.extend(words_to_bytes(q, pending.word_ring(), pending.masked_words())?);
+    Ok(bytes)
+}
+
+/// The gate's output from the peer's message of [`opening_to_bytes`].
+pub(crate) fn finish_opening<Q: FssOps, T>(q: &Q, pending: Pending<T>, theirs: &[u8]) -> Result<T, PfssError> {
+    let (count, ring, words) = (pending.count(), pending.word_ring(), pending.masked_words().len());
+    let rows = pending.masked_bits().len().checked_div(count.div_ceil(32)).unwrap_or(0);
+    let bit_bytes = rows * count.div_ceil(8);
+    let expected = bit_bytes + byte_len(words, ring);
+    if theirs.len() != expected {
+        return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
+    }
+    let (bits, packed) = theirs.split_at(bit_bytes);
+    let words = words_from_bytes(q, ring, packed, words)?;
+    pending.finish_with(&bits_from_bytes(bits, count)?, &words)
+}
 
 /// Ring elements, `n` bits each, in `ceil(count * n / 8)` bytes.
 pub(crate) fn words_to_bytes<Q: FssOps>(q: &Q, ring: Ring, words: &[u64]) -> Result<Vec<u8>, PfssError> {
     let bytes = byte_len(words.len(), ring);
-    let packed = if ring.bits() == 64 {
-        words.to_vec()
-    } else {
+    let mut packed = Vec::with_capacity(word_len(words.len(), ring));
+    for words in words.chunks(AT_ONCE) {
+        if ring.bits() == 64 {
+            packed.extend_from_slice(words);
+            continue;
+        }
         let source = q.upload(words)?;
-        let mut packed = q.zeros::<u64>(word_len(words.len(), ring))?;
-        q.pack_bits(&params(words.len(), ring), source.view(), packed.view_mut())?;
-        q.download(&packed)?
-    };
+        let mut target = q.zeros::<u64>(word_len(words.len(), ring))?;
+        q.pack_bits(&params(words.len(), ring), source.view(), target.view_mut())?;
+        packed.extend(q.download(&target)?);
+    }
     let mut out: Vec<u8> = packed.iter().flat_map(|word| word.to_le_bytes()).collect();
     out.truncate(bytes);
     Ok(out)
@@ -40,10 +67,15 @@ pub(crate) fn words_from_bytes<Q: FssOps>(
     if ring.bits() == 64 {
         return Ok(packed);
     }
-    let source = q.upload(&packed)?;
-    let mut words = q.zeros::<u64>(count)?;
-    q.unpack_bits(&params(count, ring), source.view(), words.view_mut())?;
-    Ok(q.download(&words)?)
+    let mut words = Vec::with_capacity(count);
+    for packed in packed.chunks(word_len(AT_ONCE, ring)) {
+        let part = AT_ONCE.min(count - words.len());
+        let source = q.upload(packed)?;
+        let mut target = q.zeros::<u64>(part)?;
+        q.unpack_bits(&params(part, ring), source.view(), target.view_mut())?;
+        words.extend(q.download(&target)?);
+    }
+    Ok(words)
 }
 
 /// Rows of `count` bits, each row in `ceil(count / 8)` bytes.
@@ -88,6 +120,7 @@ fn word_len(count: usize, ring: Ring) -> usize {
     packed_words(count as u64, ring).map_or(0, |words| words as usize)
 }
 
-fn byte_len(count: usize, ring: Ring) -> usize {
+/// Length of the message of `count` elements.
+pub(crate) fn byte_len(count: usize, ring: Ring) -> usize {
     (count as u64 * u64::from(ring.bits())).div_ceil(8) as usize
 }

@@ -40,7 +40,7 @@ const ARROWS: &[Arrow] = &[
         normal: &["core-types", "backend-api", "cuda-loader"],
         dev: &["cpu-backend", "cuda-sim", "ptx"],
     },
-    Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime"] },
+    Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {

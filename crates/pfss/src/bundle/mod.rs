@@ -3,10 +3,10 @@ mod error;
 mod header;
 mod layout;
 
-use core::fmt;
+use core::{fmt, ops::Range};
 
 use core_types::Label;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 pub use error::BundleError;
 pub(crate) use header::Header;
@@ -162,11 +162,45 @@ impl KeyBundle {
         }
     }
 
+    /// A copy of the keys of the elements `range`, which starts at a multiple of [`LANES`] and lies in the batch.
+    ///
+    /// Its nonce is that of the whole: it may only be used in the place of the whole.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        let (padded, lanes) = (self.padded(), LANES as usize);
+        let columns = range.start..range.start + range.len().next_multiple_of(lanes);
+        let words = columns.start / lanes..columns.end / lanes;
+        let keys = &self.keys;
+        Self {
+            header: Header { count: range.len(), ..self.header.clone() },
+            keys: Keys {
+                roots: columns_of(&keys.roots, padded, &columns),
+                cw: columns_of(&keys.cw, padded, &columns),
+                leaf: columns_of(&keys.leaf, padded, &columns),
+                vcw: columns_of(&keys.vcw, padded, &columns),
+                last: columns_of(&keys.last, padded, &columns),
+                words: columns_of(&keys.words, padded, &columns),
+                bits: columns_of(&keys.bits, padded / lanes, &words),
+            },
+        }
+    }
+
+    /// Bytes of the key trees, padding included: what a device gets to see of the bundle.
+    pub(crate) fn device_bytes(&self) -> u64 {
+        TreeRows::of(&self.gate().trees()).bytes() * self.padded() as u64
+    }
+
     fn layout(&self) -> Layout {
         // The dealer and the reader have both built this layout before.
         Layout::new(&self.header.gate, self.header.count as u64)
             .unwrap_or_else(|_| unreachable!("a bundle that exists has a layout"))
     }
+}
+
+/// The given columns of rows of `width` elements.
+fn columns_of<T: Copy + Zeroize>(rows: &[T], width: usize, columns: &Range<usize>) -> Zeroizing<Vec<T>> {
+    let mut out = Vec::with_capacity(rows.len().checked_div(width).unwrap_or(0) * columns.len());
+    rows.chunks(width.max(1)).for_each(|row| out.extend_from_slice(&row[columns.clone()]));
+    Zeroizing::new(out)
 }
 
 /// Whether a bundle of this size can exist.

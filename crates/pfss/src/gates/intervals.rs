@@ -1,9 +1,7 @@
 use core::ops::Range;
 
-use backend_api::ops::fss::FssOps;
-
 use super::tree::{check_inputs, dcf_shares};
-use crate::{GateKind, Interval, KeyBundle, PfssError};
+use crate::{GateKind, Interval, KeyBundle, PfssError, Walk};
 
 impl KeyBundle {
     /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and element, in this
@@ -16,7 +14,7 @@ impl KeyBundle {
     /// # Errors
     /// [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for intervals outside the ring, and as
     /// [`eval_relu`](Self::eval_relu).
-    pub fn eval_interval_powers<Q: FssOps>(
+    pub fn eval_interval_powers<Q: Walk>(
         self,
         q: &Q,
         intervals: &[Interval],

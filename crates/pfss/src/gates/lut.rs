@@ -1,4 +1,3 @@
-use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
@@ -7,7 +6,7 @@ use super::{
     pending::{Opened, Rest},
     tree::{CmpKeys, check_inputs},
 };
-use crate::{GateKind, KeyBundle, PfssError};
+use crate::{GateKind, KeyBundle, PfssError, Walk};
 
 /// Rows of the words section behind the input mask: `[e]`, `[ρ]`, `[ρ e]` with `e = 1 - 2c`.
 const E_ROW: usize = 1;
@@ -15,7 +14,7 @@ const RHO_ROW: usize = 2;
 const RHO_E_ROW: usize = 3;
 
 /// Points of all elements evaluated at once: bounds memory, not results.
-const POINTS_AT_ONCE: usize = 1 << 20;
+pub(crate) const POINTS_AT_ONCE: usize = 1 << 20;
 
 impl KeyBundle {
     /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n` words.
@@ -32,7 +31,7 @@ impl KeyBundle {
     /// # Errors
     /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word outside its ring,
     /// and as [`eval_relu`](Self::eval_relu).
-    pub fn eval_lut<Q: FssOps>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_lut<Q: Walk>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::Lut, x_hat.len())?;
         self.check_table(table)?;
         let (domain, ring) = (self.gate().ring(), self.gate().out_ring());

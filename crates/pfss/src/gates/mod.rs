@@ -5,6 +5,7 @@
 
 mod bits;
 mod intervals;
+mod join;
 mod lut;
 mod pending;
 mod predicates;
@@ -14,7 +15,12 @@ mod shift;
 mod suf;
 mod tree;
 mod truncate;
+mod walk;
 
 pub use bits::BitShares;
+pub(crate) use join::{Join, join_pending};
+pub(crate) use lut::POINTS_AT_ONCE;
 pub use pending::Pending;
 pub use suf::{SufBools, SufShares, SufStep};
+pub use walk::Walk;
+pub(crate) use walk::{DeviceTree, Lent};

@@ -1,4 +1,4 @@
-use core::fmt;
+use core::{fmt, ops::Range};
 
 use core_types::Ring;
 
@@ -47,6 +47,18 @@ impl Opened {
     /// The word of element `e`.
     pub(super) fn word(&self, e: usize) -> u64 {
         self.words[e]
+    }
+
+    /// What is known of the elements `range`, which starts at a multiple of 32.
+    pub(super) fn part(&self, range: Range<usize>) -> Self {
+        let words = range.start / 32..range.end.div_ceil(32);
+        let rows = self.bits.chunks(self.count.div_ceil(32).max(1));
+        Self {
+            party: self.party,
+            count: range.len(),
+            bits: rows.flat_map(|row| row[words.clone()].iter().copied()).collect(),
+            words: if self.words.is_empty() { Vec::new() } else { self.words[range].to_vec() },
+        }
     }
 
     /// `element(e)` for every element.
@@ -109,6 +121,16 @@ impl<T> Pending<T> {
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// The party whose gate this is.
+    pub(super) fn party(&self) -> Party {
+        self.party
+    }
+
+    /// The gate's output from what was opened.
+    pub(super) fn finish_opened(self, opened: &Opened) -> T {
+        self.rest.finish(opened)
     }
 
     /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open no words.

@@ -1,4 +1,3 @@
-use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
@@ -7,7 +6,7 @@ use super::{
     pending::{Opened, Rest},
     tree::{check_inputs, cmp_shares},
 };
-use crate::{GateKind, KeyBundle, PfssError, Predicate, convert, predicate::Program};
+use crate::{GateKind, KeyBundle, PfssError, Predicate, Walk, convert, predicate::Program};
 
 impl KeyBundle {
     /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`. No round is needed.
@@ -15,7 +14,7 @@ impl KeyBundle {
     /// # Errors
     /// [`PfssError::PredicateKind`], [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for predicates that the
     /// keys do not answer; [`PfssError::Length`] unless there is one input per element; [`PfssError::Backend`].
-    pub fn eval_predicates<Q: FssOps>(
+    pub fn eval_predicates<Q: Walk>(
         self,
         q: &Q,
         predicates: &[Predicate],
@@ -29,7 +28,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the bundle has not as many masks.
-    pub fn eval_predicates_additive<Q: FssOps>(
+    pub fn eval_predicates_additive<Q: Walk>(
         self,
         q: &Q,
         predicates: &[Predicate],
@@ -44,12 +43,7 @@ impl KeyBundle {
         Ok(Pending::new(&self, &bits, first_mask, rest))
     }
 
-    fn predicate_bits<Q: FssOps>(
-        &self,
-        q: &Q,
-        predicates: &[Predicate],
-        x_hat: &[u64],
-    ) -> Result<BitShares, PfssError> {
+    fn predicate_bits<Q: Walk>(&self, q: &Q, predicates: &[Predicate], x_hat: &[u64]) -> Result<BitShares, PfssError> {
         let program = Program::new(self.gate(), predicates)?;
         let x_hat = check_inputs(self, x_hat)?;
         let shares = cmp_shares(q, self, 0, &program, &x_hat)?;

@@ -1,4 +1,3 @@
-use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
@@ -7,7 +6,7 @@ use super::{
     pending::{Opened, Rest},
     tree::{check_inputs, cmp_shares},
 };
-use crate::{GateKind, KeyBundle, PfssError, SignedRange, convert, predicate::Program};
+use crate::{GateKind, KeyBundle, PfssError, SignedRange, Walk, convert, predicate::Program};
 
 /// Rows of the words section behind the input mask.
 const C_ROW: usize = 1;
@@ -23,7 +22,7 @@ impl KeyBundle {
     /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Range`] for keys of
     /// [`Gate::relu_within`](crate::Gate::relu_within) fewer bits, [`PfssError::Length`] unless there is one input per
     /// element, [`PfssError::Backend`].
-    pub fn eval_relu<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_relu<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         let all = SignedRange::of_bits(self.gate().n());
         self.eval_relu_within(q, all, x_hat)
     }
@@ -33,7 +32,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// [`PfssError::Range`] if the keys look at fewer bits than hold the range, and as [`eval_relu`](Self::eval_relu).
-    pub fn eval_relu_within<Q: FssOps>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_relu_within<Q: Walk>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_sign(range)?;
         let (bits, product) = self.sign_times_input(q, x_hat)?;
         Ok(Pending::new(&self, &bits, 0, product))
@@ -51,13 +50,13 @@ impl KeyBundle {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_abs<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_abs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_sign(SignedRange::of_bits(self.gate().n()))?;
         let (bits, product) = self.sign_times_input(q, x_hat)?;
         Ok(Pending::new(&self, &bits, 0, Absolute(product)))
     }
 
-    fn sign_times_input<Q: FssOps>(&self, q: &Q, x_hat: &[u64]) -> Result<(BitShares, Product), PfssError> {
+    fn sign_times_input<Q: Walk>(&self, q: &Q, x_hat: &[u64]) -> Result<(BitShares, Product), PfssError> {
         self.check_use(GateKind::Relu, x_hat.len())?;
         let (ring, x_hat) = (self.gate().ring(), check_inputs(self, x_hat)?);
         let bits = BitShares::new(self.party(), self.count(), self.sign_bits(q, 0, &x_hat)?);
@@ -68,7 +67,7 @@ impl KeyBundle {
     }
 
     /// XOR shares of `msb(r) ^ 1[x >= 0]` from tree `index`, the comparison key of the bits below the sign.
-    pub(super) fn sign_bits<Q: FssOps>(&self, q: &Q, index: usize, x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
+    pub(super) fn sign_bits<Q: Walk>(&self, q: &Q, index: usize, x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
         let ring = self.gate().sign_ring();
         let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // at least 2 bits for gates with such a tree
         let program = Program::non_negative(domain, ring);

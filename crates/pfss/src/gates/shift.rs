@@ -1,6 +1,5 @@
 //! Shifts that are exact for every input of the ring.
 
-use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
@@ -10,7 +9,7 @@ use super::{
     tree::check_inputs,
     truncate::C_ROW,
 };
-use crate::{GateKind, KeyBundle, PfssError, convert};
+use crate::{GateKind, KeyBundle, PfssError, Walk, convert};
 
 type Row = Zeroizing<Vec<u64>>;
 
@@ -35,7 +34,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_lrs<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_lrs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::Lrs, x_hat.len())?;
         let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
         let bits = self.shift_bits(q, &x_hat, ring.bits())?;
@@ -58,7 +57,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_ars<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::Ars, x_hat.len())?;
         let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
         let bits = self.shift_bits(q, &x_hat, ring.bits() - 1)?;
@@ -83,7 +82,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_relu_ars<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_relu_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::ReluArs, x_hat.len())?;
         let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
         let mut bits = self.carry_bits(q, LOW_TREE, self.gate().f(), &x_hat)?;
@@ -95,7 +94,7 @@ impl KeyBundle {
     }
 
     /// XOR shares of the carry out of the low `f` bits and, in a second row, out of the low `k`.
-    fn shift_bits<Q: FssOps>(&self, q: &Q, x_hat: &[u64], k: u32) -> Result<BitShares, PfssError> {
+    fn shift_bits<Q: Walk>(&self, q: &Q, x_hat: &[u64], k: u32) -> Result<BitShares, PfssError> {
         let mut bits = self.carry_bits(q, LOW_TREE, self.gate().f(), x_hat)?;
         bits.extend(self.carry_bits(q, HIGH_TREE, k, x_hat)?);
         Ok(BitShares::new(self.party(), self.count(), bits))

@@ -1,4 +1,3 @@
-use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
@@ -7,7 +6,7 @@ use super::{
     pending::{Opened, Rest},
     tree::{check_inputs, cmp_shares},
 };
-use crate::{GapCert, GateKind, KeyBundle, PfssError, convert, predicate::Program};
+use crate::{GapCert, GateKind, KeyBundle, PfssError, Walk, convert, predicate::Program};
 
 /// Rows of the words section behind the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
 /// `[2^(n-f) msb(r)]`.
@@ -23,7 +22,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_truncate_reduce<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_truncate_reduce<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::TruncateReduce, x_hat.len())?;
         let (n, f) = (self.gate().n(), self.gate().f());
         let ring = Ring::new(n - f).unwrap_or(self.gate().ring()); // 1 <= f < n for this gate
@@ -41,7 +40,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// [`PfssError::CertWidth`] for a certificate of another ring, and as [`eval_relu`](Self::eval_relu).
-    pub fn eval_gap_ars<Q: FssOps>(self, q: &Q, cert: &GapCert, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_gap_ars<Q: Walk>(self, q: &Q, cert: &GapCert, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::GapArs, x_hat.len())?;
         let (n, f, ring) = (self.gate().n(), self.gate().f(), self.gate().ring());
         self.check_cert(cert)?;
@@ -66,7 +65,7 @@ impl KeyBundle {
 
     /// XOR shares of `1[x_hat mod 2^k < r mod 2^k]` from tree `index`, the comparison key of the low `k` bits: the
     /// carry out of the low `f` bits, the borrow of the low `n - 1`, or the wrap of all `n`.
-    pub(super) fn carry_bits<Q: FssOps>(
+    pub(super) fn carry_bits<Q: Walk>(
         &self,
         q: &Q,
         index: usize,
@@ -79,7 +78,7 @@ impl KeyBundle {
         Ok(program.combine(self.party(), x_hat, &shares, &[]))
     }
 
-    fn subtract_carry<Q: FssOps>(
+    fn subtract_carry<Q: Walk>(
         &self,
         q: &Q,
         x_hat: &[u64],

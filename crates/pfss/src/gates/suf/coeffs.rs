@@ -2,13 +2,12 @@
 
 use core::ops::Range;
 
-use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
 use super::super::tree::dcf_shares;
 use crate::{
-    KeyBundle, PfssError,
+    KeyBundle, PfssError, Walk,
     suf::{Shifted, SufProgram},
 };
 
@@ -93,7 +92,7 @@ pub(super) struct Payload {
 
 impl Payload {
     /// Evaluates the payload key in tree `tree`.
-    pub(super) fn eval<Q: FssOps>(
+    pub(super) fn eval<Q: Walk>(
         q: &Q,
         bundle: &KeyBundle,
         program: &SufProgram,
@@ -117,7 +116,7 @@ impl Payload {
 
 /// Shares of the words, `[elements][words]`, from keys that hide where each piece starts, from tree `first_tree` on:
 /// the coefficients at `x_hat` are those active at the greatest `x_hat`, less every change that still lies ahead.
-pub(super) fn hidden_pieces<Q: FssOps>(
+pub(super) fn hidden_pieces<Q: Walk>(
     q: &Q,
     bundle: &KeyBundle,
     program: &SufProgram,

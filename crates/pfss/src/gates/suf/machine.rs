@@ -1,7 +1,6 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use backend_api::ops::fss::FssOps;
 use zeroize::Zeroizing;
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
     coeffs::{Payload, Polys, hidden_pieces},
 };
 use crate::{
-    KeyBundle, Party, PfssError, convert,
+    KeyBundle, Party, PfssError, Walk, convert,
     predicate::Program,
     suf::{BoolMode, Class, CoeffMode, PredProgram, Selection, SufProgram, Value},
 };
@@ -38,7 +37,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// Walks all key trees.
-    pub(super) fn start<Q: FssOps>(q: &Q, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Self, PfssError> {
+    pub(super) fn start<Q: Walk>(q: &Q, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Self, PfssError> {
         let kind = bundle.gate().kind();
         let Some(program) = bundle.gate().program().cloned() else {
             return Err(PfssError::Kind { expected: crate::GateKind::Suf, got: kind });
@@ -52,7 +51,7 @@ impl Machine {
     }
 
     /// Shares of all step functions; returns the first tree behind the comparison keys.
-    fn compare<Q: FssOps>(&mut self, q: &Q) -> Result<usize, PfssError> {
+    fn compare<Q: Walk>(&mut self, q: &Q) -> Result<usize, PfssError> {
         let (program, count) = (Arc::clone(&self.program), self.x_hat.len());
         let rows = program.rows();
         let (mut tree, mut wrap) = (0, rows.selectors + 3 * rows.ands + rows.bools);
@@ -80,7 +79,7 @@ impl Machine {
     }
 
     /// Shares of `1[r + b <= x_hat]`, and of whether `r + b` wrapped, for each threshold `b` of a class.
-    fn hidden_thresholds<Q: FssOps>(
+    fn hidden_thresholds<Q: Walk>(
         &self,
         q: &Q,
         class: &Class,
@@ -103,7 +102,7 @@ impl Machine {
     }
 
     /// All output words and bits that need no exchange.
-    fn select<Q: FssOps>(&mut self, q: &Q, tree: usize) -> Result<(), PfssError> {
+    fn select<Q: Walk>(&mut self, q: &Q, tree: usize) -> Result<(), PfssError> {
         let (program, bundle, x_hat) = (&self.program, &self.bundle, &self.x_hat);
         let desc = program.desc();
         let payload = match program.selection() {

@@ -5,10 +5,8 @@ mod machine;
 
 use core::fmt;
 
-use backend_api::ops::fss::FssOps;
-
 use super::{BitShares, Pending, tree::check_inputs};
-use crate::{GateKind, KeyBundle, PfssError};
+use crate::{GateKind, KeyBundle, PfssError, Walk};
 use machine::Machine;
 
 /// What a party holds of a descriptor's outputs.
@@ -42,7 +40,7 @@ impl KeyBundle {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_suf<Q: FssOps>(self, q: &Q, x_hat: &[u64]) -> Result<SufStep, PfssError> {
+    pub fn eval_suf<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<SufStep, PfssError> {
         self.check_use(GateKind::Suf, x_hat.len())?;
         let x_hat = check_inputs(&self, x_hat)?;
         Ok(Machine::start(q, self, x_hat)?.step())

@@ -1,0 +1,26 @@
+/// What a super-batch has done. Sizes and AES blocks follow from the public shapes; times are the caller's to measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Jobs walked.
+    pub jobs: u64,
+    /// Groups of jobs of one program.
+    pub groups: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Elements walked.
+    pub elements: u64,
+    /// Parts that jobs were cut into; a job that was not cut is one.
+    pub parts: u64,
+    /// AES blocks of the walks, by the formulas of [`Gate::cost`](crate::Gate::cost).
+    pub aes: u64,
+    /// Bytes of keys copied to the device.
+    pub key_bytes: u64,
+    /// Bytes of masked inputs, as words.
+    pub input_bytes: u64,
+    /// Bytes of masked inputs as they were opened, without the bits above their rings.
+    pub packed_input_bytes: u64,
+    /// Bytes that openings sent.
+    pub opened_bytes: u64,
+    /// Rounds of openings.
+    pub rounds: u64,
+}

@@ -1,0 +1,154 @@
+use core::fmt;
+
+use backend_api::BackendKind;
+use thiserror::Error;
+
+use super::{Class, State};
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// Jobs in a super-batch.
+    Jobs,
+    /// Masked inputs in a super-batch.
+    Words,
+    /// Bytes of masked inputs in a super-batch.
+    Bytes,
+    /// Flushes of a super-batch.
+    Flushes,
+    /// Jobs in a layer.
+    LayerJobs,
+    /// Masked inputs in a layer.
+    LayerWords,
+    /// Flushes of one class in a layer.
+    LayerFlushes,
+    /// Phases of a layer.
+    LayerPhases,
+    /// Elements in a layer.
+    LayerElements,
+    /// Elements times their widths in a layer.
+    LayerElementBits,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Jobs => "jobs",
+            Self::Words => "words",
+            Self::Bytes => "bytes",
+            Self::Flushes => "flushes",
+            Self::LayerJobs => "jobs of the layer",
+            Self::LayerWords => "words of the layer",
+            Self::LayerFlushes => "flushes of one class in the layer",
+            Self::LayerPhases => "phases of the layer",
+            Self::LayerElements => "elements of the layer",
+            Self::LayerElementBits => "element bits of the layer",
+        })
+    }
+}
+
+/// Why a super-batch, a planner or an executor refuses, or has stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// A call that the state does not allow.
+    #[error("expected a batch that is {expected}, it is {got}")]
+    State {
+        /// The state that the call needs.
+        expected: State,
+        /// The state.
+        got: State,
+    },
+    /// An earlier failure left the batch without results; its keys are spent.
+    #[error("the batch failed earlier and gives nothing any more")]
+    Poisoned,
+    /// A message of the peer, where none is due.
+    #[error("no round is open")]
+    NoRound,
+    /// A handle of a job that was cleared, or of another batch.
+    #[error("expected a handle of generation {expected}, got one of {got}")]
+    Stale {
+        /// Generation of the batch.
+        expected: u64,
+        /// Generation of the handle.
+        got: u64,
+    },
+    /// A limit would be exceeded. Nothing was taken in.
+    #[error("expected at most {max} {limit}, got {got}")]
+    Limit {
+        /// The limit.
+        limit: Limit,
+        /// Its value.
+        max: u64,
+        /// What would be reached.
+        got: u64,
+    },
+    /// A job does not fit the device bytes that are left. Nothing was taken in.
+    #[error("device budget exceeded: {need} bytes needed, {have} free")]
+    BudgetExceeded {
+        /// Bytes that the job needs, or, of a job that may be cut, its smallest part.
+        need: u64,
+        /// Bytes that are free.
+        have: u64,
+    },
+    /// A configuration that no batch can have.
+    #[error("expected {expected} for {what}, got {got}")]
+    Config {
+        /// The field.
+        what: &'static str,
+        /// What it accepts.
+        expected: &'static str,
+        /// Its value.
+        got: u64,
+    },
+    /// Rows of a job do not add up to its elements.
+    #[error("expected rows of {expected} elements in all, got {got}")]
+    Rows {
+        /// Elements of the job.
+        expected: usize,
+        /// Sum of the rows' lengths.
+        got: usize,
+    },
+    /// A device needs a stager, and there is none.
+    #[error("a batch on {kind} needs a stager")]
+    NoStager {
+        /// Where the batch runs.
+        kind: BackendKind,
+    },
+    /// A stager that copies to another device than that of the batch.
+    #[error("expected a stager for {expected}, got one for {got}")]
+    ForeignStager {
+        /// The device of the batch.
+        expected: String,
+        /// The device of the stager.
+        got: String,
+    },
+    /// A class of gates is flushed once in a phase.
+    #[error("{class} gates were flushed in this phase already")]
+    FlushedTwice {
+        /// The class.
+        class: Class,
+    },
+    /// No task can go on, and nothing that is asked for is waiting.
+    #[error(
+        "no progress: of {unfinished} unfinished tasks, {open} wait for openings, {coeff} for coeff and {trunc} for \
+             trunc gates that nobody submitted"
+    )]
+    NoProgress {
+        /// Tasks that are not done.
+        unfinished: usize,
+        /// Tasks that ask for an opening.
+        open: usize,
+        /// Tasks that ask for gates of class coeff.
+        coeff: usize,
+        /// Tasks that ask for gates of class trunc.
+        trunc: usize,
+    },
+    /// A ticket that nobody was given, or whose result was taken already.
+    #[error("ticket {got} has no result to come")]
+    Ticket {
+        /// Its number.
+        got: u64,
+    },
+}

@@ -1,0 +1,22 @@
+//! Which jobs are walked together.
+
+use super::job::Job;
+
+/// Digest of a gate and what its evaluation is told besides.
+type Program = ([u8; 32], Vec<u64>);
+
+/// Positions of jobs by program: groups in the order of their first jobs, and jobs in their order within a group.
+///
+/// Jobs of a group share gate, ring and public parameters, so that the device runs the same kernels on parts of the
+/// same shape, one behind the other. What a job computes does not depend on its group.
+pub(super) fn groups(jobs: &[Job<'_>]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(Program, Vec<usize>)> = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        let program = (job.bundle.gate().digest(), job.work.facts());
+        match groups.iter_mut().find(|(known, _)| *known == program) {
+            Some((_, members)) => members.push(at),
+            None => groups.push((program, vec![at])),
+        }
+    }
+    groups.into_iter().map(|(_, members)| members).collect()
+}

@@ -1,0 +1,176 @@
+use backend_api::ops::fss::FssOps;
+
+use super::BatchError;
+use crate::{
+    GateKind, KeyBundle, Pending, PfssError, SufShares, SufStep, Task, Walk,
+    gates::{Join, join_pending},
+    wire,
+};
+
+/// What a job computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work<'a>(pub(super) Kind<'a>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind<'a> {
+    Task(Task<'a>),
+    Suf,
+}
+
+/// One gate on a batch of public masked inputs, with this party's keys.
+///
+/// The inputs are elements of the ring of the gate's keys; their effective width is that of the ring.
+#[derive(Debug)]
+pub struct Job<'a> {
+    pub(super) work: Work<'a>,
+    pub(super) bundle: KeyBundle,
+    pub(super) x_hat: Vec<u64>,
+    /// Lengths of the rows that the elements are packed in, one after the other.
+    pub(super) rows: Vec<usize>,
+}
+
+impl<'a> Job<'a> {
+    /// A gate with additive shares as its result.
+    #[must_use]
+    pub fn task(task: Task<'a>, bundle: KeyBundle, x_hat: Vec<u64>) -> Self {
+        Self::new(Kind::Task(task), bundle, x_hat)
+    }
+
+    /// The descriptor of the bundle.
+    #[must_use]
+    pub fn suf(bundle: KeyBundle, x_hat: Vec<u64>) -> Job<'static> {
+        Job::new(Kind::Suf, bundle, x_hat)
+    }
+
+    fn new(kind: Kind<'a>, bundle: KeyBundle, x_hat: Vec<u64>) -> Self {
+        let rows = vec![x_hat.len()];
+        Self { work: Work(kind), bundle, x_hat, rows }
+    }
+
+    /// The same job on elements that are packed in rows of these lengths, so that
+    /// [`SuperBatch::row`](super::SuperBatch::row) finds each.
+    ///
+    /// # Errors
+    /// [`BatchError::Rows`] unless the lengths add up to the number of elements.
+    pub fn with_rows(self, rows: Vec<usize>) -> Result<Self, BatchError> {
+        let (expected, got) = (self.x_hat.len(), rows.iter().sum());
+        if expected != got {
+            return Err(BatchError::Rows { expected, got });
+        }
+        Ok(Self { rows, ..self })
+    }
+
+    /// Everything that can be refused before the job is taken in.
+    pub(super) fn check(&self) -> Result<(), PfssError> {
+        match &self.work.0 {
+            Kind::Task(task) => task.check(&self.bundle, self.x_hat.len()),
+            Kind::Suf => self.bundle.check_use(GateKind::Suf, self.x_hat.len()),
+        }
+    }
+
+    /// Adds what both parties must agree on.
+    pub(super) fn record(&self, transcript: &mut blake3::Hasher) {
+        transcript.update(&self.bundle.gate().digest());
+        transcript.update(&self.bundle.nonce());
+        transcript.update(&(self.bundle.count() as u64).to_le_bytes());
+        for fact in self.work.facts() {
+            transcript.update(&fact.to_le_bytes());
+        }
+    }
+}
+
+impl Work<'_> {
+    /// The public facts besides gate, count and nonce.
+    pub(super) fn facts(&self) -> Vec<u64> {
+        match &self.0 {
+            Kind::Task(task) => task.facts(),
+            Kind::Suf => Vec::new(),
+        }
+    }
+
+    /// Walks all key trees of a part of a job.
+    pub(super) fn eval<W: Walk>(&self, walk: &W, bundle: KeyBundle, x_hat: &[u64]) -> Result<Step, PfssError> {
+        Ok(match &self.0 {
+            Kind::Task(task) => Step::Words(task.eval(walk, bundle, x_hat)?),
+            Kind::Suf => Step::Suf(bundle.eval_suf(walk, x_hat)?),
+        })
+    }
+}
+
+/// A job between two rounds.
+#[derive(Debug)]
+pub(super) enum Step {
+    Words(Pending),
+    Suf(SufStep),
+    Done(Shares),
+}
+
+/// What a party holds of a job's result.
+#[derive(Debug)]
+pub enum Shares {
+    /// Additive shares, in the order of the task.
+    Words(Vec<u64>),
+    /// Outputs of a descriptor.
+    Suf(SufShares),
+}
+
+impl Shares {
+    /// The additive shares of words: the result of a task, or a descriptor's words, `[elements][words]`.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        match self {
+            Self::Words(words) => words,
+            Self::Suf(shares) => &shares.words,
+        }
+    }
+
+    /// [`words`](Self::words) by value.
+    #[must_use]
+    pub fn into_words(self) -> Vec<u64> {
+        match self {
+            Self::Words(words) => words,
+            Self::Suf(shares) => shares.words,
+        }
+    }
+}
+
+impl Step {
+    /// The whole of a job from its parts, of which there is at least one.
+    pub(super) fn join(parts: Vec<(usize, Self)>) -> Self {
+        let (mut words, mut suf) = (Vec::new(), Vec::new());
+        for (count, part) in parts {
+            match part {
+                Self::Words(pending) => words.push(pending),
+                Self::Suf(step) => suf.push((count, step)),
+                Self::Done(shares) => return Self::Done(shares),
+            }
+        }
+        if suf.is_empty() { Self::Words(join_pending(words)) } else { Self::Suf(SufStep::join(suf)).settled() }
+    }
+
+    /// Names a descriptor that has nothing left to open.
+    fn settled(self) -> Self {
+        match self {
+            Self::Suf(SufStep::Done(shares)) => Self::Done(Shares::Suf(shares)),
+            other => other,
+        }
+    }
+
+    /// What is to be sent, if anything is left to open.
+    pub(super) fn message<Q: FssOps>(&self, q: &Q) -> Result<Option<Vec<u8>>, PfssError> {
+        match self {
+            Self::Words(pending) => wire::opening_to_bytes(q, pending).map(Some),
+            Self::Suf(SufStep::Open(pending)) => wire::opening_to_bytes(q, pending).map(Some),
+            Self::Suf(SufStep::Done(_)) | Self::Done(_) => Ok(None),
+        }
+    }
+
+    /// The next step, from the peer's message.
+    pub(super) fn advance<Q: FssOps>(self, q: &Q, theirs: &[u8]) -> Result<Self, PfssError> {
+        Ok(match self {
+            Self::Words(pending) => Self::Done(Shares::Words(wire::finish_opening(q, pending, theirs)?)),
+            Self::Suf(SufStep::Open(pending)) => Self::Suf(wire::finish_opening(q, pending, theirs)?).settled(),
+            done => done,
+        })
+    }
+}

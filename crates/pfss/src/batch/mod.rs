@@ -1,0 +1,75 @@
+//! Many gates at once: super-batches, the planners above them, and the choice of where they run.
+//!
+//! A [`SuperBatch`] takes in [`Job`]s, walks all their key trees in one flush, and opens what they ask for in one
+//! message a round. Jobs of one program form a group; a job that does not fit the device may be cut into parts whose
+//! keys are streamed ([`Fit::Split`]), so that a bundle of any size is evaluated within a budget. Neither changes a
+//! share.
+//!
+//! ```
+//! use pfss::{Dealer, Gate, Task, batch::{BatchConfig, Job, SuperBatch, finalize_lockstep}};
+//!
+//! let q = runtime::cpu()?;
+//! let mut dealer = Dealer::from_os()?;
+//! let relu = dealer.deal(&q, &Gate::relu(64)?, 2)?;
+//! let shift = dealer.deal(&q, &Gate::ars(64, 12)?, 3)?;
+//!
+//! // What both parties see of their inputs; `Session::open_masked` opens it.
+//! let (relu_hat, shift_hat) = (vec![5, 6], vec![7 << 12, 8 << 12, 9]);
+//!
+//! let mut batches = Vec::new();
+//! for (relu, shift) in relu.into_iter().zip(shift) {
+//!     let mut batch = SuperBatch::new(&q, None, BatchConfig::default())?;
+//!     let relu = batch.enqueue(Job::task(Task::Relu, relu, relu_hat.clone()))?;
+//!     let shift = batch.enqueue(Job::task(Task::Ars, shift, shift_hat.clone()))?;
+//!     batch.flush()?;
+//!     batches.push((batch, relu, shift));
+//! }
+//! if let [(zero, ..), (one, ..)] = &mut batches[..] {
+//!     finalize_lockstep([zero, one])?;
+//! }
+//! for (batch, relu, shift) in &batches {
+//!     assert_eq!(batch.shares(*relu)?.words().len(), 2);
+//!     assert_eq!(batch.shares(*shift)?.words().len(), 3);
+//!     assert_eq!(batch.counters().rounds, 1);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod counters;
+mod error;
+mod exchange;
+mod footprint;
+mod group;
+mod job;
+mod limits;
+mod stager;
+mod stream;
+mod super_batch;
+
+pub use counters::Counters;
+pub use error::{BatchError, Limit};
+pub use exchange::finalize_lockstep;
+pub use job::{Job, Shares, Work};
+pub use limits::{BatchLimits, LayerLimits};
+pub use stager::{Stager, Streams};
+pub use super_batch::{BatchConfig, Fit, Handle, State, SuperBatch};
+
+use core::fmt;
+
+/// The two classes of gates that a phase flushes apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Coefficients, comparisons and everything else.
+    Coeff,
+    /// Truncations.
+    Trunc,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Coeff => "coeff",
+            Self::Trunc => "trunc",
+        })
+    }
+}

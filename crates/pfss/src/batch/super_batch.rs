@@ -1,0 +1,447 @@
+use core::fmt;
+use std::collections::HashSet;
+
+use backend_api::{BackendError, Budget, Reservation, ops::fss::FssOps};
+
+use super::{
+    BatchError, BatchLimits, Counters, Job, Limit, Shares, Stager,
+    footprint::Footprint,
+    group::groups,
+    job::Step,
+    limits::grow,
+    stager::Queues,
+    stream::{self, Part},
+};
+use crate::{ChannelError, Party, PfssError};
+
+/// What to do with a job that does not fit the device at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Fit {
+    /// Refuse it.
+    #[default]
+    Whole,
+    /// Cut it at multiples of 32 elements into parts that fit, and stream their keys.
+    Split,
+}
+
+/// How a super-batch runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchConfig {
+    /// What it takes in.
+    pub limits: BatchLimits,
+    /// What happens to jobs that are too large.
+    pub fit: Fit,
+    /// Parts whose keys may be on the device at once, 1 to 3: one is walked, the others are being copied.
+    pub slots: usize,
+    /// The most elements of a part under [`Fit::Split`], a multiple of 32.
+    pub part: usize,
+}
+
+impl Default for BatchConfig {
+    fn default() -> Self {
+        Self { limits: BatchLimits::default(), fit: Fit::default(), slots: 2, part: 1 << 16 }
+    }
+}
+
+/// Where a super-batch stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It takes in jobs.
+    Pending,
+    /// All key trees are walked, and bits wait to be opened.
+    Flushed,
+    /// Results are there.
+    Finalized,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pending => "pending",
+            Self::Flushed => "flushed",
+            Self::Finalized => "finalized",
+        })
+    }
+}
+
+/// A job of a [`SuperBatch`], until the batch is cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    generation: u64,
+    index: usize,
+}
+
+/// Many gates evaluated together: one pass over the device, and one message a round for all of them.
+///
+/// A batch is pending while it takes in jobs, flushed when all key trees are walked, and finalized when everything is
+/// opened; [`clear`](Self::clear) makes it pending again and all handles stale. A failure of the device or the peer
+/// poisons it: no share comes out, then or later. Shares do not depend on how jobs are grouped, cut or streamed.
+pub struct SuperBatch<'a, Q: FssOps> {
+    queues: Queues<'a, Q>,
+    config: BatchConfig,
+    budget: Budget,
+    stage: Stage<'a>,
+    generation: u64,
+    taken: Taken,
+    reserved: Vec<Reservation>,
+    /// For [`Fit::Split`]: the bytes that one slot needs for the jobs so far.
+    slot_bytes: u64,
+    /// Rows of each job.
+    rows: Vec<Vec<usize>>,
+    party: Option<Party>,
+    used: HashSet<[u8; 16]>,
+    transcript: blake3::Hasher,
+    counters: Counters,
+}
+
+enum Stage<'a> {
+    Pending(Vec<Job<'a>>),
+    /// Each job's step, and this round's message of each while the round is open.
+    Flushed(Vec<Step>, Option<Vec<Option<Vec<u8>>>>),
+    Finalized(Vec<Option<Shares>>),
+    Poisoned,
+}
+
+/// What the jobs since the last clear amount to.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    jobs: u64,
+    words: u64,
+    bytes: u64,
+}
+
+impl<'a, Q: FssOps> SuperBatch<'a, Q> {
+    /// An empty batch on a queue. A GPU needs a stager; a processor may have one.
+    ///
+    /// Device memory is limited by the budget of the queue and by [`BatchLimits::device_bytes`], whichever is less.
+    ///
+    /// # Errors
+    /// [`BatchError::NoStager`], [`BatchError::ForeignStager`], or [`BatchError::Config`].
+    pub fn new(q: &'a Q, stager: Option<&'a dyn Stager<Q>>, config: BatchConfig) -> Result<Self, PfssError> {
+        let queues = Queues::new(q, stager)?;
+        let fields = [
+            ("slots", "1 to 3", config.slots, (1..=3).contains(&config.slots)),
+            ("part", "a positive multiple of 32", config.part, config.part > 0 && config.part.is_multiple_of(32)),
+        ];
+        for (what, expected, got, valid) in fields {
+            if !valid {
+                return Err(BatchError::Config { what, expected, got: got as u64 }.into());
+            }
+        }
+        let limit = config.limits.device_bytes.unwrap_or(u64::MAX).min(q.budget().limit_bytes());
+        let mut transcript = blake3::Hasher::new();
+        transcript.update(b"pfss super-batch v1");
+        Ok(Self {
+            queues,
+            config,
+            budget: Budget::new(limit),
+            stage: Stage::Pending(Vec::new()),
+            generation: 0,
+            taken: Taken::default(),
+            reserved: Vec::new(),
+            slot_bytes: 0,
+            rows: Vec::new(),
+            party: None,
+            used: HashSet::new(),
+            transcript,
+            counters: Counters::default(),
+        })
+    }
+
+    /// Where the batch stands.
+    ///
+    /// # Errors
+    /// [`BatchError::Poisoned`] after a failure.
+    pub fn state(&self) -> Result<State, BatchError> {
+        match &self.stage {
+            Stage::Pending(_) => Ok(State::Pending),
+            Stage::Flushed(..) => Ok(State::Flushed),
+            Stage::Finalized(_) => Ok(State::Finalized),
+            Stage::Poisoned => Err(BatchError::Poisoned),
+        }
+    }
+
+    /// What the batch has done so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The device bytes reserved by jobs, now and at most.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// A digest of all public facts of all jobs so far, in their order.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        *self.transcript.finalize().as_bytes()
+    }
+
+    /// Takes in a job, and reserves the device memory for its keys, inputs, outputs and scratch.
+    ///
+    /// # Errors
+    /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`], [`BatchError::BudgetExceeded`],
+    /// [`PfssError::ReusedBundle`], [`PfssError::WrongParty`] for keys of another party than those before, and what the
+    /// gate refuses. The batch is as before then, and the job is gone.
+    pub fn enqueue(&mut self, job: Job<'a>) -> Result<Handle, PfssError> {
+        self.expect(State::Pending)?;
+        job.check()?;
+        if let Some(party) = self.party {
+            job.bundle.check_party(party)?;
+        }
+        if self.used.contains(&job.bundle.nonce()) {
+            return Err(PfssError::ReusedBundle { nonce: job.bundle.nonce() });
+        }
+        let (limits, words) = (self.config.limits, job.x_hat.len() as u64);
+        let taken = Taken {
+            jobs: grow(Limit::Jobs, limits.jobs, self.taken.jobs, 1)?,
+            words: grow(Limit::Words, limits.words, self.taken.words, words)?,
+            bytes: grow(Limit::Bytes, limits.bytes, self.taken.bytes, 8 * words)?,
+        };
+        self.reserve(&Footprint::of(job.bundle.gate(), &job.work), job.x_hat.len())?;
+        self.taken = taken;
+        self.party = Some(job.bundle.party());
+        self.used.insert(job.bundle.nonce());
+        job.record(&mut self.transcript);
+        self.rows.push(job.rows.clone());
+        let handle = Handle { generation: self.generation, index: self.rows.len() - 1 };
+        if let Stage::Pending(jobs) = &mut self.stage {
+            jobs.push(job);
+        }
+        Ok(handle)
+    }
+
+    /// Takes the bytes of a job from the budget: all of them, or, where parts are streamed, what every slot needs more
+    /// than for the jobs before.
+    fn reserve(&mut self, footprint: &Footprint, count: usize) -> Result<(), BatchError> {
+        let whole = footprint.total(count);
+        let need = match self.config.fit {
+            Fit::Whole => whole,
+            Fit::Split => {
+                let part = self.part_of(footprint, count).ok_or_else(|| BatchError::BudgetExceeded {
+                    need: footprint.total(count.min(32)) * self.config.slots as u64,
+                    have: self.budget.limit_bytes(),
+                })?;
+                let slot = footprint.total(part.min(count)).max(self.slot_bytes);
+                (slot - self.slot_bytes) * self.config.slots as u64
+            }
+        };
+        match self.budget.reserve(need) {
+            Ok(reserved) => self.reserved.push(reserved),
+            Err(BackendError::BudgetExceeded { need_bytes: need, free_bytes: have, .. }) => {
+                return Err(BatchError::BudgetExceeded { need, have });
+            }
+            Err(_) => return Err(BatchError::BudgetExceeded { need, have: 0 }),
+        }
+        if self.config.fit == Fit::Split {
+            self.slot_bytes += need / self.config.slots as u64;
+        }
+        Ok(())
+    }
+
+    /// Elements of the parts of a job; `None` if not even 32 fit a slot.
+    fn part_of(&self, footprint: &Footprint, count: usize) -> Option<usize> {
+        match self.config.fit {
+            Fit::Whole => Some(count),
+            Fit::Split => footprint
+                .fitting(self.budget.limit_bytes() / self.config.slots as u64, self.config.part.min(count.max(1))),
+        }
+    }
+
+    /// Walks the key trees of all jobs, group by group.
+    ///
+    /// # Errors
+    /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`] for flushes. A failure of the device,
+    /// as [`PfssError::Backend`], poisons the batch.
+    pub fn flush(&mut self) -> Result<(), PfssError> {
+        self.expect(State::Pending)?;
+        let flushes = grow(Limit::Flushes, self.config.limits.flushes, self.counters.flushes, 1)?;
+        // Whatever fails from here on, the keys are spent.
+        let Stage::Pending(jobs) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(()) };
+        self.counters.flushes = flushes;
+        let (queues, slots) = (&self.queues, self.config.slots);
+        let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
+        let mut pieces = Vec::new();
+        let groups = groups(&jobs);
+        self.counters.groups += groups.len() as u64;
+        for &at in groups.iter().flatten() {
+            let job = &jobs[at];
+            let (count, footprint) = (job.x_hat.len(), Footprint::of(job.bundle.gate(), &job.work));
+            let part = self.part_of(&footprint, count).unwrap_or(count).max(1); // fitted when it was taken in
+            let starts = (0..count.max(1)).step_by(part);
+            pieces.extend(starts.map(|start| (at, start..(start + part).min(count))));
+            let counters = &mut self.counters;
+            counters.jobs += 1;
+            counters.elements += count as u64;
+            counters.aes += footprint.aes() * count as u64;
+            counters.key_bytes += job.bundle.device_bytes();
+            counters.input_bytes += 8 * count as u64;
+            counters.packed_input_bytes += (count as u64 * u64::from(job.bundle.gate().n())).div_ceil(8);
+        }
+        self.counters.parts += pieces.len() as u64;
+        let cut = pieces.into_iter().map(|(at, range)| {
+            let job = &jobs[at];
+            let x_hat = job.x_hat[range.clone()].to_vec();
+            Part { job: at, work: job.work, bundle: job.bundle.slice(range), x_hat }
+        });
+        stream::run(queues, slots, cut, |job, count, step| parts[job].push((count, step)))?;
+        self.queues.upload.finish()?;
+        self.stage = Stage::Flushed(parts.into_iter().map(Step::join).collect(), None);
+        Ok(())
+    }
+
+    /// This party's message of the next round, for all jobs at once; `None` when all is open, and the batch final.
+    ///
+    /// Answer it with the peer's, [`absorb`](Self::absorb)ed, before the next.
+    ///
+    /// # Errors
+    /// [`BatchError::State`] unless the batch is flushed; a failure of the device poisons it.
+    pub fn round(&mut self) -> Result<Option<Vec<u8>>, PfssError> {
+        self.expect(State::Flushed)?;
+        if let Stage::Flushed(_, Some(begun)) = &self.stage {
+            return Ok(Some(begun.iter().flatten().flatten().copied().collect()));
+        }
+        let Stage::Flushed(steps, _) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(None) };
+        let messages: Vec<Option<Vec<u8>>> =
+            steps.iter().map(|step| step.message(self.queues.compute)).collect::<Result<_, _>>()?;
+        if messages.iter().all(Option::is_none) {
+            let done = |step| if let Step::Done(shares) = step { Some(shares) } else { None };
+            self.stage = Stage::Finalized(steps.into_iter().map(done).collect());
+            self.release();
+            return Ok(None);
+        }
+        let message = messages.iter().flatten().flatten().copied().collect::<Vec<u8>>();
+        self.counters.rounds += 1;
+        self.counters.opened_bytes += message.len() as u64;
+        self.stage = Stage::Flushed(steps, Some(messages));
+        Ok(Some(message))
+    }
+
+    /// Takes in the peer's message of this round.
+    ///
+    /// # Errors
+    /// [`BatchError::State`] unless the batch is flushed, [`BatchError::NoRound`] unless a [`round`](Self::round) was
+    /// begun. A message of the wrong length or with bits where none belong, as [`PfssError::Channel`], poisons the
+    /// batch, as does a failure of the device.
+    pub fn absorb(&mut self, theirs: &[u8]) -> Result<(), PfssError> {
+        self.expect(State::Flushed)?;
+        let stage = core::mem::replace(&mut self.stage, Stage::Poisoned);
+        let Stage::Flushed(steps, Some(mine)) = stage else {
+            self.stage = stage;
+            return Err(BatchError::NoRound.into());
+        };
+        let expected: usize = mine.iter().flatten().map(Vec::len).sum();
+        if theirs.len() != expected {
+            return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
+        }
+        let mut rest = theirs;
+        let mut next = Vec::with_capacity(steps.len());
+        for (step, mine) in steps.into_iter().zip(mine) {
+            let Some(mine) = mine else {
+                next.push(step);
+                continue;
+            };
+            let (theirs, behind) = rest.split_at(mine.len());
+            next.push(step.advance(self.queues.compute, theirs)?);
+            rest = behind;
+        }
+        self.stage = Stage::Flushed(next, None);
+        Ok(())
+    }
+
+    /// The shares of a job.
+    ///
+    /// # Errors
+    /// [`BatchError::State`] unless the batch is final, [`BatchError::Stale`] for a handle from before a clear,
+    /// [`BatchError::Ticket`] for one whose shares were taken.
+    pub fn shares(&self, handle: Handle) -> Result<&Shares, BatchError> {
+        let taken = BatchError::Ticket { got: handle.index as u64 };
+        self.find(handle)?;
+        match &self.stage {
+            Stage::Finalized(shares) => shares.get(handle.index).and_then(Option::as_ref).ok_or(taken),
+            _ => Err(taken),
+        }
+    }
+
+    /// The shares of a job by value.
+    ///
+    /// # Errors
+    /// As [`shares`](Self::shares).
+    pub fn take(&mut self, handle: Handle) -> Result<Shares, BatchError> {
+        let taken = BatchError::Ticket { got: handle.index as u64 };
+        self.find(handle)?;
+        match &mut self.stage {
+            Stage::Finalized(shares) => shares.get_mut(handle.index).and_then(Option::take).ok_or(taken),
+            _ => Err(taken),
+        }
+    }
+
+    /// Additive shares of the words of row `row` of a job, for results that have the words of an
+    /// element together: all but those of [`Task::Predicates`](crate::Task::Predicates).
+    ///
+    /// # Errors
+    /// As [`shares`](Self::shares), and [`BackendError::OutOfRange`] for a row that the job does not have.
+    pub fn row(&self, handle: Handle, row: usize) -> Result<&[u64], PfssError> {
+        let (words, rows) = (self.shares(handle)?.words(), &self.rows[handle.index]);
+        let Some(&len) = rows.get(row) else {
+            return Err(BackendError::OutOfRange { start: row, end: row + 1, len: rows.len() }.into());
+        };
+        let (start, elements): (usize, usize) = (rows[..row].iter().sum(), rows.iter().sum());
+        let stride = words.len().checked_div(elements).unwrap_or(0);
+        Ok(&words[start * stride..][..len * stride])
+    }
+
+    /// Drops all jobs and results, and makes every handle stale. A failed batch stays failed.
+    ///
+    /// # Errors
+    /// [`BatchError::Poisoned`].
+    pub fn clear(&mut self) -> Result<(), BatchError> {
+        self.state()?;
+        self.stage = Stage::Pending(Vec::new());
+        self.generation += 1;
+        self.taken = Taken::default();
+        self.rows.clear();
+        self.release();
+        Ok(())
+    }
+
+    /// Gives nothing any more.
+    pub(super) fn poison(&mut self) {
+        self.stage = Stage::Poisoned;
+        self.release();
+    }
+
+    fn release(&mut self) {
+        self.reserved.clear();
+        self.slot_bytes = 0;
+    }
+
+    fn find(&self, handle: Handle) -> Result<(), BatchError> {
+        let state = self.state()?;
+        if handle.generation != self.generation {
+            return Err(BatchError::Stale { expected: self.generation, got: handle.generation });
+        }
+        if state == State::Finalized {
+            Ok(())
+        } else {
+            Err(BatchError::State { expected: State::Finalized, got: state })
+        }
+    }
+
+    fn expect(&self, expected: State) -> Result<(), BatchError> {
+        let got = self.state()?;
+        if got == expected { Ok(()) } else { Err(BatchError::State { expected, got }) }
+    }
+}
+
+impl<Q: FssOps> fmt::Debug for SuperBatch<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SuperBatch")
+            .field("state", &self.state())
+            .field("jobs", &self.rows.len())
+            .field("generation", &self.generation)
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,107 @@
+//! Parts of a batch, evaluated one after the other, made whole again.
+
+use super::{
+    BitShares, Pending, SufBools, SufShares, SufStep,
+    pending::{Opened, Rest},
+};
+
+/// Results of consecutive elements that can be put together. Every part but the last has a multiple of 32 elements.
+pub(crate) trait Join: Sized + Send + Sync + 'static {
+    /// The result of all elements, from the results of `parts` with their numbers of elements. Parts have as many rows
+    /// or steps each; there is at least one.
+    fn join(parts: Vec<(usize, Self)>) -> Self;
+}
+
+/// Rows of `count` elements.
+impl Join for Vec<u64> {
+    fn join(parts: Vec<(usize, Self)>) -> Self {
+        let total = parts.iter().map(|(_, words)| words.len()).sum();
+        let rows = parts.iter().map(|(count, words)| words.len().checked_div(*count).unwrap_or(0)).max().unwrap_or(0);
+        let mut out = Self::with_capacity(total);
+        for row in 0..rows {
+            parts.iter().for_each(|(count, words)| out.extend_from_slice(&words[row * count..][..*count]));
+        }
+        out
+    }
+}
+
+impl Join for SufShares {
+    fn join(parts: Vec<(usize, Self)>) -> Self {
+        let (mut words, mut additive, mut bits) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, part) in parts {
+            words.extend(part.words);
+            match part.bools {
+                SufBools::Additive(shares) => additive.extend(shares),
+                SufBools::Xor(shares) => bits.push(shares),
+            }
+        }
+        let bools = match bits.first() {
+            None => SufBools::Additive(additive),
+            Some(first) => {
+                let (party, count) = (first.party(), bits.iter().map(BitShares::count).sum());
+                let rows = bits.iter().map(|part| (part.count(), part.words()));
+                SufBools::Xor(BitShares::new(party, count, join_rows(&rows.collect::<Vec<_>>())))
+            }
+        };
+        Self { words, bools }
+    }
+}
+
+impl Join for SufStep {
+    fn join(parts: Vec<(usize, Self)>) -> Self {
+        let (mut open, mut done) = (Vec::new(), Vec::new());
+        for (count, part) in parts {
+            match part {
+                Self::Open(pending) => open.push(pending),
+                Self::Done(shares) => done.push((count, shares)),
+            }
+        }
+        debug_assert!(open.is_empty() || done.is_empty(), "one program has one number of rounds");
+        if open.is_empty() { Self::Done(SufShares::join(done)) } else { Self::Open(join_pending(open)) }
+    }
+}
+
+/// Rows of bits, 32 elements a word, from parts with their numbers of elements.
+fn join_rows(parts: &[(usize, &[u32])]) -> Vec<u32> {
+    let per_row = |count: usize| count.div_ceil(32);
+    let rows = parts.iter().map(|(count, words)| words.len().checked_div(per_row(*count)).unwrap_or(0));
+    let rows = rows.max().unwrap_or(0);
+    let mut out = Vec::with_capacity(parts.iter().map(|(_, words)| words.len()).sum());
+    for row in 0..rows {
+        for (count, words) in parts {
+            out.extend_from_slice(&words[row * per_row(*count)..][..per_row(*count)]);
+        }
+    }
+    out
+}
+
+/// One gate from the parts of its batch; all but the last have a multiple of 32 elements. There is at least one.
+///
+/// What it opens and what comes out is what the whole batch would have given.
+pub(crate) fn join_pending<T: Join>(mut parts: Vec<Pending<T>>) -> Pending<T> {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    let (first, count) = (&parts[0], parts.iter().map(Pending::count).sum());
+    let masked: Vec<_> = parts.iter().map(|part| (part.count(), part.masked_bits())).collect();
+    let words = parts.iter().flat_map(|part| part.masked_words().iter().copied()).collect();
+    let (party, ring, masked) = (first.party(), first.word_ring(), join_rows(&masked));
+    Pending::masked(party, count, masked, Joined { parts }).with_words(ring, words)
+}
+
+/// Parts that wait for their bits.
+struct Joined<T> {
+    parts: Vec<Pending<T>>,
+}
+
+impl<T: Join> Rest<T> for Joined<T> {
+    fn finish(self: Box<Self>, opened: &Opened) -> T {
+        let mut first = 0;
+        let finish = |part: Pending<T>| {
+            let (count, start) = (part.count(), first);
+            first += count;
+            (count, part.finish_opened(&opened.part(start..start + count)))
+        };
+        T::join(self.parts.into_iter().map(finish).collect())
+    }
+}

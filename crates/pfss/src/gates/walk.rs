@@ -1,0 +1,101 @@
+use core::{fmt, ops::Deref};
+
+use backend_api::ops::fss::FssOps;
+use core_types::Label;
+
+use crate::{KeyBundle, PfssError, gate::Tree, staging::Staged};
+
+/// Where a gate walks its key trees: a queue, which is given the keys as the gate comes to them, or the pipeline of a
+/// [`SuperBatch`](crate::batch::SuperBatch), where they lie in device memory already.
+///
+/// Every queue with [`FssOps`] is one; the methods are no part of the interface.
+pub trait Walk {
+    /// The queue of the walks.
+    type Queue: FssOps;
+
+    /// Where walks run and points go.
+    #[doc(hidden)]
+    fn queue(&self) -> &Self::Queue;
+
+    /// Where results come back.
+    #[doc(hidden)]
+    fn results(&self) -> &Self::Queue {
+        self.queue()
+    }
+
+    /// Tree `index` of `bundle` in device memory.
+    #[doc(hidden)]
+    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Self::Queue>, PfssError>;
+
+    /// Work for the host while the device walks.
+    #[doc(hidden)]
+    fn meanwhile(&self) -> Result<(), PfssError> {
+        Ok(())
+    }
+}
+
+impl<Q: FssOps> Walk for Q {
+    type Queue = Q;
+
+    fn queue(&self) -> &Q {
+        self
+    }
+
+    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Q>, PfssError> {
+        Ok(Lent::Own(DeviceTree::upload(self, bundle, index)?))
+    }
+}
+
+/// A tree in device memory, for one walk or for several.
+#[derive(Debug)]
+pub enum Lent<'a, Q: FssOps> {
+    Own(DeviceTree<'a, Q>),
+    Shared(&'a DeviceTree<'a, Q>),
+}
+
+impl<'a, Q: FssOps> Deref for Lent<'a, Q> {
+    type Target = DeviceTree<'a, Q>;
+
+    fn deref(&self) -> &DeviceTree<'a, Q> {
+        match self {
+            Self::Own(tree) => tree,
+            Self::Shared(tree) => tree,
+        }
+    }
+}
+
+/// One tree's sections in device memory; those that it does not have are empty.
+pub struct DeviceTree<'q, Q: FssOps> {
+    pub(super) shape: Tree,
+    pub(super) roots: Staged<'q, Q, Label>,
+    pub(super) cw: Q::Buf<u128>,
+    pub(super) leaf: Staged<'q, Q, u128>,
+    pub(super) vcw: Q::Buf<u64>,
+    pub(super) last: Q::Buf<u64>,
+}
+
+impl<'q, Q: FssOps> DeviceTree<'q, Q> {
+    /// Copies tree `index` of `bundle` to the device, in the order of `q`.
+    pub(crate) fn upload(q: &'q Q, bundle: &KeyBundle, index: usize) -> Result<Self, PfssError> {
+        let tree = bundle.tree(index);
+        // Correction words are common to both parties; roots, and leaves that are truth tables, are not.
+        let roots = match tree.roots {
+            [] => Staged::zeros(q, bundle.padded())?, // not read for truth tables
+            roots => Staged::upload(q, roots)?,
+        };
+        Ok(Self {
+            shape: tree.shape,
+            roots,
+            cw: q.upload(tree.cw)?,
+            leaf: Staged::upload(q, tree.leaf)?,
+            vcw: q.upload(tree.vcw)?,
+            last: q.upload(tree.last)?,
+        })
+    }
+}
+
+impl<Q: FssOps> fmt::Debug for DeviceTree<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceTree").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}

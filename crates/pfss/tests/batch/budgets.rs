@@ -1,0 +1,163 @@
+//! Device memory is reserved before it is used, and never exceeded (pfss.md 8.2, item 11).
+
+use backend_api::{Fork, Queue};
+use pfss::{
+    PfssError,
+    batch::{BatchConfig, BatchError, BatchLimits, Fit, Limit, Stager, Streams, SuperBatch, finalize_lockstep},
+};
+use runtime::AnyQueue;
+
+use crate::common::{Case, Sim, cases, cpu, flat, flushed, relu};
+
+fn limited(device_bytes: u64, fit: Fit) -> BatchConfig {
+    let limits = BatchLimits { device_bytes: Some(device_bytes), ..BatchLimits::default() };
+    BatchConfig { limits, fit, ..BatchConfig::default() }
+}
+
+/// Bytes that a job says it needs.
+fn need(q: &AnyQueue, case: &Case, fit: Fit) -> u64 {
+    let streams = Streams::fork(q).unwrap();
+    let mut batch = SuperBatch::new(q, Some(&streams), limited(0, fit)).unwrap();
+    let [job, _] = case.jobs();
+    match batch.enqueue(job).unwrap_err() {
+        PfssError::Batch(BatchError::BudgetExceeded { need, have: 0 }) => need,
+        other => panic!("{other}"),
+    }
+}
+
+/// Evaluates the case within exactly `bytes` of device memory, and returns the most that was live.
+fn peak_within(q: &AnyQueue, bytes: u64, fit: Fit, case: &Case) -> Result<u64, PfssError> {
+    let streams = Streams::fork(q).unwrap();
+    let before = q.budget().live_bytes();
+    assert!(before < 4096, "{before} bytes of an idle queue");
+    let [(mut zero, zeros), (mut one, ones)] = flushed(q, Some(&streams), limited(bytes, fit), &[case])?;
+    let peak = q.budget().peak_bytes();
+    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    let got = [flat(zero.shares(zeros[0]).unwrap()), flat(one.shares(ones[0]).unwrap())];
+    assert_eq!(got, case.expected(), "{}", case.gate.kind());
+    assert_eq!((zero.budget().live_bytes(), q.budget().live_bytes()), (0, before), "not given back");
+    assert!(zero.budget().peak_bytes() <= bytes);
+    Ok(peak)
+}
+
+fn exact_fit(q: impl Fn(Option<u64>) -> AnyQueue, cases: &[Case]) {
+    for case in cases {
+        let bytes = need(&q(None), case, Fit::Whole);
+        // The queue itself fails behind the limit.
+        let peak = peak_within(&q(Some(bytes.max(64 << 10))), bytes, Fit::Whole, case).unwrap();
+        assert!(peak <= bytes.max(64 << 10), "{}: {peak} of {bytes}", case.gate.kind());
+        let one_less = peak_within(&q(None), bytes - 1, Fit::Whole, case).unwrap_err();
+        assert_eq!(one_less, BatchError::BudgetExceeded { need: bytes, have: bytes - 1 }.into());
+    }
+}
+
+#[test]
+fn an_exact_fit_passes_and_one_byte_less_fails_on_the_processor() {
+    exact_fit(cpu, &cases(300));
+}
+
+#[test]
+fn an_exact_fit_passes_and_one_byte_less_fails_on_the_simulated_device() {
+    let sim = Sim::new("");
+    let cases: Vec<Case> = cases(300).into_iter().filter(|case| [4, 5, 6, 7].contains(&case.gate.f())).collect();
+    assert!(!cases.is_empty());
+    exact_fit(|budget| sim.queue(budget), &cases);
+}
+
+#[test]
+fn a_bundle_of_any_size_is_streamed_within_the_budget() {
+    let q = cpu(Some(1 << 20));
+    let case = relu(20_000, 7); // 18.5 MB of keys
+    let peak = peak_within(&q, 1 << 20, Fit::Split, &case).unwrap();
+    assert!((1 << 19..=1 << 20).contains(&peak), "{peak}");
+    assert!(peak_within(&q, 1 << 20, Fit::Whole, &case).is_err());
+}
+
+#[test]
+fn a_bundle_of_any_size_is_streamed_within_the_budget_on_the_simulated_device() {
+    let sim = Sim::new("");
+    let q = sim.queue(Some(256 << 10));
+    let case = relu(2_000, 7); // 1.9 MB of keys
+    let peak = peak_within(&q, 256 << 10, Fit::Split, &case).unwrap();
+    assert!((128 << 10..=256 << 10).contains(&peak), "{peak}");
+    drop(q);
+    assert_eq!(sim.session.reports(), []);
+}
+
+#[test]
+fn many_jobs_share_the_slots_of_a_streamed_batch_but_add_up_in_a_whole_one() {
+    let q = cpu(None);
+    let all: Vec<Case> = (0..8).map(|seed| relu(500, seed)).collect();
+    let refs: Vec<&Case> = all.iter().collect();
+    let one = need(&q, &all[0], Fit::Whole);
+    let [(batch, _), _] = flushed(&q, None, limited(one, Fit::Split), &refs).unwrap();
+    assert!(batch.budget().peak_bytes() <= one);
+    let [(batch, _), _] = flushed(&q, None, limited(8 * one, Fit::Whole), &refs).unwrap();
+    assert_eq!(batch.budget().live_bytes(), 8 * one);
+    let refused = flushed(&q, None, limited(8 * one - 1, Fit::Whole), &refs).unwrap_err();
+    assert_eq!(refused, BatchError::BudgetExceeded { need: one, have: one - 1 }.into());
+}
+
+#[test]
+fn less_than_one_slot_of_32_elements_is_refused() {
+    let q = cpu(None);
+    let case = relu(500, 1);
+    let bytes = need(&q, &case, Fit::Split);
+    let mut batch = SuperBatch::new(&q, None, limited(bytes, Fit::Split)).unwrap();
+    let [job, other] = case.jobs();
+    batch.enqueue(job).unwrap();
+    let mut batch = SuperBatch::new(&q, None, limited(bytes - 1, Fit::Split)).unwrap();
+    let refused = batch.enqueue(other).unwrap_err();
+    assert_eq!(refused, BatchError::BudgetExceeded { need: bytes, have: bytes - 1 }.into());
+}
+
+#[test]
+fn every_limit_of_a_batch_fails_by_its_name_and_takes_nothing_in() {
+    let q = cpu(None);
+    let base = BatchLimits::default();
+    let table = [
+        (BatchLimits { jobs: 1, ..base }, Limit::Jobs, 1, 2),
+        (BatchLimits { words: 63, ..base }, Limit::Words, 63, 64),
+        (BatchLimits { bytes: 511, ..base }, Limit::Bytes, 511, 512),
+    ];
+    for (limits, limit, max, got) in table {
+        let mut batch = SuperBatch::new(&q, None, BatchConfig { limits, ..BatchConfig::default() }).unwrap();
+        let [first, second] = [relu(32, 1), relu(32, 2)].map(|case| case.jobs()).map(|[job, _]| job);
+        batch.enqueue(first).unwrap();
+        let live = batch.budget().live_bytes();
+        assert_eq!(batch.enqueue(second).unwrap_err(), BatchError::Limit { limit, max, got }.into());
+        assert_eq!(batch.budget().live_bytes(), live);
+        batch.flush().unwrap();
+        assert_eq!(batch.counters().jobs, 1);
+    }
+    let limits = BatchLimits { flushes: 1, ..base };
+    let mut batch = SuperBatch::new(&q, None, BatchConfig { limits, ..BatchConfig::default() }).unwrap();
+    batch.flush().unwrap();
+    assert_eq!(batch.round().unwrap(), None);
+    batch.clear().unwrap();
+    assert_eq!(batch.flush().unwrap_err(), BatchError::Limit { limit: Limit::Flushes, max: 1, got: 2 }.into());
+}
+
+#[test]
+fn the_stager_must_be_there_for_a_device_and_be_its_own() {
+    let sim = Sim::new("");
+    let (gpu, host) = (sim.queue(None), cpu(None));
+    let missing = SuperBatch::new(&gpu, None, BatchConfig::default()).unwrap_err();
+    assert!(matches!(missing, PfssError::Batch(BatchError::NoStager { .. })), "{missing}");
+    struct PassThrough(AnyQueue);
+    impl Stager<AnyQueue> for PassThrough {
+        fn upload(&self) -> &AnyQueue {
+            &self.0
+        }
+        fn download(&self) -> &AnyQueue {
+            &self.0
+        }
+    }
+    let stub = PassThrough(host.fork().unwrap());
+    let refused = SuperBatch::new(&gpu, Some(&stub), BatchConfig::default()).unwrap_err();
+    assert!(matches!(refused, PfssError::Batch(BatchError::ForeignStager { .. })), "{refused}");
+    for (slots, part) in [(0, 32), (4, 32), (2, 0), (2, 33)] {
+        let refused = SuperBatch::new(&host, None, BatchConfig { slots, part, ..BatchConfig::default() }).unwrap_err();
+        assert!(matches!(refused, PfssError::Batch(BatchError::Config { .. })), "{refused}");
+    }
+}

@@ -1,0 +1,198 @@
+//! Queues, jobs with known masks, and both parties of a batch.
+
+use std::sync::OnceLock;
+
+use cuda_sim::driver::{self, Session};
+use pfss::{
+    Dealer, Gate, KeyBundle, PfssError, Predicate, Ring, SignedRange, SufBools, SufShares, Task,
+    batch::{BatchConfig, Handle, Job, Shares, SuperBatch},
+    run_lockstep, run_suf_lockstep,
+    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+};
+use runtime::{AnyQueue, Choice, Domain, Settings};
+
+/// A queue on the processor with a byte budget.
+pub(crate) fn cpu(budget: Option<u64>) -> AnyQueue {
+    open(Choice::Cpu, budget)
+}
+
+fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
+    let settings = Settings { mem_limit_bytes, ..Settings::default() };
+    runtime::open_with(&settings, Some(Domain::Pfss), Some(choice)).unwrap().0
+}
+
+/// The simulated machine, for one test at a time.
+pub(crate) struct Sim {
+    pub(crate) session: Session,
+}
+
+impl Sim {
+    pub(crate) fn new(spec: &str) -> Self {
+        // `runtime` installs its own machine the first time; later ones replace it.
+        static INSTALLED: OnceLock<()> = OnceLock::new();
+        let first = driver::session("").unwrap();
+        INSTALLED.get_or_init(|| drop(open(Choice::Sim, None)));
+        drop(first);
+        Self { session: driver::session(spec).unwrap() }
+    }
+
+    pub(crate) fn queue(&self, budget: Option<u64>) -> AnyQueue {
+        open(Choice::Sim, budget)
+    }
+}
+
+/// Uniform enough.
+pub(crate) fn noise(seed: u64, count: usize) -> Vec<u64> {
+    let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^ (state >> 29)
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// A gate on both parties' shares of inputs under known masks.
+pub(crate) struct Case {
+    pub(crate) gate: Gate,
+    /// `None` for a descriptor.
+    pub(crate) task: Option<Task<'static>>,
+    pub(crate) x: [Vec<u64>; 2],
+    pub(crate) masks: Vec<u64>,
+    seed: u64,
+}
+
+impl Case {
+    pub(crate) fn new(gate: Gate, task: Option<Task<'static>>, count: usize, seed: u64) -> Self {
+        let of = |part: u64| noise(seed.wrapping_mul(8) + part, count).iter().map(|&x| gate.ring().reduce(x)).collect();
+        Self { x: [of(0), of(1)], masks: of(2), gate, task, seed }
+    }
+
+    /// The same bundles again and again.
+    pub(crate) fn deal(&self) -> [KeyBundle; 2] {
+        let q = runtime::cpu().unwrap();
+        Dealer::insecure_from_seed(self.seed).insecure_deal_for_masks(&q, &self.gate, &self.masks).unwrap()
+    }
+
+    pub(crate) fn x_hat(&self) -> Vec<u64> {
+        let ring = self.gate.ring();
+        (0..self.masks.len()).map(|e| ring.add(ring.add(self.x[0][e], self.x[1][e]), self.masks[e])).collect()
+    }
+
+    pub(crate) fn jobs(&self) -> [Job<'static>; 2] {
+        self.deal().map(|bundle| match self.task {
+            Some(task) => Job::task(task, bundle, self.x_hat()),
+            None => Job::suf(bundle, self.x_hat()),
+        })
+    }
+
+    /// Both parties' shares without a batch, on the processor.
+    pub(crate) fn expected(&self) -> [Vec<u64>; 2] {
+        let (q, x) = (runtime::cpu().unwrap(), [&self.x[0][..], &self.x[1][..]]);
+        match self.task {
+            Some(task) => run_lockstep(&q, task, self.deal(), x).unwrap(),
+            None => run_suf_lockstep(&q, self.deal(), x).unwrap().map(|shares| flat_suf(&shares)),
+        }
+    }
+}
+
+/// Every word that a party holds.
+pub(crate) fn flat(shares: &Shares) -> Vec<u64> {
+    match shares {
+        Shares::Words(words) => words.clone(),
+        Shares::Suf(shares) => flat_suf(shares),
+    }
+}
+
+fn flat_suf(shares: &SufShares) -> Vec<u64> {
+    let mut out = shares.words.clone();
+    match &shares.bools {
+        SufBools::Additive(words) => out.extend(words),
+        SufBools::Xor(bits) => out.extend(bits.words().iter().map(|&bits| u64::from(bits))),
+    }
+    out
+}
+
+/// Two pieces, a bit over all bits of `x` and one over two classes of them.
+fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
+    let piece = |start, polys: [&[u64]; 2]| Piece {
+        start,
+        polys: polys.map(<[u64]>::to_vec).to_vec(),
+        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
+    };
+    let desc = SufDesc::new(SufSpec {
+        n: 20,
+        degree: 2,
+        words: vec!["y".into(), "z".into()],
+        bools: vec!["a".into(), "b".into()],
+        preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 9, gamma: 100 }],
+        pieces: vec![piece(0, [&[1, 2, 3], &[7]]), piece(70_000, [&[4, 5], &[0, 1]])],
+    });
+    Gate::suf(SufProgram::new(desc.unwrap(), SufModes { preds, coeffs, bools }).unwrap())
+}
+
+/// One gate of every kind that a batch takes, `count` elements each.
+pub(crate) fn cases(count: usize) -> Vec<Case> {
+    const BELOW: &[Predicate] = &[Predicate::Lt { beta: 12_345 }, Predicate::Wrap, Predicate::Lt { beta: 1 }];
+    const SIGN: &[Predicate] = &[Predicate::NonNegative];
+    const LOW: &[Predicate] = &[Predicate::LowLt { gamma: 77 }, Predicate::Carry];
+    let table: &'static [u64] = (0..1u64 << 8).map(|i| i * i * 99).collect::<Vec<_>>().leak();
+    let range = SignedRange::new(-100, 100).unwrap();
+    let cert = range.gap_cert(64).unwrap();
+    let tasks = [
+        (Gate::relu(64), Task::Relu),
+        (Gate::relu(64), Task::Abs),
+        (Gate::relu_within(40, 12), Task::ReluWithin(range)),
+        (Gate::truncate_reduce(40, 9), Task::TruncateReduce),
+        (Gate::gap_ars(64, 12), Task::GapArs(cert)),
+        (Gate::lrs(24, 5), Task::Lrs),
+        (Gate::ars(64, 12), Task::Ars),
+        (Gate::relu_ars(30, 11), Task::ReluArs),
+        (Gate::lut(8, 40), Task::Lut(table)),
+        (Gate::full_predicates(33).unwrap().with_masks(3), Task::Predicates(BELOW)),
+        (Gate::sign_predicates(16).unwrap().with_masks(1), Task::Predicates(SIGN)),
+        (Gate::low_predicates(64, 12).unwrap().with_masks(2), Task::Predicates(LOW)),
+    ];
+    let descriptors = [
+        suf(PredProgram::SharedAlpha, CoeffMode::MaskedSelect, BoolMode::Additive),
+        suf(PredProgram::SharedAlpha, CoeffMode::IntervalLut, BoolMode::XorPacked),
+        suf(PredProgram::StepDcf, CoeffMode::StepDcf, BoolMode::Additive),
+    ];
+    let tasks = tasks.into_iter().map(|(gate, task)| (gate.unwrap(), Some(task)));
+    let all = tasks.chain(descriptors.into_iter().map(|gate| (gate, None)));
+    all.enumerate().map(|(at, (gate, task))| Case::new(gate, task, count, 100 + at as u64)).collect()
+}
+
+/// A ReLU of 64 bits, whose keys take about 928 bytes an element.
+pub(crate) fn relu(count: usize, seed: u64) -> Case {
+    Case::new(Gate::relu(64).unwrap(), Some(Task::Relu), count, seed)
+}
+
+/// A batch and the handles of its jobs.
+pub(crate) type WithHandles<'q> = (SuperBatch<'q, AnyQueue>, Vec<Handle>);
+
+/// One batch for each party on `q`, flushed, with the given cases in it.
+pub(crate) fn flushed<'q>(
+    q: &'q AnyQueue,
+    stager: Option<&'q dyn pfss::batch::Stager<AnyQueue>>,
+    config: BatchConfig,
+    cases: &[&Case],
+) -> Result<[WithHandles<'q>; 2], PfssError> {
+    let mut batches = Vec::new();
+    let mut jobs: Vec<Vec<Job<'_>>> = vec![Vec::new(), Vec::new()];
+    for case in cases {
+        case.jobs().into_iter().enumerate().for_each(|(party, job)| jobs[party].push(job));
+    }
+    for jobs in jobs {
+        let mut batch = SuperBatch::new(q, stager, config)?;
+        let handles = jobs.into_iter().map(|job| batch.enqueue(job)).collect::<Result<_, _>>()?;
+        batch.flush()?;
+        batches.push((batch, handles));
+    }
+    let [zero, one] = batches.try_into().unwrap_or_else(|_| unreachable!("two parties"));
+    Ok([zero, one])
+}
+
+/// The sum of both parties' shares.
+pub(crate) fn sum(ring: Ring, shares: &[Vec<u64>; 2]) -> Vec<u64> {
+    shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.add(a, b)).collect()
+}

@@ -1,0 +1,197 @@
+//! Pending, flushed, final, cleared: every call out of turn is refused, and stale handles find nothing.
+
+use std::{thread, time::Duration};
+
+use pfss::{
+    ChannelError, Gate, KeyBundle, Party, PfssError, Session, Task,
+    batch::{BatchConfig, BatchError, Job, State, SuperBatch, finalize_lockstep},
+    memory_pair,
+};
+
+use crate::common::{cases, cpu, flat, flushed, relu, sum};
+
+fn wrong(expected: State, got: State) -> BatchError {
+    BatchError::State { expected, got }
+}
+
+#[test]
+fn calls_out_of_turn_are_refused_and_change_nothing() {
+    let q = cpu(None);
+    let [case, late] = [relu(40, 1), relu(40, 2)];
+    let [mut zero, mut one] = [0, 1].map(|_| SuperBatch::new(&q, None, BatchConfig::default()).unwrap());
+    let [job_0, job_1] = case.jobs();
+    let (handle, other) = (zero.enqueue(job_0).unwrap(), one.enqueue(job_1).unwrap());
+
+    assert_eq!(zero.round().unwrap_err(), wrong(State::Flushed, State::Pending).into());
+    assert_eq!(zero.absorb(&[]).unwrap_err(), wrong(State::Flushed, State::Pending).into());
+    assert_eq!(zero.shares(handle).unwrap_err(), wrong(State::Finalized, State::Pending));
+
+    zero.flush().unwrap();
+    one.flush().unwrap();
+    let [late, _] = late.jobs();
+    assert_eq!(zero.enqueue(late).unwrap_err(), wrong(State::Pending, State::Flushed).into());
+    assert_eq!(zero.flush().unwrap_err(), wrong(State::Pending, State::Flushed).into());
+    assert_eq!(zero.absorb(&[0; 5]).unwrap_err(), BatchError::NoRound.into());
+    assert_eq!(zero.round().unwrap(), zero.round().unwrap(), "a round is the same until it is answered");
+    assert_eq!(zero.shares(handle).unwrap_err(), wrong(State::Finalized, State::Flushed));
+    assert!(zero.budget().live_bytes() > 0);
+
+    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    assert_eq!(zero.budget().live_bytes(), 0);
+    let shares = [flat(zero.shares(handle).unwrap()), flat(one.shares(other).unwrap())];
+    assert_eq!(shares, case.expected());
+    let plain = sum(case.gate.ring(), &case.x).into_iter().map(|x| if x >> 63 == 0 { x } else { 0 });
+    assert_eq!(sum(case.gate.ring(), &shares), plain.collect::<Vec<_>>());
+    assert_eq!(one.take(other).unwrap().into_words(), shares[1]);
+    assert_eq!(one.take(other).unwrap_err(), BatchError::Ticket { got: 0 });
+
+    zero.clear().unwrap();
+    assert_eq!(zero.shares(handle).unwrap_err(), BatchError::Stale { expected: 1, got: 0 });
+    // A cleared batch takes in jobs again, but no keys that it has seen.
+    let [again, _] = case.jobs();
+    assert!(matches!(zero.enqueue(again), Err(PfssError::ReusedBundle { .. })));
+    let [next, _] = relu(8, 3).jobs();
+    let next = zero.enqueue(next).unwrap();
+    zero.flush().unwrap();
+    assert_eq!(zero.shares(handle).unwrap_err(), BatchError::Stale { expected: 1, got: 0 });
+    assert_eq!(zero.shares(next).unwrap_err(), wrong(State::Finalized, State::Flushed));
+    zero.clear().unwrap();
+    assert_eq!(zero.budget().live_bytes(), 0);
+}
+
+#[test]
+fn jobs_that_do_not_fit_their_keys_are_refused() {
+    let q = cpu(None);
+    let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
+    let bundles = || relu(4, 1).deal();
+    let [zero, one] = bundles();
+    let refused = batch.enqueue(Job::task(Task::Relu, zero, vec![1; 5])).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements", expected: 4, got: 5 });
+    let [zero, _] = bundles();
+    assert!(matches!(batch.enqueue(Job::task(Task::Ars, zero, vec![1; 4])), Err(PfssError::Kind { .. })));
+    let [zero, _] = bundles();
+    assert!(matches!(batch.enqueue(Job::suf(zero, vec![1; 4])), Err(PfssError::Kind { .. })));
+    let [zero, _] = bundles();
+    let refused = Job::task(Task::Relu, zero, vec![1; 4]).with_rows(vec![1, 2]).unwrap_err();
+    assert_eq!(refused, BatchError::Rows { expected: 4, got: 3 });
+    batch.enqueue(Job::task(Task::Relu, one, vec![1; 4])).unwrap();
+    let [other, _] = relu(4, 2).jobs();
+    let refused = batch.enqueue(other).unwrap_err();
+    assert_eq!(refused, PfssError::WrongParty { expected: Party::One, got: Party::Zero });
+}
+
+#[test]
+fn ragged_rows_are_found_by_their_lengths() {
+    let q = cpu(None);
+    let all = cases(10);
+    let (relu, suf) = (&all[0], &all[12]);
+    let rows = vec![0, 3, 1, 0, 6];
+    let mut batches = Vec::new();
+    for ((first, second), _) in relu.jobs().into_iter().zip(suf.jobs()).zip(0..) {
+        let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
+        let first = batch.enqueue(first.with_rows(rows.clone()).unwrap()).unwrap();
+        let second = batch.enqueue(second.with_rows(rows.clone()).unwrap()).unwrap();
+        batch.flush().unwrap();
+        batches.push((batch, first, second));
+    }
+    let [(zero, first, second), (one, ..)] = &mut batches[..] else { unreachable!("two parties") };
+    finalize_lockstep([zero, one]).unwrap();
+    for (handle, stride) in [(*first, 1), (*second, 2)] {
+        let words = zero.shares(handle).unwrap().words().to_vec();
+        let mut start = 0;
+        for (row, len) in rows.iter().enumerate() {
+            assert_eq!(zero.row(handle, row).unwrap(), &words[start..start + len * stride]);
+            start += len * stride;
+        }
+        assert!(matches!(zero.row(handle, 5), Err(PfssError::Backend(_))));
+    }
+}
+
+/// Two sessions over channels, all gates of a batch in one message a round.
+#[test]
+fn parties_over_channels_open_all_gates_together() {
+    let q = cpu(None);
+    let all = cases(50);
+    let expected: Vec<_> = all.iter().map(|case| case.expected()).collect();
+    let (zero, one) = memory_pair(Duration::from_secs(20));
+    let run = |channel, party: usize| {
+        let mut session = Session::new(channel);
+        let bundles: Vec<KeyBundle> = all.iter().map(|case| one_of(case.deal(), party)).collect();
+        let inputs: Vec<_> = bundles.iter().zip(&all).map(|(bundle, case)| (bundle, &case.x[party][..])).collect();
+        let x_hat = session.open_masked(&q, &inputs).unwrap();
+        assert_eq!(session.traffic().rounds, 1);
+        let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
+        let mut handles = Vec::new();
+        for ((case, bundle), x_hat) in all.iter().zip(bundles).zip(x_hat) {
+            assert_eq!(x_hat, case.x_hat());
+            let job = match case.task {
+                Some(task) => Job::task(task, bundle, x_hat),
+                None => Job::suf(bundle, x_hat),
+            };
+            handles.push(batch.enqueue(job).unwrap());
+        }
+        batch.flush().unwrap();
+        session.finalize(&mut batch).unwrap();
+        // as many rounds as the longest of all gates
+        let rounds = all.iter().map(|case| case.gate.cost().rounds).max().unwrap();
+        assert_eq!(session.traffic().rounds, rounds);
+        assert_eq!(batch.counters().rounds, rounds - 1);
+        handles.into_iter().map(|handle| flat(batch.shares(handle).unwrap())).collect::<Vec<_>>()
+    };
+    let (mine, theirs) = thread::scope(|scope| {
+        let first = scope.spawn(|| run(zero, 0));
+        let second = run(one, 1);
+        (first.join().unwrap(), second)
+    });
+    for ((zero, one), expected) in mine.into_iter().zip(theirs).zip(expected) {
+        assert_eq!([zero, one], expected);
+    }
+}
+
+fn one_of(bundles: [KeyBundle; 2], party: usize) -> KeyBundle {
+    let [zero, one] = bundles;
+    if party == 0 { zero } else { one }
+}
+
+#[test]
+fn parties_with_other_jobs_are_told_and_nobody_gets_a_share() {
+    let q = cpu(None);
+    let (zero, one) = memory_pair(Duration::from_secs(20));
+    let run = |channel, party: usize| {
+        let mut session = Session::new(channel);
+        let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
+        let case = relu(8, 5);
+        // The same keys and sizes, another task.
+        let task = if party == 0 { Task::Relu } else { Task::Abs };
+        let job = Job::task(task, one_of(case.deal(), party), case.x_hat());
+        let handle = batch.enqueue(job).unwrap();
+        batch.flush().unwrap();
+        let error = session.finalize(&mut batch).unwrap_err();
+        assert_eq!(batch.shares(handle).unwrap_err(), BatchError::Poisoned);
+        assert_eq!(batch.clear().unwrap_err(), BatchError::Poisoned);
+        assert_eq!(session.finalize(&mut batch).unwrap_err(), PfssError::Closed);
+        error
+    };
+    let errors = thread::scope(|scope| {
+        let first = scope.spawn(|| run(zero, 0));
+        [run(one, 1), first.join().unwrap()]
+    });
+    for error in errors {
+        assert!(matches!(error, PfssError::Channel(ChannelError::Step { .. })), "{error}");
+    }
+}
+
+#[test]
+fn a_message_of_the_wrong_length_poisons_the_batch() {
+    let q = cpu(None);
+    let case = relu(33, 1);
+    assert_eq!(case.gate, Gate::relu(64).unwrap());
+    for bytes in [0, 4, 6] {
+        let [(mut batch, handles), _] = flushed(&q, None, BatchConfig::default(), &[&case]).unwrap();
+        assert_eq!(batch.round().unwrap().unwrap().len(), 5);
+        let refused = batch.absorb(&vec![0; bytes]).unwrap_err();
+        assert_eq!(refused, PfssError::Channel(ChannelError::Length { expected: 5, got: bytes as u64 }));
+        assert_eq!(batch.shares(handles[0]).unwrap_err(), BatchError::Poisoned);
+        assert_eq!(batch.round().unwrap_err(), BatchError::Poisoned.into());
+    }
+}

@@ -1,0 +1,103 @@
+//! Grouping, cutting and streams change no share (pfss.md 8.2, items 5 and 7).
+
+use pfss::batch::{BatchConfig, BatchLimits, Fit, Stager, Streams, finalize_lockstep};
+use runtime::AnyQueue;
+
+use crate::common::{Case, Sim, cases, cpu, flat, flushed, relu};
+
+/// Runs the cases in one batch and compares every share with that of the gate alone.
+fn assert_equal(q: &AnyQueue, streams: bool, config: BatchConfig, cases: &[&Case], expected: &[[Vec<u64>; 2]]) {
+    let forked = streams.then(|| Streams::fork(q).unwrap());
+    let stager = forked.as_ref().map(|forked| forked as &dyn Stager<AnyQueue>);
+    let [(mut zero, zeros), (mut one, ones)] = flushed(q, stager, config, cases).unwrap();
+    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    for (at, expected) in expected.iter().enumerate() {
+        let got = [flat(zero.shares(zeros[at]).unwrap()), flat(one.shares(ones[at]).unwrap())];
+        let (kind, count) = (cases[at].gate.kind(), cases[at].masks.len());
+        assert_eq!(got, *expected, "{count} shares of {kind} under {config:?}, streams: {streams}");
+    }
+}
+
+fn split(part: usize, slots: usize) -> BatchConfig {
+    BatchConfig { fit: Fit::Split, part, slots, ..BatchConfig::default() }
+}
+
+#[test]
+fn shares_do_not_depend_on_batches_parts_or_streams_on_the_processor() {
+    let q = cpu(None);
+    for count in [0, 1, 31, 32, 33, 100, 257] {
+        let cases = cases(count);
+        let all: Vec<&Case> = cases.iter().collect();
+        let expected: Vec<_> = all.iter().map(|case| case.expected()).collect();
+        for streams in [false, true] {
+            assert_equal(&q, streams, BatchConfig::default(), &all, &expected);
+            for slots in 1..=3 {
+                assert_equal(&q, streams, split(32, slots), &all, &expected);
+            }
+            assert_equal(&q, streams, split(96, 2), &all, &expected);
+        }
+        for (case, expected) in all.iter().zip(&expected) {
+            assert_equal(&q, false, BatchConfig::default(), &[case], std::slice::from_ref(expected));
+        }
+    }
+}
+
+#[test]
+fn shares_do_not_depend_on_batches_parts_or_streams_on_the_shipped_kernels() {
+    let sim = Sim::new("");
+    let q = sim.queue(None);
+    let cases = cases(65);
+    let all: Vec<&Case> = cases.iter().collect();
+    let expected: Vec<_> = all.iter().map(|case| case.expected()).collect();
+    assert_equal(&q, true, BatchConfig::default(), &all, &expected);
+    assert_equal(&q, true, split(32, 3), &all, &expected);
+    drop(q);
+    assert_eq!(sim.session.reports(), []);
+}
+
+/// Copies and walks in any order that the streams allow.
+#[test]
+fn shares_do_not_depend_on_the_schedule_of_the_streams() {
+    for schedule in ["schedule=lazy", "schedule=random;seed=5", "schedule=random;seed=6;slow@memcpy:9"] {
+        let sim = Sim::new(schedule);
+        let q = sim.queue(Some(256 << 10));
+        let (case, other) = (relu(200, 3), relu(90, 4));
+        let expected = [case.expected(), other.expected()];
+        assert_equal(&q, true, split(64, 2), &[&case, &other], &expected);
+        drop(q);
+        assert_eq!(sim.session.reports(), [], "{schedule}");
+    }
+}
+
+#[test]
+fn the_order_of_jobs_changes_no_share_and_jobs_of_one_program_form_a_group() {
+    let q = cpu(None);
+    let first = cases(40);
+    let (a, b, c) = (relu(33, 50), relu(64, 51), relu(1, 52));
+    // three reluctant neighbours of one program between others
+    let mixed = [&first[4], &a, &first[12], &b, &first[9], &c];
+    let expected: Vec<_> = mixed.iter().map(|case| case.expected()).collect();
+    assert_equal(&q, false, BatchConfig::default(), &mixed, &expected);
+    let turned: Vec<_> = mixed.iter().rev().copied().collect();
+    let expected: Vec<_> = expected.into_iter().rev().collect();
+    assert_equal(&q, false, BatchConfig::default(), &turned, &expected);
+
+    let [(batch, _), _] = flushed(&q, None, BatchConfig::default(), &mixed).unwrap();
+    assert_eq!((batch.counters().jobs, batch.counters().groups, batch.counters().parts), (6, 4, 6));
+    let counted: u64 = mixed.iter().map(|case| case.masks.len() as u64).sum();
+    assert_eq!(batch.counters().elements, counted);
+}
+
+/// More than one part of the default size, on the edge of a word.
+#[test]
+fn a_large_job_is_the_same_whole_and_in_parts() {
+    let q = cpu(None);
+    let case = relu((1 << 16) + 1, 8);
+    let expected = [case.expected()];
+    let config = BatchConfig { fit: Fit::Split, limits: BatchLimits::default(), ..BatchConfig::default() };
+    assert_equal(&q, true, config, &[&case], &expected);
+    let [(batch, _), _] = flushed(&q, None, config, &[&case]).unwrap();
+    let counters = batch.counters();
+    assert_eq!((counters.parts, counters.aes), (2, 56 * ((1 << 16) + 1)));
+    assert_eq!(counters.key_bytes, 928 * ((1 << 16) + 32));
+}
