@@ -40,28 +40,27 @@ fn peak_within(q: &AnyQueue, bytes: u64, fit: Fit, case: &Case) -> Result<u64, P
     Ok(peak)
 }
 
-fn exact_fit(q: impl Fn(Option<u64>) -> AnyQueue, cases: &[Case]) {
-    for case in cases {
-        let bytes = need(&q(None), case, Fit::Whole);
-        // The queue itself fails behind the limit.
-        let peak = peak_within(&q(Some(bytes.max(64 << 10))), bytes, Fit::Whole, case).unwrap();
-        assert!(peak <= bytes.max(64 << 10), "{}: {peak} of {bytes}", case.gate.kind());
-        let one_less = peak_within(&q(None), bytes - 1, Fit::Whole, case).unwrap_err();
-        assert_eq!(one_less, BatchError::BudgetExceeded { need: bytes, have: bytes - 1 }.into());
-    }
+/// On the queue `free`, and on one whose own budget is exactly what the job says.
+fn exact_fit(free: &AnyQueue, exact: impl Fn(u64) -> AnyQueue, case: &Case) {
+    let bytes = need(free, case, Fit::Whole);
+    let limited = exact(bytes);
+    let peak = peak_within(&limited, bytes, Fit::Whole, case).unwrap();
+    assert!(peak <= limited.budget().limit_bytes(), "{}: {peak} of {bytes}", case.gate.kind());
+    let one_less = peak_within(free, bytes - 1, Fit::Whole, case).unwrap_err();
+    assert_eq!(one_less, BatchError::BudgetExceeded { need: bytes, have: bytes - 1 }.into());
 }
 
 #[test]
 fn an_exact_fit_passes_and_one_byte_less_fails_on_the_processor() {
-    exact_fit(cpu, &cases(300));
+    let free = cpu(None);
+    cases(300).iter().for_each(|case| exact_fit(&free, |bytes| cpu(Some(bytes)), case));
 }
 
 #[test]
 fn an_exact_fit_passes_and_one_byte_less_fails_on_the_simulated_device() {
     let sim = Sim::new("");
-    let cases: Vec<Case> = cases(300).into_iter().filter(|case| [4, 5, 6, 7].contains(&case.gate.f())).collect();
-    assert!(!cases.is_empty());
-    exact_fit(|budget| sim.queue(budget), &cases);
+    let free = sim.queue(None);
+    exact_fit(&free, |bytes| sim.queue(Some(bytes)), &relu(300, 6));
 }
 
 #[test]

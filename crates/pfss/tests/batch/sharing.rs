@@ -58,7 +58,7 @@ fn shares_do_not_depend_on_batches_parts_or_streams_on_the_shipped_kernels() {
 /// Copies and walks in any order that the streams allow.
 #[test]
 fn shares_do_not_depend_on_the_schedule_of_the_streams() {
-    for schedule in ["schedule=lazy", "schedule=random;seed=5", "schedule=random;seed=6;slow@memcpy:9"] {
+    for schedule in ["schedule=lazy", "schedule=random;seed=6;slow@memcpy:9"] {
         let sim = Sim::new(schedule);
         let q = sim.queue(Some(256 << 10));
         let (case, other) = (relu(200, 3), relu(90, 4));
@@ -74,7 +74,7 @@ fn the_order_of_jobs_changes_no_share_and_jobs_of_one_program_form_a_group() {
     let q = cpu(None);
     let first = cases(40);
     let (a, b, c) = (relu(33, 50), relu(64, 51), relu(1, 52));
-    // three reluctant neighbours of one program between others
+    // Three jobs of one program between others.
     let mixed = [&first[4], &a, &first[12], &b, &first[9], &c];
     let expected: Vec<_> = mixed.iter().map(|case| case.expected()).collect();
     assert_equal(&q, false, BatchConfig::default(), &mixed, &expected);
