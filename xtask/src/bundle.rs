@@ -3,10 +3,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{
-    step::{check, check_quietly},
-    tally::Tally,
-};
+use crate::{program::Program, step::check_quietly, tally::Tally};
 
 /// Where the bundle is put together.
 const FOLDER: &str = "target/gpu-bundle";
@@ -16,18 +13,12 @@ const MAX_BYTES: u64 = 60 << 20;
 
 /// Puts the program and the scripts of `ci/bundle` into one folder for a GPU machine without Rust and network.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
-    let built = check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"));
+    let built = Program::Release.build(sh);
     if !built.failed.is_empty() {
         return Ok(built);
     }
-    sh.remove_path(FOLDER)?;
-    sh.create_dir(FOLDER)?;
-    sh.copy_file("target/release/trefoil", FOLDER)?;
-    for entry in sh.read_dir("ci/bundle")? {
-        sh.copy_file(entry, FOLDER)?;
-    }
-    let folder = sh.current_dir().join(FOLDER);
-    let bytes = size(&folder)?;
+    assemble(sh, Program::Release, FOLDER)?;
+    let bytes = size(&sh.current_dir().join(FOLDER))?;
     ensure!(bytes <= MAX_BYTES, "{FOLDER} holds {bytes} bytes, more than {MAX_BYTES}");
     println!(
         "{FOLDER}: {:.1} MiB; run.sh is the way in, README.md lists the commands",
@@ -36,21 +27,33 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     Ok(built)
 }
 
-/// The bundle on the simulated device: its script runs through and leaves both reports.
-pub(crate) fn try_out(sh: &Shell) -> Result<Tally> {
-    let mut tally = run(sh)?;
+/// A bundle of `program` on the simulated device: its script runs through and leaves both reports.
+pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
+    let mut tally = program.build(sh);
     if tally.failed.is_empty() {
         let scratch = sh.create_temp_dir()?;
-        let out = scratch.path();
+        let (folder, out) = (scratch.path().join("bundle"), scratch.path().join("out"));
+        assemble(sh, program, &folder)?;
         tally += check_quietly(
             "bundle on sim",
-            cmd!(sh, "bash {FOLDER}/run.sh --backend sim --quick --out {out}").env("TREFOIL_SIM", ""),
+            cmd!(sh, "bash {folder}/run.sh --backend sim --quick --out {out}").env("TREFOIL_SIM", ""),
         );
         for report in ["trefoil-gpu.json", "trefoil-gpu.html"] {
             tally += Tally::of(report, fs::metadata(out.join(report)).is_ok_and(|file| file.len() > 0));
         }
     }
     Ok(tally)
+}
+
+fn assemble(sh: &Shell, program: Program, folder: impl AsRef<Path>) -> Result<()> {
+    let folder = folder.as_ref();
+    sh.remove_path(folder)?;
+    sh.create_dir(folder)?;
+    sh.copy_file(program.path(), folder)?;
+    for entry in sh.read_dir("ci/bundle")? {
+        sh.copy_file(entry, folder)?;
+    }
+    Ok(())
 }
 
 /// Bytes of the files of a folder.

@@ -6,6 +6,7 @@ mod build_ptx;
 mod bundle;
 mod forwarders;
 mod fuzz;
+mod program;
 mod step;
 mod suite;
 mod tally;
@@ -18,7 +19,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use xshell::Shell;
 
-use crate::tally::Tally;
+use crate::{program::Program, tally::Tally};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -68,7 +69,9 @@ fn main() -> ExitCode {
         Task::Tidy => with_shell(suite::tidy),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
-        Task::TestGpu { sanitize, allow_none } => with_shell(|sh| test_gpu::run(sh, sanitize, allow_none)),
+        Task::TestGpu { sanitize, allow_none } => {
+            with_shell(|sh| test_gpu::run(sh, Program::Release, sanitize, allow_none))
+        }
         Task::BundleGpu => with_shell(bundle::run),
         Task::Ci => with_shell(suite::ci),
         Task::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),

@@ -2,6 +2,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
+    program::Program,
     step::{check, skip},
     tally::Tally,
 };
@@ -16,18 +17,18 @@ const UNAVAILABLE: i32 = 3;
 const SANITIZED_ELEMENTS: &str = "4096";
 
 /// The suite on the real driver. No device is a failure, unless `allow_none`; with `REQUIRE_CUDA=1` it always is one.
-pub(crate) fn run(sh: &Shell, sanitize: bool, allow_none: bool) -> Result<Tally> {
+pub(crate) fn run(sh: &Shell, program: Program, sanitize: bool, allow_none: bool) -> Result<Tally> {
     let title = "conformance on gpu";
     if std::env::var_os("TREFOIL_CUDA_LIBRARY").is_some_and(|library| library == "sim") {
         println!("FAILED: {title}: TREFOIL_CUDA_LIBRARY=sim puts the simulated driver in the place of the real one");
         return Ok(Tally::of(title, false));
     }
     let allow_none = allow_none && std::env::var_os("REQUIRE_CUDA").is_none_or(|required| required != "1");
-    let built = check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"));
+    let built = program.build(sh);
     if !built.failed.is_empty() {
         return Ok(built);
     }
-    let program = "target/release/trefoil";
+    let program = program.path();
     let opens =
         cmd!(sh, "{program} conformance --backend gpu --max-elements 0 linalg.binary").ignore_status().output()?;
     if !opens.status.success() {

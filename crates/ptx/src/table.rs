@@ -1,5 +1,3 @@
-use crate::lint::Lint;
-
 /// What the kernel build declares of the kernels of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
@@ -18,8 +16,6 @@ pub struct KernelSpec {
     pub min_blocks: u32,
     /// Block-wide barriers in the text of the kernel: `bar` and `barrier`, not `bar.warp`.
     pub barriers: u32,
-    /// Lints that the kernel is exempt from, each for a reason stated where the table is.
-    pub allow: Vec<Lint>,
 }
 
 impl Table {

@@ -11,9 +11,9 @@ use ptx::{
     parse,
 };
 
-fn table(allow: &[Lint]) -> Table {
+fn table() -> Table {
     let name = "kernel".to_owned();
-    Table { kernels: vec![KernelSpec { name, block: [64, 2, 1], min_blocks: 3, barriers: 1, allow: allow.to_vec() }] }
+    Table { kernels: vec![KernelSpec { name, block: [64, 2, 1], min_blocks: 3, barriers: 1 }] }
 }
 
 const BOUNDS: &str = ".maxntid 64, 2, 1\n.minnctapersm 3";
@@ -22,7 +22,7 @@ const CLEAN: &str = "ld.param.b64 %rd1, [src];\nld.global.b32 %r1, [%rd1];\nbar.
 /// The lints that a kernel breaks, with the line of each.
 fn broken(directives: &str, code: &str) -> Vec<(Lint, String)> {
     let text = text(directives, code);
-    let findings = check(&parse(&text).unwrap(), &table(&[]));
+    let findings = check(&parse(&text).unwrap(), &table());
     findings
         .into_iter()
         .map(|finding| (finding.lint, text.lines().nth(finding.line as usize - 1).unwrap().to_owned()))
@@ -88,19 +88,10 @@ fn launch_bounds_must_be_those_of_the_table() {
 
 #[test]
 fn table_and_module_list_the_same_kernels() {
-    let mut wrong = table(&[]);
+    let mut wrong = table();
     wrong.kernels[0].name = "other".to_owned();
     let found: Vec<_> = check(&kernel("bar.sync 0;"), &wrong).into_iter().map(|f| (f.lint, f.kernel)).collect();
     assert_eq!(found, [(Lint::Unlisted, "kernel".to_owned()), (Lint::Unlisted, "other".to_owned())]);
-}
-
-#[test]
-fn a_kernel_may_be_exempt_from_a_lint() {
-    let module = parse(&text(BOUNDS, "ld.b32 %r1, [%rd1];\nbar.sync 0;\ntrap;")).unwrap();
-    let lints = |allow: &[Lint]| check(&module, &table(allow)).iter().map(|finding| finding.lint).collect::<Vec<_>>();
-    assert_eq!(lints(&[]), [Lint::GenericAccess, Lint::Trap]);
-    assert_eq!(lints(&[Lint::Trap]), [Lint::GenericAccess]);
-    assert_eq!(lints(&[Lint::Trap, Lint::GenericAccess]), []);
 }
 
 #[test]
@@ -128,6 +119,6 @@ fn compiled_kernels() {
 #[test]
 fn findings_read_well() {
     let module = parse(&text(BOUNDS, "bar.sync 0;\nst.b32 [%rd1+4], %r1;")).unwrap();
-    let found = check(&module, &table(&[]));
+    let found = check(&module, &table());
     assert_eq!(found[0].to_string(), "line 13: kernel: generic-access: `st.b32 [%rd1+4], %r1;`");
 }

@@ -13,13 +13,7 @@ use ptx::{
 };
 
 fn table(names: &[&str]) -> Table {
-    let spec = |name: &&str| KernelSpec {
-        name: (*name).to_owned(),
-        block: [128, 1, 1],
-        min_blocks: 4,
-        barriers: 0,
-        allow: Vec::new(),
-    };
+    let spec = |name: &&str| KernelSpec { name: (*name).to_owned(), block: [128, 1, 1], min_blocks: 4, barriers: 0 };
     Table { kernels: names.iter().map(spec).collect() }
 }
 

@@ -1,6 +1,6 @@
 //! The CUDA driver of this process, real or simulated, and what it shows.
 
-use std::sync::OnceLock;
+use std::{fmt::Debug, sync::OnceLock};
 
 use backend_api::{
     BackendError, Buffer, Queue,
@@ -83,7 +83,7 @@ pub(crate) fn open(settings: &Settings, choice: Choice) -> Result<CudaQueue, Una
     let gpu = |source| Unavailable::Gpu(Box::new(source));
     let queue = opened.map_err(gpu)?;
     queue.load_kernels().map_err(gpu)?;
-    self_test(&queue).map_err(|source| gpu(OpenError::Backend(source)))?;
+    self_test(&queue)?;
     Ok(queue)
 }
 
@@ -109,23 +109,47 @@ fn is_simulated() -> bool {
 }
 
 /// Launches a kernel of each module on known values, so that a device that computes wrongly is found out before it is used.
-fn self_test(queue: &CudaQueue) -> Result<(), BackendError> {
+fn self_test(queue: &CudaQueue) -> Result<(), Unavailable> {
     // AES-128 of block 0 under key 0: FIPS 197 by way of NIST's known-answer tests.
-    let mut words = queue.zeros::<u64>(2)?;
-    queue.aes_ctr_fill(&AesCtrParams { key: AesKey::new([0; 16]), first: 0 }, words.view_mut())?;
-    unless_equal(&[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], &queue.download(&words)?)?;
+    computes("aes_ctr_fill", &[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], || {
+        let mut words = queue.zeros::<u64>(2)?;
+        queue.aes_ctr_fill(&AesCtrParams { key: AesKey::new([0; 16]), first: 0 }, words.view_mut())?;
+        queue.download(&words)
+    })?;
     // 2 * 2^30 = 1 modulo 2^31 - 1.
-    let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
-    queue.batch_inverse_m31(elements.view(), inverses.view_mut())?;
-    unless_equal(&[M31::from_u32(1 << 30)], &queue.download(&inverses)?)?;
-    let (x, mut y) = (queue.upload(&[1.5f32])?, queue.upload(&[2.0f32])?);
-    queue.axpby(2.0, x.view(), 3.0, y.view_mut())?;
-    unless_equal(&[9.0], &queue.download(&y)?)
+    computes("batch_inverse_m31", &[M31::from_u32(1 << 30)], || {
+        let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
+        queue.batch_inverse_m31(elements.view(), inverses.view_mut())?;
+        queue.download(&inverses)
+    })?;
+    computes("axpby", &[9.0f32], || {
+        let (x, mut y) = (queue.upload(&[1.5f32])?, queue.upload(&[2.0f32])?);
+        queue.axpby(2.0, x.view(), 3.0, y.view_mut())?;
+        queue.download(&y)
+    })
 }
 
-fn unless_equal<T: PartialEq>(expected: &[T], got: &[T]) -> Result<(), BackendError> {
-    match expected.iter().zip(got).position(|(expected, got)| expected != got) {
-        None => Ok(()),
-        Some(index) => Err(BackendError::Corrupt { index, type_name: core::any::type_name::<T>() }),
+/// Makes sure that `op`, by `run`, gives what was `expected`.
+fn computes<T: PartialEq + Debug>(
+    op: &'static str,
+    expected: &[T],
+    run: impl FnOnce() -> Result<Vec<T>, BackendError>,
+) -> Result<(), Unavailable> {
+    let got = run().map_err(|source| Unavailable::Gpu(Box::new(OpenError::Backend(source))))?;
+    if got == expected {
+        return Ok(());
+    }
+    Err(Unavailable::Miscomputes { op, expected: format!("{expected:?}"), got: format!("{got:?}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_result_is_named() {
+        assert_eq!(computes("axpby", &[9.0], || Ok(vec![9.0])), Ok(()));
+        let refused = computes("axpby", &[9.0], || Ok(vec![8.0])).unwrap_err();
+        assert_eq!(refused.to_string(), "the device computes wrongly: op `axpby` gave [8.0], expected [9.0]");
     }
 }

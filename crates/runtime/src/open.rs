@@ -29,6 +29,16 @@ pub enum Unavailable {
     /// The process uses the simulated driver already, and a process uses one driver.
     #[error("this process uses the simulated CUDA driver, so it has no real one")]
     OnlySimulated,
+    /// The device was opened, and an op on known values gave a wrong result.
+    #[error("the device computes wrongly: op `{op}` gave {got}, expected {expected}")]
+    Miscomputes {
+        /// Name of the op.
+        op: &'static str,
+        /// The known result.
+        expected: String,
+        /// What the device gave.
+        got: String,
+    },
 }
 
 /// Why no queue was opened.

@@ -8,7 +8,7 @@ use core::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
-use super::{smem::SharedAddr, sync::fence_gpu};
+use super::sync::fence_gpu;
 
 macro_rules! global {
     ($($(#[$doc:meta])* $name:ident, $name64:ident = $method:ident;)*) => {$(
@@ -49,17 +49,6 @@ global! {
     exch, exch_u64 = swap;
 }
 
-/// Replaces a global word where it equals `expected`; the value before.
-///
-/// # Safety
-/// As for [`add`].
-#[inline(always)]
-pub unsafe fn cas(pointer: *mut u32, expected: u32, value: u32) -> u32 {
-    match AtomicU32::from_ptr(pointer).compare_exchange(expected, value, Relaxed, Relaxed) {
-        Ok(before) | Err(before) => before,
-    }
-}
-
 /// [`add`] that releases this thread's writes before it and acquires those of earlier adders: the "last block" idiom.
 ///
 /// # Safety
@@ -79,40 +68,4 @@ pub unsafe fn add_acq_rel_gpu(pointer: *mut u32, value: u32) -> u32 {
 #[inline(always)]
 pub unsafe fn red_add_f32(pointer: *mut f32, value: f32) {
     asm!("red.global.add.f32 [{}], {};", in(reg64) pointer, in(reg32) value, options(nostack, preserves_flags));
-}
-
-/// Adds to a word of shared memory; the value before.
-///
-/// # Safety
-/// As for [`add`], for a shared word.
-#[inline(always)]
-pub unsafe fn shared_add(address: SharedAddr, value: u32) -> u32 {
-    let before;
-    asm!("atom.shared.add.u32 {}, [{}], {};", out(reg32) before, in(reg32) address.0, in(reg32) value,
-        options(nostack, preserves_flags));
-    before
-}
-
-/// Lowers a word of shared memory to at most `value`; the value before.
-///
-/// # Safety
-/// As for [`add`], for a shared word.
-#[inline(always)]
-pub unsafe fn shared_min(address: SharedAddr, value: u32) -> u32 {
-    let before;
-    asm!("atom.shared.min.u32 {}, [{}], {};", out(reg32) before, in(reg32) address.0, in(reg32) value,
-        options(nostack, preserves_flags));
-    before
-}
-
-/// Sets bits of a word of shared memory; the value before.
-///
-/// # Safety
-/// As for [`add`], for a shared word.
-#[inline(always)]
-pub unsafe fn shared_or(address: SharedAddr, value: u32) -> u32 {
-    let before;
-    asm!("atom.shared.or.b32 {}, [{}], {};", out(reg32) before, in(reg32) address.0, in(reg32) value,
-        options(nostack, preserves_flags));
-    before
 }

@@ -24,16 +24,6 @@ pub unsafe fn cp16_zfill<T>(target: SharedAddr, source: *const T, bytes: u32) {
         options(nostack, preserves_flags));
 }
 
-/// Starts a copy of 4 bytes.
-///
-/// # Safety
-/// As for [`cp16`], with an alignment of 4 bytes.
-#[inline(always)]
-pub unsafe fn cp4<T>(target: SharedAddr, source: *const T) {
-    asm!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) target.0, in(reg64) source,
-        options(nostack, preserves_flags));
-}
-
 /// Closes the group of copies started since the last call.
 #[inline(always)]
 pub fn commit() {

@@ -34,16 +34,6 @@ pub unsafe fn as_global<T>(pointer: *const T) -> *const T {
     pointer
 }
 
-/// [`as_global`] for pointers that are written through.
-///
-/// # Safety
-/// `pointer` is a global address.
-#[inline(always)]
-pub unsafe fn as_global_mut<T>(pointer: *mut T) -> *mut T {
-    assert_unchecked(llvm::isspacep_global(pointer.cast_const().cast()));
-    pointer
-}
-
 /// Reads a word through the read-only cache.
 ///
 /// # Safety
@@ -68,33 +58,4 @@ pub unsafe fn ldg_v4(pointer: *const U4) -> U4 {
         options(pure, readonly, nostack, preserves_flags)
     );
     U4([a, b, c, d])
-}
-
-/// Reads four words that this kernel reads once.
-///
-/// # Safety
-/// As for [`ldg_v4`], but writes by other threads are allowed before a barrier.
-#[inline(always)]
-pub unsafe fn ld_stream(pointer: *const U4) -> U4 {
-    let (a, b, c, d);
-    asm!(
-        "ld.global.cs.v4.b32 {{{}, {}, {}, {}}}, [{}];",
-        out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) pointer,
-        options(readonly, nostack, preserves_flags)
-    );
-    U4([a, b, c, d])
-}
-
-/// Writes four words that no thread reads soon.
-///
-/// # Safety
-/// `pointer` is a writable global address, aligned to 16 bytes.
-#[inline(always)]
-pub unsafe fn st_stream(pointer: *mut U4, value: U4) {
-    let [a, b, c, d] = value.0;
-    asm!(
-        "st.global.cs.v4.b32 [{}], {{{}, {}, {}, {}}};",
-        in(reg64) pointer, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
-        options(nostack, preserves_flags)
-    );
 }

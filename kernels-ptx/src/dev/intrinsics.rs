@@ -31,16 +31,10 @@ unsafe extern "C" {
 
     #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.all"]
     pub(super) fn barrier_sync_all(id: u32);
-    #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
-    pub(super) fn barrier_sync_count(id: u32, threads: u32);
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     pub(super) fn warp_sync(mask: u32);
-    #[link_name = "llvm.nvvm.membar.cta"]
-    pub(super) fn membar_cta();
     #[link_name = "llvm.nvvm.membar.gl"]
     pub(super) fn membar_gl();
-    #[link_name = "llvm.nvvm.membar.sys"]
-    pub(super) fn membar_sys();
 
     #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
     pub(super) fn shfl_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
@@ -70,8 +64,6 @@ unsafe extern "C" {
     pub(super) fn redux_or(value: u32, mask: u32) -> u32;
     #[link_name = "llvm.nvvm.redux.sync.xor"]
     pub(super) fn redux_xor(value: u32, mask: u32) -> u32;
-    #[link_name = "llvm.nvvm.activemask"]
-    pub(super) fn activemask() -> u32;
 
     #[link_name = "llvm.nvvm.isspacep.shared"]
     pub(super) fn isspacep_shared(pointer: *const u8) -> bool;

@@ -9,13 +9,6 @@ pub fn block_sync() {
     unsafe { llvm::barrier_sync_all(0) }
 }
 
-/// Waits at barrier `id` (1..=15) for `threads` threads, a multiple of 32.
-#[inline(always)]
-pub fn named_sync(id: u32, threads: u32) {
-    // SAFETY: as for `block_sync`, over the warps that share the barrier.
-    unsafe { llvm::barrier_sync_count(id, threads) }
-}
-
 /// Waits for the lanes in `mask` of this warp, and makes their writes visible to each other.
 #[inline(always)]
 pub fn warp_sync(mask: u32) {
@@ -23,23 +16,9 @@ pub fn warp_sync(mask: u32) {
     unsafe { llvm::warp_sync(mask) }
 }
 
-/// Orders this thread's memory accesses as seen by its block.
-#[inline(always)]
-pub fn fence_block() {
-    // SAFETY: a fence has no operands.
-    unsafe { llvm::membar_cta() }
-}
-
 /// Orders this thread's memory accesses as seen by the device.
 #[inline(always)]
 pub fn fence_gpu() {
     // SAFETY: a fence has no operands.
     unsafe { llvm::membar_gl() }
-}
-
-/// Orders this thread's memory accesses as seen by all devices and the host.
-#[inline(always)]
-pub fn fence_sys() {
-    // SAFETY: a fence has no operands.
-    unsafe { llvm::membar_sys() }
 }

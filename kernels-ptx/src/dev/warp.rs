@@ -1,6 +1,6 @@
 //! Exchange between the 32 lanes of a warp. The lanes in `mask` must all call, from one place in uniform control flow.
 
-use super::{idx::lane, intrinsics as llvm};
+use super::intrinsics as llvm;
 
 /// The mask of a full warp.
 pub const FULL: u32 = u32::MAX;
@@ -89,13 +89,6 @@ pub fn match_any(mask: u32, value: u32) -> u32 {
     unsafe { llvm::match_any(mask, value) }
 }
 
-/// The lanes that run together here; a hint, for no one to rely on.
-#[inline(always)]
-pub fn active_mask() -> u32 {
-    // SAFETY: reads the state of the warp.
-    unsafe { llvm::activemask() }
-}
-
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
@@ -131,20 +124,6 @@ pub fn reduce<T: Lanes>(mut value: T, combine: impl Fn(T, T) -> T) -> T {
     while distance > 0 {
         value = combine(value, shfl_xor(FULL, value, distance));
         distance >>= 1;
-    }
-    value
-}
-
-/// `combine` over this lane and all below it.
-#[inline(always)]
-pub fn scan_inclusive<T: Lanes>(mut value: T, combine: impl Fn(T, T) -> T) -> T {
-    let mut distance = 1;
-    while distance < 32 {
-        let below = shfl_up(FULL, value, distance);
-        if lane() >= distance {
-            value = combine(below, value);
-        }
-        distance <<= 1;
     }
     value
 }

@@ -112,7 +112,6 @@ pub(super) fn table<'a>(kernels: impl Iterator<Item = (&'a str, [u32; 3], u32, u
         block,
         min_blocks,
         barriers,
-        allow: Vec::new(),
     };
     Table { kernels: kernels.map(spec).collect() }
 }

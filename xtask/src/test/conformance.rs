@@ -1,10 +1,11 @@
 //! The conformance suite by the `trefoil` program.
 
-use std::{collections::VecDeque, sync::Mutex, thread, time::Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use xshell::{Shell, cmd};
 
+use super::{PROGRAM, pool::on_every_core};
 use crate::tally::Tally;
 
 /// One run of the suite.
@@ -34,7 +35,7 @@ const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'
 }
 
 pub(super) fn on_cpu(sh: &Shell) -> Result<Tally> {
-    let mut tally = super::build(sh);
+    let mut tally = PROGRAM.build(sh);
     if tally.failed.is_empty() {
         tally += CPU.run(sh)?;
     }
@@ -43,36 +44,21 @@ pub(super) fn on_cpu(sh: &Shell) -> Result<Tally> {
 
 /// The jobs of the simulated device, as many at a time as there are cores: a process has one simulated driver.
 pub(super) fn on_sim(sh: &Shell) -> Result<Tally> {
-    let mut tally = super::build(sh);
+    let mut tally = PROGRAM.build(sh);
     if !tally.failed.is_empty() {
         return Ok(tally);
     }
-    let queue = Mutex::new(VecDeque::from_iter(&SIM));
-    let next = || queue.lock().map(|mut jobs| jobs.pop_front()).unwrap_or_default();
-    let work = |sh: Shell| -> Result<Tally> {
-        let mut tally = Tally::default();
-        while let Some(job) = next() {
-            tally += job.run(&sh)?;
-        }
-        Ok(tally)
-    };
-    let work = &work;
-    thread::scope(|scope| {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..cores).map(|_| sh.clone()).map(|sh| scope.spawn(move || work(sh))).collect();
-        for worker in workers {
-            tally += worker.join().ok().context("a thread that ran the suite died")??;
-        }
-        Ok(tally)
-    })
+    let jobs: Vec<_> = SIM.iter().map(|job| (job, sh.clone())).collect();
+    tally += on_every_core(jobs, |(job, sh)| job.run(&sh))?;
+    Ok(tally)
 }
 
 impl Job {
     fn run(&self, sh: &Shell) -> Result<Tally> {
         let &Self { title, backend, machine, arguments } = self;
         eprintln!("== {title}");
-        let start = Instant::now();
-        let output = cmd!(sh, "target/release/trefoil conformance --backend {backend} {arguments...}")
+        let (start, program) = (Instant::now(), PROGRAM.path());
+        let output = cmd!(sh, "{program} conformance --backend {backend} {arguments...}")
             .env("TREFOIL_SIM", machine)
             .quiet()
             .ignore_status()

@@ -3,16 +3,18 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
+use super::PROGRAM;
 use crate::tally::Tally;
 
 /// The demo on two backends: the same facts, apart from times and random points.
 pub(super) fn is_the_same_on_cpu_and_sim(sh: &Shell) -> Result<Tally> {
     const TITLE: &str = "demo --small, the same on cpu and sim";
     eprintln!("== {TITLE}");
+    let program = PROGRAM.path();
     let scratch = sh.create_temp_dir()?;
     let report = scratch.path().join("report.html");
     let facts = |backend: &str| -> Result<Vec<String>> {
-        let demo = cmd!(sh, "target/release/trefoil demo --small --report {report}").env("TREFOIL_BACKEND", backend);
+        let demo = cmd!(sh, "{program} demo --small --report {report}").env("TREFOIL_BACKEND", backend);
         Ok(facts(&demo.quiet().read()?))
     };
     let (cpu, sim) = (facts("cpu")?, facts("sim")?);

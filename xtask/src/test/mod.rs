@@ -2,36 +2,35 @@
 
 mod conformance;
 mod demo;
+mod host;
+mod pool;
 
 use std::time::Instant;
 
 use anyhow::Result;
-use xshell::{Shell, cmd};
+use xshell::Shell;
 
-use crate::{
-    build_ptx, bundle, forwarders,
-    step::{cargo_test, check},
-    suite,
-    tally::Tally,
-    test_gpu,
-};
+use crate::{build_ptx, bundle, forwarders, program::Program, step::cargo_test, suite, tally::Tally, test_gpu};
 
 type Run = fn(&Shell) -> Result<Tally>;
+
+/// The program that the tiers run. The release build would be a second one of every crate.
+const PROGRAM: Program = Program::Dev;
 
 /// The tiers in the order in which they run, cheap failures first.
 const TIERS: [(&str, Run); 9] = [
     ("rules", suite::tidy),
     ("ptx", |sh| build_ptx::run(sh, true)),
     ("forwarders", |sh| forwarders::run(sh, true)),
-    ("host", |sh| cargo_test(sh, "workspace tests", &["--workspace", "--no-fail-fast"])),
+    ("host", host::run),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     ("sweeps", |sh| {
         cargo_test(sh, "exhaustive field sweeps", &["--release", "-p", "core-types", "--test", "exhaustive"])
     }),
     ("cpu", conformance::on_cpu),
     ("sim", on_sim),
-    ("bundle", bundle::try_out),
-    ("gpu", |sh| test_gpu::run(sh, false, true)),
+    ("bundle", |sh| bundle::try_out(sh, PROGRAM)),
+    ("gpu", |sh| test_gpu::run(sh, PROGRAM, false, true)),
 ];
 
 /// Runs every tier and prints a table of what each ran and what it left out.
@@ -51,11 +50,6 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     }
     println!("\n{:<12}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
     Ok(sum)
-}
-
-/// The release build of the program, which the tiers below use.
-fn build(sh: &Shell) -> Tally {
-    check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"))
 }
 
 fn on_sim(sh: &Shell) -> Result<Tally> {

@@ -1,0 +1,34 @@
+//! The program `trefoil`, built for the tasks that run it.
+
+use xshell::{Shell, cmd};
+
+use crate::{step::check, tally::Tally};
+
+/// How the program is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// As the tests are, with overflow checks: what the tests need is compiled once.
+    Dev,
+    /// As it ships.
+    Release,
+}
+
+impl Program {
+    /// Compiles the program.
+    pub(crate) fn build(self, sh: &Shell) -> Tally {
+        match self {
+            Self::Dev => check("program, dev build", cmd!(sh, "cargo build --quiet --package trefoil")),
+            Self::Release => {
+                check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"))
+            }
+        }
+    }
+
+    /// Where it is then, from the root of the workspace.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Dev => "target/debug/trefoil",
+            Self::Release => "target/release/trefoil",
+        }
+    }
+}
