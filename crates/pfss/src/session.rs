@@ -5,7 +5,7 @@ use core_types::Ring;
 
 use crate::{
     AutoTrunc, BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, Pending, PfssError,
-    Predicate, SignedRange, SufShares, SufStep, Task, predicate::Program, wire,
+    Predicate, SignedRange, SufShares, SufStep, Task, bundle::Header, predicate::Program, wire,
 };
 
 /// Bytes of the step digest in front of every message.
@@ -164,7 +164,7 @@ impl<C: Channel> Session<C> {
     ) -> Result<BitShares, PfssError> {
         bundle.check_use(bundle.gate().kind(), x.len())?;
         Program::new(bundle.gate(), predicates)?;
-        self.admit(&bundle)?;
+        self.admit(&bundle.header)?;
         let facts: Vec<u64> = predicates.iter().flat_map(|predicate| predicate.facts()).collect();
         self.closing(|session| {
             let x_hat = session.open_inputs(q, &bundle, &facts, x)?;
@@ -188,7 +188,7 @@ impl<C: Channel> Session<C> {
         for (index, interval) in intervals.iter().enumerate() {
             interval.check(index, bundle.gate().ring())?;
         }
-        self.admit(&bundle)?;
+        self.admit(&bundle.header)?;
         let facts: Vec<u64> = intervals.iter().flat_map(|interval| interval.facts()).collect();
         self.closing(|session| {
             let x_hat = session.open_inputs(q, &bundle, &facts, x)?;
@@ -204,7 +204,7 @@ impl<C: Channel> Session<C> {
     /// As [`relu`](Self::relu).
     pub fn suf<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<SufShares, PfssError> {
         bundle.check_use(GateKind::Suf, x.len())?;
-        self.admit(&bundle)?;
+        self.admit(&bundle.header)?;
         self.closing(|session| {
             let x_hat = session.open_inputs(q, &bundle, &[], x)?;
             let mut step = bundle.eval_suf(q, &x_hat)?;
@@ -223,9 +223,9 @@ impl<C: Channel> Session<C> {
     /// As [`relu`](Self::relu).
     pub fn product<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
         let mine = bundle.mask_factors(x, y)?;
-        self.admit(&bundle)?;
+        self.admit(&bundle.header)?;
         self.closing(|session| {
-            session.record(&bundle, &[]);
+            session.record(&bundle.header, &[]);
             let opened = session.open_words(q, bundle.gate().ring(), &mine)?;
             bundle.eval_product(&opened)
         })
@@ -245,7 +245,7 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         task.check(&bundle, x.len())?;
-        self.admit(&bundle)?;
+        self.admit(&bundle.header)?;
         self.closing(|session| {
             let x_hat = session.open_inputs(q, &bundle, &task.facts(), x)?;
             let pending = task.eval(q, bundle, &x_hat)?;
@@ -265,10 +265,10 @@ impl<C: Channel> Session<C> {
     }
 
     /// Accepts a bundle once. It counts as used from here on, whatever happens later.
-    pub(crate) fn admit(&mut self, bundle: &KeyBundle) -> Result<(), PfssError> {
+    pub(crate) fn admit(&mut self, bundle: &Header) -> Result<(), PfssError> {
         self.check_open()?;
         bundle.check_party(self.party())?;
-        if self.used.insert(bundle.nonce()) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce: bundle.nonce() }) }
+        if self.used.insert(bundle.nonce) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce: bundle.nonce }) }
     }
 
     /// Runs steps of the protocol; a failure among them closes the session.
@@ -279,13 +279,8 @@ impl<C: Channel> Session<C> {
     }
 
     /// Adds what both parties must agree on to the transcript.
-    pub(crate) fn record(&mut self, bundle: &KeyBundle, facts: &[u64]) {
-        self.transcript.update(&bundle.gate().digest());
-        self.transcript.update(&bundle.nonce());
-        self.transcript.update(&(bundle.count() as u64).to_le_bytes());
-        for fact in facts {
-            self.transcript.update(&fact.to_le_bytes());
-        }
+    pub(crate) fn record(&mut self, bundle: &Header, facts: &[u64]) {
+        bundle.record(facts, &mut self.transcript);
     }
 
     /// Opens `x + r`: one round of `n` bits per element and party.
@@ -296,7 +291,7 @@ impl<C: Channel> Session<C> {
         facts: &[u64],
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        self.record(bundle, facts);
+        self.record(&bundle.header, facts);
         self.open_words(q, bundle.gate().ring(), &bundle.mask_inputs(x))
     }
 

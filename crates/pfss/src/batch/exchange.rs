@@ -1,9 +1,40 @@
 //! Openings of many gates in one message a round.
 
 use backend_api::ops::fss::FssOps;
+use core_types::Ring;
 
 use super::SuperBatch;
-use crate::{Channel, ChannelError, KeyBundle, PfssError, Session, wire};
+use crate::{Channel, ChannelError, KeyBundle, PfssError, Session, bundle::Header, wire};
+
+/// Words to open under the masks of a bundle.
+#[derive(Debug)]
+pub(super) struct Opening {
+    header: Header,
+    mine: Vec<u64>,
+}
+
+impl Opening {
+    /// `x + r`.
+    pub(super) fn input(bundle: &KeyBundle, x: &[u64]) -> Result<Self, PfssError> {
+        if bundle.count() != x.len() {
+            return Err(PfssError::Length { what: "elements", expected: bundle.count(), got: x.len() });
+        }
+        Ok(Self { header: bundle.header.clone(), mine: bundle.mask_inputs(x) })
+    }
+
+    /// `x + a`, then `y + b`.
+    pub(super) fn factors(bundle: &KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Self, PfssError> {
+        Ok(Self { header: bundle.header.clone(), mine: bundle.mask_factors(x, y)? })
+    }
+
+    pub(super) fn words(&self) -> usize {
+        self.mine.len()
+    }
+
+    fn ring(&self) -> Ring {
+        self.header.gate.ring()
+    }
+}
 
 impl<C: Channel> Session<C> {
     /// Opens `x + r` for every bundle and its shares of inputs, in one round: the masked inputs for
@@ -17,27 +48,8 @@ impl<C: Channel> Session<C> {
         q: &Q,
         inputs: &[(&KeyBundle, &[u64])],
     ) -> Result<Vec<Vec<u64>>, PfssError> {
-        for &(bundle, x) in inputs {
-            self.admit_input(bundle, x)?;
-        }
-        self.closing(|session| {
-            let mut mine = Vec::new();
-            for &(bundle, x) in inputs {
-                session.record(bundle, &[]);
-                mine.extend(wire::words_to_bytes(q, bundle.gate().ring(), &bundle.mask_inputs(x))?);
-            }
-            let theirs = session.exchange(&mine)?;
-            let mut rest = &theirs[..];
-            let mut opened = Vec::with_capacity(inputs.len());
-            for &(bundle, x) in inputs {
-                let (ring, mine) = (bundle.gate().ring(), bundle.mask_inputs(x));
-                let (bytes, behind) = split(rest, wire::byte_len(x.len(), ring))?;
-                let theirs = wire::words_from_bytes(q, ring, bytes, x.len())?;
-                opened.push(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect());
-                rest = behind;
-            }
-            Ok(opened)
-        })
+        let openings = inputs.iter().map(|(bundle, x)| Opening::input(bundle, x)).collect::<Result<Vec<_>, _>>()?;
+        self.open_round(q, &openings, &mut [])
     }
 
     /// Opens everything that a flushed batch asks for, round by round, each in one message, until it is final.
@@ -46,27 +58,57 @@ impl<C: Channel> Session<C> {
     /// [`PfssError::Batch`] unless the batch is flushed; [`PfssError::Channel`] and [`PfssError::Backend`] close the
     /// session and poison the batch.
     pub fn finalize<Q: FssOps>(&mut self, batch: &mut SuperBatch<'_, Q>) -> Result<(), PfssError> {
-        self.check_open()?;
-        let opened = self.closing(|session| {
-            session.record_digest(&batch.digest());
-            while let Some(mine) = batch.round()? {
-                let theirs = session.exchange(&mine)?;
-                batch.absorb(&theirs)?;
+        while batch.round()?.is_some() {
+            if let Err(error) = self.open_round(batch.queue(), &[], &mut [batch]) {
+                batch.poison();
+                return Err(error);
             }
-            Ok(())
-        });
-        if opened.is_err() {
-            batch.poison();
         }
-        opened
+        Ok(())
     }
 
-    /// Whether `bundle` masks inputs `x`, for the first time.
-    pub(super) fn admit_input(&mut self, bundle: &KeyBundle, x: &[u64]) -> Result<(), PfssError> {
-        if bundle.count() != x.len() {
-            return Err(PfssError::Length { what: "elements", expected: bundle.count(), got: x.len() });
-        }
-        self.admit(bundle)
+    /// One message for all of `openings` and the next round of each batch. Returns the opened words of each opening.
+    pub(super) fn open_round<'a, Q: FssOps>(
+        &mut self,
+        q: &Q,
+        openings: &[Opening],
+        batches: &mut [&mut SuperBatch<'a, Q>],
+    ) -> Result<Vec<Vec<u64>>, PfssError> {
+        self.check_open()?;
+        openings.iter().try_for_each(|opening| self.admit(&opening.header))?;
+        self.closing(|session| {
+            let (mut mine, mut rounds) = (Vec::new(), Vec::new());
+            for opening in openings {
+                session.record(&opening.header, &[]);
+                mine.extend(wire::words_to_bytes(q, opening.ring(), &opening.mine)?);
+            }
+            for batch in batches.iter_mut() {
+                session.record_digest(&batch.digest());
+                let round = batch.round()?;
+                mine.extend(round.iter().flatten());
+                rounds.push(round.map(|message| message.len()));
+            }
+            let theirs = session.exchange(&mine)?;
+            let mut rest = &theirs[..];
+            let mut take = |len| {
+                let (part, behind) = split(rest, len)?;
+                rest = behind;
+                Ok::<_, ChannelError>(part)
+            };
+            let mut opened = Vec::with_capacity(openings.len());
+            for opening in openings {
+                let (ring, mine) = (opening.ring(), &opening.mine);
+                let bytes = take(wire::byte_len(mine.len(), ring))?;
+                let theirs = wire::words_from_bytes(q, ring, bytes, mine.len())?;
+                opened.push(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect());
+            }
+            for (batch, len) in batches.iter_mut().zip(rounds) {
+                if let Some(len) = len {
+                    batch.absorb(take(len)?)?;
+                }
+            }
+            Ok(opened)
+        })
     }
 }
 
@@ -86,6 +128,6 @@ pub fn finalize_lockstep<Q: FssOps>([zero, one]: [&mut SuperBatch<'_, Q>; 2]) ->
 }
 
 /// The first `len` bytes of a message, and what follows.
-pub(super) fn split(bytes: &[u8], len: usize) -> Result<(&[u8], &[u8]), ChannelError> {
+fn split(bytes: &[u8], len: usize) -> Result<(&[u8], &[u8]), ChannelError> {
     bytes.split_at_checked(len).ok_or(ChannelError::Length { expected: len, got: bytes.len() as u64 })
 }

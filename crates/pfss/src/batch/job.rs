@@ -70,12 +70,7 @@ impl<'a> Job<'a> {
 
     /// Adds what both parties must agree on.
     pub(super) fn record(&self, transcript: &mut blake3::Hasher) {
-        transcript.update(&self.bundle.gate().digest());
-        transcript.update(&self.bundle.nonce());
-        transcript.update(&(self.bundle.count() as u64).to_le_bytes());
-        for fact in self.work.facts() {
-            transcript.update(&fact.to_le_bytes());
-        }
+        self.bundle.header.record(&self.work.facts(), transcript);
     }
 }
 

@@ -5,6 +5,10 @@
 //! keys are streamed ([`Fit::Split`]), so that a bundle of any size is evaluated within a budget. Neither changes a
 //! share.
 //!
+//! A [`PhaseExecutor`] runs [`PhaseTask`]s, such as a [`GateChain`], side by side: all that they open goes into one
+//! message a round, and their gates into one flush of each [`Class`] in a phase. [`Opened`] opens a queue by [`Choice`],
+//! with everything that it needs or not at all.
+//!
 //! ```
 //! use pfss::{Dealer, Gate, Task, batch::{BatchConfig, Job, SuperBatch, finalize_lockstep}};
 //!
@@ -35,41 +39,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chain;
+mod choice;
+mod class;
 mod counters;
 mod error;
 mod exchange;
+mod executor;
 mod footprint;
 mod group;
 mod job;
+mod layer;
 mod limits;
+mod open;
+mod phase;
+mod port;
 mod stager;
 mod stream;
 mod super_batch;
 
+pub use chain::GateChain;
+pub use choice::{Choice, UnknownChoice};
+pub use class::Class;
 pub use counters::Counters;
 pub use error::{BatchError, Limit};
 pub use exchange::finalize_lockstep;
+pub use executor::{Need, Pace, PhaseExecutor, PhaseTask};
 pub use job::{Job, Shares, Work};
+pub use layer::{BarrierPolicy, LayerPlanner, LayerTotals};
 pub use limits::{BatchLimits, LayerLimits};
+pub use open::{OpenError, Opened, Platform};
+pub use phase::PhasePlanner;
+pub use port::{Port, Ticket};
 pub use stager::{Stager, Streams};
 pub use super_batch::{BatchConfig, Fit, Handle, State, SuperBatch};
-
-use core::fmt;
-
-/// The two classes of gates that a phase flushes apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// Coefficients, comparisons and everything else.
-    Coeff,
-    /// Truncations.
-    Trunc,
-}
-
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Coeff => "coeff",
-            Self::Trunc => "trunc",
-        })
-    }
-}

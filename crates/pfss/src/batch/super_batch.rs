@@ -167,6 +167,11 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.counters
     }
 
+    /// Where it walks and packs.
+    pub(super) fn queue(&self) -> &'a Q {
+        self.queues.compute
+    }
+
     /// The device bytes reserved by jobs, now and at most.
     #[must_use]
     pub fn budget(&self) -> &Budget {

@@ -22,6 +22,23 @@ pub(crate) struct Header {
     pub(crate) nonce: [u8; 16],
 }
 
+impl Header {
+    /// Whether the bundle is that of `party`.
+    pub(crate) fn check_party(&self, party: Party) -> Result<(), PfssError> {
+        if self.party == party { Ok(()) } else { Err(PfssError::WrongParty { expected: party, got: self.party }) }
+    }
+
+    /// Adds to a transcript what both parties must agree on: gate, nonce, count and `facts`.
+    pub(crate) fn record(&self, facts: &[u64], transcript: &mut blake3::Hasher) {
+        transcript.update(&self.gate.digest());
+        transcript.update(&self.nonce);
+        transcript.update(&(self.count as u64).to_le_bytes());
+        for fact in facts {
+            transcript.update(&fact.to_le_bytes());
+        }
+    }
+}
+
 /// Fields in the order of the bytes; both directions walk the same list of widths.
 impl Header {
     /// Writes the header with the given content digest.

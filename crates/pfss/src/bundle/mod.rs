@@ -140,7 +140,7 @@ impl KeyBundle {
 
     /// Whether the bundle is that of `party`.
     pub(crate) fn check_party(&self, party: Party) -> Result<(), PfssError> {
-        if self.party() == party { Ok(()) } else { Err(PfssError::WrongParty { expected: party, got: self.party() }) }
+        self.header.check_party(party)
     }
 
     /// Whether `cert` is a proof for the ring of this bundle.

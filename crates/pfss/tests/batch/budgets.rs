@@ -1,9 +1,9 @@
 //! Device memory is reserved before it is used, and never exceeded (pfss.md 8.2, item 11).
 
-use backend_api::{Fork, Queue};
+use backend_api::Queue;
 use pfss::{
     PfssError,
-    batch::{BatchConfig, BatchError, BatchLimits, Fit, Limit, Stager, Streams, SuperBatch, finalize_lockstep},
+    batch::{BatchConfig, BatchError, BatchLimits, Fit, Limit, Streams, SuperBatch, finalize_lockstep},
 };
 use runtime::AnyQueue;
 
@@ -40,27 +40,20 @@ fn peak_within(q: &AnyQueue, bytes: u64, fit: Fit, case: &Case) -> Result<u64, P
     Ok(peak)
 }
 
-/// On the queue `free`, and on one whose own budget is exactly what the job says.
-fn exact_fit(free: &AnyQueue, exact: impl Fn(u64) -> AnyQueue, case: &Case) {
-    let bytes = need(free, case, Fit::Whole);
-    let limited = exact(bytes);
-    let peak = peak_within(&limited, bytes, Fit::Whole, case).unwrap();
-    assert!(peak <= limited.budget().limit_bytes(), "{}: {peak} of {bytes}", case.gate.kind());
-    let one_less = peak_within(free, bytes - 1, Fit::Whole, case).unwrap_err();
+/// On a queue whose own budget is exactly what the job says, so that it fails behind the limit.
+fn exact_fit(exact: impl Fn(u64) -> AnyQueue, case: &Case) -> AnyQueue {
+    let bytes = need(&cpu(None), case, Fit::Whole);
+    let q = exact(bytes);
+    let peak = peak_within(&q, bytes, Fit::Whole, case).unwrap();
+    assert!(peak <= q.budget().limit_bytes(), "{}: {peak} of {bytes}", case.gate.kind());
+    let one_less = peak_within(&q, bytes - 1, Fit::Whole, case).unwrap_err();
     assert_eq!(one_less, BatchError::BudgetExceeded { need: bytes, have: bytes - 1 }.into());
+    q
 }
 
 #[test]
-fn an_exact_fit_passes_and_one_byte_less_fails_on_the_processor() {
-    let free = cpu(None);
-    cases(300).iter().for_each(|case| exact_fit(&free, |bytes| cpu(Some(bytes)), case));
-}
-
-#[test]
-fn an_exact_fit_passes_and_one_byte_less_fails_on_the_simulated_device() {
-    let sim = Sim::new("");
-    let free = sim.queue(None);
-    exact_fit(&free, |bytes| sim.queue(Some(bytes)), &relu(300, 6));
+fn an_exact_fit_passes_and_one_byte_less_fails() {
+    cases(300).iter().for_each(|case| drop(exact_fit(|bytes| cpu(Some(bytes)), case)));
 }
 
 #[test]
@@ -73,12 +66,13 @@ fn a_bundle_of_any_size_is_streamed_within_the_budget() {
 }
 
 #[test]
-fn a_bundle_of_any_size_is_streamed_within_the_budget_on_the_simulated_device() {
+fn an_exact_fit_passes_and_any_bundle_is_streamed_on_the_simulated_device() {
     let sim = Sim::new("");
-    let q = sim.queue(Some(256 << 10));
+    let q = exact_fit(|bytes| sim.queue(Some(bytes)), &relu(300, 6));
+    let bytes = q.budget().limit_bytes();
     let case = relu(2_000, 7); // 1.9 MB of keys
-    let peak = peak_within(&q, 256 << 10, Fit::Split, &case).unwrap();
-    assert!((128 << 10..=256 << 10).contains(&peak), "{peak}");
+    let peak = peak_within(&q, bytes, Fit::Split, &case).unwrap();
+    assert!((bytes / 2..=bytes).contains(&peak), "{peak}");
     drop(q);
     assert_eq!(sim.session.reports(), []);
 }
@@ -138,25 +132,10 @@ fn every_limit_of_a_batch_fails_by_its_name_and_takes_nothing_in() {
 }
 
 #[test]
-fn the_stager_must_be_there_for_a_device_and_be_its_own() {
-    let sim = Sim::new("");
-    let (gpu, host) = (sim.queue(None), cpu(None));
-    let missing = SuperBatch::new(&gpu, None, BatchConfig::default()).unwrap_err();
-    assert!(matches!(missing, PfssError::Batch(BatchError::NoStager { .. })), "{missing}");
-    struct PassThrough(AnyQueue);
-    impl Stager<AnyQueue> for PassThrough {
-        fn upload(&self) -> &AnyQueue {
-            &self.0
-        }
-        fn download(&self) -> &AnyQueue {
-            &self.0
-        }
-    }
-    let stub = PassThrough(host.fork().unwrap());
-    let refused = SuperBatch::new(&gpu, Some(&stub), BatchConfig::default()).unwrap_err();
-    assert!(matches!(refused, PfssError::Batch(BatchError::ForeignStager { .. })), "{refused}");
+fn a_configuration_that_no_batch_can_have_is_refused() {
+    let q = cpu(None);
     for (slots, part) in [(0, 32), (4, 32), (2, 0), (2, 33)] {
-        let refused = SuperBatch::new(&host, None, BatchConfig { slots, part, ..BatchConfig::default() }).unwrap_err();
+        let refused = SuperBatch::new(&q, None, BatchConfig { slots, part, ..BatchConfig::default() }).unwrap_err();
         assert!(matches!(refused, PfssError::Batch(BatchError::Config { .. })), "{refused}");
     }
 }

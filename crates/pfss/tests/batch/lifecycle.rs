@@ -169,7 +169,9 @@ fn parties_with_other_jobs_are_told_and_nobody_gets_a_share() {
         let error = session.finalize(&mut batch).unwrap_err();
         assert_eq!(batch.shares(handle).unwrap_err(), BatchError::Poisoned);
         assert_eq!(batch.clear().unwrap_err(), BatchError::Poisoned);
-        assert_eq!(session.finalize(&mut batch).unwrap_err(), PfssError::Closed);
+        assert_eq!(session.finalize(&mut batch).unwrap_err(), BatchError::Poisoned.into());
+        let refused = session.open_masked(&q, &[]).unwrap_err();
+        assert_eq!(refused, PfssError::Closed);
         error
     };
     let errors = thread::scope(|scope| {

@@ -4,5 +4,8 @@
 
 mod budgets;
 mod common;
+mod executor;
+mod faults;
 mod lifecycle;
+mod opening;
 mod sharing;

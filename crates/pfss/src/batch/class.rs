@@ -1,0 +1,28 @@
+use core::fmt;
+
+/// The two classes of gates that a phase flushes apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Coefficients, comparisons and everything else.
+    Coeff,
+    /// Truncations.
+    Trunc,
+}
+
+impl Class {
+    /// Both, in the order of their flushes.
+    pub const ALL: [Self; 2] = [Self::Coeff, Self::Trunc];
+
+    pub(super) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Coeff => "coeff",
+            Self::Trunc => "trunc",
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! Tasks side by side: the shares of the gates alone, few messages, one flush of each class in a phase, and an error
+//! where nothing moves.
+
+use std::{thread, time::Duration};
+
+use pfss::{
+    Dealer, Gate, KeyBundle, MemoryChannel, PfssError, Session, SignedRange, Task,
+    batch::{
+        BarrierPolicy, BatchConfig, BatchError, BatchLimits, Class, Fit, GateChain, Job, LayerLimits, LayerTotals,
+        Limit, Need, Pace, PhaseExecutor, PhaseTask, Port, Ticket,
+    },
+    memory_pair, run_lockstep,
+};
+use runtime::AnyQueue;
+
+use crate::common::{Case, cpu, noise, relu};
+
+const LAZY: Pace = Pace::Lazy { open_words: 1 << 22, jobs: 1 << 14 };
+
+/// A ReLU and a shift behind it, on the shares `x` of small values.
+struct Layer {
+    x: [Vec<u64>; 2],
+    seed: u64,
+}
+
+impl Layer {
+    fn new(count: usize, seed: u64) -> Self {
+        let zero = noise(seed, count);
+        let values = noise(seed + 1, count).into_iter().map(|value| (value >> 30).wrapping_sub(1 << 33));
+        let one = values.zip(&zero).map(|(value, share)| value.wrapping_sub(*share)).collect();
+        Self { x: [zero, one], seed }
+    }
+
+    fn shift() -> Task<'static> {
+        Task::GapArs(SignedRange::new(-(1 << 40), 1 << 40).unwrap().gap_cert(64).unwrap())
+    }
+
+    fn deal(&self) -> [[KeyBundle; 2]; 2] {
+        let (q, mut dealer) = (runtime::cpu().unwrap(), Dealer::insecure_from_seed(self.seed));
+        let count = self.x[0].len();
+        let relu = dealer.deal(&q, &Gate::relu(64).unwrap(), count).unwrap();
+        let shift = dealer.deal(&q, &Gate::gap_ars(64, 12).unwrap(), count).unwrap();
+        let ([r0, r1], [s0, s1]) = (relu, shift);
+        [[r0, s0], [r1, s1]]
+    }
+
+    fn chain(&self, party: usize) -> GateChain<'static> {
+        let [zero, one] = self.deal();
+        let [relu, shift] = if party == 0 { zero } else { one };
+        GateChain::on(self.x[party].clone()).then(Class::Coeff, Task::Relu, relu).then(
+            Class::Trunc,
+            Self::shift(),
+            shift,
+        )
+    }
+
+    fn expected(&self) -> [Vec<u64>; 2] {
+        let q = runtime::cpu().unwrap();
+        let [[r0, s0], [r1, s1]] = self.deal();
+        let relu = run_lockstep(&q, Task::Relu, [r0, r1], [&self.x[0], &self.x[1]]).unwrap();
+        run_lockstep(&q, Self::shift(), [s0, s1], [&relu[0], &relu[1]]).unwrap()
+    }
+}
+
+/// Runs one closure for each party, on two threads.
+fn both<T: Send>(run: impl Fn(Session<MemoryChannel>, usize) -> T + Sync) -> [T; 2] {
+    let (zero, one) = memory_pair(Duration::from_secs(20));
+    thread::scope(|scope| {
+        let first = scope.spawn(|| run(Session::new(zero), 0));
+        let second = run(Session::new(one), 1);
+        [first.join().unwrap(), second]
+    })
+}
+
+fn executor(q: &AnyQueue, config: BatchConfig, pace: Pace) -> PhaseExecutor<'_, AnyQueue> {
+    PhaseExecutor::new(q, None, config, LayerLimits::default(), pace).unwrap()
+}
+
+fn run_all<'a>(
+    executor: &mut PhaseExecutor<'a, AnyQueue>,
+    session: &mut Session<MemoryChannel>,
+    mut chains: Vec<GateChain<'a>>,
+) -> Result<Vec<Vec<u64>>, PfssError> {
+    let mut tasks: Vec<&mut dyn PhaseTask<'a>> = Vec::new();
+    for chain in &mut chains {
+        tasks.push(chain);
+    }
+    executor.run(session, &mut tasks)?;
+    Ok(chains.into_iter().map(|chain| chain.into_words().unwrap()).collect())
+}
+
+#[test]
+fn tasks_share_their_messages_and_flushes_and_get_the_shares_of_the_gates_alone() {
+    let q = cpu(None);
+    let layers: Vec<Layer> =
+        [40, 1, 64, 0, 97].into_iter().zip(20..).map(|(count, seed)| Layer::new(count, seed)).collect();
+    let streamed = BatchConfig { fit: Fit::Split, part: 32, ..BatchConfig::default() };
+    let tight = Pace::Lazy { open_words: 60, jobs: 2 };
+    let runs = [(BatchConfig::default(), LAZY), (streamed, LAZY), (streamed, Pace::Eager), (streamed, tight)];
+    for (config, pace) in runs {
+        let results = both(|mut session, party| {
+            let mut executor = executor(&q, config, pace);
+            let chains = layers.iter().map(|layer| layer.chain(party)).collect();
+            let words = run_all(&mut executor, &mut session, chains).unwrap();
+            (words, session.traffic().rounds, executor.finalize_layer(&mut session).unwrap())
+        });
+        for (at, layer) in layers.iter().enumerate() {
+            let got = [results[0].0[at].clone(), results[1].0[at].clone()];
+            assert_eq!(got, layer.expected(), "layer {at}, {pace:?}");
+        }
+        assert_eq!(results[0].2, results[1].2);
+        if pace != tight {
+            // Two gates of two rounds each, however many tasks there are, and one flush of each class.
+            assert_eq!(results[0].1, 4, "{pace:?}");
+            let (elements, jobs) = (2 * (40 + 1 + 64 + 97), 10);
+            let expected = LayerTotals {
+                phases: 2,
+                jobs,
+                words: elements,
+                flushes: [1, 1],
+                elements,
+                element_bits: 64 * elements,
+            };
+            assert_eq!(results[0].2, expected);
+        } else {
+            assert!(results[0].1 > 4);
+        }
+    }
+}
+
+/// Descriptors have rounds of their own, beside the one round of other gates.
+#[test]
+fn gates_of_different_numbers_of_rounds_run_side_by_side() {
+    let q = cpu(None);
+    let all = crate::common::cases(35);
+    let (relu, suf) = (&all[0], &all[12]);
+    let results = both(|mut session, party| {
+        let mut executor = executor(&q, BatchConfig::default(), LAZY);
+        let bundle = |case: &Case| case.deal().into_iter().nth(party).unwrap();
+        let chains = vec![
+            GateChain::on(relu.x[party].clone()).then(Class::Trunc, Task::Relu, bundle(relu)),
+            GateChain::on(suf.x[party].clone()).then_suf(Class::Coeff, bundle(suf)),
+        ];
+        let words = run_all(&mut executor, &mut session, chains).unwrap();
+        (words, session.traffic().rounds)
+    });
+    assert_eq!([results[0].0[0].clone(), results[1].0[0].clone()], relu.expected());
+    let words = 2 * 35;
+    assert_eq!([0, 1].map(|party: usize| results[party].0[1].clone()), suf.expected().map(|all| all[..words].to_vec()));
+    assert_eq!(results[0].1, suf.gate.cost().rounds);
+}
+
+/// A task that behaves as told.
+struct Stuck {
+    need: Need,
+    done: bool,
+}
+
+impl<'a> PhaseTask<'a> for Stuck {
+    fn step(&mut self, _port: &mut Port<'a>) -> Result<Need, PfssError> {
+        Ok(self.need)
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+#[test]
+fn where_nothing_moves_and_nothing_waits_there_is_an_error_with_the_numbers() {
+    let q = cpu(None);
+    for pace in [LAZY, Pace::Eager] {
+        let (zero, _one) = memory_pair(Duration::from_secs(1));
+        let mut session = Session::new(zero);
+        let mut executor = executor(&q, BatchConfig::default(), pace);
+        let needs = [Need::Open, Need::Coeff, Need::Coeff, Need::Trunc, Need::None];
+        let mut tasks: Vec<Stuck> = needs.into_iter().map(|need| Stuck { need, done: false }).collect();
+        tasks.push(Stuck { need: Need::Open, done: true });
+        let mut refs: Vec<&mut dyn PhaseTask<'_>> = Vec::new();
+        for task in &mut tasks {
+            refs.push(task);
+        }
+        let stuck = executor.run(&mut session, &mut refs).unwrap_err();
+        assert_eq!(stuck, BatchError::NoProgress { unfinished: 5, open: 1, coeff: 2, trunc: 1 }.into());
+        assert_eq!(executor.run(&mut session, &mut []).unwrap_err(), BatchError::Poisoned.into());
+        assert_eq!(session.traffic().rounds, 0);
+    }
+}
+
+/// Submits one gate and is done, so that only a barrier flushes it.
+struct Submit<'a> {
+    class: Class,
+    job: Option<Job<'a>>,
+    ticket: Option<Ticket>,
+}
+
+impl<'a> PhaseTask<'a> for Submit<'a> {
+    fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
+        if let Some(job) = self.job.take() {
+            self.ticket = Some(port.submit(self.class, job)?);
+        }
+        Ok(Need::None)
+    }
+
+    fn is_done(&self) -> bool {
+        self.job.is_none()
+    }
+}
+
+/// Fetches the shares behind a ticket.
+struct Fetch(Option<Ticket>, Result<usize, PfssError>);
+
+impl<'a> PhaseTask<'a> for Fetch {
+    fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
+        if let Some(ticket) = self.0.take() {
+            self.1 = match port.shares(ticket) {
+                Ok(shares) => Ok(shares.map_or(0, |shares| shares.words().len())),
+                Err(error) => Err(error.into()),
+            };
+        }
+        Ok(Need::None)
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+#[test]
+fn a_barrier_drains_what_its_policy_names_and_the_layer_the_rest() {
+    let q = cpu(None);
+    let cases = [relu(33, 1), relu(7, 2)];
+    let results = both(|mut session, party| {
+        let mut executor = executor(&q, BatchConfig::default(), LAZY);
+        let job = |case: &Case| case.jobs().into_iter().nth(party);
+        let mut first = Submit { class: Class::Coeff, job: job(&cases[0]), ticket: None };
+        let mut second = Submit { class: Class::Trunc, job: job(&cases[1]), ticket: None };
+        executor.run(&mut session, &mut [&mut first, &mut second]).unwrap();
+        assert_eq!(session.traffic().rounds, 0);
+        let mut fetched = Vec::new();
+        let policies = [
+            BarrierPolicy { open: true, ..BarrierPolicy::default() },
+            BarrierPolicy { trunc: true, ..BarrierPolicy::default() },
+        ];
+        for policy in policies {
+            executor.barrier(&mut session, policy).unwrap();
+            let mut fetch = Fetch(second.ticket, Ok(0));
+            executor.run(&mut session, &mut [&mut fetch]).unwrap();
+            fetched.push(fetch.1);
+        }
+        let totals = executor.finalize_layer(&mut session).unwrap();
+        for ticket in [first.ticket, first.ticket] {
+            let mut fetch = Fetch(ticket, Ok(0));
+            executor.run(&mut session, &mut [&mut fetch]).unwrap();
+            fetched.push(fetch.1);
+        }
+        assert_eq!(executor.totals(), LayerTotals::default());
+        (fetched, totals.flushes, session.traffic().rounds)
+    });
+    for (fetched, flushes, rounds) in results {
+        assert_eq!(fetched[..3], [Ok(0), Ok(7), Ok(33)]);
+        assert!(matches!(fetched[3], Err(PfssError::Batch(BatchError::Ticket { .. }))), "fetched twice");
+        assert_eq!((flushes, rounds), ([1, 1], 2));
+    }
+}
+
+#[test]
+fn limits_of_layer_and_batch_stop_the_executor_by_their_names() {
+    let q = cpu(None);
+    let (zero, _one) = memory_pair(Duration::from_secs(1));
+    let mut session = Session::new(zero);
+    let layer = LayerLimits { elements: 32, ..LayerLimits::default() };
+    let mut refused = |config, limits| {
+        let mut executor = PhaseExecutor::new(&q, None, config, limits, LAZY).unwrap();
+        let [job, _] = relu(33, 1).jobs();
+        let mut task = Submit { class: Class::Coeff, job: Some(job), ticket: None };
+        executor.run(&mut session, &mut [&mut task])?;
+        executor.finalize_layer(&mut session).map(|_| ())
+    };
+    let error = refused(BatchConfig::default(), layer).unwrap_err();
+    assert_eq!(error, BatchError::Limit { limit: Limit::LayerElements, max: 32, got: 33 }.into());
+    let limits = BatchLimits { words: 32, ..BatchLimits::default() };
+    let error = refused(BatchConfig { limits, ..BatchConfig::default() }, LayerLimits::default()).unwrap_err();
+    assert_eq!(error, BatchError::Limit { limit: Limit::Words, max: 32, got: 33 }.into());
+}
