@@ -60,13 +60,19 @@ impl Footprint {
         let tree = |&(tree, points): &(Tree, u64)| {
             let points =
                 if self.blocks { points.min((POINTS_AT_ONCE as u64 / elements.max(1)).max(1)) } else { points };
-            let result = match tree {
-                Tree::Cmp { .. } => 4 * points * padded(count) / LANES,
-                Tree::Dcf { words, .. } => 8 * points * u64::from(words) * elements,
-            };
-            granules(8 * points * elements) + granules(result)
+            granules(8 * points * elements) + granules(result_bytes(tree, points, count))
         };
         self.trees.iter().map(tree).max().unwrap_or(0)
+    }
+
+    /// Bytes of all points of `count` elements.
+    pub(super) fn points(&self, count: usize) -> u64 {
+        self.trees.iter().map(|(_, points)| 8 * points * count as u64).sum()
+    }
+
+    /// Bytes of all results of `count` elements.
+    pub(super) fn results(&self, count: usize) -> u64 {
+        self.trees.iter().map(|&(tree, points)| result_bytes(tree, points, count)).sum()
     }
 
     /// Bytes for `count` elements at once.
@@ -83,6 +89,14 @@ impl Footprint {
             if self.total(middle * lanes) <= bytes { fits = middle } else { fails = middle }
         }
         if fits == 0 { None } else { Some(fits * lanes) }
+    }
+}
+
+/// Bytes of a walk's results: bits of comparison keys, words of payload keys.
+fn result_bytes(tree: Tree, points: u64, count: usize) -> u64 {
+    match tree {
+        Tree::Cmp { .. } => 4 * points * padded(count) / LANES,
+        Tree::Dcf { words, .. } => 8 * points * u64::from(words) * count as u64,
     }
 }
 

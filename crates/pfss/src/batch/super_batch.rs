@@ -261,14 +261,19 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// as [`PfssError::Backend`], poisons the batch.
     pub fn flush(&mut self) -> Result<(), PfssError> {
         self.expect(State::Pending)?;
-        let flushes = grow(Limit::Flushes, self.config.limits.flushes, self.counters.flushes, 1)?;
+        self.counters.flushes = grow(Limit::Flushes, self.config.limits.flushes, self.counters.flushes, 1)?;
         // Whatever fails from here on, the keys are spent.
         let Stage::Pending(jobs) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(()) };
-        self.counters.flushes = flushes;
-        let (queues, slots) = (&self.queues, self.config.slots);
-        let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
+        let walked = self.walk(&jobs);
+        let steps = self.unless_failed(walked)?;
+        self.stage = Stage::Flushed(steps, None);
+        Ok(())
+    }
+
+    /// The steps of all jobs, in their order, from their parts.
+    fn walk(&mut self, jobs: &[Job<'a>]) -> Result<Vec<Step>, PfssError> {
         let mut pieces = Vec::new();
-        let groups = groups(&jobs);
+        let groups = groups(jobs);
         self.counters.groups += groups.len() as u64;
         for &at in groups.iter().flatten() {
             let job = &jobs[at];
@@ -283,6 +288,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             counters.key_bytes += job.bundle.device_bytes();
             counters.input_bytes += 8 * count as u64;
             counters.packed_input_bytes += (count as u64 * u64::from(job.bundle.gate().n())).div_ceil(8);
+            counters.point_bytes += footprint.points(count);
+            counters.result_bytes += footprint.results(count);
         }
         self.counters.parts += pieces.len() as u64;
         let cut = pieces.into_iter().map(|(at, range)| {
@@ -290,10 +297,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             let x_hat = job.x_hat[range.clone()].to_vec();
             Part { job: at, work: job.work, bundle: job.bundle.slice(range), x_hat }
         });
-        stream::run(queues, slots, cut, |job, count, step| parts[job].push((count, step)))?;
+        let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
+        stream::run(&self.queues, self.config.slots, cut, |job, count, step| parts[job].push((count, step)))?;
         self.queues.upload.finish()?;
-        self.stage = Stage::Flushed(parts.into_iter().map(Step::join).collect(), None);
-        Ok(())
+        Ok(parts.into_iter().map(Step::join).collect())
     }
 
     /// This party's message of the next round, for all jobs at once; `None` when all is open, and the batch final.
@@ -308,8 +315,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             return Ok(Some(begun.iter().flatten().flatten().copied().collect()));
         }
         let Stage::Flushed(steps, _) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(None) };
-        let messages: Vec<Option<Vec<u8>>> =
-            steps.iter().map(|step| step.message(self.queues.compute)).collect::<Result<_, _>>()?;
+        let messages = steps.iter().map(|step| step.message(self.queues.compute)).collect::<Result<Vec<_>, _>>();
+        let messages = self.unless_failed(messages)?;
         if messages.iter().all(Option::is_none) {
             let done = |step| if let Step::Done(shares) = step { Some(shares) } else { None };
             self.stage = Stage::Finalized(steps.into_iter().map(done).collect());
@@ -336,6 +343,13 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             self.stage = stage;
             return Err(BatchError::NoRound.into());
         };
+        let advanced = self.advance(steps, &mine, theirs);
+        self.stage = Stage::Flushed(self.unless_failed(advanced)?, None);
+        Ok(())
+    }
+
+    /// The steps behind a round of which these are the messages.
+    fn advance(&self, steps: Vec<Step>, mine: &[Option<Vec<u8>>], theirs: &[u8]) -> Result<Vec<Step>, PfssError> {
         let expected: usize = mine.iter().flatten().map(Vec::len).sum();
         if theirs.len() != expected {
             return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
@@ -351,8 +365,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             next.push(step.advance(self.queues.compute, theirs)?);
             rest = behind;
         }
-        self.stage = Stage::Flushed(next, None);
-        Ok(())
+        Ok(next)
     }
 
     /// The shares of a job.
@@ -409,6 +422,11 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.rows.clear();
         self.release();
         Ok(())
+    }
+
+    /// Poisons the batch if a step of it failed.
+    fn unless_failed<T>(&mut self, step: Result<T, PfssError>) -> Result<T, PfssError> {
+        step.inspect_err(|_| self.poison())
     }
 
     /// Gives nothing any more.

@@ -150,6 +150,59 @@ fn gates_of_different_numbers_of_rounds_run_side_by_side() {
     assert_eq!(results[0].1, suf.gate.cost().rounds);
 }
 
+/// A product of secrets: one opening and nothing else.
+struct Product {
+    bundle: Option<KeyBundle>,
+    factors: [Vec<u64>; 2],
+    ticket: Option<Ticket>,
+    words: Vec<u64>,
+}
+
+impl<'a> PhaseTask<'a> for Product {
+    fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
+        let Some(bundle) = self.bundle.take() else { return Ok(Need::None) };
+        match self.ticket {
+            None => self.ticket = Some(port.open_factors(&bundle, self.factors.each_ref().map(Vec::as_slice))?),
+            Some(ticket) => {
+                if let Some(opened) = port.opened(ticket)? {
+                    self.words = bundle.eval_product(&opened)?;
+                    return Ok(Need::None);
+                }
+            }
+        }
+        self.bundle = Some(bundle);
+        Ok(Need::Open)
+    }
+
+    fn is_done(&self) -> bool {
+        self.bundle.is_none()
+    }
+}
+
+#[test]
+fn products_open_their_factors_beside_other_gates() {
+    let q = cpu(None);
+    let (gate, layer) = (Gate::product(40).unwrap(), Layer::new(12, 3));
+    let ring = gate.ring();
+    let share = |seed| noise(seed, 9).into_iter().map(|word| ring.reduce(word)).collect::<Vec<_>>();
+    let factors = [[share(1), share(2)], [share(3), share(4)]];
+    let results = both(|mut session, party| {
+        let mut executor = executor(&q, BatchConfig::default(), LAZY);
+        let bundle = Dealer::insecure_from_seed(6).deal(&q, &gate, 9).unwrap().into_iter().nth(party);
+        let mut product = Product { bundle, factors: factors[party].clone(), ticket: None, words: Vec::new() };
+        let mut chain = layer.chain(party);
+        executor.run(&mut session, &mut [&mut product, &mut chain]).unwrap();
+        (product.words, session.traffic().rounds)
+    });
+    let plain = |e: usize| {
+        let [x, y] = [0, 1].map(|factor: usize| ring.add(factors[0][factor][e], factors[1][factor][e]));
+        ring.mul(x, y)
+    };
+    let sums: Vec<u64> = (0..9).map(|e| ring.add(results[0].0[e], results[1].0[e])).collect();
+    assert_eq!(sums, (0..9).map(plain).collect::<Vec<_>>());
+    assert_eq!(results[0].1, 4);
+}
+
 /// A task that behaves as told.
 struct Stuck {
     need: Need,

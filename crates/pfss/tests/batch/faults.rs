@@ -37,6 +37,7 @@ fn flush_under(sim: &Sim, q: &AnyQueue, case: &Case, fault: &str) -> Result<Vec<
 fn assert_poisoned<'a>(batch: &mut SuperBatch<'a, AnyQueue>, handle: Handle, job: Job<'a>, fault: &str) {
     assert_eq!(batch.shares(handle).unwrap_err(), BatchError::Poisoned, "{fault}");
     assert_eq!(batch.take(handle).unwrap_err(), BatchError::Poisoned, "{fault}");
+    assert_eq!(batch.budget().live_bytes(), 0, "{fault}");
     let calls = [
         batch.round().map(|_| ()),
         batch.absorb(&[]),
