@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
-    step::{check_quietly, skip},
+    step::{check_quietly, missing_tool},
     tally::Tally,
 };
 
@@ -17,12 +17,7 @@ pub(crate) const DEFAULT_SECONDS: u32 = 20;
 pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
     let installed = cmd!(sh, "cargo fuzz --version").quiet().ignore_stdout().ignore_stderr().run().is_ok();
     if !installed {
-        let why = "cargo-fuzz is not installed (cargo install --locked cargo-fuzz)";
-        if std::env::var_os("CI").is_some_and(|value| value == "true") {
-            println!("FAILED: fuzz: {why}");
-            return Ok(Tally::of("fuzz", false));
-        }
-        return Ok(skip("fuzz", why));
+        return Ok(missing_tool("fuzz", "cargo-fuzz is not installed (cargo install --locked cargo-fuzz)"));
     }
     let mut tally = Tally::default();
     let limits =

@@ -4,6 +4,7 @@
 
 mod build_ptx;
 mod bundle;
+mod constant_time;
 mod forwarders;
 mod fuzz;
 mod program;
@@ -31,6 +32,8 @@ TASKS
     tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
                            lints and assembles what is there. Needs ci/install-kernel-compiler, ci/install-ptxas.
+    constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches
+                           and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
@@ -44,7 +47,8 @@ TASKS
     help                   This text.
 
 Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot
-run here is one line that says `skipped` and why, and is counted. With CI=true a missing cargo-fuzz is a failure.
+run here is one line that says `skipped` and why, and is counted. With CI=true a missing cargo-fuzz or valgrind is
+a failure.
 
 EXIT STATUS
     0 nothing failed, 1 something failed, 2 usage.
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         }
         Task::Test => with_shell(test::run),
         Task::Tidy => with_shell(suite::tidy),
+        Task::ConstantTime => with_shell(constant_time::run),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
         Task::TestGpu { sanitize, allow_none } => {
@@ -97,6 +102,7 @@ enum Task {
     Help,
     Test,
     Tidy,
+    ConstantTime,
     Fuzz { seconds: u32 },
     Forwarders { check: bool },
     TestGpu { sanitize: bool, allow_none: bool },
@@ -113,6 +119,7 @@ impl Task {
             [] | ["help" | "--help" | "-h"] => Self::Help,
             ["test"] => Self::Test,
             ["tidy"] => Self::Tidy,
+            ["constant-time"] => Self::ConstantTime,
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
             ["fuzz", "--seconds", n] => {
                 Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }
@@ -153,6 +160,7 @@ mod tests {
     fn tasks_parse_and_anything_else_is_refused() {
         assert_eq!(Task::parse(&["fuzz", "--seconds", "3"]).unwrap(), Task::Fuzz { seconds: 3 });
         assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test);
+        assert_eq!(Task::parse(&["constant-time"]).unwrap(), Task::ConstantTime);
         let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
         for bad in [&["fuzz", "--seconds", "x"][..], &["tests"], &["test", "extra"], &["test-gpu", "--none"]] {

@@ -44,6 +44,15 @@ pub(crate) fn skip(title: &str, why: &str) -> Tally {
     Tally::skipped(format!("{title}: {why}"))
 }
 
+/// Says that a step cannot run because a tool is missing. Continuous integration has every tool: there it fails.
+pub(crate) fn missing_tool(title: &str, why: &str) -> Tally {
+    if std::env::var_os("CI").is_some_and(|value| value == "true") {
+        println!("FAILED: {title}: {why}");
+        return Tally::of(title, false);
+    }
+    skip(title, why)
+}
+
 /// Runs `cargo test` with `args`, passes its output on, and sums its closing lines.
 ///
 /// A run that fails without a failed test (it did not compile, or a test program died) counts as one failure.

@@ -256,6 +256,8 @@ impl<C: Channel> Session<C> {
     /// Exchanges masked bits and words: one round.
     fn open<Q: FssOps, T>(&mut self, q: &Q, pending: Pending<T>) -> Result<T, PfssError> {
         let theirs = self.exchange(&wire::opening_to_bytes(q, &pending)?)?;
+        self.channel.opened_bits(pending.masked_bits());
+        self.channel.opened_words(pending.masked_words());
         wire::finish_opening(q, pending, &theirs)
     }
 
@@ -299,7 +301,9 @@ impl<C: Channel> Session<C> {
     fn open_words<Q: FssOps>(&mut self, q: &Q, ring: Ring, mine: &[u64]) -> Result<Vec<u64>, PfssError> {
         let theirs = self.exchange(&wire::words_to_bytes(q, ring, mine)?)?;
         let theirs = wire::words_from_bytes(q, ring, &theirs, mine.len())?;
-        Ok(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect())
+        let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect();
+        self.channel.opened_words(&opened);
+        Ok(opened)
     }
 
     /// Adds a digest of public facts to the transcript.

@@ -119,7 +119,11 @@ fn the_same_statistic_convicts_a_crate_that_leaves_the_control_bit_in_the_seed()
             levels.push(Level { alpha, t_left: cw.tl, t_right: cw.tr, seed: vec![bit(0), bit(2), bit(127)] });
         }
     }
+    assert!(levels.len() >= 10_000);
     assert!(greatest_bias(&levels) > 100.0);
+    // The cause: of the branch that α leaves, the correction of the control bit is bit 0 of the seed correction.
+    let lost = |level: &Level| if level.alpha { level.t_left } else { level.t_right };
+    assert!(levels.iter().all(|level| lost(level) == level.seed[0]));
 }
 
 /// A line up to 0x1234 and a parabola behind it, with hidden thresholds where the mode hides them.
@@ -184,14 +188,29 @@ fn key_bytes_do_not_tell_two_secrets_apart() {
 #[test]
 fn bundle_lengths_depend_on_gate_and_count_only() {
     let q = runtime::cpu().unwrap();
-    let gate = Gate::interval_powers(8, 2).unwrap();
     let mut dealer = Dealer::insecure_from_seed(4);
-    let mut lengths: Vec<usize> = (0..256)
-        .flat_map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
-        .map(|bundle| bundle.to_bytes().len())
-        .collect();
-    lengths.dedup();
-    assert_eq!(lengths.len(), 1);
+    let gates = [
+        Gate::full_predicates(8).unwrap().with_masks(2).unwrap(),
+        Gate::sign_predicates(8).unwrap().with_masks(1).unwrap(),
+        Gate::low_predicates(8, 3).unwrap(),
+        Gate::relu(8).unwrap(),
+        Gate::truncate_reduce(8, 3).unwrap(),
+        Gate::gap_ars(8, 3).unwrap(),
+        Gate::interval_powers(8, 2).unwrap(),
+        Gate::lrs(8, 3).unwrap(),
+        Gate::ars(8, 3).unwrap(),
+        Gate::relu_ars(8, 3).unwrap(),
+        Gate::lut(8, 64).unwrap(),
+        Gate::product(8).unwrap(),
+    ];
+    for gate in gates {
+        let mut lengths: Vec<usize> = (0..256)
+            .flat_map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
+            .map(|bundle| bundle.to_bytes().len())
+            .collect();
+        lengths.dedup();
+        assert_eq!(lengths.len(), 1, "{}", gate.kind());
+    }
 }
 
 #[test]

@@ -10,7 +10,9 @@ use std::time::Instant;
 use anyhow::Result;
 use xshell::Shell;
 
-use crate::{build_ptx, bundle, forwarders, program::Program, step::cargo_test, suite, tally::Tally, test_gpu};
+use crate::{
+    build_ptx, bundle, constant_time, forwarders, program::Program, step::cargo_test, suite, tally::Tally, test_gpu,
+};
 
 type Run = fn(&Shell) -> Result<Tally>;
 
@@ -18,7 +20,7 @@ type Run = fn(&Shell) -> Result<Tally>;
 const PROGRAM: Program = Program::Dev;
 
 /// The tiers in the order in which they run, cheap failures first.
-const TIERS: [(&str, Run); 9] = [
+const TIERS: [(&str, Run); 10] = [
     ("rules", suite::tidy),
     ("ptx", |sh| build_ptx::run(sh, true)),
     ("forwarders", |sh| forwarders::run(sh, true)),
@@ -27,6 +29,7 @@ const TIERS: [(&str, Run); 9] = [
     ("sweeps", |sh| {
         cargo_test(sh, "exhaustive field sweeps", &["--release", "-p", "core-types", "--test", "exhaustive"])
     }),
+    ("constant time", constant_time::run),
     ("cpu", conformance::on_cpu),
     ("sim", on_sim),
     ("bundle", |sh| bundle::try_out(sh, PROGRAM)),
@@ -44,11 +47,11 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
         });
         let (passed, failed, skipped) = (tally.passed, tally.failed.len(), tally.skipped.len());
         let seconds = start.elapsed().as_secs_f64();
-        table.push(format!("{name:<12}{passed:>8}{failed:>8}{skipped:>9}{seconds:>10.1} s"));
-        table.extend(tally.skipped.iter().map(|why| format!("{:<12}skipped: {why}", "")));
+        table.push(format!("{name:<14}{passed:>8}{failed:>8}{skipped:>9}{seconds:>10.1} s"));
+        table.extend(tally.skipped.iter().map(|why| format!("{:<14}skipped: {why}", "")));
         sum += tally;
     }
-    println!("\n{:<12}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
+    println!("\n{:<14}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
     Ok(sum)
 }
 

@@ -49,6 +49,7 @@ const ARROWS: &[Arrow] = &[
         dev: &[],
     },
     Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim", "ptx"] },
+    Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
     Arrow { package: "trefoil", normal: LIBRARIES, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];

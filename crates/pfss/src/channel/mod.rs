@@ -37,6 +37,14 @@ pub trait Channel {
         self.send(message)?;
         self.recv(message.len())
     }
+
+    /// Called with words that have just become public, since both parties sent their parts of them.
+    ///
+    /// Does nothing. What checks for secret-dependent timing has to know what is public, and overrides it.
+    fn opened_words(&self, _words: &[u64]) {}
+
+    /// [`opened_words`](Self::opened_words) for bits.
+    fn opened_bits(&self, _bits: &[u32]) {}
 }
 
 impl<C: Channel + ?Sized> Channel for &mut C {
@@ -54,6 +62,14 @@ impl<C: Channel + ?Sized> Channel for &mut C {
 
     fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, ChannelError> {
         (**self).exchange(message)
+    }
+
+    fn opened_words(&self, words: &[u64]) {
+        (**self).opened_words(words);
+    }
+
+    fn opened_bits(&self, bits: &[u32]) {
+        (**self).opened_bits(bits);
     }
 }
 

@@ -25,7 +25,10 @@ use trees::TreeDealer;
 /// Whoever holds a dealer, or the randomness it drew, can open every secret masked by its bundles: it must run apart
 /// from both parties, and each bundle must reach its own party only. Its state is wiped when it is dropped.
 pub struct Dealer {
+    /// Makes everything that is secret.
     rng: ChaCha20Rng,
+    /// Makes the public nonces, which therefore say nothing about the secret stream.
+    nonces: ChaCha20Rng,
 }
 
 const _: () = wiped_on_drop::<ChaCha20Rng>();
@@ -38,15 +41,25 @@ impl Dealer {
     /// # Errors
     /// [`PfssError::Entropy`] if the system has no randomness.
     pub fn from_os() -> Result<Self, PfssError> {
-        let mut seed = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut seed[..]).map_err(|e| PfssError::Entropy { reason: e.to_string() })?;
-        Ok(Self { rng: ChaCha20Rng::from_seed(*seed) })
+        let generator = || -> Result<ChaCha20Rng, PfssError> {
+            let mut seed = Zeroizing::new([0; 32]);
+            getrandom::fill(&mut seed[..]).map_err(|e| PfssError::Entropy { reason: e.to_string() })?;
+            Ok(ChaCha20Rng::from_seed(*seed))
+        };
+        Ok(Self { rng: generator()?, nonces: generator()? })
     }
 
     /// A dealer that anyone can repeat. **For tests and benchmarks only:** its bundles protect nothing.
     #[must_use]
     pub fn insecure_from_seed(seed: u64) -> Self {
-        Self { rng: ChaCha20Rng::seed_from_u64(seed) }
+        Self::insecure_from_seeds(seed, !seed)
+    }
+
+    /// [`insecure_from_seed`](Self::insecure_from_seed) with a seed of its own for the nonces, which are public while
+    /// everything drawn from `secrets` is not. **For tests only.**
+    #[must_use]
+    pub fn insecure_from_seeds(secrets: u64, nonces: u64) -> Self {
+        Self { rng: ChaCha20Rng::seed_from_u64(secrets), nonces: ChaCha20Rng::seed_from_u64(nonces) }
     }
 
     /// Keys for `count` evaluations of `gate`, for party 0 and party 1, with a fresh uniform mask for each element.
@@ -83,7 +96,7 @@ impl Dealer {
         masks: Zeroizing<Vec<u64>>,
     ) -> Result<[KeyBundle; 2], PfssError> {
         let mut nonce = [0; 16];
-        self.rng.fill_bytes(&mut nonce);
+        self.nonces.fill_bytes(&mut nonce);
         let secrets = Secrets::draw(&mut self.rng, gate, &masks);
         let padded = masks.len().next_multiple_of(LANES as usize);
         let trees = TreeDealer { q, gate, prg: PrgKeys::from_nonce(nonce), count: masks.len() };

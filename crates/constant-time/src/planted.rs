@@ -1,0 +1,69 @@
+//! Leaks that the checker has to report, and a selection that it must not.
+
+use core::hint::black_box;
+
+use anyhow::{Context, Result};
+use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
+use pfss::{Gate, Task};
+
+use crate::{Check, deal, memcheck, one_thread, sessions::play};
+
+/// Leaks in a few lines of their own.
+pub(crate) fn checks() -> Vec<Check> {
+    vec![
+        Check::leak("planted: a branch on a secret", on_secret(branch)),
+        Check::leak("planted: a table read at a secret index", on_secret(look_up)),
+        Check::clean("planted: a selection by a mask", on_secret(select)),
+    ]
+}
+
+/// Leaks at the end of what the other checks run, which therefore carries secrets all the way.
+pub(crate) fn behind_gates() -> Vec<Check> {
+    vec![
+        Check::leak("planted: a branch on a byte of a dealt key", |q| {
+            let [zero, _] = deal::bundles(q, &Gate::relu(64)?)?;
+            zero.to_bytes().last().map(|&byte| black_box(branch(byte.into())));
+            Ok(())
+        }),
+        Check::leak("planted: a branch on a share of a session's result", |q| {
+            let [zero, _] =
+                play(deal::bundles(q, &Gate::ars(64, 12)?)?, |session, keys, x| session.run(q, Task::Ars, keys, x))?;
+            zero.first().map(|&share| black_box(branch(share)));
+            Ok(())
+        }),
+        Check::leak("planted: AES by tables", |_| {
+            let simd =
+                Simd::detect_up_to(SimdLevel::Avx512).with_aes(AesPath::Portable).context("tables run anywhere")?;
+            let tables = CpuQueue::with_simd(CpuConfig { allow_table_aes: true, ..one_thread() }, simd)?;
+            deal::bundles(&tables, &Gate::relu(64)?)?;
+            Ok(())
+        }),
+    ]
+}
+
+fn on_secret(use_secret: fn(u64) -> u64) -> impl FnOnce(&CpuQueue) -> Result<()> {
+    move |_| {
+        let mut secret = [5u64];
+        memcheck::hide(&mut secret);
+        black_box(use_secret(secret[0]));
+        Ok(())
+    }
+}
+
+#[inline(never)]
+fn branch(secret: u64) -> u64 {
+    // the call keeps the compiler from turning the branch into a selection
+    if secret > 3 { black_box(look_up(0)) } else { 1 }
+}
+
+#[inline(never)]
+fn look_up(secret: u64) -> u64 {
+    let table: [u64; 16] = black_box(core::array::from_fn(|i| i as u64));
+    table[(secret % 16) as usize]
+}
+
+#[inline(never)]
+fn select(secret: u64) -> u64 {
+    let all = (secret & 1).wrapping_neg();
+    (all & 7) | (!all & 9)
+}

@@ -1,0 +1,244 @@
+//! What the parties compute, each with secret keys and secret input shares.
+
+use std::{thread, time::Duration};
+
+use anyhow::{Result, ensure};
+use cpu_backend::CpuQueue;
+use pfss::{
+    Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError, Predicate, Ring, Session,
+    SignedRange, SufBools, Task, convert,
+    functions::{Accuracy, gelu},
+    memory_pair,
+    softmax::{RowLayout, SoftmaxPlan},
+    suf::SufModes,
+};
+
+use crate::{
+    COUNT, Check, deal,
+    gates::{suf, suf_modes},
+    memcheck,
+};
+
+/// The ring of most gates.
+const RING: Ring = match Ring::new(64) {
+    Some(ring) => ring,
+    None => unreachable!(),
+};
+
+/// A channel that declares what passes it public.
+pub(crate) struct Watched(MemoryChannel);
+
+impl Channel for Watched {
+    fn party(&self) -> Party {
+        self.0.party()
+    }
+
+    fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
+        memcheck::publish(message);
+        self.0.send(message)
+    }
+
+    fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
+        self.0.recv(len)
+    }
+
+    fn opened_words(&self, words: &[u64]) {
+        memcheck::publish(words);
+    }
+
+    fn opened_bits(&self, bits: &[u32]) {
+        memcheck::publish(bits);
+    }
+}
+
+pub(crate) fn checks() -> Result<Vec<Check>> {
+    let mut checks = tasks()?;
+    checks.extend(predicates()?);
+    checks.extend(others()?);
+    for modes in suf_modes() {
+        let gate = suf(modes)?;
+        checks.push(Check::clean(format!("session: {}", deal::describe(&gate)), move |q| descriptor(q, &gate)));
+    }
+    checks.push(Check::clean("session: gelu", function));
+    checks.push(Check::clean("session: softmax", softmax));
+    checks.push(Check::clean("conversions of opened bits", conversions));
+    Ok(checks)
+}
+
+/// The gates behind [`Session::run`], each with its meaning.
+fn tasks() -> Result<Vec<Check>> {
+    let range = SignedRange::new(-(1 << 20), 1 << 20)?;
+    let check = |title: &str, task: Task<'static>, gate: Gate, plain: fn(i64) -> i64| {
+        Check::clean(format!("session: {title}"), move |q| {
+            let shares = play(deal::bundles(q, &gate)?, |session, keys, x| session.run(q, task, keys, x))?;
+            expect(gate.out_ring(), &shares, &plaintexts().map(|x| plain(x).cast_unsigned()))
+        })
+    };
+    Ok(vec![
+        check("relu", Task::Relu, Gate::relu(64)?, |x| x.max(0)),
+        check("relu of a proven range", Task::ReluWithin(range), Gate::relu_within(64, 22)?, |x| x.max(0)),
+        check("absolute value", Task::Abs, Gate::relu(64)?, i64::abs),
+        check("truncate-reduce", Task::TruncateReduce, Gate::truncate_reduce(40, 9)?, |x| x >> 9),
+        check("gap ars", Task::GapArs(range.gap_cert(64)?), Gate::gap_ars(64, 12)?, |x| x >> 12),
+        check("lrs", Task::Lrs, Gate::lrs(64, 12)?, |x| (x.cast_unsigned() >> 12).cast_signed()),
+        check("ars", Task::Ars, Gate::ars(64, 12)?, |x| x >> 12),
+        check("relu ars", Task::ReluArs, Gate::relu_ars(64, 12)?, |x| x.max(0) >> 12),
+        check("lut", Task::Lut(&SQUARES), Gate::lut(9, 40)?, |x| (x & 511).pow(2)),
+    ])
+}
+
+/// The squares below `2^9`.
+static SQUARES: [u64; 512] = {
+    let mut table = [0; 512];
+    let mut x = 0;
+    while x < 512 {
+        table[x] = (x * x) as u64;
+        x += 1;
+    }
+    table
+};
+
+/// Predicates with additive and with XOR shares.
+fn predicates() -> Result<Vec<Check>> {
+    let check = |predicates: &'static [Predicate], gate: Gate| {
+        let title = format!("session: {}", gate.kind());
+        Check::clean(title, move |q| {
+            play(deal::bundles(q, &gate)?, |session, keys, x| session.predicates(q, predicates, keys, x))?;
+            play(deal::bundles(q, &gate)?, |session, keys, x| session.predicate_bits(q, predicates, keys, x))?;
+            Ok(())
+        })
+    };
+    Ok(vec![
+        check(
+            &[Predicate::Lt { beta: 12_345 }, Predicate::Interval(Interval { start: 7, end: None }), Predicate::Wrap],
+            Gate::full_predicates(33)?.with_masks(3)?,
+        ),
+        check(
+            &[Predicate::NonNegative, Predicate::Msb { c: 5 }, Predicate::Borrow],
+            Gate::sign_predicates(64)?.with_masks(3)?,
+        ),
+        check(&[Predicate::LowLt { gamma: 77 }, Predicate::Carry], Gate::low_predicates(64, 12)?.with_masks(2)?),
+    ])
+}
+
+/// Gates with methods of their own.
+fn others() -> Result<Vec<Check>> {
+    const INTERVALS: [Interval; 2] = [Interval { start: 3, end: Some(90_000) }, Interval { start: 90_000, end: None }];
+    let powers = Gate::interval_powers(64, 2)?;
+    let (relu, product) = (Gate::relu_within(64, 22)?, Gate::product(64)?);
+    Ok(vec![
+        Check::clean("session: interval powers", move |q| {
+            play(deal::bundles(q, &powers)?, |session, keys, x| session.interval_powers(q, &INTERVALS, keys, x))?;
+            Ok(())
+        }),
+        Check::clean("session: maximum", move |q| {
+            let ranges = [SignedRange::new(-(1 << 19), 1 << 19)?; 2];
+            let shares = play(deal::bundles(q, &relu)?, |session, keys, x| {
+                let reversed: Vec<u64> = x.iter().rev().copied().collect();
+                session.max(q, ranges, keys, [x, &reversed])
+            })?;
+            let x = plaintexts();
+            let expected: Vec<u64> = x.iter().zip(x.iter().rev()).map(|(a, b)| a.max(b).cast_unsigned()).collect();
+            expect(RING, &shares, &expected)
+        }),
+        Check::clean("session: product", move |q| {
+            let shares = play(deal::bundles(q, &product)?, |session, keys, x| session.product(q, keys, [x, x]))?;
+            expect(RING, &shares, &plaintexts().map(|x| (x * x).cast_unsigned()))
+        }),
+    ])
+}
+
+fn descriptor(q: &CpuQueue, gate: &Gate) -> Result<()> {
+    let shares = play(deal::bundles(q, gate)?, |session, keys, x| {
+        let shares = session.suf(q, keys, x)?;
+        core::hint::black_box(matches!(shares.bools, SufBools::Xor(_)));
+        Ok(shares.words)
+    })?;
+    let Some(program) = gate.program() else { return Ok(()) };
+    let ring = gate.ring();
+    expect(ring, &shares, &plaintexts().map(|x| program.desc().eval(ring.reduce(x.cast_unsigned())).words[0]))
+}
+
+fn function(q: &CpuQueue) -> Result<()> {
+    let function = gelu(Accuracy::CUBIC_16)?;
+    let gates = function.gates(SufModes::default())?;
+    let [zero, one] = deal::dealer().deal_function(q, &gates, COUNT)?;
+    // inputs within four units of 2^12
+    let x: [i64; COUNT] = core::array::from_fn(|e| e as i64 * 900 - 14_000);
+    let shares = both(zero, one, split(&x), |session, keys, x| session.function(q, &gates, keys, x))?;
+    expect(RING, &shares, &x.map(|x| function.eval(x).cast_unsigned()))
+}
+
+fn softmax(q: &CpuQueue) -> Result<()> {
+    let layout = RowLayout::ragged(16, &[0, 1, 16, 3])?;
+    let plan = SoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20)?, SufModes::default())?;
+    let x: [i64; 20] = core::array::from_fn(|e| (e as i64 * 7919) % 20_000 - 10_000);
+    let [zero, one] = deal::dealer().deal_all(q, &plan.deals())?;
+    let shares = both(zero, one, split(&x), |session, keys, x| session.softmax(q, &plan, keys, x))?;
+    let expected: Vec<u64> = plan.eval(&x)?.into_iter().map(i64::cast_unsigned).collect();
+    expect(RING, &shares, &expected)
+}
+
+fn conversions(_: &CpuQueue) -> Result<()> {
+    let mut secrets = [3u64, 5, 7];
+    memcheck::hide(&mut secrets);
+    let [a, b, c] = secrets;
+    for w in [0, 1] {
+        for party in Party::BOTH {
+            core::hint::black_box(convert::bit(RING, party, w, a));
+            core::hint::black_box(convert::bit_times_word(RING, w, a, b));
+            core::hint::black_box(convert::bit_times_masked(RING, party, w, 9, a, b, c));
+        }
+    }
+    Ok(())
+}
+
+/// Inputs of both signs.
+fn plaintexts() -> [i64; COUNT] {
+    core::array::from_fn(|e| e as i64 * 7919 - 100_000)
+}
+
+/// Secret shares of `x`.
+fn split(x: &[i64]) -> [Vec<u64>; 2] {
+    let mut zero: Vec<u64> = (1..=x.len() as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let mut one: Vec<u64> = x.iter().zip(&zero).map(|(x, share)| x.cast_unsigned().wrapping_sub(*share)).collect();
+    memcheck::hide(&mut zero);
+    memcheck::hide(&mut one);
+    [zero, one]
+}
+
+/// Plays both parties on shares of [`plaintexts`].
+pub(crate) fn play<T: Send>(
+    [zero, one]: [KeyBundle; 2],
+    party: impl Fn(&mut Session<Watched>, KeyBundle, &[u64]) -> Result<T, PfssError> + Sync,
+) -> Result<[T; 2]> {
+    both(zero, one, split(&plaintexts()), party)
+}
+
+/// Plays both parties, each with its keys and shares.
+fn both<K: Send, T: Send>(
+    zero: K,
+    one: K,
+    [x_zero, x_one]: [Vec<u64>; 2],
+    party: impl Fn(&mut Session<Watched>, K, &[u64]) -> Result<T, PfssError> + Sync,
+) -> Result<[T; 2]> {
+    let (channel_zero, channel_one) = memory_pair(Duration::from_secs(120));
+    let party = &party;
+    let (a, b) = thread::scope(|scope| {
+        let a = scope.spawn(move || party(&mut Session::new(Watched(channel_zero)), zero, &x_zero));
+        let b = party(&mut Session::new(Watched(channel_one)), one, &x_one);
+        (a.join(), b)
+    });
+    let a = a.map_err(|_| anyhow::anyhow!("party 0 panicked"))?;
+    Ok([a?, b?])
+}
+
+/// Opens shares and compares, so that what was checked is what computes.
+fn expect(ring: Ring, [a, b]: &[Vec<u64>; 2], expected: &[u64]) -> Result<()> {
+    memcheck::publish(a);
+    memcheck::publish(b);
+    let got: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.add(a, b)).collect();
+    let expected: Vec<u64> = expected.iter().map(|&word| ring.reduce(word)).collect();
+    ensure!(got == expected, "expected {expected:?}, got {got:?}");
+    Ok(())
+}
