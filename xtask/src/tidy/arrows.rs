@@ -50,6 +50,7 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim", "ptx"] },
     Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
+    Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &[] },
     Arrow { package: "trefoil", normal: LIBRARIES, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];

@@ -21,7 +21,7 @@ const SAFE_ROOTS: &[&str] = &[
 const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/nn-ops/"];
 
 /// Where `unsafe` may stand: bit-pattern implementations of the shared types, the SIMD modules of the CPU backend,
-/// what calls the CUDA driver or stands in for it, the requests to valgrind, and tests that watch what the allocator
+/// what calls the CUDA driver or stands in for it, the C interface, the requests to valgrind, and tests that watch what the allocator
 /// hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
@@ -38,6 +38,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("kernels-ptx/src/", KERNELS),
     ("crates/conformance/tests/mutants/direct.rs", FOREIGN),
     ("crates/constant-time/src/memcheck.rs", &[UnsafeKind::Block]),
+    ("crates/pfss-ffi/", &[UnsafeKind::Block, UnsafeKind::Fn]),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
 ];

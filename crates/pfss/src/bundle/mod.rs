@@ -122,7 +122,17 @@ impl KeyBundle {
         &self.keys.bits[row * words..][..words]
     }
 
-    /// Additive shares of the inputs under their masks: `x + r`, to be opened. Public once both parties' are added.
+    /// Additive shares of the inputs under their masks: `x + r`, to be opened. Public once both parties' are added. For
+    /// gates of one secret; [`mask_factors`](Self::mask_factors) masks those of a product.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] unless there is one input per element.
+    pub fn masked_inputs(&self, x: &[u64]) -> Result<Vec<u64>, PfssError> {
+        self.check_use(self.gate().kind(), x.len())?;
+        Ok(self.mask_inputs(x))
+    }
+
+    /// [`masked_inputs`](Self::masked_inputs) for as many inputs as elements.
     pub(crate) fn mask_inputs(&self, x: &[u64]) -> Vec<u64> {
         x.iter().zip(self.word_row(0)).map(|(&x, &r)| self.gate().ring().add(x, r)).collect()
     }

@@ -1,0 +1,68 @@
+use core::ffi::{CStr, c_char};
+use std::{collections::HashSet, ffi::CString};
+
+use pfss::{KeyBundle, Party, PfssError};
+use runtime::{AnyQueue, Choice, Domain, open_for};
+
+use crate::{
+    memory::{free, handle, put_handle},
+    status::{Failure, Status, guard},
+};
+
+/// An open backend. It refuses keys that it has evaluated before.
+pub struct Backend {
+    pub(crate) queue: AnyQueue,
+    name: CString,
+    used: HashSet<([u8; 16], Party)>,
+}
+
+impl Backend {
+    /// Accepts keys once, however often they are read from their bytes.
+    pub(crate) fn admit(&mut self, keys: &KeyBundle) -> Result<(), Failure> {
+        let nonce = keys.nonce();
+        if self.used.insert((nonce, keys.party())) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }.into()) }
+    }
+}
+
+/// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for what the environment asks for. Nothing stands in
+/// for a backend that cannot be opened.
+///
+/// # Safety
+/// As the [crate](crate#safety) says; `name` ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend: *mut *mut Backend) -> Status {
+    guard(|| {
+        let choice: Option<Choice> = if name.is_null() {
+            None
+        } else {
+            // SAFETY: not null, and a string that ends with a zero byte by the caller's promise.
+            let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+            Some(name.parse().map_err(Failure::argument)?)
+        };
+        let opened = open_for(Domain::Pfss, choice);
+        let (queue, status) = opened.map_err(|error| Failure::new(Status::TREFOIL_PFSS_BACKEND, error))?;
+        let name = CString::new(status.active.to_string()).unwrap_or_default();
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("backend", Backend { queue, name, used: HashSet::new() }, backend) }
+    })
+}
+
+/// The name of what was opened, a string that lives as long as the backend; null for null.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_backend_name(backend: *mut Backend) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { handle("backend", backend) }.map_or(core::ptr::null(), |backend| backend.name.as_ptr())
+}
+
+/// Frees a backend.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_backend_free(backend: *mut Backend) {
+    // SAFETY: the caller's promise.
+    unsafe { free(backend) };
+}

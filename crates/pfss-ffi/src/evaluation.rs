@@ -1,0 +1,191 @@
+use pfss::{Pending, SufBools, SufShares, SufStep};
+use zeroize::Zeroize;
+
+use crate::{
+    Backend, Keys,
+    memory::{array, check, fill, free, handle, put, put_handle},
+    status::{Failure, Status, guard},
+};
+
+/// A descriptor's evaluation by one party: bits have to be opened, or all is computed.
+pub struct Evaluation {
+    /// None after a step that failed.
+    step: Option<SufStep>,
+}
+
+impl Evaluation {
+    fn pending(&self) -> Result<&Pending<SufStep>, Failure> {
+        match &self.step {
+            Some(SufStep::Open(pending)) => Ok(pending),
+            _ => Err(Failure::state("no bits are to be opened")),
+        }
+    }
+
+    fn shares(&self) -> Result<&SufShares, Failure> {
+        match &self.step {
+            Some(SufStep::Done(shares)) => Ok(shares),
+            _ => Err(Failure::state("bits are still to be opened")),
+        }
+    }
+}
+
+impl Drop for Evaluation {
+    fn drop(&mut self) {
+        if let Some(SufStep::Done(shares)) = &mut self.step {
+            shares.words.zeroize();
+            if let SufBools::Additive(bools) = &mut shares.bools {
+                bools.zeroize();
+            }
+        }
+    }
+}
+
+/// Starts an evaluation on the public masked inputs `hatx`, one for each element of the keys. The keys are spent by it,
+/// whether it succeeds or not, and the backend refuses to evaluate another copy of them.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_evaluate(
+    backend: *mut Backend,
+    keys: *mut Keys,
+    hatx: *const u64,
+    count: usize,
+    evaluation: *mut *mut Evaluation,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (backend, keys, hatx) =
+            unsafe { (handle("backend", backend)?, handle("keys", keys)?, array("hatx", hatx, count)?) };
+        check("evaluation", evaluation, 1)?; // before the keys are spent
+        if let Some(bundle) = &keys.bundle {
+            Failure::unless_len("masked inputs", bundle.count(), count)?;
+        }
+        let bundle = keys.bundle.take().ok_or_else(|| Failure::state("the keys were evaluated before"))?;
+        backend.admit(&bundle)?;
+        let step = bundle.eval_suf(&backend.queue, hatx)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("evaluation", Evaluation { step: Some(step) }, evaluation) }
+    })
+}
+
+/// How many words of masked bits have to be sent and received now; 0 when all is computed.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evaluation, words: *mut usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let pending = match evaluation.step {
+            Some(SufStep::Done(_)) => 0,
+            _ => evaluation.pending()?.masked_bits().len(),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { put("words", pending, words) }
+    })
+}
+
+/// This party's masked bits, to be sent to the other party: rows of `ceil(count / 32)` words, element `e` in bit `e % 32`
+/// of word `e / 32`.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_evaluation_masked_bits(
+    evaluation: *mut Evaluation,
+    bits: *mut u32,
+    words: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("words of masked bits", evaluation.pending()?.masked_bits(), bits, words) }
+    })
+}
+
+/// Takes in the other party's masked bits and goes on to the next opening, or to the end.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
+    evaluation: *mut Evaluation,
+    peer_bits: *const u32,
+    words: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (evaluation, peer) = unsafe { (handle("evaluation", evaluation)?, array("peer_bits", peer_bits, words)?) };
+        Failure::unless_len("words of masked bits", evaluation.pending()?.masked_bits().len(), words)?;
+        if let Some(SufStep::Open(pending)) = evaluation.step.take() {
+            evaluation.step = Some(pending.finish(peer)?);
+        }
+        Ok(())
+    })
+}
+
+/// Additive shares of the output words modulo `2^n`, `[count][words]`: word `i` of element `e` at `e * words + i`.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, haty: *mut u64, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("shares of words", &evaluation.shares()?.words, haty, len) }
+    })
+}
+
+/// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bools: *mut u64, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let SufBools::Additive(shares) = &evaluation.shares()?.bools else {
+            return Err(Failure::state("the output bits are XOR shares"));
+        };
+        // SAFETY: the caller's promise.
+        unsafe { fill("shares of bits", shares, bools, len) }
+    })
+}
+
+/// XOR shares of the output bits, `[bools][ceil(count / 32)]` words, element `e` in bit `e % 32` of word `e / 32`, for
+/// keys with XOR-shared bits.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
+    evaluation: *mut Evaluation,
+    bools: *mut u32,
+    words: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let SufBools::Xor(shares) = &evaluation.shares()?.bools else {
+            return Err(Failure::state("the output bits are additive shares"));
+        };
+        // SAFETY: the caller's promise.
+        unsafe { fill("words of bits", shares.words(), bools, words) }
+    })
+}
+
+/// Wipes and frees an evaluation, finished or not.
+///
+/// # Safety
+/// As the [crate](crate#safety) says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_evaluation_free(evaluation: *mut Evaluation) {
+    // SAFETY: the caller's promise.
+    unsafe { free(evaluation) };
+}

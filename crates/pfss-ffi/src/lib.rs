@@ -1,0 +1,54 @@
+//! The C interface of `pfss`: what a program in C or C++ needs to deal keys for a descriptor and to evaluate it as one of
+//! two parties, with the layouts of SUF's composite evaluation. `include/trefoil_pfss.h` is its header, and
+//! `examples/composite.cpp` a program that uses it.
+//!
+//! # Conventions
+//!
+//! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then says what was expected and what
+//!   came. Results stand in the last arguments, which are written on success only.
+//! - Handles are opaque and belong to the caller, who frees each once with the function named after it; freeing null
+//!   does nothing. A handle must not be used by two threads at once, and may move between threads.
+//! - Arrays are pointers and numbers of elements, checked against what the call needs. An empty array may be null.
+//! - No panic crosses the boundary: it becomes [`Status::TREFOIL_PFSS_INTERNAL`].
+//! - Keys, bundles and shares inside handles are wiped when freed. Arrays of the caller are the caller's to wipe.
+//!
+//! # Safety
+//!
+//! What every function asks of its caller: each pointer is null, or points at as many initialised elements as the number
+//! next to it says (for results: at as much writable memory that nothing else refers to), or is a live handle from this
+//! interface. Null, misalignment and impossible lengths are refused; that memory is there cannot be checked.
+
+mod backend;
+mod dealer;
+mod evaluation;
+mod keys;
+mod memory;
+mod status;
+
+pub use backend::{Backend, trefoil_pfss_backend_free, trefoil_pfss_backend_name, trefoil_pfss_backend_open};
+pub use dealer::{
+    DealerHandle, GateHandle, trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_insecure_from_seed,
+    trefoil_pfss_dealer_open, trefoil_pfss_gate_free, trefoil_pfss_gate_read,
+};
+pub use evaluation::{
+    Evaluation, trefoil_pfss_bool_share, trefoil_pfss_bool_share_packed, trefoil_pfss_evaluate,
+    trefoil_pfss_evaluation_free, trefoil_pfss_evaluation_masked_bits, trefoil_pfss_evaluation_pending,
+    trefoil_pfss_evaluation_resume, trefoil_pfss_haty_share,
+};
+pub use keys::{
+    Bytes, Keys, KeysInfo, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
+    trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read,
+};
+pub use status::{Status, trefoil_pfss_last_error};
+
+/// The version of this interface. It changes whenever a program compiled against an older header could go wrong.
+#[unsafe(no_mangle)]
+pub extern "C" fn trefoil_pfss_abi_version() -> u32 {
+    1
+}
+
+/// The version of the library, a string that lives as long as the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn trefoil_pfss_version() -> *const core::ffi::c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}

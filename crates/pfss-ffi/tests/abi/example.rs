@@ -1,0 +1,99 @@
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use pfss::{
+    Dealer, Gate, SufBools, run_suf_lockstep,
+    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+};
+
+const COUNT: u64 = 70;
+
+/// The program of `examples/composite.cpp`.
+pub(crate) fn program(bools: BoolMode) -> SufProgram {
+    let piece = |start, poly: &[u64]| Piece {
+        start,
+        polys: vec![poly.to_vec()],
+        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
+    };
+    let desc = SufDesc::new(SufSpec {
+        n: 20,
+        degree: 2,
+        words: vec!["y".into()],
+        bools: vec!["sign".into(), "both".into()],
+        preds: vec![Pred::Msb, Pred::LtLow { f: 9, gamma: 100 }],
+        pieces: vec![piece(0, &[1, 2, 3]), piece(70_000, &[4, 5])],
+    });
+    let modes = SufModes { preds: PredProgram::SharedAlpha, coeffs: CoeffMode::MaskedSelect, bools };
+    SufProgram::new(desc.unwrap(), modes).unwrap()
+}
+
+/// What the example prints, computed without the C interface.
+fn expected() -> String {
+    let q = runtime::cpu().unwrap();
+    let mut dealer = Dealer::insecure_from_seed(7);
+    let mut out = String::new();
+    for mode in [BoolMode::Additive, BoolMode::XorPacked] {
+        let bundles = dealer.deal(&q, &Gate::suf(program(mode)), COUNT as usize).unwrap();
+        let ring = bundles[0].gate().ring();
+        let share = |e: u64| e.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x0: Vec<u64> = (0..COUNT).map(|e| ring.reduce(share(e))).collect();
+        let x1: Vec<u64> = (0..COUNT).map(|e| ring.sub(e * 15_000, share(e))).collect();
+        let shares = run_suf_lockstep(&q, bundles, [&x0, &x1]).unwrap();
+        let plain: Vec<u64> =
+            (0..COUNT).map(|e| program(mode).desc().eval(ring.reduce(e * 15_000)).words[0]).collect();
+        let opened: Vec<u64> =
+            shares[0].words.iter().zip(&shares[1].words).map(|(&a, &b)| ring.add(a, b)).collect();
+        assert_eq!(opened, plain);
+        for (party, shares) in shares.iter().enumerate() {
+            print(&mut out, "words", party, &shares.words);
+            match &shares.bools {
+                SufBools::Additive(bools) => print(&mut out, "bools", party, bools),
+                SufBools::Xor(bits) => {
+                    let words: Vec<u64> = bits.words().iter().map(|&word| word.into()).collect();
+                    print(&mut out, "packed", party, &words);
+                }
+            }
+        }
+    }
+    out
+}
+
+fn print(out: &mut String, what: &str, party: usize, values: &[u64]) {
+    write!(out, "{what} {party}").unwrap();
+    values.iter().for_each(|value| write!(out, " {value:x}").unwrap());
+    out.push('\n');
+}
+
+/// The static library that cargo built with this test.
+fn library() -> PathBuf {
+    let deps = std::env::current_exe().unwrap().parent().unwrap().to_path_buf();
+    let candidates = [&deps, deps.parent().unwrap()].into_iter().flat_map(|folder| folder.read_dir().unwrap());
+    let libraries = candidates.map(|entry| entry.unwrap().path()).filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with("libtrefoil_pfss") && name.ends_with(".a")
+    });
+    libraries.max_by_key(|path| path.metadata().unwrap().modified().unwrap()).expect("a static library beside this test")
+}
+
+#[test]
+fn a_program_in_c_plus_plus_gets_the_same_shares() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("composite");
+    let compiled = Command::new("c++")
+        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(root.join("include"))
+        .arg(root.join("examples/composite.cpp"))
+        .arg(library())
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .arg(&program)
+        .output()
+        .expect("a C++ compiler named c++");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let run = Command::new(&program).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), expected());
+}

@@ -1,0 +1,6 @@
+//! The C interface: its header, a C++ program against it, and what it refuses.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod example;
+mod header;
+mod misuse;
