@@ -28,7 +28,7 @@ impl Backend {
 /// for a backend that cannot be opened.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says; `name` ends with a zero byte.
+/// As said [at the top](crate#safety); `name` ends with a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend: *mut *mut Backend) -> Status {
     guard(|| {
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend:
 /// The name of what was opened, a string that lives as long as the backend; null for null.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_backend_name(backend: *mut Backend) -> *const c_char {
     // SAFETY: the caller's promise.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn trefoil_pfss_backend_name(backend: *mut Backend) -> *co
 /// Frees a backend.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_backend_free(backend: *mut Backend) {
     // SAFETY: the caller's promise.

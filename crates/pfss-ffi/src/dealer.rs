@@ -25,7 +25,7 @@ pub struct DealerHandle {
 /// behind operators (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, gate: *mut *mut GateHandle) -> Status {
     guard(|| {
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
 /// Frees a gate.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_gate_free(gate: *mut GateHandle) {
     // SAFETY: the caller's promise.
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn trefoil_pfss_gate_free(gate: *mut GateHandle) {
 /// A dealer with randomness of the operating system.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_dealer_open(dealer: *mut *mut DealerHandle) -> Status {
     // SAFETY: the caller's promise.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_open(dealer: *mut *mut DealerHandle
 /// A dealer that anyone can repeat. For tests only: its keys protect nothing.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_dealer_insecure_from_seed(seed: u64, dealer: *mut *mut DealerHandle) -> Status {
     // SAFETY: the caller's promise.
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_insecure_from_seed(seed: u64, deale
 /// Frees a dealer and wipes its state.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
     // SAFETY: the caller's promise.
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
 /// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_deal(
     dealer: *mut DealerHandle,

@@ -44,7 +44,7 @@ impl Drop for Evaluation {
 /// whether it succeeds or not, and the backend refuses to evaluate another copy of them.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluate(
     backend: *mut Backend,
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
 /// How many words of masked bits have to be sent and received now; 0 when all is computed.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evaluation, words: *mut usize) -> Status {
     guard(|| {
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evalua
 /// of word `e / 32`.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_masked_bits(
     evaluation: *mut Evaluation,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_masked_bits(
 /// Takes in the other party's masked bits and goes on to the next opening, or to the end.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
     evaluation: *mut Evaluation,
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
 /// Additive shares of the output words modulo `2^n`, `[count][words]`: word `i` of element `e` at `e * words + i`.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, haty: *mut u64, len: usize) -> Status {
     guard(|| {
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, ha
 /// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bools: *mut u64, len: usize) -> Status {
     guard(|| {
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bo
 /// keys with XOR-shared bits.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
     evaluation: *mut Evaluation,
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
 /// Wipes and frees an evaluation, finished or not.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_free(evaluation: *mut Evaluation) {
     // SAFETY: the caller's promise.

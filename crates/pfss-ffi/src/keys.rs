@@ -53,7 +53,7 @@ pub struct KeysInfo {
 /// Where the bytes stand; valid until they are freed. Null for null.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_data(bytes: *mut Bytes) -> *const u8 {
     // SAFETY: the caller's promise.
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_data(bytes: *mut Bytes) -> *const u8
 /// How many bytes there are; 0 for null.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_len(bytes: *mut Bytes) -> usize {
     // SAFETY: the caller's promise.
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_len(bytes: *mut Bytes) -> usize {
 /// Wipes and frees bytes.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_free(bytes: *mut Bytes) {
     // SAFETY: the caller's promise.
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_free(bytes: *mut Bytes) {
 /// Reads keys of a descriptor from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, keys: *mut *mut Keys) -> Status {
     guard(|| {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
 /// Says what is public about keys.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut KeysInfo) -> Status {
     guard(|| {
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
 /// parties' words, modulo `2^n`, is the public `hatx`. `count` is that of the keys.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     keys: *mut Keys,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
 /// Wipes and frees keys.
 ///
 /// # Safety
-/// As the [crate](crate#safety) says.
+/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_free(keys: *mut Keys) {
     // SAFETY: the caller's promise.

@@ -18,6 +18,8 @@
 //! next to it says (for results: at as much writable memory that nothing else refers to), or is a live handle from this
 //! interface. Null, misalignment and impossible lengths are refused; that memory is there cannot be checked.
 
+#![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
+
 mod backend;
 mod dealer;
 mod evaluation;

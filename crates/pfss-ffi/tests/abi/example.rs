@@ -42,10 +42,8 @@ fn expected() -> String {
         let x0: Vec<u64> = (0..COUNT).map(|e| ring.reduce(share(e))).collect();
         let x1: Vec<u64> = (0..COUNT).map(|e| ring.sub(e * 15_000, share(e))).collect();
         let shares = run_suf_lockstep(&q, bundles, [&x0, &x1]).unwrap();
-        let plain: Vec<u64> =
-            (0..COUNT).map(|e| program(mode).desc().eval(ring.reduce(e * 15_000)).words[0]).collect();
-        let opened: Vec<u64> =
-            shares[0].words.iter().zip(&shares[1].words).map(|(&a, &b)| ring.add(a, b)).collect();
+        let plain: Vec<u64> = (0..COUNT).map(|e| program(mode).desc().eval(ring.reduce(e * 15_000)).words[0]).collect();
+        let opened: Vec<u64> = shares[0].words.iter().zip(&shares[1].words).map(|(&a, &b)| ring.add(a, b)).collect();
         assert_eq!(opened, plain);
         for (party, shares) in shares.iter().enumerate() {
             print(&mut out, "words", party, &shares.words);
@@ -75,7 +73,9 @@ fn library() -> PathBuf {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         name.starts_with("libtrefoil_pfss") && name.ends_with(".a")
     });
-    libraries.max_by_key(|path| path.metadata().unwrap().modified().unwrap()).expect("a static library beside this test")
+    libraries
+        .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
+        .expect("a static library beside this test")
 }
 
 #[test]

@@ -35,7 +35,11 @@ fn wrong_calls_are_refused_by_name_and_keys_serve_once() {
     // SAFETY: every pointer is null, or points at what its length says; handles are live until they are freed below.
     unsafe {
         refused(trefoil_pfss_backend_open(c"tpu".as_ptr(), &mut backend), Status::TREFOIL_PFSS_ARGUMENT, "tpu");
-        refused(trefoil_pfss_backend_open(c"cpu".as_ptr(), null_mut()), Status::TREFOIL_PFSS_ARGUMENT, "backend is a null");
+        refused(
+            trefoil_pfss_backend_open(c"cpu".as_ptr(), null_mut()),
+            Status::TREFOIL_PFSS_ARGUMENT,
+            "backend is a null",
+        );
         assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), Status::TREFOIL_PFSS_OK);
         let cut = trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len() - 1, &mut gate);
         refused(cut, Status::TREFOIL_PFSS_PROGRAM, "");

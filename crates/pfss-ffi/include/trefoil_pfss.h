@@ -1,0 +1,285 @@
+/* Function secret sharing for two-party secure inference: deals keys for a descriptor, and evaluates it as one party.
+
+   - A function that can fail returns a status; trefoil_pfss_last_error says what was expected and what came. Results
+     stand in the last arguments and are written on success only.
+   - Handles belong to the caller, who frees each once; freeing null does nothing. No handle is used by two threads at once.
+   - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; that the memory is
+     there is the caller's promise.
+   - Keys and shares in handles are wiped when freed; the caller wipes its own arrays. */
+
+#ifndef TREFOIL_PFSS_H
+#define TREFOIL_PFSS_H
+
+/* Generated from crates/pfss-ffi by cbindgen. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+// How a call ended.
+enum trefoil_pfss_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It did what it says.
+  TREFOIL_PFSS_OK = 0,
+  // A pointer is null or misaligned, or a name or a number means nothing.
+  TREFOIL_PFSS_ARGUMENT = 1,
+  // An array has not the number of elements that the call needs.
+  TREFOIL_PFSS_LENGTH = 2,
+  // The bytes are no key bundle.
+  TREFOIL_PFSS_BUNDLE = 3,
+  // The bytes are no program, or the program is refused.
+  TREFOIL_PFSS_PROGRAM = 4,
+  // The keys or the evaluation are past this step, or the keys were used before.
+  TREFOIL_PFSS_STATE = 5,
+  // The backend cannot be opened, or failed.
+  TREFOIL_PFSS_BACKEND = 6,
+  // A mistake in this library, or no randomness or memory.
+  TREFOIL_PFSS_INTERNAL = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum trefoil_pfss_status trefoil_pfss_status;
+#else
+typedef int32_t trefoil_pfss_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// An open backend. It refuses keys that it has evaluated before.
+typedef struct trefoil_pfss_backend trefoil_pfss_backend;
+
+// The bytes of one party's bundle, as secret as its keys.
+typedef struct trefoil_pfss_bytes trefoil_pfss_bytes;
+
+// The trusted third party that makes keys for both parties.
+typedef struct trefoil_pfss_dealer trefoil_pfss_dealer;
+
+// A descriptor's evaluation by one party: bits have to be opened, or all is computed.
+typedef struct trefoil_pfss_evaluation trefoil_pfss_evaluation;
+
+// A descriptor with its modes, for which keys can be dealt.
+typedef struct trefoil_pfss_gate trefoil_pfss_gate;
+
+// One party's keys. They are used once.
+typedef struct trefoil_pfss_keys trefoil_pfss_keys;
+
+// What is public about a bundle.
+typedef struct {
+  // The party that it is for, 0 or 1.
+  uint32_t party;
+  // Ring width in bits.
+  uint32_t n;
+  // Elements that it serves.
+  size_t count;
+  // Output words of an element, `r`.
+  size_t words;
+  // Output bits of an element, `l`.
+  size_t bools;
+  // 1 for additive shares of the bits, 0 for XOR shares.
+  uint32_t additive;
+  // How often bits have to be opened.
+  uint32_t rounds;
+  // Equal in both parties' bundles, different for every deal.
+  uint8_t nonce[16];
+} trefoil_pfss_keys_info;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The version of this interface. It changes whenever a program compiled against an older header could go wrong.
+uint32_t trefoil_pfss_abi_version(void);
+
+// The version of the library, a string that lives as long as the program.
+const char *trefoil_pfss_version(void);
+
+// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for what the environment asks for. Nothing stands in
+// for a backend that cannot be opened.
+//
+// # Safety
+// As said [at the top](crate#safety); `name` ends with a zero byte.
+trefoil_pfss_status trefoil_pfss_backend_open(const char *name,
+                                              trefoil_pfss_backend **backend);
+
+// The name of what was opened, a string that lives as long as the backend; null for null.
+//
+// # Safety
+// As said [at the top](crate#safety).
+const char *trefoil_pfss_backend_name(trefoil_pfss_backend *backend);
+
+// Frees a backend.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_backend_free(trefoil_pfss_backend *backend);
+
+// Reads a program from bytes: little-endian, every number in 8 bytes. First the modes of predicates (0 one shared key,
+// 1 a key for each threshold), of coefficients (0 hidden steps, 1 one payload key, 2 masked selection) and of output
+// bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
+// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each with its length in
+// front; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
+// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula with operands
+// behind operators (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_gate_read(const uint8_t *program,
+                                           size_t len,
+                                           trefoil_pfss_gate **gate);
+
+// Frees a gate.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_gate_free(trefoil_pfss_gate *gate);
+
+// A dealer with randomness of the operating system.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_dealer_open(trefoil_pfss_dealer **dealer);
+
+// A dealer that anyone can repeat. For tests only: its keys protect nothing.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_dealer_insecure_from_seed(uint64_t seed, trefoil_pfss_dealer **dealer);
+
+// Frees a dealer and wipes its state.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_dealer_free(trefoil_pfss_dealer *dealer);
+
+// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
+                                      trefoil_pfss_backend *backend,
+                                      trefoil_pfss_gate *gate,
+                                      size_t count,
+                                      trefoil_pfss_bytes **party_0,
+                                      trefoil_pfss_bytes **party_1);
+
+// Starts an evaluation on the public masked inputs `hatx`, one for each element of the keys. The keys are spent by it,
+// whether it succeeds or not, and the backend refuses to evaluate another copy of them.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_evaluate(trefoil_pfss_backend *backend,
+                                          trefoil_pfss_keys *keys,
+                                          const uint64_t *hatx,
+                                          size_t count,
+                                          trefoil_pfss_evaluation **evaluation);
+
+// How many words of masked bits have to be sent and received now; 0 when all is computed.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_evaluation_pending(trefoil_pfss_evaluation *evaluation, size_t *words);
+
+// This party's masked bits, to be sent to the other party: rows of `ceil(count / 32)` words, element `e` in bit `e % 32`
+// of word `e / 32`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_evaluation_masked_bits(trefoil_pfss_evaluation *evaluation,
+                                                        uint32_t *bits,
+                                                        size_t words);
+
+// Takes in the other party's masked bits and goes on to the next opening, or to the end.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_evaluation_resume(trefoil_pfss_evaluation *evaluation,
+                                                   const uint32_t *peer_bits,
+                                                   size_t words);
+
+// Additive shares of the output words modulo `2^n`, `[count][words]`: word `i` of element `e` at `e * words + i`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_haty_share(trefoil_pfss_evaluation *evaluation,
+                                            uint64_t *haty,
+                                            size_t len);
+
+// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_bool_share(trefoil_pfss_evaluation *evaluation, uint64_t *bools, size_t len);
+
+// XOR shares of the output bits, `[bools][ceil(count / 32)]` words, element `e` in bit `e % 32` of word `e / 32`, for
+// keys with XOR-shared bits.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_bool_share_packed(trefoil_pfss_evaluation *evaluation,
+                                                   uint32_t *bools,
+                                                   size_t words);
+
+// Wipes and frees an evaluation, finished or not.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_evaluation_free(trefoil_pfss_evaluation *evaluation);
+
+// Where the bytes stand; valid until they are freed. Null for null.
+//
+// # Safety
+// As said [at the top](crate#safety).
+const uint8_t *trefoil_pfss_bytes_data(trefoil_pfss_bytes *bytes);
+
+// How many bytes there are; 0 for null.
+//
+// # Safety
+// As said [at the top](crate#safety).
+size_t trefoil_pfss_bytes_len(trefoil_pfss_bytes *bytes);
+
+// Wipes and frees bytes.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_bytes_free(trefoil_pfss_bytes *bytes);
+
+// Reads keys of a descriptor from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_keys_read(const uint8_t *bytes,
+                                           size_t len,
+                                           trefoil_pfss_keys **keys);
+
+// Says what is public about keys.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_keys_inspect(trefoil_pfss_keys *keys, trefoil_pfss_keys_info *info);
+
+// Masks this party's input shares: `masked[e]` is its share of `x + r`, to be sent to the other party. The sum of both
+// parties' words, modulo `2^n`, is the public `hatx`. `count` is that of the keys.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_keys_mask_inputs(trefoil_pfss_keys *keys,
+                                                  const uint64_t *x,
+                                                  size_t count,
+                                                  uint64_t *masked);
+
+// Wipes and frees keys.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_keys_free(trefoil_pfss_keys *keys);
+
+// Why the last call of this thread that failed did so. Valid until the next call of this thread that fails; empty before
+// the first.
+const char *trefoil_pfss_last_error(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* TREFOIL_PFSS_H */
