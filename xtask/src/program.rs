@@ -17,7 +17,8 @@ impl Program {
     /// Compiles the program.
     pub(crate) fn build(self, sh: &Shell) -> Tally {
         match self {
-            Self::Dev => check("program, dev build", cmd!(sh, "cargo build --quiet --package trefoil")),
+            // Of one package alone, dependencies would have other features, and be compiled again.
+            Self::Dev => check("program, dev build", cmd!(sh, "cargo test --workspace --no-run --quiet")),
             Self::Release => {
                 check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"))
             }
