@@ -1,6 +1,7 @@
 //! Key bundles from bytes: no panic, one encoding per bundle, and what is accepted can be evaluated.
 #![no_main]
 
+use cpu_backend::{CpuConfig, CpuQueue};
 use libfuzzer_sys::fuzz_target;
 use pfss::{GateKind, Interval, KeyBundle, Predicate, SignedRange};
 
@@ -23,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
 fn check(data: &[u8]) {
     let Ok(bundle) = KeyBundle::from_bytes(data) else { return };
     assert_eq!(bundle.to_bytes()[..], *data, "two encodings of one bundle");
-    let Ok(q) = runtime::cpu() else { return };
+    let Ok(q) = CpuQueue::open(CpuConfig::default()) else { return };
     let (n, masks) = (bundle.gate().n(), bundle.gate().masks() as usize);
     let x_hat = vec![u64::MAX; bundle.count()];
     let evaluated = match bundle.gate().kind() {

@@ -2,9 +2,16 @@
 //!
 //! Every path is either held or named as absent; the portable ones are never absent.
 
-use std::{fmt::Debug, num::NonZeroUsize};
+use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
 
-use conformance::{OpSpec, Outcome, circle, fss, linalg, run};
+use conformance::{
+    OpSpec, Outcome,
+    bench::{
+        Effort,
+        device::{self, Extent},
+    },
+    circle, fss, linalg, run,
+};
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
 const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
@@ -59,4 +66,18 @@ fn fss_specifications_hold_on_every_aes_path() {
         },
     );
     holds(fss::specs, 200, strongest(), 3);
+}
+
+#[test]
+fn every_line_of_the_benchmark_takes_time() {
+    let q = CpuQueue::open(CpuConfig::default()).expect("threads start");
+    let effort = Effort { rounds: 1, batch: Duration::ZERO };
+    let lines = device::lines::<CpuQueue>(Extent::Small);
+    assert_eq!(lines[0].id, device::COPY);
+    for line in lines {
+        let id = line.id.clone();
+        let timing = line.measure(&q, effort).expect("the op holds");
+        assert_eq!(timing.name, id);
+        assert!(timing.median_s > 0.0, "{id}");
+    }
 }

@@ -116,24 +116,3 @@ fn words(len: usize, salt: u64) -> Vec<u64> {
     };
     core::iter::repeat_with(step).take(len).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn every_line_runs_on_the_cpu_and_takes_time() {
-        let q = runtime::cpu().unwrap();
-        let effort = Effort { rounds: 1, batch: Duration::ZERO };
-        let lines = lines::<cpu_backend::CpuQueue>(Extent::Small);
-        assert_eq!(lines[0].id, COPY);
-        for line in lines {
-            let id = line.id.clone();
-            let timing = line.measure(&q, effort).unwrap();
-            assert_eq!(timing.name, id);
-            assert!(timing.median_s > 0.0, "{id}");
-        }
-    }
-}
