@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use runtime::Choice;
 
-use crate::demo::party::PartyArgs;
+use crate::{demo::party::PartyArgs, private::PfssArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  everything ran and was verified
   1  something failed; the message says what
   2  the command line or an environment variable cannot be used
-  3  the requested backend is not available; `trefoil doctor` says why";
+  3  the requested backend is not available; `trefoil doctor` says why
+  4  keys were refused: used before, of the other party, for another model, or damaged
+  5  the other party failed: absent, silent, gone, not the one expected, or out of step";
 
 /// Function secret sharing, circle-STARK transforms and neural-network operators on one device boundary.
 ///
@@ -31,6 +33,7 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Conformance(ConformanceArgs),
     Bench(BenchArgs),
+    Pfss(PfssArgs),
     #[command(hide = true)]
     Party(PartyArgs),
 }

@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod doctor;
 mod exit;
+mod private;
 mod report;
 
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Pfss(args) => private::run(&args.command),
         Command::Party(args) => demo::party::run(&args),
     };
     exit::code(result)

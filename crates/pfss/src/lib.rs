@@ -35,6 +35,7 @@
 //! | any piecewise polynomial, with Boolean outputs | [`suf`], [`Gate::suf`] |
 //! | GeLU, SiLU, `exp(-t)`, reciprocal, inverse square root | [`functions`] |
 //! | small public tables, products of secrets | [`Gate::lut`], [`Gate::product`] |
+//! | products of secret matrices | [`Dealer::deal_matrix`], [`Session::matmul`] |
 //! | softmax of causal or ragged rows | [`softmax`] |
 //!
 //! [`Gate::cost`] states bytes, AES blocks, opened bits and rounds of each.
@@ -78,6 +79,7 @@ pub mod functions;
 mod gate;
 mod gates;
 mod lockstep;
+mod matrix;
 mod party;
 mod predicate;
 mod range;
@@ -90,12 +92,13 @@ mod wire;
 
 pub use auto_trunc::{AutoTrunc, RangeClaim};
 pub use bundle::{BundleError, KeyBundle};
-pub use channel::{Channel, ChannelError, MemoryChannel, TcpChannel, TcpOptions, memory_pair};
+pub use channel::{Channel, ChannelError, MemoryChannel, StreamChannel, TcpChannel, TcpOptions, memory_pair};
 pub use dealer::Dealer;
 pub use error::PfssError;
 pub use gate::{Cost, Gate, GateKind};
 pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep, Walk};
 pub use lockstep::{run_lockstep, run_suf_lockstep};
+pub use matrix::{MatrixShape, MatrixTriple};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};
 pub use range::{GapCert, RangeError, SignedRange};

@@ -270,7 +270,12 @@ impl<C: Channel> Session<C> {
     pub(crate) fn admit(&mut self, bundle: &Header) -> Result<(), PfssError> {
         self.check_open()?;
         bundle.check_party(self.party())?;
-        if self.used.insert(bundle.nonce) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce: bundle.nonce }) }
+        self.spend(bundle.nonce)
+    }
+
+    /// Counts the keys of a deal as used.
+    pub(crate) fn spend(&mut self, nonce: [u8; 16]) -> Result<(), PfssError> {
+        if self.used.insert(nonce) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }) }
     }
 
     /// Runs steps of the protocol; a failure among them closes the session.
@@ -298,7 +303,7 @@ impl<C: Channel> Session<C> {
     }
 
     /// Opens additively shared words: one round.
-    fn open_words<Q: FssOps>(&mut self, q: &Q, ring: Ring, mine: &[u64]) -> Result<Vec<u64>, PfssError> {
+    pub(crate) fn open_words<Q: FssOps>(&mut self, q: &Q, ring: Ring, mine: &[u64]) -> Result<Vec<u64>, PfssError> {
         let theirs = self.exchange(&wire::words_to_bytes(q, ring, mine)?)?;
         let theirs = wire::words_from_bytes(q, ring, &theirs, mine.len())?;
         let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect();
@@ -311,24 +316,64 @@ impl<C: Channel> Session<C> {
         self.transcript.update(digest);
     }
 
+    /// Gives additively shared words to one party: one round.
+    pub(crate) fn give_words<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ring: Ring,
+        to: Party,
+        mine: &[u64],
+    ) -> Result<Option<Vec<u64>>, PfssError> {
+        let body = wire::words_to_bytes(q, ring, mine)?;
+        let digest = self.step_digest(body.len());
+        if to != self.party() {
+            self.channel.send(&[&digest[..], &body].concat())?;
+            let answer = self.channel.recv(DIGEST_BYTES)?;
+            self.count(DIGEST_BYTES + body.len(), answer.len());
+            self.check_step(digest, &answer)?;
+            return Ok(None);
+        }
+        let message = self.channel.recv(DIGEST_BYTES + body.len())?;
+        self.count(DIGEST_BYTES, message.len());
+        let (theirs, body) = message.split_at(DIGEST_BYTES.min(message.len()));
+        self.check_step(digest, theirs)?;
+        self.channel.send(&digest)?;
+        let theirs = wire::words_from_bytes(q, ring, body, mine.len())?;
+        Ok(Some(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect()))
+    }
+
     /// Exchanges one message of public length and compares step digests.
     pub(crate) fn exchange(&mut self, body: &[u8]) -> Result<Vec<u8>, PfssError> {
-        let round = self.traffic.rounds;
-        self.transcript.update(&round.to_le_bytes());
-        self.transcript.update(&(body.len() as u64).to_le_bytes());
-        let digest = *self.transcript.finalize().as_bytes();
-        let expected: [u8; DIGEST_BYTES] = core::array::from_fn(|i| digest[i]);
-
-        let message = [&expected[..], body].concat();
+        let digest = self.step_digest(body.len());
+        let message = [&digest[..], body].concat();
         let mut theirs = self.channel.exchange(&message)?;
-        self.traffic.sent_bytes += message.len() as u64;
-        self.traffic.received_bytes += theirs.len() as u64;
-        self.traffic.rounds += 1;
+        self.count(message.len(), theirs.len());
         let body = theirs.split_off(DIGEST_BYTES.min(theirs.len()));
-        if theirs != expected {
-            let got = core::array::from_fn(|i| theirs.get(i).copied().unwrap_or(0));
-            return Err(ChannelError::Step { round, expected, got }.into());
-        }
+        self.check_step(digest, &theirs)?;
         Ok(body)
+    }
+
+    /// The digest of all public facts up to a message with a body of `len` bytes.
+    fn step_digest(&mut self, len: usize) -> [u8; DIGEST_BYTES] {
+        self.transcript.update(&self.traffic.rounds.to_le_bytes());
+        self.transcript.update(&(len as u64).to_le_bytes());
+        let digest = *self.transcript.finalize().as_bytes();
+        core::array::from_fn(|i| digest[i])
+    }
+
+    /// Counts one round.
+    fn count(&mut self, sent: usize, received: usize) {
+        self.traffic.sent_bytes += sent as u64;
+        self.traffic.received_bytes += received as u64;
+        self.traffic.rounds += 1;
+    }
+
+    /// Compares the peer's digest of the round just counted.
+    fn check_step(&self, expected: [u8; DIGEST_BYTES], theirs: &[u8]) -> Result<(), ChannelError> {
+        if theirs == expected {
+            return Ok(());
+        }
+        let got = core::array::from_fn(|i| theirs.get(i).copied().unwrap_or(0));
+        Err(ChannelError::Step { round: self.traffic.rounds - 1, expected, got })
     }
 }

@@ -3,8 +3,13 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::Batch;
-use pfss::{Dealer, Gate, GateKind, PfssError, RangeError, Ring, SignedRange};
+use pfss::{
+    BundleError, Dealer, Gate, GateKind, MatrixShape, Party, PfssError, RangeError, Ring, Session, SignedRange,
+    memory_pair,
+};
 
 /// Compares each result with the plain function of its input.
 fn expect(batch: &Batch, got: &[u64], plain: impl Fn(u64) -> u64, what: &str) {
@@ -275,4 +280,73 @@ fn masks_of_the_operating_system_are_fresh_for_each_element_and_each_deal() {
         // the second power row is -r
         assert!((32..64).all(|i| seen.insert(ring.add(a[i], b[i]))));
     }
+}
+
+#[test]
+fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
+    for (batch, rows, inner, cols) in
+        [(1, 1, 1, 1), (1, 3, 4, 2), (3, 2, 1, 5), (2, 0, 3, 2), (0, 1, 1, 1), (2, 2, 0, 2)]
+    {
+        let shape = MatrixShape { batch, rows, inner, cols };
+        let [left, right, _] = shape.lens();
+        let words = |len: usize, seed: u64| -> Vec<u64> {
+            (0..len as u64).map(|i| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
+        };
+        let shares = [[words(left, 1), words(right, 2)], [words(left, 3), vec![0; right]]];
+        let [x, y] = [0, 1].map(|factor| -> Vec<u64> {
+            shares[0][factor].iter().zip(&shares[1][factor]).map(|(a, b)| a.wrapping_add(*b)).collect()
+        });
+        let mut expected = Vec::new();
+        for b in 0..batch {
+            for i in 0..rows {
+                for j in 0..cols {
+                    let term = |k: usize| {
+                        u128::from(x[(b * rows + i) * inner + k]) * u128::from(y[(b * inner + k) * cols + j])
+                    };
+                    expected.push((0..inner).fold(0u128, |sum, k| sum.wrapping_add(term(k))) as u64);
+                }
+            }
+        }
+        let triples = Dealer::insecure_from_seed(8).deal_matrix(shape).unwrap();
+        let (to_one, to_zero) = memory_pair(Duration::from_secs(20));
+        let run = |triple, channel, shares: &[Vec<u64>; 2]| {
+            let mut session = Session::new(channel);
+            let product = session.matmul(&runtime::cpu().unwrap(), triple, [&shares[0], &shares[1]]).unwrap();
+            assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), shape.traffic());
+            session.reveal(&runtime::cpu().unwrap(), Party::Zero, &product).unwrap()
+        };
+        let [zero, one] = triples;
+        let [client, server] = std::thread::scope(|scope| {
+            let server = scope.spawn(|| run(one, to_zero, &shares[1]));
+            [run(zero, to_one, &shares[0]), server.join().unwrap()]
+        });
+        assert_eq!((client, server), (Some(expected), None), "{shape:?}");
+    }
+}
+
+#[test]
+fn a_matrix_triple_is_refused_for_other_shapes_to_the_other_party_and_twice() {
+    let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
+    let deal = move || Dealer::insecure_from_seed(9).deal_matrix(shape).unwrap();
+    let q = runtime::cpu().unwrap();
+    let (to_one, to_zero) = memory_pair(Duration::from_millis(10));
+    let mut session = Session::new(to_one);
+    let [zero, one] = deal();
+    let refused = session.matmul(&q, zero, [&[1, 2], &[3]]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements of a factor", expected: 2, got: 1 });
+    let refused = session.matmul(&q, one, [&[1, 2], &[3, 4]]).unwrap_err();
+    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    let other = std::thread::spawn(move || {
+        let q = runtime::cpu().unwrap();
+        let [_, one] = deal();
+        Session::new(to_zero).matmul(&q, one, [&[0, 0], &[0, 0]]).map(drop)
+    });
+    let [first, _] = deal();
+    let [second, _] = deal();
+    let nonce = second.nonce();
+    session.matmul(&q, first, [&[1, 2], &[3, 4]]).unwrap();
+    other.join().unwrap().unwrap();
+    assert_eq!(session.matmul(&q, second, [&[1, 2], &[3, 4]]), Err(PfssError::ReusedBundle { nonce }));
+    let huge = MatrixShape { rows: usize::MAX, ..shape };
+    assert!(matches!(Dealer::insecure_from_seed(1).deal_matrix(huge), Err(BundleError::Overflow { .. })));
 }

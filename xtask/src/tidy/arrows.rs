@@ -25,6 +25,7 @@ const LIBRARIES: &[&str] = &[
     "nn-ops",
     "runtime",
     "conformance",
+    "inference",
 ];
 
 /// The arrows. Domains never name a backend, backends never see a domain, and nothing depends on a program.
@@ -51,6 +52,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim", "ptx"] },
     Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
     Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &[] },
+    Arrow { package: "inference", normal: &["core-types", "backend-api", "pfss", "nn-ops"], dev: &["runtime"] },
     Arrow { package: "trefoil", normal: LIBRARIES, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];

@@ -3,12 +3,11 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result, ensure};
+use inference::{
+    FRACTION_BITS,
+    digits::{CLASSES, PIXELS},
+};
 use nn_ops::io::{Tensor, Tensors, read_safetensors};
-
-use super::digits::{CLASSES, PIXELS};
-
-/// Fraction bits of inputs, weights and activations. Products carry twice as many.
-pub(crate) const FRACTION_BITS: u32 = 12;
 
 /// A dense layer `y = x W + b` over ring words (two's complement, wrapping).
 pub(crate) struct Layer {
@@ -125,20 +124,6 @@ impl Network {
     }
 }
 
-/// The index of the largest logit of each row, the first one of equals.
-pub(crate) fn labels(logits: &[u64], classes: usize) -> Vec<u8> {
-    let best = |row: &[u64]| {
-        let mut best = 0;
-        for (j, word) in row.iter().enumerate() {
-            if word.cast_signed() > row[best].cast_signed() {
-                best = j;
-            }
-        }
-        best as u8
-    };
-    logits.chunks_exact(classes).map(best).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +153,5 @@ mod tests {
         assert_eq!(trace.truncated, [1, u64::MAX]);
         assert_eq!(trace.activated, [1, 0]);
         assert_eq!(trace.logits, [1 << FRACTION_BITS]);
-        assert_eq!(labels(&[u64::MAX, 0, 5, 5], 2), [1, 0]);
     }
 }

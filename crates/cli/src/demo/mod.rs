@@ -1,7 +1,6 @@
 //! `trefoil demo`: three workloads on real input, each verified before it is reported.
 
 mod commit;
-mod digits;
 mod fixed_point;
 pub(crate) mod party;
 mod private;

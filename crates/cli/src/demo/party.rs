@@ -13,15 +13,13 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
+use inference::{FRACTION_BITS, digits::PIXELS};
 use nn_ops::io::{NpyArray, read_npy, write_npy};
 use pfss::{KeyBundle, Party, Session, SignedRange, TcpChannel, TcpOptions};
 use runtime::{Choice, Domain};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    digits::PIXELS,
-    fixed_point::{FRACTION_BITS, Network},
-};
+use super::fixed_point::Network;
 
 /// What the two processes agree to compute; a peer with another digest is refused.
 const PROTOCOL: [u8; 32] = *b"trefoil private digits, 64-64-10";

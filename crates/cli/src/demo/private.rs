@@ -13,11 +13,14 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use inference::{
+    FRACTION_BITS,
+    digits::{self, labels},
+};
 use pfss::{Dealer, Gate, KeyBundle};
 
 use super::{
-    digits::{self, CLASSES, MAX_PIXEL},
-    fixed_point::{FRACTION_BITS, Network, labels},
+    fixed_point::Network,
     party::{Measured, read_shares, write_shares},
     stage::{Context, Findings},
     train::WEIGHTS_FILE,
@@ -34,8 +37,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
     let bar = ctx.bar("classify privately", 4)?;
     let weights = ctx.out.join(WEIGHTS_FILE);
     let network = Network::read(&weights)?;
-    let scale = (1u64 << FRACTION_BITS) / u64::from(MAX_PIXEL);
-    let images: Vec<u64> = test.pixels.iter().map(|&pixel| u64::from(pixel) * scale).collect();
+    let images = test.fixed_point();
     let plain = network.evaluate(&images);
     let elements = test.count() * network.hidden.outputs();
 
@@ -78,7 +80,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
             reconstruct(name)? == *expected,
         )?;
     }
-    let predicted = labels(&reconstruct("logits")?, CLASSES);
+    let predicted = labels(&reconstruct("logits")?);
     let correct = predicted.iter().zip(&test.labels).filter(|(a, b)| a == b).count();
     bar.finish_and_clear();
 

@@ -4,16 +4,14 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 use backend_api::{Buffer as _, Queue as _};
+use inference::digits::{self, CLASSES, Digits, PIXELS};
 use nn_ops::{Mlp, Sgd, io::write_safetensors};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-use super::{
-    digits::{self, CLASSES, Digits, PIXELS},
-    stage::{Context, Findings},
-};
+use super::stage::{Context, Findings};
 use crate::report::{self, Series};
 
 /// The exported weights, in the demo's output folder.

@@ -1,9 +1,11 @@
 mod memory;
+mod stream;
 mod tcp;
 
 use thiserror::Error;
 
 pub use memory::{MemoryChannel, memory_pair};
+pub use stream::StreamChannel;
 pub use tcp::{TcpChannel, TcpOptions};
 
 use crate::{Party, error::hex};

@@ -1,18 +1,14 @@
 use core::time::Duration;
 use std::{
-    io::{self, ErrorKind, Read, Write},
+    io,
     net::{TcpListener, TcpStream, ToSocketAddrs},
 };
 
-use super::{Channel, ChannelError};
+use super::{
+    ChannelError,
+    stream::{StreamChannel, classify},
+};
 use crate::Party;
-
-const MAGIC: [u8; 8] = *b"pfss-tcp";
-const VERSION: u16 = 1;
-/// Magic, version, party number, one zero byte, protocol digest.
-const HELLO_BYTES: usize = 8 + 2 + 1 + 1 + 32;
-/// Both parties write at most this much before they read as much, so that kernel buffers never fill on both sides.
-const CHUNK_BYTES: usize = 32 << 10;
 
 /// How to hold a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +36,8 @@ impl TcpOptions {
     }
 }
 
-/// A [`Channel`] over TCP: a handshake, then frames of a 32-bit little-endian length and the message.
-#[derive(Debug)]
-pub struct TcpChannel {
-    party: Party,
-    stream: TcpStream,
-    max_message_bytes: usize,
-}
+/// A [`StreamChannel`] over TCP: neither encrypted nor authenticated.
+pub type TcpChannel = StreamChannel<TcpStream>;
 
 impl TcpChannel {
     /// Connects to a waiting peer.
@@ -84,111 +75,6 @@ impl TcpChannel {
         set(stream.set_read_timeout(Some(options.read_timeout)))?;
         set(stream.set_write_timeout(Some(options.write_timeout)))?;
         set(stream.set_nodelay(true))?;
-        let max_message_bytes = options.max_message_bytes.min(u32::MAX as usize);
-        let mut channel = Self { party, stream, max_message_bytes };
-        channel.shake_hands(&options.protocol)?;
-        Ok(channel)
-    }
-
-    fn shake_hands(&mut self, protocol: &[u8; 32]) -> Result<(), ChannelError> {
-        let doing = "shaking hands";
-        let mut hello = Vec::with_capacity(HELLO_BYTES);
-        hello.extend_from_slice(&MAGIC);
-        hello.extend_from_slice(&VERSION.to_le_bytes());
-        hello.extend_from_slice(&[self.party.number(), 0]);
-        hello.extend_from_slice(protocol);
-        self.write(&hello, doing)?;
-        let mut theirs = [0; HELLO_BYTES];
-        self.read(&mut theirs, doing)?;
-
-        let magic = core::array::from_fn(|i| theirs[i]);
-        if magic != MAGIC {
-            return Err(ChannelError::Magic { expected: MAGIC, got: magic });
-        }
-        let version = u16::from_le_bytes([theirs[8], theirs[9]]);
-        if version != VERSION {
-            return Err(ChannelError::Version { expected: VERSION, got: version });
-        }
-        if theirs[10] != self.party.peer().number() {
-            return Err(ChannelError::PeerParty { expected: self.party.peer(), got: theirs[10] });
-        }
-        let digest = core::array::from_fn(|i| theirs[12 + i]);
-        if digest != *protocol {
-            return Err(ChannelError::Protocol { expected: *protocol, got: digest });
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, bytes: &[u8], doing: &'static str) -> Result<(), ChannelError> {
-        self.stream.write_all(bytes).map_err(|e| classify(&e, doing))
-    }
-
-    fn read(&mut self, bytes: &mut [u8], doing: &'static str) -> Result<(), ChannelError> {
-        self.stream.read_exact(bytes).map_err(|e| classify(&e, doing))
-    }
-
-    fn frame_length(&self, len: usize) -> Result<[u8; 4], ChannelError> {
-        // the limit is at most u32::MAX, so the cast keeps the value
-        if len > self.max_message_bytes {
-            return Err(ChannelError::TooLong { max: self.max_message_bytes, got: len });
-        }
-        Ok((len as u32).to_le_bytes())
-    }
-
-    fn read_length(&mut self, expected: usize) -> Result<(), ChannelError> {
-        let mut announced = [0; 4];
-        self.read(&mut announced, "receiving")?;
-        let got = u64::from(u32::from_le_bytes(announced));
-        if got == expected as u64 { Ok(()) } else { Err(ChannelError::Length { expected, got }) }
-    }
-}
-
-impl Channel for TcpChannel {
-    fn party(&self) -> Party {
-        self.party
-    }
-
-    fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
-        let length = self.frame_length(message.len())?;
-        self.write(&length, "sending")?;
-        self.write(message, "sending")
-    }
-
-    fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
-        self.frame_length(len)?;
-        self.read_length(len)?;
-        let mut message = vec![0; len];
-        self.read(&mut message, "receiving")?;
-        Ok(message)
-    }
-
-    fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, ChannelError> {
-        // The length travels with the first chunk: one latency per exchange of a short message.
-        let (head, tail) = message.split_at(message.len().min(CHUNK_BYTES));
-        let mut first = self.frame_length(message.len())?.to_vec();
-        first.extend_from_slice(head);
-        self.write(&first, "sending")?;
-        self.read_length(message.len())?;
-        let mut theirs = vec![0; message.len()];
-        let (their_head, their_tail) = theirs.split_at_mut(head.len());
-        self.read(their_head, "receiving")?;
-        for (out, back) in tail.chunks(CHUNK_BYTES).zip(their_tail.chunks_mut(CHUNK_BYTES)) {
-            self.write(out, "sending")?;
-            self.read(back, "receiving")?;
-        }
-        Ok(theirs)
-    }
-}
-
-fn classify(error: &io::Error, doing: &'static str) -> ChannelError {
-    match error.kind() {
-        ErrorKind::UnexpectedEof
-        | ErrorKind::ConnectionReset
-        | ErrorKind::ConnectionAborted
-        | ErrorKind::BrokenPipe
-        | ErrorKind::NotConnected
-        | ErrorKind::WriteZero => ChannelError::Lost { doing },
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => ChannelError::Timeout { doing },
-        _ => ChannelError::Io { doing, reason: error.to_string() },
+        Self::over(party, stream, &options.protocol, options.max_message_bytes)
     }
 }

@@ -95,8 +95,7 @@ impl Dealer {
         gate: &Gate,
         masks: Zeroizing<Vec<u64>>,
     ) -> Result<[KeyBundle; 2], PfssError> {
-        let mut nonce = [0; 16];
-        self.nonces.fill_bytes(&mut nonce);
+        let nonce = self.nonce();
         let secrets = Secrets::draw(&mut self.rng, gate, &masks);
         let padded = masks.len().next_multiple_of(LANES as usize);
         let trees = TreeDealer { q, gate, prg: PrgKeys::from_nonce(nonce), count: masks.len() };
@@ -130,7 +129,14 @@ impl Dealer {
         }))
     }
 
-    fn uniform(&mut self, ring: Ring, len: usize) -> Zeroizing<Vec<u64>> {
+    /// A name for one deal.
+    pub(crate) fn nonce(&mut self) -> [u8; 16] {
+        let mut nonce = [0; 16];
+        self.nonces.fill_bytes(&mut nonce);
+        nonce
+    }
+
+    pub(crate) fn uniform(&mut self, ring: Ring, len: usize) -> Zeroizing<Vec<u64>> {
         Zeroizing::new((0..len).map(|_| ring.reduce(self.rng.next_u64())).collect())
     }
 

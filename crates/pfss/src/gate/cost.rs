@@ -64,6 +64,16 @@ impl Gate {
         }
     }
 
+    /// Bytes that each party sends for `count` elements, step digests included, and rounds. Exact for additive results
+    /// of every gate; each row of masked bits is padded to whole bytes.
+    #[must_use]
+    pub fn traffic(&self, count: usize) -> (u64, u64) {
+        let (Cost { input_bits, masked_bits, rounds, .. }, count) = (self.cost(), count as u64);
+        let word_bits = if self.kind() == GateKind::Lut { u64::from(self.f()) } else { 0 };
+        let masked = (count * word_bits).div_ceil(8) + (masked_bits - word_bits) * count.div_ceil(8);
+        ((count * input_bits).div_ceil(8) + masked + 16 * rounds, rounds)
+    }
+
     /// Size of one party's keys for one element, in bits, without header and padding.
     #[must_use]
     pub fn key_bits_per_element(&self) -> u64 {

@@ -331,7 +331,8 @@ impl Gate {
     }
 
     /// A digest of all public parameters, in the bundle header and in every message of a session.
-    pub(crate) fn digest(&self) -> [u8; 32] {
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"pfss gate v1");
         hasher.update(&[self.kind.number()]);

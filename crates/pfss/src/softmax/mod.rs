@@ -9,7 +9,7 @@ mod run;
 pub use layout::{LayoutError, RowLayout};
 
 use crate::{
-    AutoTrunc, Cost, GapCert, Gate, PfssError, RangeClaim, SignedRange,
+    AutoTrunc, GapCert, Gate, PfssError, RangeClaim, SignedRange,
     functions::{Accuracy, FixedFn, FixedGates, neg_exp, reciprocal},
     suf::{SufError, SufModes},
 };
@@ -101,12 +101,8 @@ impl SoftmaxPlan {
     /// Bytes that each party sends, step digests included, and rounds: a function of the layout.
     #[must_use]
     pub fn traffic(&self) -> (u64, u64) {
-        let deal = |(gate, count): (Gate, usize)| {
-            let (Cost { input_bits, masked_bits, rounds, .. }, count) = (gate.cost(), count as u64);
-            let digests = 16 * rounds;
-            ((count * input_bits).div_ceil(8) + masked_bits * count.div_ceil(8) + digests, rounds)
-        };
-        self.deals().into_iter().map(deal).fold((0, 0), |sum, (bytes, rounds)| (sum.0 + bytes, sum.1 + rounds))
+        let deals = self.deals().into_iter().map(|(gate, count)| gate.traffic(count));
+        deals.fold((0, 0), |sum, (bytes, rounds)| (sum.0 + bytes, sum.1 + rounds))
     }
 
     /// The softmax of packed logits in the clear, exactly as shares compute it. Not for secrets: branches on `x`.

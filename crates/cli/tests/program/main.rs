@@ -1,4 +1,7 @@
-//! The program as a user meets it: exit codes, messages, reports.
+//! The program as a user meets it: exit codes, messages, reports, two processes.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod private;
 
 use assert_cmd::Command;
 
@@ -17,10 +20,19 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn help_names_every_command_and_the_exit_codes() {
     let output = trefoil().arg("--help").assert().success().get_output().stdout.clone();
-    for word in ["demo", "doctor", "conformance", "bench", "Exit codes", "backend is not available"] {
+    for word in [
+        "demo",
+        "pfss",
+        "doctor",
+        "conformance",
+        "bench",
+        "Exit codes",
+        "backend is not available",
+        "keys were refused",
+    ] {
         assert!(text(&output).contains(word), "{word}");
     }
-    assert!(!text(&output).contains("party"), "internal commands stay hidden");
+    assert!(!text(&output).contains("  party "), "internal commands stay hidden");
 }
 
 #[test]

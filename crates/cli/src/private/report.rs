@@ -1,0 +1,111 @@
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use inference::{
+    Model, Plan,
+    party::{Inferred, Measured},
+};
+use pfss::Party;
+use serde::Serialize;
+
+/// What one party prints, and writes as JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    model: &'static str,
+    count: usize,
+    party: u8,
+    rounds: u64,
+    sent_bytes: u64,
+    received_bytes: u64,
+    /// What the plan predicted; the run fails if it sent anything else.
+    predicted_bytes: u64,
+    key_bytes: u64,
+    seconds: f64,
+    steps: Vec<Measured>,
+    /// Images classified as their labels say, for the client, where it knows labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) correct: Option<usize>,
+    /// Against the model in the clear, where the client was given the weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) difference: Option<Difference>,
+}
+
+/// Logits on shares against logits in the clear.
+#[derive(Debug, Serialize)]
+pub(super) struct Difference {
+    /// Logits compared.
+    logits: usize,
+    /// Logits that differ.
+    different: usize,
+    /// The greatest difference, in units of the last place.
+    greatest: u64,
+}
+
+impl Difference {
+    pub(super) fn between(shares: &[u64], plain: &[u64]) -> Self {
+        let distance = |(a, b): (&u64, &u64)| a.wrapping_sub(*b).cast_signed().unsigned_abs();
+        let distances = || shares.iter().zip(plain).map(distance);
+        Self {
+            logits: plain.len(),
+            different: distances().filter(|&distance| distance > 0).count(),
+            greatest: distances().max().unwrap_or(0),
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn new(model: &Model, plan: &Plan, party: Party, key_bytes: u64, done: &Inferred) -> Self {
+        Self {
+            model: model.architecture().name(),
+            count: model.count(),
+            party: party.number(),
+            rounds: done.traffic.rounds,
+            sent_bytes: done.traffic.sent_bytes,
+            received_bytes: done.traffic.received_bytes,
+            predicted_bytes: plan.traffic(party).sent_bytes,
+            key_bytes,
+            seconds: done.steps.iter().map(|step| step.seconds).sum(),
+            steps: done.steps.clone(),
+            correct: None,
+            difference: None,
+        }
+    }
+
+    /// Prints the report, writes it if asked to, and fails if the run was not what was planned.
+    pub(super) fn print(&self, json: Option<&Path>) -> Result<()> {
+        let mut out = io::stdout().lock();
+        for step in &self.steps {
+            let Measured { step, seconds, sent_bytes, rounds } = step;
+            writeln!(out, "  {:>9.1} ms {sent_bytes:>10} bytes sent {rounds:>3} rounds  {step}", seconds * 1e3)?;
+        }
+        writeln!(out, "{} images by `{}`, party {}", self.count, self.model, self.party)?;
+        writeln!(
+            out,
+            "{} rounds, {} bytes sent as predicted, {} received",
+            self.rounds, self.sent_bytes, self.received_bytes
+        )?;
+        writeln!(out, "{} bytes of keys, {:.3} s", self.key_bytes, self.seconds)?;
+        if let Some(correct) = self.correct {
+            writeln!(out, "accuracy {:.2} % ({correct} of {})", 1e2 * correct as f64 / self.count as f64, self.count)?;
+        }
+        if let Some(Difference { logits, different, greatest }) = &self.difference {
+            writeln!(
+                out,
+                "against the model in the clear: {different} of {logits} logits differ, greatest {greatest}"
+            )?;
+        }
+        if let Some(path) = json {
+            let text = serde_json::to_vec_pretty(self)?;
+            fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+        }
+        let (sent, predicted) = (self.sent_bytes, self.predicted_bytes);
+        ensure!(sent == predicted, "sent {sent} bytes where the plan predicted {predicted}");
+        let different = self.difference.as_ref().map_or(0, |difference| difference.different);
+        ensure!(different == 0, "{different} logits differ from the model in the clear");
+        Ok(())
+    }
+}

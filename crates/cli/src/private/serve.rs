@@ -1,0 +1,73 @@
+use std::{
+    fs,
+    io::{self, Write as _},
+    net::TcpListener,
+    path::PathBuf,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use inference::{
+    InferenceError, Parameters,
+    folder::KeyFolder,
+    party::{self, Role},
+};
+use pfss::Party;
+use runtime::{Choice, Domain};
+
+use super::{LimitArgs, report::Report};
+
+/// Run the server: hold the weights, learn nothing.
+///
+/// Prints the address once it listens, refuses whoever is not the client of the same deal, serves one run and ends.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// The folder `party1` of a deal; used up by the run.
+    #[arg(long, value_name = "DIR")]
+    keys: PathBuf,
+    /// The weights, a safetensors file.
+    #[arg(long, value_name = "FILE")]
+    weights: PathBuf,
+    /// Address to listen on; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    listen: String,
+    /// Give up when the client has not come for so many seconds; without it, wait on.
+    #[arg(long, value_name = "SECONDS")]
+    wait: Option<u32>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Also write rounds, bytes and times as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Backend: cpu, gpu (= cuda), auto or sim.
+    #[arg(long, value_name = "NAME")]
+    backend: Option<Choice>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &ServeArgs) -> Result<()> {
+    let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
+    let folder = KeyFolder::open(&args.keys, Party::One)?;
+    let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
+    let bytes = fs::read(&args.weights).with_context(|| format!("reading {}", args.weights.display()))?;
+    let weights = Parameters::read(&model, &bytes)?;
+    let plan = model.plan()?;
+
+    let listener = TcpListener::bind(&args.listen).with_context(|| format!("listening on {}", args.listen))?;
+    {
+        let mut out = io::stdout().lock();
+        writeln!(out, "listening on {}", listener.local_addr()?)?;
+        out.flush()?;
+    }
+    let patience = args.wait.map(|seconds| Duration::from_secs(seconds.into()));
+    let endpoint = folder.endpoint(args.limits.limits());
+    let channel = endpoint
+        .accept(&listener, patience, |error| eprintln!("refused a connection: {error}"))
+        .map_err(InferenceError::from)?;
+    let keys = folder.consume()?;
+    let bar = super::bar(&plan, 1, "serve")?;
+    let done = party::run(&q, &model, keys, channel, Role::Server(&weights), |step| super::advance(&bar, step))?;
+    bar.finish_and_clear();
+    Report::new(&model, &plan, Party::One, key_bytes, &done).print(args.json.as_deref())
+}

@@ -1,0 +1,171 @@
+//! Two processes classify digits privately, and one of them fails.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use tempfile::TempDir;
+
+const WEIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
+
+fn pfss(command: &str) -> Command {
+    let mut program = Command::cargo_bin("trefoil").unwrap();
+    for variable in runtime::VARIABLES {
+        program.env_remove(variable.name);
+    }
+    program.args(["pfss", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    program
+}
+
+/// A dealt folder for `count` images.
+fn deal(count: usize) -> (TempDir, PathBuf) {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    let done = pfss("deal").args(["--count", &count.to_string(), "--out"]).arg(&out).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    (scratch, out)
+}
+
+/// A process that is ended with the test.
+struct Running(Option<Child>);
+
+impl Running {
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+
+    fn kill(mut self) {
+        let mut child = self.0.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Starts a server and reads its address.
+fn serve(keys: &Path, more: &[&str]) -> (Running, String) {
+    let mut command = pfss("serve");
+    command.arg("--keys").arg(keys).args(["--weights", WEIGHTS]).args(more);
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on ").expect(&line).to_owned();
+    (Running(Some(child)), address)
+}
+
+fn infer(keys: &Path, address: &str) -> Command {
+    let mut command = pfss("infer");
+    command.arg("--keys").arg(keys).args(["--connect", address]);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The exit code and message of a process that failed.
+fn failed(output: &Output) -> (Option<i32>, String) {
+    assert!(!output.status.success(), "{}", text(&output.stdout));
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_logits() {
+    let (scratch, out) = deal(360);
+    let json = scratch.path().join("client.json");
+    let (server, address) = serve(&out.join("party1"), &["--wait", "30"]);
+    let mut client = infer(&out.join("party0"), &address);
+    let done = client.args(["--compare", WEIGHTS, "--json"]).arg(&json).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let shown = text(&done.stdout);
+    assert!(shown.contains("0 of 3600 logits differ"), "{shown}");
+    assert!(shown.contains("accuracy 98.33 % (354 of 360)"), "{shown}");
+    assert!(server.output().status.success());
+
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    // Two products of matrices, a shift by a bit and ReLU by a bit for each of 360 x 64 values, and the digests of
+    // seven rounds.
+    let (values, digests) = (360 * 64, 16 * 7);
+    let matrices = 8 * (values + 64 * 64) + 8 * (values + 64 * 10);
+    assert_eq!(report["sent_bytes"], matrices + 2 * (8 * values + values / 8) + digests);
+    assert_eq!(report["received_bytes"], report["sent_bytes"].as_u64().unwrap() + 8 * 3600);
+    assert_eq!((report["rounds"].as_u64(), report["steps"].as_array().unwrap().len()), (Some(7), 5));
+
+    let again = infer(&out.join("party0"), &address).output().unwrap();
+    let (code, message) = failed(&again);
+    assert_eq!(code, Some(4));
+    assert!(message.contains("was used before"), "{message}");
+    let other = infer(&out.join("party1"), &address).output().unwrap();
+    assert_eq!(failed(&other).0, Some(4));
+}
+
+#[test]
+fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing() {
+    let (scratch, out) = deal(4096);
+    let (result, json) = (scratch.path().join("classes.npy"), scratch.path().join("run.json"));
+    let images = scratch.path().join("images.npy");
+    let array = nn_ops::io::NpyArray { shape: vec![4096, 64], data: vec![3u8; 4096 * 64] };
+    fs::write(&images, nn_ops::io::write_npy(&array).unwrap()).unwrap();
+    let started = |folder: &str| {
+        let marker = out.join(folder).join("used");
+        let end = Instant::now() + Duration::from_secs(20);
+        while !marker.exists() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(marker.exists(), "{folder} started");
+    };
+
+    let (server, address) = serve(&out.join("party1"), &[]);
+    let mut client = infer(&out.join("party0"), &address);
+    client.arg("--images").arg(&images).arg("--out").arg(&result).arg("--json").arg(&json);
+    let client = Running(Some(client.spawn().unwrap()));
+    started("party1");
+    server.kill();
+    let start = Instant::now();
+    let (code, message) = failed(&client.output());
+    assert_eq!(code, Some(5), "{message}");
+    assert!(message.contains("peer lost") || message.contains("TLS handshake"), "{message}");
+    assert!(!result.exists() && !json.exists() && start.elapsed() < Duration::from_secs(10));
+
+    let (_scratch, out) = deal(4096);
+    let (server, address) = serve(&out.join("party1"), &["--wait", "1", "--json", json.to_str().unwrap()]);
+    let client = Running(Some(infer(&out.join("party0"), &address).arg("--images").arg(&images).spawn().unwrap()));
+    let marker = out.join("party0").join("used");
+    while !marker.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    client.kill();
+    let (code, message) = failed(&server.output());
+    assert_eq!(code, Some(5), "{message}");
+    assert!(message.contains("peer lost") || message.contains("no peer"), "{message}");
+    assert!(!json.exists());
+}
+
+#[test]
+fn parties_of_different_deals_refuse_each_other() {
+    let ((_scratch, out), (_other, other)) = (deal(1), deal(1));
+    let (server, address) = serve(&out.join("party1"), &["--wait", "1"]);
+    let (code, message) = failed(&infer(&other.join("party0"), &address).output().unwrap());
+    assert_eq!(code, Some(5));
+    assert!(message.contains("peer certificate: expected fingerprint"), "{message}");
+    let (code, message) = failed(&server.output());
+    assert_eq!(code, Some(5));
+    assert!(message.contains("no peer within 1 s; the last that was refused: "), "{message}");
+    // Nobody was served: the keys are good still.
+    assert!(!out.join("party1/used").exists() && !other.join("party0/used").exists());
+    let shown = pfss("inspect").arg(out.join("party1")).output().unwrap();
+    assert!(text(&shown.stdout).contains("model  digits for 1 images"), "{}", text(&shown.stdout));
+}

@@ -1,0 +1,158 @@
+use backend_api::ops::fss::FssOps;
+use pfss::{
+    AutoTrunc, Channel, Gate, MatrixShape, PfssError, Session, SignedRange, Task,
+    functions::{FixedBundles, FixedFn, FixedGates},
+    softmax::SoftmaxPlan,
+};
+
+use crate::{
+    Deal, InferenceError,
+    plan::{Keys, RING_BITS},
+};
+
+/// A step of a model that needs keys and the other party, with its operands. Everything else is linear and local.
+///
+/// Its three meanings stand beside each other: the keys it needs, its value in the clear, and its run on shares.
+#[derive(Debug)]
+pub enum Call<'a> {
+    /// Products of matrices.
+    Matmul {
+        /// Their shape.
+        shape: MatrixShape,
+        /// First factors.
+        x: &'a [u64],
+        /// Second factors.
+        y: &'a [u64],
+    },
+    /// Products of elements.
+    Product {
+        /// First factors.
+        x: &'a [u64],
+        /// Second factors.
+        y: &'a [u64],
+    },
+    /// Signed floor shifts.
+    Shift {
+        /// The shift, chosen by a proven range.
+        shift: AutoTrunc,
+        /// Operands.
+        x: &'a [u64],
+    },
+    /// `max(x, 0)`.
+    Relu {
+        /// The gate for that range.
+        gate: Gate,
+        /// The proven range.
+        range: SignedRange,
+        /// Operands.
+        x: &'a [u64],
+    },
+    /// A function of each element.
+    Function {
+        /// Its definition.
+        function: &'a FixedFn,
+        /// Its gates.
+        gates: FixedGates,
+        /// Operands.
+        x: &'a [u64],
+    },
+    /// Softmax of packed rows.
+    Softmax {
+        /// Layout and gates.
+        plan: &'a SoftmaxPlan,
+        /// Packed logits.
+        x: &'a [u64],
+    },
+}
+
+impl Call<'_> {
+    /// The keys of the step, in the order of their use.
+    ///
+    /// # Errors
+    /// [`PfssError::RingWidth`] is not expected here: all rings are those of the gates' own constructors.
+    pub fn deals(&self) -> Result<Vec<Deal>, PfssError> {
+        Ok(match self {
+            Self::Matmul { shape, .. } => vec![Deal::Matrix(*shape)],
+            Self::Product { x, .. } => vec![Deal::Gate(Gate::product(RING_BITS)?, x.len())],
+            Self::Shift { shift, x } => {
+                shift.gate().map(|gate| Deal::Gate(gate.clone(), x.len())).into_iter().collect()
+            }
+            Self::Relu { gate, x, .. } => vec![Deal::Gate(gate.clone(), x.len())],
+            Self::Function { gates, x, .. } => {
+                let gates = [&gates.suf].into_iter().chain(gates.shift.gate());
+                gates.map(|gate| Deal::Gate(gate.clone(), x.len())).collect()
+            }
+            Self::Softmax { plan, .. } => plan.deals().into_iter().map(|(gate, len)| Deal::Gate(gate, len)).collect(),
+        })
+    }
+
+    /// Elements of the result.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Matmul { shape, .. } => shape.lens()[2],
+            Self::Product { x, .. } | Self::Shift { x, .. } | Self::Relu { x, .. } => x.len(),
+            Self::Function { x, .. } | Self::Softmax { x, .. } => x.len(),
+        }
+    }
+
+    /// Whether the result has no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value in the clear. Not for secrets of somebody else: branches on the operands.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] if operands do not fit each other.
+    pub fn plain(&self) -> Result<Vec<u64>, PfssError> {
+        let map = |x: &[u64], f: &dyn Fn(i64) -> i64| -> Vec<u64> {
+            x.iter().map(|word| f(word.cast_signed()).cast_unsigned()).collect()
+        };
+        Ok(match self {
+            Self::Matmul { shape, x, y } => shape.multiply(x, y),
+            Self::Product { x, y } => x.iter().zip(*y).map(|(x, y)| x.wrapping_mul(*y)).collect(),
+            Self::Shift { shift, x } => {
+                let by = shift.gate().map_or(0, Gate::f);
+                map(x, &|value| value >> by)
+            }
+            Self::Relu { x, .. } => map(x, &|value| value.max(0)),
+            Self::Function { function, x, .. } => map(x, &|value| function.eval(value)),
+            Self::Softmax { plan, x } => {
+                let logits: Vec<i64> = x.iter().map(|word| word.cast_signed()).collect();
+                plan.eval(&logits)?.into_iter().map(i64::cast_unsigned).collect()
+            }
+        })
+    }
+
+    /// Runs the step on shares, with the next of the keys.
+    ///
+    /// # Errors
+    /// [`InferenceError`] if keys are missing or the session fails.
+    pub(crate) fn shared<Q: FssOps, C: Channel>(
+        &self,
+        q: &Q,
+        session: &mut Session<C>,
+        keys: &mut Keys,
+    ) -> Result<Vec<u64>, InferenceError> {
+        Ok(match self {
+            Self::Matmul { x, y, .. } => session.matmul(q, keys.matrix()?, [x, y])?,
+            Self::Product { x, y } => session.product(q, keys.gate()?, [x, y])?,
+            Self::Shift { shift, x } => {
+                let bundle = shift.gate().map(|_| keys.gate()).transpose()?;
+                session.shift(q, shift, bundle, x)?
+            }
+            Self::Relu { range, x, .. } => session.run(q, Task::ReluWithin(*range), keys.gate()?, x)?,
+            Self::Function { gates, x, .. } => {
+                let suf = keys.gate()?;
+                let shift = gates.shift.gate().map(|_| keys.gate()).transpose()?;
+                session.function(q, gates, FixedBundles { suf, shift }, x)?
+            }
+            Self::Softmax { plan, x } => {
+                let bundles = plan.deals().iter().map(|_| keys.gate()).collect::<Result<_, _>>()?;
+                session.softmax(q, plan, bundles, x)?
+            }
+        })
+    }
+}

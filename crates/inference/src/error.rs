@@ -1,0 +1,137 @@
+use std::path::PathBuf;
+
+use pfss::{BundleError, ChannelError, PfssError, RangeError, softmax::LayoutError};
+use thiserror::Error;
+
+use crate::tls::TlsError;
+
+/// Why an inference, or its preparation, did not succeed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InferenceError {
+    /// The weights are not the architecture's.
+    #[error("weights: {reason}")]
+    Parameters {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// The images are not what the model takes.
+    #[error("expected {expected} pixels of at most {} for the batch, got {got}", 1 << crate::FRACTION_BITS)]
+    Images {
+        /// Pixels of the batch.
+        expected: usize,
+        /// Pixels supplied, or the first that is too large.
+        got: u64,
+    },
+    /// No architecture has this name.
+    #[error("unknown model `{name}`; expected one of: {}", crate::Architecture::names())]
+    Architecture {
+        /// The name.
+        name: String,
+    },
+    /// The batch is empty or too large.
+    #[error("expected 1 to {max} inputs, got {got}")]
+    Count {
+        /// The greatest batch.
+        max: usize,
+        /// The number asked for.
+        got: usize,
+    },
+    /// Keys do not fit the plan.
+    #[error("keys: {reason}")]
+    Keys {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A folder of keys is not one, or is damaged.
+    #[error("key folder {}: {reason}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The folder's keys were used before, or are in use: a second use would reveal differences of secrets.
+    #[error("key folder {} was used before; its masks are spent, deal again", path.display())]
+    Used {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds the keys of the other party.
+    #[error("key folder {} holds the keys of {got}, expected those of {expected}", path.display())]
+    OtherParty {
+        /// The folder.
+        path: PathBuf,
+        /// The party that was to run.
+        expected: pfss::Party,
+        /// The party of the folder.
+        got: pfss::Party,
+    },
+    /// The file system refused.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The connection could not be made, or the peer is not the one expected.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A gate or the session failed.
+    #[error(transparent)]
+    Pfss(#[from] PfssError),
+    /// A range proof failed.
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    /// A layout of rows is refused.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+}
+
+/// Whose failure an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The keys are refused: used before, of the other party, for another model, damaged.
+    KeysRefused,
+    /// The other party is absent, silent, gone, not the one expected, or out of step.
+    PeerFailed,
+    /// Anything else on this side.
+    Failed,
+}
+
+impl InferenceError {
+    /// Whose failure it is.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Keys { .. } | Self::Folder { .. } | Self::Used { .. } | Self::OtherParty { .. } => {
+                Outcome::KeysRefused
+            }
+            Self::Pfss(
+                PfssError::ReusedBundle { .. }
+                | PfssError::WrongParty { .. }
+                | PfssError::Kind { .. }
+                | PfssError::Program
+                | PfssError::Bundle(_),
+            ) => Outcome::KeysRefused,
+            Self::Tls(error) if error.is_of_peer() => Outcome::PeerFailed,
+            Self::Pfss(PfssError::Channel(_)) => Outcome::PeerFailed,
+            _ => Outcome::Failed,
+        }
+    }
+}
+
+impl From<ChannelError> for InferenceError {
+    fn from(error: ChannelError) -> Self {
+        Self::Pfss(error.into())
+    }
+}
+
+impl From<BundleError> for InferenceError {
+    fn from(error: BundleError) -> Self {
+        Self::Pfss(error.into())
+    }
+}

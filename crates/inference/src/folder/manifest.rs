@@ -1,0 +1,50 @@
+use serde::{Deserialize, Serialize};
+
+/// The public description of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of the folder's format.
+    pub format: u32,
+    /// Name of the architecture.
+    pub model: String,
+    /// Images of the batch.
+    pub count: usize,
+    /// 0 or 1.
+    pub party: u8,
+    /// A random name of the deal, the same in both parties' folders, in hexadecimal.
+    pub deal: String,
+    /// Digest of the plan, in hexadecimal.
+    pub plan: String,
+    /// SHA-256 of the peer's certificate, in hexadecimal.
+    pub peer: String,
+    /// The keys in the order of their use.
+    pub keys: Vec<KeyFile>,
+}
+
+/// One file of keys.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyFile {
+    /// Its name in the folder.
+    pub file: String,
+    /// The step of the model that uses it.
+    pub step: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+}
+
+impl Manifest {
+    /// The version that this program writes and reads.
+    pub(super) const FORMAT: u32 = 1;
+    pub(super) const FILE: &str = "manifest.json";
+    /// No manifest is longer.
+    pub(super) const MAX_BYTES: u64 = 1 << 20;
+}
+
+/// Lower-case hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

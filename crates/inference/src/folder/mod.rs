@@ -1,0 +1,20 @@
+//! A party's folder of keys: written whole or not at all, and used once.
+//!
+//! | file | content |
+//! |---|---|
+//! | `manifest.json` | [`Manifest`]: whose keys these are, for what, and the digest of each file |
+//! | `000.key`, `001.key`, .. | the keys, in the order of their use |
+//! | `identity.der`, `identity.key` | this party's certificate and its secret key, for this deal alone |
+//! | `used` | made before the first use |
+//!
+//! Only the owner may read a folder. It holds everything that protects its party's secrets and has to reach that party
+//! alone, by a way that keeps it secret.
+
+mod files;
+mod manifest;
+mod read;
+mod write;
+
+pub use manifest::Manifest;
+pub use read::KeyFolder;
+pub use write::deal;

@@ -1,0 +1,147 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pfss::{KeyBundle, MatrixTriple, Party};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Manifest,
+    files::{io, make_marker, read_at_most, sync_folder},
+    manifest::{KeyFile, hex},
+};
+use crate::{
+    Deal, InferenceError, Key, Limits, Model,
+    plan::Keys,
+    tls::{Endpoint, Fingerprint, Identity},
+};
+
+/// No certificate and no key of one is longer.
+const MAX_IDENTITY_BYTES: u64 = 1 << 16;
+
+/// A folder whose keys were read and checked, and not used yet.
+#[derive(Debug)]
+pub struct KeyFolder {
+    path: PathBuf,
+    manifest: Manifest,
+    model: Model,
+    party: Party,
+    identity: Identity,
+    peer: Fingerprint,
+    keys: Vec<Key>,
+}
+
+impl KeyFolder {
+    /// Reads the folder of `party`, every file of it, against its manifest and the plan of its model.
+    ///
+    /// # Errors
+    /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the other party's,
+    /// [`InferenceError::Folder`] or [`InferenceError::Pfss`] if anything in it is not what the manifest and the plan
+    /// say, [`InferenceError::Io`] if it cannot be read.
+    pub fn open(path: &Path, party: Party) -> Result<Self, InferenceError> {
+        let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason };
+        let manifest = Self::manifest(path)?;
+        let owner = Party::try_from(manifest.party).map_err(|e| refused(e.to_string()))?;
+        if owner != party {
+            return Err(InferenceError::OtherParty { path: path.to_owned(), expected: party, got: owner });
+        }
+        if fs::symlink_metadata(path.join("used")).is_ok() {
+            return Err(InferenceError::Used { path: path.to_owned() });
+        }
+        let model = Model::new(manifest.model.parse()?, manifest.count)?;
+        let plan = model.plan()?;
+        if manifest.plan != hex(&plan.digest()) {
+            return Err(refused("was dealt for another plan of that model; deal again with this program".into()));
+        }
+        let expected = plan.deals().count();
+        if manifest.keys.len() != expected {
+            return Err(refused(format!("expected {expected} files of keys, manifest has {}", manifest.keys.len())));
+        }
+        let read = |(index, (deal, file)): (usize, (&Deal, &KeyFile))| read_key(path, index, deal, file);
+        let keys = plan.deals().zip(&manifest.keys).enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+        Keys::check(&plan, party, &keys)?;
+        let part = |name: &str| {
+            let bytes = read_at_most(&path.join(name), MAX_IDENTITY_BYTES)?;
+            bytes.ok_or_else(|| refused(format!("`{name}` is too long")))
+        };
+        let identity = Identity::from_der(part("identity.der")?.to_vec(), part("identity.key")?);
+        let peer = manifest.peer.parse().map_err(|e: crate::tls::TlsError| refused(e.to_string()))?;
+        Ok(Self { path: path.to_owned(), manifest, model, party, identity, peer, keys })
+    }
+
+    /// The manifest of a folder, of either party.
+    ///
+    /// # Errors
+    /// [`InferenceError::Folder`] if it is malformed or of another format, [`InferenceError::Io`] if it cannot be read.
+    pub fn manifest(path: &Path) -> Result<Manifest, InferenceError> {
+        let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason };
+        let bytes = read_at_most(&path.join(Manifest::FILE), Manifest::MAX_BYTES)?;
+        let bytes = bytes.ok_or_else(|| refused(format!("`{}` is too long", Manifest::FILE)))?;
+        let manifest: Manifest =
+            serde_json::from_slice(&bytes).map_err(|e| refused(format!("`{}`: {e}", Manifest::FILE)))?;
+        if manifest.format != Manifest::FORMAT {
+            return Err(refused(format!("expected format {}, got {}", Manifest::FORMAT, manifest.format)));
+        }
+        Ok(manifest)
+    }
+
+    /// The model that the keys are for.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Bytes of keys on disk.
+    #[must_use]
+    pub fn key_bytes(&self) -> u64 {
+        self.manifest.keys.iter().map(|key| key.bytes).sum()
+    }
+
+    /// This party's side of a connection to the party of the other folder.
+    #[must_use]
+    pub fn endpoint(&self, limits: Limits) -> Endpoint<'_> {
+        let protocol = Sha256::digest(format!("{} {}", self.manifest.plan, self.manifest.deal)).into();
+        Endpoint { party: self.party, identity: &self.identity, peer: self.peer, protocol, limits }
+    }
+
+    /// Marks the folder as used, for good, removes the files of keys, and gives the keys. To be called before anything
+    /// that depends on them leaves this party; whatever happens then, they cannot be used again.
+    ///
+    /// Nothing protects against a copy of the folder made before.
+    ///
+    /// # Errors
+    /// [`InferenceError::Used`] if another process was faster, [`InferenceError::Io`] if the mark cannot be made.
+    pub fn consume(self) -> Result<Vec<Key>, InferenceError> {
+        if !make_marker(&self.path.join("used"))? {
+            return Err(InferenceError::Used { path: self.path });
+        }
+        sync_folder(&self.path)?;
+        for key in &self.manifest.keys {
+            let path = self.path.join(&key.file);
+            fs::remove_file(&path).map_err(io("removing used keys", &path))?;
+        }
+        Ok(self.keys)
+    }
+}
+
+fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<Key, InferenceError> {
+    let refused = |reason: String| InferenceError::Folder {
+        path: folder.to_owned(),
+        reason: format!("`{}`: {reason}", file.file.escape_debug()),
+    };
+    let name = format!("{index:03}.key");
+    if file.file != name {
+        return Err(refused(format!("expected the name `{name}`")));
+    }
+    let bytes = read_at_most(&folder.join(name), file.bytes)?.filter(|bytes| bytes.len() as u64 == file.bytes);
+    let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes, as the manifest says", file.bytes)))?;
+    let (expected, got) = (&file.sha256, hex(&Sha256::digest(&bytes[..])));
+    if *expected != got {
+        return Err(refused(format!("expected SHA-256 {}, got {got}", expected.escape_debug())));
+    }
+    Ok(match deal {
+        Deal::Gate(..) => Key::Gate(KeyBundle::from_bytes(&bytes)?),
+        Deal::Matrix(_) => Key::Matrix(MatrixTriple::from_bytes(&bytes)?),
+    })
+}

@@ -1,0 +1,102 @@
+use std::{fs, path::Path};
+
+use backend_api::ops::fss::FssOps;
+use pfss::{Dealer, Party, PfssError};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Manifest,
+    files::{io, make_folder, sync_folder, write_new},
+    manifest::{KeyFile, hex},
+};
+use crate::{InferenceError, Key, Model, tls::Identity};
+
+/// Deals keys for one batch and writes `out/party0` for the client and `out/party1` for the server, each with a
+/// certificate of its own. `progress` hears of each step before it is dealt.
+///
+/// Everything is written to a temporary folder beside `out`, which becomes `out` at the end: there are two whole
+/// folders or none. Whoever runs this is the dealer: trusted, and gone afterwards.
+///
+/// # Errors
+/// [`InferenceError::Folder`] if `out` exists, [`InferenceError::Io`] if it cannot be written, and as [`Dealer::deal`].
+pub fn deal<Q: FssOps>(
+    q: &Q,
+    model: &Model,
+    out: &Path,
+    mut progress: impl FnMut(&str),
+) -> Result<[Manifest; 2], InferenceError> {
+    if fs::symlink_metadata(out).is_ok() {
+        return Err(InferenceError::Folder { path: out.to_owned(), reason: "exists; a deal goes to a new one".into() });
+    }
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let scratch = scratch_folder(parent)?;
+    let folders = Party::BOTH.map(|party| scratch.path().join(format!("party{}", party.number())));
+    folders.iter().try_for_each(|folder| make_folder(folder))?;
+
+    let plan = model.plan()?;
+    let mut dealer = Dealer::from_os()?;
+    let mut files = [Vec::new(), Vec::new()];
+    for step in plan.steps() {
+        progress(&step.name);
+        for deal in &step.deals {
+            for (b, key) in deal.make(q, &mut dealer)?.into_iter().enumerate() {
+                let file = format!("{:03}.key", files[b].len());
+                let (bytes, sha256) = write_key(&folders[b].join(&file), &key)?;
+                files[b].push(KeyFile { file, step: step.name.clone(), bytes, sha256 });
+            }
+        }
+    }
+    let identities = [Identity::generate()?, Identity::generate()?];
+    let deal = deal_name()?;
+    let mut written = Vec::with_capacity(2);
+    for (party, keys) in Party::BOTH.into_iter().zip(files) {
+        let (folder, identity) = (&folders[party.index()], &identities[party.index()]);
+        write_new(&folder.join("identity.der"), identity.certificate())?;
+        write_new(&folder.join("identity.key"), identity.key())?;
+        let manifest = Manifest {
+            format: Manifest::FORMAT,
+            model: model.architecture().name().to_owned(),
+            count: model.count(),
+            party: party.number(),
+            deal: deal.clone(),
+            plan: hex(&plan.digest()),
+            peer: identities[party.peer().index()].fingerprint().to_string(),
+            keys,
+        };
+        let text = serde_json::to_vec_pretty(&manifest)
+            .map_err(|e| InferenceError::Folder { path: folder.clone(), reason: e.to_string() })?;
+        write_new(&folder.join(Manifest::FILE), &text)?;
+        sync_folder(folder)?;
+        written.push(manifest);
+    }
+    sync_folder(scratch.path())?;
+    fs::rename(scratch.path(), out).map_err(io("renaming the finished deal to", out))?;
+    let _moved = scratch.keep(); // nothing is left there to remove
+    sync_folder(parent)?;
+    let [client, server] = <[Manifest; 2]>::try_from(written).unwrap_or_else(|_| unreachable!("two parties"));
+    Ok([client, server])
+}
+
+/// A temporary folder that only its owner may enter.
+fn scratch_folder(parent: &Path) -> Result<tempfile::TempDir, InferenceError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".deal-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir_in(parent).map_err(io("writing to", parent))
+}
+
+fn write_key(path: &Path, key: &Key) -> Result<(u64, String), InferenceError> {
+    let bytes = match key {
+        Key::Gate(bundle) => bundle.to_bytes(),
+        Key::Matrix(triple) => triple.to_bytes(),
+    };
+    write_new(path, &bytes)?;
+    Ok((bytes.len() as u64, hex(&Sha256::digest(&bytes[..]))))
+}
+
+fn deal_name() -> Result<String, InferenceError> {
+    let mut name = [0; 16];
+    getrandom::fill(&mut name).map_err(|e| PfssError::Entropy { reason: e.to_string() })?;
+    Ok(hex(&name))
+}

@@ -1,0 +1,56 @@
+//! Private inference between two processes.
+//!
+//! A client holds images, a server the weights of a public architecture; a dealer prepares keys for both and leaves. The
+//! two run the model on secret shares over a connection that is encrypted and authenticated by pinned certificates. The
+//! client learns the logits, the server learns nothing.
+//!
+//! A [`Model`] is written once, as a function on an [`Engine`]. [`Plan`] runs it to learn which keys and how many
+//! bytes it needs, [`plain::logits`] runs it in the clear, and [`party::run`] on shares. [`folder::deal`] writes each
+//! party's keys to a folder that is used once.
+//!
+//! ```
+//! use inference::{Architecture, Model, Parameters, party::{self, Role}, plain};
+//! use pfss::{Dealer, memory_pair};
+//!
+//! let model = Model::new(Architecture::Digits, 2)?;
+//! let weights = Parameters::zeros(&model);
+//! let images = vec![0; 2 * model.input_len()];
+//!
+//! let [client, server] = model.plan()?.deal(&runtime::cpu()?, &mut Dealer::from_os()?, |_| ())?;
+//! let (to_server, to_client) = memory_pair(std::time::Duration::from_secs(10));
+//! let queues = [runtime::cpu()?, runtime::cpu()?];
+//! let logits = std::thread::scope(|scope| {
+//!     let role = Role::Server(&weights);
+//!     let serving = scope.spawn(|| party::run(&queues[1], &model, server, to_client, role, |_| ()));
+//!     let inferred = party::run(&queues[0], &model, client, to_server, Role::Client(&images), |_| ())?;
+//!     serving.join().map_err(|_| "the server ends")??;
+//!     Ok::<_, Box<dyn std::error::Error>>(inferred.logits)
+//! })?;
+//! assert_eq!(logits, Some(plain::logits(&model, &weights, &images)?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod call;
+pub mod digits;
+mod engine;
+mod error;
+pub mod folder;
+mod layers;
+mod limits;
+mod model;
+mod parameters;
+pub mod party;
+pub mod plain;
+mod plan;
+mod tensor;
+pub mod tls;
+
+pub use call::Call;
+pub use engine::Engine;
+pub use error::{InferenceError, Outcome};
+pub use limits::Limits;
+pub use model::{Architecture, Model};
+pub use parameters::{Parameter, Parameters};
+pub use plan::{Deal, Key, Plan, Step};
+pub use tensor::{FRACTION_BITS, Tensor};

@@ -1,0 +1,24 @@
+//! Dense layer, ReLU, dense layer.
+
+use crate::{
+    Engine, InferenceError, Parameter, Tensor,
+    digits::{CLASSES, PIXELS},
+    layers::Layers,
+};
+
+pub(super) const WEIGHT_LIMIT: u32 = 4;
+const INPUTS: u32 = PIXELS as u32;
+const HIDDEN: u32 = 64;
+const OUTPUTS: u32 = CLASSES as u32;
+
+pub(super) fn parameters() -> Vec<Parameter> {
+    let hidden = Parameter::dense("hidden", PIXELS, HIDDEN as usize);
+    hidden.into_iter().chain(Parameter::dense("output", HIDDEN as usize, CLASSES)).collect()
+}
+
+pub(super) fn run<E: Engine>(layers: &mut Layers<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
+    let linear = layers.dense("hidden", images, [INPUTS, HIDDEN])?;
+    let truncated = layers.rescale("hidden.rescale", &linear)?;
+    let activated = layers.relu("relu", &truncated)?;
+    layers.dense("output", &activated, [HIDDEN, OUTPUTS])
+}

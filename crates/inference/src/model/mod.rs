@@ -1,0 +1,141 @@
+mod digits;
+
+use core::{fmt, str::FromStr};
+
+use pfss::SignedRange;
+
+use crate::{Engine, InferenceError, Parameter, Plan, Tensor, digits::PIXELS, layers::Layers, tensor::ONE};
+
+/// The networks that there are. Public: both parties and the dealer know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// Two dense layers of 64 and 10 units with ReLU between them, on 8x8 images.
+    Digits,
+}
+
+/// An architecture and the size of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    architecture: Architecture,
+    count: usize,
+}
+
+impl Architecture {
+    /// Every architecture.
+    pub const ALL: [Self; 1] = [Self::Digits];
+
+    /// Its name on a command line and in key folders.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Digits => "digits",
+        }
+    }
+
+    pub(crate) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}
+
+impl FromStr for Architecture {
+    type Err = InferenceError;
+
+    fn from_str(name: &str) -> Result<Self, InferenceError> {
+        let found = Self::ALL.into_iter().find(|architecture| architecture.name() == name);
+        found.ok_or_else(|| InferenceError::Architecture { name: name.to_owned() })
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Model {
+    /// The largest batch; more images take several deals.
+    pub const MAX_COUNT: usize = 1 << 16;
+
+    /// A model for batches of `count` images.
+    ///
+    /// # Errors
+    /// [`InferenceError::Count`] outside `1..=`[`MAX_COUNT`](Self::MAX_COUNT).
+    pub fn new(architecture: Architecture, count: usize) -> Result<Self, InferenceError> {
+        if count == 0 || count > Self::MAX_COUNT {
+            return Err(InferenceError::Count { max: Self::MAX_COUNT, got: count });
+        }
+        Ok(Self { architecture, count })
+    }
+
+    /// The architecture.
+    #[must_use]
+    pub fn architecture(&self) -> Architecture {
+        self.architecture
+    }
+
+    /// Images of a batch.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Pixels of one image.
+    #[must_use]
+    pub fn input_len(&self) -> usize {
+        PIXELS
+    }
+
+    /// Logits of one image.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        crate::digits::CLASSES
+    }
+
+    /// The weights it needs.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<Parameter> {
+        match self.architecture {
+            Architecture::Digits => digits::parameters(),
+        }
+    }
+
+    /// The greatest magnitude of any weight, by which ranges are proven without looking at weights.
+    #[must_use]
+    pub fn weight_limit(&self) -> u32 {
+        match self.architecture {
+            Architecture::Digits => digits::WEIGHT_LIMIT,
+        }
+    }
+
+    /// Its keys, bytes and rounds.
+    ///
+    /// # Errors
+    /// [`InferenceError::Range`] if a range proof fails, which no architecture's does.
+    pub fn plan(&self) -> Result<Plan, InferenceError> {
+        Plan::of(self)
+    }
+
+    /// Images in fixed point, `[count][pixels]` in `0..=1`, as the model's input.
+    pub(crate) fn input(&self, images: &[u64]) -> Result<Tensor, InferenceError> {
+        let (expected, one) = (self.count * self.input_len(), ONE.cast_unsigned());
+        let wrong = if images.len() == expected { images.iter().find(|&&pixel| pixel > one) } else { None };
+        if images.len() != expected || wrong.is_some() {
+            return Err(InferenceError::Images { expected, got: wrong.map_or(images.len() as u64, |&pixel| pixel) });
+        }
+        Ok(self.shares(images.to_vec()))
+    }
+
+    /// Shares of such images.
+    pub(crate) fn shares(&self, words: Vec<u64>) -> Tensor {
+        let range = SignedRange::new(0, ONE).unwrap_or(SignedRange::of_bits(64)); // 0 is below 1
+        Tensor { words, range }
+    }
+
+    /// Runs the model; the logits have twice [`FRACTION_BITS`](crate::FRACTION_BITS).
+    pub(crate) fn run<E: Engine>(&self, engine: &mut E, input: Tensor) -> Result<Tensor, InferenceError> {
+        let mut layers = Layers { engine, weight_limit: self.weight_limit() };
+        match self.architecture {
+            Architecture::Digits => digits::run(&mut layers, &input),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+use std::collections::BTreeMap;
+
+use nn_ops::io::{Tensors, read_safetensors};
+use zeroize::Zeroizing;
+
+use crate::{FRACTION_BITS, InferenceError, Model};
+
+/// A tensor of weights that an architecture has. Public.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in a safetensors file.
+    pub name: String,
+    /// Its shape there.
+    pub shape: Vec<usize>,
+    /// Fraction bits that it is rounded to.
+    pub fraction_bits: u32,
+}
+
+impl Parameter {
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether it has no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Weights `[inputs][outputs]` and biases of a dense layer.
+    pub(crate) fn dense(name: &str, inputs: usize, outputs: usize) -> [Self; 2] {
+        let parameter = |part: &str, shape: Vec<usize>, fraction_bits| Self {
+            name: format!("{name}.{part}"),
+            shape,
+            fraction_bits,
+        };
+        [
+            parameter("weight", vec![inputs, outputs], FRACTION_BITS),
+            // added to products
+            parameter("bias", vec![outputs], 2 * FRACTION_BITS),
+        ]
+    }
+}
+
+/// The server's weights in fixed point. `Debug` shows names only; words are wiped when dropped.
+pub struct Parameters {
+    words: BTreeMap<String, Zeroizing<Vec<u64>>>,
+}
+
+impl Parameters {
+    /// Reads a safetensors file and rounds to fixed point.
+    ///
+    /// # Errors
+    /// [`InferenceError::Parameters`] if the file is malformed, a tensor is missing or has another shape, or a weight is
+    /// beyond the limit of the architecture, by which ranges are proven.
+    pub fn read(model: &Model, bytes: &[u8]) -> Result<Self, InferenceError> {
+        let refused = |reason: String| InferenceError::Parameters { reason };
+        Self::from_tensors(model, &read_safetensors(bytes).map_err(|e| refused(e.to_string()))?)
+    }
+
+    /// Rounds tensors to fixed point.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn from_tensors(model: &Model, tensors: &Tensors) -> Result<Self, InferenceError> {
+        let limit = f64::from(model.weight_limit());
+        let mut words = BTreeMap::new();
+        for parameter in model.parameters() {
+            let Parameter { name, shape, fraction_bits } = parameter;
+            let refused = |reason: String| InferenceError::Parameters { reason: format!("`{name}`: {reason}") };
+            let tensor = tensors.get(&name).ok_or_else(|| refused("missing".into()))?;
+            if tensor.shape != shape {
+                return Err(refused(format!("expected the shape {shape:?}, got {:?}", tensor.shape)));
+            }
+            if let Some(value) = tensor.data.iter().find(|&&value| value.is_nan() || f64::from(value).abs() > limit) {
+                return Err(refused(format!("expected magnitudes of at most {limit}, got {value}")));
+            }
+            let scale = f64::from(1u32 << fraction_bits);
+            let round = |&value: &f32| ((f64::from(value) * scale).round() as i64).cast_unsigned();
+            words.insert(name, Zeroizing::new(tensor.data.iter().map(round).collect()));
+        }
+        Ok(Self { words })
+    }
+
+    /// Weights that are all zero.
+    #[must_use]
+    pub fn zeros(model: &Model) -> Self {
+        let words = |parameter: Parameter| (parameter.name.clone(), Zeroizing::new(vec![0; parameter.len()]));
+        Self { words: model.parameters().into_iter().map(words).collect() }
+    }
+
+    /// The words of one parameter.
+    pub(crate) fn get(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        match self.words.get(name) {
+            Some(words) if words.len() == len => Ok(words.to_vec()),
+            _ => Err(InferenceError::Parameters { reason: format!("`{name}`: expected {len} elements of this model") }),
+        }
+    }
+}
+
+impl core::fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Parameters").field("names", &self.words.keys()).finish_non_exhaustive()
+    }
+}

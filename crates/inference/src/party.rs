@@ -1,0 +1,131 @@
+//! One party's run of a model on shares.
+
+use std::time::Instant;
+
+use backend_api::ops::fss::FssOps;
+use pfss::{Channel, Party, Session, Traffic};
+use serde::Serialize;
+
+use crate::{Call, Engine, InferenceError, Key, Model, Parameters, plan::Keys};
+
+/// What a party brings.
+#[derive(Clone, Copy, Debug)]
+pub enum Role<'a> {
+    /// Party 0: images in fixed point, `[count][pixels]`; learns the logits.
+    Client(&'a [u64]),
+    /// Party 1: the weights; learns nothing.
+    Server(&'a Parameters),
+}
+
+/// What a party found and measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inferred {
+    /// The logits, `[count][classes]`; for the client only.
+    pub logits: Option<Vec<u64>>,
+    /// Bytes of messages and rounds.
+    pub traffic: Traffic,
+    /// Time and traffic of each step.
+    pub steps: Vec<Measured>,
+}
+
+/// What one step took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The step.
+    pub step: String,
+    /// Wall time, waiting for the other party included.
+    pub seconds: f64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Exchanges.
+    pub rounds: u64,
+}
+
+impl Role<'_> {
+    /// The party that plays it.
+    #[must_use]
+    pub const fn party(&self) -> Party {
+        match self {
+            Self::Client(_) => Party::Zero,
+            Self::Server(_) => Party::One,
+        }
+    }
+}
+
+/// Runs `model` with the keys of [`Model::plan`] over an open channel. `progress` hears of each step before it runs.
+///
+/// The client's share of the images is the images themselves, the server's is zero; likewise for weights. Nothing but
+/// masked words is sent, and the server's share of the logits at the end.
+///
+/// # Errors
+/// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that are not those of the plan and this party, before
+/// anything is sent. [`InferenceError::Images`] or [`InferenceError::Parameters`] for inputs that do not fit.
+/// [`InferenceError::Pfss`] if the session fails.
+pub fn run<Q: FssOps, C: Channel>(
+    q: &Q,
+    model: &Model,
+    keys: Vec<Key>,
+    channel: C,
+    role: Role<'_>,
+    progress: impl FnMut(&str),
+) -> Result<Inferred, InferenceError> {
+    let keys = Keys::new(&model.plan()?, role.party(), keys)?;
+    let input = match role {
+        Role::Client(images) => model.input(images)?,
+        Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
+    };
+    let mut shared = Shared { q, session: Session::new(channel), keys, role, progress, steps: Vec::new() };
+    let shares = model.run(&mut shared, input)?;
+    let logits = shared.measure("reveal", |shared| Ok(shared.session.reveal(q, Party::Zero, &shares.words)?))?;
+    Ok(Inferred { logits, traffic: shared.session.traffic(), steps: shared.steps })
+}
+
+/// The engine of shares.
+struct Shared<'a, Q, C, P> {
+    q: &'a Q,
+    session: Session<C>,
+    keys: Keys,
+    role: Role<'a>,
+    progress: P,
+    steps: Vec<Measured>,
+}
+
+impl<Q, C: Channel, P: FnMut(&str)> Shared<'_, Q, C, P> {
+    fn measure<T>(
+        &mut self,
+        step: &str,
+        run: impl FnOnce(&mut Self) -> Result<T, InferenceError>,
+    ) -> Result<T, InferenceError> {
+        (self.progress)(step);
+        let (before, start) = (self.session.traffic(), Instant::now());
+        let result = run(self)?;
+        let after = self.session.traffic();
+        self.steps.push(Measured {
+            step: step.to_owned(),
+            seconds: start.elapsed().as_secs_f64(),
+            sent_bytes: after.sent_bytes - before.sent_bytes,
+            rounds: after.rounds - before.rounds,
+        });
+        Ok(result)
+    }
+}
+
+impl<Q: FssOps, C: Channel, P: FnMut(&str)> Engine for Shared<'_, Q, C, P> {
+    fn constant(&self, word: u64) -> u64 {
+        match self.role {
+            Role::Client(_) => word,
+            Role::Server(_) => 0,
+        }
+    }
+
+    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        match self.role {
+            Role::Client(_) => Ok(vec![0; len]),
+            Role::Server(weights) => weights.get(name, len),
+        }
+    }
+
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        self.measure(step, |shared| call.shared(shared.q, &mut shared.session, &mut shared.keys))
+    }
+}

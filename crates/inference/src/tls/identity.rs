@@ -1,0 +1,93 @@
+use core::{fmt, str::FromStr};
+
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use super::TlsError;
+
+/// The SHA-256 of a certificate in DER, as `openssl x509 -fingerprint -sha256` prints it, without colons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    pub(super) fn of(certificate: &[u8]) -> Self {
+        Self(Sha256::digest(certificate).into())
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = TlsError;
+
+    fn from_str(text: &str) -> Result<Self, TlsError> {
+        let refused =
+            || TlsError::Identity { reason: format!("expected a fingerprint of 64 hex digits, got `{text}`") };
+        let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
+        let digits = digits.filter(|digits| digits.len() == 64).ok_or_else(refused)?;
+        Ok(Self(core::array::from_fn(|i| digits[2 * i] << 4 | digits[2 * i + 1])))
+    }
+}
+
+/// A certificate and its secret key. `Debug` shows the fingerprint only; the key is wiped when dropped.
+pub struct Identity {
+    certificate: Vec<u8>,
+    key: Zeroizing<Vec<u8>>,
+}
+
+impl Identity {
+    /// A fresh self-signed certificate with a P-256 key.
+    ///
+    /// # Errors
+    /// [`TlsError::Identity`] if the system has no randomness.
+    pub fn generate() -> Result<Self, TlsError> {
+        let refused = |e: rcgen::Error| TlsError::Identity { reason: e.to_string() };
+        let key = KeyPair::generate().map_err(refused)?;
+        let params = CertificateParams::new(vec!["trefoil-party".to_owned()]).map_err(refused)?;
+        let certificate = params.self_signed(&key).map_err(refused)?;
+        Ok(Self { certificate: certificate.der().to_vec(), key: Zeroizing::new(key.serialize_der()) })
+    }
+
+    /// A certificate in DER and its key in PKCS #8 DER, as [`certificate`](Self::certificate) and [`key`](Self::key)
+    /// give them. Both are checked when they are used.
+    #[must_use]
+    pub fn from_der(certificate: Vec<u8>, key: Zeroizing<Vec<u8>>) -> Self {
+        Self { certificate, key }
+    }
+
+    /// The certificate in DER. Public.
+    #[must_use]
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+
+    /// The secret key in PKCS #8 DER.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// What the peer has to be given.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.certificate)
+    }
+
+    /// Copies for a TLS configuration.
+    pub(super) fn parts(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        let key = PrivatePkcs8KeyDer::from(self.key.to_vec());
+        (vec![CertificateDer::from(self.certificate.clone())], key.into())
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").field("fingerprint", &self.fingerprint()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,14 @@
+//! A channel over TLS 1.3 between two parties that know each other by one certificate each.
+//!
+//! There is no authority and no name: each side accepts exactly the certificate whose SHA-256 it was given, and proves
+//! that it holds the key of its own. A connection that is not so authenticated carries no message.
+
+mod channel;
+mod error;
+mod identity;
+mod stream;
+mod verify;
+
+pub use channel::{Endpoint, TlsChannel, TlsStream};
+pub use error::TlsError;
+pub use identity::{Fingerprint, Identity};

@@ -1,0 +1,51 @@
+use core::time::Duration;
+use std::{
+    io::{self, Error, ErrorKind, Read, Write},
+    net::TcpStream,
+    time::Instant,
+};
+
+use crate::Limits;
+
+/// A TCP stream on which neither silence nor a trickle of bytes lasts beyond the limits.
+#[derive(Debug)]
+pub(super) struct Bounded {
+    stream: TcpStream,
+    idle: Duration,
+    end: Instant,
+}
+
+impl Bounded {
+    pub(super) fn new(stream: TcpStream, limits: &Limits) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, idle: limits.idle, end: Instant::now() + limits.session })
+    }
+
+    /// The longest wait from now on.
+    fn patience(&self) -> io::Result<Option<Duration>> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Error::new(ErrorKind::TimedOut, "the session's time is over"));
+        }
+        Ok(Some(self.idle.min(left)))
+    }
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.patience()?)?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Bounded {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.patience()?)?;
+        self.stream.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

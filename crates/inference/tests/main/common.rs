@@ -1,0 +1,70 @@
+//! Weights and deals for tests.
+
+use std::time::Duration;
+
+use inference::{
+    Architecture, InferenceError, Key, Model, Parameters,
+    party::{self, Inferred, Role},
+};
+use nn_ops::io::{Tensor, Tensors};
+use pfss::{Channel, Dealer, memory_pair};
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Weights of every size within the limit of the architecture, the extremes among them.
+pub(crate) fn weights(model: &Model) -> Parameters {
+    let limit = model.weight_limit() as f32;
+    let mut state = 1u32;
+    let mut next = |scale: f32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        match state >> 26 {
+            0 => limit,
+            1 => -limit,
+            _ => scale * ((state >> 8) as f32 / (1 << 23) as f32 - 1.0),
+        }
+    };
+    let tensor = |parameter: inference::Parameter| {
+        let data = (0..parameter.len()).map(|_| next(0.3)).collect();
+        (parameter.name, Tensor { shape: parameter.shape, data })
+    };
+    let tensors: Tensors = model.parameters().into_iter().map(tensor).collect();
+    Parameters::from_tensors(model, &tensors).unwrap()
+}
+
+/// Test images of the shipped set, in fixed point.
+pub(crate) fn images(model: &Model) -> Vec<u64> {
+    inference::digits::load().unwrap().1.take(model.count()).fixed_point()
+}
+
+pub(crate) fn digits(count: usize) -> Model {
+    Model::new(Architecture::Digits, count).unwrap()
+}
+
+/// Keys that anyone can repeat.
+pub(crate) fn keys(model: &Model) -> [Vec<Key>; 2] {
+    let q = runtime::cpu().unwrap();
+    model.plan().unwrap().deal(&q, &mut Dealer::insecure_from_seed(3), |_| ()).unwrap()
+}
+
+/// Runs both parties over a channel each; client first.
+pub(crate) fn run_over<C: Channel + Send>(
+    model: &Model,
+    keys: [Vec<Key>; 2],
+    channels: [C; 2],
+    weights: &Parameters,
+) -> [Result<Inferred, InferenceError>; 2] {
+    let ([client, server], [to_server, to_client]) = (keys, channels);
+    let images = images(model);
+    std::thread::scope(|scope| {
+        let serving = scope
+            .spawn(|| party::run(&runtime::cpu().unwrap(), model, server, to_client, Role::Server(weights), |_| ()));
+        let role = Role::Client(&images);
+        let inferred = party::run(&runtime::cpu().unwrap(), model, client, to_server, role, |_| ());
+        [inferred, serving.join().unwrap()]
+    })
+}
+
+/// Runs both parties in memory.
+pub(crate) fn run(model: &Model, keys: [Vec<Key>; 2], weights: &Parameters) -> [Result<Inferred, InferenceError>; 2] {
+    run_over(model, keys, memory_pair(PATIENCE).into(), weights)
+}

@@ -1,0 +1,160 @@
+use std::{
+    net::TcpListener,
+    thread,
+    time::{Duration, Instant},
+};
+
+use inference::{
+    InferenceError, Limits, Outcome, Parameters,
+    party::{self, Role},
+    tls::{Endpoint, Identity, TlsChannel},
+};
+use pfss::{Channel, ChannelError, Party, PfssError, memory_pair};
+
+use crate::common::{PATIENCE, digits, images, keys, run};
+
+/// A channel whose peer stops after some exchanges.
+struct Faulty<C> {
+    inner: C,
+    left: usize,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    /// Closes the connection.
+    Close,
+    /// Says nothing any more, and keeps the connection open.
+    Stall,
+    /// Sends a message of another length.
+    Longer,
+    /// Sends a message of the right length and other content.
+    Altered,
+}
+
+impl<C: Channel> Faulty<C> {
+    /// Whether the fault is due.
+    fn due(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left == 0
+    }
+}
+
+impl<C: Channel> Channel for Faulty<C> {
+    fn party(&self) -> Party {
+        self.inner.party()
+    }
+
+    fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
+        let lost = Err(ChannelError::Lost { doing: "sending" });
+        if !self.due() {
+            return self.inner.send(message);
+        }
+        match self.fault {
+            Fault::Close => lost,
+            Fault::Stall => {
+                thread::sleep(Duration::from_millis(600));
+                lost
+            }
+            Fault::Longer => self.inner.send(&[message, &[0]].concat()),
+            Fault::Altered => self.inner.send(&message.iter().map(|byte| !byte).collect::<Vec<_>>()),
+        }
+    }
+
+    fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
+        self.inner.recv(len)
+    }
+}
+
+/// What the client reports when the server has `fault` at its message number `at`.
+fn client_of<C: Channel + Send>(channels: [C; 2], fault: Fault, at: usize) -> InferenceError {
+    let model = digits(2);
+    let ([client, server], [to_server, to_client]) = (keys(&model), channels);
+    let (weights, images) = (Parameters::zeros(&model), images(&model));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let channel = Faulty { inner: to_client, left: at, fault };
+            let role = Role::Server(&weights);
+            party::run(&runtime::cpu().unwrap(), &model, server, channel, role, |_| ()).unwrap_err()
+        });
+        party::run(&runtime::cpu().unwrap(), &model, client, to_server, Role::Client(&images), |_| ()).unwrap_err()
+    })
+}
+
+#[test]
+fn every_fault_of_the_peer_at_every_message_is_named() {
+    let pair = || -> [_; 2] { memory_pair(Duration::from_millis(300)).into() };
+    let messages = digits(2).plan().unwrap().traffic(Party::One).rounds as usize;
+    for at in 1..=messages {
+        for fault in [Fault::Close, Fault::Longer, Fault::Altered] {
+            let error = client_of(pair(), fault, at);
+            assert_eq!(error.outcome(), Outcome::PeerFailed, "{fault:?} at {at}: {error}");
+            let InferenceError::Pfss(PfssError::Channel(error)) = error else { panic!("{error}") };
+            match fault {
+                Fault::Close => assert!(matches!(error, ChannelError::Lost { .. }), "{error}"),
+                Fault::Longer => assert!(matches!(error, ChannelError::Length { .. }), "{error}"),
+                Fault::Altered => assert!(matches!(error, ChannelError::Step { .. }), "{error}"),
+                Fault::Stall => {}
+            }
+        }
+    }
+    let error = client_of(pair(), Fault::Stall, 3);
+    assert!(matches!(error, InferenceError::Pfss(PfssError::Channel(ChannelError::Timeout { .. }))), "{error}");
+}
+
+/// Two ends over TLS; the client waits for no more than `client`.
+fn tls_pair(client: Limits) -> [TlsChannel; 2] {
+    let identities = [0, 1].map(|_| Identity::generate().unwrap());
+    let end = |b: usize, limits| Endpoint {
+        party: Party::BOTH[b],
+        identity: &identities[b],
+        peer: identities[1 - b].fingerprint(),
+        protocol: [1; 32],
+        limits,
+    };
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::scope(|scope| {
+        let server = end(1, Limits { idle: PATIENCE, session: PATIENCE });
+        let serving = scope.spawn(move || server.accept(&listener, Some(PATIENCE), |_| ()).unwrap());
+        [end(0, client).connect(address).unwrap(), serving.join().unwrap()]
+    })
+}
+
+#[test]
+fn a_peer_over_tls_that_closes_lies_or_stalls_is_named_in_time() {
+    let start = Instant::now();
+    let channel_error = |limits, fault| match client_of(tls_pair(limits), fault, 2) {
+        InferenceError::Pfss(PfssError::Channel(error)) => error,
+        error => panic!("{error}"),
+    };
+    let patient = Limits { idle: PATIENCE, session: PATIENCE };
+    let short = Duration::from_millis(300);
+    assert!(matches!(channel_error(patient, Fault::Close), ChannelError::Lost { .. }));
+    assert!(matches!(channel_error(patient, Fault::Longer), ChannelError::Length { .. }));
+    let stalled = channel_error(Limits { idle: short, session: PATIENCE }, Fault::Stall);
+    assert!(matches!(stalled, ChannelError::Timeout { .. }), "{stalled}");
+    let trickled = channel_error(Limits { idle: PATIENCE, session: short }, Fault::Stall);
+    assert!(matches!(trickled, ChannelError::Timeout { .. }), "{trickled}");
+    assert!(start.elapsed() < PATIENCE / 2);
+}
+
+#[test]
+fn keys_of_others_missing_keys_and_repeated_keys_are_refused_before_anything_is_sent() {
+    let model = digits(2);
+    let weights = Parameters::zeros(&model);
+    let outcomes = |keys| run(&model, keys, &weights).map(|result| result.unwrap_err());
+    let [client, server] = keys(&model);
+    for error in outcomes([server, client]) {
+        assert!(matches!(error, InferenceError::Pfss(PfssError::WrongParty { .. })), "{error}");
+    }
+    let [mut client, mut server] = keys(&model);
+    client.pop();
+    server.pop();
+    for error in outcomes([client, server]) {
+        assert!(error.to_string().contains("keys, got"), "{error}");
+    }
+    for error in outcomes(keys(&digits(3))) {
+        assert!(error.to_string().contains("another gate or count"), "{error}");
+    }
+}

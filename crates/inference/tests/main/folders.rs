@@ -1,0 +1,112 @@
+use std::{fs, path::Path};
+
+use inference::{
+    InferenceError, Limits, Outcome,
+    folder::{self, KeyFolder},
+};
+use pfss::Party;
+
+use crate::common::{digits, images, run, weights};
+
+fn deal(out: &Path) {
+    folder::deal(&runtime::cpu().unwrap(), &digits(2), out, |_| ()).unwrap();
+}
+
+/// Opening must be refused for the reason in `text`, as a matter of keys.
+fn refused(path: &Path, party: Party, text: &str) {
+    let error = KeyFolder::open(path, party).map(drop).unwrap_err();
+    assert!(error.to_string().contains(text), "{error}, expected `{text}`");
+    assert_eq!(error.outcome(), Outcome::KeysRefused);
+}
+
+#[test]
+fn two_folders_run_the_model_once_and_only_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    deal(&out);
+    let paths = Party::BOTH.map(|party| out.join(format!("party{}", party.number())));
+    let open = || [0, 1].map(|b| KeyFolder::open(&paths[b], Party::BOTH[b]).unwrap());
+    let (folders, late) = (open(), open());
+    assert_eq!(folders[0].endpoint(Limits::default()).protocol, folders[1].endpoint(Limits::default()).protocol);
+    let model = digits(2);
+    let weights = weights(&model);
+    let [client, _] = run(&model, folders.map(|folder| folder.consume().unwrap()), &weights).map(Result::unwrap);
+    assert_eq!(client.logits, Some(inference::plain::logits(&model, &weights, &images(&model)).unwrap()));
+
+    for (path, (party, late)) in paths.iter().zip(Party::BOTH.into_iter().zip(late)) {
+        refused(path, party, "was used before");
+        // read before the first use, and consumed after it
+        assert!(matches!(late.consume(), Err(InferenceError::Used { .. })));
+        let left: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("00")), "{left:?}");
+    }
+}
+
+#[test]
+fn folders_are_whole_and_private() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    deal(&out);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1, "nothing half-written is left");
+    #[cfg(unix)]
+    for party in ["party0", "party1"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&out), mode(&out.join(party))), (0o700, 0o700));
+        for file in fs::read_dir(out.join(party)).unwrap() {
+            assert_eq!(mode(&file.unwrap().path()), 0o600);
+        }
+    }
+    let again = folder::deal(&runtime::cpu().unwrap(), &digits(1), &out, |_| ());
+    assert!(matches!(again, Err(InferenceError::Folder { .. })));
+}
+
+#[test]
+fn wrong_and_damaged_folders_are_refused_by_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    deal(&out);
+    let path = out.join("party0");
+    refused(&path, Party::One, "holds the keys of party 0, expected those of party 1");
+
+    let change = |file: &str, edit: &dyn Fn(Vec<u8>) -> Vec<u8>, text: &str| {
+        let file = path.join(file);
+        let original = fs::read(&file).unwrap();
+        fs::write(&file, edit(original.clone())).unwrap();
+        refused(&path, Party::Zero, text);
+        fs::write(&file, original).unwrap();
+    };
+    let flip = |mut bytes: Vec<u8>| {
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        bytes
+    };
+    let cut = |mut bytes: Vec<u8>| {
+        bytes.pop();
+        bytes
+    };
+    let longer = |mut bytes: Vec<u8>| {
+        bytes.push(0);
+        bytes
+    };
+    change("001.key", &flip, "expected SHA-256");
+    change("001.key", &cut, "bytes, as the manifest says");
+    change("002.key", &longer, "bytes, as the manifest says");
+    change("manifest.json", &cut, "`manifest.json`");
+    let replace = |from: &'static str, to: &'static str| {
+        move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replacen(from, to, 1).into_bytes()
+    };
+    change("manifest.json", &replace("\"count\": 2", "\"count\": 3"), "another plan");
+    change("manifest.json", &replace("000.key", "../000.key"), "expected the name `000.key`");
+    change("manifest.json", &replace("\"format\": 1", "\"format\": 2"), "expected format 1");
+
+    // Keys copied in the place of others, with a manifest that says so: the same masks twice.
+    let other = scratch.path().join("other");
+    deal(&other);
+    for file in ["001.key", "manifest.json"] {
+        fs::copy(out.join("party1").join(file), other.join("party0").join(file)).unwrap();
+    }
+    refused(&other.join("party0"), Party::Zero, "holds the keys of party 1");
+    assert!(KeyFolder::open(&path, Party::Zero).is_ok());
+    assert!(matches!(KeyFolder::open(&out, Party::Zero), Err(InferenceError::Io { .. })));
+}

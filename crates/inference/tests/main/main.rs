@@ -1,0 +1,8 @@
+//! Two parties in one process: exactness, traffic by formula, and every way that keys or a peer can be wrong.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+mod faults;
+mod folders;
+mod models;
+mod tls;

@@ -1,0 +1,151 @@
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
+
+use inference::{
+    InferenceError, Limits, Outcome, plain,
+    tls::{Endpoint, Identity, TlsChannel, TlsError},
+};
+use pfss::{Channel as _, ChannelError, Party};
+
+use crate::common::{PATIENCE, digits, images, keys, run_over, weights};
+
+const SHORT: Duration = Duration::from_millis(300);
+
+fn limits() -> Limits {
+    Limits { idle: PATIENCE, session: PATIENCE }
+}
+
+fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+fn identities() -> [Identity; 2] {
+    [0, 1].map(|_| Identity::generate().unwrap())
+}
+
+fn endpoints(identities: &[Identity; 2]) -> [Endpoint<'_>; 2] {
+    [0, 1].map(|b| Endpoint {
+        party: Party::BOTH[b],
+        identity: &identities[b],
+        peer: identities[1 - b].fingerprint(),
+        protocol: [9; 32],
+        limits: limits(),
+    })
+}
+
+/// Connects two endpoints, the client first.
+fn connect(ends: [Endpoint<'_>; 2], patience: Duration) -> [Result<TlsChannel, TlsError>; 2] {
+    let ((listener, address), [client, server]) = (listen(), ends);
+    thread::scope(|scope| {
+        let serving = scope.spawn(move || server.accept(&listener, Some(patience), |_| ()));
+        [client.connect(address), serving.join().unwrap()]
+    })
+}
+
+#[test]
+fn a_model_runs_between_two_pinned_certificates() {
+    let (identities, model) = (identities(), digits(5));
+    let channels = connect(endpoints(&identities), PATIENCE).map(Result::unwrap);
+    let weights = weights(&model);
+    let [client, server] = run_over(&model, keys(&model), channels, &weights).map(Result::unwrap);
+    assert_eq!(client.logits, Some(plain::logits(&model, &weights, &images(&model)).unwrap()));
+    assert_eq!(client.traffic.sent_bytes, server.traffic.received_bytes);
+}
+
+#[test]
+fn long_messages_cross_in_both_directions_at_once() {
+    let identities = identities();
+    let [mut client, mut server] = connect(endpoints(&identities), PATIENCE).map(Result::unwrap);
+    let messages = [vec![1u8; 5 << 20], vec![2u8; 5 << 20]];
+    thread::scope(|scope| {
+        let theirs = scope.spawn(|| server.exchange(&messages[1]).unwrap());
+        assert_eq!(client.exchange(&messages[0]).unwrap(), messages[1]);
+        assert_eq!(theirs.join().unwrap(), messages[0]);
+    });
+}
+
+#[test]
+fn any_other_certificate_is_refused_on_either_side() {
+    let (identities, stranger) = (identities(), Identity::generate().unwrap());
+    let [mut client, server] = endpoints(&identities);
+    client.peer = stranger.fingerprint();
+    let [client, server] = connect([client, server], SHORT);
+    let expected = (stranger.fingerprint(), identities[1].fingerprint());
+    match client {
+        Err(TlsError::WrongCertificate { expected: pinned, got }) => assert_eq!((pinned, got), expected),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(&server, Err(TlsError::NoPeer { last, .. }) if last.contains("AccessDenied")), "{server:?}");
+
+    let [mut client, server] = endpoints(&identities);
+    client.identity = &stranger;
+    let [client, server] = connect([client, server], SHORT);
+    let error = InferenceError::from(client.unwrap_err());
+    assert_eq!(error.outcome(), Outcome::PeerFailed);
+    let error = server.unwrap_err().to_string();
+    assert!(error.contains(&format!("got {}", stranger.fingerprint())), "{error}");
+}
+
+#[test]
+fn a_copied_certificate_without_its_key_is_refused() {
+    let (identities, stranger) = (identities(), Identity::generate().unwrap());
+    let thief = Identity::from_der(identities[1].certificate().to_vec(), stranger.key().to_vec().into());
+    let [client, mut server] = endpoints(&identities);
+    server.identity = &thief;
+    let [client, server] = connect([client, server], SHORT);
+    assert!(client.is_err() && server.is_err());
+}
+
+#[test]
+fn other_computations_and_two_equal_parties_are_refused() {
+    let identities = identities();
+    let [mut client, server] = endpoints(&identities);
+    client.protocol = [8; 32];
+    let [client, _] = connect([client, server], SHORT);
+    assert!(matches!(client, Err(TlsError::Channel(ChannelError::Protocol { .. }))), "{client:?}");
+    let [mut client, server] = endpoints(&identities);
+    client.party = Party::One;
+    let [client, _] = connect([client, server], SHORT);
+    assert!(matches!(client, Err(TlsError::Channel(ChannelError::PeerParty { .. }))), "{client:?}");
+}
+
+#[test]
+fn strangers_do_not_keep_the_peer_out() {
+    let identities = identities();
+    let [client, mut server] = endpoints(&identities);
+    server.limits.idle = SHORT;
+    let (listener, address) = listen();
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| {
+            let mut refused = 0;
+            let channel = server.accept(&listener, Some(PATIENCE), |_| refused += 1);
+            channel.map(|_| refused)
+        });
+        let mut talker = TcpStream::connect(address).unwrap();
+        talker.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let _silent = TcpStream::connect(address).unwrap();
+        // the port's answer to a stranger is an alert or nothing, then the end
+        let _ = talker.read_to_end(&mut Vec::new());
+        assert!(client.connect(address).is_ok());
+        assert_eq!(serving.join().unwrap().unwrap(), 2);
+    });
+}
+
+#[test]
+fn nobody_there_and_nobody_coming_end_in_time() {
+    let identities = identities();
+    let [mut client, server] = endpoints(&identities);
+    client.limits.idle = SHORT;
+    let (listener, address) = listen();
+    let start = Instant::now();
+    assert!(matches!(server.accept(&listener, Some(SHORT), |_| ()), Err(TlsError::NoPeer { .. })));
+    drop(listener);
+    assert!(matches!(client.connect(address), Err(TlsError::NoPeer { .. })));
+    assert!(start.elapsed() < PATIENCE / 2);
+}

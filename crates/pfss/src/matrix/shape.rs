@@ -1,0 +1,66 @@
+use crate::BundleError;
+
+/// A batch of products of matrices `rows x inner` and `inner x cols`, all row-major. Public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixShape {
+    /// Number of products.
+    pub batch: usize,
+    /// Rows of the first factor and of the product.
+    pub rows: usize,
+    /// Columns of the first factor and rows of the second.
+    pub inner: usize,
+    /// Columns of the second factor and of the product.
+    pub cols: usize,
+}
+
+impl MatrixShape {
+    /// Elements of the first factor, the second factor and the product, batch included; saturating.
+    #[must_use]
+    pub const fn lens(self) -> [usize; 3] {
+        [
+            self.batch.saturating_mul(self.rows).saturating_mul(self.inner),
+            self.batch.saturating_mul(self.inner).saturating_mul(self.cols),
+            self.batch.saturating_mul(self.rows).saturating_mul(self.cols),
+        ]
+    }
+
+    /// Bytes that each party sends for it, step digest included, and rounds.
+    #[must_use]
+    pub const fn traffic(self) -> (u64, u64) {
+        let [left, right, _] = self.lens();
+        (8 * (left as u64).saturating_add(right as u64) + 16, 1)
+    }
+
+    /// The lengths, if 8 bytes for each element fit the address space.
+    pub(super) fn checked_lens(self) -> Result<[usize; 3], BundleError> {
+        let lens = self.lens();
+        let total = lens.iter().try_fold(0usize, |sum, len| sum.checked_add(*len)).and_then(|sum| sum.checked_mul(8));
+        match total {
+            Some(total) if isize::try_from(total).is_ok() => Ok(lens),
+            _ => Err(BundleError::Overflow {
+                count: lens.iter().fold(0, |sum: u64, &len| sum.saturating_add(len as u64)),
+            }),
+        }
+    }
+
+    /// The products modulo `2^64`, of slices of the right lengths.
+    #[must_use]
+    pub fn multiply(self, x: &[u64], y: &[u64]) -> Vec<u64> {
+        let [_, _, len] = self.lens();
+        let mut out = vec![0u64; len];
+        if len == 0 || self.inner == 0 {
+            return out;
+        }
+        let (lefts, rights) = (x.chunks_exact(self.rows * self.inner), y.chunks_exact(self.inner * self.cols));
+        for ((left, right), product) in lefts.zip(rights).zip(out.chunks_exact_mut(self.rows * self.cols)) {
+            for (row, sums) in left.chunks_exact(self.inner).zip(product.chunks_exact_mut(self.cols)) {
+                for (&factor, factors) in row.iter().zip(right.chunks_exact(self.cols)) {
+                    for (sum, &other) in sums.iter_mut().zip(factors) {
+                        *sum = sum.wrapping_add(factor.wrapping_mul(other));
+                    }
+                }
+            }
+        }
+        out
+    }
+}
