@@ -20,8 +20,7 @@
 //! let (to_server, to_client) = memory_pair(std::time::Duration::from_secs(10));
 //! let queues = [runtime::cpu()?, runtime::cpu()?];
 //! let logits = std::thread::scope(|scope| {
-//!     let role = Role::Server(&weights);
-//!     let serving = scope.spawn(|| party::run(&queues[1], &model, server, to_client, role, |_| ()));
+//!     let serving = scope.spawn(|| party::run(&queues[1], &model, server, to_client, Role::Server(&weights), |_| ()));
 //!     let inferred = party::run(&queues[0], &model, client, to_server, Role::Client(&images), |_| ())?;
 //!     serving.join().map_err(|_| "the server ends")??;
 //!     Ok::<_, Box<dyn std::error::Error>>(inferred.logits)
