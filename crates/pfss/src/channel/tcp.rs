@@ -69,7 +69,7 @@ impl TcpChannel {
     ///
     /// # Errors
     /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or [`ChannelError::Protocol`]
-    /// for a peer that does not fit; else as [`Channel::send`].
+    /// for a peer that does not fit; else as [`Channel::send`](crate::Channel::send).
     pub fn new(party: Party, stream: TcpStream, options: &TcpOptions) -> Result<Self, ChannelError> {
         let set = |result: io::Result<()>| result.map_err(|e| classify(&e, "configuring the socket"));
         set(stream.set_read_timeout(Some(options.read_timeout)))?;
