@@ -4,6 +4,7 @@ mod conformance;
 mod demo;
 mod host;
 mod pool;
+mod reference;
 
 use std::time::Instant;
 
@@ -20,10 +21,11 @@ type Run = fn(&Shell) -> Result<Tally>;
 const PROGRAM: Program = Program::Dev;
 
 /// The tiers in the order in which they run, cheap failures first.
-const TIERS: [(&str, Run); 10] = [
+const TIERS: [(&str, Run); 11] = [
     ("rules", suite::tidy),
     ("ptx", |sh| build_ptx::run(sh, true)),
     ("forwarders", |sh| forwarders::run(sh, true)),
+    ("reference", reference::run),
     ("host", host::run),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     ("sweeps", |sh| {

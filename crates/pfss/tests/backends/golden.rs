@@ -1,0 +1,164 @@
+//! The committed bundles of `tests/golden`, which `tests/reference/bundles.py` wrote: an implementation of its own.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use pfss::{
+    Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple, Predicate, SignedRange,
+    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+};
+use runtime::{AnyQueue, Choice};
+
+use crate::{
+    open,
+    play::{Questions, Turn},
+};
+
+/// The seed of the first bundle; each has the next.
+const FIRST_SEED: u64 = 1000;
+
+/// Two pieces, the top bit of `x + 5`, and its conjunction with a bit of the low three bits.
+fn suf(n: u32, polys: [&[u64]; 2], modes: SufModes) -> Gate {
+    let piece = |start, poly: &[u64]| Piece {
+        start,
+        polys: vec![poly.to_vec()],
+        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
+    };
+    let desc = SufDesc::new(SufSpec {
+        n,
+        degree: polys[0].len() as u32 - 1,
+        words: vec!["y".into()],
+        bools: vec!["a".into(), "b".into()],
+        preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 3, gamma: 5 }],
+        pieces: vec![piece(0, polys[0]), piece(3 << (n - 3), polys[1])],
+    });
+    Gate::suf(SufProgram::new(desc.unwrap(), modes).unwrap())
+}
+
+/// Name, gate and number of elements of each bundle, in the order of their seeds.
+fn cases() -> Vec<(&'static str, Gate, usize)> {
+    let modes = |preds, coeffs, bools| SufModes { preds, coeffs, bools };
+    let select = modes(PredProgram::SharedAlpha, CoeffMode::MaskedSelect, BoolMode::Additive);
+    let payload = modes(PredProgram::SharedAlpha, CoeffMode::IntervalLut, BoolMode::XorPacked);
+    let hidden = modes(PredProgram::StepDcf, CoeffMode::StepDcf, BoolMode::Additive);
+    let (lines, parabolas): ([&[u64]; 2], [&[u64]; 2]) = ([&[1, 2], &[3]], [&[1, 2, 3], &[4, 5]]);
+    vec![
+        ("full_predicates", Gate::full_predicates(9).unwrap().with_masks(2).unwrap(), 3),
+        ("sign_predicates", Gate::sign_predicates(10).unwrap().with_masks(2).unwrap(), 3),
+        ("low_predicates", Gate::low_predicates(64, 3).unwrap().with_masks(2).unwrap(), 33),
+        ("relu", Gate::relu(10).unwrap(), 3),
+        ("relu_within", Gate::relu_within(64, 6).unwrap(), 3),
+        ("truncate_reduce", Gate::truncate_reduce(16, 9).unwrap(), 3),
+        ("gap_ars", Gate::gap_ars(64, 9).unwrap(), 3),
+        ("interval_powers", Gate::interval_powers(5, 2).unwrap(), 3),
+        ("lrs", Gate::lrs(10, 8).unwrap(), 3),
+        ("ars", Gate::ars(10, 8).unwrap(), 3),
+        ("relu_ars", Gate::relu_ars(10, 3).unwrap(), 3),
+        ("suf_select", suf(9, parabolas, select), 3),
+        ("suf_payload", suf(6, parabolas, payload), 3),
+        ("suf_hidden", suf(6, lines, hidden), 3),
+        ("lut", Gate::lut(8, 40).unwrap(), 3),
+        ("product", Gate::product(64).unwrap(), 3),
+    ]
+}
+
+/// What the bundle of this gate is asked.
+fn questions(gate: &Gate) -> Questions {
+    Questions {
+        predicates: match gate.kind() {
+            GateKind::FullPredicates => {
+                vec![Predicate::Lt { beta: 300 }, Predicate::Interval(Interval { start: 5, end: Some(400) })]
+            }
+            GateKind::SignPredicates => vec![Predicate::NonNegative, Predicate::Msb { c: 5 }],
+            GateKind::LowPredicates => vec![Predicate::LowLt { gamma: 5 }, Predicate::Carry],
+            _ => vec![],
+        },
+        intervals: vec![Interval { start: 3, end: Some(20) }, Interval { start: 20, end: None }],
+        table: (0..256).map(|i| i * i * 99).collect(),
+        range: SignedRange::of_bits(if gate.f() > 0 { gate.f() } else { gate.n() }),
+    }
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn committed(file: &str) -> Vec<u8> {
+    fs::read(folder().join(file)).unwrap()
+}
+
+/// The words of `shares.txt` by name of the bundle and of the row.
+fn shares() -> BTreeMap<(String, String), Vec<u64>> {
+    let text = String::from_utf8(committed("shares.txt")).unwrap();
+    let row = |line: &str| {
+        let mut fields = line.split(' ').map(str::to_owned);
+        let key = (fields.next().unwrap(), fields.next().unwrap());
+        (key, fields.map(|word| u64::from_str_radix(&word, 16).unwrap()).collect())
+    };
+    text.lines().map(row).collect()
+}
+
+/// Compares two byte strings; the message names the first difference instead of showing both.
+fn assert_same(got: &[u8], expected: &[u8], file: &str) {
+    let at = got.iter().zip(expected).position(|(a, b)| a != b);
+    assert_eq!((at, got.len()), (None, expected.len()), "{file}: first different byte and length");
+}
+
+#[test]
+fn the_dealer_writes_the_committed_bundles_byte_for_byte() {
+    for q in [open(Choice::Cpu), open(Choice::Sim)] {
+        let cases = cases();
+        for (seed, (name, gate, count)) in (FIRST_SEED..).zip(&cases) {
+            let dealt = Dealer::insecure_from_seed(seed).deal(&q, gate, *count).unwrap();
+            for (party, bundle) in dealt.iter().enumerate() {
+                let file = format!("{name}.{party}.pfk");
+                assert_same(&bundle.to_bytes(), &committed(&file), &file);
+            }
+        }
+        let kinds = (1..=u8::MAX).filter_map(GateKind::from_number);
+        for kind in kinds {
+            assert!(cases.iter().any(|(_, gate, _)| gate.kind() == kind), "no golden bundle of {kind}");
+        }
+        let shape = MatrixShape { batch: 2, rows: 1, inner: 3, cols: 2 };
+        let mut dealer = Dealer::insecure_from_seed(FIRST_SEED + cases.len() as u64);
+        for (party, triple) in dealer.deal_matrix(shape).unwrap().iter().enumerate() {
+            let file = format!("matrix.{party}.pfm");
+            assert_same(&triple.to_bytes(), &committed(&file), &file);
+            assert_eq!(MatrixTriple::from_bytes(&committed(&file)).unwrap().shape(), shape);
+        }
+        assert_eq!(fs::read_dir(folder()).unwrap().count(), 2 * (cases.len() + 1) + 1, "bundles without a case");
+    }
+}
+
+/// Both parties' messages and shares, from committed keys.
+fn play(q: &AnyQueue, name: &str, gate: &Gate, x_hat: &[u64]) -> [(Vec<u64>, Vec<u64>); 2] {
+    let start = |party: usize| {
+        let bundle = KeyBundle::from_bytes(&committed(&format!("{name}.{party}.pfk"))).unwrap();
+        assert_eq!(bundle.gate(), gate, "{name}");
+        questions(gate).start(q, bundle, x_hat)
+    };
+    let (mut turns, mut opened): ([Turn; 2], [Vec<u64>; 2]) = ([start(0), start(1)], Default::default());
+    while let (Some(zero), Some(one)) = (turns[0].opening(), turns[1].opening()) {
+        for (opened, (bits, words)) in opened.iter_mut().zip([&zero, &one]) {
+            opened.extend(bits.iter().map(|&bits| u64::from(bits)).chain(words.iter().copied()));
+        }
+        let [first, second] = turns;
+        turns = [first.absorb(&one.0, &one.1), second.absorb(&zero.0, &zero.1)];
+    }
+    let ([zero, one], [first, second]) = (opened, turns);
+    [(zero, first.into_shares()), (one, second.into_shares())]
+}
+
+#[test]
+fn the_committed_bundles_give_the_messages_and_shares_written_beside_them() {
+    let rows = shares();
+    let row = |name: &str, what: &str| &rows[&(name.to_owned(), what.to_owned())];
+    for q in [open(Choice::Cpu), open(Choice::Sim)] {
+        for (name, gate, _) in cases() {
+            let played = play(&q, name, &gate, row(name, "x_hat"));
+            for (party, (opened, shares)) in played.iter().enumerate() {
+                assert_eq!(opened, row(name, &format!("opens{party}")), "{name}: messages of party {party}");
+                assert_eq!(shares, row(name, &format!("shares{party}")), "{name}: shares of party {party}");
+            }
+        }
+    }
+}
