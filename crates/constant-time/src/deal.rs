@@ -2,9 +2,12 @@
 
 use anyhow::Result;
 use cpu_backend::CpuQueue;
-use pfss::{Dealer, Gate, KeyBundle};
+use pfss::{Dealer, Gate, KeyBundle, MatrixShape};
 
 use crate::{COUNT, Check, gates, memcheck};
+
+/// The products of secret matrices.
+pub(crate) const MATRICES: MatrixShape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
     let check = |gate: Gate| {
@@ -15,7 +18,26 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
             Ok(())
         })
     };
-    Ok(gates::all()?.into_iter().map(check).collect())
+    let mut checks: Vec<Check> = gates::all()?.into_iter().map(check).collect();
+    checks.push(Check::clean("deal and serialise for given masks", for_given_masks));
+    checks.push(Check::clean("deal and serialise matrices", matrices));
+    Ok(checks)
+}
+
+fn for_given_masks(q: &CpuQueue) -> Result<()> {
+    let mut masks: Vec<u64> = (0..COUNT as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    memcheck::hide(&mut masks);
+    for gate in [Gate::relu(64)?, Gate::interval_powers(64, 2)?] {
+        dealer().insecure_deal_for_masks(q, &gate, &masks)?;
+    }
+    Ok(())
+}
+
+fn matrices(_: &CpuQueue) -> Result<()> {
+    for triple in dealer().deal_matrix(MATRICES)? {
+        core::hint::black_box(triple.to_bytes());
+    }
+    Ok(())
 }
 
 /// A dealer all of whose masks, seeds, bits and shares are secret.

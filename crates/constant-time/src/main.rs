@@ -5,16 +5,24 @@
 //! Public becomes what a session sends, at the point where it is sent. Planted leaks in the same run prove that the
 //! checker sees.
 //!
+//! `entry_points` lists every method of `pfss` that touches a secret with the check that runs it.
+//!
 //! Not covered: reading a bundle from bytes, since whether a bundle is refused is public; whoever waits for a peer; AES
 //! by tables, which runs after an opt-in only; and everything that memcheck does not model, such as instructions whose
 //! time depends on their operands.
 #![allow(clippy::print_stdout, reason = "the program reports on standard output")]
 
+mod batches;
 mod deal;
+#[cfg(test)]
+mod entry_points;
 mod gates;
+mod lockstep;
+mod matrices;
 mod memcheck;
 mod planted;
 mod sessions;
+mod tasks;
 
 use std::{num::NonZeroUsize, process::ExitCode};
 
@@ -60,6 +68,18 @@ fn one_thread() -> CpuConfig {
     CpuConfig { threads: Some(NonZeroUsize::MIN), ..CpuConfig::default() }
 }
 
+/// All checks, in the order in which they run.
+fn checks() -> Result<Vec<Check>> {
+    let mut checks = planted::checks();
+    checks.extend(deal::checks()?);
+    checks.extend(sessions::checks()?);
+    checks.extend(lockstep::checks()?);
+    checks.push(matrices::check());
+    checks.extend(batches::checks());
+    checks.extend(planted::behind_gates());
+    Ok(checks)
+}
+
 fn run() -> Result<()> {
     if !memcheck::is_running() {
         bail!("this program runs under valgrind: cargo xtask constant-time");
@@ -67,10 +87,7 @@ fn run() -> Result<()> {
     let q = CpuQueue::open(one_thread())?;
     let before = memcheck::reports();
     ensure!(before == 0, "{before} reports before anything was declared secret");
-    let mut checks = planted::checks();
-    checks.extend(deal::checks()?);
-    checks.extend(sessions::checks()?);
-    checks.extend(planted::behind_gates());
+    let checks = checks()?;
     let (total, mut wrong) = (checks.len(), Vec::new());
     for Check { title, run, leaks } in checks {
         let before = memcheck::reports();

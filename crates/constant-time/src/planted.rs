@@ -4,9 +4,13 @@ use core::hint::black_box;
 
 use anyhow::{Context, Result};
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
-use pfss::{Gate, Task};
+use pfss::{Gate, Task, run_lockstep};
 
-use crate::{Check, deal, memcheck, one_thread, sessions::play};
+use crate::{
+    Check, batches, deal, memcheck, one_thread,
+    sessions::{plaintexts, play, split},
+    tasks::SQUARES,
+};
 
 /// Leaks in a few lines of their own.
 pub(crate) fn checks() -> Vec<Check> {
@@ -29,6 +33,17 @@ pub(crate) fn behind_gates() -> Vec<Check> {
             let [zero, _] =
                 play(deal::bundles(q, &Gate::ars(64, 12)?)?, |session, keys, x| session.run(q, Task::Ars, keys, x))?;
             zero.first().map(|&share| black_box(branch(share)));
+            Ok(())
+        }),
+        Check::leak("planted: a branch on a share of a super-batch's result", |q| {
+            let [zero, _] = batches::relu(q)?;
+            zero.first().map(|&share| black_box(branch(share)));
+            Ok(())
+        }),
+        Check::leak("planted: openings of a table that nobody declares public", |q| {
+            let gate = Gate::lut(9, 40)?;
+            let [zero, one] = split(&plaintexts());
+            run_lockstep(q, Task::Lut(&SQUARES), deal::bundles(q, &gate)?, [&zero, &one])?;
             Ok(())
         }),
         Check::leak("planted: AES by tables", |_| {

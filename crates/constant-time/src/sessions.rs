@@ -5,8 +5,8 @@ use std::{thread, time::Duration};
 use anyhow::{Result, ensure};
 use cpu_backend::CpuQueue;
 use pfss::{
-    Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError, Predicate, Ring, Session,
-    SignedRange, SufBools, Task, convert,
+    AutoTrunc, Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError, Predicate,
+    RangeClaim, Ring, Session, SignedRange, SufBools, convert,
     functions::{Accuracy, gelu},
     memory_pair,
     softmax::{RowLayout, SoftmaxPlan},
@@ -17,10 +17,11 @@ use crate::{
     COUNT, Check, deal,
     gates::{suf, suf_modes},
     memcheck,
+    tasks::{self, Case},
 };
 
 /// The ring of most gates.
-const RING: Ring = match Ring::new(64) {
+pub(crate) const RING: Ring = match Ring::new(64) {
     Some(ring) => ring,
     None => unreachable!(),
 };
@@ -52,8 +53,9 @@ impl Channel for Watched {
 }
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    let mut checks = tasks()?;
+    let mut checks = runs()?;
     checks.extend(predicates()?);
+    checks.push(Check::clean("session: gates by methods of their own", own_methods));
     checks.extend(others()?);
     for modes in suf_modes() {
         let gate = suf(modes)?;
@@ -65,38 +67,16 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// The gates behind [`Session::run`], each with its meaning.
-fn tasks() -> Result<Vec<Check>> {
-    let range = SignedRange::new(-(1 << 20), 1 << 20)?;
-    let check = |title: &str, task: Task<'static>, gate: Gate, plain: fn(i64) -> i64| {
-        Check::clean(format!("session: {title}"), move |q| {
-            let shares = play(deal::bundles(q, &gate)?, |session, keys, x| session.run(q, task, keys, x))?;
-            expect(gate.out_ring(), &shares, &plaintexts().map(|x| plain(x).cast_unsigned()))
+/// The gates behind [`Session::run`].
+fn runs() -> Result<Vec<Check>> {
+    let check = |case: Case| {
+        Check::clean(format!("session: {}", case.title), move |q| {
+            let shares = play(deal::bundles(q, &case.gate)?, |session, keys, x| session.run(q, case.task, keys, x))?;
+            case.expect(&shares)
         })
     };
-    Ok(vec![
-        check("relu", Task::Relu, Gate::relu(64)?, |x| x.max(0)),
-        check("relu of a proven range", Task::ReluWithin(range), Gate::relu_within(64, 22)?, |x| x.max(0)),
-        check("absolute value", Task::Abs, Gate::relu(64)?, i64::abs),
-        check("truncate-reduce", Task::TruncateReduce, Gate::truncate_reduce(40, 9)?, |x| x >> 9),
-        check("gap ars", Task::GapArs(range.gap_cert(64)?), Gate::gap_ars(64, 12)?, |x| x >> 12),
-        check("lrs", Task::Lrs, Gate::lrs(64, 12)?, |x| (x.cast_unsigned() >> 12).cast_signed()),
-        check("ars", Task::Ars, Gate::ars(64, 12)?, |x| x >> 12),
-        check("relu ars", Task::ReluArs, Gate::relu_ars(64, 12)?, |x| x.max(0) >> 12),
-        check("lut", Task::Lut(&SQUARES), Gate::lut(9, 40)?, |x| (x & 511).pow(2)),
-    ])
+    Ok(tasks::all()?.into_iter().map(check).collect())
 }
-
-/// The squares below `2^9`.
-static SQUARES: [u64; 512] = {
-    let mut table = [0; 512];
-    let mut x = 0;
-    while x < 512 {
-        table[x] = (x * x) as u64;
-        x += 1;
-    }
-    table
-};
 
 /// Predicates with additive and with XOR shares.
 fn predicates() -> Result<Vec<Check>> {
@@ -104,7 +84,11 @@ fn predicates() -> Result<Vec<Check>> {
         let title = format!("session: {}", gate.kind());
         Check::clean(title, move |q| {
             play(deal::bundles(q, &gate)?, |session, keys, x| session.predicates(q, predicates, keys, x))?;
-            play(deal::bundles(q, &gate)?, |session, keys, x| session.predicate_bits(q, predicates, keys, x))?;
+            let [a, b] =
+                play(deal::bundles(q, &gate)?, |session, keys, x| session.predicate_bits(q, predicates, keys, x))?;
+            memcheck::publish(a.words());
+            memcheck::publish(b.words());
+            ensure!(a.reveal(&b)?.len() == predicates.len() * COUNT, "a bit for each predicate and element");
             Ok(())
         })
     };
@@ -148,6 +132,24 @@ fn others() -> Result<Vec<Check>> {
     ])
 }
 
+/// [`Session::run`] and the choice of a shift under other names.
+fn own_methods(q: &CpuQueue) -> Result<()> {
+    let range = SignedRange::new(-(1 << 20), 1 << 20)?;
+    let (cert, shift) = (range.gap_cert(64)?, AutoTrunc::choose(64, 12, RangeClaim::Proof(range))?);
+    let gates = [Gate::relu(64)?, Gate::truncate_reduce(40, 9)?, Gate::gap_ars(64, 12)?, Gate::gap_ars(64, 12)?];
+    for (which, gate) in gates.iter().enumerate() {
+        let shares = play(deal::bundles(q, gate)?, |session, keys, x| match which {
+            0 => session.relu(q, keys, x),
+            1 => session.truncate_reduce(q, keys, x),
+            2 => session.gap_ars(q, cert, keys, x),
+            _ => session.shift(q, &shift, Some(keys), x),
+        })?;
+        let plain: fn(i64) -> i64 = [|x| i64::max(x, 0), |x| x >> 9, |x| x >> 12, |x| x >> 12][which];
+        expect(gate.out_ring(), &shares, &plaintexts().map(|x| plain(x).cast_unsigned()))?;
+    }
+    Ok(())
+}
+
 fn descriptor(q: &CpuQueue, gate: &Gate) -> Result<()> {
     let shares = play(deal::bundles(q, gate)?, |session, keys, x| {
         let shares = session.suf(q, keys, x)?;
@@ -174,7 +176,9 @@ fn softmax(q: &CpuQueue) -> Result<()> {
     let plan = SoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20)?, SufModes::default())?;
     let x: [i64; 20] = core::array::from_fn(|e| (e as i64 * 7919) % 20_000 - 10_000);
     let [zero, one] = deal::dealer().deal_all(q, &plan.deals())?;
-    let shares = both(zero, one, split(&x), |session, keys, x| session.softmax(q, &plan, keys, x))?;
+    let through_dense = |share: Vec<u64>| plan.layout().gather(&plan.layout().scatter(&share)?);
+    let [x_zero, x_one] = split(&x).map(through_dense);
+    let shares = both(zero, one, [x_zero?, x_one?], |session, keys, x| session.softmax(q, &plan, keys, x))?;
     let expected: Vec<u64> = plan.eval(&x)?.into_iter().map(i64::cast_unsigned).collect();
     expect(RING, &shares, &expected)
 }
@@ -194,12 +198,12 @@ fn conversions(_: &CpuQueue) -> Result<()> {
 }
 
 /// Inputs of both signs.
-fn plaintexts() -> [i64; COUNT] {
+pub(crate) fn plaintexts() -> [i64; COUNT] {
     core::array::from_fn(|e| e as i64 * 7919 - 100_000)
 }
 
 /// Secret shares of `x`.
-fn split(x: &[i64]) -> [Vec<u64>; 2] {
+pub(crate) fn split(x: &[i64]) -> [Vec<u64>; 2] {
     let mut zero: Vec<u64> = (1..=x.len() as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let mut one: Vec<u64> = x.iter().zip(&zero).map(|(x, share)| x.cast_unsigned().wrapping_sub(*share)).collect();
     memcheck::hide(&mut zero);
@@ -216,7 +220,7 @@ pub(crate) fn play<T: Send>(
 }
 
 /// Plays both parties, each with its keys and shares.
-fn both<K: Send, T: Send>(
+pub(crate) fn both<K: Send, T: Send>(
     zero: K,
     one: K,
     [x_zero, x_one]: [Vec<u64>; 2],
@@ -234,7 +238,7 @@ fn both<K: Send, T: Send>(
 }
 
 /// Opens shares and compares, so that what was checked is what computes.
-fn expect(ring: Ring, [a, b]: &[Vec<u64>; 2], expected: &[u64]) -> Result<()> {
+pub(crate) fn expect(ring: Ring, [a, b]: &[Vec<u64>; 2], expected: &[u64]) -> Result<()> {
     memcheck::publish(a);
     memcheck::publish(b);
     let got: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.add(a, b)).collect();

@@ -97,7 +97,7 @@ pub use dealer::Dealer;
 pub use error::PfssError;
 pub use gate::{Cost, Gate, GateKind};
 pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep, Walk};
-pub use lockstep::{run_lockstep, run_suf_lockstep};
+pub use lockstep::{run_lockstep, run_lockstep_watched, run_suf_lockstep, run_suf_lockstep_watched};
 pub use matrix::{MatrixShape, MatrixTriple};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};

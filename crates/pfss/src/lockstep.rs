@@ -16,20 +16,38 @@ pub fn run_lockstep<Q: FssOps>(
     bundles: [KeyBundle; 2],
     x: [&[u64]; 2],
 ) -> Result<[Vec<u64>; 2], PfssError> {
+    run_lockstep_watched(q, task, bundles, x, |_, _| {})
+}
+
+/// [`run_lockstep`], with `watch` called with all bits and words that become public, before they are used: the opened
+/// masked inputs, then each party's part of what is opened later. What checks for secret-dependent timing has to know.
+///
+/// # Errors
+/// As [`run_lockstep`].
+pub fn run_lockstep_watched<Q: FssOps>(
+    q: &Q,
+    task: Task<'_>,
+    bundles: [KeyBundle; 2],
+    x: [&[u64]; 2],
+    mut watch: impl FnMut(&[u32], &[u64]),
+) -> Result<[Vec<u64>; 2], PfssError> {
     for party in Party::BOTH {
         let bundle = &bundles[party.index()];
         bundle.check_party(party)?;
         task.check(bundle, x[party.index()].len())?;
     }
     let x_hat = open_inputs(&bundles, x)?;
+    watch(&[], &x_hat);
     let [zero, one] = bundles;
     let zero = task.eval(q, zero, &x_hat)?;
     let one = task.eval(q, one, &x_hat)?;
-    exchange(zero, one)
+    exchange(zero, one, &mut watch)
 }
 
 /// Gives each party what the other sends.
-fn exchange<T>(zero: Pending<T>, one: Pending<T>) -> Result<[T; 2], PfssError> {
+fn exchange<T>(zero: Pending<T>, one: Pending<T>, watch: &mut impl FnMut(&[u32], &[u64])) -> Result<[T; 2], PfssError> {
+    watch(zero.masked_bits(), zero.masked_words());
+    watch(one.masked_bits(), one.masked_words());
     let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
     let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
     Ok([zero.finish_with(&bits_one, &words_one)?, one.finish_with(&bits_zero, &words_zero)?])
@@ -44,19 +62,33 @@ pub fn run_suf_lockstep<Q: FssOps>(
     bundles: [KeyBundle; 2],
     x: [&[u64]; 2],
 ) -> Result<[SufShares; 2], PfssError> {
+    run_suf_lockstep_watched(q, bundles, x, |_, _| {})
+}
+
+/// [`run_suf_lockstep`], with `watch` as in [`run_lockstep_watched`].
+///
+/// # Errors
+/// As [`run_suf_lockstep`].
+pub fn run_suf_lockstep_watched<Q: FssOps>(
+    q: &Q,
+    bundles: [KeyBundle; 2],
+    x: [&[u64]; 2],
+    mut watch: impl FnMut(&[u32], &[u64]),
+) -> Result<[SufShares; 2], PfssError> {
     for party in Party::BOTH {
         let bundle = &bundles[party.index()];
         bundle.check_party(party)?;
         bundle.check_use(GateKind::Suf, x[party.index()].len())?;
     }
     let x_hat = open_inputs(&bundles, x)?;
+    watch(&[], &x_hat);
     let [zero, one] = bundles;
     let (mut zero, mut one) = (zero.eval_suf(q, &x_hat)?, one.eval_suf(q, &x_hat)?);
     loop {
         (zero, one) = match (zero, one) {
             (SufStep::Done(zero), SufStep::Done(one)) => return Ok([zero, one]),
             (SufStep::Open(zero), SufStep::Open(one)) => {
-                let [zero, one] = exchange(zero, one)?;
+                let [zero, one] = exchange(zero, one, &mut watch)?;
                 (zero, one)
             }
             // both bundles carry the same program, whose rounds are public

@@ -256,9 +256,14 @@ impl<C: Channel> Session<C> {
     /// Exchanges masked bits and words: one round.
     fn open<Q: FssOps, T>(&mut self, q: &Q, pending: Pending<T>) -> Result<T, PfssError> {
         let theirs = self.exchange(&wire::opening_to_bytes(q, &pending)?)?;
-        self.channel.opened_bits(pending.masked_bits());
-        self.channel.opened_words(pending.masked_words());
+        self.opened(pending.masked_bits(), pending.masked_words());
         wire::finish_opening(q, pending, &theirs)
+    }
+
+    /// Tells the channel what is public from here on, since both parties have sent their parts of it.
+    pub(crate) fn opened(&self, bits: &[u32], words: &[u64]) {
+        self.channel.opened_bits(bits);
+        self.channel.opened_words(words);
     }
 
     /// Refuses once an earlier step has failed.
@@ -307,7 +312,7 @@ impl<C: Channel> Session<C> {
         let theirs = self.exchange(&wire::words_to_bytes(q, ring, mine)?)?;
         let theirs = wire::words_from_bytes(q, ring, &theirs, mine.len())?;
         let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect();
-        self.channel.opened_words(&opened);
+        self.opened(&[], &opened);
         Ok(opened)
     }
 

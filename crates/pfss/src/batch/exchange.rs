@@ -100,10 +100,13 @@ impl<C: Channel> Session<C> {
                 let (ring, mine) = (opening.ring(), &opening.mine);
                 let bytes = take(wire::byte_len(mine.len(), ring))?;
                 let theirs = wire::words_from_bytes(q, ring, bytes, mine.len())?;
-                opened.push(mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect());
+                let words: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect();
+                session.opened(&[], &words);
+                opened.push(words);
             }
             for (batch, len) in batches.iter_mut().zip(rounds) {
                 if let Some(len) = len {
+                    batch.masked(|bits, words| session.opened(bits, words));
                     batch.absorb(take(len)?)?;
                 }
             }
@@ -116,8 +119,21 @@ impl<C: Channel> Session<C> {
 ///
 /// # Errors
 /// [`PfssError::Batch`] unless both are flushed, [`PfssError::Channel`] if they were given different jobs.
-pub fn finalize_lockstep<Q: FssOps>([zero, one]: [&mut SuperBatch<'_, Q>; 2]) -> Result<(), PfssError> {
+pub fn finalize_lockstep<Q: FssOps>(batches: [&mut SuperBatch<'_, Q>; 2]) -> Result<(), PfssError> {
+    finalize_lockstep_watched(batches, |_, _| {})
+}
+
+/// [`finalize_lockstep`], with `watch` as in [`run_lockstep_watched`](crate::run_lockstep_watched).
+///
+/// # Errors
+/// As [`finalize_lockstep`].
+pub fn finalize_lockstep_watched<Q: FssOps>(
+    [zero, one]: [&mut SuperBatch<'_, Q>; 2],
+    mut watch: impl FnMut(&[u32], &[u64]),
+) -> Result<(), PfssError> {
     loop {
+        zero.masked(&mut watch);
+        one.masked(&mut watch);
         let (from_zero, from_one) = (zero.round()?, one.round()?);
         if from_zero.is_none() && from_one.is_none() {
             return Ok(());

@@ -160,6 +160,15 @@ impl Step {
         }
     }
 
+    /// The masked bits and words in [`message`](Self::message).
+    pub(super) fn masked(&self) -> Option<(&[u32], &[u64])> {
+        match self {
+            Self::Words(pending) => Some((pending.masked_bits(), pending.masked_words())),
+            Self::Suf(SufStep::Open(pending)) => Some((pending.masked_bits(), pending.masked_words())),
+            Self::Suf(SufStep::Done(_)) | Self::Done(_) => None,
+        }
+    }
+
     /// The next step, from the peer's message.
     pub(super) fn advance<Q: FssOps>(self, q: &Q, theirs: &[u8]) -> Result<Self, PfssError> {
         Ok(match self {

@@ -63,7 +63,7 @@ pub use choice::{Choice, UnknownChoice};
 pub use class::Class;
 pub use counters::Counters;
 pub use error::{BatchError, Limit};
-pub use exchange::finalize_lockstep;
+pub use exchange::{finalize_lockstep, finalize_lockstep_watched};
 pub use executor::{Need, Pace, PhaseExecutor, PhaseTask};
 pub use job::{Job, Shares, Work};
 pub use layer::{BarrierPolicy, LayerPlanner, LayerTotals};

@@ -330,6 +330,13 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok(Some(message))
     }
 
+    /// Shows the masked bits and words that this round's message holds, job after job.
+    pub(super) fn masked(&self, mut see: impl FnMut(&[u32], &[u64])) {
+        if let Stage::Flushed(steps, _) = &self.stage {
+            steps.iter().filter_map(Step::masked).for_each(|(bits, words)| see(bits, words));
+        }
+    }
+
     /// Takes in the peer's message of this round.
     ///
     /// # Errors

@@ -1,0 +1,232 @@
+//! Super-batches and the executor above them.
+
+use anyhow::Result;
+use cpu_backend::CpuQueue;
+use pfss::{
+    Gate, KeyBundle, PfssError, SignedRange, Task,
+    batch::{
+        BarrierPolicy, BatchConfig, Class, Fit, GateChain, Handle, Job, LayerLimits, Need, Pace, PhaseExecutor,
+        PhaseTask, Port, Shares, Streams, SuperBatch, Ticket, finalize_lockstep_watched,
+    },
+};
+
+use crate::{
+    COUNT, Check, deal,
+    gates::{suf, suf_modes},
+    lockstep::opened,
+    sessions::{RING, both, expect, plaintexts, split},
+    tasks::{self, Case},
+};
+
+/// Parts of 32 elements, of which two are on the device at once.
+fn streamed() -> BatchConfig {
+    BatchConfig { fit: Fit::Split, part: 32, slots: 2, ..BatchConfig::default() }
+}
+
+pub(crate) fn checks() -> Vec<Check> {
+    vec![
+        Check::clean("super-batch: every gate", |q| every_gate(q, false)),
+        Check::clean("super-batch: every gate, streamed in parts", |q| every_gate(q, true)),
+        Check::clean("super-batch: in lockstep", in_lockstep),
+        Check::clean("executor: gates one after the other, and a product", tasks),
+        Check::clean("executor: what a barrier drains", barrier),
+    ]
+}
+
+/// The gates of a batch, and the descriptors behind them.
+fn gates() -> Result<(Vec<Case>, Vec<Gate>)> {
+    Ok((tasks::all()?, suf_modes().into_iter().map(suf).collect::<Result<_>>()?))
+}
+
+/// The work of one party: tasks, `None` for descriptors, each with its keys.
+type Jobs = Vec<(Option<Task<'static>>, KeyBundle)>;
+
+/// Both parties' work on all gates.
+fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<Case>, Vec<Gate>)) -> Result<[Jobs; 2]> {
+    let all = cases.iter().map(|case| (Some(case.task), &case.gate)).chain(descriptors.iter().map(|gate| (None, gate)));
+    let mut dealer = deal::dealer();
+    let [mut zero, mut one] = [Jobs::new(), Jobs::new()];
+    for (task, gate) in all {
+        let [keys_zero, keys_one] = dealer.deal(q, gate, COUNT)?;
+        zero.push((task, keys_zero));
+        one.push((task, keys_one));
+    }
+    Ok([zero, one])
+}
+
+fn enqueue(
+    batch: &mut SuperBatch<'_, CpuQueue>,
+    jobs: Jobs,
+    x_hat: impl IntoIterator<Item = Vec<u64>>,
+) -> Result<Vec<Handle>, PfssError> {
+    let job = |((task, keys), x_hat): ((Option<Task<'static>>, KeyBundle), Vec<u64>)| {
+        let job = match task {
+            Some(task) => Job::task(task, keys, x_hat),
+            None => Job::suf(keys, x_hat),
+        };
+        batch.enqueue(job.with_rows(vec![COUNT - 1, 1])?)
+    };
+    jobs.into_iter().zip(x_hat).map(job).collect()
+}
+
+fn take(batch: &mut SuperBatch<'_, CpuQueue>, handles: Vec<Handle>) -> Result<Vec<Vec<u64>>, PfssError> {
+    let words = |handle: Handle| -> Result<Vec<u64>, PfssError> {
+        core::hint::black_box((batch.row(handle, 1)?, batch.shares(handle)?));
+        Ok(batch.take(handle)?.into_words())
+    };
+    handles.into_iter().map(words).collect()
+}
+
+fn compare((cases, _): &(Vec<Case>, Vec<Gate>), [zero, one]: [Vec<Vec<u64>>; 2]) -> Result<()> {
+    cases.iter().zip(zero.into_iter().zip(one)).try_for_each(|(case, (zero, one))| case.expect(&[zero, one]))
+}
+
+fn every_gate(q: &CpuQueue, in_parts: bool) -> Result<()> {
+    let gates = gates()?;
+    let [zero, one] = deal_jobs(q, &gates)?;
+    let shares = both(zero, one, split(&plaintexts()), |session, jobs, x| {
+        let inputs: Vec<(&KeyBundle, &[u64])> = jobs.iter().map(|(_, keys)| (keys, x)).collect();
+        let x_hat = session.open_masked(q, &inputs)?;
+        let streams = Streams::fork(q)?;
+        let mut batch = match in_parts {
+            true => SuperBatch::new(q, Some(&streams), streamed())?,
+            false => SuperBatch::new(q, None, BatchConfig::default())?,
+        };
+        let handles = enqueue(&mut batch, jobs, x_hat)?;
+        batch.flush()?;
+        session.finalize(&mut batch)?;
+        take(&mut batch, handles)
+    })?;
+    compare(&gates, shares)
+}
+
+fn in_lockstep(q: &CpuQueue) -> Result<()> {
+    let gates = gates()?;
+    let [zero, one] = deal_jobs(q, &gates)?;
+    let [x_zero, x_one] = split(&plaintexts());
+    let mut x_hat = Vec::new();
+    for ((_, zero), (_, one)) in zero.iter().zip(&one) {
+        let (masked, ring) = ([zero.masked_inputs(&x_zero)?, one.masked_inputs(&x_one)?], zero.gate().ring());
+        x_hat.push(masked[0].iter().zip(&masked[1]).map(|(&a, &b)| ring.add(a, b)).collect::<Vec<u64>>());
+    }
+    x_hat.iter().for_each(|words| opened(&[], words));
+    let batch = || SuperBatch::new(q, None, BatchConfig::default());
+    let (mut first, mut second) = (batch()?, batch()?);
+    let handles = [enqueue(&mut first, zero, x_hat.clone())?, enqueue(&mut second, one, x_hat)?];
+    first.flush()?;
+    second.flush()?;
+    finalize_lockstep_watched([&mut first, &mut second], opened)?;
+    let [of_first, of_second] = handles;
+    compare(&gates, [take(&mut first, of_first)?, take(&mut second, of_second)?])
+}
+
+/// Both parties' shares of the ReLU of the inputs, from a batch.
+pub(crate) fn relu(q: &CpuQueue) -> Result<[Vec<u64>; 2]> {
+    let [zero, one] = deal::bundles(q, &Gate::relu(64)?)?;
+    both(zero, one, split(&plaintexts()), |session, keys, x| {
+        let x_hat = session.open_masked(q, &[(&keys, x)])?;
+        let mut batch = SuperBatch::new(q, None, BatchConfig::default())?;
+        let handles = enqueue(&mut batch, vec![(Some(Task::Relu), keys)], x_hat)?;
+        batch.flush()?;
+        session.finalize(&mut batch)?;
+        Ok(batch.take(handles[0])?.into_words())
+    })
+}
+
+/// The square of shares.
+struct Square {
+    keys: Option<KeyBundle>,
+    x: Vec<u64>,
+    ticket: Option<Ticket>,
+    words: Vec<u64>,
+}
+
+impl<'a> PhaseTask<'a> for Square {
+    fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
+        let Some(keys) = self.keys.take() else { return Ok(Need::None) };
+        match self.ticket {
+            None => self.ticket = Some(port.open_factors(&keys, [&self.x, &self.x])?),
+            Some(ticket) => {
+                if let Some(opened) = port.opened(ticket)? {
+                    self.words = keys.eval_product(&opened)?;
+                    return Ok(Need::None);
+                }
+            }
+        }
+        self.keys = Some(keys);
+        Ok(Need::Open)
+    }
+
+    fn is_done(&self) -> bool {
+        self.keys.is_none()
+    }
+}
+
+fn executor(q: &CpuQueue) -> Result<PhaseExecutor<'_, CpuQueue>, PfssError> {
+    PhaseExecutor::new(q, None, streamed(), LayerLimits::default(), Pace::default())
+}
+
+fn tasks(q: &CpuQueue) -> Result<()> {
+    let shift = Task::GapArs(SignedRange::new(-(1 << 20), 1 << 20)?.gap_cert(64)?);
+    let mut dealer = deal::dealer();
+    let gates = [Gate::relu(64)?, Gate::gap_ars(64, 12)?, suf(suf_modes()[0])?, Gate::product(64)?];
+    let [mut zero, mut one] = [Vec::new(), Vec::new()];
+    for gate in &gates {
+        let [keys_zero, keys_one] = dealer.deal(q, gate, COUNT)?;
+        zero.push(keys_zero);
+        one.push(keys_one);
+    }
+    let shares = both(zero, one, split(&plaintexts()), |session, keys, x| {
+        let [relu, gap, select, product] =
+            <[KeyBundle; 4]>::try_from(keys).unwrap_or_else(|_| unreachable!("four gates"));
+        let mut scaled = GateChain::on(x.to_vec()).then(Class::Coeff, Task::Relu, relu).then(Class::Trunc, shift, gap);
+        let mut piecewise = GateChain::on(x.to_vec()).then_suf(Class::Coeff, select);
+        let mut square = Square { keys: Some(product), x: x.to_vec(), ticket: None, words: Vec::new() };
+        executor(q)?.run(session, &mut [&mut scaled, &mut piecewise, &mut square])?;
+        Ok([scaled.into_words().unwrap_or_default(), piecewise.into_words().unwrap_or_default(), square.words])
+    })?;
+    let [[scaled_zero, piecewise_zero, square_zero], [scaled_one, piecewise_one, square_one]] = shares;
+    expect(RING, &[scaled_zero, scaled_one], &plaintexts().map(|x| (x.max(0) >> 12).cast_unsigned()))?;
+    expect(RING, &[square_zero, square_one], &plaintexts().map(|x| (x * x).cast_unsigned()))?;
+    let (ring, Some(program)) = (gates[2].ring(), gates[2].program()) else { return Ok(()) };
+    let plain = plaintexts().map(|x| program.desc().eval(ring.reduce(x.cast_unsigned())).words[0]);
+    expect(ring, &[piecewise_zero, piecewise_one], &plain)
+}
+
+/// A gate that only a barrier flushes: nothing waits for it.
+struct Later<'a> {
+    job: Option<Job<'a>>,
+    ticket: Option<Ticket>,
+    words: Option<Vec<u64>>,
+}
+
+impl<'a> PhaseTask<'a> for Later<'a> {
+    fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
+        match (self.job.take(), self.ticket) {
+            (Some(job), _) => self.ticket = Some(port.submit(Class::Trunc, job)?),
+            (None, Some(ticket)) => self.words = port.shares(ticket)?.map(Shares::into_words),
+            (None, None) => {}
+        }
+        Ok(Need::None)
+    }
+
+    fn is_done(&self) -> bool {
+        self.job.is_none() && self.ticket.is_none_or(|_| self.words.is_some())
+    }
+}
+
+fn barrier(q: &CpuQueue) -> Result<()> {
+    let [zero, one] = deal::bundles(q, &Gate::relu(64)?)?;
+    let shares = both(zero, one, split(&plaintexts()), |session, keys, x| {
+        let x_hat = session.open_masked(q, &[(&keys, x)])?.remove(0);
+        let mut executor = executor(q)?;
+        let mut submitted = Later { job: Some(Job::task(Task::Relu, keys, x_hat)), ticket: None, words: Some(vec![]) };
+        executor.run(session, &mut [&mut submitted])?;
+        executor.barrier(session, BarrierPolicy::ALL)?;
+        let mut fetched = Later { job: None, ticket: submitted.ticket, words: None };
+        executor.run(session, &mut [&mut fetched])?;
+        executor.finalize_layer(session)?;
+        Ok(fetched.words.unwrap_or_default())
+    })?;
+    expect(RING, &shares, &plaintexts().map(|x| x.max(0).cast_unsigned()))
+}

@@ -1,0 +1,226 @@
+//! Every public method of `pfss` that touches a secret, with the check that runs it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The start of a check's title, and what it runs with secret keys, shares or inputs.
+const CHECKED: &[(&str, &[&str])] = &[
+    ("deal and serialise", &["Dealer::insecure_from_seeds", "Dealer::deal", "KeyBundle::to_bytes"]),
+    ("deal and serialise for given masks", &["Dealer::insecure_deal_for_masks"]),
+    ("deal and serialise matrices", &["Dealer::deal_matrix", "MatrixTriple::to_bytes"]),
+    ("session: relu", &["Session::run", "KeyBundle::eval_relu"]),
+    ("session: relu of a proven range", &["KeyBundle::eval_relu_within"]),
+    ("session: absolute value", &["KeyBundle::eval_abs"]),
+    ("session: truncate-reduce", &["KeyBundle::eval_truncate_reduce"]),
+    ("session: gap ars", &["KeyBundle::eval_gap_ars"]),
+    ("session: lrs", &["KeyBundle::eval_lrs"]),
+    ("session: ars", &["KeyBundle::eval_ars"]),
+    ("session: relu ars", &["KeyBundle::eval_relu_ars"]),
+    ("session: lut", &["KeyBundle::eval_lut"]),
+    (
+        "session: gates by methods of their own",
+        &["Session::relu", "Session::truncate_reduce", "Session::gap_ars", "Session::shift"],
+    ),
+    (
+        "session: full predicates",
+        &[
+            "Session::predicates",
+            "Session::predicate_bits",
+            "KeyBundle::eval_predicates",
+            "KeyBundle::eval_predicates_additive",
+            "BitShares::reveal",
+        ],
+    ),
+    ("session: interval powers", &["Session::interval_powers", "KeyBundle::eval_interval_powers"]),
+    ("session: maximum", &["Session::max"]),
+    ("session: product", &["Session::product", "KeyBundle::mask_factors", "KeyBundle::eval_product"]),
+    ("session: product of matrices", &["Session::matmul", "Session::reveal", "MatrixShape::multiply"]),
+    ("session: suf", &["Session::suf", "KeyBundle::eval_suf"]),
+    ("session: gelu", &["Session::function", "Dealer::deal_function"]),
+    ("session: softmax", &["Session::softmax", "Dealer::deal_all", "RowLayout::gather", "RowLayout::scatter"]),
+    ("conversions of opened bits", &["convert::bit", "convert::bit_times_word", "convert::bit_times_masked"]),
+    ("lockstep: relu", &["lockstep::run_lockstep_watched", "Pending::finish_with"]),
+    ("lockstep: suf", &["lockstep::run_suf_lockstep_watched"]),
+    ("step by step: relu", &["KeyBundle::masked_inputs", "Pending::finish"]),
+    (
+        "super-batch: every gate",
+        &[
+            "Session::open_masked",
+            "Session::finalize",
+            "SuperBatch::enqueue",
+            "SuperBatch::flush",
+            "SuperBatch::shares",
+            "SuperBatch::row",
+            "SuperBatch::take",
+            "Job::task",
+            "Job::suf",
+            "Job::with_rows",
+            "Shares::into_words",
+        ],
+    ),
+    ("super-batch: in lockstep", &["exchange::finalize_lockstep_watched", "SuperBatch::round", "SuperBatch::absorb"]),
+    (
+        "executor: gates one after the other",
+        &[
+            "PhaseExecutor::run",
+            "Port::open_input",
+            "Port::open_factors",
+            "Port::opened",
+            "GateChain::on",
+            "GateChain::then",
+            "GateChain::then_suf",
+            "GateChain::into_words",
+        ],
+    ),
+    (
+        "executor: what a barrier drains",
+        &["PhaseExecutor::barrier", "PhaseExecutor::finalize_layer", "Port::submit", "Port::shares"],
+    ),
+];
+
+/// What no check runs, and why.
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    ("whether keys read from bytes are refused is public", &["KeyBundle::from_bytes", "MatrixTriple::from_bytes"]),
+    (
+        "calls what is checked, and nothing else",
+        &[
+            "Dealer::from_os",
+            "Dealer::insecure_from_seed",
+            "lockstep::run_lockstep",
+            "lockstep::run_suf_lockstep",
+            "run::run_function_lockstep",
+            "exchange::finalize_lockstep",
+        ],
+    ),
+    (
+        "public facts, or a reference to what the caller has",
+        &[
+            "KeyBundle::gate",
+            "KeyBundle::party",
+            "KeyBundle::count",
+            "KeyBundle::nonce",
+            "BitShares::party",
+            "BitShares::count",
+            "BitShares::words",
+            "Pending::masked_bits",
+            "Pending::masked_words",
+            "Pending::word_ring",
+            "Pending::count",
+            "MatrixTriple::party",
+            "MatrixTriple::shape",
+            "MatrixTriple::nonce",
+            "MatrixShape::lens",
+            "MatrixShape::traffic",
+            "Session::new",
+            "Session::party",
+            "Session::traffic",
+            "RowLayout::ragged",
+            "RowLayout::causal",
+            "RowLayout::rows",
+            "RowLayout::cols",
+            "RowLayout::active",
+            "RowLayout::ranges",
+            "SuperBatch::new",
+            "SuperBatch::state",
+            "SuperBatch::counters",
+            "SuperBatch::budget",
+            "SuperBatch::clear",
+            "Shares::words",
+            "PhaseExecutor::new",
+            "PhaseExecutor::batch",
+            "PhaseExecutor::totals",
+        ],
+    ),
+];
+
+/// Types that hold secrets or compute with them; free functions count by their file.
+const OWNERS: &[&str] = &[
+    "Dealer",
+    "KeyBundle",
+    "BitShares",
+    "Pending",
+    "MatrixTriple",
+    "MatrixShape",
+    "Session",
+    "RowLayout",
+    "SuperBatch",
+    "Job",
+    "Shares",
+    "Port",
+    "PhaseExecutor",
+    "GateChain",
+    "convert",
+    "lockstep",
+    "exchange",
+    "run",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The name of the type of an `impl` block, from its first line.
+fn implemented(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("impl")?;
+    let mut depth = 0;
+    let end = rest.find(|c: char| {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        c == ' ' && depth == 0
+    })?;
+    let subject = rest[end..].trim_start();
+    subject.split(|c: char| !c.is_alphanumeric()).next()
+}
+
+/// `Type::method` of every public method, and `file::function` of every free public function.
+fn public_functions() -> BTreeSet<String> {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../pfss/src"), &mut files);
+    let mut found = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let mut owner = stem.clone();
+        for line in text.lines() {
+            if let Some(name) = implemented(line) {
+                owner = name.to_owned();
+            } else if line == "}" {
+                owner.clone_from(&stem);
+            }
+            let item = line.trim_start().strip_prefix("pub ").map(|item| item.trim_start_matches("const "));
+            if let Some(name) = item.and_then(|item| item.strip_prefix("fn ")) {
+                let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+                found.insert(format!("{owner}::{name}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_public_function_on_secrets_is_checked_or_left_out_for_a_reason() {
+    let listed: Vec<&str> = CHECKED.iter().chain(LEFT_OUT).flat_map(|(_, names)| names.iter().copied()).collect();
+    let once: BTreeSet<String> = listed.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(once.len(), listed.len(), "a name is listed twice");
+    let on_secrets = |name: &String| name.split_once("::").is_some_and(|(owner, _)| OWNERS.contains(&owner));
+    let all: BTreeSet<String> = public_functions().into_iter().filter(on_secrets).collect();
+    assert_eq!(once.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new(), "listed, but not there");
+    assert_eq!(all.difference(&once).collect::<Vec<_>>(), Vec::<&String>::new(), "there, but not listed");
+}
+
+#[test]
+fn every_listed_check_exists() {
+    let titles: Vec<String> = crate::checks().unwrap().into_iter().map(|check| check.title).collect();
+    for (title, _) in CHECKED {
+        assert!(titles.iter().any(|known| known.starts_with(title)), "no check `{title}`");
+    }
+}

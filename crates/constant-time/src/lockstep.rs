@@ -1,0 +1,54 @@
+//! Both parties in one process, without a channel, and a gate step by step.
+
+use anyhow::Result;
+use cpu_backend::CpuQueue;
+use pfss::{Gate, run_lockstep_watched, run_suf_lockstep_watched};
+
+use crate::{
+    Check, deal,
+    gates::{suf, suf_modes},
+    memcheck,
+    sessions::{RING, expect, plaintexts, split},
+    tasks::{self, Case},
+};
+
+pub(crate) fn checks() -> Result<Vec<Check>> {
+    let check = |case: Case| {
+        Check::clean(format!("lockstep: {}", case.title), move |q| {
+            let [zero, one] = split(&plaintexts());
+            let bundles = deal::bundles(q, &case.gate)?;
+            case.expect(&run_lockstep_watched(q, case.task, bundles, [&zero, &one], opened)?)
+        })
+    };
+    let mut checks: Vec<Check> = tasks::all()?.into_iter().map(check).collect();
+    for modes in suf_modes() {
+        let gate = suf(modes)?;
+        checks.push(Check::clean(format!("lockstep: {}", deal::describe(&gate)), move |q| {
+            let [zero, one] = split(&plaintexts());
+            run_suf_lockstep_watched(q, deal::bundles(q, &gate)?, [&zero, &one], opened)?;
+            Ok(())
+        }));
+    }
+    checks.push(Check::clean("step by step: relu", steps));
+    Ok(checks)
+}
+
+/// Declares public what was opened.
+pub(crate) fn opened(bits: &[u32], words: &[u64]) {
+    memcheck::publish(bits);
+    memcheck::publish(words);
+}
+
+fn steps(q: &CpuQueue) -> Result<()> {
+    let [zero, one] = deal::bundles(q, &Gate::relu(64)?)?;
+    let [x_zero, x_one] = split(&plaintexts());
+    let masked = [zero.masked_inputs(&x_zero)?, one.masked_inputs(&x_one)?];
+    let x_hat: Vec<u64> = masked[0].iter().zip(&masked[1]).map(|(&a, &b)| RING.add(a, b)).collect();
+    opened(&[], &x_hat);
+    let (zero, one) = (zero.eval_relu(q, &x_hat)?, one.eval_relu(q, &x_hat)?);
+    opened(zero.masked_bits(), zero.masked_words());
+    opened(one.masked_bits(), one.masked_words());
+    let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+    let shares = [zero.finish(&from_one)?, one.finish(&from_zero)?];
+    expect(RING, &shares, &plaintexts().map(|x| x.max(0).cast_unsigned()))
+}
