@@ -170,6 +170,11 @@ fn key_bytes_do_not_tell_two_secrets_apart() {
         suf(CoeffMode::MaskedSelect),
         Gate::lut(13, 64).unwrap(),
         Gate::product(64).unwrap(),
+        Gate::full_predicates(64).unwrap().with_masks(1).unwrap(),
+        Gate::sign_predicates(64).unwrap().with_masks(1).unwrap(),
+        Gate::low_predicates(64, 12).unwrap().with_masks(1).unwrap(),
+        Gate::truncate_reduce(64, 12).unwrap(),
+        Gate::lrs(64, 12).unwrap(),
     ];
     for gate in gates {
         let deal = |mask: u64, seed: u64| {
@@ -223,8 +228,14 @@ fn no_window_of_a_bundle_holds_a_mask_a_threshold_or_a_payload() {
         Gate::gap_ars(64, 12).unwrap(),
         Gate::interval_powers(64, 3).unwrap(),
         Gate::lrs(64, 12).unwrap(),
+        Gate::ars(64, 12).unwrap(),
         Gate::relu_ars(64, 12).unwrap(),
+        Gate::truncate_reduce(64, 12).unwrap(),
+        Gate::sign_predicates(64).unwrap(),
+        Gate::low_predicates(64, 12).unwrap(),
+        Gate::product(64).unwrap(),
         suf(CoeffMode::StepDcf),
+        suf(CoeffMode::IntervalLut),
         suf(CoeffMode::MaskedSelect),
     ];
     for gate in gates {

@@ -107,6 +107,16 @@ fn every_bundle_survives_a_round_trip_byte_for_byte() {
 }
 
 #[test]
+fn bytes_at_any_address_are_read_alike() {
+    for bytes in corpus() {
+        for shift in 1..16 {
+            let moved = [&vec![0xff; shift], &bytes[..]].concat();
+            assert_eq!(read(&moved[shift..]).unwrap().to_bytes()[..], bytes[..], "{shift} bytes on");
+        }
+    }
+}
+
+#[test]
 fn every_truncated_bundle_is_refused_at_every_byte() {
     for bytes in corpus() {
         for len in 0..bytes.len() {

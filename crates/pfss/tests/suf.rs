@@ -307,6 +307,36 @@ fn a_piece_split_in_two_and_permuted_elements_change_no_value() {
     assert!(open(&reversed, &whole).iter().rev().eq(&expected));
 }
 
+/// `p(x)` from 40 on and `q(x) = p(x - 16)` from 56 on: constants of the descriptor move with a public summand.
+#[test]
+fn a_public_summand_moves_the_constants_of_a_descriptor() {
+    let line = |start, c0: u64| Piece { start, polys: vec![vec![c0 & 255, 5]], bools: vec![var(0) ^ var(1)] };
+    let desc = |preds, pieces| {
+        let (words, bools) = (vec!["y".into()], vec!["b".into()]);
+        SufDesc::new(SufSpec { n: 8, degree: 1, words, bools, preds, pieces }).unwrap()
+    };
+    let preds = |shift: u64| vec![Pred::MsbAdd { c: 30 - shift }, Pred::LtLow { f: 4, gamma: 9 }];
+    let moved = |c0: u64| c0.wrapping_sub(5 * 16);
+    let base = desc(preds(0), vec![line(0, 3), line(40, 7), line(240, 9)]);
+    // the piece that starts at 240 starts anew at 0
+    let shifted = desc(preds(16), vec![line(0, moved(9)), line(16, moved(3)), line(56, moved(7))]);
+    let masks: Vec<u64> = (0..256).step_by(3).collect();
+    let batch = Batch::product(8, 0..256, &masks);
+    let ring = batch.ring;
+    let add = |words: &[u64]| words.iter().map(|&word| ring.add(word, 16)).collect();
+    let further = Batch { ring, x: add(&batch.x), r: batch.r.clone(), x_hat: add(&batch.x_hat) };
+    let open = |[zero, one]: [SufShares; 2]| {
+        let (SufBools::Additive(a), SufBools::Additive(b)) = (&zero.bools, &one.bools) else { panic!("other forms") };
+        let pairs = zero.words.iter().chain(a).zip(one.words.iter().chain(b));
+        pairs.map(|(&a, &b)| ring.add(a, b)).collect::<Vec<u64>>()
+    };
+    for modes in all_modes().into_iter().filter(|modes| modes.bools == BoolMode::Additive) {
+        let [base, shifted] = [&base, &shifted].map(|desc| SufProgram::new(desc.clone(), modes).unwrap());
+        assert_eq!(open(evaluate(&batch, &base)), open(evaluate(&further, &shifted)), "{modes:?}");
+        check_program(&batch, &base);
+    }
+}
+
 #[test]
 fn programs_beyond_the_caps_are_refused() {
     let modes = SufModes { coeffs: CoeffMode::StepDcf, ..SufModes::default() };

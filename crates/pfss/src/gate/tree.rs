@@ -68,3 +68,46 @@ impl TreeRows {
         16 * (self.root + self.cw + self.leaf) + 8 * (self.vcw + self.last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use core_types::{
+        AesKey, Encrypt, Label, Ring,
+        cmp::cmp_eval,
+        dcf::{DcfCiphers, DcfWalk},
+    };
+
+    use super::*;
+
+    /// AES that counts its blocks.
+    struct Counting(AesKey, Cell<u64>);
+
+    impl Encrypt for &Counting {
+        fn encrypt(&self, block: u128) -> u128 {
+            self.1.set(self.1.get() + 1);
+            self.0.encrypt(block)
+        }
+    }
+
+    #[test]
+    fn a_walk_takes_as_many_blocks_as_its_formula_says() {
+        let (root, ring) = (Label::new(3 << 64).seed(), Ring::new(64).unwrap());
+        for bits in 1..=64 {
+            let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
+            for (walks, y) in [(1, 0), (2, u64::MAX), (3, 0x5555_5555_5555_5555)] {
+                cmp_eval(&&aes, (bits, 1), root, |_| 1, |_| 1, y);
+                assert_eq!(aes.1.get(), walks * Tree::Cmp { bits }.aes_per_point(), "{bits} bits");
+            }
+            for words in 1..=8u32 {
+                let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
+                let ciphers = DcfCiphers { child: &&aes, value: &[&aes; 4] };
+                let (mut walk, mut sums) = (DcfWalk::start(root, 1), vec![0; words as usize]);
+                (0..bits).for_each(|level| walk.step(&ciphers, level & 1, 1, |_| 1, &mut sums));
+                walk.finish(&ciphers, ring, |_| 1, &mut sums);
+                assert_eq!(aes.1.get(), Tree::Dcf { bits, words }.aes_per_point(), "{bits} bits, {words} words");
+            }
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Device memory is reserved before it is used, and never exceeded (pfss.md 8.2, item 11).
+//! Device memory is reserved before it is used, and never exceeded.
 
 use backend_api::Queue;
 use pfss::{

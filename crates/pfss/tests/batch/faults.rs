@@ -1,4 +1,4 @@
-//! Fail closed (pfss.md 8.2, item 12): whatever the device answers, a batch gives the right shares or none at all.
+//! Fail closed: whatever the device answers, a batch gives the right shares or none at all.
 
 use cuda_sim::driver::Rule;
 use pfss::{
