@@ -306,7 +306,7 @@ class IntervalPowers(Gate):
                     inside = s.mask_power(j, e) if to > since else 0
                     out.append((s.dcf(0, e, to)[j] - s.dcf(0, e, since)[j] + inside) % size)
         return out
-        yield
+        yield  # opens nothing
 
     def plain(self, x, r):
         inside = [[start <= v < (end or 2**self.n) for v in x] for start, end in self.intervals]
@@ -376,7 +376,7 @@ class Product(Gate):
             a, b, a_b = (row[e] for row in s.words)
             out.append((s.public(x * y) - x * b - y * a + a_b) % 2**self.n)
         return out
-        yield
+        yield  # opens nothing
 
     def plain(self, x, _):
         return [v * v % 2**self.n for v in x]
