@@ -150,7 +150,7 @@ void run(trefoil_pfss_dealer* dealer, uint64_t additive) {
 }  // namespace
 
 int main() {
-    if (trefoil_pfss_abi_version() != 1) return 1;
+    if (trefoil_pfss_abi_version() != 2) return 1;
     trefoil_pfss_dealer* dealer = nullptr;
     // A fixed seed, so that a test can compare; trefoil_pfss_dealer_open draws a secret one.
     check(trefoil_pfss_dealer_insecure_from_seed(7, &dealer), "dealer");

@@ -1,27 +1,19 @@
 use core::ffi::{CStr, c_char};
-use std::{collections::HashSet, ffi::CString};
+use std::{ffi::CString, sync::Arc};
 
-use pfss::{KeyBundle, Party, PfssError};
 use runtime::{AnyQueue, Choice, Domain, open_for};
 
 use crate::{
     memory::{free, handle, put_handle},
     status::{Failure, Status, guard},
+    used::Used,
 };
 
 /// An open backend. It refuses keys that it has evaluated before.
 pub struct Backend {
-    pub(crate) queue: AnyQueue,
+    pub(crate) queue: Arc<AnyQueue>,
     name: CString,
-    used: HashSet<([u8; 16], Party)>,
-}
-
-impl Backend {
-    /// Accepts keys once, however often they are read from their bytes.
-    pub(crate) fn admit(&mut self, keys: &KeyBundle) -> Result<(), Failure> {
-        let nonce = keys.nonce();
-        if self.used.insert((nonce, keys.party())) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }.into()) }
-    }
+    pub(crate) used: Used,
 }
 
 /// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for what the environment asks for. Nothing stands in
@@ -43,7 +35,7 @@ pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend:
         let (queue, status) = opened.map_err(|error| Failure::new(Status::TREFOIL_PFSS_BACKEND, error))?;
         let name = CString::new(status.active.to_string()).unwrap_or_default();
         // SAFETY: the caller's promise.
-        unsafe { put_handle("backend", Backend { queue, name, used: HashSet::new() }, backend) }
+        unsafe { put_handle("backend", Backend { queue: Arc::new(queue), name, used: Used::default() }, backend) }
     })
 }
 

@@ -1,9 +1,9 @@
-use pfss::{Pending, SufBools, SufShares, SufStep};
-use zeroize::Zeroize;
+use pfss::{Pending, SufShares, SufStep};
 
 use crate::{
     Backend, Keys,
     memory::{array, check, fill, free, handle, put, put_handle},
+    shares::{additive, packed, wipe},
     status::{Failure, Status, guard},
 };
 
@@ -32,16 +32,14 @@ impl Evaluation {
 impl Drop for Evaluation {
     fn drop(&mut self) {
         if let Some(SufStep::Done(shares)) = &mut self.step {
-            shares.words.zeroize();
-            if let SufBools::Additive(bools) = &mut shares.bools {
-                bools.zeroize();
-            }
+            wipe(shares);
         }
     }
 }
 
-/// Starts an evaluation on the public masked inputs `hatx`, one for each element of the keys. The keys are spent by it,
-/// whether it succeeds or not, and the backend refuses to evaluate another copy of them.
+/// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. The keys
+/// are spent by it, whether it succeeds or not, and the backend refuses to evaluate another copy of them. Keys of gates
+/// by name are evaluated in batches.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -58,12 +56,16 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         let (backend, keys, hatx) =
             unsafe { (handle("backend", backend)?, handle("keys", keys)?, array("hatx", hatx, count)?) };
         check("evaluation", evaluation, 1)?; // before the keys are spent
-        if let Some(bundle) = &keys.bundle {
-            Failure::unless_len("masked inputs", bundle.count(), count)?;
+        let bundle = keys.bundle()?;
+        if bundle.gate().program().is_none() {
+            let expected = format!("expected keys of a program, got {}; a batch evaluates them", bundle.gate().kind());
+            return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
-        let bundle = keys.bundle.take().ok_or_else(|| Failure::state("the keys were evaluated before"))?;
-        backend.admit(&bundle)?;
-        let step = bundle.eval_suf(&backend.queue, hatx)?;
+        Failure::unless_len("masked inputs", bundle.count(), count)?;
+        let bundle = keys.take()?;
+        backend.used.check(&bundle)?;
+        backend.used.insert(bundle.nonce(), bundle.party());
+        let step = bundle.eval_suf(&*backend.queue, hatx)?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("evaluation", Evaluation { step: Some(step) }, evaluation) }
     })
@@ -150,11 +152,8 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bo
     guard(|| {
         // SAFETY: the caller's promise.
         let evaluation = unsafe { handle("evaluation", evaluation) }?;
-        let SufBools::Additive(shares) = &evaluation.shares()?.bools else {
-            return Err(Failure::state("the output bits are XOR shares"));
-        };
         // SAFETY: the caller's promise.
-        unsafe { fill("shares of bits", shares, bools, len) }
+        unsafe { fill("shares of bits", additive(evaluation.shares()?)?, bools, len) }
     })
 }
 
@@ -172,11 +171,8 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
     guard(|| {
         // SAFETY: the caller's promise.
         let evaluation = unsafe { handle("evaluation", evaluation) }?;
-        let SufBools::Xor(shares) = &evaluation.shares()?.bools else {
-            return Err(Failure::state("the output bits are additive shares"));
-        };
         // SAFETY: the caller's promise.
-        unsafe { fill("words of bits", shares.words(), bools, words) }
+        unsafe { fill("words of bits", packed(evaluation.shares()?)?, bools, words) }
     })
 }
 

@@ -1,4 +1,4 @@
-use pfss::{KeyBundle, suf::BoolMode};
+use pfss::{GateKind, KeyBundle, suf::BoolMode};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -19,12 +19,21 @@ impl Bytes {
 
 /// One party's keys. They are used once.
 pub struct Keys {
-    pub(crate) bundle: Option<KeyBundle>,
+    bundle: Option<KeyBundle>,
+}
+
+fn spent() -> Failure {
+    Failure::state("the keys were evaluated before")
 }
 
 impl Keys {
-    fn bundle(&self) -> Result<&KeyBundle, Failure> {
-        self.bundle.as_ref().ok_or_else(|| Failure::state("the keys were evaluated before"))
+    pub(crate) fn bundle(&self) -> Result<&KeyBundle, Failure> {
+        self.bundle.as_ref().ok_or_else(spent)
+    }
+
+    /// The keys, which are spent by it.
+    pub(crate) fn take(&mut self) -> Result<KeyBundle, Failure> {
+        self.bundle.take().ok_or_else(spent)
     }
 }
 
@@ -34,8 +43,10 @@ impl Keys {
 pub struct KeysInfo {
     /// The party that it is for, 0 or 1.
     pub party: u32,
-    /// Ring width in bits.
+    /// Ring width of the input in bits.
     pub n: u32,
+    /// Ring width of the output words in bits.
+    pub out_n: u32,
     /// Elements that it serves.
     pub count: usize,
     /// Output words of an element, `r`.
@@ -44,7 +55,7 @@ pub struct KeysInfo {
     pub bools: usize,
     /// 1 for additive shares of the bits, 0 for XOR shares.
     pub additive: u32,
-    /// How often bits have to be opened.
+    /// How often bits have to be opened, behind the masked inputs.
     pub rounds: u32,
     /// Equal in both parties' bundles, different for every deal.
     pub nonce: [u8; 16],
@@ -80,7 +91,8 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_free(bytes: *mut Bytes) {
     unsafe { free(bytes) };
 }
 
-/// Reads keys of a descriptor from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are.
+/// Reads keys from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are, and bundles of gates
+/// that this interface does not make.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -90,9 +102,17 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
         // SAFETY: the caller's promise.
         let bytes = unsafe { array("bytes", bytes, len) }?;
         let bundle = KeyBundle::from_bytes(bytes).map_err(pfss::PfssError::from)?;
-        if bundle.gate().program().is_none() {
-            let kind = bundle.gate().kind();
-            return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, format!("expected keys for a program, got {kind}")));
+        let kind = bundle.gate().kind();
+        if matches!(
+            kind,
+            GateKind::Product
+                | GateKind::IntervalPowers
+                | GateKind::FullPredicates
+                | GateKind::SignPredicates
+                | GateKind::LowPredicates
+        ) {
+            let expected = format!("expected keys of a program or of a gate by name, got {kind}");
+            return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
         // SAFETY: the caller's promise.
         unsafe { put_handle("keys", Keys { bundle: Some(bundle) }, keys) }
@@ -108,16 +128,21 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
     guard(|| {
         // SAFETY: the caller's promise.
         let bundle = unsafe { handle("keys", keys) }?.bundle()?;
-        let program = bundle.gate().program().ok_or_else(|| Failure::state("the keys have no program"))?;
-        let desc = program.desc();
+        let gate = bundle.gate();
+        // a gate by name has one output word
+        let (words, bools, additive) = gate.program().map_or((1, 0, false), |program| {
+            let (desc, form) = (program.desc(), program.modes().bools);
+            (desc.words().len(), desc.bools().len(), form == BoolMode::Additive)
+        });
         let facts = KeysInfo {
             party: bundle.party().number().into(),
-            n: desc.ring().bits(),
+            n: gate.n(),
+            out_n: gate.out_ring().bits(),
             count: bundle.count(),
-            words: desc.words().len(),
-            bools: desc.bools().len(),
-            additive: u32::from(program.modes().bools == BoolMode::Additive),
-            rounds: program.rounds().len() as u32, // bounded by the depth of formulas
+            words,
+            bools,
+            additive: u32::from(additive),
+            rounds: gate.cost().rounds.saturating_sub(1) as u32, // bounded by the depth of formulas
             nonce: bundle.nonce(),
         };
         // SAFETY: the caller's promise.

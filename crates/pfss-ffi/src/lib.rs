@@ -1,6 +1,6 @@
-//! The C interface of `pfss`: what a program in C or C++ needs to deal keys for a descriptor and to evaluate it as one of
-//! two parties, with the layouts of SUF's composite evaluation. `include/trefoil_pfss.h` is its header, and
-//! `examples/composite.cpp` a program that uses it.
+//! The C interface of `pfss`: what a program in C or C++ needs to deal keys for gates and to evaluate them as one of two
+//! parties, with the layouts of SUF's composite evaluation: a descriptor by itself, or many gates in a super-batch.
+//! `include/trefoil_pfss.h` is its header, `examples/composite.cpp` and `examples/batch.cpp` are programs that use it.
 //!
 //! # Conventions
 //!
@@ -21,22 +21,34 @@
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
 
 mod backend;
+mod batch;
 mod dealer;
 mod evaluation;
+mod gate;
 mod keys;
 mod memory;
+mod shares;
 mod status;
+mod used;
 
 pub use backend::{Backend, trefoil_pfss_backend_free, trefoil_pfss_backend_name, trefoil_pfss_backend_open};
+pub use batch::{
+    BatchCounters, BatchHandle, BatchOptions, trefoil_pfss_batch_absorb, trefoil_pfss_batch_bool_share,
+    trefoil_pfss_batch_bool_share_packed, trefoil_pfss_batch_clear, trefoil_pfss_batch_counters,
+    trefoil_pfss_batch_digest, trefoil_pfss_batch_flush, trefoil_pfss_batch_free, trefoil_pfss_batch_haty_share,
+    trefoil_pfss_batch_masked, trefoil_pfss_batch_open, trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending,
+    trefoil_pfss_batch_submit,
+};
 pub use dealer::{
-    DealerHandle, GateHandle, trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_insecure_from_seed,
-    trefoil_pfss_dealer_open, trefoil_pfss_gate_free, trefoil_pfss_gate_read,
+    DealerHandle, trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_insecure_from_seed,
+    trefoil_pfss_dealer_open,
 };
 pub use evaluation::{
     Evaluation, trefoil_pfss_bool_share, trefoil_pfss_bool_share_packed, trefoil_pfss_evaluate,
     trefoil_pfss_evaluation_free, trefoil_pfss_evaluation_masked_bits, trefoil_pfss_evaluation_pending,
     trefoil_pfss_evaluation_resume, trefoil_pfss_haty_share,
 };
+pub use gate::{GateHandle, GateParameters, trefoil_pfss_gate_free, trefoil_pfss_gate_named, trefoil_pfss_gate_read};
 pub use keys::{
     Bytes, Keys, KeysInfo, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
     trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read,
@@ -46,7 +58,7 @@ pub use status::{Status, trefoil_pfss_last_error};
 /// The version of this interface. It changes whenever a program compiled against an older header could go wrong.
 #[unsafe(no_mangle)]
 pub extern "C" fn trefoil_pfss_abi_version() -> u32 {
-    1
+    2
 }
 
 /// The version of the library, a string that lives as long as the program.

@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use pfss::PfssError;
+use pfss::{PfssError, batch::BatchError};
 
 /// How a call ended.
 #[repr(i32)]
@@ -22,12 +22,16 @@ pub enum Status {
     TREFOIL_PFSS_BUNDLE = 3,
     /// The bytes are no program, or the program is refused.
     TREFOIL_PFSS_PROGRAM = 4,
-    /// The keys or the evaluation are past this step, or the keys were used before.
+    /// The keys, the evaluation or the batch are past this step or not yet there, or the keys were used before.
     TREFOIL_PFSS_STATE = 5,
     /// The backend cannot be opened, or failed.
     TREFOIL_PFSS_BACKEND = 6,
     /// A mistake in this library, or no randomness or memory.
     TREFOIL_PFSS_INTERNAL = 7,
+    /// A limit of the batch, or its device memory, would be exceeded.
+    TREFOIL_PFSS_LIMIT = 8,
+    /// The other party's bytes are not the message that is due.
+    TREFOIL_PFSS_PEER = 9,
 }
 
 /// What goes wrong at the boundary.
@@ -66,11 +70,26 @@ impl From<PfssError> for Failure {
             PfssError::Bundle(_) => Status::TREFOIL_PFSS_BUNDLE,
             PfssError::Suf(_) | PfssError::Program | PfssError::Kind { .. } => Status::TREFOIL_PFSS_PROGRAM,
             PfssError::ReusedBundle { .. } => Status::TREFOIL_PFSS_STATE,
-            PfssError::Backend(_) => Status::TREFOIL_PFSS_BACKEND,
+            PfssError::Backend(_)
+            | PfssError::Batch(BatchError::NoStager { .. } | BatchError::ForeignStager { .. }) => {
+                Status::TREFOIL_PFSS_BACKEND
+            }
+            PfssError::Batch(BatchError::Limit { .. } | BatchError::BudgetExceeded { .. }) => {
+                Status::TREFOIL_PFSS_LIMIT
+            }
+            PfssError::Batch(BatchError::Config { .. } | BatchError::Rows { .. }) => Status::TREFOIL_PFSS_ARGUMENT,
+            PfssError::Batch(_) => Status::TREFOIL_PFSS_STATE,
+            PfssError::Channel(_) => Status::TREFOIL_PFSS_PEER,
             PfssError::Entropy { .. } => Status::TREFOIL_PFSS_INTERNAL,
             _ => Status::TREFOIL_PFSS_ARGUMENT,
         };
         Self::new(status, error)
+    }
+}
+
+impl From<BatchError> for Failure {
+    fn from(error: BatchError) -> Self {
+        PfssError::from(error).into()
     }
 }
 

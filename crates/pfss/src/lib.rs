@@ -37,6 +37,7 @@
 //! | small public tables, products of secrets | [`Gate::lut`], [`Gate::product`] |
 //! | products of secret matrices | [`Dealer::deal_matrix`], [`Session::matmul`] |
 //! | softmax of causal or ragged rows | [`softmax`] |
+//! | gates by name, with their meaning in the clear | [`Operation`] |
 //!
 //! [`Gate::cost`] states bytes, AES blocks, opened bits and rounds of each.
 //!
@@ -80,6 +81,7 @@ mod gate;
 mod gates;
 mod lockstep;
 mod matrix;
+mod operation;
 mod party;
 mod predicate;
 mod range;
@@ -91,7 +93,7 @@ mod task;
 mod wire;
 
 pub use auto_trunc::{AutoTrunc, RangeClaim};
-pub use bundle::{BundleError, KeyBundle};
+pub use bundle::{BundleError, BundleSection, KeyBundle};
 pub use channel::{Channel, ChannelError, MemoryChannel, StreamChannel, TcpChannel, TcpOptions, memory_pair};
 pub use dealer::Dealer;
 pub use error::PfssError;
@@ -99,6 +101,7 @@ pub use gate::{Cost, Gate, GateKind};
 pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep, Walk};
 pub use lockstep::{run_lockstep, run_lockstep_watched, run_suf_lockstep, run_suf_lockstep_watched};
 pub use matrix::{MatrixShape, MatrixTriple};
+pub use operation::{Operation, OperationError, Parameters};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};
 pub use range::{GapCert, RangeError, SignedRange};

@@ -45,7 +45,7 @@ impl Task<'_> {
             Self::TruncateReduce => bundle.check_use(GateKind::TruncateReduce, count),
             Self::Lut(table) => {
                 bundle.check_use(GateKind::Lut, count)?;
-                bundle.check_table(table)
+                gate.check_table(table)
             }
             Self::Lrs => bundle.check_use(GateKind::Lrs, count),
             Self::Ars => bundle.check_use(GateKind::Ars, count),

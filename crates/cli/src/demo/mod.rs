@@ -16,6 +16,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use backend_api::Queue as _;
 
+pub(crate) use self::private::random_words;
 use self::stage::{Context, Stage};
 use crate::{args::DemoArgs, report};
 

@@ -176,7 +176,7 @@ impl Drop for PartyProcess {
     }
 }
 
-fn random_words(len: usize) -> Result<Vec<u64>> {
+pub(crate) fn random_words(len: usize) -> Result<Vec<u64>> {
     let mut bytes = vec![0; len * 8];
     getrandom::fill(&mut bytes).context("asking the system for randomness")?;
     let word = |chunk: &[u8]| u64::from_le_bytes(core::array::from_fn(|i| chunk[i]));

@@ -7,18 +7,30 @@ use anyhow::Result;
 use clap::Args;
 use inference::folder::KeyFolder;
 
-/// Show what a key folder is for: model, party, files and sizes. Never a secret.
+use super::bundle;
+use crate::exit::Usage;
+
+/// Show what a key folder or a bundle of one gate is for: gate or model, party, sections, sizes and costs. Never a secret.
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
-    /// A folder `party0` or `party1` of a deal.
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    /// A folder `party0` or `party1` of a deal, or a bundle such as `party0.pfk`.
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// Also write what is shown of a bundle as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(super) fn run(args: &InspectArgs) -> Result<()> {
-    let manifest = KeyFolder::manifest(&args.folder)?;
-    let used = args.folder.join("used").exists();
+    if args.path.is_file() {
+        return bundle::inspect(&args.path, args.json.as_deref());
+    }
+    if args.json.is_some() {
+        return Err(Usage(format!("expected a bundle for --json, got the folder {}", args.path.display())).into());
+    }
+    let manifest = KeyFolder::manifest(&args.path)?;
+    let used = args.path.join("used").exists();
     let mut out = io::stdout().lock();
     writeln!(out, "model  {} for {} images", manifest.model.escape_debug(), manifest.count)?;
     writeln!(out, "party  {}", manifest.party)?;

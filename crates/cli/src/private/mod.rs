@@ -1,5 +1,6 @@
-//! `trefoil pfss`: private inference between two processes.
+//! `trefoil pfss`: private inference between two processes, and keys of single gates.
 
+mod bundle;
 mod deal;
 mod infer;
 mod inspect;
@@ -13,11 +14,11 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::{Limits, Plan};
 
-/// Private inference by function secret sharing, between two processes.
+/// Function secret sharing: private inference between two processes, and keys of single gates.
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs `serve` with its
 /// weights, the client `infer` with its images. The client learns the classes, the server nothing, and nobody the
-/// weights.
+/// weights. `gen`, `eval` and `inspect` make, use and show keys of one gate.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]
@@ -29,6 +30,8 @@ pub(crate) enum PfssCommand {
     Deal(deal::DealArgs),
     Serve(serve::ServeArgs),
     Infer(infer::InferArgs),
+    Gen(bundle::GenArgs),
+    Eval(bundle::EvalArgs),
     Inspect(inspect::InspectArgs),
 }
 
@@ -56,14 +59,21 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
         PfssCommand::Deal(args) => deal::run(args),
         PfssCommand::Serve(args) => serve::run(args),
         PfssCommand::Infer(args) => infer::run(args),
+        PfssCommand::Gen(args) => bundle::generate(args),
+        PfssCommand::Eval(args) => bundle::eval(args),
         PfssCommand::Inspect(args) => inspect::run(args),
     }
 }
 
 /// A progress bar on standard error over the steps of a plan, and `more` behind them.
 fn bar(plan: &Plan, more: usize, title: &'static str) -> Result<ProgressBar> {
+    steps_bar(plan.steps().len() + more, title)
+}
+
+/// A progress bar on standard error over so many steps.
+fn steps_bar(steps: usize, title: &'static str) -> Result<ProgressBar> {
     let style = ProgressStyle::with_template("{prefix:24} {bar:32} {pos}/{len} {msg}").context("progress style")?;
-    Ok(ProgressBar::new((plan.steps().len() + more) as u64).with_style(style).with_prefix(title))
+    Ok(ProgressBar::new(steps as u64).with_style(style).with_prefix(title))
 }
 
 /// Says what is being done.

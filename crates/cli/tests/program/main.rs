@@ -1,6 +1,7 @@
 //! The program as a user meets it: exit codes, messages, reports, two processes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod bundles;
 mod private;
 
 use assert_cmd::Command;

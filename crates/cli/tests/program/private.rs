@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const WEIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
 
-fn pfss(command: &str) -> Command {
+pub(crate) fn pfss(command: &str) -> Command {
     let mut program = Command::cargo_bin("trefoil").unwrap();
     for variable in runtime::VARIABLES {
         program.env_remove(variable.name);
@@ -77,7 +77,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The exit code and message of a process that failed.
-fn failed(output: &Output) -> (Option<i32>, String) {
+pub(crate) fn failed(output: &Output) -> (Option<i32>, String) {
     assert!(!output.status.success(), "{}", text(&output.stdout));
     (output.status.code(), text(&output.stderr))
 }

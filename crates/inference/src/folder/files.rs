@@ -1,3 +1,5 @@
+//! Files of keys: only their owner may read them, and they are there whole or not at all.
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read as _, Write as _},
@@ -8,13 +10,17 @@ use zeroize::Zeroizing;
 
 use crate::InferenceError;
 
-pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> InferenceError {
+/// Names what was being done to a file when the system refused.
+pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> InferenceError {
     let path = path.to_owned();
     move |source| InferenceError::Io { doing, path, source }
 }
 
 /// Writes a new file that only its owner may read, down to the disk.
-pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), InferenceError> {
+///
+/// # Errors
+/// [`InferenceError::Io`].
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), InferenceError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -24,7 +30,10 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), InferenceError>
 }
 
 /// Makes a folder that only its owner may enter.
-pub(super) fn make_folder(path: &Path) -> Result<(), InferenceError> {
+///
+/// # Errors
+/// [`InferenceError::Io`].
+pub fn make_folder(path: &Path) -> Result<(), InferenceError> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -32,12 +41,45 @@ pub(super) fn make_folder(path: &Path) -> Result<(), InferenceError> {
 }
 
 /// Writes the entries of a folder down to the disk.
-pub(super) fn sync_folder(path: &Path) -> Result<(), InferenceError> {
+///
+/// # Errors
+/// [`InferenceError::Io`].
+pub fn sync_folder(path: &Path) -> Result<(), InferenceError> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(io("writing the folder", path))
 }
 
+/// Makes the folder `out` with what `fill` writes, whole or not at all: a temporary folder beside it becomes it at the end.
+///
+/// # Errors
+/// [`InferenceError::Folder`] if `out` exists, [`InferenceError::Io`], and what `fill` fails with.
+pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
+    if fs::symlink_metadata(out).is_ok() {
+        return Err(InferenceError::Folder { path: out.to_owned(), reason: "exists; a deal goes to a new one".into() });
+    }
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let scratch = scratch_folder(parent)?;
+    let filled = fill(scratch.path())?;
+    sync_folder(scratch.path())?;
+    fs::rename(scratch.path(), out).map_err(io("renaming the finished deal to", out))?;
+    let _moved = scratch.keep(); // nothing is left there to remove
+    sync_folder(parent)?;
+    Ok(filled)
+}
+
+/// A temporary folder that only its owner may enter.
+fn scratch_folder(parent: &Path) -> Result<tempfile::TempDir, InferenceError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".deal-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir_in(parent).map_err(io("writing to", parent))
+}
+
 /// Reads a file of at most `max` bytes; `None` if it is longer.
-pub(super) fn read_at_most(path: &Path, max: u64) -> Result<Option<Zeroizing<Vec<u8>>>, InferenceError> {
+///
+/// # Errors
+/// [`InferenceError::Io`].
+pub fn read_at_most(path: &Path, max: u64) -> Result<Option<Zeroizing<Vec<u8>>>, InferenceError> {
     let file = File::open(path).map_err(io("opening", path))?;
     let size = file.metadata().map_err(io("reading", path))?.len();
     let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(size.min(max)).unwrap_or(0) + 1));
@@ -46,7 +88,10 @@ pub(super) fn read_at_most(path: &Path, max: u64) -> Result<Option<Zeroizing<Vec
 }
 
 /// Makes an empty file; `false` if it is there already. Of several callers one gets `true`.
-pub(super) fn make_marker(path: &Path) -> Result<bool, InferenceError> {
+///
+/// # Errors
+/// [`InferenceError::Io`].
+pub fn make_marker(path: &Path) -> Result<bool, InferenceError> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file.sync_all().map(|()| true).map_err(io("writing", path)),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),

@@ -10,7 +10,7 @@
 //! Only the owner may read a folder. It holds everything that protects its party's secrets and has to reach that party
 //! alone, by a way that keeps it secret.
 
-mod files;
+pub mod files;
 mod manifest;
 mod read;
 mod write;

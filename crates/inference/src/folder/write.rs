@@ -1,4 +1,4 @@
-use std::{fs, path::Path};
+use std::path::Path;
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Party, PfssError};
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Manifest,
-    files::{io, make_folder, sync_folder, write_new},
+    files::{make_folder, sync_folder, whole_folder, write_new},
     manifest::{KeyFile, hex},
 };
 use crate::{InferenceError, Key, Model, tls::Identity};
@@ -23,14 +23,19 @@ pub fn deal<Q: FssOps>(
     q: &Q,
     model: &Model,
     out: &Path,
+    progress: impl FnMut(&str),
+) -> Result<[Manifest; 2], InferenceError> {
+    whole_folder(out, |scratch| fill(q, model, scratch, progress))
+}
+
+/// Writes both folders to `scratch`.
+fn fill<Q: FssOps>(
+    q: &Q,
+    model: &Model,
+    scratch: &Path,
     mut progress: impl FnMut(&str),
 ) -> Result<[Manifest; 2], InferenceError> {
-    if fs::symlink_metadata(out).is_ok() {
-        return Err(InferenceError::Folder { path: out.to_owned(), reason: "exists; a deal goes to a new one".into() });
-    }
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let scratch = scratch_folder(parent)?;
-    let folders = Party::BOTH.map(|party| scratch.path().join(format!("party{}", party.number())));
+    let folders = Party::BOTH.map(|party| scratch.join(format!("party{}", party.number())));
     folders.iter().try_for_each(|folder| make_folder(folder))?;
 
     let plan = model.plan()?;
@@ -69,21 +74,7 @@ pub fn deal<Q: FssOps>(
         sync_folder(folder)?;
         written.push(manifest);
     }
-    sync_folder(scratch.path())?;
-    fs::rename(scratch.path(), out).map_err(io("renaming the finished deal to", out))?;
-    let _moved = scratch.keep(); // nothing is left there to remove
-    sync_folder(parent)?;
-    let [client, server] = <[Manifest; 2]>::try_from(written).unwrap_or_else(|_| unreachable!("two parties"));
-    Ok([client, server])
-}
-
-/// A temporary folder that only its owner may enter.
-fn scratch_folder(parent: &Path) -> Result<tempfile::TempDir, InferenceError> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".deal-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.tempdir_in(parent).map_err(io("writing to", parent))
+    Ok(<[Manifest; 2]>::try_from(written).unwrap_or_else(|_| unreachable!("two parties")))
 }
 
 fn write_key(path: &Path, key: &Key) -> Result<(u64, String), InferenceError> {

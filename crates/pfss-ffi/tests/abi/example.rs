@@ -5,7 +5,7 @@ use std::{
 };
 
 use pfss::{
-    Dealer, Gate, SufBools, run_suf_lockstep,
+    Dealer, Gate, Operation, Parameters, SignedRange, SufBools, run_lockstep, run_suf_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -78,15 +78,53 @@ fn library() -> PathBuf {
         .expect("a static library beside this test")
 }
 
-#[test]
-fn a_program_in_c_plus_plus_gets_the_same_shares() {
+/// What `examples/batch.cpp` prints, computed gate by gate and without a batch.
+fn expected_of_batch() -> String {
+    let q = runtime::cpu().unwrap();
+    let mut dealer = Dealer::insecure_from_seed(9);
+    let table: Vec<u64> = (0..64).map(|x| x * x).collect();
+    let n = |n| Parameters { n, ..Parameters::default() };
+    let range = Some(SignedRange::new(-2000, 5000).unwrap());
+    let work = [
+        ("relu", Parameters { range, ..n(64) }),
+        ("ars", Parameters { shift: Some(7), ..n(32) }),
+        ("lut", Parameters { word_bits: Some(20), table: Some(&table), ..n(6) }),
+        ("truncate_reduce", Parameters { shift: Some(5), ..n(20) }),
+    ];
+    let (mut lines, mut elements, mut aes, mut opened) = ([String::new(), String::new()], 0, 0, 0);
+    for (index, (name, parameters)) in work.iter().enumerate() {
+        let operation = Operation::named(name, parameters).unwrap();
+        let (gate, ring, count) = (operation.gate(), operation.gate().ring(), 40 + 10 * index as u64);
+        let share = |e: u64| e.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x = |e: u64| ring.reduce((e * 100).wrapping_sub(2000));
+        let x0: Vec<u64> = (0..count).map(|e| ring.reduce(share(e))).collect();
+        let x1: Vec<u64> = (0..count).map(|e| ring.sub(x(e), share(e))).collect();
+        let bundles = dealer.deal(&q, gate, count as usize).unwrap();
+        let shares = run_lockstep(&q, operation.task().unwrap(), bundles, [&x0, &x1]).unwrap();
+        for e in 0..count {
+            let [a, b] = [0, 1].map(|party| shares[party][e as usize]);
+            assert_eq!([gate.out_ring().add(a, b)][..], operation.eval(x(e)), "{name}");
+        }
+        for party in [0, 1] {
+            print(&mut lines[party], name, party, &shares[party]);
+        }
+        elements += count;
+        aes += gate.cost().aes * count;
+        let (sent, rounds) = gate.traffic(count as usize);
+        opened += sent - 16 * rounds - (count * u64::from(gate.n())).div_ceil(8);
+    }
+    lines.map(|text| format!("{text}jobs 4 elements {elements} aes {aes} opened {opened} rounds 1\n")).concat()
+}
+
+/// Compiles an example against the header and the library, and gives what it prints.
+fn output_of(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("composite");
+    let program = folder.path().join(name);
     let compiled = Command::new("c++")
         .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(root.join("include"))
-        .arg(root.join("examples/composite.cpp"))
+        .arg(root.join(format!("examples/{name}.cpp")))
         .arg(library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program)
@@ -95,5 +133,15 @@ fn a_program_in_c_plus_plus_gets_the_same_shares() {
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let run = Command::new(&program).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    assert_eq!(String::from_utf8(run.stdout).unwrap(), expected());
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn a_program_in_c_plus_plus_gets_the_same_shares() {
+    assert_eq!(output_of("composite"), expected());
+}
+
+#[test]
+fn a_super_batch_in_c_plus_plus_gets_the_shares_of_single_gates() {
+    assert_eq!(output_of("batch"), expected_of_batch());
 }

@@ -1,6 +1,7 @@
 //! The C interface: its header, a C++ program against it, and what it refuses.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod batch;
 mod example;
 mod header;
 mod misuse;

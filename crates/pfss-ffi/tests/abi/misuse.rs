@@ -19,7 +19,7 @@ fn last_error() -> String {
 }
 
 /// Demands a status, and a message that holds `text`.
-fn refused(status: Status, expected: Status, text: &str) {
+pub(crate) fn refused(status: Status, expected: Status, text: &str) {
     assert_eq!(status, expected);
     assert!(last_error().contains(text), "{}", last_error());
 }

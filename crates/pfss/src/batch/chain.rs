@@ -64,10 +64,7 @@ impl<'a> PhaseTask<'a> for GateChain<'a> {
                     match opened.and_then(|x_hat| Some((x_hat, self.gates.pop_front()?))) {
                         None => (State::Opening(ticket), Some(Need::Open)),
                         Some((x_hat, (class, kind, bundle))) => {
-                            let job = match kind {
-                                Kind::Task(task) => Job::task(task, bundle, x_hat),
-                                Kind::Suf => Job::suf(bundle, x_hat),
-                            };
+                            let job = Job::new(kind, bundle, x_hat);
                             (State::Running(port.submit(class, job)?, class), None)
                         }
                     }

@@ -1,4 +1,6 @@
-/// What a super-batch has done. Sizes and AES blocks follow from the public shapes; times are the caller's to measure.
+use super::StageTimes;
+
+/// What a super-batch has done. Sizes and AES blocks follow from the public shapes; times are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Jobs walked.
@@ -27,4 +29,6 @@ pub struct Counters {
     pub opened_bytes: u64,
     /// Rounds of openings.
     pub rounds: u64,
+    /// Where the time went; all zero without a clock.
+    pub times: StageTimes,
 }

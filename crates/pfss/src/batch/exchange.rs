@@ -58,8 +58,9 @@ impl<C: Channel> Session<C> {
     /// [`PfssError::Batch`] unless the batch is flushed; [`PfssError::Channel`] and [`PfssError::Backend`] close the
     /// session and poison the batch.
     pub fn finalize<Q: FssOps>(&mut self, batch: &mut SuperBatch<'_, Q>) -> Result<(), PfssError> {
+        let q = batch.queue();
         while batch.round()?.is_some() {
-            if let Err(error) = self.open_round(batch.queue(), &[], &mut [batch]) {
+            if let Err(error) = self.open_round(&*q, &[], &mut [batch]) {
                 batch.poison();
                 return Err(error);
             }

@@ -1,7 +1,7 @@
 //! What a job takes of device memory: a function of its gate, its public points and its number of elements.
 
 use crate::{
-    Gate, GateKind,
+    Gate, GateKind, Task,
     bundle::LANES,
     gate::Tree,
     gates::POINTS_AT_ONCE,
@@ -9,7 +9,7 @@ use crate::{
     suf::{CoeffMode, PredProgram, Selection, SufProgram},
 };
 
-use super::{Work, job::Kind};
+use super::Work;
 
 /// Device allocators give whole granules.
 const GRANULE_BYTES: u64 = 512;
@@ -103,9 +103,9 @@ fn result_bytes(tree: Tree, points: u64, count: usize) -> u64 {
 /// Points of each tree.
 fn points(gate: &Gate, work: &Work<'_>) -> Vec<u64> {
     let trees = gate.trees().len();
-    match (&work.0, gate.program()) {
+    match (work.task(), gate.program()) {
         (_, Some(program)) => suf_points(program),
-        (Kind::Task(crate::Task::Predicates(predicates)), _) => {
+        (Some(Task::Predicates(predicates)), _) => {
             let asked = Program::new(gate, predicates).map_or(0, |program| program.offsets().len());
             vec![asked as u64; trees]
         }

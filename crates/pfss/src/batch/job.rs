@@ -1,20 +1,23 @@
+use std::sync::Arc;
+
 use backend_api::ops::fss::FssOps;
 
 use super::BatchError;
 use crate::{
-    GateKind, KeyBundle, Pending, PfssError, SufShares, SufStep, Task, Walk,
+    GateKind, KeyBundle, Operation, Pending, PfssError, SufShares, SufStep, Task, Walk,
     gates::{Join, join_pending},
     wire,
 };
 
 /// What a job computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Work<'a>(pub(super) Kind<'a>);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind<'a> {
     Task(Task<'a>),
     Suf,
+    Operation(Arc<Operation>),
 }
 
 /// One gate on a batch of public masked inputs, with this party's keys.
@@ -42,7 +45,13 @@ impl<'a> Job<'a> {
         Job::new(Kind::Suf, bundle, x_hat)
     }
 
-    fn new(kind: Kind<'a>, bundle: KeyBundle, x_hat: Vec<u64>) -> Self {
+    /// An operation, which the job shares.
+    #[must_use]
+    pub fn operation(operation: Arc<Operation>, bundle: KeyBundle, x_hat: Vec<u64>) -> Job<'static> {
+        Job::new(Kind::Operation(operation), bundle, x_hat)
+    }
+
+    pub(super) fn new(kind: Kind<'a>, bundle: KeyBundle, x_hat: Vec<u64>) -> Self {
         let rows = vec![x_hat.len()];
         Self { work: Work(kind), bundle, x_hat, rows }
     }
@@ -62,9 +71,13 @@ impl<'a> Job<'a> {
 
     /// Everything that can be refused before the job is taken in.
     pub(super) fn check(&self) -> Result<(), PfssError> {
+        match self.work.task() {
+            Some(task) => task.check(&self.bundle, self.x_hat.len())?,
+            None => self.bundle.check_use(GateKind::Suf, self.x_hat.len())?,
+        }
         match &self.work.0 {
-            Kind::Task(task) => task.check(&self.bundle, self.x_hat.len()),
-            Kind::Suf => self.bundle.check_use(GateKind::Suf, self.x_hat.len()),
+            Kind::Operation(operation) if operation.gate() != self.bundle.gate() => Err(PfssError::Program),
+            _ => Ok(()),
         }
     }
 
@@ -75,19 +88,25 @@ impl<'a> Job<'a> {
 }
 
 impl Work<'_> {
+    /// The task; `None` for a descriptor.
+    pub(super) fn task(&self) -> Option<Task<'_>> {
+        match &self.0 {
+            Kind::Task(task) => Some(*task),
+            Kind::Suf => None,
+            Kind::Operation(operation) => operation.task(),
+        }
+    }
+
     /// The public facts besides gate, count and nonce.
     pub(super) fn facts(&self) -> Vec<u64> {
-        match &self.0 {
-            Kind::Task(task) => task.facts(),
-            Kind::Suf => Vec::new(),
-        }
+        self.task().map_or_else(Vec::new, |task| task.facts())
     }
 
     /// Walks all key trees of a part of a job.
     pub(super) fn eval<W: Walk>(&self, walk: &W, bundle: KeyBundle, x_hat: &[u64]) -> Result<Step, PfssError> {
-        Ok(match &self.0 {
-            Kind::Task(task) => Step::Words(task.eval(walk, bundle, x_hat)?),
-            Kind::Suf => Step::Suf(bundle.eval_suf(walk, x_hat)?),
+        Ok(match self.task() {
+            Some(task) => Step::Words(task.eval(walk, bundle, x_hat)?),
+            None => Step::Suf(bundle.eval_suf(walk, x_hat)?),
         })
     }
 }

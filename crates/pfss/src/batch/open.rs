@@ -3,7 +3,7 @@ use core::fmt::Display;
 use backend_api::{BackendKind, Queue, ops::fss::FssOps};
 use thiserror::Error;
 
-use super::{BatchConfig, BatchError, Choice, Stager, SuperBatch, stager::Queues};
+use super::{BatchConfig, BatchError, Choice, Stager, SuperBatch, held::Held, stager::Queues};
 use crate::{Channel, PfssError, Session};
 
 /// What a program can get hold of on its machine. Nothing is asked for that the choice does not need.
@@ -144,6 +144,7 @@ fn device<P: Platform>(platform: &mut P) -> Result<(P::Queue, P::Stager), OpenEr
     let missing = |reason: String| OpenError::NoStager { reason };
     let stager = platform.stager(&queue).map_err(|reason| missing(reason.to_string()))?;
     let stager = stager.ok_or_else(|| missing("the program has none".into()))?;
-    Queues::new(&queue, Some(&stager)).map_err(OpenError::Stager)?;
+    let queues = [stager.upload(), stager.download()].map(Held::Lent);
+    Queues::new(Held::Lent(&queue), Some(queues)).map_err(OpenError::Stager)?;
     Ok((queue, stager))
 }

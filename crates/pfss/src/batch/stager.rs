@@ -1,6 +1,6 @@
 use backend_api::{BackendError, BackendKind, Fork, Queue};
 
-use super::BatchError;
+use super::{BatchError, held::Held};
 
 /// The queues by which keys reach a device and results leave it, beside the one that computes.
 ///
@@ -30,6 +30,12 @@ impl<Q: Fork> Streams<Q> {
     pub fn fork(compute: &Q) -> Result<Self, BackendError> {
         Ok(Self { upload: compute.fork()?, download: compute.fork()? })
     }
+
+    /// The queues for copies to the device and from it, as [`SuperBatch::shared`](super::SuperBatch::shared) takes them.
+    #[must_use]
+    pub fn into_queues(self) -> [Q; 2] {
+        [self.upload, self.download]
+    }
 }
 
 impl<Q> Stager<Q> for Streams<Q> {
@@ -44,28 +50,48 @@ impl<Q> Stager<Q> for Streams<Q> {
 
 /// The queues of a pipeline.
 pub(super) struct Queues<'q, Q> {
-    pub(super) compute: &'q Q,
-    pub(super) upload: &'q Q,
-    pub(super) download: &'q Q,
+    compute: Held<'q, Q>,
+    upload: Held<'q, Q>,
+    download: Held<'q, Q>,
 }
 
 impl<'q, Q: Queue> Queues<'q, Q> {
-    /// A processor needs no stager, any other device does, and its own.
-    pub(super) fn new(compute: &'q Q, stager: Option<&'q dyn Stager<Q>>) -> Result<Self, BatchError> {
+    /// A queue with those of its stager, for uploads and for downloads. A processor needs no stager, any other device
+    /// does, and its own.
+    pub(super) fn new(compute: Held<'q, Q>, stager: Option<[Held<'q, Q>; 2]>) -> Result<Self, BatchError> {
         let kind = compute.caps().kind;
-        let Some(stager) = stager else {
-            if kind == BackendKind::Cpu {
-                return Ok(Self { compute, upload: compute, download: compute });
-            }
-            return Err(BatchError::NoStager { kind });
+        let [upload, download] = match stager {
+            Some(queues) => queues,
+            None if kind == BackendKind::Cpu => [compute.clone(), compute.clone()],
+            None => return Err(BatchError::NoStager { kind }),
         };
-        for queue in [stager.upload(), stager.download()] {
+        for queue in [&upload, &download] {
             let (expected, got) = (compute.caps(), queue.caps());
             if (expected.kind, &expected.device) != (got.kind, &got.device) {
                 let [expected, got] = [expected, got].map(|caps| format!("{} ({})", caps.kind, caps.device));
                 return Err(BatchError::ForeignStager { expected, got });
             }
         }
-        Ok(Self { compute, upload: stager.upload(), download: stager.download() })
+        Ok(Self { compute, upload, download })
+    }
+
+    /// Where key trees are walked.
+    pub(super) fn compute(&self) -> &Q {
+        &self.compute
+    }
+
+    /// [`compute`](Self::compute), to be held beside what holds these queues.
+    pub(super) fn hold_compute(&self) -> Held<'q, Q> {
+        self.compute.clone()
+    }
+
+    /// Where keys go to the device.
+    pub(super) fn upload(&self) -> &Q {
+        &self.upload
+    }
+
+    /// Where results come back.
+    pub(super) fn download(&self) -> &Q {
+        &self.download
     }
 }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use backend_api::ops::fss::FssOps;
 
-use super::{Work, job::Step, stager::Queues};
+use super::{Work, job::Step, stager::Queues, times::Stopwatch};
 use crate::{
     KeyBundle, PfssError, Walk,
-    gates::{DeviceTree, Lent},
+    gates::{Activity, DeviceTree, Lent},
 };
 
 /// Consecutive elements of a job.
@@ -30,8 +30,9 @@ struct Staged<'a, 'q, Q: FssOps> {
 ///
 /// Keys are copied on the queue for uploads as soon as the walk before them is submitted, and their memory is reused
 /// behind the events that the buffers keep.
-pub(super) fn run<'a, Q: FssOps>(
-    queues: &Queues<'_, Q>,
+pub(super) fn run<'a, 'q, Q: FssOps>(
+    queues: &'q Queues<'q, Q>,
+    watch: &Stopwatch<'_>,
     slots: usize,
     parts: impl Iterator<Item = Part<'a>>,
     mut done: impl FnMut(usize, usize, Step),
@@ -39,9 +40,9 @@ pub(super) fn run<'a, Q: FssOps>(
     let (source, ahead) = (RefCell::new(parts), RefCell::new(VecDeque::new()));
     let stage = || -> Result<bool, PfssError> {
         let Some(part) = source.borrow_mut().next() else { return Ok(false) };
-        let trees = (0..part.bundle.gate().trees().len())
-            .map(|index| DeviceTree::upload(queues.upload, &part.bundle, index))
-            .collect::<Result<_, _>>()?;
+        let upload = |index| DeviceTree::upload(queues.upload(), &part.bundle, index);
+        let trees = (0..part.bundle.gate().trees().len()).map(upload);
+        let trees = watch.during(Activity::CopyIn, || trees.collect::<Result<_, _>>())?;
         ahead.borrow_mut().push_back(Staged { part, trees });
         Ok(true)
     };
@@ -55,7 +56,7 @@ pub(super) fn run<'a, Q: FssOps>(
             return Ok(());
         }
         let Some(Staged { part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
-        let resident = Resident { queues, trees: &trees, meanwhile: &fill };
+        let resident = Resident { queues, watch, trees: &trees, meanwhile: &fill };
         let step = part.work.eval(&resident, part.bundle, &part.x_hat)?;
         done(part.job, part.x_hat.len(), step);
     }
@@ -63,7 +64,8 @@ pub(super) fn run<'a, Q: FssOps>(
 
 /// A part's keys in device memory, for its gate to walk.
 struct Resident<'p, 'q, Q: FssOps> {
-    queues: &'p Queues<'q, Q>,
+    queues: &'q Queues<'q, Q>,
+    watch: &'p Stopwatch<'p>,
     trees: &'p [DeviceTree<'q, Q>],
     meanwhile: &'p dyn Fn() -> Result<(), PfssError>,
 }
@@ -72,15 +74,19 @@ impl<Q: FssOps> Walk for Resident<'_, '_, Q> {
     type Queue = Q;
 
     fn queue(&self) -> &Q {
-        self.queues.compute
+        self.queues.compute()
     }
 
     fn results(&self) -> &Q {
-        self.queues.download
+        self.queues.download()
     }
 
     fn tree(&self, _bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Q>, PfssError> {
         Ok(Lent::Shared(&self.trees[index]))
+    }
+
+    fn during<T>(&self, stage: Activity, work: impl FnOnce() -> T) -> T {
+        self.watch.during(stage, work)
     }
 
     fn meanwhile(&self) -> Result<(), PfssError> {

@@ -1,47 +1,20 @@
-use core::fmt;
-use std::collections::HashSet;
+use core::{fmt, time::Duration};
+use std::{collections::HashSet, sync::Arc};
 
 use backend_api::{BackendError, Budget, Reservation, ops::fss::FssOps};
 
 use super::{
-    BatchError, BatchLimits, Counters, Job, Limit, Shares, Stager,
+    BatchConfig, BatchError, Counters, Fit, Job, Limit, Shares, Stager,
     footprint::Footprint,
     group::groups,
+    held::Held,
     job::Step,
     limits::grow,
     stager::Queues,
     stream::{self, Part},
+    times::Stopwatch,
 };
-use crate::{ChannelError, Party, PfssError};
-
-/// What to do with a job that does not fit the device at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Fit {
-    /// Refuse it.
-    #[default]
-    Whole,
-    /// Cut it at multiples of 32 elements into parts that fit, and stream their keys.
-    Split,
-}
-
-/// How a super-batch runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BatchConfig {
-    /// What it takes in.
-    pub limits: BatchLimits,
-    /// What happens to jobs that are too large.
-    pub fit: Fit,
-    /// Parts whose keys may be on the device at once, 1 to 3: one is walked, the others are being copied.
-    pub slots: usize,
-    /// The most elements of a part under [`Fit::Split`], a multiple of 32.
-    pub part: usize,
-}
-
-impl Default for BatchConfig {
-    fn default() -> Self {
-        Self { limits: BatchLimits::default(), fit: Fit::default(), slots: 2, part: 1 << 16 }
-    }
-}
+use crate::{ChannelError, Party, PfssError, gates::Activity};
 
 /// Where a super-batch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +65,7 @@ pub struct SuperBatch<'a, Q: FssOps> {
     used: HashSet<[u8; 16]>,
     transcript: blake3::Hasher,
     counters: Counters,
+    watch: Stopwatch<'a>,
 }
 
 enum Stage<'a> {
@@ -118,7 +92,21 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// # Errors
     /// [`BatchError::NoStager`], [`BatchError::ForeignStager`], or [`BatchError::Config`].
     pub fn new(q: &'a Q, stager: Option<&'a dyn Stager<Q>>, config: BatchConfig) -> Result<Self, PfssError> {
-        let queues = Queues::new(q, stager)?;
+        let stager = stager.map(|stager| [stager.upload(), stager.download()].map(Held::Lent));
+        Self::on(Queues::new(Held::Lent(q), stager)?, config)
+    }
+
+    /// [`new`](Self::new) with shares of the queue and of a stager's queues for uploads and downloads, so that the batch
+    /// may outlive whoever made it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn shared(q: Arc<Q>, stager: Option<[Arc<Q>; 2]>, config: BatchConfig) -> Result<Self, PfssError> {
+        let stager = stager.map(|queues| queues.map(Held::Shared));
+        Self::on(Queues::new(Held::Shared(q), stager)?, config)
+    }
+
+    fn on(queues: Queues<'a, Q>, config: BatchConfig) -> Result<Self, PfssError> {
         let fields = [
             ("slots", "1 to 3", config.slots, (1..=3).contains(&config.slots)),
             ("part", "a positive multiple of 32", config.part, config.part > 0 && config.part.is_multiple_of(32)),
@@ -128,7 +116,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
                 return Err(BatchError::Config { what, expected, got: got as u64 }.into());
             }
         }
-        let limit = config.limits.device_bytes.unwrap_or(u64::MAX).min(q.budget().limit_bytes());
+        let budget = queues.compute().budget().limit_bytes();
+        let limit = config.limits.device_bytes.unwrap_or(u64::MAX).min(budget);
         let mut transcript = blake3::Hasher::new();
         transcript.update(b"pfss super-batch v1");
         Ok(Self {
@@ -145,7 +134,15 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             used: HashSet::new(),
             transcript,
             counters: Counters::default(),
+            watch: Stopwatch::new(None),
         })
+    }
+
+    /// The batch, which measures by the clock `now` where its time goes: [`Counters::times`]. `now` is the time since a
+    /// moment of the caller's choice.
+    #[must_use]
+    pub fn timed(self, now: impl Fn() -> Duration + Send + Sync + 'a) -> Self {
+        Self { watch: Stopwatch::new(Some(Box::new(now))), ..self }
     }
 
     /// Where the batch stands.
@@ -164,12 +161,12 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// What the batch has done so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.counters
+        Counters { times: self.watch.times(), ..self.counters }
     }
 
     /// Where it walks and packs.
-    pub(super) fn queue(&self) -> &'a Q {
-        self.queues.compute
+    pub(super) fn queue(&self) -> Held<'a, Q> {
+        self.queues.hold_compute()
     }
 
     /// The device bytes reserved by jobs, now and at most.
@@ -178,8 +175,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         &self.budget
     }
 
-    /// A digest of all public facts of all jobs so far, in their order.
-    pub(crate) fn digest(&self) -> [u8; 32] {
+    /// A digest of all public facts of all jobs so far, in their order: equal for both parties, unless they are out of
+    /// step. A [`Session`](crate::Session) compares it by itself.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
         *self.transcript.finalize().as_bytes()
     }
 
@@ -264,7 +263,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.counters.flushes = grow(Limit::Flushes, self.config.limits.flushes, self.counters.flushes, 1)?;
         // Whatever fails from here on, the keys are spent.
         let Stage::Pending(jobs) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(()) };
+        self.watch.enter(Activity::Idle);
         let walked = self.walk(&jobs);
+        self.watch.enter(Activity::Outside);
         let steps = self.unless_failed(walked)?;
         self.stage = Stage::Flushed(steps, None);
         Ok(())
@@ -295,11 +296,13 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let cut = pieces.into_iter().map(|(at, range)| {
             let job = &jobs[at];
             let x_hat = job.x_hat[range.clone()].to_vec();
-            Part { job: at, work: job.work, bundle: job.bundle.slice(range), x_hat }
+            Part { job: at, work: job.work.clone(), bundle: job.bundle.slice(range), x_hat }
         });
         let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
-        stream::run(&self.queues, self.config.slots, cut, |job, count, step| parts[job].push((count, step)))?;
-        self.queues.upload.finish()?;
+        stream::run(&self.queues, &self.watch, self.config.slots, cut, |job, count, step| {
+            parts[job].push((count, step))
+        })?;
+        self.queues.upload().finish()?;
         Ok(parts.into_iter().map(Step::join).collect())
     }
 
@@ -315,7 +318,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             return Ok(Some(begun.iter().flatten().flatten().copied().collect()));
         }
         let Stage::Flushed(steps, _) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(None) };
-        let messages = steps.iter().map(|step| step.message(self.queues.compute)).collect::<Result<Vec<_>, _>>();
+        let messages = steps.iter().map(|step| step.message(self.queues.compute())).collect::<Result<Vec<_>, _>>();
         let messages = self.unless_failed(messages)?;
         if messages.iter().all(Option::is_none) {
             let done = |step| if let Step::Done(shares) = step { Some(shares) } else { None };
@@ -327,6 +330,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.counters.rounds += 1;
         self.counters.opened_bytes += message.len() as u64;
         self.stage = Stage::Flushed(steps, Some(messages));
+        self.watch.enter(Activity::Exchange);
         Ok(Some(message))
     }
 
@@ -350,6 +354,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             self.stage = stage;
             return Err(BatchError::NoRound.into());
         };
+        self.watch.enter(Activity::Outside);
         let advanced = self.advance(steps, &mine, theirs);
         self.stage = Stage::Flushed(self.unless_failed(advanced)?, None);
         Ok(())
@@ -369,7 +374,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
                 continue;
             };
             let (theirs, behind) = rest.split_at(mine.len());
-            next.push(step.advance(self.queues.compute, theirs)?);
+            next.push(step.advance(self.queues.compute(), theirs)?);
             rest = behind;
         }
         Ok(next)
@@ -439,6 +444,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Gives nothing any more.
     pub(super) fn poison(&mut self) {
         self.stage = Stage::Poisoned;
+        self.watch.enter(Activity::Outside);
         self.release();
     }
 

@@ -25,6 +25,19 @@ pub(super) enum SectionId {
 }
 
 impl SectionId {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Root => "roots",
+            Self::Cw => "correction words",
+            Self::Leaf => "leaves",
+            Self::Vcw => "payload corrections",
+            Self::Last => "last payloads",
+            Self::Words => "additive shares",
+            Self::Bits => "xor shares",
+        }
+    }
+
     pub(super) const fn number(self) -> u32 {
         match self {
             Self::Program => 8,
@@ -47,6 +60,28 @@ pub(super) struct Section {
     pub(super) dims: [u64; 3],
     pub(super) offset: u64,
     pub(super) length: u64,
+}
+
+/// What is public about a section of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundleSection {
+    /// What it holds.
+    pub name: &'static str,
+    /// Bytes of one of its elements.
+    pub element_bytes: u32,
+    /// Its extents, the innermost last: elements of the batch, padded, or words of 32 of them.
+    pub dims: [u64; 3],
+    /// Where it starts in the bundle.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+impl From<&Section> for BundleSection {
+    fn from(section: &Section) -> Self {
+        let &Section { id, elem_bytes, dims, offset, length } = section;
+        Self { name: id.name(), element_bytes: elem_bytes, dims, offset, bytes: length }
+    }
 }
 
 /// Where everything lies in a bundle: a function of the gate and the count, never of secrets.

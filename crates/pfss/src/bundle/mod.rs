@@ -10,6 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 pub use error::BundleError;
 pub(crate) use header::Header;
+pub use layout::BundleSection;
 pub(crate) use layout::LANES;
 use layout::Layout;
 
@@ -83,6 +84,18 @@ impl KeyBundle {
     #[must_use]
     pub fn nonce(&self) -> [u8; 16] {
         self.header.nonce
+    }
+
+    /// The sections of [`to_bytes`](Self::to_bytes), in their order.
+    #[must_use]
+    pub fn sections(&self) -> Vec<BundleSection> {
+        self.layout().sections.iter().map(BundleSection::from).collect()
+    }
+
+    /// Length of [`to_bytes`](Self::to_bytes).
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.layout().total_len
     }
 
     /// Elements per row of every section: the count, rounded up to whole 32-bit words of bits.

@@ -275,6 +275,19 @@ impl Gate {
         self.masks
     }
 
+    /// Whether `table` is one for a gate of kind [`GateKind::Lut`] like this.
+    pub(crate) fn check_table(&self, table: &[u64]) -> Result<(), PfssError> {
+        let (expected, got) = (1 << self.n(), table.len());
+        if expected != got {
+            return Err(PfssError::Length { what: "words of the table", expected, got });
+        }
+        let ring = self.out_ring();
+        match table.iter().position(|&word| word > ring.mask()) {
+            Some(index) => Err(PfssError::Constant { index, bits: ring.bits(), got: table[index] }),
+            None => Ok(()),
+        }
+    }
+
     /// The key trees, in the order of the sections.
     pub(crate) fn trees(&self) -> Vec<Tree> {
         let (n, f) = (self.n(), self.f);

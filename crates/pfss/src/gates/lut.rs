@@ -33,7 +33,7 @@ impl KeyBundle {
     /// and as [`eval_relu`](Self::eval_relu).
     pub fn eval_lut<Q: Walk>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_use(GateKind::Lut, x_hat.len())?;
-        self.check_table(table)?;
+        self.gate().check_table(table)?;
         let (domain, ring) = (self.gate().ring(), self.gate().out_ring());
         let x_hat = check_inputs(&self, x_hat)?;
         let mut sums = Sums::new(x_hat.len());
@@ -56,19 +56,6 @@ impl KeyBundle {
         let bits = BitShares::new(self.party(), self.count(), sign);
         let rest = Signed { ring, e: self.word_copy(E_ROW), rho_e: self.word_copy(RHO_E_ROW) };
         Ok(Pending::new(&self, &bits, 0, rest).with_words(ring, words))
-    }
-
-    /// Whether `table` is one for this gate.
-    pub(crate) fn check_table(&self, table: &[u64]) -> Result<(), PfssError> {
-        let (expected, got) = (1 << self.gate().n(), table.len());
-        if expected != got {
-            return Err(PfssError::Length { what: "words of the table", expected, got });
-        }
-        let ring = self.gate().out_ring();
-        match table.iter().position(|&word| word > ring.mask()) {
-            Some(index) => Err(PfssError::Constant { index, bits: ring.bits(), got: table[index] }),
-            None => Ok(()),
-        }
     }
 }
 

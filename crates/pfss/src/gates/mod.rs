@@ -23,4 +23,4 @@ pub(crate) use lut::POINTS_AT_ONCE;
 pub use pending::Pending;
 pub use suf::{SufBools, SufShares, SufStep};
 pub use walk::Walk;
-pub(crate) use walk::{DeviceTree, Lent};
+pub(crate) use walk::{Activity, DeviceTree, Lent};

@@ -1,10 +1,10 @@
-use backend_api::{Buffer, Queue, ops::fss::FssOps};
+use backend_api::{BackendError, Buffer, Queue, ops::fss::FssOps};
 use core_types::{
     PrgKeys, Ring,
     params::fss::{CmpParams, DcfParams},
 };
 
-use super::walk::{Lent, Walk};
+use super::walk::{Activity, Lent, Walk};
 use crate::{
     KeyBundle, PfssError,
     gate::Tree,
@@ -57,12 +57,16 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
     pub(super) fn eval(&self, offsets: &[u64], x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
         let params = CmpParams { points: offsets.len() as u32, ..self.params };
         let (q, tree) = (self.walk.queue(), &self.tree);
-        let points = q.upload(&place(self.domain, offsets, x_hat))?;
-        let mut shares = q.zeros::<u32>(offsets.len() * x_hat.len().div_ceil(32))?;
-        let (roots, leaf) = (tree.roots.view(), tree.leaf.view());
-        q.cmp_eval(&params, roots, tree.cw.view(), leaf, points.view(), shares.view_mut())?;
+        let points = place(self.domain, offsets, x_hat);
+        let points = self.walk.during(Activity::CopyIn, || q.upload(&points))?;
+        let shares = self.walk.during(Activity::Walk, || {
+            let mut shares = q.zeros::<u32>(offsets.len() * x_hat.len().div_ceil(32))?;
+            let (roots, leaf) = (tree.roots.view(), tree.leaf.view());
+            q.cmp_eval(&params, roots, tree.cw.view(), leaf, points.view(), shares.view_mut())?;
+            Ok::<_, BackendError>(shares)
+        })?;
         self.walk.meanwhile()?;
-        Ok(self.walk.results().download(&shares)?)
+        Ok(self.walk.during(Activity::CopyOut, || self.walk.results().download(&shares))?)
     }
 }
 
@@ -90,10 +94,14 @@ pub(super) fn dcf_shares<W: Walk>(
         width: ring.bits(),
         reserved: [0; 2],
     };
-    let points = q.upload(&place(domain, offsets, x_hat))?;
-    let mut shares = q.zeros::<u64>(offsets.len() * words as usize * x_hat.len())?;
-    let (cw, vcw, last) = (tree.cw.view(), tree.vcw.view(), tree.last.view());
-    q.dcf_eval(&params, tree.roots.view(), cw, vcw, last, points.view(), shares.view_mut())?;
+    let points = place(domain, offsets, x_hat);
+    let points = walk.during(Activity::CopyIn, || q.upload(&points))?;
+    let shares = walk.during(Activity::Walk, || {
+        let mut shares = q.zeros::<u64>(offsets.len() * words as usize * x_hat.len())?;
+        let (cw, vcw, last) = (tree.cw.view(), tree.vcw.view(), tree.last.view());
+        q.dcf_eval(&params, tree.roots.view(), cw, vcw, last, points.view(), shares.view_mut())?;
+        Ok::<_, BackendError>(shares)
+    })?;
     walk.meanwhile()?;
-    Ok(walk.results().download(&shares)?)
+    Ok(walk.during(Activity::CopyOut, || walk.results().download(&shares))?)
 }

@@ -5,6 +5,19 @@ use core_types::Label;
 
 use crate::{KeyBundle, PfssError, gate::Tree, staging::Staged};
 
+/// What the host is doing for a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Nothing for a batch.
+    Outside,
+    CopyIn,
+    Walk,
+    CopyOut,
+    Exchange,
+    /// A flush, between the others.
+    Idle,
+}
+
 /// Where a gate walks its key trees: a queue, which is given the keys as the gate comes to them, or the pipeline of a
 /// [`SuperBatch`](crate::batch::SuperBatch), where they lie in device memory already.
 ///
@@ -26,6 +39,12 @@ pub trait Walk {
     /// Tree `index` of `bundle` in device memory.
     #[doc(hidden)]
     fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Self::Queue>, PfssError>;
+
+    /// `work`, in the time of `stage`.
+    #[doc(hidden)]
+    fn during<T>(&self, _stage: Activity, work: impl FnOnce() -> T) -> T {
+        work()
+    }
 
     /// Work for the host while the device walks.
     #[doc(hidden)]

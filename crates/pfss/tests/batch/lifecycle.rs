@@ -1,10 +1,17 @@
 //! Pending, flushed, final, cleared: every call out of turn is refused, and stale handles find nothing.
 
-use std::{thread, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 use pfss::{
-    ChannelError, Gate, KeyBundle, Party, PfssError, Session, Task,
-    batch::{BatchConfig, BatchError, Job, State, SuperBatch, finalize_lockstep},
+    ChannelError, Dealer, Gate, KeyBundle, Operation, Parameters, Party, PfssError, Session, Task,
+    batch::{BatchConfig, BatchError, Job, State, Streams, SuperBatch, finalize_lockstep},
     memory_pair,
 };
 
@@ -196,4 +203,50 @@ fn a_message_of_the_wrong_length_poisons_the_batch() {
         assert_eq!(batch.shares(handles[0]).unwrap_err(), BatchError::Poisoned);
         assert_eq!(batch.round().unwrap_err(), BatchError::Poisoned.into());
     }
+}
+
+/// Operations own what they say, and shared batches their queues: nothing that made them is left.
+#[test]
+fn a_shared_batch_of_operations_outlives_its_makers_and_measures_by_its_clock() {
+    let table: Vec<u64> = (0..32).map(|x| 31 - x).collect();
+    let n = |n| Parameters { n, ..Parameters::default() };
+    let operations = [
+        Operation::named("ars", &Parameters { shift: Some(3), ..n(20) }),
+        Operation::named("lut", &Parameters { word_bits: Some(5), table: Some(&table), ..n(5) }),
+    ];
+    let operations = operations.map(|operation| Arc::new(operation.unwrap()));
+    drop(table);
+    let (mut dealer, ticks) = (Dealer::insecure_from_seed(6), Arc::new(AtomicU64::new(0)));
+    let [mut zero, mut one] = [0, 1].map(|_| {
+        let (q, ticks) = (Arc::new(cpu(None)), Arc::clone(&ticks));
+        let stager = Streams::fork(&*q).unwrap().into_queues().map(Arc::new);
+        let batch = SuperBatch::shared(q, Some(stager), BatchConfig::default()).unwrap();
+        batch.timed(move || Duration::from_millis(ticks.fetch_add(1, Ordering::Relaxed)))
+    });
+    let mut handles = Vec::new();
+    for operation in &operations {
+        // of zero under a mask, what is opened is the mask, and the result that of zero
+        let masks = [5, 31, 0];
+        let q = cpu(None);
+        let [first, second] = dealer.insecure_deal_for_masks(&q, operation.gate(), &masks).unwrap();
+        let job = |bundle| Job::operation(Arc::clone(operation), bundle, masks.to_vec());
+        handles.push((zero.enqueue(job(first)).unwrap(), one.enqueue(job(second)).unwrap()));
+    }
+    let [other, _] = dealer.deal(&cpu(None), &Gate::ars(20, 4).unwrap(), 1).unwrap();
+    let foreign = zero.enqueue(Job::operation(Arc::clone(&operations[0]), other, vec![0]));
+    assert_eq!(foreign.unwrap_err(), PfssError::Program);
+    assert_eq!(zero.digest(), one.digest());
+
+    zero.flush().unwrap();
+    one.flush().unwrap();
+    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    for (operation, (a, b)) in operations.iter().zip(handles) {
+        let shares = [flat(zero.shares(a).unwrap()), flat(one.shares(b).unwrap())];
+        assert_eq!(sum(operation.gate().out_ring(), &shares), [operation.eval(0)[0]; 3]);
+    }
+    let times = zero.counters().times;
+    for part in [times.copy_in, times.walk, times.copy_out, times.exchange, times.idle] {
+        assert!(part > Duration::ZERO, "{times:?}");
+    }
+    assert!(times.flushes() + times.exchange <= Duration::from_millis(ticks.load(Ordering::Relaxed)));
 }

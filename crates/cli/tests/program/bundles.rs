@@ -1,0 +1,197 @@
+//! Keys of single gates: made, shown, used once, and refused.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
+
+use nn_ops::io::{NpyArray, read_npy, write_npy};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    private::{failed, pfss},
+    text,
+};
+
+/// Runs a subcommand of `pfss`.
+fn run(command: &str, args: &[&str]) -> Output {
+    pfss(command).args(args).output().unwrap()
+}
+
+fn succeeded(output: Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// A folder to work in, and paths in it.
+struct Bench(TempDir);
+
+impl Bench {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.path(name)).unwrap()).unwrap()
+    }
+
+    /// Makes keys and evaluates them on `input`; gives the results, a row for each element.
+    fn evaluate(&self, name: &str, gate: &[&str], count: usize, input: &str) -> (Vec<usize>, Vec<u64>) {
+        let (keys, out, json) = (self.path(name), self.path("out.npy"), self.path("eval.json"));
+        succeeded(run("gen", &[gate, &["--count", &count.to_string(), "--out", &keys]].concat()));
+        let arguments = ["--keys", &keys, "--input", input, "--out", &out, "--json", &json];
+        let shown = succeeded(run("eval", &arguments));
+        assert!(shown.contains(&format!("0 of {count} elements differ")), "{shown}");
+        let array = read_npy::<u64>(&fs::read(out).unwrap()).unwrap();
+        (array.shape, array.data)
+    }
+}
+
+#[test]
+fn keys_of_a_gate_are_made_shown_and_used_once() {
+    let bench = Bench::new();
+    let x = [0, 1, -1, i64::MIN, i64::MAX, 77, -78];
+    let input = bench.write("x.npy", write_npy(&NpyArray { shape: vec![7], data: x.to_vec() }).unwrap());
+    let keys = bench.path("keys");
+    succeeded(run("gen", &["--gate", "relu", "--count", "7", "--out", &keys]));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(Path::new(&keys)), 0o700);
+    for file in ["gate.json", "party0.pfk", "party1.pfk"] {
+        assert_eq!(mode(&Path::new(&keys).join(file)), 0o600, "{file}");
+    }
+
+    let (bundle, facts) = (format!("{keys}/party1.pfk"), bench.path("facts.json"));
+    let shown = succeeded(run("inspect", &[&bundle, "--json", &facts]));
+    assert!(shown.contains("gate     relu, 64 bits to 64"), "{shown}");
+    let facts = bench.json("facts.json");
+    // 32 padded elements of a key of 63 bits: a root, 55 correction words, 2 leaves; 3 words and a bit
+    let sections = facts["sections"].as_array().unwrap();
+    let bytes: Vec<_> = sections.iter().map(|section| section["bytes"].as_u64().unwrap() / 32).collect();
+    assert_eq!(bytes, [16, 16 * 55, 32, 24, 0]);
+    assert_eq!(facts["bytes"], fs::metadata(&bundle).unwrap().len());
+    assert_eq!(
+        facts["element"],
+        json!({"key_bits": 8 * 952 + 1, "aes_blocks": 56, "input_bits": 64, "masked_bits": 1, "rounds": 2})
+    );
+    assert_eq!((&facts["party"], &facts["total"]["aes_blocks"]), (&json!(1), &json!(7 * 56)));
+
+    let (out, report) = (bench.path("y.npy"), bench.path("eval.json"));
+    let shown = succeeded(run("eval", &["--keys", &keys, "--input", &input, "--out", &out, "--json", &report]));
+    assert!(shown.contains("0 of 7 elements differ"), "{shown}");
+    let y = read_npy::<u64>(&fs::read(&out).unwrap()).unwrap();
+    assert_eq!((y.shape, y.data), (vec![7, 1], x.map(|x| x.max(0) as u64).to_vec()));
+    let report = bench.json("eval.json");
+    // words, a byte of bits, and the digests of two rounds
+    assert_eq!((&report["sent_bytes"], &report["rounds"]), (&json!(56 + 1 + 32), &json!(2)));
+    assert_eq!((&report["aes_blocks"], &report["different"]), (&json!(7 * 56), &json!(0)));
+
+    assert!(!Path::new(&bundle).exists());
+    let (code, message) = failed(&run("eval", &["--keys", &keys, "--input", &input]));
+    assert_eq!(code, Some(4));
+    assert!(message.contains("was used before"), "{message}");
+}
+
+#[test]
+fn shifts_tables_and_descriptors_are_exact() {
+    let bench = Bench::new();
+    let input = bench.write("x.csv", "0,1,-1\n-500,499,37\n");
+    let x = [0i64, 1, -1, -500, 499, 37];
+    let ring = |value: i64| value.rem_euclid(1 << 20) as u64;
+    let shift = ["--gate", "gap_ars", "--bits", "20", "--shift", "3", "--range", "-500", "499"];
+    let (shape, y) = bench.evaluate("shift", &shift, 6, &input);
+    assert_eq!((shape, y), (vec![6, 1], x.map(|x| ring(x.div_euclid(8))).to_vec()));
+
+    let table: Vec<String> = (0..32).map(|i| (i * i).to_string()).collect();
+    let table = bench.write("table", table.join(" "));
+    let lut = ["--gate", "lut", "--bits", "5", "--word-bits", "12", "--table", &table];
+    let (_, y) = bench.evaluate("lut", &lut, 3, &bench.write("positions", "0 31 7"));
+    assert_eq!(y, [0, 961, 49]);
+
+    // Below 2^19 x squared, else 5; and whether x is negative, or odd: bits of different numbers of low bits.
+    for form in ["xor", "additive"] {
+        let descriptor = json!({"gate": "suf", "descriptor": {
+            "bits": 20, "words": ["y", "five"], "bools": ["negative", "negative_and_even"],
+            "predicates": ["msb", {"lt_low": {"f": 1, "gamma": 1}}],
+            "pieces": [
+                {"start": 0, "polys": [[0, 0, 1], [5]], "bools": [{"var": 0}, {"and": [{"var": 0}, {"var": 1}]}]},
+                {"start": 1 << 19, "polys": [[5], [5]], "bools": [{"var": 0}, {"and": [{"var": 0}, {"var": 1}]}]}],
+            "modes": {"bools": form}}});
+        let file = bench.write("descriptor.json", descriptor.to_string());
+        let (shape, y) = bench.evaluate(form, &["--file", &file], 6, &input);
+        let row = |x: i64| {
+            let even = x.rem_euclid(2) == 0;
+            [if x < 0 { 5 } else { ring(x * x) }, 5, u64::from(x < 0), u64::from(x < 0 && even)]
+        };
+        assert_eq!((shape, y), (vec![6, 4], x.map(row).concat()));
+        // The file of these keys makes the same gate again.
+        let again = bench.path("again");
+        let copied = format!("{}/gate.json", bench.path(form));
+        succeeded(run("gen", &["--file", &copied, "--count", "1", "--out", &again]));
+        let shown = succeeded(run("inspect", &[&format!("{again}/party0.pfk")]));
+        assert!(shown.contains(r#"words ["y", "five"], bits ["negative", "negative_and_even"]"#), "{shown}");
+        fs::remove_dir_all(again).unwrap();
+    }
+}
+
+#[test]
+fn unusable_gates_inputs_and_keys_are_refused_by_name() {
+    let bench = Bench::new();
+    let (keys, other) = (bench.path("keys"), bench.path("other"));
+    for (gate, expected) in [
+        (vec!["--gate", "rely"], "unknown gate `rely`; expected one of: relu"),
+        (vec!["--gate", "ars"], "expected `shift` for gate `ars`"),
+        (vec!["--gate", "relu", "--shift", "3"], "expected no `shift` for gate `relu`"),
+        (vec!["--gate", "relu", "--bits", "65"], "expected a ring of 2 to 64 bits"),
+    ] {
+        let (code, message) = failed(&run("gen", &[&gate[..], &["--count", "2", "--out", &keys]].concat()));
+        assert_eq!(code, Some(2));
+        assert!(message.contains(expected), "{message}");
+    }
+    assert_eq!(fs::read_dir(bench.0.path()).unwrap().count(), 0, "nothing was written");
+
+    let gate = ["--gate", "relu", "--bits", "16", "--count", "2", "--out"];
+    succeeded(run("gen", &[&gate[..], &[&keys]].concat()));
+    succeeded(run("gen", &[&gate[..], &[&other]].concat()));
+    let (code, message) = failed(&run("gen", &[&gate[..], &[&keys]].concat()));
+    assert!(code == Some(4) && message.contains("exists"), "{message}");
+
+    let eval = |input: &str| failed(&run("eval", &["--keys", &keys, "--input", input]));
+    let good = bench.write("good", "1 2");
+    for (text, code, expected) in [
+        ("1 2 3", 2, "expected 2 inputs, as many as were dealt for, got 3"),
+        ("1 65536", 1, "integer 1, 65536, does not fit 16 bits"),
+        ("1 x", 1, "expected an integer, got `x`"),
+    ] {
+        let (got, message) = eval(&bench.write("bad", text));
+        assert!(got == Some(code) && message.contains(expected), "{message}");
+    }
+    let of = |folder: &str, file: &str| Path::new(folder).join(file);
+    let [zero, one] = ["party0.pfk", "party1.pfk"].map(|file| fs::read(of(&keys, file)).unwrap());
+    let mut damaged = zero.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    for (bytes, expected) in [
+        (&damaged, "content digest"),
+        (&one, "holds the keys of party 1, expected those of party 0"),
+        (&fs::read(of(&other, "party0.pfk")).unwrap(), "expected bundles of one deal"),
+    ] {
+        fs::write(of(&keys, "party0.pfk"), bytes).unwrap();
+        let (code, message) = eval(&good);
+        assert!(code == Some(4) && message.contains(expected), "{message}");
+    }
+    let (code, message) = failed(&run("inspect", &[&bench.write("cut", &zero[..zero.len() - 1])]));
+    assert!(code == Some(4) && message.contains("expected a bundle of"), "{message}");
+
+    fs::write(of(&keys, "party0.pfk"), &zero).unwrap();
+    fs::write(of(&keys, "gate.json"), r#"{"gate": "ars", "bits": 16, "shift": 2}"#).unwrap();
+    let (code, message) = eval(&good);
+    assert!(code == Some(4) && message.contains("is for another gate: expected ars"), "{message}");
+    // Nothing was used up by all that.
+    assert!(!of(&keys, "used").exists() && of(&keys, "party1.pfk").exists());
+}

@@ -1,0 +1,448 @@
+use std::{sync::Arc, time::Instant};
+
+use pfss::{
+    PfssError, SufShares,
+    batch::{BatchConfig, BatchError, BatchLimits, Counters, Fit, Handle, Job, Shares, State, Streams, SuperBatch},
+};
+use runtime::AnyQueue;
+
+use crate::{
+    Backend, GateHandle, Keys,
+    memory::{array, check, fill, free, handle, put, put_handle},
+    shares::{additive, packed, wipe_job},
+    status::{Failure, Status, guard},
+    used::Used,
+};
+
+/// Many gates evaluated together by one party: one pass over the device, and one message a round for all of them.
+pub struct BatchHandle {
+    batch: SuperBatch<'static, AnyQueue>,
+    used: Used,
+    /// The jobs since the last clear.
+    jobs: Vec<Handle>,
+    /// The number of the first of them.
+    first: u64,
+}
+
+/// What a batch takes in at most, and what it does with jobs that do not fit the device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BatchOptions {
+    /// Jobs.
+    pub jobs: u64,
+    /// Masked inputs.
+    pub words: u64,
+    /// Bytes of masked inputs.
+    pub bytes: u64,
+    /// Flushes over the life of the batch.
+    pub flushes: u64,
+    /// Bytes of device memory; 0 for all that the backend may use.
+    pub device_bytes: u64,
+    /// 0 refuses a job that does not fit; 1 cuts it into parts that fit, and streams their keys.
+    pub split: u32,
+    /// Parts whose keys may be on the device at once, 1 to 3.
+    pub slots: u32,
+    /// The most elements of a part, a multiple of 32.
+    pub part: usize,
+}
+
+/// What a batch has done since it was opened. Sizes and AES blocks follow from public shapes, times are the host's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BatchCounters {
+    /// Jobs walked.
+    pub jobs: u64,
+    /// Groups of jobs of one gate.
+    pub groups: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Elements walked.
+    pub elements: u64,
+    /// Parts that jobs were cut into; a job that was not cut is one.
+    pub parts: u64,
+    /// AES blocks, by formula.
+    pub aes: u64,
+    /// Bytes of keys copied to the device.
+    pub key_bytes: u64,
+    /// Bytes of masked inputs, as words.
+    pub input_bytes: u64,
+    /// Bytes of masked inputs without the bits above their rings.
+    pub packed_input_bytes: u64,
+    /// Bytes of public points copied to the device.
+    pub point_bytes: u64,
+    /// Bytes of results copied from the device.
+    pub result_bytes: u64,
+    /// Bytes that openings sent.
+    pub opened_bytes: u64,
+    /// Rounds of openings.
+    pub rounds: u64,
+    /// Seconds of copying keys and points to the device.
+    pub copy_in_seconds: f64,
+    /// Seconds of walking key trees.
+    pub walk_seconds: f64,
+    /// Seconds of copying results from the device, and of waiting for them.
+    pub copy_out_seconds: f64,
+    /// Seconds from messages of this party to answers of the other.
+    pub exchange_seconds: f64,
+    /// Seconds of flushes that are none of these.
+    pub idle_seconds: f64,
+}
+
+impl From<BatchOptions> for BatchConfig {
+    fn from(options: BatchOptions) -> Self {
+        let BatchOptions { jobs, words, bytes, flushes, device_bytes, split, slots, part } = options;
+        let device_bytes = (device_bytes > 0).then_some(device_bytes);
+        let limits = BatchLimits { jobs, words, bytes, flushes, device_bytes };
+        let fit = if split == 0 { Fit::Whole } else { Fit::Split };
+        Self { limits, fit, slots: slots as usize, part }
+    }
+}
+
+impl From<BatchConfig> for BatchOptions {
+    fn from(config: BatchConfig) -> Self {
+        let BatchLimits { jobs, words, bytes, flushes, device_bytes } = config.limits;
+        Self {
+            jobs,
+            words,
+            bytes,
+            flushes,
+            device_bytes: device_bytes.unwrap_or(0),
+            split: u32::from(config.fit == Fit::Split),
+            slots: config.slots as u32, // at most 3
+            part: config.part,
+        }
+    }
+}
+
+impl From<Counters> for BatchCounters {
+    fn from(counters: Counters) -> Self {
+        let times = counters.times;
+        Self {
+            jobs: counters.jobs,
+            groups: counters.groups,
+            flushes: counters.flushes,
+            elements: counters.elements,
+            parts: counters.parts,
+            aes: counters.aes,
+            key_bytes: counters.key_bytes,
+            input_bytes: counters.input_bytes,
+            packed_input_bytes: counters.packed_input_bytes,
+            point_bytes: counters.point_bytes,
+            result_bytes: counters.result_bytes,
+            opened_bytes: counters.opened_bytes,
+            rounds: counters.rounds,
+            copy_in_seconds: times.copy_in.as_secs_f64(),
+            walk_seconds: times.walk.as_secs_f64(),
+            copy_out_seconds: times.copy_out.as_secs_f64(),
+            exchange_seconds: times.exchange.as_secs_f64(),
+            idle_seconds: times.idle.as_secs_f64(),
+        }
+    }
+}
+
+impl BatchHandle {
+    fn open(backend: &Backend, config: BatchConfig) -> Result<Self, Failure> {
+        let queue = &backend.queue;
+        let streams = match &**queue {
+            AnyQueue::Cpu(_) => None,
+            device => Some(Streams::fork(device).map_err(PfssError::from)?.into_queues().map(Arc::new)),
+        };
+        let start = Instant::now();
+        let batch = SuperBatch::shared(Arc::clone(queue), streams, config)?.timed(move || start.elapsed());
+        Ok(Self { batch, used: backend.used.clone(), jobs: Vec::new(), first: 0 })
+    }
+
+    /// The shares of the job `number`.
+    fn shares(&self, number: u64) -> Result<&Shares, Failure> {
+        let stale = || {
+            let end = self.first + self.jobs.len() as u64;
+            Failure::state(format!(
+                "expected a job of {}..{end}, those since the last clear, got job {number}",
+                self.first
+            ))
+        };
+        let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        let &job = index.and_then(|index| self.jobs.get(index)).ok_or_else(stale)?;
+        Ok(self.batch.shares(job)?)
+    }
+
+    /// The shares of a descriptor's job.
+    fn descriptor(&self, number: u64) -> Result<&SufShares, Failure> {
+        match self.shares(number)? {
+            Shares::Suf(shares) => Ok(shares),
+            Shares::Words(_) => Err(Failure::state("the job's gate has no output bits")),
+        }
+    }
+
+    /// Length of the message that is due now; 0 when all is computed.
+    fn message_len(&mut self) -> Result<usize, Failure> {
+        while self.batch.state()? != State::Finalized {
+            match self.batch.round()? {
+                // jobs of no elements have nothing to say
+                Some(message) if message.is_empty() => self.batch.absorb(&message)?,
+                Some(message) => return Ok(message.len()),
+                None => {}
+            }
+        }
+        Ok(0)
+    }
+
+    /// Drops jobs and wipes what they gave.
+    fn clear(&mut self) -> Result<(), BatchError> {
+        self.wipe();
+        self.batch.clear()?;
+        self.first += self.jobs.len() as u64;
+        self.jobs.clear();
+        Ok(())
+    }
+
+    fn wipe(&mut self) {
+        for &job in &self.jobs {
+            if let Ok(mut shares) = self.batch.take(job) {
+                wipe_job(&mut shares);
+            }
+        }
+    }
+}
+
+impl Drop for BatchHandle {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+/// The options that a batch has if it is given none: the limits of SUF, jobs are not cut.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_options_default(options: *mut BatchOptions) -> Status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { put("options", BatchConfig::default().into(), options) })
+}
+
+/// Begins a batch on a backend; `options` may be null. The batch counts as the backend's: no two threads use the two at
+/// once. The backend may be freed before it.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_open(
+    backend: *mut Backend,
+    options: *const BatchOptions,
+    batch: *mut *mut BatchHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let backend = unsafe { handle("backend", backend) }?;
+        let config = if options.is_null() {
+            BatchConfig::default()
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { array("options", options, 1) }?[0].into()
+        };
+        check("batch", batch, 1)?;
+        let opened = BatchHandle::open(backend, config)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("batch", opened, batch) }
+    })
+}
+
+/// Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
+/// Writes the job's number. Both parties submit the same jobs in the same order.
+///
+/// The keys are spent by it. If the job is refused they may be read from their bytes again; nothing was computed then.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_submit(
+    batch: *mut BatchHandle,
+    gate: *mut GateHandle,
+    keys: *mut Keys,
+    hatx: *const u64,
+    count: usize,
+    job: *mut u64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (batch, gate, keys) = unsafe { (handle("batch", batch)?, handle("gate", gate)?, handle("keys", keys)?) };
+        // SAFETY: the caller's promise.
+        let hatx = unsafe { array("hatx", hatx, count) }?;
+        check("job", job, 1)?; // before the keys are spent
+        let bundle = keys.bundle()?;
+        Failure::unless_len("masked inputs", bundle.count(), count)?;
+        batch.used.check(bundle)?;
+        let (nonce, party) = (bundle.nonce(), bundle.party());
+        let bundle = keys.take()?;
+        let taken = batch.batch.enqueue(Job::operation(Arc::clone(&gate.operation), bundle, hatx.to_vec()))?;
+        batch.used.insert(nonce, party);
+        let number = batch.first + batch.jobs.len() as u64;
+        batch.jobs.push(taken);
+        // SAFETY: the caller's promise.
+        unsafe { put("job", number, job) }
+    })
+}
+
+/// Walks the key trees of all jobs. A failure leaves the batch without results, for good.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> Status {
+    // SAFETY: the caller's promise.
+    guard(|| Ok(unsafe { handle("batch", batch) }?.batch.flush()?))
+}
+
+/// Begins a round, unless one is open, and says how many bytes have to be sent and received in it, for all jobs together;
+/// 0 when all is computed.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_pending(batch: *mut BatchHandle, bytes: *mut usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        check("bytes", bytes, 1)?;
+        let len = batch.message_len()?;
+        // SAFETY: the caller's promise.
+        unsafe { put("bytes", len, bytes) }
+    })
+}
+
+/// This party's masked bits and words of the round, to be sent to the other party.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, bytes: *mut u8, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        let message = batch.batch.round()?.ok_or_else(|| Failure::state("nothing is to be opened"))?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("bytes of masked bits and words", &message, bytes, len) }
+    })
+}
+
+/// Takes in the other party's bytes of the round. What is not the message that is due leaves the batch without results,
+/// for good.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer: *const u8, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (batch, peer) = unsafe { (handle("batch", batch)?, array("peer", peer, len)?) };
+        Ok(batch.batch.absorb(peer)?)
+    })
+}
+
+/// A digest of gates, counts and nonces of all jobs so far, 32 bytes: parties whose digests differ are out of step, and
+/// have to compare them before they open anything.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, digest: *mut u8, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("bytes of the digest", &batch.batch.digest(), digest, len) }
+    })
+}
+
+/// Additive shares of the output words of a job, `[count][words]`, modulo `2^n` of the output. Jobs of an earlier clear
+/// are refused.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
+    batch: *mut BatchHandle,
+    job: u64,
+    haty: *mut u64,
+    len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("shares of words", batch.shares(job)?.words(), haty, len) }
+    })
+}
+
+/// Additive shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share`.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_bool_share(
+    batch: *mut BatchHandle,
+    job: u64,
+    bools: *mut u64,
+    len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("shares of bits", additive(batch.descriptor(job)?)?, bools, len) }
+    })
+}
+
+/// XOR shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share_packed`.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_bool_share_packed(
+    batch: *mut BatchHandle,
+    job: u64,
+    bools: *mut u32,
+    words: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("words of bits", packed(batch.descriptor(job)?)?, bools, words) }
+    })
+}
+
+/// What the batch has done.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_counters(batch: *mut BatchHandle, counters: *mut BatchCounters) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        // SAFETY: the caller's promise.
+        unsafe { put("counters", batch.batch.counters().into(), counters) }
+    })
+}
+
+/// Drops all jobs, wipes their results, and takes in jobs again. A batch that failed stays failed.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_clear(batch: *mut BatchHandle) -> Status {
+    // SAFETY: the caller's promise.
+    guard(|| Ok(unsafe { handle("batch", batch) }?.clear()?))
+}
+
+/// Wipes and frees a batch, finished or not.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_free(batch: *mut BatchHandle) {
+    // SAFETY: the caller's promise.
+    unsafe { free(batch) };
+}
