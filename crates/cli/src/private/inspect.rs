@@ -10,7 +10,7 @@ use inference::folder::KeyFolder;
 use super::bundle;
 use crate::exit::Usage;
 
-/// Show what a key folder or a bundle of one gate is for: gate or model, party, sections, sizes and costs. Never a secret.
+/// Show what a key folder or a bundle of one gate is for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
     /// A folder `party0` or `party1` of a deal, or a bundle such as `party0.pfk`.

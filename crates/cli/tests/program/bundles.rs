@@ -157,9 +157,9 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
     assert_eq!(fs::read_dir(bench.0.path()).unwrap().count(), 0, "nothing was written");
 
     let gate = ["--gate", "relu", "--bits", "16", "--count", "2", "--out"];
-    succeeded(run("gen", &[&gate[..], &[&keys]].concat()));
-    succeeded(run("gen", &[&gate[..], &[&other]].concat()));
-    let (code, message) = failed(&run("gen", &[&gate[..], &[&keys]].concat()));
+    succeeded(run("gen", &[&gate[..], &[keys.as_str()]].concat()));
+    succeeded(run("gen", &[&gate[..], &[other.as_str()]].concat()));
+    let (code, message) = failed(&run("gen", &[&gate[..], &[keys.as_str()]].concat()));
     assert!(code == Some(4) && message.contains("exists"), "{message}");
 
     let eval = |input: &str| failed(&run("eval", &["--keys", &keys, "--input", input]));

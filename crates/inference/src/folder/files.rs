@@ -48,7 +48,8 @@ pub fn sync_folder(path: &Path) -> Result<(), InferenceError> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(io("writing the folder", path))
 }
 
-/// Makes the folder `out` with what `fill` writes, whole or not at all: a temporary folder beside it becomes it at the end.
+/// Makes the folder `out` with what `fill` writes, whole or not at all: a temporary folder beside it becomes `out` at the
+/// end.
 ///
 /// # Errors
 /// [`InferenceError::Folder`] if `out` exists, [`InferenceError::Io`], and what `fill` fails with.

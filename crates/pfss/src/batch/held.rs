@@ -21,7 +21,7 @@ impl<T> Deref for Held<'_, T> {
 impl<T> Clone for Held<'_, T> {
     fn clone(&self) -> Self {
         match self {
-            Self::Lent(held) => Self::Lent(held),
+            Self::Lent(held) => Self::Lent(*held),
             Self::Shared(held) => Self::Shared(Arc::clone(held)),
         }
     }

@@ -87,7 +87,7 @@ struct Taken {
 impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// An empty batch on a queue. A GPU needs a stager; a processor may have one.
     ///
-    /// Device memory is limited by the budget of the queue and by [`BatchLimits::device_bytes`], whichever is less.
+    /// Device memory is limited by the budget of the queue and by [`BatchLimits`](super::BatchLimits), whichever is less.
     ///
     /// # Errors
     /// [`BatchError::NoStager`], [`BatchError::ForeignStager`], or [`BatchError::Config`].

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Evaluate keys of one gate as both parties, and compare with the gate in the clear.
 ///
-/// For tests and measurements: the inputs are known to this process, which splits them into shares. The keys are used up.
+/// For tests and measurements: this process knows the inputs, and splits them into shares. The keys are used up.
 #[derive(Args, Debug)]
 pub(crate) struct EvalArgs {
     /// A folder that `gen` made; used up by the run.

@@ -137,7 +137,7 @@ impl Facts {
         let Element { key_bits, aes_blocks, input_bits, masked_bits, rounds } = &self.element;
         writeln!(
             out,
-            "element  {:.3} bytes of keys, {aes_blocks} AES blocks, {input_bits} + {masked_bits} bits sent in {rounds} rounds",
+            "element  {:.3} bytes of keys, {aes_blocks} AES blocks, {input_bits} + {masked_bits} bits sent, {rounds} rounds",
             *key_bits as f64 / 8.0
         )?;
         let Total { key_bytes, aes_blocks, sent_bytes } = &self.total;
