@@ -13,7 +13,7 @@ use crate::exit::Usage;
 /// Show what a key folder or a bundle of one gate is for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
-    /// A folder `party0` or `party1` of a deal, or a bundle such as `party0.pfk`.
+    /// A folder `party0` or `party1` of `deal`, or a bundle such as `keys.pfk` in one of `gen`.
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// Also write what is shown of a bundle as JSON.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    private::{failed, pfss},
+    private::{failed, listen, pfss},
     text,
 };
 
@@ -62,12 +62,12 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     let keys = bench.path("keys");
     succeeded(run("gen", &["--gate", "relu", "--count", "7", "--out", &keys]));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(Path::new(&keys)), 0o700);
-    for file in ["gate.json", "party0.pfk", "party1.pfk"] {
-        assert_eq!(mode(&Path::new(&keys).join(file)), 0o600, "{file}");
+    for (file, expected) in [("", 0o700), ("party0", 0o700), ("party0/keys.pfk", 0o600), ("party1/identity.key", 0o600)]
+    {
+        assert_eq!(mode(&Path::new(&keys).join(file)), expected, "{file}");
     }
 
-    let (bundle, facts) = (format!("{keys}/party1.pfk"), bench.path("facts.json"));
+    let (bundle, facts) = (format!("{keys}/party1/keys.pfk"), bench.path("facts.json"));
     let shown = succeeded(run("inspect", &[&bundle, "--json", &facts]));
     assert!(shown.contains("gate     relu, 64 bits to 64"), "{shown}");
     let facts = bench.json("facts.json");
@@ -132,9 +132,9 @@ fn shifts_tables_and_descriptors_are_exact() {
         assert_eq!((shape, y), (vec![6, 4], x.map(row).concat()));
         // The file of these keys makes the same gate again.
         let again = bench.path("again");
-        let copied = format!("{}/gate.json", bench.path(form));
+        let copied = format!("{}/party1/gate.json", bench.path(form));
         succeeded(run("gen", &["--file", &copied, "--count", "1", "--out", &again]));
-        let shown = succeeded(run("inspect", &[&format!("{again}/party0.pfk")]));
+        let shown = succeeded(run("inspect", &[&format!("{again}/party0/keys.pfk")]));
         assert!(shown.contains(r#"words ["y", "five"], bits ["negative", "negative_and_even"]"#), "{shown}");
         fs::remove_dir_all(again).unwrap();
     }
@@ -173,25 +173,66 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
         assert!(got == Some(code) && message.contains(expected), "{message}");
     }
     let of = |folder: &str, file: &str| Path::new(folder).join(file);
-    let [zero, one] = ["party0.pfk", "party1.pfk"].map(|file| fs::read(of(&keys, file)).unwrap());
+    const ZERO: &str = "party0/keys.pfk";
+    let [zero, one] = [ZERO, "party1/keys.pfk"].map(|file| fs::read(of(&keys, file)).unwrap());
     let mut damaged = zero.clone();
     *damaged.last_mut().unwrap() ^= 1;
     for (bytes, expected) in [
         (&damaged, "content digest"),
         (&one, "holds the keys of party 1, expected those of party 0"),
-        (&fs::read(of(&other, "party0.pfk")).unwrap(), "expected bundles of one deal"),
+        (&fs::read(of(&other, ZERO)).unwrap(), "expected keys of one deal"),
     ] {
-        fs::write(of(&keys, "party0.pfk"), bytes).unwrap();
+        fs::write(of(&keys, ZERO), bytes).unwrap();
         let (code, message) = eval(&good);
         assert!(code == Some(4) && message.contains(expected), "{message}");
     }
     let (code, message) = failed(&run("inspect", &[&bench.write("cut", &zero[..zero.len() - 1])]));
     assert!(code == Some(4) && message.contains("expected a bundle of"), "{message}");
 
-    fs::write(of(&keys, "party0.pfk"), &zero).unwrap();
-    fs::write(of(&keys, "gate.json"), r#"{"gate": "ars", "bits": 16, "shift": 2}"#).unwrap();
+    fs::write(of(&keys, ZERO), &zero).unwrap();
+    fs::write(of(&keys, "party0/gate.json"), r#"{"gate": "ars", "bits": 16, "shift": 2}"#).unwrap();
     let (code, message) = eval(&good);
     assert!(code == Some(4) && message.contains("is for another gate: expected ars"), "{message}");
     // Nothing was used up by all that.
-    assert!(!of(&keys, "used").exists() && of(&keys, "party1.pfk").exists());
+    assert!(!of(&keys, "party1/used").exists() && of(&keys, "party1/keys.pfk").exists());
+}
+
+#[test]
+fn two_processes_evaluate_a_gate_on_shares_once() {
+    let bench = Bench::new();
+    let (keys, other) = (bench.path("keys"), bench.path("other"));
+    for out in [&keys, &other] {
+        succeeded(run("gen", &["--gate", "relu_ars", "--bits", "16", "--shift", "2", "--count", "4", "--out", out]));
+    }
+    let x = [-9i64, 9, 32767, -32768];
+    let shares = [[7i64, -7, 12_345, 0], [-16, 16, 32_767 - 12_345, -32_768]];
+    let inputs = [0, 1].map(|p| {
+        let array = NpyArray { shape: vec![4], data: shares[p].to_vec() };
+        bench.write(&format!("share{p}.npy"), write_npy(&array).unwrap())
+    });
+    let [folders, outputs] = ["party", "out"].map(|name| {
+        [0, 1]
+            .map(|p| if name == "party" { format!("{keys}/{name}{p}") } else { bench.path(&format!("{name}{p}.npy")) })
+    });
+    let mut listening = pfss("eval");
+    listening.args(["--keys", &folders[1], "--input", &inputs[1], "--out", &outputs[1], "--listen", "127.0.0.1:0"]);
+    let (server, address) = listen(listening);
+    let connect =
+        |keys: &str| run("eval", &["--keys", keys, "--input", &inputs[0], "--out", &outputs[0], "--connect", &address]);
+
+    let (code, message) = failed(&connect(&format!("{other}/party0")));
+    assert!(code == Some(5) && message.contains("expected fingerprint"), "{message}");
+    let shown = succeeded(connect(&folders[0]));
+    assert!(shown.contains("relu ars of 16 bits on 4 elements"), "{shown}");
+    // 4 words of 16 bits, two rows of bits, and the digests of two rounds
+    assert!(shown.contains("2 rounds, 42 bytes sent by each party, predicted 42"), "{shown}");
+    succeeded(server.output());
+    let [zero, one] = outputs.map(|path| read_npy::<u64>(&fs::read(path).unwrap()).unwrap().data);
+    let y: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b) % (1 << 16)).collect();
+    assert_eq!(y, x.map(|x| (x.max(0) / 4) as u64));
+
+    let (code, message) = failed(&connect(&folders[0]));
+    assert!(code == Some(4) && message.contains("was used before"), "{message}");
+    let (code, _) = failed(&run("eval", &["--keys", &other, "--input", &inputs[0], "--listen", "a", "--connect", "b"]));
+    assert_eq!(code, Some(2));
 }

@@ -32,10 +32,10 @@ fn deal(count: usize) -> (TempDir, PathBuf) {
 }
 
 /// A process that is ended with the test.
-struct Running(Option<Child>);
+pub(crate) struct Running(Option<Child>);
 
 impl Running {
-    fn output(mut self) -> Output {
+    pub(crate) fn output(mut self) -> Output {
         self.0.take().unwrap().wait_with_output().unwrap()
     }
 
@@ -59,6 +59,11 @@ impl Drop for Running {
 fn serve(keys: &Path, more: &[&str]) -> (Running, String) {
     let mut command = pfss("serve");
     command.arg("--keys").arg(keys).args(["--weights", WEIGHTS]).args(more);
+    listen(command)
+}
+
+/// Starts a process that listens and reads its address.
+pub(crate) fn listen(mut command: Command) -> (Running, String) {
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

@@ -8,7 +8,10 @@ use std::{
 
 use zeroize::Zeroizing;
 
-use crate::InferenceError;
+use crate::{InferenceError, tls::Identity};
+
+/// No certificate and no key of one is longer.
+const MAX_IDENTITY_BYTES: u64 = 1 << 16;
 
 /// Names what was being done to a file when the system refused.
 pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> InferenceError {
@@ -86,6 +89,28 @@ pub fn read_at_most(path: &Path, max: u64) -> Result<Option<Zeroizing<Vec<u8>>>,
     let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(size.min(max)).unwrap_or(0) + 1));
     file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(io("reading", path))?;
     Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= max))
+}
+
+/// Writes a party's certificate and its secret key, as `identity.der` and `identity.key`.
+///
+/// # Errors
+/// [`InferenceError::Io`].
+pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), InferenceError> {
+    write_new(&folder.join("identity.der"), identity.certificate())?;
+    write_new(&folder.join("identity.key"), identity.key())
+}
+
+/// Reads what [`write_identity`] wrote.
+///
+/// # Errors
+/// [`InferenceError::Folder`] if a file is longer than any identity, [`InferenceError::Io`].
+pub fn read_identity(folder: &Path) -> Result<Identity, InferenceError> {
+    let part = |name: &str| {
+        let bytes = read_at_most(&folder.join(name), MAX_IDENTITY_BYTES)?;
+        let reason = format!("`{name}` is too long");
+        bytes.ok_or_else(|| InferenceError::Folder { path: folder.to_owned(), reason })
+    };
+    Ok(Identity::from_der(part("identity.der")?.to_vec(), part("identity.key")?))
 }
 
 /// Makes an empty file; `false` if it is there already. Of several callers one gets `true`.

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Manifest,
-    files::{io, make_marker, read_at_most, sync_folder},
+    files::{io, make_marker, read_at_most, read_identity, sync_folder},
     manifest::{KeyFile, hex},
 };
 use crate::{
@@ -16,9 +16,6 @@ use crate::{
     plan::Keys,
     tls::{Endpoint, Fingerprint, Identity},
 };
-
-/// No certificate and no key of one is longer.
-const MAX_IDENTITY_BYTES: u64 = 1 << 16;
 
 /// A folder whose keys were read and checked, and not used yet.
 #[derive(Debug)]
@@ -61,11 +58,7 @@ impl KeyFolder {
         let read = |(index, (deal, file)): (usize, (&Deal, &KeyFile))| read_key(path, index, deal, file);
         let keys = plan.deals().zip(&manifest.keys).enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         Keys::check(&plan, party, &keys)?;
-        let part = |name: &str| {
-            let bytes = read_at_most(&path.join(name), MAX_IDENTITY_BYTES)?;
-            bytes.ok_or_else(|| refused(format!("`{name}` is too long")))
-        };
-        let identity = Identity::from_der(part("identity.der")?.to_vec(), part("identity.key")?);
+        let identity = read_identity(path)?;
         let peer = manifest.peer.parse().map_err(|e: crate::tls::TlsError| refused(e.to_string()))?;
         Ok(Self { path: path.to_owned(), manifest, model, party, identity, peer, keys })
     }

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Manifest,
-    files::{make_folder, sync_folder, whole_folder, write_new},
+    files::{make_folder, sync_folder, whole_folder, write_identity, write_new},
     manifest::{KeyFile, hex},
 };
 use crate::{InferenceError, Key, Model, tls::Identity};
@@ -56,8 +56,7 @@ fn fill<Q: FssOps>(
     let mut written = Vec::with_capacity(2);
     for (party, keys) in Party::BOTH.into_iter().zip(files) {
         let (folder, identity) = (&folders[party.index()], &identities[party.index()]);
-        write_new(&folder.join("identity.der"), identity.certificate())?;
-        write_new(&folder.join("identity.key"), identity.key())?;
+        write_identity(folder, identity)?;
         let manifest = Manifest {
             format: Manifest::FORMAT,
             model: model.architecture().name().to_owned(),

@@ -1,42 +1,51 @@
 use core::time::Duration;
 use std::{
-    fs,
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    net::TcpListener,
+    path::PathBuf,
     thread,
     time::Instant,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::InferenceError;
-use nn_ops::io::{NpyArray, write_npy};
-use pfss::{KeyBundle, MemoryChannel, Operation, PfssError, Session, Traffic, batch::Shares, memory_pair};
+use pfss::{Channel, KeyBundle, MemoryChannel, Operation, PfssError, Session, Traffic, batch::Shares, memory_pair};
 use runtime::{AnyQueue, Choice, Domain};
-use serde::Serialize;
 
-use super::{BundleFolder, outputs, values};
+use super::{folder::PartyFolder, report::Report, rows, values};
 use crate::{
     demo::random_words,
     exit::Usage,
-    private::{advance, steps_bar},
+    private::{LimitArgs, advance, steps_bar},
 };
 
-/// No party waits longer for the other, which runs in the same process.
+/// No party waits longer for the other where both run in this process.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Evaluate keys of one gate as both parties, and compare with the gate in the clear.
+/// Evaluate keys of one gate, which are used up by it.
 ///
-/// For tests and measurements: this process knows the inputs, and splits them into shares. The keys are used up.
+/// As both parties, and compare with the gate in the clear: for tests and measurements, as this process knows the inputs
+/// then, and splits them into shares. With `--listen` or `--connect` as one party, on its shares of the inputs, over TLS
+/// in which each side accepts the other's certificate alone.
 #[derive(Args, Debug)]
 pub(crate) struct EvalArgs {
-    /// A folder that `gen` made; used up by the run.
+    /// A folder that `gen` made; for one party its folder in it, `party0` or `party1`.
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
-    /// The inputs: `.npy` or text with integers, as many as elements were dealt for.
+    /// The inputs, or this party's shares of them: `.npy` or text with integers, as many as were dealt for.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
-    /// Where to write the results, `.npy` of 64-bit words, a row for each element: words, then bits as 0 or 1.
+    /// Run one party, and wait for the other here; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Run one party, and connect to the other there.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "listen")]
+    connect: Option<String>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Where to write the results, or this party's shares of them, `.npy` of 64-bit words: a row for each element, its
+    /// words and then its bits as 0 or 1.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Also write rounds, bytes and times as JSON.
@@ -47,86 +56,109 @@ pub(crate) struct EvalArgs {
     backend: Option<Choice>,
 }
 
-/// What an evaluation took. Bytes, rounds and AES blocks are those of each party.
-#[derive(Debug, Serialize)]
-struct Report {
-    gate: String,
-    bits: u32,
-    count: usize,
-    rounds: u64,
-    sent_bytes: u64,
-    /// By the gate's formula; the run fails if it sent anything else.
-    predicted_bytes: u64,
-    key_bytes: u64,
-    /// By the gate's formula.
-    aes_blocks: u64,
-    seconds: f64,
-    elements_per_second: f64,
-    /// Elements whose result is not that of the gate in the clear.
-    different: usize,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &EvalArgs) -> Result<()> {
-    let open = || runtime::open_for(Domain::Pfss, args.backend);
-    let queues = [open()?.0, open()?.0];
-    let bar = steps_bar(3, "evaluate")?;
-    advance(&bar, "read");
-    let folder = BundleFolder::open(&args.keys)?;
-    let x = inputs(&args.input, &folder.operation, folder.bundles[0].count())?;
-    let ring = folder.operation.gate().ring();
-    let mask: Vec<u64> = random_words(x.len())?.into_iter().map(|word| ring.reduce(word)).collect();
-    let other: Vec<u64> = x.iter().zip(&mask).map(|(&x, &mask)| ring.sub(x, mask)).collect();
-
-    let (operation, bundles) = folder.consume()?;
-    let key_bytes = bundles[0].byte_len() as u64;
-    advance(&bar, "walk key trees and open");
-    let start = Instant::now();
-    let [(zero, traffic), (one, _)] = both(&queues, &operation, bundles, [&mask, &other])?;
-    let seconds = start.elapsed().as_secs_f64();
-    advance(&bar, "compare");
-    let opened = outputs::open(&operation, x.len(), [&zero, &one]);
-    bar.finish_and_clear();
-
-    let gate = operation.gate();
-    let report = Report {
-        gate: gate.kind().to_string(),
-        bits: gate.n(),
-        count: x.len(),
-        rounds: traffic.rounds,
-        sent_bytes: traffic.sent_bytes,
-        predicted_bytes: gate.traffic(x.len()).0,
-        key_bytes,
-        aes_blocks: gate.cost().aes * x.len() as u64,
-        seconds,
-        elements_per_second: x.len() as f64 / seconds.max(f64::MIN_POSITIVE),
-        different: x.iter().zip(&opened).filter(|&(&x, opened)| *opened != operation.eval(x)).count(),
-    };
+    let (rows, report) =
+        if args.listen.is_some() || args.connect.is_some() { one_party(args)? } else { both_parties(args)? };
     if let Some(path) = &args.out {
-        let shape = vec![opened.len(), opened.first().map_or(0, Vec::len)];
-        let array = NpyArray { shape, data: opened.concat() };
-        fs::write(path, write_npy(&array)?).with_context(|| format!("writing {}", path.display()))?;
+        rows::write(path, &rows)?;
     }
     report.print(args.json.as_deref())
 }
 
-/// The inputs as elements of the gate's ring, one for each element and all of them where the gate means something.
-fn inputs(path: &Path, operation: &Operation, count: usize) -> Result<Vec<u64>> {
+fn both_parties(args: &EvalArgs) -> Result<(Vec<Vec<u64>>, Report)> {
+    let open = || runtime::open_for(Domain::Pfss, args.backend);
+    let queues = [open()?.0, open()?.0];
+    let bar = steps_bar(3, "evaluate")?;
+    advance(&bar, "read");
+    let [zero, one] = PartyFolder::open_both(&args.keys)?;
+    let x = inputs(args, &zero.operation, zero.bundle.count())?;
+    check_range(&zero.operation, &x)?;
+    let ring = zero.operation.gate().ring();
+    let mask: Vec<u64> = random_words(x.len())?.into_iter().map(|word| ring.reduce(word)).collect();
+    let other: Vec<u64> = x.iter().zip(&mask).map(|(&x, &mask)| ring.sub(x, mask)).collect();
+
+    let (operation, zero) = zero.consume()?;
+    let (_, one) = one.consume()?;
+    let key_bytes = zero.byte_len();
+    advance(&bar, "walk key trees and open");
+    let start = Instant::now();
+    let [(zero, traffic), (one, _)] = side_by_side(&queues, &operation, [zero, one], [&mask, &other])?;
+    let seconds = start.elapsed().as_secs_f64();
+    advance(&bar, "compare");
+    let [zero, one] = [zero, one].map(|shares| rows::of_party(x.len(), &shares));
+    let opened = rows::open(&operation, [&zero, &one]);
+    let mut report = Report::new(operation.gate(), x.len(), key_bytes, traffic, seconds);
+    report.different = Some(x.iter().zip(&opened).filter(|&(&x, opened)| *opened != operation.eval(x)).count());
+    bar.finish_and_clear();
+    Ok((opened, report))
+}
+
+fn one_party(args: &EvalArgs) -> Result<(Vec<Vec<u64>>, Report)> {
+    let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
+    let folder = PartyFolder::open(&args.keys)?;
+    let x = inputs(args, &folder.operation, folder.bundle.count())?;
+    let (key_bytes, endpoint) = (folder.bundle.byte_len(), folder.endpoint(args.limits.limits()));
+    let channel = match (&args.connect, &args.listen) {
+        (Some(address), _) => endpoint.connect(address.as_str()),
+        (None, listen) => {
+            let address = listen.as_deref().unwrap_or_default();
+            let listener = TcpListener::bind(address).with_context(|| format!("listening on {address}"))?;
+            {
+                let mut out = io::stdout().lock();
+                writeln!(out, "listening on {}", listener.local_addr()?)?;
+                out.flush()?;
+            }
+            let patience = Some(args.limits.limits().session);
+            endpoint.accept(&listener, patience, |error| eprintln!("refused a connection: {error}"))
+        }
+    };
+    let mut session = Session::new(channel.map_err(InferenceError::from)?);
+    let (operation, bundle) = folder.consume()?;
+    let start = Instant::now();
+    let shares = evaluate(&mut session, &q, &operation, bundle, &x).map_err(InferenceError::from)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let report = Report::new(operation.gate(), x.len(), key_bytes, session.traffic(), seconds);
+    Ok((rows::of_party(x.len(), &shares), report))
+}
+
+/// The inputs as elements of the gate's ring, one for each element.
+fn inputs(args: &EvalArgs, operation: &Operation, count: usize) -> Result<Vec<u64>> {
+    let x = values::read(&args.input, operation.gate().ring())?;
+    if x.len() == count {
+        return Ok(x);
+    }
+    Err(Usage(format!("expected {count} inputs, as many as were dealt for, got {}", x.len())).into())
+}
+
+/// Refuses inputs for which the gate means nothing.
+fn check_range(operation: &Operation, x: &[u64]) -> Result<()> {
     let (ring, range) = (operation.gate().ring(), operation.inputs());
-    let x = values::read(path, ring)?;
-    if x.len() != count {
-        return Err(Usage(format!("expected {count} inputs, as many as were dealt for, got {}", x.len())).into());
+    match x.iter().map(|&x| ring.signed(x)).enumerate().find(|(_, x)| !(range.min()..=range.max()).contains(x)) {
+        None => Ok(()),
+        Some((at, got)) => {
+            let (min, max) = (range.min(), range.max());
+            Err(Usage(format!("expected inputs in {min}..={max}, got {got} at {at}")).into())
+        }
     }
-    let inside = |&x: &u64| (range.min()..=range.max()).contains(&ring.signed(x));
-    if let Some(index) = x.iter().position(|x| !inside(x)) {
-        let (value, min, max) = (ring.signed(x[index]), range.min(), range.max());
-        return Err(Usage(format!("expected inputs in {min}..={max}, got {value} at {index}")).into());
+}
+
+/// One party's part.
+fn evaluate<C: Channel>(
+    session: &mut Session<C>,
+    q: &AnyQueue,
+    operation: &Operation,
+    bundle: KeyBundle,
+    x: &[u64],
+) -> Result<Shares, PfssError> {
+    match operation.task() {
+        Some(task) => session.run(q, task, bundle, x).map(Shares::Words),
+        None => session.suf(q, bundle, x).map(Shares::Suf),
     }
-    Ok(x)
 }
 
 /// Both parties, each on a thread and a queue of its own. Nothing comes out unless both succeed.
-fn both(
+fn side_by_side(
     queues: &[AnyQueue; 2],
     operation: &Operation,
     bundles: [KeyBundle; 2],
@@ -134,9 +166,9 @@ fn both(
 ) -> Result<[(Shares, Traffic); 2], InferenceError> {
     let (to_one, to_zero) = memory_pair(PATIENCE);
     let [zero, one] = bundles;
-    let play = |channel: MemoryChannel, q: &AnyQueue, bundle, x: &[u64]| {
+    let play = |channel: MemoryChannel, q: &AnyQueue, bundle: KeyBundle, x: &[u64]| {
         let mut session = Session::new(channel);
-        let shares = outputs::evaluate(&mut session, q, operation, bundle, x)?;
+        let shares = evaluate(&mut session, q, operation, bundle, x)?;
         Ok::<_, PfssError>((shares, session.traffic()))
     };
     let (zero, one) = thread::scope(|scope| {
@@ -148,29 +180,5 @@ fn both(
         (Ok(zero), Ok(one)) => Ok([zero, one]),
         // a lost channel is what the other's failure looks like from here
         (Err(PfssError::Channel(_)), Err(error)) | (Err(error), _) | (_, Err(error)) => Err(error.into()),
-    }
-}
-
-impl Report {
-    /// Prints the report, writes it if asked to, and fails if the run was not what it should be.
-    fn print(&self, json: Option<&Path>) -> Result<()> {
-        let mut out = io::stdout().lock();
-        let Self { gate, bits, count, rounds, sent_bytes, predicted_bytes, different, .. } = self;
-        writeln!(out, "{gate} of {bits} bits on {count} elements")?;
-        writeln!(out, "{rounds} rounds, {sent_bytes} bytes sent by each party, predicted {predicted_bytes}")?;
-        writeln!(out, "{} bytes of keys and {} AES blocks for each party", self.key_bytes, self.aes_blocks)?;
-        writeln!(
-            out,
-            "{:.3} s, {:.0} elements/s, both parties in one process",
-            self.seconds, self.elements_per_second
-        )?;
-        writeln!(out, "against the gate in the clear: {different} of {count} elements differ")?;
-        if let Some(path) = json {
-            let text = serde_json::to_vec_pretty(self)?;
-            fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
-        }
-        ensure!(sent_bytes == predicted_bytes, "sent {sent_bytes} bytes where {predicted_bytes} were predicted");
-        ensure!(*different == 0, "{different} elements differ from the gate in the clear");
-        Ok(())
     }
 }

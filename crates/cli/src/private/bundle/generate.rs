@@ -7,14 +7,11 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use inference::{
-    InferenceError,
-    folder::files::{whole_folder, write_new},
-};
+use inference::InferenceError;
 use pfss::{Dealer, Operation, Party, Ring};
 use runtime::{Choice, Domain};
 
-use super::{GateFile, bundle_name, values};
+use super::{folder, gate_file::GateFile, values};
 use crate::{
     exit::Usage,
     private::{advance, steps_bar},
@@ -51,7 +48,7 @@ pub(crate) struct GenArgs {
     /// Number of elements to evaluate with the keys.
     #[arg(long, value_name = "N")]
     count: NonZeroUsize,
-    /// Folder to make, with `gate.json`, `party0.pfk` and `party1.pfk` in it.
+    /// Folder to make, with `party0` and `party1` for the two parties in it.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Backend: cpu, gpu (= cuda), auto or sim.
@@ -64,26 +61,12 @@ pub(crate) fn run(args: &GenArgs) -> Result<()> {
     let (file, operation) = gate(args)?;
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
     let bar = steps_bar(3, "make keys")?;
-    let sizes = whole_folder(&args.out, |folder| {
-        advance(&bar, "deal");
-        let bundles = Dealer::from_os()?.deal(&q, operation.gate(), args.count.get())?;
-        let text = serde_json::to_vec_pretty(&file)
-            .map_err(|e| InferenceError::Folder { path: args.out.clone(), reason: e.to_string() })?;
-        write_new(&folder.join(GateFile::NAME), &text)?;
-        let mut sizes = Vec::with_capacity(2);
-        for bundle in bundles {
-            let name = bundle_name(bundle.party());
-            advance(&bar, &name);
-            let bytes = bundle.to_bytes();
-            write_new(&folder.join(name), &bytes)?;
-            sizes.push(bytes.len());
-        }
-        Ok(sizes)
-    })?;
+    let deal = || -> Result<_, InferenceError> { Ok(Dealer::from_os()?.deal(&q, operation.gate(), args.count.get())?) };
+    let sizes = folder::write(&args.out, &file, deal, |step| advance(&bar, step))?;
     bar.finish_and_clear();
     let mut out = io::stdout().lock();
     for (party, bytes) in Party::BOTH.into_iter().zip(sizes) {
-        writeln!(out, "{}  {bytes} bytes, for {party} alone", args.out.join(bundle_name(party)).display())?;
+        writeln!(out, "{}  {bytes} bytes of keys, for {party} alone", folder::of_party(&args.out, party).display())?;
     }
     Ok(())
 }

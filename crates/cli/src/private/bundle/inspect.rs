@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use pfss::KeyBundle;
 use serde::Serialize;
 
-use super::read_bundle;
+use super::folder::read_bundle;
 
 /// What is public about a bundle: nothing of it depends on the keys.
 #[derive(Debug, Serialize)]

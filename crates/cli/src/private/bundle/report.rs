@@ -1,0 +1,68 @@
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use pfss::{Gate, Traffic};
+use serde::Serialize;
+
+/// What an evaluation took. Bytes, rounds and AES blocks are those of each party.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    gate: String,
+    bits: u32,
+    count: usize,
+    rounds: u64,
+    sent_bytes: u64,
+    /// By the gate's formula; the run fails if it sent anything else.
+    predicted_bytes: u64,
+    key_bytes: usize,
+    /// By the gate's formula.
+    aes_blocks: u64,
+    seconds: f64,
+    elements_per_second: f64,
+    /// Elements whose result is not that of the gate in the clear, where both parties ran here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) different: Option<usize>,
+}
+
+impl Report {
+    pub(super) fn new(gate: &Gate, count: usize, key_bytes: usize, traffic: Traffic, seconds: f64) -> Self {
+        Self {
+            gate: gate.kind().to_string(),
+            bits: gate.n(),
+            count,
+            rounds: traffic.rounds,
+            sent_bytes: traffic.sent_bytes,
+            predicted_bytes: gate.traffic(count).0,
+            key_bytes,
+            aes_blocks: gate.cost().aes * count as u64,
+            seconds,
+            elements_per_second: count as f64 / seconds.max(f64::MIN_POSITIVE),
+            different: None,
+        }
+    }
+
+    /// Prints the report, writes it if asked to, and fails if the run was not what it should be.
+    pub(super) fn print(&self, json: Option<&Path>) -> Result<()> {
+        let mut out = io::stdout().lock();
+        let Self { gate, bits, count, rounds, sent_bytes, predicted_bytes, .. } = self;
+        writeln!(out, "{gate} of {bits} bits on {count} elements")?;
+        writeln!(out, "{rounds} rounds, {sent_bytes} bytes sent by each party, predicted {predicted_bytes}")?;
+        writeln!(out, "{} bytes of keys and {} AES blocks for each party", self.key_bytes, self.aes_blocks)?;
+        writeln!(out, "{:.3} s, {:.0} elements/s", self.seconds, self.elements_per_second)?;
+        if let Some(different) = self.different {
+            writeln!(out, "against the gate in the clear: {different} of {count} elements differ")?;
+        }
+        if let Some(path) = json {
+            let text = serde_json::to_vec_pretty(self)?;
+            fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+        }
+        ensure!(sent_bytes == predicted_bytes, "sent {sent_bytes} bytes where {predicted_bytes} were predicted");
+        let different = self.different.unwrap_or(0);
+        ensure!(different == 0, "{different} elements differ from the gate in the clear");
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! Results as rows: one for each element, its words and then its bits, in the order of [`Operation::eval`].
+
+use std::{fs, path::Path};
+
+use anyhow::{Context as _, Result};
+use nn_ops::io::{NpyArray, write_npy};
+use pfss::{Operation, SufBools, batch::Shares, suf::BoolMode};
+
+/// One party's shares; a bit that is XOR-shared is 0 or 1.
+pub(super) fn of_party(count: usize, shares: &Shares) -> Vec<Vec<u64>> {
+    let words = shares.words();
+    let (stride, per_row) = (words.len() / count.max(1), count.div_ceil(32));
+    let bits: Vec<Vec<u64>> = match shares {
+        Shares::Words(_) => vec![Vec::new(); count],
+        Shares::Suf(shares) => match &shares.bools {
+            SufBools::Additive(bools) => {
+                let bits = bools.len() / count.max(1);
+                (0..count).map(|e| bools[e * bits..][..bits].to_vec()).collect()
+            }
+            SufBools::Xor(bools) => {
+                let bit = |row: &[u32], e: usize| u64::from((row[e / 32] >> (e % 32)) & 1);
+                let rows = || bools.words().chunks(per_row.max(1));
+                (0..count).map(|e| rows().map(|row| bit(row, e)).collect()).collect()
+            }
+        },
+    };
+    let row = |(e, bits): (usize, &Vec<u64>)| [&words[e * stride..][..stride], bits].concat();
+    bits.iter().enumerate().map(row).collect()
+}
+
+/// What the rows of both parties open to.
+pub(super) fn open(operation: &Operation, [zero, one]: [&[Vec<u64>]; 2]) -> Vec<Vec<u64>> {
+    let (ring, program) = (operation.gate().out_ring(), operation.gate().program());
+    let xor = program.is_some_and(|program| program.modes().bools == BoolMode::XorPacked);
+    let words = program.map_or(1, |program| program.desc().words().len());
+    let value = |(at, (&a, &b)): (usize, (&u64, &u64))| if xor && at >= words { a ^ b } else { ring.add(a, b) };
+    zero.iter().zip(one).map(|(zero, one)| zero.iter().zip(one).enumerate().map(value).collect()).collect()
+}
+
+/// Writes rows of equal length.
+pub(super) fn write(path: &Path, rows: &[Vec<u64>]) -> Result<()> {
+    let shape = vec![rows.len(), rows.first().map_or(0, Vec::len)];
+    let array = NpyArray { shape, data: rows.concat() };
+    fs::write(path, write_npy(&array)?).with_context(|| format!("writing {}", path.display()))
+}
