@@ -1,4 +1,5 @@
-/* Function secret sharing for two-party secure inference: deals keys for a descriptor, and evaluates it as one party.
+/* Function secret sharing for two-party secure inference: deals keys for gates, and evaluates them as one party, a
+   descriptor by itself or many gates in a batch.
 
    - A function that can fail returns a status; trefoil_pfss_last_error says what was expected and what came. Results
      stand in the last arguments and are written on success only.
@@ -31,12 +32,16 @@ enum trefoil_pfss_status
   TREFOIL_PFSS_BUNDLE = 3,
   // The bytes are no program, or the program is refused.
   TREFOIL_PFSS_PROGRAM = 4,
-  // The keys or the evaluation are past this step, or the keys were used before.
+  // The keys, the evaluation or the batch are past this step or not yet there, or the keys were used before.
   TREFOIL_PFSS_STATE = 5,
   // The backend cannot be opened, or failed.
   TREFOIL_PFSS_BACKEND = 6,
   // A mistake in this library, or no randomness or memory.
   TREFOIL_PFSS_INTERNAL = 7,
+  // A limit of the batch, or its device memory, would be exceeded.
+  TREFOIL_PFSS_LIMIT = 8,
+  // The other party's bytes are not the message that is due.
+  TREFOIL_PFSS_PEER = 9,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -49,6 +54,9 @@ typedef int32_t trefoil_pfss_status;
 // An open backend. It refuses keys that it has evaluated before.
 typedef struct trefoil_pfss_backend trefoil_pfss_backend;
 
+// Many gates evaluated together by one party: one pass over the device, and one message a round for all of them.
+typedef struct trefoil_pfss_batch trefoil_pfss_batch;
+
 // The bytes of one party's bundle, as secret as its keys.
 typedef struct trefoil_pfss_bytes trefoil_pfss_bytes;
 
@@ -58,18 +66,98 @@ typedef struct trefoil_pfss_dealer trefoil_pfss_dealer;
 // A descriptor's evaluation by one party: bits have to be opened, or all is computed.
 typedef struct trefoil_pfss_evaluation trefoil_pfss_evaluation;
 
-// A descriptor with its modes, for which keys can be dealt.
+// A gate with its public parameters, or a descriptor with its modes, for which keys can be dealt.
 typedef struct trefoil_pfss_gate trefoil_pfss_gate;
 
 // One party's keys. They are used once.
 typedef struct trefoil_pfss_keys trefoil_pfss_keys;
 
+// What a batch takes in at most, and what it does with jobs that do not fit the device.
+typedef struct {
+  // Jobs.
+  uint64_t jobs;
+  // Masked inputs.
+  uint64_t words;
+  // Bytes of masked inputs.
+  uint64_t bytes;
+  // Flushes over the life of the batch.
+  uint64_t flushes;
+  // Bytes of device memory; 0 for all that the backend may use.
+  uint64_t device_bytes;
+  // 0 refuses a job that does not fit; 1 cuts it into parts that fit, and streams their keys.
+  uint32_t split;
+  // Parts whose keys may be on the device at once, 1 to 3.
+  uint32_t slots;
+  // The most elements of a part, a multiple of 32.
+  size_t part;
+} trefoil_pfss_batch_options;
+
+// What a batch has done since it was opened. Sizes and AES blocks follow from public shapes, times are the host's.
+typedef struct {
+  // Jobs walked.
+  uint64_t jobs;
+  // Groups of jobs of one gate.
+  uint64_t groups;
+  // Flushes.
+  uint64_t flushes;
+  // Elements walked.
+  uint64_t elements;
+  // Parts that jobs were cut into; a job that was not cut is one.
+  uint64_t parts;
+  // AES blocks, by formula.
+  uint64_t aes;
+  // Bytes of keys copied to the device.
+  uint64_t key_bytes;
+  // Bytes of masked inputs, as words.
+  uint64_t input_bytes;
+  // Bytes of masked inputs without the bits above their rings.
+  uint64_t packed_input_bytes;
+  // Bytes of public points copied to the device.
+  uint64_t point_bytes;
+  // Bytes of results copied from the device.
+  uint64_t result_bytes;
+  // Bytes that openings sent.
+  uint64_t opened_bytes;
+  // Rounds of openings.
+  uint64_t rounds;
+  // Seconds of copying keys and points to the device.
+  double copy_in_seconds;
+  // Seconds of walking key trees.
+  double walk_seconds;
+  // Seconds of copying results from the device, and of waiting for them.
+  double copy_out_seconds;
+  // Seconds from messages of this party to answers of the other.
+  double exchange_seconds;
+  // Seconds of flushes that are none of these.
+  double idle_seconds;
+} trefoil_pfss_counters;
+
+// The parameters of a gate by name. Those that it does not have are zero.
+typedef struct {
+  // Ring width of the input in bits.
+  uint32_t n;
+  // Bits to shift off, for shifts.
+  uint32_t shift;
+  // The least input, if a range is proven; `min` and `max` are both zero if none is.
+  int64_t min;
+  // The greatest input.
+  int64_t max;
+  // Width of the table's words in bits, for `lut`.
+  uint32_t word_bits;
+  // The table, for `lut`: `2^n` words.
+  const uint64_t *table;
+  // Words of the table.
+  size_t table_len;
+} trefoil_pfss_gate_parameters;
+
 // What is public about a bundle.
 typedef struct {
   // The party that it is for, 0 or 1.
   uint32_t party;
-  // Ring width in bits.
+  // Ring width of the input in bits.
   uint32_t n;
+  // Ring width of the output words in bits.
+  uint32_t out_n;
   // Elements that it serves.
   size_t count;
   // Output words of an element, `r`.
@@ -78,7 +166,7 @@ typedef struct {
   size_t bools;
   // 1 for additive shares of the bits, 0 for XOR shares.
   uint32_t additive;
-  // How often bits have to be opened.
+  // How often bits have to be opened, behind the masked inputs.
   uint32_t rounds;
   // Equal in both parties' bundles, different for every deal.
   uint8_t nonce[16];
@@ -114,25 +202,118 @@ const char *trefoil_pfss_backend_name(trefoil_pfss_backend *backend);
 // As said [at the top](crate#safety).
 void trefoil_pfss_backend_free(trefoil_pfss_backend *backend);
 
-// Reads a program from bytes: little-endian, every number in 8 bytes. First the modes of predicates (0 one shared key,
-// 1 a key for each threshold), of coefficients (0 hidden steps, 1 one payload key, 2 masked selection) and of output
-// bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
-// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each with its length in
-// front; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
-// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula with operands
-// behind operators (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
+// The options that a batch has if it is given none: the limits of SUF, jobs are not cut.
 //
 // # Safety
 // As said [at the top](crate#safety).
-trefoil_pfss_status trefoil_pfss_gate_read(const uint8_t *program,
-                                           size_t len,
-                                           trefoil_pfss_gate **gate);
+trefoil_pfss_status trefoil_pfss_batch_options_default(trefoil_pfss_batch_options *options);
 
-// Frees a gate.
+// Begins a batch on a backend; `options` may be null. The batch counts as the backend's: no two threads use the two at
+// once. The backend may be freed before it.
 //
 // # Safety
 // As said [at the top](crate#safety).
-void trefoil_pfss_gate_free(trefoil_pfss_gate *gate);
+trefoil_pfss_status trefoil_pfss_batch_open(trefoil_pfss_backend *backend,
+                                            const trefoil_pfss_batch_options *options,
+                                            trefoil_pfss_batch **batch);
+
+// Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
+// Writes the job's number. Both parties submit the same jobs in the same order.
+//
+// The keys are spent by it. If the job is refused they may be read from their bytes again; nothing was computed then.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_submit(trefoil_pfss_batch *batch,
+                                              trefoil_pfss_gate *gate,
+                                              trefoil_pfss_keys *keys,
+                                              const uint64_t *hatx,
+                                              size_t count,
+                                              uint64_t *job);
+
+// Walks the key trees of all jobs. A failure leaves the batch without results, for good.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_flush(trefoil_pfss_batch *batch);
+
+// Begins a round, unless one is open, and says how many bytes have to be sent and received in it, for all jobs together;
+// 0 when all is computed.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_pending(trefoil_pfss_batch *batch,
+                                               size_t *bytes);
+
+// This party's masked bits and words of the round, to be sent to the other party.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_masked(trefoil_pfss_batch *batch, uint8_t *bytes, size_t len);
+
+// Takes in the other party's bytes of the round. What is not the message that is due leaves the batch without results,
+// for good.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_absorb(trefoil_pfss_batch *batch,
+                                              const uint8_t *peer,
+                                              size_t len);
+
+// A digest of gates, counts and nonces of all jobs so far, 32 bytes: parties whose digests differ are out of step, and
+// have to compare them before they open anything.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_digest(trefoil_pfss_batch *batch,
+                                              uint8_t *digest,
+                                              size_t len);
+
+// Additive shares of the output words of a job, `[count][words]`, modulo `2^n` of the output. Jobs of an earlier clear
+// are refused.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_haty_share(trefoil_pfss_batch *batch,
+                                                  uint64_t job,
+                                                  uint64_t *haty,
+                                                  size_t len);
+
+// Additive shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_bool_share(trefoil_pfss_batch *batch,
+                                                  uint64_t job,
+                                                  uint64_t *bools,
+                                                  size_t len);
+
+// XOR shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share_packed`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_bool_share_packed(trefoil_pfss_batch *batch,
+                                                         uint64_t job,
+                                                         uint32_t *bools,
+                                                         size_t words);
+
+// What the batch has done.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_counters(trefoil_pfss_batch *batch, trefoil_pfss_counters *counters);
+
+// Drops all jobs, wipes their results, and takes in jobs again. A batch that failed stays failed.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_clear(trefoil_pfss_batch *batch);
+
+// Wipes and frees a batch, finished or not.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_batch_free(trefoil_pfss_batch *batch);
 
 // A dealer with randomness of the operating system.
 //
@@ -163,8 +344,9 @@ trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
                                       trefoil_pfss_bytes **party_0,
                                       trefoil_pfss_bytes **party_1);
 
-// Starts an evaluation on the public masked inputs `hatx`, one for each element of the keys. The keys are spent by it,
-// whether it succeeds or not, and the backend refuses to evaluate another copy of them.
+// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. The keys
+// are spent by it, whether it succeeds or not, and the backend refuses to evaluate another copy of them. Keys of gates
+// by name are evaluated in batches.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -226,6 +408,36 @@ trefoil_pfss_status trefoil_pfss_bool_share_packed(trefoil_pfss_evaluation *eval
 // As said [at the top](crate#safety).
 void trefoil_pfss_evaluation_free(trefoil_pfss_evaluation *evaluation);
 
+// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars` (which asks for a
+// range), `lrs`, `ars`, `relu_ars` or `lut`. Parameters that the gate does not have are refused.
+//
+// # Safety
+// As said [at the top](crate#safety); `name` ends with a zero byte, and `table` of the parameters is an array like any
+// other.
+trefoil_pfss_status trefoil_pfss_gate_named(const char *name,
+                                            const trefoil_pfss_gate_parameters *parameters,
+                                            trefoil_pfss_gate **gate);
+
+// Reads a program from bytes: little-endian, every number in 8 bytes. First the modes of predicates (0 one shared key,
+// 1 a key for each threshold), of coefficients (0 hidden steps, 1 one payload key, 2 masked selection) and of output
+// bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
+// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each with its length in
+// front; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
+// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula with operands
+// behind operators (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_gate_read(const uint8_t *program,
+                                           size_t len,
+                                           trefoil_pfss_gate **gate);
+
+// Frees a gate.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_gate_free(trefoil_pfss_gate *gate);
+
 // Where the bytes stand; valid until they are freed. Null for null.
 //
 // # Safety
@@ -244,7 +456,8 @@ size_t trefoil_pfss_bytes_len(trefoil_pfss_bytes *bytes);
 // As said [at the top](crate#safety).
 void trefoil_pfss_bytes_free(trefoil_pfss_bytes *bytes);
 
-// Reads keys of a descriptor from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are.
+// Reads keys from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are, and bundles of gates
+// that this interface does not make.
 //
 // # Safety
 // As said [at the top](crate#safety).

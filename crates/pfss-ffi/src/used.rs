@@ -7,9 +7,12 @@ use pfss::{KeyBundle, Party, PfssError};
 
 use crate::status::Failure;
 
+/// Deals, by their nonces, and parties.
+type Deals = HashSet<([u8; 16], Party)>;
+
 /// The keys that a backend and its batches have evaluated, however often they were read from their bytes.
 #[derive(Clone, Default)]
-pub(crate) struct Used(Arc<Mutex<HashSet<([u8; 16], Party)>>>);
+pub(crate) struct Used(Arc<Mutex<Deals>>);
 
 impl Used {
     /// Refuses keys that were evaluated.
@@ -23,7 +26,7 @@ impl Used {
         self.set().insert((nonce, party));
     }
 
-    fn set(&self) -> MutexGuard<'_, HashSet<([u8; 16], Party)>> {
+    fn set(&self) -> MutexGuard<'_, Deals> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -227,7 +227,7 @@ fn two_processes_evaluate_a_gate_on_shares_once() {
     // 4 words of 16 bits, two rows of bits, and the digests of two rounds
     assert!(shown.contains("2 rounds, 42 bytes sent by each party, predicted 42"), "{shown}");
     succeeded(server.output());
-    let [zero, one] = outputs.map(|path| read_npy::<u64>(&fs::read(path).unwrap()).unwrap().data);
+    let [zero, one] = outputs.each_ref().map(|path| read_npy::<u64>(&fs::read(path).unwrap()).unwrap().data);
     let y: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b) % (1 << 16)).collect();
     assert_eq!(y, x.map(|x| (x.max(0) / 4) as u64));
 
