@@ -19,13 +19,16 @@ const STATE: Status = Status::TREFOIL_PFSS_STATE;
 const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
 
 /// Keys of party 0 for two elements, and their bytes.
+///
+/// # Safety
+/// The handles are live.
 unsafe fn keys(
     dealer: *mut DealerHandle,
     backend: *mut Backend,
     gate: *mut GateHandle,
 ) -> (*mut Keys, [*mut Bytes; 2]) {
     let (mut keys, mut bundles) = (null_mut(), [null_mut(); 2]);
-    // SAFETY: live handles, and places for results.
+    // SAFETY: live handles by the caller's promise, and places for results.
     unsafe {
         let [zero, one] = &mut bundles;
         assert_eq!(trefoil_pfss_deal(dealer, backend, gate, 2, zero, one), OK);
