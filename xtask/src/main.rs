@@ -7,6 +7,7 @@ mod bundle;
 mod constant_time;
 mod forwarders;
 mod fuzz;
+mod pool;
 mod program;
 mod step;
 mod suite;

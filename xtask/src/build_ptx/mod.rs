@@ -21,7 +21,7 @@ use self::{
     finish::{Finished, finish},
     manifest::Manifest,
 };
-use crate::{step::skip, tally::Tally};
+use crate::{pool::on_every_core, step::skip, tally::Tally};
 
 /// One PTX module: an op set, a cargo feature of `kernels-ptx`, and two files in `ptx/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,8 +162,7 @@ fn assemble(root: &Path, kernels: &[String]) -> Result<Tally> {
         return Ok(skip("ptxas", ptxas::NONE_FOUND));
     };
     let budgets = Budgets::read(root)?;
-    let mut tally = Tally::default();
-    for architecture in ptxas::ARCHITECTURES {
+    let mut tally = on_every_core(ptxas::ARCHITECTURES, |architecture| {
         let mut findings = Vec::new();
         let mut reported = 0;
         for module in Module::ALL {
@@ -178,8 +177,8 @@ fn assemble(root: &Path, kernels: &[String]) -> Result<Tally> {
         if reported != kernels.len() {
             findings.push(format!("ptxas reports on {reported} kernels, expected {}", kernels.len()));
         }
-        tally += report(&format!("ptxas for {architecture}"), &findings);
-    }
+        Ok(report(&format!("ptxas for {architecture}"), &findings))
+    })?;
     let stale = budgets.stale(kernels);
     let stale: Vec<String> = stale.into_iter().map(|kernel| format!("`{kernel}` is no kernel; delete it")).collect();
     tally += report("ci/budgets.toml", &stale);

@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use super::{PROGRAM, pool::on_every_core};
-use crate::tally::Tally;
+use super::PROGRAM;
+use crate::{pool::on_every_core, tally::Tally};
 
 /// One run of the suite.
 struct Job {

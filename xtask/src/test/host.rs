@@ -13,8 +13,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::Message;
 use xshell::Shell;
 
-use super::pool::on_every_core;
-use crate::{step::cargo_test, tally::Tally};
+use crate::{pool::on_every_core, step::cargo_test, tally::Tally};
 
 /// A compiled test program.
 struct Program {

@@ -3,7 +3,6 @@
 mod conformance;
 mod demo;
 mod host;
-mod pool;
 mod reference;
 
 use std::time::Instant;

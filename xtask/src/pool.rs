@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::tally::Tally;
 
 /// Runs `jobs` in their order, as many at a time as there are cores, and sums what they return.
-pub(super) fn on_every_core<T: Send>(
+pub(crate) fn on_every_core<T: Send>(
     jobs: impl IntoIterator<Item = T>,
     run: impl Fn(T) -> Result<Tally> + Sync,
 ) -> Result<Tally> {
