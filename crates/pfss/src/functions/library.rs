@@ -111,7 +111,21 @@ pub fn reciprocal(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssE
 /// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if so many output bits leave no
 /// room.
 pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError> {
-    octaves(accuracy, output_bits, (ONE / 16, 256 * ONE), &|z| 1.0 / z.sqrt())
+    rsqrt_octaves(accuracy, output_bits, 12)
+}
+
+/// [`rsqrt`] on `count` octaves: for `1/16 <= z <= 2^(count - 4)` and a little beyond both ends.
+///
+/// With 12 output bits and [`Accuracy::CUBIC_QUARTER_OCTAVE`] the error is at most 0.75 units.
+///
+/// # Errors
+/// As [`rsqrt`], and [`PfssError::Suf`] beyond 36 octaves or for more pieces than a descriptor has.
+pub fn rsqrt_octaves(accuracy: Accuracy, output_bits: u32, count: u32) -> Result<FixedFn, PfssError> {
+    const MAX: u32 = 36;
+    if !(1..=MAX).contains(&count) {
+        return Err(SufError::Cap { what: "octaves from 1 on", max: MAX as usize, got: count as usize }.into());
+    }
+    octaves(accuracy, output_bits, (ONE / 16, (ONE / 16) << count), &|z| 1.0 / z.sqrt())
 }
 
 /// A function that is 0 far below zero and `x` far above.
@@ -228,6 +242,23 @@ mod tests {
                 let got = error(&f, F, (ONE / 16, 256 * ONE), step, |z| 1.0 / z.sqrt());
                 assert!(got <= rsqrt_bound, "rsqrt, degree {degree}, {pieces} per octave: {got} above {rsqrt_bound}");
             }
+        }
+    }
+
+    #[test]
+    fn wide_reciprocal_roots_hold_their_bound() {
+        for count in [1, 20, 32, 36] {
+            let f = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, F, count).unwrap();
+            for octave in 0..count {
+                let low = (ONE / 16) << octave;
+                let step = (low / 4096).max(1) as usize;
+                let got = error(&f, F, (low, 2 * low), step, |z| 1.0 / z.sqrt());
+                assert!(got <= 0.75, "octave {octave} of {count}: {got}");
+            }
+        }
+        for count in [0, 37, u32::MAX] {
+            let refused = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, F, count);
+            assert!(matches!(refused, Err(PfssError::Suf(SufError::Cap { .. }))));
         }
     }
 

@@ -37,7 +37,7 @@ use crate::{
     suf::{SufDesc, SufError, SufModes, SufProgram},
 };
 
-pub use library::{Accuracy, gelu, neg_exp, reciprocal, rsqrt, silu};
+pub use library::{Accuracy, gelu, neg_exp, reciprocal, rsqrt, rsqrt_octaves, silu};
 pub use run::{FixedBundles, run_function_lockstep};
 
 /// A function of one fixed-point number: a descriptor with one word, and the shift behind it.
