@@ -1,6 +1,11 @@
 //! Layers on an [`Engine`], each with the range it proves.
 
-use pfss::{AutoTrunc, Gate, MatrixShape, RangeClaim, SignedRange};
+use pfss::{
+    AutoTrunc, Gate, MatrixShape, RangeClaim, SignedRange,
+    functions::FixedFn,
+    softmax::{RowLayout, SoftmaxPlan},
+    suf::SufModes,
+};
 
 use crate::{
     Call, Engine, InferenceError, Tensor,
@@ -23,18 +28,58 @@ impl<E: Engine> Layers<'_, E> {
         x: &Tensor,
         [inputs, outputs]: [u32; 2],
     ) -> Result<Tensor, InferenceError> {
+        self.dense_at(name, x, [inputs, outputs], 1)
+    }
+
+    /// [`dense`](Self::dense) on sequences of `positions` rows, each position with biases of its own.
+    pub(crate) fn dense_at(
+        &mut self,
+        name: &str,
+        x: &Tensor,
+        [inputs, outputs]: [u32; 2],
+        positions: usize,
+    ) -> Result<Tensor, InferenceError> {
         let (width, height) = (inputs as usize, outputs as usize);
-        let weight = self.engine.parameter(&format!("{name}.weight"), width * height)?;
-        let bias = self.engine.parameter(&format!("{name}.bias"), height)?;
-        let shape = MatrixShape { batch: 1, rows: x.words.len() / width, inner: width, cols: height };
-        let mut words = self.engine.call(name, &Call::Matmul { shape, x: &x.words, y: &weight })?;
-        for row in words.chunks_exact_mut(height) {
-            row.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
-        }
         let limit = i64::from(self.weight_limit) * ONE;
-        let (weights, biases) = (SignedRange::new(-limit, limit)?, SignedRange::new(-limit * ONE, limit * ONE)?);
-        let range = x.range.checked_mul(weights)?.sum_of(inputs)?.checked_add(biases)?;
+        let weight = Tensor {
+            words: self.engine.parameter(&format!("{name}.weight"), width * height)?,
+            range: SignedRange::new(-limit, limit)?,
+        };
+        let bias = self.engine.parameter(&format!("{name}.bias"), positions * height)?;
+        let shape = MatrixShape { batch: 1, rows: x.words.len() / width, inner: width, cols: height };
+        let mut product = self.matmul(name, shape, x, &weight)?;
+        for sequence in product.words.chunks_exact_mut(bias.len()) {
+            sequence.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
+        }
+        product.range = product.range.checked_add(SignedRange::new(-limit * ONE, limit * ONE)?)?;
+        Ok(product)
+    }
+
+    /// `x + constant` for a public constant.
+    pub(crate) fn offset(&self, x: &Tensor, constant: i64) -> Result<Tensor, InferenceError> {
+        let word = self.engine.constant(constant.cast_unsigned());
+        let words = x.words.iter().map(|x| x.wrapping_add(word)).collect();
+        Ok(Tensor { words, range: x.range.checked_add(SignedRange::new(constant, constant)?)? })
+    }
+
+    /// Products of matrices, with the fraction bits of both factors together.
+    pub(crate) fn matmul(
+        &mut self,
+        name: &str,
+        shape: MatrixShape,
+        x: &Tensor,
+        y: &Tensor,
+    ) -> Result<Tensor, InferenceError> {
+        let words = self.engine.call(name, &Call::Matmul { shape, x: &x.words, y: &y.words })?;
+        // no architecture has rows near 2^32
+        let range = x.range.checked_mul(y.range)?.sum_of(u32::try_from(shape.inner).unwrap_or(u32::MAX))?;
         Ok(Tensor { words, range })
+    }
+
+    /// Products of elements, with the fraction bits of both factors together.
+    pub(crate) fn product(&mut self, name: &str, x: &Tensor, y: &Tensor) -> Result<Tensor, InferenceError> {
+        let words = self.engine.call(name, &Call::Product { x: &x.words, y: &y.words })?;
+        Ok(Tensor { words, range: x.range.checked_mul(y.range)? })
     }
 
     /// `floor(x / 2^bits)`.
@@ -54,5 +99,21 @@ impl<E: Engine> Layers<'_, E> {
         let gate = Gate::relu_within(RING_BITS, x.range.bits().max(2))?;
         let words = self.engine.call(name, &Call::Relu { gate, range: x.range, x: &x.words })?;
         Ok(Tensor { words, range: x.range.relu() })
+    }
+
+    /// A function of each element.
+    pub(crate) fn function(&mut self, name: &str, function: &FixedFn, x: &Tensor) -> Result<Tensor, InferenceError> {
+        let gates = function.gates_within(SufModes::default(), x.range)?;
+        let words = self.engine.call(name, &Call::Function { function, gates, x: &x.words })?;
+        Ok(Tensor { words, range: function.outputs().floor_shift(function.shift())? })
+    }
+
+    /// Softmax of rows of `width` elements.
+    pub(crate) fn softmax(&mut self, name: &str, x: &Tensor, width: usize) -> Result<Tensor, InferenceError> {
+        let layout = RowLayout::ragged(width, &vec![width; x.words.len() / width])?;
+        let plan = SoftmaxPlan::new(layout, x.range, SufModes::default())?;
+        let words = self.engine.call(name, &Call::Softmax { plan: &plan, x: &x.words })?;
+        // within 2.5 units of numbers in 0..=1
+        Ok(Tensor { words, range: SignedRange::new(-2, ONE + 2)? })
     }
 }

@@ -31,15 +31,24 @@ impl Parameter {
 
     /// Weights `[inputs][outputs]` and biases of a dense layer.
     pub(crate) fn dense(name: &str, inputs: usize, outputs: usize) -> [Self; 2] {
+        Self::with_bias(name, [inputs, outputs], vec![outputs])
+    }
+
+    /// The same with biases `[positions][outputs]`, for sequences.
+    pub(crate) fn dense_at(name: &str, inputs: usize, outputs: usize, positions: usize) -> [Self; 2] {
+        Self::with_bias(name, [inputs, outputs], vec![positions, outputs])
+    }
+
+    fn with_bias(name: &str, weight: [usize; 2], bias: Vec<usize>) -> [Self; 2] {
         let parameter = |part: &str, shape: Vec<usize>, fraction_bits| Self {
             name: format!("{name}.{part}"),
             shape,
             fraction_bits,
         };
         [
-            parameter("weight", vec![inputs, outputs], FRACTION_BITS),
+            parameter("weight", weight.to_vec(), FRACTION_BITS),
             // added to products
-            parameter("bias", vec![outputs], 2 * FRACTION_BITS),
+            parameter("bias", bias, 2 * FRACTION_BITS),
         ]
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Channel, Party, Session, Traffic};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Call, Engine, InferenceError, Key, Model, Parameters, plan::Keys};
 
@@ -29,7 +29,7 @@ pub struct Inferred {
 }
 
 /// What one step took.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Measured {
     /// The step.
     pub step: String,

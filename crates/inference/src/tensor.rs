@@ -1,4 +1,6 @@
-use pfss::SignedRange;
+use core::ops::Range;
+
+use pfss::{RangeError, SignedRange};
 
 /// Fraction bits of inputs, weights and activations. Products carry twice as many.
 pub const FRACTION_BITS: u32 = 12;
@@ -15,4 +17,69 @@ pub struct Tensor {
     pub words: Vec<u64>,
     /// What every value lies in.
     pub range: SignedRange,
+}
+
+impl Tensor {
+    /// `self + other`, element by element.
+    pub(crate) fn add(&self, other: &Self) -> Result<Self, RangeError> {
+        let words = self.words.iter().zip(&other.words).map(|(a, b)| a.wrapping_add(*b)).collect();
+        Ok(Self { words, range: self.range.checked_add(other.range)? })
+    }
+
+    /// `self - other`, element by element.
+    pub(crate) fn sub(&self, other: &Self) -> Result<Self, RangeError> {
+        let words = self.words.iter().zip(&other.words).map(|(a, b)| a.wrapping_sub(*b)).collect();
+        Ok(Self { words, range: self.range.checked_sub(other.range)? })
+    }
+
+    /// The sum of each row of `width` elements.
+    pub(crate) fn row_sums(&self, width: u32) -> Result<Self, RangeError> {
+        let sum = |row: &[u64]| row.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
+        let words = self.words.chunks_exact(width as usize).map(sum).collect();
+        Ok(Self { words, range: self.range.sum_of(width)? })
+    }
+
+    /// Each element `width` times.
+    pub(crate) fn repeat(&self, width: u32) -> Self {
+        let words = self.words.iter().flat_map(|&word| core::iter::repeat_n(word, width as usize)).collect();
+        Self { words, range: self.range }
+    }
+
+    /// Consecutive elements.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        Self { words: self.words[range].to_vec(), range: self.range }
+    }
+
+    /// The elements of a row-major tensor of `shape` with its axes reordered: axis `i` of the result is axis `order[i]`.
+    pub(crate) fn permuted<const N: usize>(&self, shape: [usize; N], order: [usize; N]) -> Self {
+        let mut strides = [1; N];
+        for axis in (1..N).rev() {
+            strides[axis - 1] = strides[axis] * shape[axis];
+        }
+        let position = |mut index: usize| {
+            let mut position = 0;
+            for &axis in order.iter().rev() {
+                position += index % shape[axis] * strides[axis];
+                index /= shape[axis];
+            }
+            position
+        };
+        Self { words: (0..self.words.len()).map(|index| self.words[position(index)]).collect(), range: self.range }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_reordered() {
+        let tensor = Tensor { words: (0..24).collect(), range: SignedRange::of_bits(8) };
+        let permuted = tensor.permuted([2, 3, 4], [2, 0, 1]);
+        for (i, word) in permuted.words.iter().enumerate() {
+            let (a, b, c) = (i / 6, i / 3 % 2, i % 3); // axes 2, 0, 1 of the source
+            assert_eq!(*word as usize, b * 12 + c * 4 + a);
+        }
+        assert_eq!(permuted.permuted([4, 2, 3], [1, 2, 0]), tensor);
+    }
 }

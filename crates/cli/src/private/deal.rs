@@ -11,7 +11,7 @@ use runtime::{Choice, Domain};
 /// Make keys for one run, a folder for each party. Whoever runs this must be trusted by both.
 #[derive(Args, Debug)]
 pub(crate) struct DealArgs {
-    /// The network: digits.
+    /// The network: digits or transformer.
     #[arg(long, value_name = "NAME", default_value = "digits")]
     model: Architecture,
     /// Number of images to classify in the run.

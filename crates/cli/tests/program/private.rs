@@ -11,7 +11,8 @@ use std::{
 use assert_cmd::cargo::CommandCargoExt as _;
 use tempfile::TempDir;
 
-const WEIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
+const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
+const TRANSFORMER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/transformer.safetensors");
 
 pub(crate) fn pfss(command: &str) -> Command {
     let mut program = Command::cargo_bin("trefoil").unwrap();
@@ -22,11 +23,16 @@ pub(crate) fn pfss(command: &str) -> Command {
     program
 }
 
-/// A dealt folder for `count` images.
+/// A dealt folder for `count` images and the digits network.
 fn deal(count: usize) -> (TempDir, PathBuf) {
+    deal_for("digits", count)
+}
+
+fn deal_for(model: &str, count: usize) -> (TempDir, PathBuf) {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("deal");
-    let done = pfss("deal").args(["--count", &count.to_string(), "--out"]).arg(&out).output().unwrap();
+    let done =
+        pfss("deal").args(["--model", model, "--count", &count.to_string(), "--out"]).arg(&out).output().unwrap();
     assert!(done.status.success(), "{}", text(&done.stderr));
     (scratch, out)
 }
@@ -55,10 +61,14 @@ impl Drop for Running {
     }
 }
 
-/// Starts a server and reads its address.
+/// Starts a server of the digits network and reads its address.
 fn serve(keys: &Path, more: &[&str]) -> (Running, String) {
+    serve_weights(DIGITS, keys, more)
+}
+
+fn serve_weights(weights: &str, keys: &Path, more: &[&str]) -> (Running, String) {
     let mut command = pfss("serve");
-    command.arg("--keys").arg(keys).args(["--weights", WEIGHTS]).args(more);
+    command.arg("--keys").arg(keys).args(["--weights", weights]).args(more);
     listen(command)
 }
 
@@ -93,7 +103,7 @@ fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_
     let json = scratch.path().join("client.json");
     let (server, address) = serve(&out.join("party1"), &["--wait", "30"]);
     let mut client = infer(&out.join("party0"), &address);
-    let done = client.args(["--compare", WEIGHTS, "--json"]).arg(&json).output().unwrap();
+    let done = client.args(["--compare", DIGITS, "--json"]).arg(&json).output().unwrap();
     assert!(done.status.success(), "{}", text(&done.stderr));
     let shown = text(&done.stdout);
     assert!(shown.contains("0 of 3600 logits differ"), "{shown}");
@@ -115,6 +125,18 @@ fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_
     assert!(message.contains("was used before"), "{message}");
     let other = infer(&out.join("party1"), &address).output().unwrap();
     assert_eq!(failed(&other).0, Some(4));
+}
+
+#[test]
+fn a_transformer_block_classifies_privately_with_the_plaintext_model_s_exact_logits() {
+    let (_scratch, out) = deal_for("transformer", 6);
+    let (server, address) = serve_weights(TRANSFORMER, &out.join("party1"), &["--wait", "30"]);
+    let done = infer(&out.join("party0"), &address).args(["--compare", TRANSFORMER]).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let shown = text(&done.stdout);
+    assert!(shown.contains("0 of 60 logits differ"), "{shown}");
+    assert!(shown.contains("attention.softmax"), "{shown}");
+    assert!(server.output().status.success());
 }
 
 #[test]

@@ -1,4 +1,6 @@
 mod digits;
+mod norm;
+mod transformer;
 
 use core::{fmt, str::FromStr};
 
@@ -11,6 +13,8 @@ use crate::{Engine, InferenceError, Parameter, Plan, Tensor, digits::PIXELS, lay
 pub enum Architecture {
     /// Two dense layers of 64 and 10 units with ReLU between them, on 8x8 images.
     Digits,
+    /// A transformer block of 4 heads and width 16 with GeLU and layer norms, on the same images as sequences of 8 rows.
+    Transformer,
 }
 
 /// An architecture and the size of a batch.
@@ -22,13 +26,14 @@ pub struct Model {
 
 impl Architecture {
     /// Every architecture.
-    pub const ALL: [Self; 1] = [Self::Digits];
+    pub const ALL: [Self; 2] = [Self::Digits, Self::Transformer];
 
     /// Its name on a command line and in key folders.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Digits => "digits",
+            Self::Transformer => "transformer",
         }
     }
 
@@ -96,6 +101,7 @@ impl Model {
     pub fn parameters(&self) -> Vec<Parameter> {
         match self.architecture {
             Architecture::Digits => digits::parameters(),
+            Architecture::Transformer => transformer::parameters(),
         }
     }
 
@@ -104,6 +110,7 @@ impl Model {
     pub fn weight_limit(&self) -> u32 {
         match self.architecture {
             Architecture::Digits => digits::WEIGHT_LIMIT,
+            Architecture::Transformer => transformer::WEIGHT_LIMIT,
         }
     }
 
@@ -136,6 +143,7 @@ impl Model {
         let mut layers = Layers { engine, weight_limit: self.weight_limit() };
         match self.architecture {
             Architecture::Digits => digits::run(&mut layers, &input),
+            Architecture::Transformer => transformer::run(&mut layers, &input),
         }
     }
 }

@@ -6,3 +6,4 @@ mod faults;
 mod folders;
 mod models;
 mod tls;
+mod transformer;

@@ -1,0 +1,48 @@
+//! Layer normalisation without factors of its own: the dense layer behind it has them.
+
+use pfss::{
+    SignedRange,
+    functions::{Accuracy, rsqrt_octaves},
+};
+
+use crate::{
+    Engine, InferenceError, Tensor,
+    layers::Layers,
+    tensor::{FRACTION_BITS, ONE},
+};
+
+/// Added to the variance, 1/16: the least input of the reciprocal root.
+pub(super) const EPSILON: i64 = ONE / 16;
+
+/// `(x - mean) / sqrt(variance + 1/16)` of each row of `width` elements, a power of two.
+///
+/// Its range does not follow from those of its factors. Let `c` be the centred integers of a row, `v` the integer that
+/// stands for variance and epsilon, so that `v >= sum c^2 / (width 2^12)`, and `y` the integer root, at most one off
+/// `2^12 sqrt(2^12 / v)`. Then `|c y| / 2^12 <= |c| sqrt(2^12 / v) + |c| / 2^12 <= sqrt(width) 2^12 + |c| / 2^12`.
+pub(super) fn layer_norm<E: Engine>(
+    layers: &mut Layers<'_, E>,
+    name: &str,
+    x: &Tensor,
+    width: u32,
+) -> Result<Tensor, InferenceError> {
+    let log_width = width.ilog2();
+    let mean = layers.shift(&format!("{name}.mean"), &x.row_sums(width)?, log_width)?;
+    let centred = x.sub(&mean.repeat(width))?;
+
+    let mut squares = layers.product(&format!("{name}.squares"), &centred, &centred)?;
+    squares.range = squares.range.relu(); // no square is negative
+    let variance = layers.shift(&format!("{name}.variance"), &squares.row_sums(width)?, FRACTION_BITS + log_width)?;
+    let variance = layers.offset(&variance, EPSILON)?;
+
+    let octaves = (variance.range.max() / EPSILON + 1).cast_unsigned().next_power_of_two().ilog2();
+    let root = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, FRACTION_BITS, octaves)?;
+    let inverse = layers.function(&format!("{name}.rsqrt"), &root, &variance)?;
+
+    let scaled = layers.product(&format!("{name}.scale"), &centred, &inverse.repeat(width))?;
+    let mut normed = layers.rescale(&format!("{name}.rescale"), &scaled)?;
+    let root_width = f64::from(width).sqrt().ceil() as i64;
+    let largest = centred.range.max().max(-centred.range.min());
+    let bound = root_width * ONE + (largest >> FRACTION_BITS) + 2; // two floors
+    normed.range = SignedRange::new(-bound, bound)?;
+    Ok(normed)
+}
