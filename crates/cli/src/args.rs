@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use runtime::Choice;
 
-use crate::{demo::party::PartyArgs, private::PfssArgs};
+use crate::private::PfssArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -34,16 +34,14 @@ pub(crate) enum Command {
     Conformance(ConformanceArgs),
     Bench(BenchArgs),
     Pfss(PfssArgs),
-    #[command(hide = true)]
-    Party(PartyArgs),
 }
 
 /// Run three workloads on real input, verify each, and write a report.
 ///
 /// (1) Commit a trace: the low-degree extension of a wide-Fibonacci execution trace, checked at a random out-of-domain
 /// point. (2) Train a small network on handwritten digits in f32 and export it. (3) Classify the test digits privately:
-/// two processes hold secret shares, talk over a local TCP connection, and reconstruct exactly what the plaintext
-/// fixed-point model computes.
+/// a client with the images and a server with the weights, in two processes that hold secret shares, get exactly what the
+/// plaintext fixed-point model computes.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
     /// Where to write the HTML report.

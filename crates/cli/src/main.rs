@@ -24,7 +24,6 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Pfss(args) => private::run(&args.command),
-        Command::Party(args) => demo::party::run(&args),
     };
     exit::code(result)
 }

@@ -1,8 +1,6 @@
 //! `trefoil demo`: three workloads on real input, each verified before it is reported.
 
 mod commit;
-mod fixed_point;
-pub(crate) mod party;
 mod private;
 mod stage;
 mod train;
@@ -16,7 +14,6 @@ use std::{
 use anyhow::{Context as _, Result};
 use backend_api::Queue as _;
 
-pub(crate) use self::private::random_words;
 use self::stage::{Context, Stage};
 use crate::{args::DemoArgs, report};
 

@@ -14,6 +14,8 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::{Limits, Plan};
 
+pub(crate) use report::Report;
+
 /// Function secret sharing: private inference between two processes, and keys of single gates.
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs `serve` with its

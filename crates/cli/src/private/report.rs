@@ -10,37 +10,37 @@ use inference::{
     party::{Inferred, Measured},
 };
 use pfss::Party;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What one party prints, and writes as JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct Report {
-    model: &'static str,
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Report {
+    model: String,
     count: usize,
     party: u8,
-    rounds: u64,
-    sent_bytes: u64,
-    received_bytes: u64,
+    pub(crate) rounds: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
     /// What the plan predicted; the run fails if it sent anything else.
-    predicted_bytes: u64,
-    key_bytes: u64,
+    pub(crate) predicted_bytes: u64,
+    pub(crate) key_bytes: u64,
     seconds: f64,
-    steps: Vec<Measured>,
+    pub(crate) steps: Vec<Measured>,
     /// Images classified as their labels say, for the client, where it knows labels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) correct: Option<usize>,
+    pub(crate) correct: Option<usize>,
     /// Against the model in the clear, where the client was given the weights.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) difference: Option<Difference>,
+    pub(crate) difference: Option<Difference>,
 }
 
 /// Logits on shares against logits in the clear.
-#[derive(Debug, Serialize)]
-pub(super) struct Difference {
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Difference {
     /// Logits compared.
-    logits: usize,
+    pub(crate) logits: usize,
     /// Logits that differ.
-    different: usize,
+    pub(crate) different: usize,
     /// The greatest difference, in units of the last place.
     greatest: u64,
 }
@@ -60,7 +60,7 @@ impl Difference {
 impl Report {
     pub(super) fn new(model: &Model, plan: &Plan, party: Party, key_bytes: u64, done: &Inferred) -> Self {
         Self {
-            model: model.architecture().name(),
+            model: model.architecture().name().to_owned(),
             count: model.count(),
             party: party.number(),
             rounds: done.traffic.rounds,

@@ -15,7 +15,6 @@ use runtime::{AnyQueue, Choice, Domain};
 
 use super::{folder::PartyFolder, report::Report, rows, values};
 use crate::{
-    demo::random_words,
     exit::Usage,
     private::{LimitArgs, advance, steps_bar},
 };
@@ -181,4 +180,11 @@ fn side_by_side(
         // a lost channel is what the other's failure looks like from here
         (Err(PfssError::Channel(_)), Err(error)) | (Err(error), _) | (_, Err(error)) => Err(error.into()),
     }
+}
+
+fn random_words(len: usize) -> Result<Vec<u64>> {
+    let mut bytes = vec![0; len * 8];
+    getrandom::fill(&mut bytes).context("asking the system for randomness")?;
+    let word = |chunk: &[u8]| u64::from_le_bytes(core::array::from_fn(|i| chunk[i]));
+    Ok(bytes.chunks_exact(8).map(word).collect())
 }
