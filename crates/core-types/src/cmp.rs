@@ -4,6 +4,14 @@
 //! \[0, y\] is therefore a share of 1\[α <= y\], and along the path of y it telescopes to the nodes where the direction
 //! changes (Storrier, Vadapalli, Lyons, Henry, "Grotto: Screaming fast (2+1)-PC for Z_2^n via (2,2)-DPFs", 2023).
 //! Trees end at blocks of 2^7 leaves: a label's 128 bits are the shares of 128 leaves.
+//!
+//! The leaves themselves are shares of the unit vector of α, 1 at α and 0 elsewhere: [`cmp_eval_all`].
+//!
+//! The formulas are generic in the size 2^`LEAF` of the blocks, so that a test can go through deep trees in small rings.
+//! Keys have `LEAF` = [`CMP_TABLE_BITS`].
+
+#[cfg(test)]
+mod tests;
 
 use crate::{
     Encrypt, Label,
@@ -11,14 +19,28 @@ use crate::{
     tree::{Children, Node, Pair, spread},
 };
 
-/// Widths up to this are a shared truth table of 2^n bits, without a tree.
+/// Widths up to this are a shared truth table of 2^n bits, without a tree; trees end at blocks of as many leaves.
 pub const CMP_TABLE_BITS: u32 = 7;
+
+/// Widths up to this are evaluated at all points at once.
+pub const CMP_ALL_BITS: u32 = 13;
+
+#[inline]
+const fn levels<const LEAF: u32>(bits: u32) -> u32 {
+    bits.saturating_sub(LEAF + 1)
+}
+
+/// The place of `y` in its block of leaves.
+#[inline]
+const fn place<const LEAF: u32>(y: u64) -> u32 {
+    y as u32 & ((1 << LEAF) - 1)
+}
 
 /// Correction words of a comparison key on `bits`-bit points: bits - 8, and 0 for truth tables.
 #[inline]
 #[must_use]
 pub const fn cmp_levels(bits: u32) -> u32 {
-    bits.saturating_sub(CMP_TABLE_BITS + 1)
+    levels::<CMP_TABLE_BITS>(bits)
 }
 
 /// Leaf words of one party's comparison key on `bits`-bit points: 2, and 1 for truth tables.
@@ -26,6 +48,15 @@ pub const fn cmp_levels(bits: u32) -> u32 {
 #[must_use]
 pub const fn cmp_leaves(bits: u32) -> u32 {
     if bits > CMP_TABLE_BITS { 2 } else { 1 }
+}
+
+/// Blocks of 128 leaves of a comparison key on `bits`-bit points, up to 64: 2^(bits - 7), and 1 for truth tables.
+///
+/// All of them take two AES blocks less than twice as many.
+#[inline]
+#[must_use]
+pub const fn cmp_blocks(bits: u32) -> u64 {
+    1 << (bits.saturating_sub(CMP_TABLE_BITS) & 63)
 }
 
 /// Bits 0 ..= `pos` of 128 set, for `pos` < 128.
@@ -51,10 +82,18 @@ pub const fn cmp_table_share(table: u128, bits: u32, y: u64) -> u32 {
     (table >> (pos & 127)) as u32 & 1
 }
 
+/// The share of the unit vector of α that one party's truth table holds, bit y for point y: 1\[α <= y\] changes at α
+/// alone. For `bits` <= 7.
+#[inline]
+#[must_use]
+pub const fn cmp_table_unit(table: u128, bits: u32) -> u128 {
+    (table ^ table << 1) & prefix((1 << (bits & 7)) - 1)
+}
+
 /// The walk of one party along one point, for widths above 7.
 ///
-/// Call [`step`](Self::step) with the bits of y from the most significant down to bit 8, then
-/// [`finish`](Self::finish).
+/// Call [`turn`](Self::turn) and [`descend`](Self::descend) with the bits of y from the most significant down to bit 8,
+/// then turn to bit 7 and take the [`leaf_share`](Self::leaf_share).
 #[derive(Clone, Copy, Debug)]
 pub struct CmpWalk {
     node: Node,
@@ -91,25 +130,16 @@ impl CmpWalk {
     #[inline]
     #[must_use]
     pub const fn leaf_share(&self, hashed: u128, leaf: u128, y: u64) -> u32 {
-        let block = hashed ^ (leaf & spread(self.node.control()));
+        self.share_in_block::<CMP_TABLE_BITS>(hashed, leaf, y)
+    }
+
+    #[inline]
+    const fn share_in_block<const LEAF: u32>(&self, hashed: u128, leaf: u128, y: u64) -> u32 {
+        let whole = prefix(place::<LEAF>(u64::MAX));
         // a left block adds its leaves up to y; a right block was counted whole by its parent and removes those after y
-        let counted = block & (prefix(y as u32 & 127) ^ spread(self.last));
-        self.parity ^ (counted.count_ones() & 1)
-    }
-
-    /// Goes down in direction `c` under the level's correction word.
-    #[inline]
-    pub fn step<E: Encrypt>(&mut self, cipher: &E, c: u32, correction: u128) {
-        let hashed = hash(cipher, self.turn(c));
-        self.descend(hashed, correction);
-    }
-
-    /// The share, given the leaf correction of the side that bit 7 of `y` names.
-    #[inline]
-    #[must_use]
-    pub fn finish<E: Encrypt>(mut self, cipher: &E, leaf: u128, y: u64) -> u32 {
-        let hashed = hash(cipher, self.turn((y >> CMP_TABLE_BITS) as u32));
-        self.leaf_share(hashed, leaf, y)
+        let counted = prefix(place::<LEAF>(y)) ^ (whole & spread(self.last));
+        let leaves = self.node.leaf_block(hashed, leaf) & counted;
+        self.parity ^ (leaves.count_ones() & 1)
     }
 }
 
@@ -118,30 +148,157 @@ impl CmpWalk {
 #[inline]
 pub fn cmp_eval<E: Encrypt>(
     cipher: &E,
+    of: (u32, u32),
+    root: Label,
+    correction: impl Fn(u32) -> u128,
+    leaf: impl Fn(u32) -> u128,
+    y: u64,
+) -> u32 {
+    eval::<CMP_TABLE_BITS, E>(cipher, of, root, correction, leaf, y)
+}
+
+#[inline]
+fn eval<const LEAF: u32, E: Encrypt>(
+    cipher: &E,
     (bits, party): (u32, u32),
     root: Label,
     correction: impl Fn(u32) -> u128,
     leaf: impl Fn(u32) -> u128,
     y: u64,
 ) -> u32 {
-    if bits <= CMP_TABLE_BITS {
+    if bits <= LEAF {
         return cmp_table_share(leaf(0), bits, y);
     }
     let mut walk = CmpWalk::start(root, party);
-    for level in 0..cmp_levels(bits) {
-        walk.step(cipher, (y >> (bits - 1 - level)) as u32 & 1, correction(level));
+    for level in 0..levels::<LEAF>(bits) {
+        let hashed = hash(cipher, walk.turn((y >> (bits - 1 - level)) as u32));
+        walk.descend(hashed, correction(level));
     }
-    walk.finish(cipher, leaf((y >> CMP_TABLE_BITS) as u32 & 1), y)
+    let side = (y >> LEAF) as u32 & 1;
+    let hashed = hash(cipher, walk.turn(side));
+    walk.share_in_block::<LEAF>(hashed, leaf(side), y)
 }
 
-impl Pair {
-    /// The leaf corrections of the left and right block under the last node, whose direction is bit 7 of `alpha`.
+/// The way through a whole tree, from its left end to its right: each node is expanded once in each direction.
+///
+/// From a node above the leaf blocks it goes [`down`](Self::down), and the walker keeps the node, by its
+/// [`level`](Self::level). Behind a block of leaves it goes [`on`](Self::on), to the level of the kept node from which the
+/// next block is reached; a level that is still that of the leaf blocks means the same node.
+#[derive(Clone, Copy, Debug)]
+pub struct CmpTour {
+    levels: u32,
+    level: u32,
+    block: u32,
+}
+
+impl CmpTour {
+    /// Starts at the root of a tree with `levels` correction words, towards `block`.
     #[inline]
     #[must_use]
-    pub fn cmp_leaves<E: Encrypt>(&self, cipher: &E, alpha: u64) -> [u128; 2] {
-        let Children { left: [left_0, left_1], right: [right_0, right_1] } = self.children(cipher);
-        leaf_corrections(left_0 ^ left_1, right_0 ^ right_1, alpha)
+    pub const fn start(levels: u32, block: u32) -> Self {
+        Self { levels, level: 0, block }
     }
+
+    /// The block of leaves towards which it goes.
+    #[inline]
+    #[must_use]
+    pub const fn block(&self) -> u32 {
+        self.block
+    }
+
+    /// The level of the node at which it is, counted from the root.
+    #[inline]
+    #[must_use]
+    pub const fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Whether the children of this node are blocks of leaves.
+    #[inline]
+    #[must_use]
+    pub const fn at_leaves(&self) -> bool {
+        self.level == self.levels
+    }
+
+    /// The direction of the next child, 0 or 1: at the leaves, the side of the block.
+    #[inline]
+    #[must_use]
+    pub const fn direction(&self) -> u32 {
+        (self.block >> (self.levels.wrapping_sub(self.level) & 31)) & 1
+    }
+
+    /// Goes down to that child.
+    #[inline]
+    pub const fn down(&mut self) {
+        self.level += 1;
+    }
+
+    /// Goes on to the next block.
+    #[inline]
+    pub const fn on(&mut self) {
+        self.block += 1;
+        self.level = self.levels.saturating_sub(self.block.trailing_zeros());
+    }
+}
+
+/// Nodes that [`cmp_eval_all`] keeps: more than a tree has levels.
+const KEPT: usize = 16;
+
+/// One party's shares of the unit vector of α, for a key as in [`cmp_eval`] with `bits` <= [`CMP_ALL_BITS`]: calls
+/// `block(index, leaves)` from left to right, where bit j of `leaves` belongs to the point 128 `index` + j.
+///
+/// Every node is expanded once: [`cmp_blocks`] less one, times two, are the AES blocks.
+#[inline]
+pub fn cmp_eval_all<E: Encrypt>(
+    cipher: &E,
+    of: (u32, u32),
+    root: Label,
+    correction: impl Fn(u32) -> u128,
+    leaf: impl Fn(u32) -> u128,
+    block: impl FnMut(u32, u128),
+) {
+    eval_all::<CMP_TABLE_BITS, E>(cipher, of, root, correction, leaf, block);
+}
+
+#[inline]
+fn eval_all<const LEAF: u32, E: Encrypt>(
+    cipher: &E,
+    (bits, party): (u32, u32),
+    root: Label,
+    correction: impl Fn(u32) -> u128,
+    leaf: impl Fn(u32) -> u128,
+    mut block: impl FnMut(u32, u128),
+) {
+    if bits <= LEAF {
+        return block(0, cmp_table_unit(leaf(0), bits));
+    }
+    let levels = levels::<LEAF>(bits);
+    let whole = prefix(place::<LEAF>(u64::MAX));
+    let mut node = Node::root(root, party);
+    let mut kept = [node; KEPT];
+    let mut tour = CmpTour::start(levels, 0);
+    while tour.block() >> (levels & 31) < 2 {
+        let c = tour.direction();
+        let hashed = hash(cipher, node.input(c));
+        if tour.at_leaves() {
+            block(tour.block(), node.leaf_block(hashed, leaf(c)) & whole);
+            tour.on();
+            if !tour.at_leaves() {
+                node = kept[tour.level() as usize % KEPT];
+            }
+        } else {
+            kept[tour.level() as usize % KEPT] = node;
+            node = node.corrected(hashed, c, correction(tour.level()));
+            tour.down();
+        }
+    }
+}
+
+/// The leaf corrections of the left and right block under the last node, whose direction is bit `LEAF` of `alpha`.
+#[inline]
+fn last_leaves<const LEAF: u32, E: Encrypt>(pair: &Pair, cipher: &E, alpha: u64) -> [u128; 2] {
+    let Children { left: [left_0, left_1], right: [right_0, right_1] } = pair.children(cipher);
+    corrections_in_blocks::<LEAF>(left_0 ^ left_1, right_0 ^ right_1, alpha)
 }
 
 /// The corrections of the left and right leaf block, from the XOR of the two parties' left blocks and that of their
@@ -149,8 +306,13 @@ impl Pair {
 #[inline]
 #[must_use]
 pub const fn leaf_corrections(left_xor: u128, right_xor: u128, alpha: u64) -> [u128; 2] {
-    let side = spread((alpha >> CMP_TABLE_BITS) as u32);
-    let unit = 1u128 << (alpha & 127);
+    corrections_in_blocks::<CMP_TABLE_BITS>(left_xor, right_xor, alpha)
+}
+
+#[inline]
+const fn corrections_in_blocks<const LEAF: u32>(left_xor: u128, right_xor: u128, alpha: u64) -> [u128; 2] {
+    let side = spread((alpha >> LEAF) as u32);
+    let unit = 1u128 << place::<LEAF>(alpha);
     [left_xor ^ (unit & !side), right_xor ^ (unit & side)]
 }
 
@@ -174,15 +336,26 @@ pub fn cmp_gen<E: Encrypt>(
     bits: u32,
     alpha: u64,
     roots: [Label; 2],
+    correction: impl FnMut(u32, u128),
+) -> [u128; 2] {
+    generate::<CMP_TABLE_BITS, E>(keys, bits, alpha, roots, correction)
+}
+
+#[inline]
+fn generate<const LEAF: u32, E: Encrypt>(
+    keys: &E,
+    bits: u32,
+    alpha: u64,
+    roots: [Label; 2],
     mut correction: impl FnMut(u32, u128),
 ) -> [u128; 2] {
-    if bits <= CMP_TABLE_BITS {
+    if bits <= LEAF {
         return table_shares(roots[0], bits, alpha);
     }
     let mut pair = Pair::roots(roots);
-    for level in 0..cmp_levels(bits) {
+    for level in 0..levels::<LEAF>(bits) {
         let word = pair.descend(keys, (alpha >> (bits - 1 - level)) as u32 & 1);
         correction(level, word);
     }
-    pair.cmp_leaves(keys, alpha)
+    last_leaves::<LEAF, E>(&pair, keys, alpha)
 }

@@ -4,6 +4,9 @@
 //! Beside the tree of a point function, each level carries one value correction per payload word; the shares of the
 //! values at the nodes of the path of y sum to the result.
 
+#[cfg(test)]
+mod tests;
+
 use core::fmt;
 
 use crate::{

@@ -53,8 +53,38 @@ impl PrgKeys {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use core::cell::Cell;
+
     use super::*;
+
+    /// A cheap cipher, for what holds whatever the cipher is. It counts its blocks.
+    #[derive(Default)]
+    pub(crate) struct Mix {
+        salt: u128,
+        blocks: Cell<u64>,
+    }
+
+    impl Mix {
+        /// One that has nothing to do with those of other salts.
+        pub(crate) fn salted(salt: u128) -> Self {
+            Self { salt, blocks: Cell::new(0) }
+        }
+
+        /// The number of blocks since this was last asked.
+        pub(crate) fn taken(&self) -> u64 {
+            self.blocks.take()
+        }
+    }
+
+    impl Encrypt for Mix {
+        fn encrypt(&self, block: u128) -> u128 {
+            self.blocks.set(self.blocks.get() + 1);
+            let mixed = (block ^ self.salt << 32).wrapping_mul(0xd134_2543_de82_ef95_2360_ed05_1fc6_5da5);
+            let mixed = (mixed ^ mixed >> 67).wrapping_mul(0x5851_f42d_4c95_7f2d_1405_7b7e_f767_814f);
+            mixed ^ mixed >> 61
+        }
+    }
 
     #[test]
     fn the_keys_of_one_bundle_are_distinct() {

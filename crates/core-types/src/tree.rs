@@ -59,6 +59,27 @@ impl Node {
         let control = (correction >> (c & 1)) as u32 & self.control;
         Self { seed: child & SEED_BITS, control: (child as u32 ^ control) & 1 }
     }
+
+    /// The shares of a block of leaves under the node, given the hash of the block's input and its leaf correction.
+    #[inline]
+    #[must_use]
+    pub const fn leaf_block(self, hashed: u128, leaf: u128) -> u128 {
+        hashed ^ (leaf & spread(self.control))
+    }
+
+    /// The node in one word: its seed, with the control bit in bit 0.
+    #[inline]
+    #[must_use]
+    pub const fn packed(self) -> u128 {
+        self.seed | self.control as u128
+    }
+
+    /// The node that was [`packed`](Self::packed).
+    #[inline]
+    #[must_use]
+    pub const fn unpacked(word: u128) -> Self {
+        Self { seed: word & SEED_BITS, control: word as u32 & 1 }
+    }
 }
 
 impl fmt::Debug for Node {

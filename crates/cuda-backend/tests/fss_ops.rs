@@ -5,11 +5,12 @@
 
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue,
-    ops::fss::{CmpShape, DcfShape, FssOps, PackShape},
+    ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps, PackShape},
 };
 use core_types::{
     AesKey, Label, PrgKeys,
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+    cmp::CMP_ALL_BITS,
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{CudaConfig, CudaQueue};
@@ -55,6 +56,15 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
         let roots = roots.slice(mine)?;
         q.cmp_eval(&params, roots, corrections.view(), leaves, points.view(), shares.view_mut())?;
         results.bits.push(q.download(&shares)?);
+        if params.bits <= CMP_ALL_BITS {
+            let CmpParams { key, bits, party, count, .. } = params;
+            // all keys, or those behind the first group
+            let (first, keys) = if count > 32 && party == 1 { (32, count - 32) } else { (0, count) };
+            let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
+            let mut units = q.zeros::<u128>(CmpAllShape::new("test", &params)?.eval_lengths()[3])?;
+            q.cmp_eval_all(&params, roots, corrections.view(), leaves, units.view_mut())?;
+            results.blocks.push(q.download(&units)?);
+        }
     }
     results.blocks.extend([q.download(&corrections)?, q.download(&leaves)?]);
     Ok(())
@@ -137,6 +147,7 @@ fn every_op_equals_the_processors_at_every_batch_size() {
             (256, 10, 1),
             (257, 3, 2),
             (64, 11, 0),
+            (40, 13, 0),
         ] {
             let expected = everything(&cpu, count, bits, points).unwrap();
             assert!(

@@ -5,6 +5,7 @@
 //! thread of a kernel takes the same branches and touches the same places of global memory for all keys.
 
 mod aes;
+mod all;
 mod cmp;
 mod ctr;
 mod dcf;
@@ -13,6 +14,7 @@ mod quad;
 
 use self::{
     aes::TABLE_BYTES,
+    all::fss_cmp_eval_all,
     cmp::{EVALUATED, fss_cmp_eval, fss_cmp_gen},
     ctr::fss_aes_ctr_fill,
     dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_gen},
@@ -31,6 +33,7 @@ const fn row(count: u32) -> u64 {
 
 kernel_table! {
     fss_cmp_eval: block [EVALUATED, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    fss_cmp_eval_all: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_cmp_gen: block [quad::THREADS, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_dcf_eval: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;
     fss_dcf_gen: block [quad::THREADS, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use backend_api::ops::fss::FssOps;
 use core_types::{
     Label, PrgKeys,
-    cmp::cmp_levels,
-    params::fss::{CmpParams, DcfParams, padded},
+    cmp::{cmp_blocks, cmp_levels},
+    params::fss::{CmpAllParams, CmpParams, DcfParams, padded},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use fss_rs::{
@@ -22,14 +22,18 @@ use super::{Contender, Contest, Goal, Show};
 /// Keys in our batches: 60 MB of CMP(64) keys, so that they come from memory.
 const KEYS: u32 = 1 << 16;
 
+/// Keys that are evaluated at every point.
+const ALL_KEYS: u32 = 1 << 12;
+
 /// Different keys that the peer goes through, again and again; more than its caches hold.
 const PEER_KEYS: usize = 1 << 12;
 
 /// Bytes of a seed of the peer, which it calls the length of its output.
 const SEED_BYTES: usize = 16;
 
-/// The peer's functions from 64-bit points, on 127-bit seeds.
+/// The peer's functions from 64-bit points, or points of up to 16 bits, on 127-bit seeds.
 type PeerDpf = DpfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 1, 2>>;
+type PeerSmallDpf = DpfImpl<2, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 1, 2>>;
 type PeerDcf = DcfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 2, 4>>;
 
 /// Every contest of the op set, by name, built when it is its turn.
@@ -38,6 +42,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![
         ("pfss.cmp64".to_owned(), Box::new(cmp64)),
         ("pfss.cmp12".to_owned(), Box::new(cmp12)),
+        ("pfss.cmp10-all".to_owned(), Box::new(cmp10_all)),
         ("pfss.dcf64".to_owned(), Box::new(dcf64)),
         ("pfss.cmp64-keygen".to_owned(), Box::new(cmp64_keygen)),
     ]
@@ -54,6 +59,11 @@ fn cmp64() -> Contest {
 
 fn cmp12() -> Contest {
     contest("pfss.cmp12", "evaluation", vec![cmp_eval(12)], vec![(Goal::Rate(80e6), "vaes")])
+}
+
+fn cmp10_all() -> Contest {
+    let contenders = vec![cmp_eval_all(10), peer_dpf_full_eval(10)];
+    Contest { work: f64::from(ALL_KEYS), ..contest("pfss.cmp10-all", "key", contenders, Vec::new()) }
 }
 
 fn dcf64() -> Contest {
@@ -126,6 +136,18 @@ fn cmp_eval(bits: u32) -> Contender {
     })
 }
 
+/// Every point of the first keys of a batch.
+fn cmp_eval_all(bits: u32) -> Contender {
+    let CmpKeys { q, params: CmpParams { key, party, count, .. }, mut roots, corrections, leaves, .. } =
+        CmpKeys::new(bits);
+    roots.truncate(padded(KEYS));
+    let params = CmpAllParams { key, bits, party, count, first: 0, keys: ALL_KEYS, reserved: [0; 3] };
+    let mut units = vec![0; cmp_blocks(bits) as usize * ALL_KEYS as usize];
+    Contender::new(format!("trefoil CMP({bits}), all points"), move || {
+        q.cmp_eval_all(&params, &roots, &corrections, &leaves, &mut units).expect("aes instructions");
+    })
+}
+
 fn cmp_gen(bits: u32) -> Contender {
     let mut keys = CmpKeys::new(bits);
     Contender::new(format!("trefoil CMP({bits})"), move || keys.generate())
@@ -173,6 +195,26 @@ fn peer_dpf_eval() -> Contender {
     Contender::new("fss-rs DPF(64)", move || {
         for (point, key) in points.iter().zip(keys.iter().cycle()) {
             dpf.eval(false, key, &[point], &mut [&mut share]);
+        }
+    })
+}
+
+fn peer_dpf_full_eval(bits: u32) -> Contender {
+    let prg = Aes128MatyasMeyerOseasPrg::new(&peer_keys::<2>().each_ref());
+    let dpf: PeerSmallDpf = DpfImpl::new_with_filter(prg, bits as usize);
+    let key = |(e, &alpha): (usize, &u64)| {
+        let alpha = ((alpha << (16 - bits)) as u16).to_be_bytes();
+        let seeds = [e as u128, !(e as u128)].map(|seed| (seed << 64 | 0x1234_5678).to_be_bytes());
+        let mut key = dpf.r#gen(&PointFn { alpha, beta: ByteGroup([1; SEED_BYTES]) }, seeds.each_ref());
+        key.s0s.truncate(1);
+        key
+    };
+    let keys: Vec<_> = words(ALL_KEYS as usize, 2).iter().enumerate().map(key).collect();
+    let mut shares = vec![ByteGroup::zero(); 1 << bits];
+    Contender::new(format!("fss-rs DPF({bits}), full domain"), move || {
+        let mut shares: Vec<_> = shares.iter_mut().collect();
+        for key in &keys {
+            dpf.full_eval(false, key, &mut shares);
         }
     })
 }

@@ -1,10 +1,12 @@
 //! Batches of keys on a queue, with everything that is needed to check them on the host.
 
-use backend_api::{BackendError, Buffer as _, ops::fss::FssOps};
+use core::ops::Range;
+
+use backend_api::{BackendError, Buffer as _, Ref, ops::fss::FssOps};
 use core_types::{
     Label, PrgKeys,
-    cmp::{cmp_leaves, cmp_levels},
-    params::fss::{CmpParams, DcfParams, padded},
+    cmp::{cmp_blocks, cmp_leaves, cmp_levels},
+    params::fss::{CmpAllParams, CmpParams, DcfParams, padded},
 };
 
 /// The nonce of every batch but the known answers.
@@ -28,6 +30,9 @@ pub(super) fn roots(seed: u64, count: u32) -> Vec<Label> {
     let words = words(seed, 4 * padded(count));
     words.chunks_exact(2).map(|pair| Label::new(u128::from(pair[0]) | u128::from(pair[1]) << 64)).collect()
 }
+
+/// Roots and leaf words.
+type PartySections<'a, Q> = (Ref<'a, Q, Label>, Ref<'a, Q, u128>);
 
 /// Generated CMP keys.
 pub(super) struct CmpBatch<Q: FssOps> {
@@ -68,16 +73,34 @@ impl<Q: FssOps> CmpBatch<Q> {
         let row = padded(self.params.count);
         let m = points.len().checked_div(self.params.count as usize).unwrap_or(1);
         let params = CmpParams { party: party as u32, points: m as u32, ..self.params };
-        let leaves = match cmp_leaves(params.bits) {
-            1 => self.leaves.slice(party * row..(party + 1) * row)?,
-            _ => self.leaves.view(),
-        };
-        let roots = self.device_roots.slice(party * row..(party + 1) * row)?;
+        let (roots, leaves) = self.of_party(party)?;
         let points = q.upload(points)?;
         // what an op does not write must not look right
         let mut shares = q.upload(&vec![0xdead_beef_u32; m * row / 32])?;
         q.cmp_eval(&params, roots, self.corrections.view(), leaves, points.view(), shares.view_mut())?;
         q.download(&shares)
+    }
+
+    /// The shares of `party` at every point, of the keys in `range`: `[blocks][keys]`.
+    pub(super) fn evaluate_all(&self, q: &Q, party: usize, range: Range<u32>) -> Result<Vec<u128>, BackendError> {
+        let CmpParams { key, bits, count, .. } = self.params;
+        let (first, keys) = (range.start, range.len() as u32);
+        let params = CmpAllParams { key, bits, party: party as u32, count, first, keys, reserved: [0; 3] };
+        let (roots, leaves) = self.of_party(party)?;
+        let mut units = q.upload(&vec![u128::MAX / 3; cmp_blocks(bits) as usize * range.len()])?;
+        q.cmp_eval_all(&params, roots, self.corrections.view(), leaves, units.view_mut())?;
+        q.download(&units)
+    }
+
+    /// The roots and leaf words of one party.
+    fn of_party(&self, party: usize) -> Result<PartySections<'_, Q>, BackendError> {
+        let row = padded(self.params.count);
+        let mine = party * row..(party + 1) * row;
+        let leaves = match cmp_leaves(self.params.bits) {
+            1 => self.leaves.slice(mine.clone())?,
+            _ => self.leaves.view(),
+        };
+        Ok((self.device_roots.slice(mine)?, leaves))
     }
 }
 

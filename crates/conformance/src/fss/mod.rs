@@ -3,6 +3,7 @@
 //! Oracles: the functions themselves, exhaustively on small rings; a model written from the papers, word for word; and
 //! published vectors.
 
+mod all;
 mod batch;
 mod cmp;
 mod dcf;
@@ -17,5 +18,5 @@ use crate::OpSpec;
 /// Every specification of the op set.
 #[must_use]
 pub fn specs<Q: FssOps + 'static>() -> Vec<OpSpec<Q>> {
-    vec![stream::ctr_specs(), stream::pack_specs(), cmp::specs(), dcf::specs(), refuse::specs()]
+    vec![stream::ctr_specs(), stream::pack_specs(), cmp::specs(), all::specs(), dcf::specs(), refuse::specs()]
 }

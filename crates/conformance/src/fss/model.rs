@@ -168,6 +168,17 @@ impl CmpKey {
         let counted = if c { here + 1..128 } else { 0..here + 1 };
         counted.fold(share, |share, leaf| share ^ (block >> leaf & 1 == 1))
     }
+
+    /// The shares of `party` of the unit vector of α at the points 128 `index` and the 127 behind it, by a walk of their own.
+    pub(super) fn units(&self, prg: &Prg, bits: u32, party: usize, seed: Block, index: u64) -> u128 {
+        let mut state = roots([seed; 2])[party];
+        for (i, &word) in self.corrections.iter().enumerate() {
+            state = state.step(prg, bit(index, bits - 7, i as u32), Correction::from_word(word));
+        }
+        let right = index % 2 == 1;
+        let correction = self.leaves[usize::from(right)].to_le_bytes();
+        u128::from_le_bytes(xor_if(state.control, prg.child(state.seed, right), correction))
+    }
 }
 
 /// The common part of a pair of DCF keys.

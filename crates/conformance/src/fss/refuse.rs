@@ -3,7 +3,7 @@
 use backend_api::{BackendError, Buffer as _, ops::fss::FssOps};
 use core_types::{
     Label, PrgKeys,
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
 use super::batch::NONCE;
@@ -25,6 +25,18 @@ fn cmp_eval<Q: FssOps>(q: &Q, params: &CmpParams, lens: [usize; 5]) -> Result<()
     q.cmp_eval(params, roots.view(), corrections.view(), leaves.view(), points.view(), shares.view_mut())
 }
 
+fn cmp_all_params() -> CmpAllParams {
+    let CmpParams { key, bits, party, count, .. } = cmp_params();
+    CmpAllParams { key, bits, party, count, first: 32, keys: 1, reserved: [0; 3] }
+}
+
+/// The same at every point for roots, corrections, leaves, units.
+fn cmp_eval_all<Q: FssOps>(q: &Q, params: &CmpAllParams, lens: [usize; 4]) -> Result<(), BackendError> {
+    let (roots, mut units) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[3])?);
+    let (corrections, leaves) = (q.zeros(lens[1])?, q.zeros(lens[2])?);
+    q.cmp_eval_all(params, roots.view(), corrections.view(), leaves.view(), units.view_mut())
+}
+
 /// The same for roots, corrections, values, last, points, shares.
 fn dcf_eval<Q: FssOps>(q: &Q, params: &DcfParams, lens: [usize; 6]) -> Result<(), BackendError> {
     let (roots, mut shares) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[5])?);
@@ -42,6 +54,16 @@ fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
             let mut wrong = lens;
             wrong[i] = len;
             Failure::unless_refused(&format!("view {i} of cmp_eval with {len} elements"), cmp_eval(q, &params, wrong))?;
+        }
+    }
+    let (lens, params) = ([64, 2 * 64, 2 * 64, 8], cmp_all_params());
+    cmp_eval_all(q, &params, lens)?;
+    for i in 0..lens.len() {
+        for len in [0, lens[i] - 1, lens[i] + 1] {
+            let mut wrong = lens;
+            wrong[i] = len;
+            let refused = cmp_eval_all(q, &params, wrong);
+            Failure::unless_refused(&format!("view {i} of cmp_eval_all with {len} elements"), refused)?;
         }
     }
     let (lens, params) = ([64, 3 * 64, 9 * 64, 3 * 64, 2 * 33, 6 * 33], dcf_params());
@@ -69,6 +91,20 @@ fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
         let params = PackParams { count: 1, bits };
         Failure::unless_refused("pack_bits", q.pack_bits(&params, source.view(), words.view_mut()))?;
         Failure::unless_refused("unpack_bits", q.unpack_bits(&params, source.view(), words.view_mut()))?;
+    }
+    let all = cmp_all_params();
+    for params in [
+        CmpAllParams { bits: 0, ..all },
+        CmpAllParams { bits: 14, ..all },
+        CmpAllParams { party: 2, ..all },
+        CmpAllParams { first: 31, ..all },
+        CmpAllParams { keys: 2, ..all },
+        CmpAllParams { first: 64, keys: 0, ..all },
+        CmpAllParams { first: u32::MAX - 31, keys: 33, ..all },
+    ] {
+        let CmpAllParams { bits, party, first, keys, .. } = params;
+        let what = format!("cmp_eval_all of {bits} bits by party {party}, {keys} keys from {first} on");
+        Failure::unless_refused(&what, cmp_eval_all(q, &params, [64, 128, 128, 8 * keys.min(2) as usize]))?;
     }
     let params = CmpParams { party: 2, ..cmp_params() };
     Failure::unless_refused("cmp_eval of party 2", cmp_eval(q, &params, [64, 128, 128, 66, 4]))?;

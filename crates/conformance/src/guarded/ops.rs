@@ -14,7 +14,7 @@ use core_types::{
     params::{
         circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
         elementwise::{Activation, BinaryParams, DropoutParams, SumParams},
-        fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+        fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
         gemm::GemmParams,
         rows::{AxisParams, NormParams, SoftmaxParams},
     },
@@ -72,6 +72,13 @@ impl<Q: FssOps + Clone> FssOps for Guarded<Q> {
             leaves: Ref<'_, Q, u128>,
             points: Ref<'_, Q, u64>,
             shares: Mut<'_, Q, u32>,
+        );
+        fn cmp_eval_all(
+            params: &CmpAllParams,
+            roots: Ref<'_, Q, Label>,
+            corrections: Ref<'_, Q, u128>,
+            leaves: Ref<'_, Q, u128>,
+            units: Mut<'_, Q, u128>,
         );
         fn cmp_gen(
             params: &CmpParams,

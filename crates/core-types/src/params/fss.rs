@@ -20,6 +20,26 @@ pub struct CmpParams {
     pub points: u32,
 }
 
+/// Evaluation of some keys of a batch of comparison keys at every point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CmpAllParams {
+    /// Public AES key of the tree.
+    pub key: AesKey,
+    /// Width n of points, 1 to [`CMP_ALL_BITS`](crate::cmp::CMP_ALL_BITS).
+    pub bits: u32,
+    /// Party whose shares are evaluated, 0 or 1.
+    pub party: u32,
+    /// Keys in the batch.
+    pub count: u32,
+    /// First key that is evaluated, a multiple of 32.
+    pub first: u32,
+    /// Keys that are evaluated, from `first` on.
+    pub keys: u32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: [u32; 3],
+}
+
 /// Evaluation or generation of a batch of comparison keys with payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]

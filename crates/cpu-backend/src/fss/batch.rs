@@ -1,9 +1,9 @@
 //! What a kernel is given: the batch as a whole and the keys that it owns.
 
-use backend_api::ops::fss::{CmpShape, DcfShape};
+use backend_api::ops::fss::{CmpAllShape, CmpShape, DcfShape};
 use core_types::{
     Label,
-    params::fss::{CmpParams, DcfParams},
+    params::fss::{CmpAllParams, CmpParams, DcfParams},
 };
 
 /// The inputs of `cmp_eval`.
@@ -14,6 +14,15 @@ pub(super) struct CmpBatch<'a> {
     pub(super) corrections: &'a [u128],
     pub(super) leaves: &'a [u128],
     pub(super) points: &'a [u64],
+}
+
+/// The inputs of `cmp_eval_all`.
+pub(super) struct CmpAllBatch<'a> {
+    pub(super) params: &'a CmpAllParams,
+    pub(super) shape: CmpAllShape,
+    pub(super) roots: &'a [Label],
+    pub(super) corrections: &'a [u128],
+    pub(super) leaves: &'a [u128],
 }
 
 /// The inputs of `cmp_gen`.

@@ -1,5 +1,6 @@
 //! The function-secret-sharing op set on the processor.
 
+mod all;
 mod batch;
 mod cmp;
 mod columns;
@@ -14,16 +15,16 @@ mod walk;
 
 use backend_api::{
     BackendError,
-    ops::fss::{CmpShape, DcfShape, FssOps, GROUP, PackShape, check_lengths},
+    ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps, GROUP, PackShape, check_lengths},
 };
 use core_types::{
     Label,
     pack::{packed_word, unpacked_element},
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
 use self::{
-    batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
+    batch::{CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
     columns::columns,
     lanes::dispatch,
 };
@@ -54,6 +55,26 @@ impl FssOps for CpuQueue {
         self.for_jobs(jobs, |job, mut rows| {
             let first = job * KEYS_PER_JOB;
             dispatch(path, cmp::Eval { batch: &batch, first, rows: &mut rows });
+        });
+        Ok(())
+    }
+
+    fn cmp_eval_all(
+        &self,
+        params: &CmpAllParams,
+        roots: &[Label],
+        corrections: &[u128],
+        leaves: &[u128],
+        units: &mut [u128],
+    ) -> Result<(), BackendError> {
+        let path = self.aes("cmp_eval_all")?;
+        let shape = CmpAllShape::new("cmp_eval_all", params)?;
+        check_lengths(shape.eval_lengths(), [roots.len(), corrections.len(), leaves.len(), units.len()])?;
+        let batch = CmpAllBatch { params, shape, roots, corrections, leaves };
+        let jobs = columns(units, shape.keys, KEYS_PER_JOB);
+        self.for_jobs(jobs, |job, mut rows| {
+            let first = shape.first + job * KEYS_PER_JOB;
+            dispatch(path, all::EvalAll { batch: &batch, first, rows: &mut rows });
         });
         Ok(())
     }

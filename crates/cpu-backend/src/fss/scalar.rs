@@ -3,11 +3,11 @@
 use backend_api::ops::fss::GROUP;
 use core_types::{
     AesKey, Encrypt, Label, MAX_PAYLOAD_WORDS,
-    cmp::{cmp_eval, cmp_gen},
+    cmp::{cmp_eval, cmp_eval_all, cmp_gen},
     dcf::{DcfCiphers, DcfDealer, DcfWalk},
 };
 
-use super::batch::{CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
+use super::batch::{CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
 
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
 pub(super) fn eval_cmp(batch: &CmpBatch<'_>, first: usize, rows: &mut [&mut [u32]]) {
@@ -28,6 +28,22 @@ pub(super) fn eval_cmp(batch: &CmpBatch<'_>, first: usize, rows: &mut [&mut [u32
                 bits << 1 | share
             });
         }
+    }
+}
+
+/// Evaluates the keys from `first` on that `rows`, one per block of points, have words for.
+pub(super) fn eval_all_cmp(batch: &CmpAllBatch<'_>, first: usize, rows: &mut [&mut [u128]]) {
+    let (params, shape) = (batch.params, batch.shape);
+    for at in 0..rows.first().map_or(0, |row| row.len()) {
+        let e = first + at;
+        cmp_eval_all(
+            &params.key,
+            (params.bits, params.party),
+            batch.roots[e],
+            |level| batch.corrections[level as usize * shape.row + e],
+            |side| batch.leaves[side as usize * shape.row + e],
+            |block, units| rows[block as usize][at] = units,
+        );
     }
 }
 

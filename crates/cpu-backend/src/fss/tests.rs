@@ -5,8 +5,8 @@ use core::num::NonZeroUsize;
 use backend_api::{Queue, ops::fss::FssOps};
 use core_types::{
     AesKey, Label, PrgKeys,
-    cmp::{cmp_leaves, cmp_levels},
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams, padded},
+    cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams, padded},
 };
 
 use crate::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
@@ -34,7 +34,7 @@ fn queues() -> Vec<CpuQueue> {
 
 #[test]
 fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
-    for (q, bits) in queues().into_iter().flat_map(|q| (1..=9u32).map(move |bits| (q.clone(), bits))) {
+    for (q, bits) in queues().into_iter().flat_map(|q| (1..=10u32).map(move |bits| (q.clone(), bits))) {
         let size = 1usize << bits;
         let alphas: Vec<u64> = (0..size as u64).collect();
         let points: Vec<u64> = alphas.iter().flat_map(|&y| alphas.iter().map(move |_| y)).collect();
@@ -63,8 +63,9 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
 
 #[test]
 fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
-    let shapes = [(1, 1, 64), (3, 2, 64), (4, 3, 17), (5, 5, 64), (6, 8, 1)];
-    for (q, (bits, words, width)) in queues().into_iter().flat_map(|q| shapes.map(|shape| (q.clone(), shape))) {
+    let wide = (1..=6).flat_map(|bits| (1..=5).map(move |words| (bits, words, 64)));
+    let shapes: Vec<(u32, usize, u32)> = wide.chain([(4, 3, 17), (6, 8, 1)]).collect();
+    for (q, &(bits, words, width)) in queues().iter().flat_map(|q| shapes.iter().map(move |shape| (q, shape))) {
         let size = 1usize << bits;
         let alphas: Vec<u64> = (0..size as u64).collect();
         let points: Vec<u64> = alphas.iter().flat_map(|&y| alphas.iter().map(move |_| y)).collect();
@@ -143,6 +144,15 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
         let params = CmpParams { party: party as u32, ..cmp };
         q.cmp_eval(&params, &roots[party * row..][..row], &corrections, leaves, &ys, &mut shares).unwrap();
         out.bits.push(shares);
+        if bits <= CMP_ALL_BITS {
+            // all keys, or those behind the first group
+            let first = if count > 32 && party == 1 { 32 } else { 0 };
+            let (keys, party_number) = (count - first, party as u32);
+            let params = CmpAllParams { key: cmp.key, bits, party: party_number, count, first, keys, reserved: [0; 3] };
+            let mut units = vec![u128::MAX; cmp_blocks(bits) as usize * keys as usize];
+            q.cmp_eval_all(&params, &roots[party * row..][..row], &corrections, leaves, &mut units).unwrap();
+            out.words128.push(units);
+        }
     }
     out.words128.extend([corrections, leaves]);
     for (len, width) in [(1usize, 64), (2, 13), (3, 64), (8, 40)] {
@@ -185,6 +195,7 @@ fn every_path_and_thread_count_makes_the_same_words() {
         (256, 1, 2),
         (257, 16, 0),
         (2100, 11, 2),
+        (40, 13, 0),
     ] {
         let expected = everything(&queues[0], count, bits, points);
         for q in &queues[1..] {

@@ -6,7 +6,8 @@
 use backend_api::{BackendError, BufferMut};
 use core_types::{
     Label,
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+    cmp::cmp_blocks,
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
 use super::Launch;
@@ -20,6 +21,13 @@ const KEYS_MADE: u32 = 32;
 
 /// Blocks of `aes_ctr_fill` that every multiprocessor holds at once by its bound of registers.
 const FILLING: u32 = 6;
+
+/// Blocks of `cmp_eval_all` that every multiprocessor holds at once by its bound of registers.
+const EXPANDING: u32 = 3;
+
+/// Most parts that the trees of a small batch are cut into. Each part walks down to its subtree: 8 of them take 24 AES
+/// blocks where the whole tree takes 14.
+const MOST_PARTS: u32 = 8;
 
 /// The sections of one party's CMP keys.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +70,25 @@ pub(crate) fn cmp_eval(
     let launch = keys_by_points(queue.kernel("fss_cmp_eval")?, p.count, p.points).value(p);
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves).input(points).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `CmpShape::eval_lengths` for `p`.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn cmp_eval_all(
+    queue: &CudaQueue,
+    p: &CmpAllParams,
+    keys: CmpKeys<'_>,
+    units: &CudaMut<'_, u128>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel("fss_cmp_eval_all")?;
+    let [threads, ..] = launch.block();
+    let tiles = p.keys.div_ceil(threads);
+    // a device that the keys do not fill takes parts of each tree
+    let busy = queue.device().info().multiprocessors * EXPANDING;
+    let most = MOST_PARTS.min(cmp_blocks(p.bits).div_ceil(2) as u32);
+    let parts = (busy / tiles.max(1)).clamp(1, most);
+    let launch = launch.grid([tiles.into(), parts.into(), 1]).value(p);
+    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves).output(units);
+    // SAFETY: the op has checked that the views have the lengths of `CmpAllShape::eval_lengths` for `p`.
     unsafe { launch.launch() }
 }
 

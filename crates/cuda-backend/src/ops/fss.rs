@@ -7,11 +7,11 @@
 
 use backend_api::{
     BackendError, BufferMut, BufferRef,
-    ops::fss::{CmpShape, DcfShape, FssOps, PackShape, check_lengths},
+    ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps, PackShape, check_lengths},
 };
 use core_types::{
     Label,
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
 use crate::{
@@ -36,6 +36,19 @@ impl FssOps for CudaQueue {
         let got = [roots.len(), corrections.len(), leaves.len(), points.len(), shares.len()];
         check_lengths(shape.eval_lengths(), got)?;
         fss::cmp_eval(self, params, CmpKeys { roots, corrections, leaves }, points, &shares)
+    }
+
+    fn cmp_eval_all(
+        &self,
+        params: &CmpAllParams,
+        roots: CudaRef<'_, Label>,
+        corrections: CudaRef<'_, u128>,
+        leaves: CudaRef<'_, u128>,
+        units: CudaMut<'_, u128>,
+    ) -> Result<(), BackendError> {
+        let shape = CmpAllShape::new("cmp_eval_all", params)?;
+        check_lengths(shape.eval_lengths(), [roots.len(), corrections.len(), leaves.len(), units.len()])?;
+        fss::cmp_eval_all(self, params, CmpKeys { roots, corrections, leaves }, &units)
     }
 
     fn cmp_gen(

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use backend_api::ops::fss::{CmpShape, DcfShape, FssOps};
+use backend_api::ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps};
 use core_types::{
     Label, PrgKeys,
-    params::fss::{CmpParams, DcfParams},
+    params::fss::{CmpAllParams, CmpParams, DcfParams},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_sim::exec::Options;
@@ -95,6 +95,35 @@ impl CmpBatch {
         let mut shares = vec![0; self.shape.eval_lengths()[4]];
         CPU.cmp_eval(&params, roots, &self.corrections, leaves, &self.points, &mut shares).unwrap();
         shares
+    }
+
+    /// The parameters of an evaluation of the keys from `first` on at every point, and the number of words it makes.
+    fn all(&self, party: usize, first: u32) -> (CmpAllParams, usize) {
+        let CmpParams { key, bits, count, .. } = self.params;
+        let (party, keys) = (party as u32, count - first);
+        let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
+        (params, CmpAllShape::new("test", &params).unwrap().eval_lengths()[3])
+    }
+
+    /// The kernel's shares of `party` at every point, for the keys from `first` on, in `parts` parts by `blocks` blocks
+    /// each.
+    pub(crate) fn evaluate_all(
+        &self,
+        (party, first): (usize, u32),
+        [blocks, parts]: [u32; 2],
+        options: &Options,
+    ) -> Done {
+        let ((_, roots, leaves), (params, len)) = (self.party(party), self.all(party, first));
+        let call = Call::new("fss_cmp_eval_all").value(&params).input(roots).input(&self.corrections).input(leaves);
+        call.output::<u128>(len).run([blocks, parts, 1], options)
+    }
+
+    /// The processor's.
+    pub(crate) fn expected_all(&self, (party, first): (usize, u32)) -> Vec<u128> {
+        let ((_, roots, leaves), (params, len)) = (self.party(party), self.all(party, first));
+        let mut units = vec![0; len];
+        CPU.cmp_eval_all(&params, roots, &self.corrections, leaves, &mut units).unwrap();
+        units
     }
 }
 

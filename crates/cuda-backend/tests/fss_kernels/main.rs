@@ -11,6 +11,7 @@ mod work;
 use backend_api::ops::fss::{FssOps, PackShape};
 use core_types::{
     AesKey,
+    cmp::cmp_blocks,
     params::fss::{AesCtrParams, PackParams},
 };
 use cuda_sim::exec::Options;
@@ -55,6 +56,20 @@ fn comparison_shares_are_those_of_the_processor() {
             let party = party % 2;
             let shares = batch.evaluate(party, batch.grid(), &options).output::<u32>(0);
             assert_eq!(shares, batch.expected(party), "{count} keys of {bits} bits, party {party}");
+        }
+    }
+}
+
+#[test]
+fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
+    let sizes = [(1, 13), (31, 8), (33, 5), (32, 9), (33, 12), (255, 7), (256, 10), (257, 8), (257, 1)];
+    for (count, bits) in sizes {
+        let batch = CmpBatch::new(count, bits, 0);
+        let most = cmp_blocks(bits).div_ceil(2) as u32;
+        for ((parts, blocks), options) in [(1, 2), (2, 1), (3, 1), (8, 3)].into_iter().zip(schedules()) {
+            let of = (parts as usize % 2, if count > 32 && parts == 3 { 32 } else { 0 });
+            let done = batch.evaluate_all(of, [blocks, parts.min(most)], &options);
+            assert_eq!(done.output::<u128>(0), batch.expected_all(of), "{count} keys of {bits} bits, {parts} parts");
         }
     }
 }
@@ -116,6 +131,7 @@ fn a_batch_without_keys_touches_nothing() {
         let (cmp, dcf) = (CmpBatch::new(0, 12, 3), DcfBatch::new(0, 12, 3, (1, 64)));
         cmp.generate(1, &options);
         cmp.evaluate(0, [1, 3, 1], &options);
+        cmp.evaluate_all((0, 0), [1, 2], &options);
         dcf.generate(1, &options);
         dcf.evaluate(0, [1, 3, 1], &options);
     }

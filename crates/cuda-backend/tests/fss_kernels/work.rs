@@ -1,6 +1,6 @@
 //! How much work kernels do, in AES blocks: the formulas of the construction against instructions executed.
 
-use core_types::{AesKey, params::fss::AesCtrParams};
+use core_types::{AesKey, cmp::cmp_blocks, params::fss::AesCtrParams};
 use cuda_sim::exec::Options;
 
 use crate::{
@@ -49,6 +49,20 @@ fn a_comparison_takes_one_block_to_a_level() {
 }
 
 #[test]
+fn all_points_take_two_blocks_to_a_node() {
+    let evaluate = |bits, parts| {
+        let batch = CmpBatch::new(256, bits, 0);
+        instructions(&batch.evaluate_all((0, 0), [1, parts], &Options::default())) / 256.0
+    };
+    let table = evaluate(7, 1);
+    for bits in [8, 9, 10, 13] {
+        assert_blocks(evaluate(bits, 1) - table, 2 * (cmp_blocks(bits) as u32 - 1), 0.15);
+    }
+    // eight parts of a tree of 126 blocks take 24 where the whole takes 14
+    assert_blocks(evaluate(13, 8) - 8.0 * table, 126 + 10, 0.15);
+}
+
+#[test]
 fn a_comparison_key_takes_four_blocks_to_a_level() {
     let generate = |bits| {
         let batch = CmpBatch::new(32, bits, 1);
@@ -82,7 +96,9 @@ fn work_does_not_depend_on_secrets() {
     let options = Options::default();
     let comparisons = [0, 100, 200].map(|secret| {
         let batch = CmpBatch::with_secrets(33, 12, 2, secret);
-        [batch.generate(batch.tiles(), &options), batch.evaluate(0, batch.grid(), &options)].map(|done| done.counters)
+        let all = batch.evaluate_all((0, 0), [1, 4], &options);
+        [batch.generate(batch.tiles(), &options), batch.evaluate(0, batch.grid(), &options), all]
+            .map(|done| done.counters)
     });
     assert_eq!(comparisons[1], comparisons[0]);
     assert_eq!(comparisons[2], comparisons[0]);

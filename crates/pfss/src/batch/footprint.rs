@@ -1,10 +1,12 @@
 //! What a job takes of device memory: a function of its gate, its public points and its number of elements.
 
+use core_types::cmp::cmp_blocks;
+
 use crate::{
     Gate, GateKind, Task,
     bundle::LANES,
     gate::Tree,
-    gates::POINTS_AT_ONCE,
+    gates::elements_at_once,
     predicate::Program,
     suf::{CoeffMode, PredProgram, Selection, SufProgram},
 };
@@ -16,24 +18,35 @@ const GRANULE_BYTES: u64 = 512;
 /// What an allocator may lose to alignment in front of a buffer.
 const SLACK_BYTES: u64 = 64;
 
-/// The trees of a gate, each with the number of its points.
+/// The trees of a gate, each with what it is asked.
 #[derive(Debug)]
 pub(super) struct Footprint {
-    trees: Vec<(Tree, u64)>,
-    /// Whether points are walked a few at a time.
-    blocks: bool,
+    trees: Vec<(Tree, Asked)>,
     aes: u64,
+}
+
+/// Where a tree is evaluated.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    /// At so many public points.
+    Points(u64),
+    /// At every point of so many bits, for a few elements at a time.
+    All(u32),
 }
 
 impl Footprint {
     pub(super) fn of(gate: &Gate, work: &Work<'_>) -> Self {
+        if gate.kind() == GateKind::Lut {
+            let trees = gate.trees().into_iter().map(|tree| (tree, Asked::All(gate.n()))).collect();
+            return Self { trees, aes: gate.cost().aes };
+        }
         let points = points(gate, work);
-        let trees: Vec<_> = gate.trees().into_iter().zip(points).collect();
         let aes = match gate.program() {
             Some(_) => gate.cost().aes,
-            None => trees.iter().map(|(tree, points)| points * tree.aes_per_point()).sum(),
+            None => gate.trees().iter().zip(&points).map(|(tree, points)| points * tree.aes_per_point()).sum(),
         };
-        Self { trees, blocks: gate.kind() == GateKind::Lut, aes }
+        let trees = gate.trees().into_iter().zip(points.into_iter().map(Asked::Points)).collect();
+        Self { trees, aes }
     }
 
     /// AES blocks for one element: analytic, not counted.
@@ -44,7 +57,7 @@ impl Footprint {
     /// Bytes of the keys of `count` elements, rounded up buffer by buffer.
     pub(super) fn keys(&self, count: usize) -> u64 {
         let padded = padded(count);
-        let tree = |(tree, _): &(Tree, u64)| {
+        let tree = |(tree, _): &(Tree, Asked)| {
             let rows = tree.rows();
             let blocks = [rows.root.max(1), rows.cw, rows.leaf].map(|rows| granules(16 * rows * padded));
             let words = [rows.vcw, rows.last].map(|rows| granules(8 * rows * padded));
@@ -56,23 +69,21 @@ impl Footprint {
     /// Bytes of the masked inputs as points, of the result and of all that lies between, for `count` elements: those of
     /// the tree that takes most, as trees are walked one after the other.
     pub(super) fn scratch(&self, count: usize) -> u64 {
-        let elements = count as u64;
-        let tree = |&(tree, points): &(Tree, u64)| {
-            let points =
-                if self.blocks { points.min((POINTS_AT_ONCE as u64 / elements.max(1)).max(1)) } else { points };
-            granules(8 * points * elements) + granules(result_bytes(tree, points, count))
+        let tree = |&(tree, asked): &(Tree, Asked)| match asked {
+            Asked::Points(points) => granules(8 * points * count as u64) + granules(asked.result_bytes(tree, count)),
+            Asked::All(bits) => granules(asked.result_bytes(tree, count.min(elements_at_once(bits)))),
         };
         self.trees.iter().map(tree).max().unwrap_or(0)
     }
 
     /// Bytes of all points of `count` elements.
     pub(super) fn points(&self, count: usize) -> u64 {
-        self.trees.iter().map(|(_, points)| 8 * points * count as u64).sum()
+        self.trees.iter().map(|(_, asked)| 8 * asked.points() * count as u64).sum()
     }
 
     /// Bytes of all results of `count` elements.
     pub(super) fn results(&self, count: usize) -> u64 {
-        self.trees.iter().map(|&(tree, points)| result_bytes(tree, points, count)).sum()
+        self.trees.iter().map(|&(tree, asked)| asked.result_bytes(tree, count)).sum()
     }
 
     /// Bytes for `count` elements at once.
@@ -92,11 +103,22 @@ impl Footprint {
     }
 }
 
-/// Bytes of a walk's results: bits of comparison keys, words of payload keys.
-fn result_bytes(tree: Tree, points: u64, count: usize) -> u64 {
-    match tree {
-        Tree::Cmp { .. } => 4 * points * padded(count) / LANES,
-        Tree::Dcf { words, .. } => 8 * points * u64::from(words) * count as u64,
+impl Asked {
+    /// Public points of an element; those of a whole tree need not be told.
+    fn points(self) -> u64 {
+        match self {
+            Self::Points(points) => points,
+            Self::All(_) => 0,
+        }
+    }
+
+    /// Bytes of the results for `count` elements: bits of comparison keys, words of payload keys.
+    fn result_bytes(self, tree: Tree, count: usize) -> u64 {
+        match (self, tree) {
+            (Self::All(bits), _) => 16 * cmp_blocks(bits) * count as u64,
+            (Self::Points(points), Tree::Cmp { .. }) => 4 * points * padded(count) / LANES,
+            (Self::Points(points), Tree::Dcf { words, .. }) => 8 * points * u64::from(words) * count as u64,
+        }
     }
 }
 
@@ -109,7 +131,6 @@ fn points(gate: &Gate, work: &Work<'_>) -> Vec<u64> {
             let asked = Program::new(gate, predicates).map_or(0, |program| program.offsets().len());
             vec![asked as u64; trees]
         }
-        _ if gate.kind() == GateKind::Lut => vec![1 << gate.n(); trees],
         _ => vec![1; trees],
     }
 }

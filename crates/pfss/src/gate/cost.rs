@@ -1,4 +1,4 @@
-use super::{Gate, GateKind, Tree, TreeRows};
+use super::{Gate, GateKind, Tree, TreeRows, tree::aes_of_all_points};
 
 /// What one element of a gate costs each party: exact, and a function of public parameters only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,10 +53,13 @@ impl Gate {
             // the sign and the masked word
             GateKind::Lut => 1 + u64::from(self.f()),
         };
-        let points = if self.kind() == GateKind::Lut { 1 << self.n() } else { 1 };
+        let aes = match self.kind() {
+            GateKind::Lut => aes_of_all_points(self.n()),
+            _ => self.trees().into_iter().map(Tree::aes_per_point).sum(),
+        };
         Cost {
             key_bits: self.key_bits_per_element(),
-            aes: points * self.trees().into_iter().map(Tree::aes_per_point).sum::<u64>(),
+            aes,
             // a product opens both factors at once
             input_bits: u64::from(self.n()) * if self.kind() == GateKind::Product { 2 } else { 1 },
             masked_bits,
@@ -112,14 +115,17 @@ mod tests {
             ("ars", Gate::ars(64, 12)),
             ("relu", Gate::relu(64)),
             ("relu_ars", Gate::relu_ars(64, 12)),
+            ("lut", Gate::lut(8, 64)),
         ];
         for (name, gate) in table {
             let gate = gate.unwrap();
             let (trees, cost) = (tree_bytes(&gate), gate.cost());
             let words = (cost.key_bits - gate.bit_rows()) / 8 - trees;
             let Cost { aes, masked_bits, rounds, .. } = cost;
-            let row = format!("| {trees} + {words} | {aes} | {masked_bits} | {rounds} |");
-            let line = document.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            // a table opens a sign and a word
+            let opened = if name == "lut" { format!("1 + {}", masked_bits - 1) } else { masked_bits.to_string() };
+            let row = format!("| {trees} + {words} | {aes} | {opened} | {rounds} |");
+            let line = document.lines().find(|line| line.starts_with(&format!("| `{name}`")));
             assert!(line.is_some_and(|line| line.ends_with(&row)), "{name}: {row}");
         }
     }
@@ -141,7 +147,9 @@ mod tests {
             let expected = Cost { key_bits: 8 * bytes + 1, aes, input_bits: n.into(), masked_bits: 65, rounds: 2 };
             assert_eq!(Gate::lut(n, 64).unwrap().cost(), expected);
         };
-        lut(8, 48 + 32, 256);
+        lut(13, 128 + 32, 126);
+        lut(10, 80 + 32, 14);
+        lut(8, 48 + 32, 2);
         lut(7, 16 + 32, 0);
         let product = Cost { key_bits: 8 * 24, aes: 0, input_bits: 128, masked_bits: 0, rounds: 1 };
         assert_eq!(Gate::product(64).unwrap().cost(), product);

@@ -1,4 +1,4 @@
-use core_types::cmp::{CMP_TABLE_BITS, cmp_leaves, cmp_levels};
+use core_types::cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_leaves, cmp_levels};
 
 /// A key tree of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,12 @@ impl Tree {
     }
 }
 
+/// AES blocks that one party computes for all points of a comparison key over `bits` bits at once: those of two children
+/// of each node.
+pub(crate) const fn aes_of_all_points(bits: u32) -> u64 {
+    2 * (cmp_blocks(bits) - 1)
+}
+
 impl TreeRows {
     /// The rows of all `trees`.
     pub(crate) fn of(trees: &[Tree]) -> Self {
@@ -75,7 +81,7 @@ mod tests {
 
     use core_types::{
         AesKey, Encrypt, Label, Ring,
-        cmp::cmp_eval,
+        cmp::{CMP_ALL_BITS, cmp_eval, cmp_eval_all},
         dcf::{DcfCiphers, DcfWalk},
     };
 
@@ -99,6 +105,11 @@ mod tests {
             for (walks, y) in [(1, 0), (2, u64::MAX), (3, 0x5555_5555_5555_5555)] {
                 cmp_eval(&&aes, (bits, 1), root, |_| 1, |_| 1, y);
                 assert_eq!(aes.1.get(), walks * Tree::Cmp { bits }.aes_per_point(), "{bits} bits");
+            }
+            if bits <= CMP_ALL_BITS {
+                let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
+                cmp_eval_all(&&aes, (bits, 1), root, |_| 1, |_| 1, |_, _| ());
+                assert_eq!(aes.1.get(), aes_of_all_points(bits), "all points of {bits} bits");
             }
             for words in 1..=8u32 {
                 let aes = Counting(AesKey::new([7; 16]), Cell::new(0));

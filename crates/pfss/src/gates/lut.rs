@@ -1,4 +1,4 @@
-use core_types::Ring;
+use core_types::{Ring, block_words, cmp::cmp_blocks};
 use zeroize::Zeroizing;
 
 use super::{
@@ -13,20 +13,23 @@ const E_ROW: usize = 1;
 const RHO_ROW: usize = 2;
 const RHO_E_ROW: usize = 3;
 
-/// Points of all elements evaluated at once: bounds memory, not results.
-pub(crate) const POINTS_AT_ONCE: usize = 1 << 20;
+/// Words of 128 points that are evaluated at once: bounds memory, not results.
+const BLOCKS_AT_ONCE: usize = 1 << 18;
+
+/// Elements whose tables of `2^bits` entries are gone through at once, a multiple of 32.
+pub(crate) const fn elements_at_once(bits: u32) -> usize {
+    BLOCKS_AT_ONCE / cmp_blocks(bits) as usize // at most 64 blocks
+}
 
 impl KeyBundle {
     /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n` words.
     ///
-    /// Neighbouring prefix bits of the comparison key are shares of the unit vector of `r`: the parties' bits differ at
-    /// position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them negated, add up to the wanted
-    /// word up to its sign, and their sums of bits to that sign. The sign is opened under `c` and the word under `ρ`,
-    /// in one round; the result is `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read
-    /// whatever the secret.
+    /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits differ at position `r`
+    /// only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them negated, add up to the wanted word up to its
+    /// sign, and their sums of bits to that sign. The sign is opened under `c` and the word under `ρ`, in one round; the
+    /// result is `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read whatever the secret.
     ///
-    /// The key is evaluated at all `2^n` points, `n - 7` AES blocks each; walking the whole tree at once would take
-    /// `2^(n-6) - 2` blocks in all.
+    /// The key is evaluated at all `2^n` points at once, each node of its tree expanded once: `2^(n-6) - 2` AES blocks.
     ///
     /// # Errors
     /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word outside its ring,
@@ -36,28 +39,46 @@ impl KeyBundle {
         self.gate().check_table(table)?;
         let (domain, ring) = (self.gate().ring(), self.gate().out_ring());
         let x_hat = check_inputs(&self, x_hat)?;
-        let mut sums = Sums::new(x_hat.len());
+        let (entries, mut sums) = (Entries::new(domain, table), Sums::new(x_hat.len()));
         let keys = CmpKeys::stage(q, &self, 0, domain)?;
-        let per_row = x_hat.len().div_ceil(32);
-        let (mut first, mut last) = (Vec::new(), Vec::new());
-        let offsets: Vec<u64> = (0..1 << domain.bits()).collect();
-        for block in offsets.chunks((POINTS_AT_ONCE / x_hat.len().max(1)).max(1)) {
-            let shares = Zeroizing::new(keys.eval(block, &x_hat)?);
-            for (&offset, row) in block.iter().zip(shares.chunks(per_row.max(1))) {
-                match offset.checked_sub(1) {
-                    None => first = row.to_vec(),
-                    Some(before) => sums.add(before, table[before as usize], &x_hat, [&last, row]),
+        let at_once = elements_at_once(domain.bits());
+        for (first, x_hat) in (0..).step_by(at_once).zip(x_hat.chunks(at_once)) {
+            let units = Zeroizing::new(keys.units(first..first + x_hat.len())?);
+            for (block, row) in units.chunks_exact(x_hat.len()).enumerate() {
+                for (at, (&bits, &x)) in row.iter().zip(x_hat).enumerate() {
+                    sums.add(first + at, bits, entries.of(block, x));
                 }
-                last = row.to_vec();
             }
         }
-        sums.add(domain.mask(), table[domain.mask() as usize], &x_hat, [&last, &first]);
         let (words, sign) = sums.finish(&self, ring);
         let bits = BitShares::new(self.party(), self.count(), sign);
         let rest = Signed { ring, e: self.word_copy(E_ROW), rho_e: self.word_copy(RHO_E_ROW) };
         Ok(Pending::new(&self, &bits, 0, rest).with_words(ring, words))
     }
 }
+
+/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, .. of one element lie behind
+/// each other.
+struct Entries {
+    domain: Ring,
+    words: Vec<u64>,
+}
+
+impl Entries {
+    fn new(domain: Ring, table: &[u64]) -> Self {
+        let backwards = table[..1].iter().chain(table[1..].iter().rev());
+        Self { domain, words: backwards.clone().chain(backwards).copied().collect() }
+    }
+
+    /// `table[x_hat - i]` for each `i` of a block of 128 masks, or for all if there are fewer.
+    fn of(&self, block: usize, x_hat: u64) -> &[u64] {
+        let start = self.domain.neg(x_hat) as usize + POINTS * block; // below twice the length of the table
+        &self.words[start..][..POINTS.min(self.words.len() / 2)]
+    }
+}
+
+/// Points whose bits one word of shares holds.
+const POINTS: usize = 128;
 
 /// Sums over the table of one party's bits, for each element.
 struct Sums {
@@ -70,16 +91,16 @@ impl Sums {
         Self { words: Zeroizing::new(vec![0; count]), bits: Zeroizing::new(vec![0; count]) }
     }
 
-    /// Adds the entry at `offset`, whose bit is the prefix bit at `x_hat - offset` less the one before it, which is
-    /// that of `offset + 1`; nothing comes before the point 0.
-    fn add(&mut self, offset: u64, entry: u64, x_hat: &[u64], [here, before]: [&[u32]; 2]) {
-        let bit = |row: &[u32], e: usize| u64::from((row[e / 32] >> (e % 32)) & 1);
-        for (e, &x) in x_hat.iter().enumerate() {
-            let before = if x == offset { 0 } else { bit(before, e) };
-            let unit = bit(here, e) ^ before;
-            self.words[e] = self.words[e].wrapping_add(entry & unit.wrapping_neg());
-            self.bits[e] += unit;
+    /// Adds to the sums of element `e` the entries whose bits are set, without a branch on a bit.
+    fn add(&mut self, e: usize, bits: u128, entries: &[u64]) {
+        let mut sum = self.words[e];
+        for (half, entries) in block_words(bits).into_iter().zip(entries.chunks(64)) {
+            for (i, entry) in entries.iter().enumerate() {
+                sum = sum.wrapping_add(entry & (half >> i & 1).wrapping_neg());
+            }
         }
+        self.words[e] = sum;
+        self.bits[e] += u64::from(bits.count_ones());
     }
 
     /// The masked words, and shares of the signs: the sum of both parties' bits, one negated, is 1 or 3 modulo 4, so

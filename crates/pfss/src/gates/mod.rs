@@ -19,7 +19,7 @@ mod walk;
 
 pub use bits::BitShares;
 pub(crate) use join::{Join, join_pending};
-pub(crate) use lut::POINTS_AT_ONCE;
+pub(crate) use lut::elements_at_once;
 pub use pending::Pending;
 pub use suf::{SufBools, SufShares, SufStep};
 pub use walk::Walk;

@@ -1,7 +1,10 @@
+use core::ops::Range;
+
 use backend_api::{BackendError, Buffer, Queue, ops::fss::FssOps};
 use core_types::{
     PrgKeys, Ring,
-    params::fss::{CmpParams, DcfParams},
+    cmp::cmp_blocks,
+    params::fss::{CmpAllParams, CmpParams, DcfParams},
 };
 
 use super::walk::{Activity, Lent, Walk};
@@ -67,6 +70,23 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
         })?;
         self.walk.meanwhile()?;
         Ok(self.walk.during(Activity::CopyOut, || self.walk.results().download(&shares))?)
+    }
+
+    /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32: `[blocks][elements]`,
+    /// 128 points to a word.
+    pub(super) fn units(&self, elements: Range<usize>) -> Result<Vec<u128>, PfssError> {
+        let CmpParams { key, bits, party, count, .. } = self.params;
+        let (first, keys) = (elements.start as u32, elements.len() as u32); // both at most `count`
+        let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
+        let (q, tree) = (self.walk.queue(), &self.tree);
+        let units = self.walk.during(Activity::Walk, || {
+            let mut units = q.zeros::<u128>(cmp_blocks(bits) as usize * elements.len())?;
+            let (roots, leaf) = (tree.roots.view(), tree.leaf.view());
+            q.cmp_eval_all(&params, roots, tree.cw.view(), leaf, units.view_mut())?;
+            Ok::<_, BackendError>(units)
+        })?;
+        self.walk.meanwhile()?;
+        Ok(self.walk.during(Activity::CopyOut, || self.walk.results().download(&units))?)
     }
 }
 

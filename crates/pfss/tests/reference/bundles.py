@@ -54,6 +54,9 @@ class Share:
 
     dcf = cmp
 
+    def leaf(self, tree, e, y):
+        return self.keys[tree][e].leaf(self.party, y)
+
     def mask_power(self, j, e):
         """Of (-r)^j."""
         return self.public(1) if j == 0 else -self.words[0][e] if j == 1 else self.words[j - 1][e]

@@ -339,8 +339,7 @@ class Lut(Gate):
         size, sign = 2**self.n, -1 if s.party else 1
         bits, words = [], []
         for e, x in enumerate(x_hat):
-            prefix = [s.cmp(0, e, i) for i in range(size)]
-            unit = [prefix[0]] + [a ^ b for a, b in zip(prefix, prefix[1:])]
+            unit = [s.leaf(0, e, i) for i in range(size)]
             total = sum(self.table[(x - i) % size] for i in range(size) if unit[i])
             words.append((sign * total + s.words[2][e]) % 2**self.f)
             bits.append(sign * sum(unit) % 4 >> 1)

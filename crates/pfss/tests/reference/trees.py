@@ -96,6 +96,18 @@ class Cmp:
         # of a right block, which was counted as a whole, the leaves behind y are taken off again
         return total ^ parity(block >> at + 1 if c else block & 2 ** (at + 1) - 1)
 
+    def leaf(self, party, y):
+        """A share of 1[alpha = y]."""
+        if self.n <= 7:
+            table = self.leaves[party][0]
+            return (table ^ table << 1) >> y & 1
+        seed, t = self.roots[party], party
+        for i, cw in enumerate(self.cw):
+            seed, t = step(self.prg, seed, t, bit(y, self.n, i), cw)
+        c = y >> 7 & 1
+        block = self.prg.child(seed, c) ^ (self.leaves[party][c] if t else 0)
+        return block >> (y & 127) & 1
+
 
 class Dcf:
     """Both parties' keys of beta 1[y < alpha] on `n` bits, words modulo 2^width."""
@@ -160,10 +172,12 @@ def self_test():
     ]
     first = sum(key.eval(0, y) << y for y in range(64))
     assert first.to_bytes(8, "little").hex() == "a5f4f3ffd957c6f8"
+    assert [y for y in range(1024) if key.leaf(0, y) ^ key.leaf(1, y)] == [0x155]
     prg = Prg(bytes(16))
     for alpha in range(16):
         cmp, dcf = Cmp(prg, 4, alpha, roots), Dcf(prg, 4, 9, alpha, [300, alpha], roots)
         for y in range(16):
             assert cmp.eval(0, y) ^ cmp.eval(1, y) == (alpha <= y)
+            assert cmp.leaf(0, y) ^ cmp.leaf(1, y) == (alpha == y)
             shares = zip(dcf.eval(0, y), dcf.eval(1, y))
             assert [(a + b) % 512 for a, b in shares] == ([300, alpha] if y < alpha else [0, 0])

@@ -1,7 +1,7 @@
 use backend_api::{BackendError, ops::fss::FssOps};
 use core_types::{
     Label,
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
 use super::{AnyMut, AnyQueue, AnyRef, dispatch};
@@ -17,6 +17,17 @@ impl FssOps for AnyQueue {
         shares: AnyMut<'_, u32>,
     ) -> Result<(), BackendError> {
         dispatch!(self.cmp_eval(params; roots: AnyRef, corrections: AnyRef, leaves: AnyRef, points: AnyRef, shares: AnyMut))
+    }
+
+    fn cmp_eval_all(
+        &self,
+        params: &CmpAllParams,
+        roots: AnyRef<'_, Label>,
+        corrections: AnyRef<'_, u128>,
+        leaves: AnyRef<'_, u128>,
+        units: AnyMut<'_, u128>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.cmp_eval_all(params; roots: AnyRef, corrections: AnyRef, leaves: AnyRef, units: AnyMut))
     }
 
     fn cmp_gen(

@@ -27,17 +27,17 @@ mod shape;
 
 use core_types::{
     Label,
-    params::fss::{AesCtrParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
-pub use self::shape::{CmpShape, DcfShape, GROUP, PackShape, check_lengths};
+pub use self::shape::{CmpAllShape, CmpShape, DcfShape, GROUP, PackShape, check_lengths};
 use crate::{BackendError, Mut, Queue, Ref};
 
 /// Device steps of function secret sharing.
 ///
 /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-/// [`BackendError::Unsupported`] for a width, party or number of payload words out of range, or if the device may not
-/// run AES; a plan has checked the former. Nothing is written then.
+/// [`BackendError::Unsupported`] for a width, party, number of payload words or range of keys that is none, or if the
+/// device may not run AES; a plan has checked the former. Nothing is written then.
 pub trait FssOps: Queue {
     /// One party's XOR shares of 1\[α <= y\] for the secret α of each key and every point y.
     ///
@@ -53,6 +53,29 @@ pub trait FssOps: Queue {
         leaves: Ref<'_, Self, u128>,
         points: Ref<'_, Self, u64>,
         shares: Mut<'_, Self, u32>,
+    ) -> Result<(), BackendError>;
+
+    /// One party's XOR shares of the unit vector of the secret α of each key, 1 at α and 0 at the other 2^bits points.
+    ///
+    /// Of a batch whose sections are those of [`cmp_eval`](Self::cmp_eval), with at most
+    /// [`CMP_ALL_BITS`](core_types::cmp::CMP_ALL_BITS) bits, it evaluates the keys `first .. first + keys`. `units` is
+    /// `u128[cmp_blocks(bits)][keys]`: bit `j` of word `b * keys + e` belongs to the point `128 b + j` of key
+    /// `first + e`, and is zero behind the last point. A sum over the points of one key reads a column, 128 points at a
+    /// time; neighbouring keys write neighbouring words. `first` is a multiple of [`GROUP`]: a caller with little room
+    /// takes some keys at a time.
+    ///
+    /// Each node of a tree is expanded once, 2 (2^(bits - 7) - 1) AES blocks in all, and none for a truth table, whose
+    /// neighbouring bits differ at α alone.
+    ///
+    /// # Errors
+    /// See [`FssOps`].
+    fn cmp_eval_all(
+        &self,
+        params: &CmpAllParams,
+        roots: Ref<'_, Self, Label>,
+        corrections: Ref<'_, Self, u128>,
+        leaves: Ref<'_, Self, u128>,
+        units: Mut<'_, Self, u128>,
     ) -> Result<(), BackendError>;
 
     /// Makes the common sections of CMP keys for the secrets `alphas`, `u64[count]`, read modulo 2^bits.

@@ -2,9 +2,9 @@
 
 use core_types::{
     MAX_PAYLOAD_WORDS, Ring,
-    cmp::{cmp_leaves, cmp_levels},
+    cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     pack::packed_words,
-    params::fss::{CmpParams, DcfParams, PackParams, padded},
+    params::fss::{CmpAllParams, CmpParams, DcfParams, PackParams, padded},
 };
 
 use crate::BackendError;
@@ -84,6 +84,63 @@ impl CmpShape {
     #[must_use]
     pub fn gen_lengths(&self) -> [usize; 4] {
         [self.count, product([2, self.row]), product([self.levels, self.row]), product([2, self.row])]
+    }
+}
+
+/// Sizes of an evaluation of CMP keys at every point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CmpAllShape {
+    /// Keys to a row of the sections.
+    pub row: usize,
+    /// First key that is evaluated.
+    pub first: usize,
+    /// Keys that are evaluated, and words to a row of results.
+    pub keys: usize,
+    /// Rows of correction words.
+    pub levels: usize,
+    /// Rows of one party's leaf words.
+    pub leaves: usize,
+    /// Rows of results: blocks of 128 points.
+    pub blocks: usize,
+}
+
+impl CmpAllShape {
+    /// The sizes that `params` state, for the op named `op`.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] if a width or party is out of range, or if the keys are not whole groups from the
+    /// first on, or not all in the batch.
+    pub fn new(op: &'static str, params: &CmpAllParams) -> Result<Self, BackendError> {
+        let CmpAllParams { bits, count, first, keys, .. } = *params;
+        if bits == 0 || bits > CMP_ALL_BITS {
+            return Err(BackendError::Unsupported { op, why: "all points are those of 1 to 13 bits" });
+        }
+        party(op, params.party)?;
+        if !(first as usize).is_multiple_of(GROUP) {
+            return Err(BackendError::Unsupported { op, why: "the first key is a multiple of 32" });
+        }
+        if first.checked_add(keys).is_none_or(|end| end > count) {
+            return Err(BackendError::Unsupported { op, why: "the keys are keys of the batch" });
+        }
+        Ok(Self {
+            row: padded(count),
+            first: first as usize,
+            keys: keys as usize,
+            levels: cmp_levels(bits) as usize,
+            leaves: cmp_leaves(bits) as usize,
+            blocks: cmp_blocks(bits) as usize, // at most 64
+        })
+    }
+
+    /// Lengths of roots, corrections, leaves and units of an evaluation.
+    #[must_use]
+    pub fn eval_lengths(&self) -> [usize; 4] {
+        [
+            self.row,
+            product([self.levels, self.row]),
+            product([self.leaves, self.row]),
+            product([self.blocks, self.keys]),
+        ]
     }
 }
 

@@ -1,8 +1,8 @@
 use backend_api::{Buffer, Queue, ops::fss::FssOps};
 use core_types::{
     AesKey, Label, PrgKeys,
-    cmp::cmp_levels,
-    params::fss::{AesCtrParams, CmpParams, DcfParams, padded},
+    cmp::{cmp_blocks, cmp_levels},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, padded},
 };
 
 use super::{DeviceError, DeviceLine, Extent, words};
@@ -10,11 +10,12 @@ use super::{DeviceError, DeviceLine, Extent, words};
 const NONCE: [u8; 16] = [7; 16];
 
 pub(super) fn lines<Q: FssOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
-    let (wide, narrow, dcf, stream) = match extent {
-        Extent::Full => (1 << 20, 1 << 22, 1 << 18, 1 << 26),
-        Extent::Small => (64, 64, 64, 1 << 8),
+    let (wide, narrow, all, dcf, stream) = match extent {
+        Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 26),
+        Extent::Small => (64, 64, 64, 64, 1 << 8),
     };
-    vec![cmp_eval(64, wide), cmp_eval(12, narrow), cmp_gen(64, wide), dcf_eval(64, dcf), aes_ctr(stream)]
+    let comparisons = [cmp_eval(64, wide), cmp_eval(12, narrow), cmp_eval_all(8, wide), cmp_eval_all(13, all)];
+    comparisons.into_iter().chain([cmp_gen(64, wide), dcf_eval(64, dcf), aes_ctr(stream)]).collect()
 }
 
 /// Roots of both parties.
@@ -70,6 +71,23 @@ fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
             let roots = keys.roots.slice(0..row)?;
             let (corrections, leaves) = (keys.corrections.view(), keys.leaves.view());
             Ok(q.cmp_eval(&keys.params, roots, corrections, leaves, points.view(), shares.view_mut())?)
+        }))
+    })
+}
+
+/// Keys that are evaluated at every point, each of which writes a bit for it.
+fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
+    let blocks = cmp_blocks(bits);
+    let bytes = f64::from(count) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);
+    DeviceLine::new(format!("pfss.cmp_eval_all({bits})/{count}"), ("key", f64::from(count), bytes), move |q: &Q| {
+        let keys = CmpKeys::new(q, bits, count)?;
+        let CmpParams { key, party, .. } = keys.params;
+        let params = CmpAllParams { key, bits, party, count, first: 0, keys: count, reserved: [0; 3] };
+        let mut units = q.zeros(blocks as usize * count as usize)?;
+        Ok(Box::new(move |q: &Q| {
+            let roots = keys.roots.slice(0..padded(count))?;
+            let (corrections, leaves) = (keys.corrections.view(), keys.leaves.view());
+            Ok(q.cmp_eval_all(&params, roots, corrections, leaves, units.view_mut())?)
         }))
     })
 }

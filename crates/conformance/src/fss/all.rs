@@ -1,0 +1,99 @@
+//! `cmp_eval_all`.
+
+use core::ops::Range;
+
+use backend_api::ops::fss::FssOps;
+use core_types::{cmp::cmp_blocks, params::fss::padded};
+
+use super::{
+    batch::{CmpBatch, NONCE, bit, words},
+    model::{CmpKey, Prg},
+};
+use crate::{Case, Failure, OpSpec, spec::BATCHES};
+
+/// The unit vectors of `alphas`, `[blocks][keys]`.
+fn unit_vectors(bits: u32, alphas: &[u64]) -> Vec<u128> {
+    let block = |index: u64| alphas.iter().map(move |&a| if a / 128 == index { 1 << (a % 128) } else { 0 });
+    (0..cmp_blocks(bits)).flat_map(block).collect()
+}
+
+fn xor(first: &[u128], second: &[u128]) -> Vec<u128> {
+    first.iter().zip(second).map(|(a, b)| a ^ b).collect()
+}
+
+/// Reconstruction of the unit vector of every α.
+fn expect_every_alpha<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
+    let all: Vec<u64> = (0..1 << bits).collect();
+    let batch = CmpBatch::random(q, bits, &all)?;
+    let keys = 0..all.len() as u32;
+    let [first, second] = [batch.evaluate_all(q, 0, keys.clone())?, batch.evaluate_all(q, 1, keys)?];
+    Failure::unless_equal(&unit_vectors(bits, &all), &xor(&first, &second))
+}
+
+/// Each party's shares of the keys in `range` of `count` are the model's, bit for bit, and reconstruct.
+fn expect_model<Q: FssOps>(q: &Q, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
+    let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).collect();
+    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let (prg, row) = (Prg::from_nonce(NONCE), padded(count));
+    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
+    let taken = range.start as usize..range.end as usize;
+    let keys: Vec<_> =
+        taken.clone().map(|e| (e, CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)]))).collect();
+    let mut sums = unit_vectors(bits, &alphas[taken]);
+    for party in 0..2 {
+        let shares = batch.evaluate_all(q, party, range.clone())?;
+        let block = |index: u64| {
+            let share = |(e, key): &(usize, CmpKey)| key.units(&prg, bits, party, seed(party, *e), index);
+            keys.iter().map(share).collect::<Vec<_>>()
+        };
+        let expected: Vec<u128> = (0..cmp_blocks(bits)).flat_map(block).collect();
+        Failure::unless_equal(&expected, &shares)?;
+        sums = xor(&sums, &shares);
+    }
+    Failure::unless_equal(&vec![0; sums.len()], &sums)
+}
+
+/// The prefix parities of the shares at all points are shares of the comparison, for the same keys.
+fn expect_comparisons<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
+    let alphas: Vec<u64> = words(9, 33).into_iter().map(|a| a % (1 << bits)).collect();
+    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let [first, second] = [batch.evaluate_all(q, 0, 0..33)?, batch.evaluate_all(q, 1, 0..33)?];
+    let units = xor(&first, &second);
+    let ys = [0, 1, 127, (1 << bits) - 1, (1 << bits) / 2];
+    let points: Vec<u64> = ys.iter().flat_map(|&y| [y % (1 << bits); 33]).collect();
+    let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
+    for (i, &y) in points.iter().enumerate() {
+        let (j, e) = (i / 33, i % 33);
+        let compared = bit(&first, 33, j, e) ^ bit(&second, 33, j, e);
+        let below = (0..=y).filter(|&point| units[point as usize / 128 * 33 + e] >> (point % 128) & 1 == 1).count();
+        if compared != (below == 1) || below > 1 {
+            return Err(Failure::Broken(format!("key {e} has {below} points up to {y} and compares as {compared}")));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+    let mut cases: Vec<Case<Q>> = (1..=10)
+        .map(|bits| {
+            Case::new(format!("every alpha of {bits} bits"), move |q: &Q| expect_every_alpha(q, bits))
+                .on_elements(1 << (2 * bits))
+        })
+        .collect();
+    cases.extend([5, 8, 11].map(|bits| {
+        Case::new(format!("comparisons of {bits} bits are sums of units"), move |q: &Q| expect_comparisons(q, bits))
+    }));
+    for bits in [8, 10] {
+        cases.extend(BATCHES.map(|count| {
+            let name = format!("all points of {count} keys of {bits} bits are the model's");
+            Case::new(name, move |q: &Q| expect_model(q, bits, count, 0..count))
+        }));
+    }
+    for (bits, count, range) in
+        [(9, 257, 32..257), (10, 100, 64..97), (8, 64, 32..32), (13, 33, 0..33), (13, 70, 64..65)]
+    {
+        let name = format!("all points of keys {range:?} of {count} of {bits} bits are the model's");
+        cases.push(Case::new(name, move |q: &Q| expect_model(q, bits, count, range.clone())));
+    }
+    OpSpec { op: "fss.cmp_all", cases }
+}

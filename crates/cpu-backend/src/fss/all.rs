@@ -1,0 +1,85 @@
+//! CMP keys at every point, on vectors: all keys of a step go through their trees side by side.
+
+use backend_api::ops::fss::GROUP;
+use core_types::cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, CmpTour};
+
+use super::{
+    batch::CmpAllBatch,
+    lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
+    scalar,
+    walk::Nodes,
+};
+
+/// Nodes above the leaf blocks on the way to one of them: as many as there are levels.
+const KEPT: usize = (CMP_ALL_BITS - CMP_TABLE_BITS - 1) as usize;
+
+/// Evaluates the keys from `first` on that `rows`, one per block of points, have words for.
+pub(super) struct EvalAll<'a, 'b> {
+    pub(super) batch: &'a CmpAllBatch<'a>,
+    pub(super) first: usize,
+    pub(super) rows: &'a mut [&'b mut [u128]],
+}
+
+impl EvalAll<'_, '_> {
+    /// Evaluates the keys of one step from column `at` on.
+    #[inline(always)]
+    fn step<L: Lanes>(&mut self, l: L, round_keys: &RoundKeys<L>, at: usize) {
+        let (batch, shape) = (self.batch, self.batch.shape);
+        // `first` is a multiple of the keys of a step, which divide the padding of rows
+        let (start, step_keys) = (self.first + at, TOGETHER * L::N);
+        let columns = |row: usize| row * shape.row + start..row * shape.row + start + step_keys;
+        let mut nodes = Nodes::roots(l, &batch.roots[start..], batch.params.party);
+        let mut kept = [Nodes::idle(l); KEPT];
+        let mut tour = CmpTour::start(shape.levels as u32, 0);
+        for row in self.rows.iter_mut() {
+            while !tour.at_leaves() {
+                let level = tour.level() as usize;
+                kept[level] = nodes;
+                let direction: Step<L> = [l.splat(side(&tour)); TOGETHER];
+                let inputs = nodes.inputs(l, &direction);
+                let corrections = &batch.corrections[columns(level)];
+                nodes.descend(l, round_keys, &inputs, &direction, corrections);
+                tour.down();
+            }
+            let inputs = nodes.inputs(l, &[l.splat(side(&tour)); TOGETHER]);
+            let blocks = hash(l, round_keys, &inputs);
+            let leaves = &batch.leaves[columns(tour.direction() as usize)];
+            let mut units = [0; GROUP];
+            for (i, block) in blocks.iter().enumerate() {
+                let leaf = l.and(nodes.control[i], l.load(&leaves[i * L::N..]));
+                l.store(&mut units[i * L::N..], l.xor(*block, leaf));
+            }
+            let out = &mut row[at..];
+            let used = out.len().min(step_keys);
+            out[..used].copy_from_slice(&units[..used]);
+            tour.on();
+            if !tour.at_leaves() {
+                nodes = kept[tour.level() as usize];
+            }
+        }
+    }
+}
+
+/// The direction in which the tour goes next, spread over a block.
+#[inline(always)]
+fn side(tour: &CmpTour) -> u128 {
+    u128::from(tour.direction()).wrapping_neg()
+}
+
+impl Kernel for EvalAll<'_, '_> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, l: L) {
+        if self.batch.params.bits <= CMP_TABLE_BITS {
+            return self.scalar(); // no AES there
+        }
+        let round_keys = round_keys(l, &self.batch.params.key);
+        let keys = self.rows.first().map_or(0, |row| row.len());
+        for at in (0..keys).step_by(TOGETHER * L::N) {
+            self.step(l, &round_keys, at);
+        }
+    }
+
+    fn scalar(self) {
+        scalar::eval_all_cmp(self.batch, self.first, self.rows);
+    }
+}
