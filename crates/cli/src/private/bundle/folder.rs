@@ -20,7 +20,7 @@ const USED: &str = "used";
 /// No fingerprint is longer.
 const MAX_PEER_BYTES: u64 = 1 << 10;
 
-/// The folder of `party` in one that [`write`] made.
+/// The folder of `party` in one that [`write()`] made.
 pub(super) fn of_party(folder: &Path, party: Party) -> PathBuf {
     folder.join(format!("party{}", party.number()))
 }
