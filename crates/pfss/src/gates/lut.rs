@@ -96,7 +96,9 @@ impl Sums {
         let mut sum = self.words[e];
         for (half, entries) in block_words(bits).into_iter().zip(entries.chunks(64)) {
             for (i, entry) in entries.iter().enumerate() {
-                sum = sum.wrapping_add(entry & (half >> i & 1).wrapping_neg());
+                // a bit shifted into every place; of its negative the compiler makes a branch
+                let mask = ((half << (63 - i)).cast_signed() >> 63).cast_unsigned();
+                sum = sum.wrapping_add(entry & mask);
             }
         }
         self.words[e] = sum;
