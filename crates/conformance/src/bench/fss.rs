@@ -41,6 +41,7 @@ type PeerDcf = DcfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 2, 4
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![
         ("pfss.cmp64".to_owned(), Box::new(cmp64)),
+        ("pfss.cmp32".to_owned(), Box::new(cmp32)),
         ("pfss.cmp12".to_owned(), Box::new(cmp12)),
         ("pfss.cmp10-all".to_owned(), Box::new(cmp10_all)),
         ("pfss.dcf64".to_owned(), Box::new(dcf64)),
@@ -53,8 +54,12 @@ fn contest(id: &str, unit: &'static str, contenders: Vec<Contender>, goals: Vec<
 }
 
 fn cmp64() -> Contest {
-    let goals = vec![(Goal::Rate(8e6), "vaes"), (Goal::Ratio { peer: 1, ratio: 10.0 }, "vaes")];
+    let goals = vec![(Goal::Rate(10e6), "vaes"), (Goal::Ratio { peer: 1, ratio: 12.0 }, "vaes")];
     contest("pfss.cmp64", "evaluation", vec![cmp_eval(64), peer_dpf_eval(), peer_dcf_eval()], goals)
+}
+
+fn cmp32() -> Contest {
+    contest("pfss.cmp32", "evaluation", vec![cmp_eval(32)], vec![(Goal::Rate(23e6), "vaes")])
 }
 
 fn cmp12() -> Contest {
@@ -67,11 +72,11 @@ fn cmp10_all() -> Contest {
 }
 
 fn dcf64() -> Contest {
-    contest("pfss.dcf64", "evaluation", vec![dcf_eval(64, 1), peer_dcf_eval()], Vec::new())
+    contest("pfss.dcf64", "evaluation", vec![dcf_eval(64, 1), peer_dcf_eval()], vec![(Goal::Rate(4e6), "vaes")])
 }
 
 fn cmp64_keygen() -> Contest {
-    contest("pfss.cmp64-keygen", "key pair", vec![cmp_gen(64), peer_dpf_gen()], Vec::new())
+    contest("pfss.cmp64-keygen", "key pair", vec![cmp_gen(64), peer_dpf_gen()], vec![(Goal::Rate(3e6), "vaes")])
 }
 
 fn queue() -> CpuQueue {

@@ -18,6 +18,9 @@ const POINTS: usize = 4;
 /// that rows lie far apart, often by a power of two; the states of the walks stay in the first-level cache.
 const WALKS: usize = 256;
 
+/// Rows that are asked for ahead, so that memory has their time to answer.
+pub(super) const AHEAD: usize = 2;
+
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
 pub(super) struct Eval<'a, 'b> {
     pub(super) batch: &'a CmpBatch<'a>,
@@ -108,14 +111,11 @@ impl Eval<'_, '_> {
             }
         }
         let rows = self.batch.corrections.chunks_exact(shape.row);
-        // two rows ahead, so that memory has the time of two rows to answer
-        let coming = rows.clone().skip(2).chain(self.batch.leaves.chunks_exact(shape.row));
+        let coming = rows.clone().skip(AHEAD).chain(self.batch.leaves.chunks_exact(shape.row));
         for (row, coming) in rows.zip(coming) {
             let (words, coming) = (&row[start..][..keys], &coming[start..][..keys]);
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
-                for line in coming[step * step_keys..][..step_keys].chunks(4) {
-                    l.prefetch(line);
-                }
+                l.prefetch_all(&coming[step * step_keys..][..step_keys]);
                 for walk in walks {
                     walk.level(l, round_keys, &words[step * step_keys..][..step_keys]);
                 }

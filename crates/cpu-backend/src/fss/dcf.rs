@@ -5,6 +5,7 @@ use core_types::{MAX_VALUE_BLOCKS, PrgKeys, Ring};
 
 use super::{
     batch::{DcfBatch, DcfSecrets, DcfSections},
+    cmp::AHEAD,
     dealer::Pair,
     lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,
@@ -132,9 +133,15 @@ impl Eval<'_, '_> {
             }
         }
         let values = self.batch.values.chunks_exact(shape.words * shape.row);
-        for (words, values) in self.batch.corrections.chunks_exact(shape.row).zip(values) {
+        let rows = self.batch.corrections.chunks_exact(shape.row).zip(values);
+        let coming = rows.clone().skip(AHEAD).map(Some).chain(core::iter::repeat(None));
+        for ((words, values), coming) in rows.zip(coming) {
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let first = start + step * step_keys;
+                if let Some((words, values)) = coming {
+                    l.prefetch_all(&words[first..][..step_keys]);
+                    values.chunks_exact(shape.row).for_each(|row| l.prefetch_all(&row[first..][..step_keys]));
+                }
                 for walk in walks {
                     let direction = walk.directions.next(l);
                     let inputs = walk.nodes.inputs(l, &direction);

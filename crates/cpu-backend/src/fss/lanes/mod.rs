@@ -14,6 +14,9 @@ use crate::AesPath;
 /// Vectors that are encrypted together, which hides the latency of a round.
 pub(super) const TOGETHER: usize = 8;
 
+/// Bytes that memory delivers at once.
+const LINE_BYTES: usize = 64;
+
 /// Blocks in vectors of one instruction set. A value of the implementing type proves that the set may be used.
 ///
 /// "Half" means the low or the high 64 bits of a block.
@@ -54,7 +57,12 @@ pub(super) trait Lanes: Copy {
     /// The last AES round.
     fn last_round(self, state: Self::V, key: Self::V) -> Self::V;
     /// Asks for the line that holds `s[0]`, if there is one.
-    fn prefetch(self, s: &[u128]);
+    fn prefetch<T>(self, s: &[T]);
+    /// Asks for every line of `s`, whose start begins one.
+    #[inline(always)]
+    fn prefetch_all<T>(self, s: &[T]) {
+        s.chunks(LINE_BYTES / size_of::<T>()).for_each(|line| self.prefetch(line));
+    }
 }
 
 /// A computation written once for every instruction set.

@@ -124,7 +124,7 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn prefetch(self, s: &[u128]) {
+    fn prefetch<T>(self, s: &[T]) {
         // SAFETY: a prefetch reads nothing and cannot fault.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
     }
