@@ -113,7 +113,7 @@ impl<E: Engine> Layers<'_, E> {
         let layout = RowLayout::ragged(width, &vec![width; x.words.len() / width])?;
         let plan = SoftmaxPlan::new(layout, x.range, SufModes::default())?;
         let words = self.engine.call(name, &Call::Softmax { plan: &plan, x: &x.words })?;
-        // within 2.5 units of numbers in 0..=1
+        // exponentials are at least 0 and at most their sum, whose inverse is off by far less than a unit of the result
         Ok(Tensor { words, range: SignedRange::new(-2, ONE + 2)? })
     }
 }

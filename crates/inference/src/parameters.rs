@@ -53,7 +53,7 @@ impl Parameter {
     }
 }
 
-/// The server's weights in fixed point. `Debug` shows names only; words are wiped when dropped.
+/// The server's weights in fixed point. `Debug` shows names only; these words are wiped when dropped.
 pub struct Parameters {
     words: BTreeMap<String, Zeroizing<Vec<u64>>>,
 }

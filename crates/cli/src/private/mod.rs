@@ -40,7 +40,7 @@ pub(crate) enum PfssCommand {
 /// How long to wait for the other party.
 #[derive(Args, Debug)]
 pub(crate) struct LimitArgs {
-    /// Give up when nothing has moved for so many seconds.
+    /// Give up when nothing has moved for so many seconds; longer than the slower party's longest step takes.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     idle: u32,
     /// Give up when the whole run has taken so many seconds.

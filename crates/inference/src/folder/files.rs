@@ -103,14 +103,17 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), Inferenc
 /// Reads what [`write_identity`] wrote.
 ///
 /// # Errors
-/// [`InferenceError::Folder`] if a file is longer than any identity, [`InferenceError::Io`].
+/// [`InferenceError::Folder`] if a file is longer than any identity or the two are no certificate and its key,
+/// [`InferenceError::Io`].
 pub fn read_identity(folder: &Path) -> Result<Identity, InferenceError> {
+    let refused = |reason: String| InferenceError::Folder { path: folder.to_owned(), reason };
     let part = |name: &str| {
         let bytes = read_at_most(&folder.join(name), MAX_IDENTITY_BYTES)?;
-        let reason = format!("`{name}` is too long");
-        bytes.ok_or_else(|| InferenceError::Folder { path: folder.to_owned(), reason })
+        bytes.ok_or_else(|| refused(format!("`{name}` is too long")))
     };
-    Ok(Identity::from_der(part("identity.der")?.to_vec(), part("identity.key")?))
+    let identity = Identity::from_der(part("identity.der")?.to_vec(), part("identity.key")?);
+    identity.check().map_err(|e| refused(format!("`identity.der` and `identity.key`: {e}")))?;
+    Ok(identity)
 }
 
 /// Makes an empty file; `false` if it is there already. Of several callers one gets `true`.

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `manifest.json` | [`Manifest`]: whose keys these are, for what, and the digest of each file |
+//! | `manifest.json` | [`Manifest`]: whose keys these are, for what, and the digest of each file of keys |
 //! | `000.key`, `001.key`, .. | the keys, in the order of their use |
 //! | `identity.der`, `identity.key` | this party's certificate and its secret key, for this deal alone |
 //! | `used` | made before the first use |

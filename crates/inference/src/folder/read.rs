@@ -1,5 +1,6 @@
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -46,7 +47,8 @@ impl KeyFolder {
         if fs::symlink_metadata(path.join("used")).is_ok() {
             return Err(InferenceError::Used { path: path.to_owned() });
         }
-        let model = Model::new(manifest.model.parse()?, manifest.count)?;
+        let architecture = manifest.model.parse().map_err(|e: InferenceError| refused(e.to_string()))?;
+        let model = Model::new(architecture, manifest.count).map_err(|e| refused(e.to_string()))?;
         let plan = model.plan()?;
         if manifest.plan != hex(&plan.digest()) {
             return Err(refused("was dealt for another plan of that model; deal again with this program".into()));
@@ -127,7 +129,12 @@ fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<
     if file.file != name {
         return Err(refused(format!("expected the name `{name}`")));
     }
-    let bytes = read_at_most(&folder.join(name), file.bytes)?.filter(|bytes| bytes.len() as u64 == file.bytes);
+    let bytes = match read_at_most(&folder.join(name), file.bytes) {
+        Err(InferenceError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            return Err(refused("is missing".into()));
+        }
+        bytes => bytes?.filter(|bytes| bytes.len() as u64 == file.bytes),
+    };
     let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes, as the manifest says", file.bytes)))?;
     let (expected, got) = (&file.sha256, hex(&Sha256::digest(&bytes[..])));
     if *expected != got {

@@ -51,16 +51,17 @@ impl Endpoint<'_> {
     ///
     /// # Errors
     /// [`TlsError::NoPeer`] if nobody answers, [`TlsError::WrongCertificate`], [`TlsError::Handshake`] or
-    /// [`TlsError::Channel`] if the peer is not the one expected, or does not want this one.
+    /// [`TlsError::Channel`] if the peer is not the one expected, or does not want this one, [`TlsError::Identity`] or
+    /// [`TlsError::Local`] if the fault is on this side.
     pub fn connect(&self, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {
         let end = Instant::now() + self.limits.idle;
-        let failed = |e: io::Error| TlsError::Handshake { doing: "looking up the address", reason: e.to_string() };
+        let failed = |e: io::Error| TlsError::Local { doing: "looking up the address", reason: e.to_string() };
         let addresses: Vec<_> = address.to_socket_addrs().map_err(failed)?.collect();
         loop {
             let mut last = "no address".to_owned();
-            for address in &addresses {
-                let left = end.saturating_duration_since(Instant::now()).max(POLL);
-                match TcpStream::connect_timeout(address, left) {
+            for (address, rest) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
+                let left = end.saturating_duration_since(Instant::now()) / rest;
+                match TcpStream::connect_timeout(address, left.max(POLL)) {
                     Ok(stream) => return self.over(stream, Side::Connects),
                     Err(e) => last = e.to_string(),
                 }
@@ -72,18 +73,19 @@ impl Endpoint<'_> {
         }
     }
 
-    /// Waits for the peer. Whoever is not the peer is refused, reported to `refused`, and the wait goes on, for at most
-    /// `patience` if there is one.
+    /// Waits for the peer. Whoever is not the peer is refused within 10 seconds, one after the other, reported to
+    /// `refused`, and the wait goes on; nobody is listened to any more once `patience` is over, if there is one.
     ///
     /// # Errors
-    /// [`TlsError::NoPeer`] if the peer does not come in time, [`TlsError::Handshake`] if the system refuses to listen.
+    /// [`TlsError::NoPeer`] if the peer does not come in time, [`TlsError::Identity`] or [`TlsError::Local`] if the fault
+    /// is on this side.
     pub fn accept(
         &self,
         listener: &TcpListener,
         patience: Option<Duration>,
         mut refused: impl FnMut(&TlsError),
     ) -> Result<TlsChannel, TlsError> {
-        let failed = |e: io::Error| TlsError::Handshake { doing: "accepting", reason: e.to_string() };
+        let failed = |e: io::Error| TlsError::Local { doing: "accepting", reason: e.to_string() };
         listener.set_nonblocking(true).map_err(failed)?;
         let (start, mut last) = (Instant::now(), String::new());
         loop {
@@ -108,10 +110,10 @@ impl Endpoint<'_> {
     /// Both handshakes on an open connection.
     fn over(&self, stream: TcpStream, side: Side) -> Result<TlsChannel, TlsError> {
         let refused = Arc::new(Mutex::new(None));
-        let stream = self.handshake(stream, side, &refused).map_err(|(doing, reason)| {
+        let stream = self.handshake(stream, side, &refused).map_err(|error| {
             match *refused.lock().unwrap_or_else(PoisonError::into_inner) {
                 Some(got) => TlsError::WrongCertificate { expected: self.peer, got },
-                None => TlsError::Handshake { doing, reason },
+                None => error,
             }
         })?;
         Ok(StreamChannel::over(self.party, stream, &self.protocol, MAX_MESSAGE_BYTES)?)
@@ -122,16 +124,18 @@ impl Endpoint<'_> {
         stream: TcpStream,
         side: Side,
         refused: &Arc<Mutex<Option<Fingerprint>>>,
-    ) -> Result<TlsStream, (&'static str, String)> {
-        let setup = |e: rustls::Error| ("configuring TLS", e.to_string());
+    ) -> Result<TlsStream, TlsError> {
+        let setup = |e: rustls::Error| TlsError::Identity { reason: e.to_string() };
+        let local = |doing, reason: String| TlsError::Local { doing, reason };
         let provider = Arc::new(ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
         let pinned = Arc::new(Pinned { expected: self.peer, algorithms, refused: Arc::clone(refused) });
-        let stream = Bounded::new(stream, &self.limits).map_err(|e| ("configuring the socket", e.to_string()))?;
+        let stream = Bounded::new(stream, &self.limits).map_err(|e| local("configuring the socket", e.to_string()))?;
         match side {
             Side::Connects => {
                 let config = self.client(provider, pinned).map_err(setup)?;
-                let name = ServerName::try_from("trefoil-party").map_err(|e| ("configuring TLS", e.to_string()))?;
+                let name =
+                    ServerName::try_from("trefoil-party").map_err(|e| local("configuring TLS", e.to_string()))?;
                 finish(ClientConnection::new(Arc::new(config), name).map_err(setup)?, stream)
             }
             Side::Listens => {
@@ -169,7 +173,7 @@ enum Side {
 }
 
 /// Completes the TLS handshake.
-fn finish<C, S>(mut connection: C, mut stream: Bounded) -> Result<TlsStream, (&'static str, String)>
+fn finish<C, S>(mut connection: C, mut stream: Bounded) -> Result<TlsStream, TlsError>
 where
     C: DerefMut<Target = ConnectionCommon<S>> + Send + 'static,
     S: SideData + 'static,
@@ -178,9 +182,10 @@ where
         if let Err(e) = connection.complete_io(&mut stream) {
             // Tell the peer why, if it still listens; the first failure is the one to report.
             while connection.wants_write() && connection.write_tls(&mut stream).is_ok_and(|written| written > 0) {}
-            return Err(("TLS handshake", e.to_string()));
+            return Err(TlsError::Handshake { doing: "TLS handshake", reason: e.to_string() });
         }
     }
+    stream.begin_session();
     Ok(TlsStream(Box::new(StreamOwned::new(connection, stream))))
 }
 

@@ -23,6 +23,14 @@ pub enum TlsError {
         /// What the connection said.
         reason: String,
     },
+    /// This side's system refused.
+    #[error("{doing}: {reason}")]
+    Local {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said.
+        reason: String,
+    },
     /// Nobody could be connected to, or nobody came, in time.
     #[error("no peer within {seconds} s{}{last}", if last.is_empty() { "" } else { "; the last that was refused: " })]
     NoPeer {
@@ -46,6 +54,6 @@ impl TlsError {
     /// Whether the other party is at fault, or absent.
     #[must_use]
     pub fn is_of_peer(&self) -> bool {
-        !matches!(self, Self::Identity { .. })
+        !matches!(self, Self::Identity { .. } | Self::Local { .. })
     }
 }

@@ -1,7 +1,11 @@
 use core::{fmt, str::FromStr};
 
 use rcgen::{CertificateParams, KeyPair};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
+    sign::CertifiedKey,
+};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
@@ -35,7 +39,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// A certificate and its secret key. `Debug` shows the fingerprint only; the key is wiped when dropped.
+/// A certificate and its secret key. `Debug` shows the fingerprint only; this copy of the key is wiped when dropped.
 pub struct Identity {
     certificate: Vec<u8>,
     key: Zeroizing<Vec<u8>>,
@@ -55,10 +59,20 @@ impl Identity {
     }
 
     /// A certificate in DER and its key in PKCS #8 DER, as [`certificate`](Self::certificate) and [`key`](Self::key)
-    /// give them. Both are checked when they are used.
+    /// give them. [`check`](Self::check) says whether they go together.
     #[must_use]
     pub fn from_der(certificate: Vec<u8>, key: Zeroizing<Vec<u8>>) -> Self {
         Self { certificate, key }
+    }
+
+    /// Checks that the key is one, and that of the certificate.
+    ///
+    /// # Errors
+    /// [`TlsError::Identity`] if they are not.
+    pub fn check(&self) -> Result<(), TlsError> {
+        let (chain, key) = self.parts();
+        let checked = CertifiedKey::from_der(chain, key, &ring::default_provider());
+        checked.map(drop).map_err(|e| TlsError::Identity { reason: e.to_string() })
     }
 
     /// The certificate in DER. Public.

@@ -7,19 +7,28 @@ use std::{
 
 use crate::Limits;
 
+/// Longest TLS handshake: whoever has not proven to be the peer does not keep the peer out for longer.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
 /// A TCP stream on which neither silence nor a trickle of bytes lasts beyond the limits.
 #[derive(Debug)]
 pub(super) struct Bounded {
     stream: TcpStream,
-    idle: Duration,
+    limits: Limits,
     end: Instant,
 }
 
 impl Bounded {
+    /// A stream whose peer has to prove itself first.
     pub(super) fn new(stream: TcpStream, limits: &Limits) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, idle: limits.idle, end: Instant::now() + limits.session })
+        Ok(Self { stream, limits: *limits, end: Instant::now() + limits.session.min(HANDSHAKE) })
+    }
+
+    /// The peer has proven itself: from now on the limit of the session holds.
+    pub(super) fn begin_session(&mut self) {
+        self.end = Instant::now() + self.limits.session;
     }
 
     /// The longest wait from now on.
@@ -28,7 +37,7 @@ impl Bounded {
         if left.is_zero() {
             return Err(Error::new(ErrorKind::TimedOut, "the session's time is over"));
         }
-        Ok(Some(self.idle.min(left)))
+        Ok(Some(self.limits.idle.min(left)))
     }
 }
 

@@ -92,11 +92,17 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     change("001.key", &flip, "expected SHA-256");
     change("001.key", &cut, "bytes, as the manifest says");
     change("002.key", &longer, "bytes, as the manifest says");
+    change("identity.key", &flip, "`identity.key`");
+    change("identity.der", &cut, "`identity.key`");
     change("manifest.json", &cut, "`manifest.json`");
+    fs::rename(path.join("001.key"), path.join("gone")).unwrap();
+    refused(&path, Party::Zero, "`001.key`: is missing");
+    fs::rename(path.join("gone"), path.join("001.key")).unwrap();
     let replace = |from: &'static str, to: &'static str| {
         move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replacen(from, to, 1).into_bytes()
     };
     change("manifest.json", &replace("\"count\": 2", "\"count\": 3"), "another plan");
+    change("manifest.json", &replace("\"digits\"", "\"letters\""), "unknown model `letters`");
     change("manifest.json", &replace("000.key", "../000.key"), "expected the name `000.key`");
     change("manifest.json", &replace("\"format\": 1", "\"format\": 2"), "expected format 1");
 

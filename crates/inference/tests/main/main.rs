@@ -5,5 +5,6 @@ mod common;
 mod faults;
 mod folders;
 mod models;
+mod thief;
 mod tls;
 mod transformer;

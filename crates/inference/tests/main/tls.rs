@@ -11,7 +11,10 @@ use inference::{
 };
 use pfss::{Channel as _, ChannelError, Party};
 
-use crate::common::{PATIENCE, digits, images, keys, run_over, weights};
+use crate::{
+    common::{PATIENCE, digits, images, keys, run_over, weights},
+    thief::Thief,
+};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -95,11 +98,27 @@ fn any_other_certificate_is_refused_on_either_side() {
 #[test]
 fn a_copied_certificate_without_its_key_is_refused() {
     let (identities, stranger) = (identities(), Identity::generate().unwrap());
-    let thief = Identity::from_der(identities[1].certificate().to_vec(), stranger.key().to_vec().into());
     let [client, mut server] = endpoints(&identities);
-    server.identity = &thief;
-    let [client, server] = connect([client, server], SHORT);
-    assert!(client.is_err() && server.is_err());
+    let (listener, address) = listen();
+    let refused = thread::scope(|scope| {
+        scope.spawn(|| Thief::new(&identities[1], &stranger).serve(&listener));
+        client.connect(address).unwrap_err().to_string()
+    });
+    assert!(refused.contains("BadSignature"), "{refused}");
+
+    let (listener, address) = listen();
+    let refused = thread::scope(|scope| {
+        scope.spawn(|| Thief::new(&identities[0], &stranger).connect(address));
+        server.accept(&listener, Some(SHORT), |_| ()).unwrap_err().to_string()
+    });
+    assert!(refused.contains("BadSignature"), "{refused}");
+
+    // such an identity of one's own is noticed before anybody hears of it
+    let mixed = Identity::from_der(identities[1].certificate().to_vec(), stranger.key().to_vec().into());
+    assert!(matches!(mixed.check(), Err(TlsError::Identity { .. })));
+    server.identity = &mixed;
+    let [_, server] = connect([client, server], PATIENCE);
+    assert!(matches!(server, Err(TlsError::Identity { .. })), "{server:?}");
 }
 
 #[test]
