@@ -47,7 +47,7 @@ pub(crate) struct DemoArgs {
     /// Where to write the HTML report.
     #[arg(long, value_name = "FILE", default_value = "trefoil-report.html")]
     pub(crate) report: PathBuf,
-    /// Where to write the trained weights and what the two parties exchange; a temporary folder if not given.
+    /// Where to write the trained weights; a temporary folder if not given.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Use smaller inputs: 2^10 trace rows and 32 private digits.

@@ -20,6 +20,7 @@ use super::{
     LimitArgs,
     report::{Difference, Report},
 };
+use crate::output::Output;
 
 /// Run the client: hold the images, learn their classes.
 ///
@@ -63,6 +64,7 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     let (images, truth) = input(args, &model)?;
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;
     let plan = model.plan()?;
+    let out = args.out.as_deref().map(Output::begin).transpose()?;
 
     let endpoint = folder.endpoint(args.limits.limits());
     let channel = endpoint.connect(&args.connect).map_err(InferenceError::from)?;
@@ -83,9 +85,8 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     if let Some(weights) = weights {
         report.difference = Some(Difference::between(logits, &plain::logits(&model, &weights, &images)?));
     }
-    if let Some(path) = &args.out {
-        let array = NpyArray { shape: vec![classes.len()], data: classes };
-        fs::write(path, write_npy(&array)?).with_context(|| format!("writing {}", path.display()))?;
+    if let Some(out) = out {
+        out.finish(&write_npy(&NpyArray { shape: vec![classes.len()], data: classes })?)?;
     }
     report.print(args.json.as_deref())
 }

@@ -51,7 +51,7 @@ impl Difference {
         let distances = || shares.iter().zip(plain).map(distance);
         Self {
             logits: plain.len(),
-            different: distances().filter(|&distance| distance > 0).count(),
+            different: distances().filter(|&distance| distance > 0).count() + plain.len().abs_diff(shares.len()),
             greatest: distances().max().unwrap_or(0),
         }
     }

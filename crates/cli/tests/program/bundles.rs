@@ -166,8 +166,8 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
     let good = bench.write("good", "1 2");
     for (text, code, expected) in [
         ("1 2 3", 2, "expected 2 inputs, as many as were dealt for, got 3"),
-        ("1 65536", 1, "integer 1, 65536, does not fit 16 bits"),
-        ("1 x", 1, "expected an integer, got `x`"),
+        ("1 65536", 1, "integer 1 does not fit 16 bits"),
+        ("1 x", 1, "value 1 is no integer"),
     ] {
         let (got, message) = eval(&bench.write("bad", text));
         assert!(got == Some(code) && message.contains(expected), "{message}");

@@ -16,6 +16,7 @@ use runtime::{AnyQueue, Choice, Domain};
 use super::{folder::PartyFolder, report::Report, rows, values};
 use crate::{
     exit::Usage,
+    output::Output,
     private::{LimitArgs, advance, steps_bar},
 };
 
@@ -57,10 +58,11 @@ pub(crate) struct EvalArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &EvalArgs) -> Result<()> {
+    let out = args.out.as_deref().map(Output::begin).transpose()?;
     let (rows, report) =
         if args.listen.is_some() || args.connect.is_some() { one_party(args)? } else { both_parties(args)? };
-    if let Some(path) = &args.out {
-        rows::write(path, &rows)?;
+    if let Some(out) = out {
+        out.finish(&rows::npy(&rows)?)?;
     }
     report.print(args.json.as_deref())
 }
@@ -135,9 +137,9 @@ fn check_range(operation: &Operation, x: &[u64]) -> Result<()> {
     let (ring, range) = (operation.gate().ring(), operation.inputs());
     match x.iter().map(|&x| ring.signed(x)).enumerate().find(|(_, x)| !(range.min()..=range.max()).contains(x)) {
         None => Ok(()),
-        Some((at, got)) => {
+        Some((at, _)) => {
             let (min, max) = (range.min(), range.max());
-            Err(Usage(format!("expected inputs in {min}..={max}, got {got} at {at}")).into())
+            Err(Usage(format!("expected inputs in {min}..={max}, got another at {at}")).into())
         }
     }
 }

@@ -1,9 +1,6 @@
 //! Results as rows: one for each element, its words and then its bits, in the order of [`Operation::eval`].
 
-use std::{fs, path::Path};
-
-use anyhow::{Context as _, Result};
-use nn_ops::io::{NpyArray, write_npy};
+use nn_ops::io::{NpyArray, NpyError, write_npy};
 use pfss::{Operation, SufBools, batch::Shares, suf::BoolMode};
 
 /// One party's shares; a bit that is XOR-shared is 0 or 1.
@@ -37,9 +34,9 @@ pub(super) fn open(operation: &Operation, [zero, one]: [&[Vec<u64>]; 2]) -> Vec<
     zero.iter().zip(one).map(|(zero, one)| zero.iter().zip(one).enumerate().map(value).collect()).collect()
 }
 
-/// Writes rows of equal length.
-pub(super) fn write(path: &Path, rows: &[Vec<u64>]) -> Result<()> {
+/// Rows of equal length as the bytes of a file.
+pub(super) fn npy(rows: &[Vec<u64>]) -> Result<Vec<u8>, NpyError> {
     let shape = vec![rows.len(), rows.first().map_or(0, Vec::len)];
     let array = NpyArray { shape, data: rows.concat() };
-    fs::write(path, write_npy(&array)?).with_context(|| format!("writing {}", path.display()))
+    write_npy(&array)
 }

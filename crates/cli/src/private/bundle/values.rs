@@ -16,7 +16,7 @@ pub(super) fn read(path: &Path, ring: Ring) -> Result<Vec<u64>> {
     let bits = ring.bits();
     let (least, beyond) = (-(1i128 << (bits - 1)), 1i128 << bits);
     let element = |(index, value): (usize, i128)| {
-        ensure!((least..beyond).contains(&value), "{name}: integer {index}, {value}, does not fit {bits} bits");
+        ensure!((least..beyond).contains(&value), "{name}: integer {index} does not fit {bits} bits");
         Ok(ring.reduce(value as u64)) // at most 64 bits of two's complement
     };
     integers.into_iter().enumerate().map(element).collect()
@@ -44,7 +44,8 @@ fn text(bytes: &[u8]) -> Result<Vec<i128>> {
     let text = str::from_utf8(bytes).context("expected an npy file or text")?;
     let apart = |symbol: char| symbol == ',' || symbol.is_whitespace();
     let words = text.split(apart).filter(|word| !word.is_empty());
-    words.map(|word| word.parse().with_context(|| format!("expected an integer, got `{word}`"))).collect()
+    let integer = |(index, word): (usize, &str)| word.parse().with_context(|| format!("value {index} is no integer"));
+    words.enumerate().map(integer).collect()
 }
 
 #[cfg(test)]
@@ -66,7 +67,7 @@ mod tests {
     fn what_is_no_integer_of_the_ring_is_refused() {
         let floats = write_npy(&NpyArray { shape: vec![1], data: vec![1.0f32] }).unwrap();
         assert!(integers(&floats).is_err());
-        assert!(format!("{:#}", integers(b"1,x").unwrap_err()).contains("expected an integer, got `x`"));
+        assert!(format!("{:#}", integers(b"1,x").unwrap_err()).contains("value 1 is no integer"));
         assert!(integers(b"\xff\xfe").is_err());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("values");

@@ -1,0 +1,52 @@
+//! Files that appear whole or not at all.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use tempfile::NamedTempFile;
+
+/// A file to be written, readable by its owner alone.
+///
+/// It is opened beside its path at once, so that a folder that cannot be written to is noticed before keys are used up,
+/// and takes its name when it is whole.
+pub(crate) struct Output {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Output {
+    /// Opens a file that will have this path.
+    pub(crate) fn begin(path: &Path) -> Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = NamedTempFile::new_in(folder).with_context(|| format!("writing {}", path.display()))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Writes the bytes and gives the file its name.
+    pub(crate) fn finish(mut self, bytes: &[u8]) -> Result<()> {
+        let said = || format!("writing {}", self.path.display());
+        self.file.write_all(bytes).and_then(|()| self.file.as_file().sync_all()).with_context(said)?;
+        self.file.persist(&self.path).map(drop).with_context(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_there_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result");
+        let output = Output::begin(&path).unwrap();
+        assert!(!path.exists());
+        output.finish(b"whole").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        drop(Output::begin(&path).unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(Output::begin(&folder.path().join("no/result")).is_err());
+    }
+}
