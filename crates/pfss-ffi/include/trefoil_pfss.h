@@ -6,7 +6,7 @@
    - Handles belong to the caller, who frees each once; freeing null does nothing. No handle is used by two threads at once.
    - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; that the memory is
      there is the caller's promise.
-   - Keys and shares in handles are wiped when freed; the caller wipes its own arrays. */
+   - Keys in handles are wiped when freed, and shares when all of their batch are computed; the caller wipes its arrays. */
 
 #ifndef TREFOIL_PFSS_H
 #define TREFOIL_PFSS_H
@@ -220,7 +220,8 @@ trefoil_pfss_status trefoil_pfss_batch_open(trefoil_pfss_backend *backend,
 // Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
 // Writes the job's number. Both parties submit the same jobs in the same order.
 //
-// The keys are spent by it. If the job is refused they may be read from their bytes again; nothing was computed then.
+// The keys are spent by it. If the job is refused they may be read from their bytes again, for the same masked inputs:
+// nothing was computed then, but other inputs under the same keys would reveal their difference.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -309,7 +310,7 @@ trefoil_pfss_status trefoil_pfss_batch_counters(trefoil_pfss_batch *batch, trefo
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_clear(trefoil_pfss_batch *batch);
 
-// Wipes and frees a batch, finished or not.
+// Frees a batch, finished or not, and wipes the shares of a finished one.
 //
 // # Safety
 // As said [at the top](crate#safety).

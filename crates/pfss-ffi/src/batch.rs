@@ -251,7 +251,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
 /// Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
 /// Writes the job's number. Both parties submit the same jobs in the same order.
 ///
-/// The keys are spent by it. If the job is refused they may be read from their bytes again; nothing was computed then.
+/// The keys are spent by it. If the job is refused they may be read from their bytes again, for the same masked inputs:
+/// nothing was computed then, but other inputs under the same keys would reveal their difference.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -437,7 +438,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_clear(batch: *mut BatchHandle) -> St
     guard(|| Ok(unsafe { handle("batch", batch) }?.clear()?))
 }
 
-/// Wipes and frees a batch, finished or not.
+/// Frees a batch, finished or not, and wipes the shares of a finished one.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

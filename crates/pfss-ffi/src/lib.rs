@@ -10,7 +10,8 @@
 //!   does nothing. A handle must not be used by two threads at once, and may move between threads.
 //! - Arrays are pointers and numbers of elements, checked against what the call needs. An empty array may be null.
 //! - No panic crosses the boundary: it becomes [`Status::TREFOIL_PFSS_INTERNAL`].
-//! - Keys, bundles and shares inside handles are wiped when freed. Arrays of the caller are the caller's to wipe.
+//! - Keys and bundles inside handles are wiped when freed, and shares when all of their batch are computed. Arrays of the
+//!   caller are the caller's to wipe.
 //!
 //! # Safety
 //!

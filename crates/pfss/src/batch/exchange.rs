@@ -132,6 +132,10 @@ pub fn finalize_lockstep_watched<Q: FssOps>(
     [zero, one]: [&mut SuperBatch<'_, Q>; 2],
     mut watch: impl FnMut(&[u32], &[u64]),
 ) -> Result<(), PfssError> {
+    let [expected, got] = [zero.digest(), one.digest()].map(|digest| core::array::from_fn(|i| digest[i]));
+    if expected != got {
+        return Err(ChannelError::Step { round: 0, expected, got }.into());
+    }
     loop {
         zero.masked(&mut watch);
         one.masked(&mut watch);

@@ -432,6 +432,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.generation += 1;
         self.taken = Taken::default();
         self.rows.clear();
+        self.watch.enter(Activity::Outside);
         self.release();
         Ok(())
     }
