@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Seconds per target when none are given.
-pub(crate) const DEFAULT_SECONDS: u32 = 20;
+pub(crate) const DEFAULT_SECONDS: u32 = 10;
 
 /// Runs every target for `seconds`, starting from its committed seeds; one check per target.
 ///

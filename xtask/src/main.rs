@@ -35,7 +35,7 @@ TASKS
                            lints and assembles what is there. Needs ci/install-kernel-compiler, ci/install-ptxas.
     constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches
                            and addresses that depend on one; planted leaks have to be reported.
-    fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 20) from its seeds.
+    fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     test-gpu [--sanitize] [--allow-none]
