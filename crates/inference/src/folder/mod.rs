@@ -15,6 +15,6 @@ mod manifest;
 mod read;
 mod write;
 
-pub use manifest::Manifest;
+pub use manifest::{Manifest, hex};
 pub use read::KeyFolder;
 pub use write::deal;

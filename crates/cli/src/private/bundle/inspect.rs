@@ -5,6 +5,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use inference::folder::hex;
 use pfss::KeyBundle;
 use serde::Serialize;
 
@@ -173,9 +174,4 @@ impl Gate {
             descriptor,
         }
     }
-}
-
-/// Lower-case hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
