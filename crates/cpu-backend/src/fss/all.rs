@@ -5,7 +5,7 @@ use core_types::cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, CmpTour};
 
 use super::{
     batch::CmpAllBatch,
-    lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
+    lanes::{Kernel, Lanes, Passage, RoundKeys, TOGETHER, round_keys},
     scalar,
     walk::Nodes,
 };
@@ -35,19 +35,26 @@ impl EvalAll<'_, '_> {
             while !tour.at_leaves() {
                 let level = tour.level() as usize;
                 kept[level] = nodes;
-                let direction: Step<L> = [l.splat(side(&tour)); TOGETHER];
-                let inputs = nodes.inputs(l, &direction);
+                let direction = l.splat(u128::from(tour.direction()));
                 let corrections = &batch.corrections[columns(level)];
-                nodes.descend(l, round_keys, &inputs, &direction, corrections);
+                let mut passage = Passage::idle(l);
+                for i in 0..TOGETHER {
+                    let word = l.load(&corrections[i * L::N..]);
+                    nodes.enter(l, round_keys, i, (direction, word), &mut passage);
+                }
+                nodes.labels = passage.leave(l, round_keys);
                 tour.down();
             }
-            let inputs = nodes.inputs(l, &[l.splat(side(&tour)); TOGETHER]);
-            let blocks = hash(l, round_keys, &inputs);
+            let side = l.splat(u128::from(tour.direction()));
             let leaves = &batch.leaves[columns(tour.direction() as usize)];
+            let mut passage = Passage::idle(l);
+            for i in 0..TOGETHER {
+                let leaf = l.and(nodes.control(l, i), l.load(&leaves[i * L::N..]));
+                passage.enter(l, round_keys, i, nodes.input(l, i, side), leaf);
+            }
             let mut units = [0; GROUP];
-            for (i, block) in blocks.iter().enumerate() {
-                let leaf = l.and(nodes.control[i], l.load(&leaves[i * L::N..]));
-                l.store(&mut units[i * L::N..], l.xor(*block, leaf));
+            for (i, block) in passage.leave(l, round_keys).iter().enumerate() {
+                l.store(&mut units[i * L::N..], *block);
             }
             let out = &mut row[at..];
             let used = out.len().min(step_keys);
@@ -58,12 +65,6 @@ impl EvalAll<'_, '_> {
             }
         }
     }
-}
-
-/// The direction in which the tour goes next, spread over a block.
-#[inline(always)]
-fn side(tour: &CmpTour) -> u128 {
-    u128::from(tour.direction()).wrapping_neg()
 }
 
 impl Kernel for EvalAll<'_, '_> {

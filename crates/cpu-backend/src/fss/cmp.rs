@@ -6,9 +6,9 @@ use core_types::cmp::CMP_TABLE_BITS;
 use super::{
     batch::{CmpBatch, CmpSecrets},
     dealer::{Children, Pair},
-    lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
+    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, round_keys},
     scalar,
-    walk::{Directions, Nodes, group_words, select},
+    walk::{Directions, Nodes, Points, group_words, select},
 };
 
 /// Points that walk down a tree together: the more, the fewer times correction words are read.
@@ -32,46 +32,95 @@ pub(super) struct Eval<'a, 'b> {
 #[derive(Clone, Copy)]
 struct Walk<L: Lanes> {
     nodes: Nodes<L>,
-    directions: Directions<L>,
-    /// Each block's lowest bit is the parity of the covered control bits.
-    parity: Step<L>,
+    points: Points<L>,
+    /// The control bits on the way, the last one lowest, in both halves of each block.
+    controls: Step<L>,
 }
 
 impl<L: Lanes> Walk<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
-        Self { nodes: Nodes::idle(l), directions: Directions::idle(l), parity: [l.splat(0); TOGETHER] }
+        Self { nodes: Nodes::idle(l), points: Points::idle(l), controls: [l.splat(0); TOGETHER] }
     }
 
+    /// Takes vector `i` down by bit `place` of its points, to the children that come out of `passage`.
     #[inline(always)]
-    fn level(&mut self, l: L, keys: &RoundKeys<L>, words: &[u128]) {
-        let before = self.nodes.control;
-        let direction = self.directions.next(l);
-        let inputs = self.nodes.inputs(l, &direction);
-        self.nodes.descend(l, keys, &inputs, &direction, words);
+    fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, place: u32, words: &[u128], passage: &mut Passage<L>) {
+        let direction = self.points.bit(l, i, place);
+        let control = self.append(l, i);
+        let correction = Nodes::correction(l, control, direction, l.load(&words[i * L::N..]));
+        passage.enter(l, keys, i, self.nodes.input(l, i, direction), correction);
+    }
+
+    /// Appends the control bits of vector `i`, and spreads them over their blocks.
+    #[inline(always)]
+    fn append(&mut self, l: L, i: usize) -> L::V {
+        let control = self.nodes.control(l, i);
+        let controls = self.controls[i];
+        self.controls[i] = l.sub(l.add(controls, controls), control);
+        control
+    }
+
+    /// Takes every walk down by bit `place` of its points, `points` of them after each other under the same correction
+    /// words, which `words` holds. A walk is prepared while the one before it goes through the rounds.
+    #[inline(always)]
+    fn level(walks: &mut [Self], l: L, keys: &RoundKeys<L>, place: u32, points: usize, rows: [&[u128]; 2]) {
+        let [words, coming] = rows;
+        let step_keys = TOGETHER * L::N;
+        // one walk's passage is under way while the next one's is filled
+        let mut passages = [Passage::idle(l); 2];
         for i in 0..TOGETHER {
-            // a turn at level i counts t_i (c_i ^ c_(i-1)); summed by parts, a right step counts t_i ^ t_(i+1)
-            let turned = l.and(direction[i], l.xor(before[i], self.nodes.control[i]));
-            self.parity[i] = l.xor(self.parity[i], turned);
+            walks[0].enter(l, keys, i, place, words, &mut passages[0]);
+        }
+        let (mut at, mut point) = (0, 0);
+        for walk in 0..walks.len() {
+            if point == 0 {
+                l.prefetch_all(&coming[at..][..step_keys]);
+            }
+            point += 1;
+            if point == points {
+                point = 0;
+                at += step_keys;
+            }
+            let (now, next) = (walk % 2, (walk + 1) % 2);
+            let mut state = passages[now].state;
+            if let Some(walk) = walks.get_mut(walk + 1) {
+                let words = &words[at..][..step_keys];
+                for (i, key) in keys.accompanied() {
+                    keys.round(l, key, &mut state);
+                    walk.enter(l, keys, i, place, words, &mut passages[next]);
+                }
+            } else {
+                for (_, key) in keys.accompanied() {
+                    keys.round(l, key, &mut state);
+                }
+            }
+            walks[walk].nodes.labels = passages[now].end(l, keys, state);
         }
     }
 
     /// Writes blocks whose parity is the share.
     #[inline(always)]
     fn finish(&mut self, l: L, keys: &RoundKeys<L>, left: &[u128], right: &[u128], out: &mut [u128]) {
-        let one = l.splat(1);
-        let direction = self.directions.next(l);
-        let inputs = self.nodes.inputs(l, &direction);
-        let blocks = hash(l, keys, &inputs);
+        let low = l.splat(u128::from(u64::MAX));
+        let mut passage = Passage::idle(l);
         for i in 0..TOGETHER {
-            let at = i * L::N;
-            let (c, control) = (direction[i], self.nodes.control[i]);
-            let leaf = select(l, c, l.load(&left[at..]), l.load(&right[at..]));
-            let block = l.xor(blocks[i], l.and(control, leaf));
+            let direction = self.points.bit(l, i, CMP_TABLE_BITS);
+            let side = l.spread(direction);
+            let control = self.append(l, i);
+            let leaf = select(l, side, l.load(&left[i * L::N..]), l.load(&right[i * L::N..]));
+            passage.enter(l, keys, i, self.nodes.input(l, i, direction), l.and(control, leaf));
+        }
+        let blocks = passage.leave(l, keys);
+        for i in 0..TOGETHER {
+            let point = self.points.word(i);
+            let side = l.spread(l.shr(point, CMP_TABLE_BITS));
             // a left block adds its leaves up to y; a right block was counted whole and removes those after y
-            let counted = l.and(block, l.xor(self.directions.prefix(l, i), c));
-            let parity = l.and(one, l.xor(self.parity[i], l.and(c, control)));
-            l.store(&mut out[at..], l.xor(counted, parity));
+            let counted = l.and(blocks[i], l.xor(l.prefix(point), side));
+            // the control bits are counted where the direction changes, from a first direction of 0 on
+            let turns = l.and(low, l.xor(point, l.shr(point, 1)));
+            let parity = l.and(turns, l.shl(self.controls[i], CMP_TABLE_BITS));
+            l.store(&mut out[i * L::N..], l.xor(counted, parity));
         }
     }
 }
@@ -107,19 +156,14 @@ impl Eval<'_, '_> {
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let first = start + step * step_keys;
                 walks[j].nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
-                walks[j].directions = Directions::new(l, &group_words(row, first), params.bits);
+                walks[j].points = Points::new(l, &group_words(row, first), params.bits);
             }
         }
         let rows = self.batch.corrections.chunks_exact(shape.row);
         let coming = rows.clone().skip(AHEAD).chain(self.batch.leaves.chunks_exact(shape.row));
-        for (row, coming) in rows.zip(coming) {
+        for ((row, coming), place) in rows.zip(coming).zip((0..params.bits).rev()) {
             let (words, coming) = (&row[start..][..keys], &coming[start..][..keys]);
-            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
-                l.prefetch_all(&coming[step * step_keys..][..step_keys]);
-                for walk in walks {
-                    walk.level(l, round_keys, &words[step * step_keys..][..step_keys]);
-                }
-            }
+            Walk::level(walks, l, round_keys, place, points, [words, coming]);
         }
         let (left, right) = self.batch.leaves.split_at(shape.row);
         let (left, right) = (&left[start..][..keys], &right[start..][..keys]);

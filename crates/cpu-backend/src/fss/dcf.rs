@@ -7,9 +7,9 @@ use super::{
     batch::{DcfBatch, DcfSecrets, DcfSections},
     cmp::AHEAD,
     dealer::Pair,
-    lanes::{Kernel, Lanes, RoundKeys, Step, TOGETHER, hash, round_keys},
+    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,
-    walk::{Directions, Nodes, group_words, negate_if},
+    walk::{Directions, Nodes, Points, group_words, negate_if},
 };
 
 /// Points that walk down a tree together: the more, the fewer times corrections are read.
@@ -86,7 +86,7 @@ pub(super) struct Eval<'a, 'b> {
 #[derive(Clone, Copy)]
 struct Walk<L: Lanes> {
     nodes: Nodes<L>,
-    directions: Directions<L>,
+    points: Points<L>,
     sums: [Step<L>; MAX_VALUE_BLOCKS],
 }
 
@@ -94,7 +94,7 @@ impl<L: Lanes> Walk<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
         let sums = [[l.splat(0); TOGETHER]; MAX_VALUE_BLOCKS];
-        Self { nodes: Nodes::idle(l), directions: Directions::idle(l), sums }
+        Self { nodes: Nodes::idle(l), points: Points::idle(l), sums }
     }
 
     /// Adds value block `j` of the nodes, corrected where the control bit is set.
@@ -102,7 +102,7 @@ impl<L: Lanes> Walk<L> {
     fn add(&mut self, l: L, keys: &RoundKeys<L>, inputs: &Step<L>, j: usize, corrections: WordPair<'_>) {
         let blocks = hash(l, keys, inputs);
         for (i, (sum, block)) in self.sums[j].iter_mut().zip(&blocks).enumerate() {
-            let correction = l.and(self.nodes.control[i], corrections.load(l, i));
+            let correction = l.and(self.nodes.control(l, i), corrections.load(l, i));
             *sum = l.add(*sum, l.add(*block, correction));
         }
     }
@@ -129,13 +129,13 @@ impl Eval<'_, '_> {
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let first = start + step * step_keys;
                 walks[j].nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
-                walks[j].directions = Directions::new(l, &group_words(row, first), params.bits);
+                walks[j].points = Points::new(l, &group_words(row, first), params.bits);
             }
         }
         let values = self.batch.values.chunks_exact(shape.words * shape.row);
         let rows = self.batch.corrections.chunks_exact(shape.row).zip(values);
         let coming = rows.clone().skip(AHEAD).map(Some).chain(core::iter::repeat(None));
-        for ((words, values), coming) in rows.zip(coming) {
+        for (((words, values), coming), place) in rows.zip(coming).zip((0..params.bits).rev()) {
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let first = start + step * step_keys;
                 if let Some((words, values)) = coming {
@@ -143,13 +143,20 @@ impl Eval<'_, '_> {
                     values.chunks_exact(shape.row).for_each(|row| l.prefetch_all(&row[first..][..step_keys]));
                 }
                 for walk in walks {
-                    let direction = walk.directions.next(l);
-                    let inputs = walk.nodes.inputs(l, &direction);
+                    let words = &words[first..][..step_keys];
+                    let mut inputs = walk.nodes.labels;
+                    let mut passage = Passage::idle(l);
+                    for (i, input) in inputs.iter_mut().enumerate() {
+                        let direction = walk.points.bit(l, i, place);
+                        *input = walk.nodes.input(l, i, direction);
+                        let word = l.load(&words[i * L::N..]);
+                        walk.nodes.enter(l, &ciphers.child, i, (direction, word), &mut passage);
+                    }
                     for j in 0..blocks {
                         let pair = WordPair::new(values, shape.row, shape.words, j, first);
                         walk.add(l, &ciphers.value[j], &inputs, j, pair);
                     }
-                    walk.nodes.descend(l, &ciphers.child, &inputs, &direction, &words[first..][..step_keys]);
+                    walk.nodes.labels = passage.leave(l, &ciphers.child);
                 }
             }
         }
@@ -160,9 +167,9 @@ impl Eval<'_, '_> {
             let rows = &mut self.rows[(point + j) * shape.words..][..shape.words];
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let (walk, first) = (&mut walks[j], start + step * step_keys);
-                let mut inputs = walk.nodes.seed;
-                for u in &mut inputs {
-                    *u = l.xor(*u, last);
+                let mut inputs = walk.nodes.labels;
+                for (i, u) in inputs.iter_mut().enumerate() {
+                    *u = walk.nodes.input(l, i, last);
                 }
                 for (block, rows) in rows.chunks_mut(2).enumerate() {
                     let pair = WordPair::new(self.batch.last, shape.row, shape.words, block, first);
@@ -246,7 +253,7 @@ impl Gen<'_, '_> {
                 for i in 0..TOGETHER {
                     let beta = l.and(kept[i], l.zip(&betas[2 * j][i * L::N..], &betas[2 * j + 1][i * L::N..]));
                     let change = l.add(l.sub(l.sub(lost[1][i], lost[0][i]), held[j][i]), beta);
-                    made[i] = negate_if(l, second.control[i], change);
+                    made[i] = negate_if(l, second.control(l, i), change);
                     held[j][i] = l.add(l.add(held[j][i], change), l.sub(values[0][i], values[1][i]));
                 }
                 store_words(l, &made, mask, rows, at);
@@ -256,16 +263,18 @@ impl Gen<'_, '_> {
             }
         }
         let [first, second] = &pair.nodes;
-        let mut inputs = [first.seed, second.seed];
-        for input in inputs.as_flattened_mut() {
-            *input = l.xor(*input, l.splat(LAST));
+        let mut inputs = [first.labels, second.labels];
+        for (inputs, nodes) in inputs.iter_mut().zip(&pair.nodes) {
+            for (i, u) in inputs.iter_mut().enumerate() {
+                *u = nodes.input(l, i, l.splat(LAST));
+            }
         }
         for (j, rows) in last.chunks_mut(2).enumerate() {
             let ends = [hash(l, &ciphers.value[j], &inputs[0]), hash(l, &ciphers.value[j], &inputs[1])];
             let mut made = zero;
             for i in 0..TOGETHER {
                 let change = l.sub(l.sub(ends[1][i], ends[0][i]), held[j][i]);
-                made[i] = negate_if(l, second.control[i], change);
+                made[i] = negate_if(l, second.control(l, i), change);
             }
             store_words(l, &made, mask, rows, at);
         }

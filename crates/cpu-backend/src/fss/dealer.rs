@@ -33,11 +33,11 @@ impl<L: Lanes> Pair<L> {
 
     #[inline(always)]
     pub(super) fn children(&self, l: L, keys: &RoundKeys<L>) -> Children<L> {
-        let rightwards = [l.splat(u128::MAX); TOGETHER];
+        let (zero, ones) = ([l.splat(0); TOGETHER], [l.splat(u128::MAX); TOGETHER]);
         let [first, second] = &self.nodes;
         Children {
-            left: [hash(l, keys, &first.seed), hash(l, keys, &second.seed)],
-            right: [hash(l, keys, &first.inputs(l, &rightwards)), hash(l, keys, &second.inputs(l, &rightwards))],
+            left: [hash(l, keys, &first.inputs(l, &zero)), hash(l, keys, &second.inputs(l, &zero))],
+            right: [hash(l, keys, &first.inputs(l, &ones)), hash(l, keys, &second.inputs(l, &ones))],
         }
     }
 
@@ -57,9 +57,10 @@ impl<L: Lanes> Pair<L> {
             let control_right = l.and(one, l.xor(right_xor, a));
             let word = l.xor(seed, select(l, a, control_left, control_right));
             for (p, nodes) in self.nodes.iter_mut().enumerate() {
-                nodes.replace(l, i, select(l, a, left[p][i], right[p][i]), word);
+                let child = select(l, a, left[p][i], right[p][i]);
+                nodes.labels[i] = l.xor(child, l.and(nodes.control(l, i), word));
             }
-            words[i] = l.xor(seed, l.xor(control_left, l.shl1(control_right)));
+            words[i] = l.xor(seed, l.xor(control_left, l.add(control_right, control_right)));
         }
         words
     }

@@ -3,7 +3,7 @@
 use backend_api::ops::fss::GROUP;
 use core_types::Label;
 
-use super::lanes::{Lanes, RoundKeys, Step, TOGETHER, hash};
+use super::lanes::{Lanes, Passage, RoundKeys, Step, TOGETHER};
 
 /// The bits of a label that a seed uses.
 const SEED_BITS: u128 = !3;
@@ -30,62 +30,108 @@ pub(super) fn negate_if<L: Lanes>(l: L, mask: L::V, a: L::V) -> L::V {
     l.sub(l.xor(a, mask), mask)
 }
 
-/// One party's nodes: seeds with clear low bits, and control bits spread over their blocks.
+/// One party's nodes: labels, whose lowest bit is the control bit, whose next bit is arbitrary, and whose other bits are
+/// the seed.
 #[derive(Clone, Copy)]
 pub(super) struct Nodes<L: Lanes> {
-    pub(super) seed: Step<L>,
-    pub(super) control: Step<L>,
+    pub(super) labels: Step<L>,
 }
 
 impl<L: Lanes> Nodes<L> {
     /// Room for nodes.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { seed: [l.splat(0); TOGETHER], control: [l.splat(0); TOGETHER] }
+        Self { labels: [l.splat(0); TOGETHER] }
     }
 
     /// The roots of `party` in `labels`, of which the step's keys begin the slice.
     #[inline(always)]
     pub(super) fn roots(l: L, labels: &[Label], party: u32) -> Self {
-        let labels: &[u128] = bytemuck::cast_slice(labels);
-        let control = l.spread(l.splat(u128::from(party)));
-        let mut nodes = Self { seed: [control; TOGETHER], control: [control; TOGETHER] };
-        for (i, seed) in nodes.seed.iter_mut().enumerate() {
-            *seed = l.and(l.load(&labels[i * L::N..]), l.splat(SEED_BITS));
+        let roots: &[u128] = bytemuck::cast_slice(labels);
+        let mut labels = [l.splat(u128::from(party)); TOGETHER];
+        for (i, label) in labels.iter_mut().enumerate() {
+            *label = l.xor(*label, l.and(l.load(&roots[i * L::N..]), l.splat(SEED_BITS)));
         }
-        nodes
+        Self { labels }
+    }
+
+    /// The control bit, spread over its block.
+    #[inline(always)]
+    pub(super) fn control(&self, l: L, i: usize) -> L::V {
+        l.spread(self.labels[i])
+    }
+
+    /// The hash input: the seed with `low` in its two lowest bits.
+    #[inline(always)]
+    pub(super) fn input(&self, l: L, i: usize, low: L::V) -> L::V {
+        l.xor(l.and(self.labels[i], l.splat(SEED_BITS)), low)
     }
 
     /// The hash inputs: seeds with their lowest bit set where `direction` is.
     #[inline(always)]
     pub(super) fn inputs(&self, l: L, direction: &Step<L>) -> Step<L> {
-        let one = l.splat(1);
-        let mut inputs = self.seed;
-        for (u, c) in inputs.iter_mut().zip(direction) {
-            *u = l.xor(*u, l.and(*c, one));
+        let mut inputs = *direction;
+        for (i, u) in inputs.iter_mut().enumerate() {
+            *u = self.input(l, i, l.and(*u, l.splat(1)));
         }
         inputs
     }
 
-    /// Moves to `child`, corrected where the control bit is set: by bits 2.. of `word`, and its lowest bit.
+    /// What children in `direction`, 0 or 1, are corrected by where `control` is set.
     #[inline(always)]
-    pub(super) fn replace(&mut self, l: L, i: usize, child: L::V, word: L::V) {
-        let child = l.xor(child, l.and(self.control[i], word));
-        self.control[i] = l.spread(child);
-        self.seed[i] = l.and(child, l.splat(SEED_BITS));
+    pub(super) fn correction(l: L, control: L::V, direction: L::V, word: L::V) -> L::V {
+        // bit 0 corrects the control bit of a left child, bit 1 that of a right one
+        l.and(control, l.xor(word, l.and(direction, l.differ(word))))
     }
 
-    /// Moves to the children of `inputs` in `direction`, under the correction words that `words` begins with.
+    /// Lets the children of vector `i` in `direction`, 0 or 1, come out of `passage`, under the correction `word`.
     #[inline(always)]
-    pub(super) fn descend(&mut self, l: L, keys: &RoundKeys<L>, inputs: &Step<L>, direction: &Step<L>, words: &[u128]) {
-        let one = l.splat(1);
-        let children = hash(l, keys, inputs);
-        for i in 0..TOGETHER {
-            let word = l.load(&words[i * L::N..]);
-            // bit 0 corrects the control bit of a left child, bit 1 that of a right one
-            let right = l.and(l.and(direction[i], one), l.xor(word, l.shr1(word)));
-            self.replace(l, i, children[i], l.xor(word, right));
+    pub(super) fn enter(
+        &self,
+        l: L,
+        keys: &RoundKeys<L>,
+        i: usize,
+        (direction, word): (L::V, L::V),
+        passage: &mut Passage<L>,
+    ) {
+        let correction = Self::correction(l, self.control(l, i), direction, word);
+        passage.enter(l, keys, i, self.input(l, i, direction), correction);
+    }
+}
+
+/// Points whose bits are read by their place.
+#[derive(Clone, Copy)]
+pub(super) struct Points<L: Lanes> {
+    words: Step<L>,
+}
+
+impl<L: Lanes> Points<L> {
+    /// Room for points.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { words: [l.splat(0); TOGETHER] }
+    }
+
+    /// The lower `bits` bits of the words that the step's keys begin the slice with.
+    #[inline(always)]
+    pub(super) fn new(l: L, words: &[u64], bits: u32) -> Self {
+        let mask = u128::from(u64::MAX >> (64 - bits));
+        let mut points = Self::idle(l);
+        for (i, point) in points.words.iter_mut().enumerate() {
+            *point = l.and(l.zip(&words[i * L::N..], &words[i * L::N..]), l.splat(mask << 64 | mask));
         }
+        points
+    }
+
+    /// Bit `place` of vector `i`, as 0 or 1.
+    #[inline(always)]
+    pub(super) fn bit(&self, l: L, i: usize, place: u32) -> L::V {
+        l.and(l.splat(1), l.shr(self.words[i], place))
+    }
+
+    /// The word in both halves of each block.
+    pub(super) fn word(&self, i: usize) -> L::V {
+        self.words[i]
     }
 }
 
@@ -123,14 +169,8 @@ impl<L: Lanes> Directions<L> {
         let mut directions = self.rest;
         for (c, rest) in directions.iter_mut().zip(&mut self.rest) {
             *c = l.sign(*rest);
-            *rest = l.shl1(*rest);
+            *rest = l.add(*rest, *rest);
         }
         directions
-    }
-
-    /// Bits 0 ..= p of each block, where p is the next 7 bits.
-    #[inline(always)]
-    pub(super) fn prefix(&self, l: L, i: usize) -> L::V {
-        l.prefix(self.rest[i])
     }
 }

@@ -72,15 +72,15 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
-    fn shl1(self, a: __m128i) -> __m128i {
+    fn shl(self, a: __m128i, count: u32) -> __m128i {
         // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_slli_epi64::<1>(a) }
+        unsafe { _mm_sll_epi64(a, _mm_cvtsi32_si128(count as i32)) }
     }
 
     #[inline(always)]
-    fn shr1(self, a: __m128i) -> __m128i {
+    fn shr(self, a: __m128i, count: u32) -> __m128i {
         // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_srli_epi64::<1>(a) }
+        unsafe { _mm_srl_epi64(a, _mm_cvtsi32_si128(count as i32)) }
     }
 
     #[inline(always)]
@@ -96,10 +96,16 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
+    fn differ(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves AES-NI and SSE4.1.
+        unsafe { _mm_xor_si128(a, _mm_srli_epi64::<1>(a)) }
+    }
+
+    #[inline(always)]
     fn prefix(self, a: __m128i) -> __m128i {
         // SAFETY: `self` proves AES-NI and SSE4.1.
         unsafe {
-            let pos = _mm_cvtsi128_si64(a) as u64 >> 57;
+            let pos = _mm_cvtsi128_si64(a) as u64 & 127;
             // a shift by 127 - pos in two parts: x86 shifts of 64-bit words by 64 and more give zero
             let low = _mm_cvtsi32_si128(63u64.saturating_sub(pos) as i32);
             let high = _mm_cvtsi32_si128((127 - pos) as i32);

@@ -42,15 +42,17 @@ pub(super) trait Lanes: Copy {
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     /// Difference of halves.
     fn sub(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Halves shifted left by one bit.
-    fn shl1(self, a: Self::V) -> Self::V;
-    /// Halves shifted right by one bit.
-    fn shr1(self, a: Self::V) -> Self::V;
+    /// Halves shifted left by `count` bits, up to 63.
+    fn shl(self, a: Self::V, count: u32) -> Self::V;
+    /// Halves shifted right by `count` bits, up to 63.
+    fn shr(self, a: Self::V, count: u32) -> Self::V;
     /// Each half is filled with its highest bit.
     fn sign(self, a: Self::V) -> Self::V;
     /// Each block is filled with its lowest bit.
     fn spread(self, a: Self::V) -> Self::V;
-    /// Bits 0 ..= p of each block, where p is the 7 highest bits of its low half, which its high half repeats.
+    /// The lowest bit of each block is the XOR of the two lowest bits of `a`; the other bits are arbitrary.
+    fn differ(self, a: Self::V) -> Self::V;
+    /// Bits 0 ..= p of each block, where p is the 7 lowest bits of its low half, which its high half repeats.
     fn prefix(self, a: Self::V) -> Self::V;
     /// One middle AES round.
     fn round(self, state: Self::V, key: Self::V) -> Self::V;
@@ -95,7 +97,7 @@ pub(super) fn dispatch<K: Kernel>(path: AesPath, kernel: K) {
 /// vector to save registers, which leaves one vector's latency exposed.
 pub(super) struct RoundKeys<L: Lanes> {
     keys: [L::V; 11],
-    middle: usize,
+    accompanied: usize,
 }
 
 impl<L: Lanes> Copy for RoundKeys<L> {}
@@ -103,6 +105,23 @@ impl<L: Lanes> Copy for RoundKeys<L> {}
 impl<L: Lanes> Clone for RoundKeys<L> {
     fn clone(&self) -> Self {
         *self
+    }
+}
+
+impl<L: Lanes> RoundKeys<L> {
+    /// The keys of the middle rounds but the last: one for each vector of another step, to which something can be done
+    /// beside that round. The units that compute rounds leave the others idle.
+    #[inline(always)]
+    pub(super) fn accompanied(&self) -> impl Iterator<Item = (usize, L::V)> {
+        (0..TOGETHER).zip(self.keys[1..][..self.accompanied].iter().copied())
+    }
+
+    /// A middle round.
+    #[inline(always)]
+    pub(super) fn round(&self, l: L, key: L::V, state: &mut Step<L>) {
+        for s in state {
+            *s = l.round(*s, key);
+        }
     }
 }
 
@@ -116,26 +135,60 @@ pub(super) fn round_keys<L: Lanes>(l: L, key: &AesKey) -> RoundKeys<L> {
     for (slot, &round) in keys.iter_mut().zip(key.rounds()) {
         *slot = l.splat(round);
     }
-    RoundKeys { keys, middle: core::hint::black_box(9) }
+    RoundKeys { keys, accompanied: core::hint::black_box(TOGETHER) }
+}
+
+/// A step on its way through a cipher: what enters the first middle round, and what the last round adds.
+#[derive(Clone, Copy)]
+pub(super) struct Passage<L: Lanes> {
+    pub(super) state: Step<L>,
+    last: Step<L>,
+}
+
+impl<L: Lanes> Passage<L> {
+    /// Room for a step.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { state: [l.splat(0); TOGETHER], last: [l.splat(0); TOGETHER] }
+    }
+
+    /// Lets vector `i` come out as H(u) ^ `change`, where H(u) = AES(u) ^ u.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, u: L::V, change: L::V) {
+        self.state[i] = l.xor(u, keys.keys[0]);
+        // feed-forward and change join the last round key, off the critical path
+        self.last[i] = l.xor(l.xor(u, keys.keys[10]), change);
+    }
+
+    /// Ends the rounds that `state` has gone through from [`begin`](Self::begin) on.
+    #[inline(always)]
+    pub(super) fn end(&self, l: L, keys: &RoundKeys<L>, mut state: Step<L>) -> Step<L> {
+        keys.round(l, keys.keys[9], &mut state);
+        for (s, last) in state.iter_mut().zip(&self.last) {
+            *s = l.last_round(*s, *last);
+        }
+        state
+    }
+
+    /// All rounds.
+    #[inline(always)]
+    pub(super) fn leave(&self, l: L, keys: &RoundKeys<L>) -> Step<L> {
+        let mut state = self.state;
+        for (_, key) in keys.accompanied() {
+            keys.round(l, key, &mut state);
+        }
+        self.end(l, keys, state)
+    }
 }
 
 /// H(u) = AES(u) xor u of every block.
 #[inline(always)]
 pub(super) fn hash<L: Lanes>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
-    let mut state = *u;
-    for s in &mut state {
-        *s = l.xor(*s, keys.keys[0]);
+    let mut passage = Passage::idle(l);
+    for (i, u) in u.iter().enumerate() {
+        passage.enter(l, keys, i, *u, l.splat(0));
     }
-    for key in &keys.keys[1..=keys.middle] {
-        for s in &mut state {
-            *s = l.round(*s, *key);
-        }
-    }
-    for (s, u) in state.iter_mut().zip(u) {
-        // the feed-forward joins the last round key, off the critical path
-        *s = l.last_round(*s, l.xor(keys.keys[10], *u));
-    }
-    state
+    passage.leave(l, keys)
 }
 
 /// AES(u) of every block.

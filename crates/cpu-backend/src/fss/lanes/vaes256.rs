@@ -76,15 +76,15 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
-    fn shl1(self, a: __m256i) -> __m256i {
+    fn shl(self, a: __m256i, count: u32) -> __m256i {
         // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_slli_epi64::<1>(a) }
+        unsafe { _mm256_sll_epi64(a, _mm_cvtsi32_si128(count as i32)) }
     }
 
     #[inline(always)]
-    fn shr1(self, a: __m256i) -> __m256i {
+    fn shr(self, a: __m256i, count: u32) -> __m256i {
         // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_srli_epi64::<1>(a) }
+        unsafe { _mm256_srl_epi64(a, _mm_cvtsi32_si128(count as i32)) }
     }
 
     #[inline(always)]
@@ -96,7 +96,20 @@ impl Lanes for Vaes256 {
     #[inline(always)]
     fn spread(self, a: __m256i) -> __m256i {
         // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(_mm256_shuffle_epi32::<0x00>(a))) }
+        unsafe {
+            // a look-up by the two lowest bits of each word, in a register
+            let table = _mm256_castsi256_ps(_mm256_setr_epi32(0, -1, 0, -1, 0, -1, 0, -1));
+            _mm256_castps_si256(_mm256_permutevar_ps(table, _mm256_shuffle_epi32::<0x00>(a)))
+        }
+    }
+
+    #[inline(always)]
+    fn differ(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves VAES and AVX2.
+        unsafe {
+            let table = _mm256_castsi256_ps(_mm256_setr_epi32(0, 1, 1, 0, 0, 1, 1, 0));
+            _mm256_castps_si256(_mm256_permutevar_ps(table, a))
+        }
     }
 
     #[inline(always)]
@@ -104,7 +117,7 @@ impl Lanes for Vaes256 {
         // SAFETY: `self` proves VAES and AVX2.
         unsafe {
             // a shift by 127 - pos in two parts: vector shifts by 64 and more give zero, and 63 - pos stops at zero
-            let pos = _mm256_srli_epi64::<57>(a);
+            let pos = _mm256_and_si256(a, _mm256_set1_epi64x(127));
             let shift = _mm256_subs_epu16(_mm256_set_epi64x(127, 63, 127, 63), pos);
             _mm256_srlv_epi64(_mm256_set1_epi64x(-1), shift)
         }

@@ -77,15 +77,15 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn shl1(self, a: __m512i) -> __m512i {
+    fn shl(self, a: __m512i, count: u32) -> __m512i {
         // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_slli_epi64::<1>(a) }
+        unsafe { _mm512_sll_epi64(a, _mm_cvtsi32_si128(count as i32)) }
     }
 
     #[inline(always)]
-    fn shr1(self, a: __m512i) -> __m512i {
+    fn shr(self, a: __m512i, count: u32) -> __m512i {
         // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_srli_epi64::<1>(a) }
+        unsafe { _mm512_srl_epi64(a, _mm_cvtsi32_si128(count as i32)) }
     }
 
     #[inline(always)]
@@ -101,11 +101,17 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
+    fn differ(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves VAES, AVX-512 F and BW.
+        unsafe { _mm512_xor_si512(a, _mm512_srli_epi64::<1>(a)) }
+    }
+
+    #[inline(always)]
     fn prefix(self, a: __m512i) -> __m512i {
         // SAFETY: `self` proves VAES, AVX-512 F and BW.
         unsafe {
             // a shift by 127 - pos in two parts: vector shifts by 64 and more give zero, and 63 - pos stops at zero
-            let pos = _mm512_srli_epi64::<57>(a);
+            let pos = _mm512_and_si512(a, _mm512_set1_epi64(127));
             let shift = _mm512_subs_epu16(_mm512_set_epi64(127, 63, 127, 63, 127, 63, 127, 63), pos);
             _mm512_srlv_epi64(_mm512_set1_epi64(-1), shift)
         }
