@@ -129,7 +129,8 @@ impl<L: Lanes> Points<L> {
         l.and(l.splat(1), l.shr(self.words[i], place))
     }
 
-    /// The word in both halves of each block.
+    /// The words of vector `i`, in both halves of each block.
+    #[inline(always)]
     pub(super) fn word(&self, i: usize) -> L::V {
         self.words[i]
     }
