@@ -15,6 +15,7 @@ pub mod params;
 pub mod philox;
 mod prg;
 mod ring;
+pub mod share;
 pub mod tree;
 
 pub use aes::{AES_TABLE, AesKey, Encrypt};

@@ -1,4 +1,5 @@
-//! Kernels of function secret sharing: comparison keys, comparison keys with payload, dealer randomness, packing.
+//! Kernels of function secret sharing: comparison keys, comparison keys with payload, dealer randomness, packing, arithmetic on
+//! shares.
 //!
 //! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of `core_types`; AES looks its
 //! rounds up in shared memory ([`aes`]). Except for the addresses of those look-ups nothing depends on a secret: every
@@ -11,6 +12,7 @@ mod ctr;
 mod dcf;
 mod pack;
 mod quad;
+mod share;
 
 use self::{
     aes::TABLE_BYTES,
@@ -19,6 +21,7 @@ use self::{
     ctr::fss_aes_ctr_fill,
     dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_gen},
     pack::{fss_pack_bits, fss_unpack_bits},
+    share::{COMBINED, fss_combine_bits, fss_combine_words},
 };
 use crate::table::Shared;
 
@@ -40,4 +43,6 @@ kernel_table! {
     fss_aes_ctr_fill: block [256, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_pack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     fss_unpack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
+    fss_combine_bits: block [COMBINED, 1, 1], min_blocks 6, shared Shared::None, barriers 0;
+    fss_combine_words: block [COMBINED, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
 }

@@ -6,3 +6,4 @@
 pub mod circle;
 pub mod fss;
 pub mod linalg;
+pub mod share;

@@ -9,6 +9,7 @@ mod cmp;
 mod dcf;
 mod model;
 mod refuse;
+mod share;
 mod stream;
 
 use backend_api::ops::fss::FssOps;
@@ -18,5 +19,14 @@ use crate::OpSpec;
 /// Every specification of the op set.
 #[must_use]
 pub fn specs<Q: FssOps + 'static>() -> Vec<OpSpec<Q>> {
-    vec![stream::ctr_specs(), stream::pack_specs(), cmp::specs(), all::specs(), dcf::specs(), refuse::specs()]
+    vec![
+        stream::ctr_specs(),
+        stream::pack_specs(),
+        cmp::specs(),
+        all::specs(),
+        dcf::specs(),
+        share::bit_specs(),
+        share::word_specs(),
+        refuse::specs(),
+    ]
 }

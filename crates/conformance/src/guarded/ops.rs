@@ -6,6 +6,7 @@ use backend_api::{
         circle::CircleOps,
         fss::FssOps,
         linalg::{ElementwiseOps, GemmOps, LossOps, RowMask, RowOps},
+        share::ShareOps,
     },
 };
 use core_types::{
@@ -17,6 +18,7 @@ use core_types::{
         fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
         gemm::GemmParams,
         rows::{AxisParams, NormParams, SoftmaxParams},
+        share::{BitParams, BitTerm, WordParams, WordTerm},
     },
 };
 
@@ -60,6 +62,23 @@ impl<Q: CircleOps + Clone> CircleOps for Guarded<Q> {
         );
         fn batch_inverse_m31(elements: Ref<'_, Q, M31>, inverses: Mut<'_, Q, M31>);
         fn batch_inverse_qm31(elements: Ref<'_, Q, QM31>, inverses: Mut<'_, Q, QM31>);
+    }
+}
+
+impl<Q: ShareOps + Clone> ShareOps for Guarded<Q> {
+    forward! {
+        fn combine_bits(
+            params: &BitParams, terms: &[BitTerm], x: Ref<'_, Q, u64>, rows: Ref<'_, Q, u32>, sums: Mut<'_, Q, u32>
+        );
+        fn combine_words(
+            params: &WordParams,
+            terms: &[WordTerm],
+            x: Ref<'_, Q, u64>,
+            padded: Ref<'_, Q, u64>,
+            rows: Ref<'_, Q, u64>,
+            opened: Ref<'_, Q, u32>,
+            sums: Mut<'_, Q, u64>,
+        );
     }
 }
 

@@ -5,3 +5,4 @@ pub mod elementwise;
 pub mod fss;
 pub mod gemm;
 pub mod rows;
+pub mod share;

@@ -3,7 +3,7 @@
 /// The rows of `data`, cut into pieces of `width` columns: entry `i` holds columns `i * width ..` of every row.
 ///
 /// There is one entry for each started piece, `ceil(row_len / width)`, also if there is no row.
-pub(super) fn columns<T>(data: &mut [T], row_len: usize, width: usize) -> Vec<Vec<&mut [T]>> {
+pub(crate) fn columns<T>(data: &mut [T], row_len: usize, width: usize) -> Vec<Vec<&mut [T]>> {
     let pieces = row_len.div_ceil(width);
     let rows = data.len().checked_div(row_len).unwrap_or(0);
     let mut columns: Vec<_> = (0..pieces).map(|_| Vec::with_capacity(rows)).collect();

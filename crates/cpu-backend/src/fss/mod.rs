@@ -23,9 +23,9 @@ use core_types::{
     params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
+pub(crate) use self::columns::columns;
 use self::{
     batch::{CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
-    columns::columns,
     lanes::dispatch,
 };
 use crate::CpuQueue;

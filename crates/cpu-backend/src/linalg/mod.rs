@@ -4,7 +4,7 @@ mod activation;
 mod convert;
 mod elementwise;
 mod gemm;
-mod lanes;
+pub(crate) mod lanes;
 mod loss;
 mod rows;
 mod small;

@@ -3,3 +3,4 @@
 mod circle;
 mod fss;
 mod linalg;
+mod share;

@@ -2,6 +2,7 @@ mod circle;
 mod fss;
 mod linalg;
 mod rows;
+mod share;
 
 use core::ops::Range;
 

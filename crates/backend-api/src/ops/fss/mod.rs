@@ -31,14 +31,14 @@ use core_types::{
 };
 
 pub use self::shape::{CmpAllShape, CmpShape, DcfShape, GROUP, PackShape, check_lengths};
-use crate::{BackendError, Mut, Queue, Ref};
+use crate::{BackendError, Mut, Ref, ops::share::ShareOps};
 
-/// Device steps of function secret sharing.
+/// Device steps of function secret sharing; what follows them is arithmetic on shares, [`ShareOps`].
 ///
 /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
 /// [`BackendError::Unsupported`] for a width, party, number of payload words or range of keys that is none, or if the
 /// device may not run AES; a plan has checked the former. Nothing is written then.
-pub trait FssOps: Queue {
+pub trait FssOps: ShareOps {
     /// One party's XOR shares of 1\[α <= y\] for the secret α of each key and every point y.
     ///
     /// `corrections` is `u128[cmp_levels(bits)][P]`, `leaves` is `u128[cmp_leaves(bits)][P]`.

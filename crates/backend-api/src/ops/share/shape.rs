@@ -1,0 +1,149 @@
+//! What parameters and terms say of the views of an op, checked alike by every backend.
+
+use core_types::params::{
+    fss::padded,
+    share::{BitParams, BitTerm, MAX_POWER, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm},
+};
+
+use crate::{BackendError, ops::fss::GROUP};
+
+/// Sizes of a combination of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitShape {
+    /// Elements.
+    pub count: usize,
+    /// Words of a row.
+    pub words: usize,
+    /// Sums.
+    pub sums: usize,
+}
+
+impl BitShape {
+    /// The sizes that `params` and `terms` state for a view of `rows` words of rows.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] for a party, a comparison or a row out of range, or a last term that is none;
+    /// [`BackendError::Length`] unless the view holds whole rows.
+    pub fn new(params: &BitParams, terms: &[BitTerm], rows: usize) -> Result<Self, BackendError> {
+        const OP: &str = "combine_bits";
+        party(OP, params.party)?;
+        let words = padded(params.count) / GROUP;
+        let held = whole_rows(rows, words)?;
+        let mut sums = 0;
+        for term in terms {
+            comparison(OP, &term.public)?;
+            if term.row != NO_ROW && term.row as usize >= held {
+                return Err(BackendError::Unsupported { op: OP, why: "terms are of rows that there are" });
+            }
+            sums += last(OP, term.last)?;
+        }
+        complete(OP, terms.last().map(|term| term.last))?;
+        Ok(Self { count: params.count as usize, words, sums })
+    }
+
+    /// Lengths of x and sums.
+    #[must_use]
+    pub fn lengths(&self) -> [usize; 2] {
+        [self.count, self.sums.saturating_mul(self.words)]
+    }
+}
+
+/// Sizes of a combination of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordShape {
+    /// Elements.
+    pub count: usize,
+    /// Words of a padded row.
+    pub padded: usize,
+    /// Rows with padding.
+    pub padded_rows: usize,
+    /// Rows without.
+    pub rows: usize,
+    /// Rows of opened bits.
+    pub opened_rows: usize,
+    /// Sums.
+    pub sums: usize,
+}
+
+impl WordShape {
+    /// The sizes that `params` and `terms` state.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] for a party, a width, a comparison, a power or a row out of range, or a last term that
+    /// is none.
+    pub fn new(params: &WordParams, terms: &[WordTerm]) -> Result<Self, BackendError> {
+        const OP: &str = "combine_words";
+        let refuse = |why| Err(BackendError::Unsupported { op: OP, why });
+        party(OP, params.party)?;
+        if ![params.bits, params.width].iter().all(|width| (1..=64).contains(width)) || params.shift >= 64 {
+            return refuse("widths are 1 to 64 bits, shifts less than 64");
+        }
+        let rows = u64::from(params.padded_rows) + u64::from(params.rows);
+        let mut sums = 0;
+        for term in terms {
+            comparison(OP, &term.when)?;
+            let word = |row: u32| row == NO_ROW || row == ONE_ROW || u64::from(row) < rows;
+            let bit = |row: u32| row == NO_ROW || row < params.opened_rows;
+            if !(word(term.value) && word(term.product) && bit(term.opened) && bit(term.given)) {
+                return refuse("terms are of rows that there are");
+            }
+            if term.power > MAX_POWER {
+                return refuse("powers are at most 7");
+            }
+            sums += last(OP, term.last)?;
+        }
+        complete(OP, terms.last().map(|term| term.last))?;
+        Ok(Self {
+            count: params.count as usize,
+            padded: padded(params.count),
+            padded_rows: params.padded_rows as usize,
+            rows: params.rows as usize,
+            opened_rows: params.opened_rows as usize,
+            sums,
+        })
+    }
+
+    /// Lengths of x, padded rows, rows, opened bits and sums.
+    #[must_use]
+    pub fn lengths(&self) -> [usize; 5] {
+        [
+            self.count,
+            self.padded_rows.saturating_mul(self.padded),
+            self.rows.saturating_mul(self.count),
+            self.opened_rows.saturating_mul(self.padded / GROUP),
+            self.sums.saturating_mul(self.count),
+        ]
+    }
+}
+
+fn party(op: &'static str, party: u32) -> Result<(), BackendError> {
+    if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "parties are 0 and 1" }) }
+}
+
+fn comparison(op: &'static str, threshold: &Threshold) -> Result<(), BackendError> {
+    if threshold.bits <= 64 {
+        Ok(())
+    } else {
+        Err(BackendError::Unsupported { op, why: "comparisons are of at most 64 bits" })
+    }
+}
+
+/// The sums that a term ends.
+fn last(op: &'static str, last: u32) -> Result<usize, BackendError> {
+    if last <= 1 { Ok(last as usize) } else { Err(BackendError::Unsupported { op, why: "a term is last or not" }) }
+}
+
+/// Refuses a list whose last term is not the last of its sum.
+fn complete(op: &'static str, last: Option<u32>) -> Result<(), BackendError> {
+    match last {
+        None | Some(1) => Ok(()),
+        Some(_) => Err(BackendError::Unsupported { op, why: "the last term is the last of its sum" }),
+    }
+}
+
+/// The rows of `row` words that a view of `len` words holds.
+fn whole_rows(len: usize, row: usize) -> Result<usize, BackendError> {
+    let rows = len.checked_div(row).unwrap_or(usize::MAX);
+    let expected = if row == 0 { 0 } else { rows * row };
+    if len == expected { Ok(rows) } else { Err(BackendError::Length { expected, got: len }) }
+}

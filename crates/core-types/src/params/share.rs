@@ -1,0 +1,121 @@
+//! Parameter records of the ops on shares.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Stands for no row.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// Stands for the row of the public constant 1, of which party 0 has the share 1 and party 1 the share 0.
+pub const ONE_ROW: u32 = u32::MAX - 1;
+
+/// A comparison of public words: 1 where `(x + shift) mod 2^bits` is below `bound`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Threshold {
+    /// What is added to the word.
+    pub shift: u64,
+    /// What the sum is compared with.
+    pub bound: u64,
+    /// Width of the comparison, 1 to 64; zero stands for no comparison.
+    pub bits: u32,
+    /// In a condition, the outcome that it asks for, 0 or 1; not used otherwise.
+    pub wanted: u32,
+}
+
+/// A combination of rows of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct BitParams {
+    /// Elements in a row.
+    pub count: u32,
+    /// Party whose shares are combined, 0 or 1.
+    pub party: u32,
+}
+
+/// One bit of a sum of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct BitTerm {
+    /// The public bit to add, if there is a comparison.
+    pub public: Threshold,
+    /// The row of shares to add, or [`NO_ROW`].
+    pub row: u32,
+    /// 1 if this is the last term of its sum, else 0.
+    pub last: u32,
+}
+
+/// A combination of rows of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct WordParams {
+    /// What is added to the public words x before they are shifted.
+    pub offset: u64,
+    /// Elements in a row.
+    pub count: u32,
+    /// Party whose shares are combined, 0 or 1.
+    pub party: u32,
+    /// Width of x, 1 to 64.
+    pub bits: u32,
+    /// The variable of the sums is `((x + offset) mod 2^bits) >> shift`, `shift` below 64.
+    pub shift: u32,
+    /// Width of the results, 1 to 64.
+    pub width: u32,
+    /// Rows of padded words.
+    pub padded_rows: u32,
+    /// Rows of words without padding, whose numbers continue those of the padded ones.
+    pub rows: u32,
+    /// Rows of opened bits.
+    pub opened_rows: u32,
+    /// 1 if results are `[count][sums]`, 0 if they are `[sums][count]`.
+    pub interleaved: u32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: u32,
+}
+
+/// One word of a sum of words: `constant X^power s`, where X is the variable of [`WordParams`] and the share s is that of row
+/// `value`, or, if there is an opened bit w, `w [value] + (1 - 2w) [product]`.
+///
+/// With an opened bit `w = b ^ c`, a row `[v]` and a row `[c v]`, s is a share of `b v`: what a secret bit selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct WordTerm {
+    /// The condition on x, if any, under which the term counts.
+    pub when: Threshold,
+    /// Public factor.
+    pub constant: u64,
+    /// Row of words, [`ONE_ROW`], or [`NO_ROW`] for the share 0.
+    pub value: u32,
+    /// Row of words, or [`NO_ROW`] for the share 0; not used without an opened bit.
+    pub product: u32,
+    /// Row of opened bits, or [`NO_ROW`].
+    pub opened: u32,
+    /// Row of opened bits whose bit has to be `is` for the term to count, or [`NO_ROW`].
+    pub given: u32,
+    /// 0 or 1.
+    pub is: u32,
+    /// Power of the variable, at most [`MAX_POWER`].
+    pub power: u32,
+    /// 1 if this is the last term of its sum, else 0.
+    pub last: u32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: u32,
+}
+
+impl WordTerm {
+    /// A term without rows and conditions, whose share is 0: what other terms are made of.
+    pub const NONE: Self = Self {
+        when: Threshold { shift: 0, bound: 0, bits: 0, wanted: 0 },
+        constant: 1,
+        value: NO_ROW,
+        product: NO_ROW,
+        opened: NO_ROW,
+        given: NO_ROW,
+        is: 0,
+        power: 0,
+        last: 0,
+        reserved: 0,
+    };
+}
+
+/// Greatest power of a variable.
+pub const MAX_POWER: u32 = 7;

@@ -1,0 +1,106 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use core::num::NonZeroUsize;
+
+use backend_api::ops::share::ShareOps;
+use core_types::params::share::{BitParams, BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
+
+use crate::{CpuConfig, CpuQueue, linalg::lanes::tests::levels};
+
+fn words(seed: u64, len: usize) -> Vec<u64> {
+    let mut state = seed;
+    let next = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        state ^ state >> 29
+    };
+    core::iter::repeat_with(next).take(len).collect()
+}
+
+/// Enough elements for two jobs, and a word that is not full.
+const COUNT: usize = (1 << 13) + 77;
+
+fn queues() -> impl Iterator<Item = CpuQueue> {
+    levels()
+        .flat_map(|simd| {
+            [1, 3].map(|threads| {
+                CpuQueue::with_simd(CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() }, simd)
+            })
+        })
+        .map(Result::unwrap)
+}
+
+#[test]
+fn bits_are_the_scalar_sums_at_every_level() {
+    let (x, per_row) = (words(1, COUNT), COUNT.div_ceil(32));
+    let rows: Vec<u32> = words(2, 2 * per_row).into_iter().map(|word| word as u32).collect();
+    let public = Threshold { shift: 5, bound: 1 << 40, bits: 41, wanted: 0 };
+    let none = Threshold::default();
+    let terms = [
+        BitTerm { public, row: 1, last: 0 },
+        BitTerm { public: none, row: 0, last: 1 },
+        BitTerm { public, row: NO_ROW, last: 1 },
+    ];
+    for q in queues() {
+        for party in [0, 1] {
+            let mut sums = vec![0; 2 * per_row];
+            let params = BitParams { count: COUNT as u32, party };
+            q.combine_bits(&params, &terms, &x, &rows, &mut sums).unwrap();
+            for e in 0..per_row * 32 {
+                let bit = |words: &[u32]| words[e / 32] >> (e % 32) & 1;
+                let known = x.get(e).map_or(0, |&x| terms[0].public_bit(party, x));
+                let shared = if e < COUNT { bit(&rows) ^ bit(&rows[per_row..]) } else { 0 };
+                assert_eq!([bit(&sums), bit(&sums[per_row..])], [shared ^ known, known], "element {e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_are_the_scalar_sums_at_every_level() {
+    let (x, padded, row) = (words(3, COUNT), COUNT.next_multiple_of(32), COUNT.div_ceil(32));
+    let (held, more) = (words(4, 2 * padded), words(5, COUNT));
+    let opened: Vec<u32> = words(6, 2 * row).into_iter().map(|word| word as u32).collect();
+    let when = Threshold { shift: 9, bound: 1 << 62, bits: 63, wanted: 1 };
+    let select = WordTerm { value: 0, product: 1, opened: 1, constant: 0x1234_5678_9abc_def1, ..WordTerm::NONE };
+    let terms = [
+        select,
+        WordTerm { power: 7, ..select },
+        WordTerm { power: 1, given: 0, is: 1, ..select },
+        WordTerm { value: ONE_ROW, power: 2, when, last: 1, ..WordTerm::NONE },
+        WordTerm { value: 2, constant: u64::MAX, when, given: 1, power: 1, ..WordTerm::NONE },
+        WordTerm { value: ONE_ROW, product: 2, opened: 0, last: 1, ..WordTerm::NONE },
+    ];
+    for q in queues() {
+        for (party, interleaved) in [(0, 0), (1, 1), (0, 1), (1, 0)] {
+            let params = WordParams {
+                offset: 77,
+                count: COUNT as u32,
+                party,
+                bits: 50,
+                shift: 3,
+                width: 61,
+                padded_rows: 2,
+                rows: 1,
+                opened_rows: 2,
+                interleaved,
+                reserved: 0,
+            };
+            let mut sums = vec![0; 2 * COUNT];
+            q.combine_words(&params, &terms, &x, &held, &more, &opened, &mut sums).unwrap();
+            for (e, &x) in x.iter().enumerate() {
+                let bit = |at: u32| u64::from(opened[at as usize * row + e / 32] >> (e % 32) & 1);
+                let word = |at: u32| if at < 2 { held[at as usize * padded + e] } else { more[e] };
+                let sum = |terms: &[WordTerm]| {
+                    let one = |sum: u64, term: &WordTerm| {
+                        let counts = term.counts(x, bit);
+                        let share = term.share(party, bit, word).wrapping_mul(term.factor(params.variable(x)));
+                        if counts { sum.wrapping_add(share) } else { sum }
+                    };
+                    params.reduce(terms.iter().fold(0, one))
+                };
+                let got = if interleaved == 1 { [sums[2 * e], sums[2 * e + 1]] } else { [sums[e], sums[COUNT + e]] };
+                assert_eq!(got, [sum(&terms[..4]), sum(&terms[4..])], "element {e}");
+            }
+        }
+    }
+}
