@@ -1,6 +1,6 @@
 //! Launches of the kernels for arithmetic on shares.
 
-use backend_api::{BackendError, ops::share::WordShape};
+use backend_api::{BackendError, BufferRef as _, ops::share::WordShape};
 use core_types::params::share::{BitParams, BitTerm, WordParams, WordTerm};
 
 use crate::{CudaMut, CudaQueue, CudaRef};
