@@ -97,12 +97,11 @@ impl<L: Lanes> Walk<L> {
         Self { nodes: Nodes::idle(l), points: Points::idle(l), sums }
     }
 
-    /// Adds value block `j` of the nodes, corrected where the control bit is set.
+    /// Adds value block `j` of the nodes, corrected where `controls` is set.
     #[inline(always)]
-    fn add(&mut self, l: L, keys: &RoundKeys<L>, inputs: &Step<L>, j: usize, corrections: WordPair<'_>) {
-        let blocks = hash(l, keys, inputs);
-        for (i, (sum, block)) in self.sums[j].iter_mut().zip(&blocks).enumerate() {
-            let correction = l.and(self.nodes.control(l, i), corrections.load(l, i));
+    fn add(&mut self, l: L, j: usize, blocks: &Step<L>, controls: &Step<L>, corrections: WordPair<'_>) {
+        for (i, (sum, block)) in self.sums[j].iter_mut().zip(blocks).enumerate() {
+            let correction = l.and(controls[i], corrections.load(l, i));
             *sum = l.add(*sum, l.add(*block, correction));
         }
     }
@@ -140,21 +139,22 @@ impl Eval<'_, '_> {
                 let first = start + step * step_keys;
                 if let Some((words, values)) = coming {
                     l.prefetch_all(&words[first..][..step_keys]);
-                    values.chunks_exact(shape.row).for_each(|row| l.prefetch_all(&row[first..][..step_keys]));
+                    (0..shape.words).for_each(|word| l.prefetch_all(&values[word * shape.row + first..][..step_keys]));
                 }
                 for walk in walks {
                     let words = &words[first..][..step_keys];
-                    let mut inputs = walk.nodes.labels;
+                    let (mut inputs, mut controls) = (walk.nodes.labels, walk.nodes.labels);
                     let mut passage = Passage::idle(l);
-                    for (i, input) in inputs.iter_mut().enumerate() {
+                    for i in 0..TOGETHER {
                         let direction = walk.points.bit(l, i, place);
-                        *input = walk.nodes.input(l, i, direction);
-                        let word = l.load(&words[i * L::N..]);
-                        walk.nodes.enter(l, &ciphers.child, i, (direction, word), &mut passage);
+                        inputs[i] = walk.nodes.input(l, i, direction);
+                        controls[i] = walk.nodes.control(l, i);
+                        let correction = Nodes::correction(l, controls[i], direction, l.load(&words[i * L::N..]));
+                        passage.enter(l, &ciphers.child, i, inputs[i], correction);
                     }
                     for j in 0..blocks {
                         let pair = WordPair::new(values, shape.row, shape.words, j, first);
-                        walk.add(l, &ciphers.value[j], &inputs, j, pair);
+                        walk.add(l, j, &hash(l, &ciphers.value[j], &inputs), &controls, pair);
                     }
                     walk.nodes.labels = passage.leave(l, &ciphers.child);
                 }
@@ -167,13 +167,14 @@ impl Eval<'_, '_> {
             let rows = &mut self.rows[(point + j) * shape.words..][..shape.words];
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let (walk, first) = (&mut walks[j], start + step * step_keys);
-                let mut inputs = walk.nodes.labels;
-                for (i, u) in inputs.iter_mut().enumerate() {
-                    *u = walk.nodes.input(l, i, last);
+                let (mut inputs, mut controls) = (walk.nodes.labels, walk.nodes.labels);
+                for i in 0..TOGETHER {
+                    inputs[i] = walk.nodes.input(l, i, last);
+                    controls[i] = walk.nodes.control(l, i);
                 }
                 for (block, rows) in rows.chunks_mut(2).enumerate() {
                     let pair = WordPair::new(self.batch.last, shape.row, shape.words, block, first);
-                    walk.add(l, &ciphers.value[block], &inputs, block, pair);
+                    walk.add(l, block, &hash(l, &ciphers.value[block], &inputs), &controls, pair);
                     for sum in &mut walk.sums[block] {
                         *sum = negate_if(l, negative, *sum);
                     }

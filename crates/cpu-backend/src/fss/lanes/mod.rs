@@ -113,7 +113,8 @@ impl<L: Lanes> RoundKeys<L> {
     /// beside that round. The units that compute rounds leave the others idle.
     #[inline(always)]
     pub(super) fn accompanied(&self) -> impl Iterator<Item = (usize, L::V)> {
-        (0..TOGETHER).zip(self.keys[1..][..self.accompanied].iter().copied())
+        let keys = &self.keys[1..][..self.accompanied];
+        keys.iter().enumerate().map(|(i, &key)| (i % TOGETHER, key))
     }
 
     /// A middle round.
@@ -174,7 +175,7 @@ impl<L: Lanes> Passage<L> {
     #[inline(always)]
     pub(super) fn leave(&self, l: L, keys: &RoundKeys<L>) -> Step<L> {
         let mut state = self.state;
-        for (_, key) in keys.accompanied() {
+        for &key in &keys.keys[1..][..keys.accompanied] {
             keys.round(l, key, &mut state);
         }
         self.end(l, keys, state)
