@@ -5,6 +5,7 @@
 #![no_std]
 
 mod aes;
+pub mod bitsliced;
 pub mod circle;
 pub mod cmp;
 pub mod dcf;

@@ -9,6 +9,7 @@ use cuda_loader::ffi::device as number;
 use cust::device::Device;
 
 use crate::{
+    AesKernel,
     error::{Fault, status_of},
     ffi::{self, Context, Events},
     kernels::Kernels,
@@ -92,6 +93,7 @@ pub struct MemoryUsage {
 /// One device, opened: its context, memory and kernels. Everything that lives on the device holds it.
 pub struct DeviceCtx {
     info: DeviceInfo,
+    aes: AesKernel,
     budget: Budget,
     kernels: Kernels,
     pool: DevicePool,
@@ -110,11 +112,13 @@ impl DeviceCtx {
         kernels: Kernels,
         pool: DevicePool,
         pinned_bytes: u64,
+        aes: AesKernel,
     ) -> Arc<Self> {
         let events = Arc::new(Events::new(&context));
         let pinned = PinnedPool::new(&context, &events, pinned_bytes);
         Arc::new(Self {
             info,
+            aes,
             budget,
             kernels,
             pool,
@@ -130,6 +134,12 @@ impl DeviceCtx {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// How keys are evaluated on it.
+    #[must_use]
+    pub fn aes(&self) -> AesKernel {
+        self.aes
     }
 
     /// Where its memory stands.

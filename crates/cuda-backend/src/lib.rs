@@ -16,6 +16,7 @@
 //! submission on another queue is ordered behind them by an event, so no use is ever early. Memory goes back to its pool
 //! behind its last use, in stream order and without waiting.
 
+mod aes;
 mod buf;
 mod device;
 mod error;
@@ -31,6 +32,7 @@ mod queue;
 mod session;
 mod sync;
 
+pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
 pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
 pub use graph::CudaGraph;

@@ -6,7 +6,7 @@ use cust::{CudaFlags, device::Device};
 use thiserror::Error;
 
 use crate::{
-    CudaQueue, DeviceCtx, DeviceInfo, KernelSource, ModuleError,
+    AesKernel, CudaQueue, DeviceCtx, DeviceInfo, KernelSource, ModuleError,
     error::{Fault, status_of},
     ffi::{self, Context},
     kernels::Kernels,
@@ -93,6 +93,8 @@ pub struct CudaConfig {
     pub allocator: Allocator,
     /// Bytes of host memory that may be pinned for copies; `None` for 256 MiB.
     pub pinned_bytes: Option<u64>,
+    /// How keys are evaluated.
+    pub aes: AesKernel,
 }
 
 /// Where device memory comes from.
@@ -252,6 +254,7 @@ pub(crate) fn open(config: CudaConfig) -> Result<CudaQueue, OpenError> {
     };
     let pool = if ordered { DevicePool::ordered(&context, limit_bytes)? } else { DevicePool::caching(&context) };
     let pinned_bytes = config.pinned_bytes.unwrap_or(PINNED_BYTES);
-    let device: Arc<DeviceCtx> = DeviceCtx::new(context, info, Budget::new(limit_bytes), kernels, pool, pinned_bytes);
+    let device: Arc<DeviceCtx> =
+        DeviceCtx::new(context, info, Budget::new(limit_bytes), kernels, pool, pinned_bytes, config.aes);
     Ok(CudaQueue::on(Lane::new(&device)?))
 }

@@ -5,7 +5,7 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 use bytemuck::checked;
 
 use crate::{
-    CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, OpenError,
+    AesKernel, CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, OpenError,
     lane::Lane,
     launch::Launch,
     mem::{self, Block},
@@ -37,10 +37,14 @@ impl CudaQueue {
     /// A queue on `lane`.
     pub(crate) fn on(lane: Lane) -> Self {
         let info = lane.device().info();
+        let aes = match lane.device().aes() {
+            AesKernel::Table => "",
+            AesKernel::Bitsliced => ", bitsliced AES",
+        };
         let caps = Caps {
             kind: BackendKind::Cuda,
             device: info.name.clone(),
-            path: format!("{} on {}.{}", lane.device().kernels().target(), info.capability.0, info.capability.1),
+            path: format!("{} on {}.{}{aes}", lane.device().kernels().target(), info.capability.0, info.capability.1),
             threads: info.multiprocessors as usize,
         };
         Self { inner: Arc::new(Inner { lane, caps }) }

@@ -13,7 +13,7 @@ use core_types::{
     params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
-use cuda_backend::{CudaConfig, CudaQueue};
+use cuda_backend::{AesKernel, CudaConfig, CudaQueue};
 use cuda_sim::driver::{Session, session};
 
 fn words(len: usize, salt: u64) -> Vec<u64> {
@@ -126,8 +126,12 @@ fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<Re
 
 /// A machine as `spec` says, and a queue on its device.
 fn machine(spec: &str) -> (Session, CudaQueue) {
+    machine_with(spec, AesKernel::Table)
+}
+
+fn machine_with(spec: &str, aes: AesKernel) -> (Session, CudaQueue) {
     let session = session(spec).unwrap();
-    let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(64 << 20), ..CudaConfig::default() }).unwrap();
+    let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(64 << 20), aes, ..CudaConfig::default() }).unwrap();
     (session, queue)
 }
 
@@ -158,6 +162,28 @@ fn every_op_equals_the_processors_at_every_batch_size() {
         drop(queue);
         assert_eq!(session.reports(), [], "{spec}");
     }
+}
+
+#[test]
+fn bitsliced_aes_evaluates_every_key_to_the_same_shares() {
+    let cpu = CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap();
+    let (session, queue) = machine_with("mem=128M;checks=sanitize;schedule=lazy", AesKernel::Bitsliced);
+    assert!(queue.caps().path.ends_with("bitsliced AES"), "{}", queue.caps().path);
+    for (count, bits, points) in [(0, 12, 2), (1, 64, 1), (31, 33, 1), (32, 8, 2), (33, 12, 3), (257, 9, 1), (64, 7, 0)]
+    {
+        let expected = everything(&cpu, count, bits, points).unwrap();
+        assert!(everything(&queue, count, bits, points).unwrap() == expected, "{count} keys of {bits} bits");
+    }
+    // what walked a tree of a party; the truth tables of 7 bits need no AES
+    let launches = session.counters().launches_of;
+    for kernel in ["fss_cmp_eval_bitsliced", "fss_cmp_eval_all_bitsliced", "fss_dcf_eval_bitsliced"] {
+        assert!(launches.contains_key(kernel), "{kernel} in {launches:?}");
+    }
+    assert!(!launches.contains_key("fss_dcf_eval"), "{launches:?}");
+    let tables = ["fss_cmp_eval", "fss_cmp_eval_all"].map(|kernel| launches.get(kernel).copied().unwrap_or(0));
+    assert_eq!(tables, [0, 2], "no point is asked for, and both parties evaluate at all of them");
+    drop(queue);
+    assert_eq!(session.reports(), []);
 }
 
 #[test]

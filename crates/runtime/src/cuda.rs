@@ -78,6 +78,7 @@ pub(crate) fn open(settings: &Settings, choice: Choice) -> Result<CudaQueue, Una
         kernels: kernel_source(settings),
         // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
         allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
+        aes: settings.gpu_aes.unwrap_or_default(),
         ..CudaConfig::default()
     });
     let gpu = |source| Unavailable::Gpu(Box::new(source));

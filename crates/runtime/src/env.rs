@@ -1,6 +1,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use cpu_backend::SimdLevel;
+use cuda_backend::AesKernel;
 use cuda_sim::driver::{Spec, SpecError};
 use thiserror::Error;
 
@@ -32,6 +33,10 @@ const TABLE_AES: Variable = Variable {
     name: "TREFOIL_ALLOW_TABLE_AES",
     help: "1: allow AES by tables, which is not constant-time, where AES instructions are missing",
 };
+const GPU_AES: Variable = Variable {
+    name: "TREFOIL_GPU_AES",
+    help: "table (default), bitsliced: AES of key evaluation on the GPU; bitsliced has no secret-dependent addresses",
+};
 const CUDA_DEVICE: Variable = Variable { name: "TREFOIL_CUDA_DEVICE", help: "number of the GPU, from 0 (default)" };
 const CUDA_LIBRARY: Variable = Variable {
     name: "TREFOIL_CUDA_LIBRARY",
@@ -43,7 +48,7 @@ const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 12] = [
+pub const VARIABLES: [Variable; 13] = [
     BACKEND,
     PFSS_BACKEND,
     NN_BACKEND,
@@ -52,6 +57,7 @@ pub const VARIABLES: [Variable; 12] = [
     THREADS,
     SIMD,
     TABLE_AES,
+    GPU_AES,
     CUDA_DEVICE,
     CUDA_LIBRARY,
     PTX_DIR,
@@ -130,6 +136,8 @@ pub struct Settings {
     pub simd: Option<SimdLevel>,
     /// `TREFOIL_ALLOW_TABLE_AES`.
     pub allow_table_aes: bool,
+    /// `TREFOIL_GPU_AES`.
+    pub gpu_aes: Option<AesKernel>,
     /// `TREFOIL_CUDA_DEVICE`.
     pub cuda_device: u32,
     /// `TREFOIL_CUDA_LIBRARY`.
@@ -191,6 +199,9 @@ impl Settings {
                 text.to_ascii_lowercase().parse().ok()
             })?,
             allow_table_aes: flag(TABLE_AES)?,
+            gpu_aes: parsed(GPU_AES, set(GPU_AES)?, "`table` or `bitsliced`", |text| {
+                AesKernel::named(&text.to_ascii_lowercase())
+            })?,
             cuda_device: parsed(CUDA_DEVICE, set(CUDA_DEVICE)?, "a device number", |text| text.parse().ok())?
                 .unwrap_or_default(),
             cuda_library: set(CUDA_LIBRARY)?.map_or(CudaLibrary::Platform, |text| match text.trim() {
@@ -246,6 +257,7 @@ mod tests {
         assert_eq!(with("TREFOIL_THREADS", "3").unwrap().threads, NonZeroUsize::new(3));
         assert_eq!(with("TREFOIL_SIMD", "AVX2").unwrap().simd, Some(SimdLevel::Avx2));
         assert!(with("TREFOIL_ALLOW_TABLE_AES", "1").unwrap().allow_table_aes);
+        assert_eq!(with("TREFOIL_GPU_AES", "bitsliced").unwrap().gpu_aes, Some(AesKernel::Bitsliced));
         assert_eq!(with("TREFOIL_CUDA_DEVICE", "2").unwrap().cuda_device, 2);
         assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
         assert_eq!(with("TREFOIL_PTX_DIR", "/ptx").unwrap().ptx_dir, Some(PathBuf::from("/ptx")));

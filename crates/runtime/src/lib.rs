@@ -21,7 +21,7 @@ mod cuda;
 mod env;
 mod open;
 
-pub use cuda_backend::ModuleInfo;
+pub use cuda_backend::{AesKernel, ModuleInfo};
 
 pub use any::{AnyBuf, AnyGraph, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};

@@ -1,9 +1,10 @@
 //! AES-128 by a table in shared memory that every bank holds whole.
 //!
-//! `core_types::AES_TABLE` has 256 words of SubBytes and MixColumns. Word `i` of bank `b` lies at word `32 * i + b`, and
-//! a lane reads bank `lane` only: the 32 look-ups of a warp never meet in a bank, whatever their indices are, so that
-//! each takes the same time. Their addresses are nevertheless functions of secret labels, which a tenant of the same
-//! multiprocessor might hope to observe; this is the one place of the kernels where that is so.
+//! `core_types::AES_TABLE` has 256 words of SubBytes and MixColumns. Word `i` of bank `b` lies at word `32 * i + b`,
+//! and a lane reads bank `lane` only: the 32 look-ups of a warp never meet in a bank, whatever their indices are, so
+//! that each takes the same time. Their addresses are nevertheless functions of secret labels, which a tenant of the
+//! same multiprocessor might hope to observe; this is the one place of the kernels where that is so, and what evaluates
+//! keys does without it in [`bitsliced`](super::bitsliced).
 //!
 //! A block needs 160 look-ups: 16 for each of 9 rounds, and 16 more for the last, which keeps the SubBytes byte alone.
 
@@ -114,7 +115,7 @@ impl Table {
 
 /// The columns of the state.
 #[inline(always)]
-fn columns(block: u128) -> [u32; 4] {
+pub(super) fn columns(block: u128) -> [u32; 4] {
     [block as u32, (block >> 32) as u32, (block >> 64) as u32, (block >> 96) as u32]
 }
 
@@ -234,7 +235,7 @@ unsafe fn load_block(address: SharedAddr) -> u128 {
 /// # Safety
 /// As [`load_block`], and no other thread touches the words before a barrier.
 #[inline(always)]
-unsafe fn store(address: SharedAddr, [a, b, c, d]: [u32; 4]) {
+pub(super) unsafe fn store(address: SharedAddr, [a, b, c, d]: [u32; 4]) {
     asm!("st.shared.v4.b32 [{}], {{{}, {}, {}, {}}};",
         in(reg32) address.0, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
         options(nostack, preserves_flags));

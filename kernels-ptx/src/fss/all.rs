@@ -18,28 +18,35 @@ use crate::dev::idx;
 const KEPT: usize = (CMP_ALL_BITS - CMP_TABLE_BITS - 1) as usize;
 
 /// Those nodes, in registers.
-struct Kept([u128; KEPT]);
+pub(super) struct Kept<T>([T; KEPT]);
 
-impl Kept {
+impl<T: Copy> Kept<T> {
+    /// Nothing that matters, which `value` stands for.
+    #[inline(always)]
+    pub(super) fn new(value: T) -> Self {
+        Self([value; KEPT])
+    }
+
     /// Keeps the node of `level`, without an address that depends on the level.
     #[inline(always)]
-    fn keep(&mut self, level: u32, node: Node) {
+    pub(super) fn keep(&mut self, level: u32, node: T) {
         let mut at = 0;
         for kept in &mut self.0 {
-            *kept = if at == level { node.packed() } else { *kept };
+            *kept = if at == level { node } else { *kept };
             at += 1;
         }
     }
 
     /// The node that was kept at `level`.
     #[inline(always)]
-    fn node(&self, level: u32) -> Node {
-        let (mut word, mut at) = (0, 0);
+    pub(super) fn at(&self, level: u32) -> T {
+        let [mut node, ..] = self.0;
+        let mut at = 0;
         for kept in self.0 {
-            word = if at == level { kept } else { word };
+            node = if at == level { kept } else { node };
             at += 1;
         }
-        Node::unpacked(word)
+        node
     }
 }
 
@@ -72,7 +79,7 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_all(
             continue;
         }
         let mut node = Node::root(*roots.add(e as usize), params.party);
-        let mut kept = Kept([0; KEPT]);
+        let mut kept = Kept::new(0);
         let mut tour = CmpTour::start(cmp_levels(bits), from);
         while tour.block() < to {
             let (level, c) = (tour.level(), tour.direction());
@@ -84,10 +91,10 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_all(
                 unit = unit.add(keys as usize);
                 tour.on();
                 if !tour.at_leaves() {
-                    node = kept.node(tour.level());
+                    node = Node::unpacked(kept.at(tour.level()));
                 }
             } else {
-                kept.keep(level, node);
+                kept.keep(level, node.packed());
                 node = node.corrected(hashed, c, correction);
                 tour.down();
             }

@@ -1,12 +1,14 @@
 //! Kernels of function secret sharing: comparison keys, comparison keys with payload, dealer randomness, packing, arithmetic on
 //! shares.
 //!
-//! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of `core_types`; AES looks its
-//! rounds up in shared memory ([`aes`]). Except for the addresses of those look-ups nothing depends on a secret: every
-//! thread of a kernel takes the same branches and touches the same places of global memory for all keys.
+//! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of `core_types`; AES looks
+//! its rounds up in shared memory ([`aes`]), or is a circuit on bit planes ([`bitsliced`]). Except for the addresses of
+//! those look-ups nothing depends on a secret: every thread of a kernel takes the same branches and touches the same
+//! places of global memory for all keys.
 
 mod aes;
 mod all;
+mod bitsliced;
 mod cmp;
 mod ctr;
 mod dcf;
@@ -17,6 +19,7 @@ mod share;
 use self::{
     aes::TABLE_BYTES,
     all::fss_cmp_eval_all,
+    bitsliced::{fss_cmp_eval_all_bitsliced, fss_cmp_eval_bitsliced, fss_dcf_eval_bitsliced},
     cmp::{EVALUATED, fss_cmp_eval, fss_cmp_gen},
     ctr::fss_aes_ctr_fill,
     dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_gen},
@@ -36,6 +39,12 @@ const fn row(count: u32) -> u64 {
 
 kernel_table! {
     fss_cmp_eval: block [EVALUATED, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    fss_cmp_eval_bitsliced:
+        block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
+    fss_cmp_eval_all_bitsliced:
+        block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
+    fss_dcf_eval_bitsliced:
+        block [bitsliced::THREADS, 1, 1], min_blocks 3, shared Shared::Bytes(bitsliced::DCF_BYTES), barriers 1;
     fss_cmp_eval_all: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_cmp_gen: block [quad::THREADS, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_dcf_eval: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;

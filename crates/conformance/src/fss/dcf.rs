@@ -89,6 +89,7 @@ pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
             })
         }));
     }
+    cases.push(Case::new("every alpha and y of 1 bit, 8 words", |q: &Q| expect_every_pair(q, 1, 8, 64)));
     for (bits, width, len) in [(12, 64, 1), (12, 1, 8), (64, 64, 1), (64, 37, 3)] {
         cases.extend(BATCHES.map(|count| {
             let name = format!("{count} keys of {bits} bits, {len} words of {width} bits, are the model's");

@@ -21,6 +21,8 @@ pub(crate) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval", guards: &[0, 1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all", guards: &[1], reason: FIRST },
+    Equivalent { kernel: "fss_cmp_eval_all_bitsliced", guards: &[1], reason: FIRST },
+    Equivalent { kernel: "fss_cmp_eval_bitsliced", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_cmp_gen", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_dcf_*", guards: &[0], reason: FIRST },
     Equivalent {

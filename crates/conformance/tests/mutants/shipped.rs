@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use conformance::{Guarded, OpSpec};
-use cuda_backend::{CudaConfig, CudaQueue, KernelSource, ModuleText};
+use cuda_backend::{AesKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
 use ptx::ast::{FunctionKind, Module};
 use sha2::{Digest, Sha256};
 
@@ -14,23 +14,26 @@ pub(crate) struct Shipped {
     manifest: &'static str,
     pub(crate) specs: fn() -> Vec<OpSpec<CudaQueue>>,
     pub(crate) guarded_specs: fn() -> Vec<OpSpec<Guarded<CudaQueue>>>,
+    /// The ways to evaluate keys that it has.
+    pub(crate) aes: &'static [AesKernel],
 }
 
 macro_rules! shipped {
-    ($name:ident) => {
+    ($name:ident, $aes:expr) => {
         Shipped {
             name: stringify!($name),
             ptx: include_str!(concat!("../../../../kernels-ptx/ptx/", stringify!($name), ".ptx")),
             manifest: include_str!(concat!("../../../../kernels-ptx/ptx/", stringify!($name), ".json")),
             specs: conformance::$name::specs,
             guarded_specs: conformance::$name::specs,
+            aes: &$aes,
         }
     };
 }
 
-pub(crate) const CIRCLE: Shipped = shipped!(circle);
-pub(crate) const FSS: Shipped = shipped!(fss);
-pub(crate) const LINALG: Shipped = shipped!(linalg);
+pub(crate) const CIRCLE: Shipped = shipped!(circle, [AesKernel::Table]);
+pub(crate) const FSS: Shipped = shipped!(fss, AesKernel::ALL);
+pub(crate) const LINALG: Shipped = shipped!(linalg, [AesKernel::Table]);
 
 impl Shipped {
     /// The whole module.
@@ -39,7 +42,7 @@ impl Shipped {
     }
 
     /// A queue whose kernels are those of `module`, which is this one with some left out or altered.
-    pub(crate) fn open(&self, module: &Module) -> CudaQueue {
+    pub(crate) fn open(&self, module: &Module, aes: AesKernel) -> CudaQueue {
         let ptx = ptx::print(module);
         let mut manifest: serde_json::Value = serde_json::from_str(self.manifest).unwrap();
         let digest: String = Sha256::digest(&ptx).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -47,7 +50,8 @@ impl Shipped {
         let kernels = manifest["kernels"].as_array_mut().unwrap();
         kernels.retain(|kernel| kernel["name"].as_str().is_some_and(|name| module.function(name).is_some()));
         let text = ModuleText { name: self.name.into(), ptx: ptx.into(), manifest: manifest.to_string().into() };
-        CudaQueue::open(CudaConfig { kernels: KernelSource::Texts(vec![text]), ..CudaConfig::default() }).unwrap()
+        let kernels = KernelSource::Texts(vec![text]);
+        CudaQueue::open(CudaConfig { kernels, aes, ..CudaConfig::default() }).unwrap()
     }
 }
 

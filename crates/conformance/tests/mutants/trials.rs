@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance::{Failure, Guarded};
-use cuda_backend::CudaQueue;
+use cuda_backend::{AesKernel, CudaQueue};
 use cuda_sim::driver::{Counters, Session, session};
 use ptx::{
     ast::Module,
@@ -27,6 +27,8 @@ type Check = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
 pub(crate) struct Trial {
     name: String,
     check: Check,
+    /// How its queue evaluates keys.
+    aes: AesKernel,
     /// The kernels that it launches.
     kernels: BTreeSet<String>,
     /// The warp instructions that they execute.
@@ -35,11 +37,12 @@ pub(crate) struct Trial {
 
 impl Trial {
     pub(crate) fn new(name: impl Into<String>, check: impl Fn(&CudaQueue) -> Result<(), Failure> + 'static) -> Self {
-        Self { name: name.into(), check: Box::new(check), kernels: BTreeSet::new(), cost: 0 }
+        let (aes, kernels) = (AesKernel::default(), BTreeSet::new());
+        Self { name: name.into(), check: Box::new(check), aes, kernels, cost: 0 }
     }
 
-    /// Every case of the module's specifications, as it is and between guard words.
-    fn cases(shipped: &Shipped) -> Vec<Self> {
+    /// Every case of the module's specifications, as it is and between guard words, on a queue with this AES.
+    fn cases(shipped: &Shipped, aes: AesKernel) -> Vec<Self> {
         let (mut plain, mut guarded) = ((shipped.specs)(), (shipped.guarded_specs)());
         plain.iter_mut().for_each(|spec| {
             spec.limit_elements(MAX_ELEMENTS);
@@ -57,7 +60,7 @@ impl Trial {
                 Self::new(format!("{} {} guarded", spec.op, case.name()), move |q| Guarded::new(q.clone()).hold(&case))
             })
         });
-        plain.chain(guarded).collect()
+        plain.chain(guarded).map(|trial| Self { aes, ..trial }).collect()
     }
 }
 
@@ -83,10 +86,13 @@ impl<'a> Trials<'a> {
         let machine = || session(&format!("threads=2;watchdog={longest}")).unwrap();
         let mut open: Option<(CudaQueue, Session)> = None;
         let mut trials = Vec::new();
-        for mut trial in Trial::cases(shipped).into_iter().chain(more) {
+        let cases = shipped.aes.iter().flat_map(|&aes| Trial::cases(shipped, aes));
+        for mut trial in cases.chain(more) {
+            // before another session, which waits for this one's end
+            open = open.filter(|(q, _)| q.device().aes() == trial.aes);
             let (q, session) = open.get_or_insert_with(|| {
                 let session = machine();
-                (shipped.open(&whole), session)
+                (shipped.open(&whole, trial.aes), session)
             });
             let before = session.counters();
             let held = (trial.check)(q);
@@ -98,7 +104,10 @@ impl<'a> Trials<'a> {
             let after = session.counters();
             trial.kernels = launched(&before, &after);
             trial.cost = after.kernels.warp_instructions - before.kernels.warp_instructions;
-            trials.push(trial);
+            // ops that evaluate no key do the same whatever AES is asked for
+            if trial.aes == AesKernel::default() || trial.kernels.iter().any(|name| name.ends_with(trial.aes.name())) {
+                trials.push(trial);
+            }
         }
         trials.sort_by_key(|trial| trial.cost);
         let mut cut = BTreeMap::new();
@@ -127,7 +136,7 @@ impl<'a> Trials<'a> {
             let watchdog = PATIENCE.0 + PATIENCE.1 * trial.cost;
             ORDERS.iter().find_map(|order| {
                 let session = session(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
-                let q = self.shipped.open(&mutant);
+                let q = self.shipped.open(&mutant, trial.aes);
                 let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
                 let noticed = session.reports().first().map(ToString::to_string).or(failed)?;
                 Some(format!("{}, {order} order: {noticed}", trial.name))

@@ -1,17 +1,18 @@
 //! Launches of the function-secret-sharing kernels.
 //!
 //! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time; kernels stride over
-//! what a smaller grid leaves.
+//! what a smaller grid leaves. For each kernel that evaluates keys there is one that does so by bitsliced AES, with the
+//! same parameters and results; truth tables need no AES.
 
 use backend_api::{BackendError, BufferMut};
 use core_types::{
     Label,
-    cmp::cmp_blocks,
+    cmp::{CMP_TABLE_BITS, cmp_blocks},
     params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
 };
 
 use super::Launch;
-use crate::{CudaMut, CudaQueue, CudaRef};
+use crate::{AesKernel, CudaMut, CudaQueue, CudaRef};
 
 /// Blocks along y; more points than this are left to the stride.
 const MOST_POINTS: u32 = 65_535;
@@ -24,6 +25,12 @@ const FILLING: u32 = 6;
 
 /// Blocks of `cmp_eval_all` that every multiprocessor holds at once by its bound of registers.
 const EXPANDING: u32 = 3;
+
+/// Those of its bitsliced form.
+const EXPANDING_BITSLICED: u32 = 4;
+
+/// Keys that a thread of a bitsliced kernel stands for.
+const KEYS_OF_BITSLICED: u32 = 2;
 
 /// Most parts that the trees of a small batch are cut into. Each part walks down to its subtree: 8 of them take 24 AES
 /// blocks where the whole tree takes 14.
@@ -54,9 +61,14 @@ pub(crate) struct DcfSections<'a> {
     pub(crate) last: CudaMut<'a, u64>,
 }
 
-/// One thread per key along x, one block per point along y.
-fn keys_by_points(launch: Launch<'_>, count: u32, points: u32) -> Launch<'_> {
-    let tiles = count.div_ceil(launch.block()[0]);
+/// Whether trees of so many bits are to be walked by bitsliced AES.
+fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
+    queue.device().aes() == AesKernel::Bitsliced && bits > CMP_TABLE_BITS
+}
+
+/// One thread per `keys` keys along x, one block per point along y.
+fn keys_by_points(launch: Launch<'_>, keys: u32, count: u32, points: u32) -> Launch<'_> {
+    let tiles = count.div_ceil(keys * launch.block()[0]);
     launch.grid([tiles.into(), points.min(MOST_POINTS).into(), 1])
 }
 
@@ -67,7 +79,9 @@ pub(crate) fn cmp_eval(
     points: CudaRef<'_, u64>,
     shares: &CudaMut<'_, u32>,
 ) -> Result<(), BackendError> {
-    let launch = keys_by_points(queue.kernel("fss_cmp_eval")?, p.count, p.points).value(p);
+    let (kernel, of_thread) =
+        if bitsliced(queue, p.bits) { ("fss_cmp_eval_bitsliced", KEYS_OF_BITSLICED) } else { ("fss_cmp_eval", 1) };
+    let launch = keys_by_points(queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves).input(points).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `CmpShape::eval_lengths` for `p`.
     unsafe { launch.launch() }
@@ -79,11 +93,16 @@ pub(crate) fn cmp_eval_all(
     keys: CmpKeys<'_>,
     units: &CudaMut<'_, u128>,
 ) -> Result<(), BackendError> {
-    let launch = queue.kernel("fss_cmp_eval_all")?;
+    let (kernel, of_thread, at_once) = if bitsliced(queue, p.bits) {
+        ("fss_cmp_eval_all_bitsliced", KEYS_OF_BITSLICED, EXPANDING_BITSLICED)
+    } else {
+        ("fss_cmp_eval_all", 1, EXPANDING)
+    };
+    let launch = queue.kernel(kernel)?;
     let [threads, ..] = launch.block();
-    let tiles = p.keys.div_ceil(threads);
+    let tiles = p.keys.div_ceil(of_thread * threads);
     // a device that the keys do not fill takes parts of each tree
-    let busy = queue.device().info().multiprocessors * EXPANDING;
+    let busy = queue.device().info().multiprocessors * at_once;
     let most = MOST_PARTS.min(cmp_blocks(p.bits).div_ceil(2) as u32);
     let parts = (busy / tiles.max(1)).clamp(1, most);
     let launch = launch.grid([tiles.into(), parts.into(), 1]).value(p);
@@ -113,7 +132,11 @@ pub(crate) fn dcf_eval(
     points: CudaRef<'_, u64>,
     shares: &CudaMut<'_, u64>,
 ) -> Result<(), BackendError> {
-    let launch = keys_by_points(queue.kernel("fss_dcf_eval")?, p.count, p.points).value(p);
+    let (kernel, of_thread) = match queue.device().aes() {
+        AesKernel::Table => ("fss_dcf_eval", 1),
+        AesKernel::Bitsliced => ("fss_dcf_eval_bitsliced", KEYS_OF_BITSLICED),
+    };
+    let launch = keys_by_points(queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last);
     let launch = launch.input(points).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `DcfShape::eval_lengths` for `p`.

@@ -79,8 +79,13 @@ impl CmpBatch {
 
     /// The kernel's shares of `party`.
     pub(crate) fn evaluate(&self, party: usize, grid: [u32; 3], options: &Options) -> Done {
+        self.evaluate_by("fss_cmp_eval", party, grid, options)
+    }
+
+    /// The shares of `party` by one of the kernels for them.
+    pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
         let (params, roots, leaves) = self.party(party);
-        let call = Call::new("fss_cmp_eval").value(&params).input(roots).input(&self.corrections).input(leaves);
+        let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(leaves);
         call.input(&self.points).output::<u32>(self.shape.eval_lengths()[4]).run(grid, options)
     }
 
@@ -107,14 +112,20 @@ impl CmpBatch {
 
     /// The kernel's shares of `party` at every point, for the keys from `first` on, in `parts` parts by `blocks` blocks
     /// each.
-    pub(crate) fn evaluate_all(
+    pub(crate) fn evaluate_all(&self, of: (usize, u32), grid: [u32; 2], options: &Options) -> Done {
+        self.evaluate_all_by("fss_cmp_eval_all", of, grid, options)
+    }
+
+    /// The shares at every point by one of the kernels for them.
+    pub(crate) fn evaluate_all_by(
         &self,
+        kernel: &'static str,
         (party, first): (usize, u32),
         [blocks, parts]: [u32; 2],
         options: &Options,
     ) -> Done {
         let ((_, roots, leaves), (params, len)) = (self.party(party), self.all(party, first));
-        let call = Call::new("fss_cmp_eval_all").value(&params).input(roots).input(&self.corrections).input(leaves);
+        let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(leaves);
         call.output::<u128>(len).run([blocks, parts, 1], options)
     }
 
@@ -181,8 +192,13 @@ impl DcfBatch {
 
     /// The kernel's shares of `party`.
     pub(crate) fn evaluate(&self, party: usize, grid: [u32; 3], options: &Options) -> Done {
+        self.evaluate_by("fss_dcf_eval", party, grid, options)
+    }
+
+    /// The shares of `party` by one of the kernels for them.
+    pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
         let (params, roots) = self.party(party);
-        let call = Call::new("fss_dcf_eval").value(&params).input(roots).input(&self.corrections).input(&self.values);
+        let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(&self.values);
         let call = call.input(&self.last).input(&self.points).output::<u64>(self.shape.eval_lengths()[5]);
         call.run(grid, options)
     }

@@ -6,7 +6,7 @@ use bytemuck::{NoUninit, Pod};
 use cuda_sim::exec::{self, Checks, Counters, Grid, Memory, Options, Program, Schedule};
 use serde::Deserialize;
 
-const PTX: &str = include_str!("../../../../kernels-ptx/ptx/fss.ptx");
+pub(crate) const PTX: &str = include_str!("../../../../kernels-ptx/ptx/fss.ptx");
 const MANIFEST: &str = include_str!("../../../../kernels-ptx/ptx/fss.json");
 
 /// Bytes of the device's memory.

@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod batch;
+mod bitsliced;
 mod device;
 mod known;
+mod secrets;
 mod work;
 
 use backend_api::ops::fss::{FssOps, PackShape};

@@ -1,0 +1,33 @@
+/// How kernels that evaluate keys compute AES.
+///
+/// Both give the same shares. What deals keys is not meant by this: `cmp_gen`, `dcf_gen` and `aes_ctr_fill` look tables
+/// up under either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AesKernel {
+    /// Look-ups in a table in shared memory, at addresses that depend on secrets. Each lane reads a bank of its own, so
+    /// that time does not.
+    #[default]
+    Table,
+    /// A Boolean circuit on bit planes: no address and no branch depends on a secret.
+    Bitsliced,
+}
+
+impl AesKernel {
+    /// Every choice.
+    pub const ALL: [Self; 2] = [Self::Table, Self::Bitsliced];
+
+    /// The name used in settings and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Bitsliced => "bitsliced",
+        }
+    }
+
+    /// The choice of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.name() == name)
+    }
+}

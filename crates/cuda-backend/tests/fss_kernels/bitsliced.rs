@@ -1,0 +1,123 @@
+//! The kernels of bitsliced AES: the processor's shares, and work by its formula whatever the secrets are.
+
+use core_types::cmp::cmp_blocks;
+use cuda_sim::exec::Options;
+
+use crate::{
+    batch::{CmpBatch, DcfBatch},
+    device::{Done, schedules},
+};
+
+const CMP: &str = "fss_cmp_eval_bitsliced";
+const ALL: &str = "fss_cmp_eval_all_bitsliced";
+const DCF: &str = "fss_dcf_eval_bitsliced";
+
+/// Keys, bits and points around the edges of groups of 32 keys, warps of 64 and blocks of 256.
+const BATCHES: [(usize, u32, usize); 7] =
+    [(1, 64, 2), (31, 8, 1), (32, 33, 2), (33, 12, 3), (65, 9, 1), (257, 12, 1), (300, 8, 2)];
+
+#[test]
+fn comparison_shares_are_those_of_the_processor() {
+    for (count, bits, points) in BATCHES {
+        let batch = CmpBatch::new(count, bits, points);
+        for (party, options) in schedules().into_iter().enumerate() {
+            let party = party % 2;
+            let shares = batch.evaluate_by(CMP, party, batch.grid(), &options).output::<u32>(0);
+            assert_eq!(shares, batch.expected(party), "{count} keys of {bits} bits, party {party}");
+        }
+    }
+}
+
+#[test]
+fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
+    for (count, bits) in [(1, 13), (31, 8), (32, 9), (33, 11), (100, 10), (257, 8)] {
+        let batch = CmpBatch::new(count, bits, 0);
+        let most = cmp_blocks(bits).div_ceil(2) as u32;
+        for ((parts, blocks), options) in [(1, 2), (2, 1), (3, 1), (8, 3)].into_iter().zip(schedules()) {
+            let of = (parts as usize % 2, if count > 32 && parts == 3 { 32 } else { 0 });
+            let done = batch.evaluate_all_by(ALL, of, [blocks, parts.min(most)], &options);
+            assert_eq!(done.output::<u128>(0), batch.expected_all(of), "{count} keys of {bits} bits, {parts} parts");
+        }
+    }
+}
+
+#[test]
+fn payload_shares_are_those_of_the_processor() {
+    let batches = [
+        (1, 64, 2, (1, 64)),
+        (31, 8, 1, (2, 13)),
+        (32, 3, 2, (3, 64)),
+        (33, 12, 3, (8, 40)),
+        (65, 1, 1, (5, 1)),
+        (257, 4, 1, (4, 64)),
+    ];
+    for (count, bits, points, payload) in batches {
+        let batch = DcfBatch::new(count, bits, points, payload);
+        for (party, options) in schedules().into_iter().enumerate() {
+            let party = party % 2;
+            let shares = batch.evaluate_by(DCF, party, batch.grid(), &options).output::<u64>(0);
+            assert_eq!(shares, batch.expected(party), "party {party} of {:?}", batch.shape);
+        }
+    }
+}
+
+#[test]
+fn a_grid_of_any_size_computes_the_same() {
+    let (cmp, dcf) = (CmpBatch::new(600, 9, 3), DcfBatch::new(600, 2, 3, (2, 64)));
+    for grid in [[1, 1, 1], [2, 2, 1], [5, 4, 1]] {
+        let options = Options::sanitize();
+        assert_eq!(cmp.evaluate_by(CMP, 1, grid, &options).output::<u32>(0), cmp.expected(1), "{grid:?}");
+        assert_eq!(dcf.evaluate_by(DCF, 1, grid, &options).output::<u64>(0), dcf.expected(1), "{grid:?}");
+    }
+}
+
+#[test]
+fn a_batch_without_keys_touches_nothing() {
+    for options in schedules() {
+        CmpBatch::new(0, 12, 3).evaluate_by(CMP, 0, [1, 3, 1], &options);
+        CmpBatch::new(0, 12, 3).evaluate_all_by(ALL, (0, 0), [1, 2], &options);
+        DcfBatch::new(0, 12, 3, (1, 64)).evaluate_by(DCF, 0, [1, 3, 1], &options);
+    }
+}
+
+/// Instructions of all lanes for each key of 256.
+fn for_each_key(done: &Done) -> f64 {
+    done.counters.lane_instructions as f64 / 256.0
+}
+
+#[test]
+fn a_level_takes_as_many_instructions_as_its_gates_say() {
+    let options = Options::default();
+    let compare = |bits| for_each_key(&CmpBatch::new(256, bits, 1).evaluate_by(CMP, 0, [1, 1, 1], &options));
+    // half a lane to a key: gates of AES, shuffles and loads of AES and of the correction word
+    let level = (compare(64) - compare(32)) / 32.0;
+    let (gates, exchanged) = (10.0 * 113.0 + 9.0 * 35.0 + 16.0, 152.0 + 17.0 + 22.0);
+    let least = (gates + exchanged) / 2.0;
+    assert!((least..1.25 * least).contains(&level), "{level} instructions, {least} at least");
+    let pay = |words: u32| {
+        let batch = |bits| DcfBatch::new(256, bits, 1, (words, 64));
+        let evaluate = |bits| for_each_key(&batch(bits).evaluate_by(DCF, 0, [1, 1, 1], &options));
+        (evaluate(12) - evaluate(4)) / 8.0
+    };
+    for words in 1..=8u32 {
+        let blocks = f64::from(1 + words.div_ceil(2));
+        let taken = pay(words) / level;
+        assert!((0.95 * blocks..1.15 * blocks).contains(&taken), "{taken} levels of a comparison for {words} words");
+    }
+}
+
+#[test]
+fn work_does_not_depend_on_secrets() {
+    let options = Options::default();
+    let counters = [0, 100, 200].map(|secret| {
+        let (cmp, dcf) = (CmpBatch::with_secrets(33, 12, 2, secret), DcfBatch::with_secrets(33, 9, 2, (3, 64), secret));
+        [
+            cmp.evaluate_by(CMP, 0, cmp.grid(), &options),
+            cmp.evaluate_all_by(ALL, (0, 0), [1, 4], &options),
+            dcf.evaluate_by(DCF, 1, dcf.grid(), &options),
+        ]
+        .map(|done| done.counters)
+    });
+    assert_eq!(counters[1], counters[0]);
+    assert_eq!(counters[2], counters[0]);
+}

@@ -1,0 +1,142 @@
+//! Which addresses and branches of the shipped kernels follow from secrets, read off their text.
+//!
+//! What a kernel loads through a pointer parameter follows from it, and so does whatever is computed from that, on any
+//! path. Points are public, the parameter record holds shapes and public AES keys; all else that kernels of keys are
+//! given is secret.
+
+use std::sync::LazyLock;
+
+use ptx::ast::{AddressBase, Body, Instruction, Module, Operand, Symbol};
+
+use crate::device::PTX;
+
+static MODULE: LazyLock<Module> = LazyLock::new(|| ptx::parse(PTX).unwrap());
+
+/// A set of parameters, a bit for each.
+type Params = u32;
+
+/// What the values of a register are computed from.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Origin {
+    /// Parameters themselves.
+    params: Params,
+    /// What lies in memory behind these parameters.
+    contents: Params,
+}
+
+impl Origin {
+    fn with(self, other: Self) -> Self {
+        Self { params: self.params | other.params, contents: self.contents | other.contents }
+    }
+}
+
+/// The origins of each register of a body and of what it stores in shared memory, on any path and in any order.
+struct Origins {
+    registers: Vec<Origin>,
+    shared: Origin,
+}
+
+impl Origins {
+    fn of(body: &Body) -> Self {
+        let mut origins = Self { registers: vec![Origin::default(); body.registers.len()], shared: Origin::default() };
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for instruction in &body.instructions {
+                changed |= origins.take_in(instruction);
+            }
+        }
+        origins
+    }
+
+    /// What an instruction reads, the predicate under which it runs included.
+    fn read(&self, instruction: &Instruction) -> Origin {
+        let guard = instruction.guard.map(|guard| guard.register);
+        let mut read = Origin::default();
+        for register in instruction.sources().chain(guard) {
+            read = read.with(self.registers[register.0 as usize]);
+        }
+        for operand in &instruction.operands {
+            let symbol = match operand {
+                Operand::Symbol { symbol, .. } => Some(symbol),
+                Operand::Address(address) => match &address.base {
+                    AddressBase::Symbol(symbol) => Some(symbol),
+                    AddressBase::Reg(_) | AddressBase::Absolute => None,
+                },
+                _ => None,
+            };
+            if let Some(Symbol::Param(index)) = symbol {
+                read.params |= 1 << index;
+            }
+        }
+        read
+    }
+
+    /// Adds what `instruction` says; whether that was new.
+    fn take_in(&mut self, instruction: &Instruction) -> bool {
+        let (read, opcode) = (self.read(instruction), &instruction.opcode);
+        let result = match opcode.base() {
+            "ld" if opcode.has("param") => read,
+            "ld" if opcode.has("shared") => read.with(self.shared),
+            "ld" => Origin { params: 0, contents: read.contents | read.params },
+            _ => read,
+        };
+        let mut changed = false;
+        let mut add = |known: &mut Origin, more: Origin| {
+            changed |= known.with(more) != *known;
+            *known = known.with(more);
+        };
+        for register in instruction.destinations() {
+            add(&mut self.registers[register.0 as usize], result);
+        }
+        if opcode.base() == "st" && opcode.has("shared") {
+            add(&mut self.shared, read);
+        }
+        changed
+    }
+}
+
+/// The kinds of memory accesses and branches of `kernel` that follow from what lies behind `secret` parameters.
+fn following_from(kernel: &str, secret: Params) -> Vec<String> {
+    let body = MODULE.function(kernel).unwrap().body.as_ref().unwrap();
+    let origins = Origins::of(body);
+    let mut found = Vec::new();
+    for instruction in &body.instructions {
+        let opcode = &instruction.opcode;
+        let address = instruction.operands.iter().find_map(|operand| match operand {
+            Operand::Address(address) => address.register(),
+            _ => None,
+        });
+        let steers = address.is_some() || matches!(opcode.base(), "bra" | "brx");
+        let guard = instruction.guard.map(|guard| guard.register).filter(|_| steers);
+        let index = instruction.sources().filter(|_| opcode.base() == "brx");
+        let followed = address.into_iter().chain(guard).chain(index);
+        if followed.into_iter().any(|register| origins.registers[register.0 as usize].contents & secret != 0) {
+            let space = opcode.modifiers().find(|part| ["shared", "global", "local"].contains(part));
+            found.push(space.map_or(opcode.base().to_owned(), |space| format!("{}.{space}", opcode.base())));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Kernels that evaluate keys, with the parameters that are secret: roots and sections, but not points and results.
+const EVALUATIONS: [(&str, Params); 3] =
+    [("fss_cmp_eval", 0b00_1110), ("fss_cmp_eval_all", 0b0_1110), ("fss_dcf_eval", 0b001_1110)];
+
+#[test]
+fn no_address_and_no_branch_of_a_bitsliced_kernel_follows_from_a_secret() {
+    for (kernel, secret) in EVALUATIONS {
+        let kernel = format!("{kernel}_bitsliced");
+        assert_eq!(following_from(&kernel, secret), Vec::<String>::new(), "{kernel}");
+    }
+}
+
+#[test]
+fn of_other_kernels_the_look_ups_alone_follow_from_secrets() {
+    let generations = [("fss_cmp_gen", 0b0_0110), ("fss_dcf_gen", 0b000_1110)];
+    for (kernel, secret) in EVALUATIONS.into_iter().chain(generations) {
+        assert_eq!(following_from(kernel, secret), ["ld.shared"], "{kernel}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Comparison keys with payload at points.
+
+use core_types::{
+    Label, MAX_VALUE_BLOCKS, Ring,
+    bitsliced::bit_of,
+    dcf::{corrected_value, share_of},
+    params::fss::DcfParams,
+};
+
+use super::{
+    cipher::{Plane, RoundKeys},
+    nodes::Nodes,
+    pairs::Pairs,
+    points::Points,
+    seat::Seat,
+};
+use crate::{
+    dev::{idx, smem::Region, sync::block_sync, unroll::unroll},
+    fss::{dcf::add_at, row},
+};
+
+/// Round keys of the children's cipher, then of the value blocks' ciphers.
+const CIPHERS: Region<u128> = RoundKeys::region(1 + MAX_VALUE_BLOCKS as u32);
+
+/// Shared memory of a block.
+pub(in crate::fss) const DCF_BYTES: u32 = CIPHERS.end().bytes();
+
+/// Evaluates keys at points: a warp takes 64 keys. Value blocks become words again, four keys to a lane, to be added.
+///
+/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
+///
+/// # Safety
+/// As the crate; sections and shares have the lengths of `FssOps::dcf_eval`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
+    params: DcfParams,
+    roots: *const Label,
+    corrections: *const u128,
+    values: *const u64,
+    last: *const u64,
+    points: *const u64,
+    shares: *mut u64,
+) {
+    const { assert!(MAX_VALUE_BLOCKS == 4) }
+    let Some(width) = Ring::new(params.width) else { return };
+    let ciphers = RoundKeys::at(CIPHERS);
+    let [first, second, third, fourth] = &params.keys.value;
+    ciphers.write(0, &params.keys.child);
+    ciphers.write(1, first);
+    ciphers.write(2, second);
+    ciphers.write(3, third);
+    ciphers.write(4, fourth);
+    block_sync();
+    let (seat, row, count) = (Seat::this(), row(params.count), u64::from(params.count));
+    let blocks = params.words.div_ceil(2);
+    let mut point = u64::from(idx::bid_y());
+    while point < u64::from(params.points) {
+        for pair in Pairs::of_warp(params.count) {
+            // two keys each
+            let (mut near, mut far) = ([[0u64; 2]; MAX_VALUE_BLOCKS], [[0u64; 2]; MAX_VALUE_BLOCKS]);
+            let mut nodes = Nodes::roots(seat, seat.planes(seat.words(roots.cast(), pair)), params.party);
+            let mut points = Points::read(points.add((point * count) as usize), pair, params.bits);
+            let mut values = values;
+            let mut level = 0;
+            while level <= params.bits {
+                // behind the levels comes the conversion of the last nodes, which have no children
+                let ends = level == params.bits;
+                let c = if ends { Plane::ZEROS } else { points.next(seat) };
+                let here = if ends { last } else { values };
+                let correction = corrections.add((u64::from(level) * row) as usize);
+                values = values.add((u64::from(params.words) * row) as usize);
+                level += 1;
+                let input = nodes.input(seat, c, Plane::spread(u32::from(ends)));
+                let control = nodes.control();
+                let mut cipher = if ends { 1 } else { 0 };
+                while cipher <= blocks {
+                    let hashed = ciphers.hash(cipher, input);
+                    if cipher == 0 {
+                        nodes = nodes.corrected(seat, hashed, c, seat.planes(seat.words(correction, pair)));
+                    } else {
+                        let [e0, e1, e2, e3] = seat.joined(hashed);
+                        let word = 2 * (cipher - 1) + seat.word();
+                        let at = here.add((u64::from(word) * row) as usize);
+                        let corrected = |i: u32, expanded: u64| {
+                            let owner = seat.owner(i);
+                            let correction =
+                                if word < params.words { *at.add(seat.readable(pair, owner) as usize) } else { 0 };
+                            corrected_value(control.0 >> bit_of(owner), expanded, correction)
+                        };
+                        add_at(&mut near, cipher - 1, [corrected(0, e0), corrected(1, e1)]);
+                        add_at(&mut far, cipher - 1, [corrected(2, e2), corrected(3, e3)]);
+                    }
+                    cipher += 1;
+                }
+            }
+            let shares = shares.add((point * u64::from(params.words) * count) as usize);
+            let write = |block: u32, i: u32, sum: u64| {
+                let (word, owner) = (2 * block + seat.word(), seat.owner(i));
+                if word < params.words && seat.has(pair, owner) {
+                    let at = u64::from(word) * count + seat.key(pair, owner);
+                    *shares.add(at as usize) = share_of(params.party, sum, width);
+                }
+            };
+            unroll!(BLOCK in 0..4 => {
+                let ([s0, s1], [s2, s3]) = (near[BLOCK as usize], far[BLOCK as usize]);
+                write(BLOCK, 0, s0);
+                write(BLOCK, 1, s1);
+                write(BLOCK, 2, s2);
+                write(BLOCK, 3, s3);
+            });
+        }
+        point += u64::from(idx::gdim_y());
+    }
+}

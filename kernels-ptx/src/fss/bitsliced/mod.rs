@@ -1,0 +1,48 @@
+//! Evaluation of keys by AES on bit planes: no address and no branch depends on a secret.
+//!
+//! `core_types::bitsliced` states the circuits. Half a warp takes the 32 keys to which rows are padded: lane i of it is
+//! the place of byte i of their labels, eight registers of 32 bits. A warp walks 64 keys, and exchanges planes by
+//! shuffles. Correction words become planes as they are read ([`planes`](seat::Seat::planes)), so sections have the
+//! layout that the table kernels read.
+//!
+//! For each level of 64 keys a lane has 10 * 113 gates of SubBytes, 9 * 35 + 16 of MixColumns and round keys, 80
+//! operations to make planes of the correction word, about 50 for the walk; 152 exchanges of AES, 17 of the correction
+//! word and the control bit; and 22 loads of round keys, 8 of the correction word. The assembler joins gates to
+//! operations with three inputs: a middle round is 119 of them where it has 148 gates, a level about 1340. A
+//! multiprocessor takes two warps' operations of the logic pipe and one warp's exchange a clock, so that logic bounds:
+//! about 670 clocks.
+
+mod all;
+mod cipher;
+mod cmp;
+mod dcf;
+mod nodes;
+mod pairs;
+mod points;
+mod seat;
+
+pub(super) use all::fss_cmp_eval_all_bitsliced;
+pub(super) use cmp::fss_cmp_eval_bitsliced;
+pub(super) use dcf::{DCF_BYTES, fss_dcf_eval_bitsliced};
+
+use self::cipher::RoundKeys;
+use super::GROUP;
+use crate::dev::smem::Region;
+
+/// Threads of a block, which takes twice as many keys at a time.
+pub(super) const THREADS: u32 = 128;
+
+/// Warps of a block.
+const WARPS: u32 = THREADS / 32;
+
+/// The round keys of the children's cipher.
+const ONE_CIPHER: Region<u128> = RoundKeys::region(1);
+
+/// Shared memory of a block that evaluates keys without payload.
+pub(super) const CMP_BYTES: u32 = ONE_CIPHER.end().bytes();
+
+/// Groups of 32 keys to a warp.
+const HALVES: u32 = 2;
+
+/// Keys that a warp takes at a time.
+const WARP_KEYS: u32 = HALVES * GROUP;

@@ -1,0 +1,79 @@
+//! The nodes of a group's keys at one level, as `core_types::tree::Node` has one.
+
+use core_types::bitsliced::{Places, xor};
+
+use super::{
+    cipher::{Plane, Planes},
+    seat::Seat,
+};
+
+/// Seeds in this lane's place, and control bits, which every place has.
+#[derive(Clone, Copy)]
+pub(super) struct Nodes {
+    seeds: Planes,
+    control: Plane,
+}
+
+/// `a` where `mask` is set, and `b` elsewhere.
+#[inline(always)]
+fn select(mask: Plane, a: Plane, b: Plane) -> Plane {
+    b ^ (mask & (a ^ b))
+}
+
+impl Nodes {
+    /// The roots of `party`, by their labels, whose two lowest bits are ignored.
+    #[inline(always)]
+    pub(super) fn roots(seat: Seat, labels: Planes, party: u32) -> Self {
+        Self { seeds: seeds(seat, labels), control: Plane::spread(party) }
+    }
+
+    /// The control bits.
+    #[inline(always)]
+    pub(super) fn control(self) -> Plane {
+        self.control
+    }
+
+    /// The hash inputs with the lowest bits `bit0` and `bit1`: a direction and 0, or 0 and 1 to convert last nodes.
+    #[inline(always)]
+    pub(super) fn input(self, seat: Seat, bit0: Plane, bit1: Plane) -> Planes {
+        let [s0, s1, s2, s3, s4, s5, s6, s7] = self.seeds;
+        // the seeds' own are zero
+        [s0 ^ (seat.head & bit0), s1 ^ (seat.head & bit1), s2, s3, s4, s5, s6, s7]
+    }
+
+    /// The children in the directions `c`, given the hashes of their inputs and the correction words.
+    #[inline(always)]
+    pub(super) fn corrected(self, seat: Seat, hashed: Planes, c: Plane, correction: Planes) -> Self {
+        let [w0, w1, w2, w3, w4, w5, w6, w7] = correction;
+        // bit 0 corrects the control bits of left children and bit 1 those of right ones
+        let w0 = select(seat.head & c, w1, w0);
+        Self::packed(seat, self.leaf_block(hashed, [w0, w1, w2, w3, w4, w5, w6, w7]))
+    }
+
+    /// The shares of blocks of leaves, given the hashes of their inputs and the leaf corrections.
+    #[inline(always)]
+    pub(super) fn leaf_block(self, hashed: Planes, leaf: Planes) -> Planes {
+        let [w0, w1, w2, w3, w4, w5, w6, w7] = leaf;
+        let t = self.control;
+        xor(hashed, [t & w0, t & w1, t & w2, t & w3, t & w4, t & w5, t & w6, t & w7])
+    }
+
+    /// The nodes whose seeds are `labels` with the two lowest bits cleared, and whose control bits are the lowest.
+    #[inline(always)]
+    pub(super) fn packed(seat: Seat, labels: Planes) -> Self {
+        Self { seeds: seeds(seat, labels), control: labels[0].moved(|_| 0) }
+    }
+
+    /// The labels of which [`packed`](Self::packed) makes the nodes.
+    #[inline(always)]
+    pub(super) fn labels(self, seat: Seat) -> Planes {
+        self.input(seat, self.control, Plane::ZEROS)
+    }
+}
+
+/// `labels` with the two lowest bits cleared.
+#[inline(always)]
+fn seeds(seat: Seat, labels: Planes) -> Planes {
+    let [l0, l1, l2, l3, l4, l5, l6, l7] = labels;
+    [l0 & !seat.head, l1 & !seat.head, l2, l3, l4, l5, l6, l7]
+}

@@ -1,0 +1,55 @@
+//! Which keys a warp takes.
+
+use super::{WARP_KEYS, WARPS};
+use crate::{dev::idx, fss::GROUP};
+
+/// Pairs of groups, each for one warp.
+#[derive(Clone, Copy)]
+pub(super) struct Pairs {
+    /// Keys in all.
+    keys: u32,
+    next: u32,
+}
+
+/// A warp's two groups among the keys.
+#[derive(Clone, Copy)]
+pub(super) struct Pair {
+    /// Keys in all.
+    keys: u32,
+    /// The first key of the first group.
+    pub(super) first: u64,
+}
+
+impl Pairs {
+    /// The pairs of `keys` keys that the calling warp takes, given blocks of [`WARPS`] along the grid's first
+    /// dimension.
+    #[inline(always)]
+    pub(super) fn of_warp(keys: u32) -> Self {
+        Self { keys, next: idx::bid_x() * WARPS + idx::warp() }
+    }
+}
+
+impl Iterator for Pairs {
+    type Item = Pair;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Pair> {
+        let (pair, keys) = (self.next, self.keys);
+        self.next = pair + idx::gdim_x() * WARPS;
+        (pair < keys.div_ceil(WARP_KEYS)).then_some(Pair { keys, first: u64::from(pair) * u64::from(WARP_KEYS) })
+    }
+}
+
+impl Pair {
+    /// Whether key `owner` of the group of `half` exists.
+    #[inline(always)]
+    pub(super) fn has(self, half: u32, owner: u32) -> bool {
+        self.key(half, owner) < u64::from(self.keys)
+    }
+
+    /// Key `owner` of the group of `half`, counted from the batch's first.
+    #[inline(always)]
+    pub(super) fn key(self, half: u32, owner: u32) -> u64 {
+        self.first + u64::from(half * GROUP + owner)
+    }
+}
