@@ -59,7 +59,7 @@ impl Ciphers {
 
 /// Adds `pair` to pair `index` of `sums`, without an address that depends on the index.
 #[inline(always)]
-pub(super) fn add_at(sums: &mut [[u64; 2]; MAX_VALUE_BLOCKS], index: u32, pair: [u64; 2]) {
+fn add_at(sums: &mut [[u64; 2]; MAX_VALUE_BLOCKS], index: u32, pair: [u64; 2]) {
     let mut at = 0;
     for sum in sums {
         let mask = u64::from(at == index).wrapping_neg();

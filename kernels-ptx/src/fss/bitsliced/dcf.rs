@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     dev::{idx, smem::Region, sync::block_sync, unroll::unroll},
-    fss::{dcf::add_at, row},
+    fss::row,
 };
 
 /// Round keys of the children's cipher, then of the value blocks' ciphers.
@@ -24,6 +24,24 @@ const CIPHERS: Region<u128> = RoundKeys::region(1 + MAX_VALUE_BLOCKS as u32);
 
 /// Shared memory of a block.
 pub(in crate::fss) const DCF_BYTES: u32 = CIPHERS.end().bytes();
+
+/// Sums of the words of value blocks that a lane holds, one for each of its four keys.
+struct Sums([[u64; 4]; MAX_VALUE_BLOCKS]);
+
+impl Sums {
+    /// Adds a word of each key to those of value block `block`, without an address that depends on the block.
+    #[inline(always)]
+    fn add(&mut self, block: u32, words: [u64; 4]) {
+        let mut at = 0;
+        for sums in &mut self.0 {
+            let mask = u64::from(at == block).wrapping_neg();
+            unroll!(KEY in 0..4 => {
+                sums[KEY as usize] = sums[KEY as usize].wrapping_add(words[KEY as usize] & mask);
+            });
+            at += 1;
+        }
+    }
+}
 
 /// Evaluates keys at points: a warp takes 64 keys. Value blocks become words again, four keys to a lane, to be added.
 ///
@@ -56,8 +74,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
     let mut point = u64::from(idx::bid_y());
     while point < u64::from(params.points) {
         for pair in Pairs::of_warp(params.count) {
-            // two keys each
-            let (mut near, mut far) = ([[0u64; 2]; MAX_VALUE_BLOCKS], [[0u64; 2]; MAX_VALUE_BLOCKS]);
+            let mut sums = Sums([[0; 4]; MAX_VALUE_BLOCKS]);
             let mut nodes = Nodes::roots(seat, seat.planes(seat.words(roots.cast(), pair)), params.party);
             let mut points = Points::read(points.add((point * count) as usize), pair, params.bits);
             let mut values = values;
@@ -87,8 +104,8 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
                                 if word < params.words { *at.add(seat.readable(pair, owner) as usize) } else { 0 };
                             corrected_value(control.0 >> bit_of(owner), expanded, correction)
                         };
-                        add_at(&mut near, cipher - 1, [corrected(0, e0), corrected(1, e1)]);
-                        add_at(&mut far, cipher - 1, [corrected(2, e2), corrected(3, e3)]);
+                        let words = [corrected(0, e0), corrected(1, e1), corrected(2, e2), corrected(3, e3)];
+                        sums.add(cipher - 1, words);
                     }
                     cipher += 1;
                 }
@@ -102,7 +119,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
                 }
             };
             unroll!(BLOCK in 0..4 => {
-                let ([s0, s1], [s2, s3]) = (near[BLOCK as usize], far[BLOCK as usize]);
+                let [s0, s1, s2, s3] = sums.0[BLOCK as usize];
                 write(BLOCK, 0, s0);
                 write(BLOCK, 1, s1);
                 write(BLOCK, 2, s2);
