@@ -19,6 +19,7 @@ pub mod ops;
 mod queue;
 mod real;
 mod record;
+mod timed;
 
 pub use budget::{Budget, Reservation};
 pub use buffer::{Buffer, BufferMut, BufferRef};
@@ -29,3 +30,4 @@ pub use fork::Fork;
 pub use queue::{Mut, Queue, Ref};
 pub use real::{DType, Real};
 pub use record::{Record, ReplayCounts, Replays};
+pub use timed::Timed;

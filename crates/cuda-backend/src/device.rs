@@ -99,6 +99,7 @@ pub struct DeviceCtx {
     pool: DevicePool,
     pinned: Arc<PinnedPool>,
     events: Arc<Events>,
+    timing_events: Events,
     reclaims: AtomicU64,
     refused_recordings: AtomicU64,
     context: Arc<Context>,
@@ -115,6 +116,7 @@ impl DeviceCtx {
         aes: AesKernel,
     ) -> Arc<Self> {
         let events = Arc::new(Events::new(&context));
+        let timing_events = Events::timing(&context);
         let pinned = PinnedPool::new(&context, &events, pinned_bytes);
         Arc::new(Self {
             info,
@@ -124,6 +126,7 @@ impl DeviceCtx {
             pool,
             pinned,
             events,
+            timing_events,
             reclaims: AtomicU64::new(0),
             refused_recordings: AtomicU64::new(0),
             context,
@@ -178,6 +181,11 @@ impl DeviceCtx {
 
     pub(crate) fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// Events that note their time.
+    pub(crate) fn timing_events(&self) -> &Events {
+        &self.timing_events
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

@@ -31,6 +31,7 @@ mod ops;
 mod queue;
 mod session;
 mod sync;
+mod timed;
 
 pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
@@ -41,3 +42,4 @@ pub use launch::Launch;
 pub use mem::PinnedCounts;
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, MIN_CAPABILITY, OpenError, devices, driver};
 pub use queue::CudaQueue;
+pub use timed::CudaMark;

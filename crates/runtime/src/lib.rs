@@ -23,7 +23,7 @@ mod open;
 
 pub use cuda_backend::{AesKernel, ModuleInfo};
 
-pub use any::{AnyBuf, AnyGraph, AnyMut, AnyQueue, AnyRef};
+pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};
 pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, simulator_reports};
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};

@@ -1,7 +1,7 @@
 //! The simulated driver as a choice of the user, in a process of its own: the driver of a process is chosen once.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use backend_api::{BackendError, BackendKind, Buffer, Fork, Queue, Record};
+use backend_api::{BackendError, BackendKind, Buffer, Fork, Queue, Record, Timed};
 use runtime::{AnyQueue, Choice, Domain, Settings, Unavailable, availability, cuda_facts, open_with};
 
 fn settings() -> Settings {
@@ -37,6 +37,11 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
     let host = open(&settings(), Choice::Cpu);
     assert_eq!(host.download(&words), Err(BackendError::MixedBackend { op: "read" }));
     assert_eq!(host.join(&first), Err(BackendError::MixedBackend { op: "join" }));
+    let [ours, theirs, elsewhere] = [&first, &host, &second].map(|queue| queue.mark().unwrap());
+    assert!(first.elapsed_ns(&ours, &first.mark().unwrap()).unwrap() >= 0);
+    for foreign in [&theirs, &elsewhere] {
+        assert_eq!(first.elapsed_ns(&ours, foreign), Err(BackendError::MixedBackend { op: "elapsed_ns" }));
+    }
 
     // A simulated device is never taken for a GPU.
     assert!(open_with(&settings(), Some(Domain::Pfss), Some(Choice::Gpu)).is_err());

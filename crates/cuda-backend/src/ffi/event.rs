@@ -8,7 +8,7 @@ use cuda_loader::{
 use super::{Context, Stream};
 use crate::{error::Fault, sync::lock};
 
-/// A point in the work of a stream. Without timing, which makes it cheap.
+/// A point in the work of a stream.
 #[derive(Debug)]
 pub(crate) struct Event {
     context: Arc<Context>,
@@ -16,10 +16,10 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    fn new(context: &Arc<Context>) -> Result<Self, Fault> {
+    fn new(context: &Arc<Context>, flags: u32) -> Result<Self, Fault> {
         let mut raw = CUevent::NULL;
         // SAFETY: the call writes one handle.
-        context.call("cuEventCreate", || unsafe { ffi::cuEventCreate(&raw mut raw, ffi::event::DISABLE_TIMING) })?;
+        context.call("cuEventCreate", || unsafe { ffi::cuEventCreate(&raw mut raw, flags) })?;
         Ok(Self { context: Arc::clone(context), raw })
     }
 
@@ -45,6 +45,16 @@ impl Event {
         self.context.call("cuEventSynchronize", || unsafe { ffi::cuEventSynchronize(self.raw) })
     }
 
+    /// Milliseconds from `earlier` to this event; both note their time, and the work in front of both is done.
+    pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32, Fault> {
+        let mut milliseconds = 0.0;
+        self.context.call("cuEventElapsedTime", || {
+            // SAFETY: both events are alive, and the call writes one number.
+            unsafe { ffi::cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }
+        })?;
+        Ok(milliseconds)
+    }
+
     pub(super) fn raw(&self) -> CUevent {
         self.raw
     }
@@ -62,18 +72,25 @@ impl Drop for Event {
 #[derive(Debug)]
 pub(crate) struct Events {
     context: Arc<Context>,
+    flags: u32,
     idle: Mutex<Vec<Event>>,
 }
 
 impl Events {
+    /// Without times, which makes them cheap.
     pub(crate) fn new(context: &Arc<Context>) -> Self {
-        Self { context: Arc::clone(context), idle: Mutex::new(Vec::new()) }
+        Self { context: Arc::clone(context), flags: ffi::event::DISABLE_TIMING, idle: Mutex::default() }
+    }
+
+    /// Events that note their time.
+    pub(crate) fn timing(context: &Arc<Context>) -> Self {
+        Self { flags: ffi::event::DEFAULT, ..Self::new(context) }
     }
 
     /// An event behind all work that `stream` holds now.
     pub(crate) fn record(&self, stream: &Stream) -> Result<Event, Fault> {
         let idle = lock(&self.idle).pop();
-        let event = idle.map_or_else(|| Event::new(&self.context), Ok)?;
+        let event = idle.map_or_else(|| Event::new(&self.context, self.flags), Ok)?;
         event.record(stream)?;
         Ok(event)
     }

@@ -1,4 +1,4 @@
-use super::StageTimes;
+use super::{DeviceTimes, StageTimes};
 
 /// What a super-batch has done. Sizes and AES blocks follow from the public shapes; times are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Counters {
     pub opened_bytes: u64,
     /// Rounds of openings.
     pub rounds: u64,
-    /// Where the time went; all zero without a clock.
+    /// Where the host's time went; all zero without a clock.
     pub times: StageTimes,
+    /// Where the device's time went; all zero without marks.
+    pub device: DeviceTimes,
 }

@@ -1,11 +1,11 @@
 //! Keys on their way through the device: while one part of a job is walked, the keys of the next are copied.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use backend_api::ops::fss::FssOps;
 
-use super::{Work, job::Step, stager::Queues, times::Stopwatch};
+use super::{Work, job::Step, meter::Meter, stager::Queues};
 use crate::{
     KeyBundle, PfssError, Walk,
     gates::{Activity, DeviceTree, Lent},
@@ -22,6 +22,7 @@ pub(super) struct Part<'a> {
 
 /// A part whose keys are on the device, or on their way.
 struct Staged<'a, 'q, Q: FssOps> {
+    number: u64,
     part: Part<'a>,
     trees: Vec<DeviceTree<'q, Q>>,
 }
@@ -32,18 +33,18 @@ struct Staged<'a, 'q, Q: FssOps> {
 /// behind the events that the buffers keep.
 pub(super) fn run<'a, 'q, Q: FssOps>(
     queues: &'q Queues<'q, Q>,
-    watch: &Stopwatch<'_>,
+    meter: &Meter<'_, Q>,
     slots: usize,
     parts: impl Iterator<Item = Part<'a>>,
     mut done: impl FnMut(usize, usize, Step),
 ) -> Result<(), PfssError> {
-    let (source, ahead) = (RefCell::new(parts), RefCell::new(VecDeque::new()));
+    let (source, ahead, staged) = (RefCell::new(parts), RefCell::new(VecDeque::new()), Cell::new(0));
     let stage = || -> Result<bool, PfssError> {
         let Some(part) = source.borrow_mut().next() else { return Ok(false) };
-        let upload = |index| DeviceTree::upload(queues.upload(), &part.bundle, index);
-        let trees = (0..part.bundle.gate().trees().len()).map(upload);
-        let trees = watch.during(Activity::CopyIn, || trees.collect::<Result<_, _>>())?;
-        ahead.borrow_mut().push_back(Staged { part, trees });
+        let (q, number) = (queues.upload(), staged.replace(staged.get() + 1));
+        let trees = (0..part.bundle.gate().trees().len()).map(|index| DeviceTree::upload(q, &part.bundle, index));
+        let trees = meter.during(Activity::CopyIn, number, q, || trees.collect::<Result<_, _>>())?;
+        ahead.borrow_mut().push_back(Staged { number, part, trees });
         Ok(true)
     };
     // One slot is that of the walk.
@@ -55,9 +56,10 @@ pub(super) fn run<'a, 'q, Q: FssOps>(
         if ahead.borrow().is_empty() && !stage()? {
             return Ok(());
         }
-        let Some(Staged { part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
-        let resident = Resident { queues, watch, trees: &trees, meanwhile: &fill };
+        let Some(Staged { number, part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
+        let resident = Resident { queues, meter, number, trees: &trees, meanwhile: &fill };
         let step = part.work.eval(&resident, part.bundle, &part.x_hat)?;
+        meter.settle(queues.compute(), number)?;
         done(part.job, part.x_hat.len(), step);
     }
 }
@@ -65,7 +67,8 @@ pub(super) fn run<'a, 'q, Q: FssOps>(
 /// A part's keys in device memory, for its gate to walk.
 struct Resident<'p, 'q, Q: FssOps> {
     queues: &'q Queues<'q, Q>,
-    watch: &'p Stopwatch<'p>,
+    meter: &'p Meter<'p, Q>,
+    number: u64,
     trees: &'p [DeviceTree<'q, Q>],
     meanwhile: &'p dyn Fn() -> Result<(), PfssError>,
 }
@@ -86,7 +89,8 @@ impl<Q: FssOps> Walk for Resident<'_, '_, Q> {
     }
 
     fn during<T>(&self, stage: Activity, work: impl FnOnce() -> T) -> T {
-        self.watch.during(stage, work)
+        let q = if stage == Activity::CopyOut { self.results() } else { self.queue() };
+        self.meter.during(stage, self.number, q, work)
     }
 
     fn meanwhile(&self) -> Result<(), PfssError> {

@@ -1,7 +1,7 @@
 use core::{fmt, time::Duration};
 use std::{collections::HashSet, sync::Arc};
 
-use backend_api::{BackendError, Budget, Reservation, ops::fss::FssOps};
+use backend_api::{BackendError, Budget, Reservation, Timed, ops::fss::FssOps};
 
 use super::{
     BatchConfig, BatchError, Counters, Fit, Job, Limit, Shares, Stager,
@@ -10,6 +10,7 @@ use super::{
     held::Held,
     job::Step,
     limits::grow,
+    meter::Meter,
     stager::Queues,
     stream::{self, Part},
     times::Stopwatch,
@@ -65,7 +66,7 @@ pub struct SuperBatch<'a, Q: FssOps> {
     used: HashSet<[u8; 16]>,
     transcript: blake3::Hasher,
     counters: Counters,
-    watch: Stopwatch<'a>,
+    meter: Meter<'a, Q>,
 }
 
 enum Stage<'a> {
@@ -134,7 +135,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             used: HashSet::new(),
             transcript,
             counters: Counters::default(),
-            watch: Stopwatch::new(None),
+            meter: Meter::off(),
         })
     }
 
@@ -142,7 +143,18 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// moment of the caller's choice.
     #[must_use]
     pub fn timed(self, now: impl Fn() -> Duration + Send + Sync + 'a) -> Self {
-        Self { watch: Stopwatch::new(Some(Box::new(now))), ..self }
+        let watch = Stopwatch::new(Some(Box::new(now)));
+        Self { meter: self.meter.with_watch(watch), ..self }
+    }
+
+    /// The batch, which measures by marks in its queues how long the device copies and walks, and how much of that overlaps:
+    /// [`Counters::device`].
+    #[must_use]
+    pub fn marked(self) -> Self
+    where
+        Q: Timed + 'a,
+    {
+        Self { meter: self.meter.with_marks(), ..self }
     }
 
     /// Where the batch stands.
@@ -161,7 +173,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// What the batch has done so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        Counters { times: self.watch.times(), ..self.counters }
+        Counters { times: self.meter.watch.times(), device: self.meter.device_times(), ..self.counters }
     }
 
     /// Where it walks and packs.
@@ -263,9 +275,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.counters.flushes = grow(Limit::Flushes, self.config.limits.flushes, self.counters.flushes, 1)?;
         // Whatever fails from here on, the keys are spent.
         let Stage::Pending(jobs) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(()) };
-        self.watch.enter(Activity::Idle);
+        self.meter.watch.enter(Activity::Idle);
         let walked = self.walk(&jobs);
-        self.watch.enter(Activity::Outside);
+        self.meter.watch.enter(Activity::Outside);
         let steps = self.unless_failed(walked)?;
         self.stage = Stage::Flushed(steps, None);
         Ok(())
@@ -299,10 +311,12 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             Part { job: at, work: job.work.clone(), bundle: job.bundle.slice(range), x_hat }
         });
         let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
-        stream::run(&self.queues, &self.watch, self.config.slots, cut, |job, count, step| {
+        self.meter.begin(self.queues.upload())?;
+        stream::run(&self.queues, &self.meter, self.config.slots, cut, |job, count, step| {
             parts[job].push((count, step))
         })?;
         self.queues.upload().finish()?;
+        self.meter.end();
         Ok(parts.into_iter().map(Step::join).collect())
     }
 
@@ -330,7 +344,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.counters.rounds += 1;
         self.counters.opened_bytes += message.len() as u64;
         self.stage = Stage::Flushed(steps, Some(messages));
-        self.watch.enter(Activity::Exchange);
+        self.meter.watch.enter(Activity::Exchange);
         Ok(Some(message))
     }
 
@@ -354,7 +368,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             self.stage = stage;
             return Err(BatchError::NoRound.into());
         };
-        self.watch.enter(Activity::Outside);
+        self.meter.watch.enter(Activity::Outside);
         let advanced = self.advance(steps, &mine, theirs);
         self.stage = Stage::Flushed(self.unless_failed(advanced)?, None);
         Ok(())
@@ -432,7 +446,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.generation += 1;
         self.taken = Taken::default();
         self.rows.clear();
-        self.watch.enter(Activity::Outside);
+        self.meter.watch.enter(Activity::Outside);
         self.release();
         Ok(())
     }
@@ -445,7 +459,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Gives nothing any more.
     pub(super) fn poison(&mut self) {
         self.stage = Stage::Poisoned;
-        self.watch.enter(Activity::Outside);
+        self.meter.watch.enter(Activity::Outside);
         self.release();
     }
 

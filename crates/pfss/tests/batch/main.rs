@@ -7,5 +7,6 @@ mod common;
 mod executor;
 mod faults;
 mod lifecycle;
+mod measured;
 mod opening;
 mod sharing;

@@ -3,6 +3,7 @@ mod fss;
 mod linalg;
 mod rows;
 mod share;
+mod timed;
 
 use core::ops::Range;
 
@@ -22,6 +23,7 @@ macro_rules! dispatch {
     };
 }
 use dispatch;
+pub use timed::AnyMark;
 
 /// A queue whose backend is chosen at run time. Generic code stays generic; this is the one enum behind it.
 #[derive(Clone, Debug)]

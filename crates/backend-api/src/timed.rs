@@ -1,0 +1,23 @@
+use crate::{BackendError, Queue};
+
+/// A queue whose device says when work was done.
+///
+/// A mark stands behind all work that its queue holds when it is made, and its time is when that work was done: time of the
+/// device, which the host may be far ahead of.
+pub trait Timed: Queue {
+    /// A point in the work of a queue.
+    type Mark: Send + Sync + 'static;
+
+    /// A mark behind all work that the queue holds now. Does not wait.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] on a queue that records, and what the device reports.
+    fn mark(&self) -> Result<Self::Mark, BackendError>;
+
+    /// Nanoseconds from one mark to another, of any two queues of this device; negative if `to` was passed first. Waits
+    /// for both.
+    ///
+    /// # Errors
+    /// [`BackendError::MixedBackend`] for a mark of another device, and whatever the work in front of a mark failed with.
+    fn elapsed_ns(&self, from: &Self::Mark, to: &Self::Mark) -> Result<i64, BackendError>;
+}
