@@ -13,8 +13,10 @@
 #[cfg(test)]
 mod tests;
 
+use core::ops::Range;
+
 use crate::{
-    Encrypt, Label,
+    Encrypt, Label, Window,
     prg::hash,
     tree::{Children, Node, Pair, spread},
 };
@@ -93,7 +95,7 @@ pub const fn cmp_table_unit(table: u128, bits: u32) -> u128 {
 /// The walk of one party along one point, for widths above 7.
 ///
 /// Call [`turn`](Self::turn) and [`descend`](Self::descend) with the bits of y from the most significant down to bit 8,
-/// then turn to bit 7 and take the [`leaf_share`](Self::leaf_share).
+/// then turn to bit 7, [`land`](Self::land) on the leaves and take the [`share`](Self::share).
 #[derive(Clone, Copy, Debug)]
 pub struct CmpWalk {
     node: Node,
@@ -109,8 +111,19 @@ impl CmpWalk {
         Self { node: Node::root(root, party), parity: 0, last: 0 }
     }
 
+    /// This walk if `which` is 0, `other` if it is 1.
+    #[inline]
+    const fn or(self, other: Self, which: u32) -> Self {
+        let mask = spread(which) as u32;
+        Self {
+            node: self.node.or(other.node, which),
+            parity: self.parity ^ (mask & (self.parity ^ other.parity)),
+            last: self.last ^ (mask & (self.last ^ other.last)),
+        }
+    }
+
     /// Counts the cover where the path turns to direction `c`, and returns the input whose hash
-    /// [`descend`](Self::descend) or [`leaf_share`](Self::leaf_share) takes.
+    /// [`descend`](Self::descend) or [`land`](Self::land) takes.
     #[inline]
     #[must_use]
     pub const fn turn(&mut self, c: u32) -> u128 {
@@ -126,19 +139,26 @@ impl CmpWalk {
         self.node = self.node.corrected(hashed, self.last, correction);
     }
 
-    /// The share, given the leaf correction of the side last turned to, which bit 7 of `y` names.
+    /// Goes down to the block of leaves on the side last turned to, given its leaf correction: the shares of the leaves
+    /// then take the place of the node's seed.
+    #[inline]
+    pub const fn land(&mut self, hashed: u128, leaf: u128) {
+        self.node.seed = self.node.leaf_block(hashed, leaf);
+    }
+
+    /// The share at `y`, which lies in the block landed on.
     #[inline]
     #[must_use]
-    pub const fn leaf_share(&self, hashed: u128, leaf: u128, y: u64) -> u32 {
-        self.share_in_block::<CMP_TABLE_BITS>(hashed, leaf, y)
+    pub const fn share(&self, y: u64) -> u32 {
+        self.share_in_block::<CMP_TABLE_BITS>(y)
     }
 
     #[inline]
-    const fn share_in_block<const LEAF: u32>(&self, hashed: u128, leaf: u128, y: u64) -> u32 {
+    const fn share_in_block<const LEAF: u32>(&self, y: u64) -> u32 {
         let whole = prefix(place::<LEAF>(u64::MAX));
         // a left block adds its leaves up to y; a right block was counted whole by its parent and removes those after y
         let counted = prefix(place::<LEAF>(y)) ^ (whole & spread(self.last));
-        let leaves = self.node.leaf_block(hashed, leaf) & counted;
+        let leaves = self.node.seed & counted;
         self.parity ^ (leaves.count_ones() & 1)
     }
 }
@@ -154,29 +174,79 @@ pub fn cmp_eval<E: Encrypt>(
     leaf: impl Fn(u32) -> u128,
     y: u64,
 ) -> u32 {
-    eval::<CMP_TABLE_BITS, E>(cipher, of, root, correction, leaf, y)
+    let mut only = 0;
+    cmp_eval_window(cipher, (of.0, of.1, of.0), root, correction, leaf, 0..1, |_| y, |_, share| only = share);
+    only
 }
 
+/// One party's shares of 1\[α <= y_j\] for the key of [`cmp_eval`], `of` = (bits, party, width), at the points
+/// y_j = `point(j)` for each j of `points`: calls `share(j, share)` in this order.
+///
+/// Each y_j, modulo 2^bits, lies at most 2^width behind y_0; width is at least 7, or all bits, which asks nothing of the
+/// points. Shares at other points mean nothing. With [`Window::depth`] d, m points take 2 d + m (bits - 7 - d) AES
+/// blocks, and as many levels are walked for all keys and points alike.
 #[inline]
-fn eval<const LEAF: u32, E: Encrypt>(
+#[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
+pub fn cmp_eval_window<E: Encrypt>(
     cipher: &E,
-    (bits, party): (u32, u32),
+    of: (u32, u32, u32),
     root: Label,
     correction: impl Fn(u32) -> u128,
     leaf: impl Fn(u32) -> u128,
-    y: u64,
-) -> u32 {
-    if bits <= LEAF {
-        return cmp_table_share(leaf(0), bits, y);
+    points: Range<u32>,
+    point: impl Fn(u32) -> u64,
+    share: impl FnMut(u32, u32),
+) {
+    eval_window::<CMP_TABLE_BITS, E>(cipher, of, root, correction, leaf, points, point, share);
+}
+
+#[inline]
+#[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
+fn eval_window<const LEAF: u32, E: Encrypt>(
+    cipher: &E,
+    (bits, party, width): (u32, u32, u32),
+    root: Label,
+    correction: impl Fn(u32) -> u128,
+    leaf: impl Fn(u32) -> u128,
+    points: Range<u32>,
+    point: impl Fn(u32) -> u64,
+    mut share: impl FnMut(u32, u32),
+) {
+    if points.is_empty() {
+        return;
     }
-    let mut walk = CmpWalk::start(root, party);
-    for level in 0..levels::<LEAF>(bits) {
-        let hashed = hash(cipher, walk.turn((y >> (bits - 1 - level)) as u32));
-        walk.descend(hashed, correction(level));
+    let (window, first) = (Window::new(bits, width), point(0));
+    let (levels, depth, bottom) = (levels::<LEAF>(bits), window.depth(), bits.saturating_sub(LEAF));
+    let start = CmpWalk::start(root, party);
+    let (mut here, mut before) = (start, start);
+    // walks to the two blocks come first, then those to the points, so that the text holds the rounds of AES once
+    let mut blocks = if depth == 0 { 2 } else { 0 };
+    let mut at = points.start;
+    while at < points.end {
+        let to_block = blocks < 2;
+        let y = if to_block { window.member(first, blocks) } else { point(at) };
+        let (mut level, end) = if to_block { (0, depth) } else { (depth, bottom) };
+        let mut walk = here.or(before, window.block(first, y)).or(start, u32::from(to_block));
+        while level < end {
+            let c = (y >> (bits - 1 - level)) as u32 & 1;
+            let correction = if level < levels { correction(level) } else { leaf(c) };
+            let hashed = hash(cipher, walk.turn(c));
+            if level < levels {
+                walk.descend(hashed, correction);
+            } else {
+                walk.land(hashed, correction);
+            }
+            level += 1;
+        }
+        if to_block {
+            here = here.or(walk, blocks ^ 1);
+            before = before.or(walk, blocks);
+            blocks += 1;
+        } else {
+            share(at, if bits <= LEAF { cmp_table_share(leaf(0), bits, y) } else { walk.share_in_block::<LEAF>(y) });
+            at += 1;
+        }
     }
-    let side = (y >> LEAF) as u32 & 1;
-    let hashed = hash(cipher, walk.turn(side));
-    walk.share_in_block::<LEAF>(hashed, leaf(side), y)
 }
 
 /// The way through a whole tree, from its left end to its right: each node is expanded once in each direction.

@@ -7,11 +7,11 @@
 #[cfg(test)]
 mod tests;
 
-use core::fmt;
+use core::{fmt, ops::Range};
 
 use crate::{
-    Encrypt, Label, Ring,
-    prg::{MAX_PAYLOAD_WORDS, block_words, hash},
+    Encrypt, Label, Ring, Window,
+    prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, block_words, hash},
     tree::{Node, Pair},
 };
 
@@ -57,6 +57,16 @@ pub const fn value_correction(lost: u64, kept: u64, gained: u64, held: u64, cont
 }
 
 impl<E: Encrypt> DcfCiphers<'_, E> {
+    /// The hash of `input` under cipher 0 of children, or `cipher` of value block `cipher` - 1.
+    #[inline]
+    #[must_use]
+    pub fn hash(&self, cipher: u32, input: u128) -> u128 {
+        match self.value.get(cipher.wrapping_sub(1) as usize) {
+            Some(value) => hash(value, input),
+            None => hash(self.child, input),
+        }
+    }
+
     /// The payload words that a node expands to with its input's low bits set to `low`: a direction, or [`LAST`].
     #[inline]
     fn expand(&self, words: usize, node: Node, low: u32) -> DcfWords {
@@ -78,58 +88,118 @@ const fn negate_if(sign: u32, value: u64) -> u64 {
     (value ^ mask).wrapping_sub(mask)
 }
 
-/// The walk of one party along one point, adding up the values of its nodes in the caller's `sums`.
-///
-/// Start with zero sums, call [`step`](Self::step) with the bits of y from the most significant down, then
-/// [`finish`](Self::finish). The number of sums is the number of payload words.
-#[derive(Clone, Copy, Debug)]
-pub struct DcfWalk {
+/// The way of one party to a node: where it is, and the sums of the values on the way.
+#[derive(Clone, Copy)]
+struct Path {
     node: Node,
-    party: u32,
+    sums: [[u64; 2]; MAX_VALUE_BLOCKS],
 }
 
-impl DcfWalk {
-    /// Starts at the root of `party`.
+impl Path {
+    /// This path if `which` is 0, `other` if it is 1.
     #[inline]
-    #[must_use]
-    pub const fn start(root: Label, party: u32) -> Self {
-        Self { node: Node::root(root, party), party }
+    fn or(mut self, other: Self, which: u32) -> Self {
+        let mask = u64::from(which & 1).wrapping_neg();
+        self.node = self.node.or(other.node, which);
+        for (sum, other) in self.sums.as_flattened_mut().iter_mut().zip(other.sums.as_flattened()) {
+            *sum ^= mask & (*sum ^ other);
+        }
+        self
     }
 
+    /// Adds `pair` to pair `index` of the sums, without an address that depends on the index.
     #[inline]
-    fn add<E: Encrypt>(&self, ciphers: &DcfCiphers<'_, E>, low: u32, value: impl Fn(usize) -> u64, sums: &mut [u64]) {
-        let expanded = ciphers.expand(sums.len(), self.node, low);
-        for (word, (sum, share)) in sums.iter_mut().zip(expanded).enumerate() {
-            *sum = sum.wrapping_add(corrected_value(self.node.control(), share, value(word)));
+    fn add(&mut self, index: u32, pair: [u64; 2]) {
+        for (sum, at) in self.sums.iter_mut().zip(0..) {
+            let mask = u64::from(index == at).wrapping_neg();
+            sum[0] = sum[0].wrapping_add(pair[0] & mask);
+            sum[1] = sum[1].wrapping_add(pair[1] & mask);
         }
     }
 
-    /// Goes down in direction `c` under the level's correction word and its value corrections `value(word)`.
+    /// Adds the values of the node with the low input bits `low`, and goes to its child unless these are [`LAST`].
     #[inline]
-    pub fn step<E: Encrypt>(
+    fn step(
         &mut self,
-        ciphers: &DcfCiphers<'_, E>,
-        c: u32,
-        correction: u128,
-        value: impl Fn(usize) -> u64,
-        sums: &mut [u64],
+        hashed: &impl Fn(u32, u128) -> u128,
+        (low, words): (u32, u32),
+        correction: impl Fn() -> u128,
+        values: impl Fn(u32) -> [u64; 2],
     ) {
-        self.add(ciphers, c & 1, value, sums);
-        self.node = self.node.child(ciphers.child, c, correction);
+        let (node, input) = (self.node, self.node.input(low));
+        let blocks = words.div_ceil(2);
+        let mut cipher = if low == LAST { 1 } else { 0 };
+        while cipher <= blocks {
+            let hashed = hashed(cipher, input);
+            if cipher == 0 {
+                self.node = node.corrected(hashed, low, correction());
+            } else {
+                let ([first, second], block, control) = (block_words(hashed), cipher - 1, node.control());
+                let [low, high] = values(block);
+                self.add(block, [corrected_value(control, first, low), corrected_value(control, second, high)]);
+            }
+            cipher += 1;
+        }
     }
+}
 
-    /// Turns the sums into the party's shares of β·1\[y < α\] modulo 2^`width`, given the last value corrections.
-    #[inline]
-    pub fn finish<E: Encrypt>(
-        self,
-        ciphers: &DcfCiphers<'_, E>,
-        width: Ring,
-        last: impl Fn(usize) -> u64,
-        sums: &mut [u64],
-    ) {
-        self.add(ciphers, LAST, last, sums);
-        for sum in sums {
-            *sum = share_of(self.party, *sum, width);
+/// One party's shares of β·1\[y_j < α\], `of` = (bits, party, width), at the points y_j = `point(j)` for each j of
+/// `points`: calls `share(j, word, share)` in this order.
+///
+/// `hashed` is the hash under cipher 0 of children and j of value block j - 1 ([`DcfCiphers::hash`]). `payload` is the
+/// number of words and their ring. The key's sections are `correction(level)` and `values(level, block)`, the two words of
+/// a value block, any for the second behind the last word; the values at level `bits` are those of the last node.
+///
+/// Each y_j, modulo 2^bits, lies at most 2^width behind y_0; width = bits asks nothing of the points. Shares at other
+/// points mean nothing. With [`Window::depth`] d and b value blocks, m points take (1 + b) (2 d + m (bits - d)) + b m AES
+/// blocks, and as many levels are walked for all keys and points alike.
+#[inline]
+#[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
+pub fn dcf_eval_window(
+    hashed: impl Fn(u32, u128) -> u128,
+    (bits, party, width): (u32, u32, u32),
+    payload: (u32, Ring),
+    root: Label,
+    correction: impl Fn(u32) -> u128,
+    values: impl Fn(u32, u32) -> [u64; 2],
+    points: Range<u32>,
+    point: impl Fn(u32) -> u64,
+    mut share: impl FnMut(u32, u32, u64),
+) {
+    if points.is_empty() {
+        return;
+    }
+    let (words, ring) = payload;
+    let (window, first) = (Window::new(bits, width), point(0));
+    let depth = window.depth();
+    let start = Path { node: Node::root(root, party), sums: [[0; 2]; MAX_VALUE_BLOCKS] };
+    let (mut here, mut before) = (start, start);
+    // walks to the two blocks come first, then those to the points, so that the text holds the rounds of AES once
+    let mut blocks = if depth == 0 { 2 } else { 0 };
+    let mut at = points.start;
+    while at < points.end {
+        let to_block = blocks < 2;
+        let y = if to_block { window.member(first, blocks) } else { point(at) };
+        // behind the levels comes the conversion of the last node, which has no child
+        let (mut level, end) = if to_block { (0, depth) } else { (depth, bits + 1) };
+        let mut path = here.or(before, window.block(first, y)).or(start, u32::from(to_block));
+        while level < end {
+            let ends = level == bits;
+            let low = if ends { LAST } else { (y >> (bits - 1 - level)) as u32 & 1 };
+            path.step(&hashed, (low, words), || correction(level), |block| values(level, block));
+            level += 1;
+        }
+        if to_block {
+            here = here.or(path, blocks ^ 1);
+            before = before.or(path, blocks);
+            blocks += 1;
+        } else {
+            for (&sum, word) in path.sums.as_flattened().iter().zip(0..) {
+                if word < words {
+                    share(at, word, share_of(party, sum, ring));
+                }
+            }
+            at += 1;
         }
     }
 }

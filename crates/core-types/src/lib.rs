@@ -18,8 +18,10 @@ mod prg;
 mod ring;
 pub mod share;
 pub mod tree;
+mod window;
 
 pub use aes::{AES_TABLE, AesKey, Encrypt};
 pub use label::Label;
 pub use prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, PrgKeys, block_words, hash};
 pub use ring::Ring;
+pub use window::Window;

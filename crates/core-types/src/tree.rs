@@ -67,6 +67,17 @@ impl Node {
         hashed ^ (leaf & spread(self.control))
     }
 
+    /// This node if `which` is 0, `other` if it is 1, field by field: a kernel then keeps both in registers.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn or(self, other: Self, which: u32) -> Self {
+        let mask = spread(which);
+        Self {
+            seed: self.seed ^ (mask & (self.seed ^ other.seed)),
+            control: self.control ^ (mask as u32 & (self.control ^ other.control)),
+        }
+    }
+
     /// The node in one word: its seed, with the control bit in bit 0.
     #[inline]
     #[must_use]

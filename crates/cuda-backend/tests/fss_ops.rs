@@ -10,7 +10,7 @@ use backend_api::{
 use core_types::{
     AesKey, Label, PrgKeys,
     cmp::CMP_ALL_BITS,
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{AesKernel, CudaConfig, CudaQueue};
@@ -22,6 +22,11 @@ fn words(len: usize, salt: u64) -> Vec<u64> {
 
 fn labels(len: usize) -> Vec<Label> {
     words(len, 9).into_iter().map(|word| Label::new(u128::from(word) << 64 | u128::from(!word))).collect()
+}
+
+/// Offsets at most 2^`window` behind the first.
+fn offsets(points: u32, window: u32) -> Vec<u64> {
+    (0..u64::from(points)).map(|j| (1 << 40) + (j * 85) % (1 << window.min(20))).collect()
 }
 
 fn cmp_params(count: u32, bits: u32, points: u32) -> CmpParams {
@@ -55,6 +60,13 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
         let mut shares = q.zeros::<u32>(shape.eval_lengths()[4])?;
         let roots = roots.slice(mine)?;
         q.cmp_eval(&params, roots, corrections.view(), leaves, points.view(), shares.view_mut())?;
+        results.bits.push(q.download(&shares)?);
+        let CmpParams { key, bits, party, count, points } = params;
+        let window = if bits > 8 { 8 } else { bits };
+        let clustered = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
+        let (x_hat, offsets) = (q.upload(&words(shape.count, 2))?, q.upload(&offsets(points, window))?);
+        let (x_hat, offsets) = (x_hat.view(), offsets.view());
+        q.cmp_eval_window(&clustered, roots, corrections.view(), leaves, x_hat, offsets, shares.view_mut())?;
         results.bits.push(q.download(&shares)?);
         if params.bits <= CMP_ALL_BITS {
             let CmpParams { key, bits, party, count, .. } = params;
@@ -93,6 +105,13 @@ fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Resul
         let mut shares = q.zeros::<u64>(shape.eval_lengths()[5])?;
         let (values, last) = (values.view(), last.view());
         q.dcf_eval(&params, roots, corrections.view(), values, last, points.view(), shares.view_mut())?;
+        results.words.push(q.download(&shares)?);
+        let DcfParams { keys, bits, party, count, points, words: len, width, .. } = params;
+        let window = bits / 2;
+        let clustered = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
+        let (x_hat, offsets) = (q.upload(&words(shape.count, 2))?, q.upload(&offsets(points, window))?);
+        let (x_hat, offsets, corrections) = (x_hat.view(), offsets.view(), corrections.view());
+        q.dcf_eval_window(&clustered, roots, corrections, values, last, x_hat, offsets, shares.view_mut())?;
         results.words.push(q.download(&shares)?);
     }
     results.blocks.push(q.download(&corrections)?);

@@ -74,6 +74,7 @@ mod auto_trunc;
 pub mod batch;
 mod bundle;
 mod channel;
+mod cluster;
 pub mod convert;
 mod dealer;
 mod error;

@@ -121,11 +121,6 @@ impl Predicate {
     }
 }
 
-/// The points `x_hat - offset` in `domain`, `[offsets][count]`.
-pub(crate) fn place(domain: Ring, offsets: &[u64], x_hat: &[u64]) -> Vec<u64> {
-    offsets.iter().flat_map(|&offset| x_hat.iter().map(move |&x| domain.sub(x, offset))).collect()
-}
-
 /// Which public points to evaluate and how to combine the shares. `P(y)` stands for the XOR-shared `1[α <= y]` of the
 /// key, whose `α` is the mask `r` of `x` (reduced to the key's domain).
 ///

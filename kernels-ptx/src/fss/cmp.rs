@@ -2,14 +2,17 @@
 
 use core_types::{
     Label,
-    cmp::{CMP_TABLE_BITS, CmpWalk, cmp_leaves, cmp_levels, cmp_table_share, leaf_corrections, table_shares},
+    cmp::{
+        CMP_TABLE_BITS, CmpWalk, cmp_eval_window, cmp_leaves, cmp_levels, cmp_table_share, leaf_corrections,
+        table_shares,
+    },
     hash,
-    params::fss::CmpParams,
+    params::fss::{CmpParams, CmpWindowParams},
     tree::{Node, correction_word},
 };
 
 use super::{
-    GROUP,
+    GROUP, part,
     aes::{ParamAes, Table},
     quad::{Exchange, KEYS, Lane},
     row,
@@ -66,7 +69,8 @@ impl Key {
             }
             let hashed = hash(cipher, walk.turn((y >> (bits - 1 - level)) as u32));
             if level == levels {
-                return walk.leaf_share(hashed, correction, y);
+                walk.land(hashed, correction);
+                return walk.share(y);
             }
             walk.descend(hashed, correction);
             level += 1;
@@ -116,6 +120,53 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval(
             tile += idx::gdim_x();
         }
         point += u64::from(idx::gdim_y());
+    }
+}
+
+/// Evaluates keys at clustered points: a thread takes one key and its points one after the other, a warp the 32 keys of
+/// one word of bits, all in step.
+///
+/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the second cuts the points
+/// into equal parts.
+///
+/// # Safety
+/// As the crate; sections, masked inputs, offsets and shares have the lengths of `FssOps::cmp_eval_window`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn fss_cmp_eval_window(
+    params: CmpWindowParams,
+    roots: *const Label,
+    corrections: *const u128,
+    leaves: *const u128,
+    x_hat: *const u64,
+    offsets: *const u64,
+    shares: *mut u32,
+) {
+    let cipher = ParamAes { table: Table::fill(), key: &params.key };
+    let row = row(params.count);
+    let tiles = params.count.div_ceil(EVALUATED);
+    let mut tile = idx::bid_x();
+    while tile < tiles {
+        let e = u64::from(tile) * u64::from(EVALUATED) + u64::from(idx::tid_x());
+        let exists = e < u64::from(params.count);
+        // a lane without a key does what that of the last key does, so that the warp stays together
+        let key = if exists { e } else { u64::from(params.count - 1) };
+        let x = *x_hat.add(key as usize);
+        cmp_eval_window(
+            &cipher,
+            (params.bits, params.party, params.window),
+            *roots.add(key as usize),
+            |level| *corrections.add((u64::from(level) * row + key) as usize),
+            |side| *leaves.add((u64::from(side) * row + key) as usize),
+            part(params.points),
+            |point| x.wrapping_sub(*offsets.add(point as usize)),
+            |point, share| {
+                let word = ballot(FULL, exists && share != 0);
+                if idx::lane() == 0 && exists {
+                    *shares.add(((u64::from(point) * row + e) / u64::from(GROUP)) as usize) = word;
+                }
+            },
+        );
+        tile += idx::gdim_x();
     }
 }
 

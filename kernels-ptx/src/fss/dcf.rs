@@ -3,16 +3,19 @@
 //! A node expands to one child and up to four value blocks, each under its own AES key. The loop over these ciphers is a
 //! loop in the text too, so their round keys lie in shared memory behind the table.
 
+use core::ops::Range;
+
 use core_types::{
-    AesKey, Label, MAX_VALUE_BLOCKS, Ring, block_words,
-    dcf::{LAST, corrected_value, share_of, value_correction},
+    AesKey, Label, MAX_VALUE_BLOCKS, PrgKeys, Ring, block_words,
+    dcf::{LAST, dcf_eval_window, value_correction},
     hash,
-    params::fss::DcfParams,
+    params::fss::{DcfParams, DcfWindowParams},
     tree::{Node, correction_word},
 };
 
 use super::{
     aes::{SharedAes, SharedKeys, Table},
+    part,
     quad::{Exchange, KEYS, Lane, QUAD},
     row,
 };
@@ -37,11 +40,11 @@ impl Ciphers {
     /// # Safety
     /// All threads of a one-dimensional block call, with [`DCF_BYTES`] of dynamic shared memory.
     #[inline(always)]
-    unsafe fn fill(params: &DcfParams) -> Self {
+    unsafe fn fill(bundle: &PrgKeys) -> Self {
         let keys = SharedKeys::at(CIPHERS);
         if idx::tid_x() == 0 {
-            let [first, second, third, fourth] = &params.keys.value;
-            keys.write(0, &params.keys.child);
+            let [first, second, third, fourth] = &bundle.value;
+            keys.write(0, &bundle.child);
             keys.write(1, first);
             keys.write(2, second);
             keys.write(3, third);
@@ -57,18 +60,6 @@ impl Ciphers {
     }
 }
 
-/// Adds `pair` to pair `index` of `sums`, without an address that depends on the index.
-#[inline(always)]
-fn add_at(sums: &mut [[u64; 2]; MAX_VALUE_BLOCKS], index: u32, pair: [u64; 2]) {
-    let mut at = 0;
-    for sum in sums {
-        let mask = u64::from(at == index).wrapping_neg();
-        sum[0] = sum[0].wrapping_add(pair[0] & mask);
-        sum[1] = sum[1].wrapping_add(pair[1] & mask);
-        at += 1;
-    }
-}
-
 /// Sections of one party's batch, at one key.
 struct Key {
     root: *const Label,
@@ -80,46 +71,36 @@ struct Key {
 }
 
 impl Key {
-    /// The sums of the values along the path of `y`.
+    /// Calls `share(point, word, share)` for each point and word, as [`dcf_eval_window`] does.
     ///
     /// # Safety
     /// The pointers lead to a key of a batch of these parameters.
     #[inline(always)]
-    unsafe fn sums(&self, ciphers: Ciphers, params: &DcfParams, y: u64) -> [[u64; 2]; MAX_VALUE_BLOCKS] {
-        let mut sums = [[0; 2]; MAX_VALUE_BLOCKS];
-        let mut node = Node::root(*self.root, params.party);
-        let blocks = params.words.div_ceil(2);
-        let mut values = self.values;
-        let mut level = 0;
-        while level <= params.bits {
-            // behind the levels comes the conversion of the last node, which has no child
-            let ends = level == params.bits;
-            let low = if ends { LAST } else { (y >> (params.bits - 1 - level)) as u32 & 1 };
-            let here = if ends { self.last } else { values };
-            let correction = self.corrections.add((u64::from(level) * self.row) as usize);
-            values = values.add((u64::from(params.words) * self.row) as usize);
-            level += 1;
-            let input = node.input(low);
-            let mut child = node;
-            let mut cipher = if ends { 1 } else { 0 };
-            while cipher <= blocks {
-                let hashed = hash(&ciphers.cipher(cipher), input);
-                if cipher == 0 {
-                    child = node.corrected(hashed, low, *correction);
-                } else {
-                    let word = 2 * (cipher - 1);
-                    let [first, second] = block_words(hashed);
-                    let at = here.add((u64::from(word) * self.row) as usize);
-                    let next = if word + 1 < params.words { *at.add(self.row as usize) } else { 0 };
-                    let pair =
-                        [corrected_value(node.control(), first, *at), corrected_value(node.control(), second, next)];
-                    add_at(&mut sums, cipher - 1, pair);
-                }
-                cipher += 1;
-            }
-            node = child;
-        }
-        sums
+    unsafe fn shares(
+        &self,
+        ciphers: Ciphers,
+        of: (u32, u32, u32),
+        (words, width): (u32, Ring),
+        points: Range<u32>,
+        point: impl Fn(u32) -> u64,
+        share: impl FnMut(u32, u32, u64),
+    ) {
+        let (bits, ..) = of;
+        dcf_eval_window(
+            |cipher, input| hash(&ciphers.cipher(cipher), input),
+            of,
+            (words, width),
+            *self.root,
+            |level| *self.corrections.add((u64::from(level) * self.row) as usize),
+            |level, block| {
+                let (section, rows) = if level == bits { (self.last, 0) } else { (self.values, level * words) };
+                let at = section.add((u64::from(rows + 2 * block) * self.row) as usize);
+                [*at, if 2 * block + 1 < words { *at.add(self.row as usize) } else { 0 }]
+            },
+            points,
+            point,
+            share,
+        );
     }
 }
 
@@ -140,7 +121,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval(
     shares: *mut u64,
 ) {
     let Some(width) = Ring::new(params.width) else { return };
-    let ciphers = Ciphers::fill(&params);
+    let ciphers = Ciphers::fill(&params.keys);
     let count = u64::from(params.count);
     let mut point = u64::from(idx::bid_y());
     while point < u64::from(params.points) {
@@ -154,18 +135,57 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval(
                 row: row(params.count),
             };
             let y = *points.add((point * count + e) as usize);
-            let sums = key.sums(ciphers, &params, y);
-            let mut out = shares.add((point * u64::from(params.words) * count + e) as usize);
-            let mut word = 0;
-            for sum in sums.as_flattened() {
-                if word < params.words {
-                    *out = share_of(params.party, *sum, width);
-                    out = out.add(count as usize);
-                }
-                word += 1;
-            }
+            let of = (params.bits, params.party, params.bits);
+            key.shares(ciphers, of, (params.words, width), 0..1, |_| y, |_, word, share| {
+                *shares.add(((point * u64::from(params.words) + u64::from(word)) * count + e) as usize) = share;
+            });
         }
         point += u64::from(idx::gdim_y());
+    }
+}
+
+/// Evaluates keys at clustered points: a thread takes one key and its points one after the other.
+///
+/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the second cuts the points
+/// into equal parts.
+///
+/// # Safety
+/// As the crate; sections, masked inputs, offsets and shares have the lengths of `FssOps::dcf_eval_window`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window(
+    params: DcfWindowParams,
+    roots: *const Label,
+    corrections: *const u128,
+    values: *const u64,
+    last: *const u64,
+    x_hat: *const u64,
+    offsets: *const u64,
+    shares: *mut u64,
+) {
+    let Some(width) = Ring::new(params.width) else { return };
+    let ciphers = Ciphers::fill(&params.keys);
+    let count = u64::from(params.count);
+    for e in idx::grid_stride(count) {
+        let at = e as usize;
+        let key = Key {
+            root: roots.add(at),
+            corrections: corrections.add(at),
+            values: values.add(at),
+            last: last.add(at),
+            row: row(params.count),
+        };
+        let x = *x_hat.add(at);
+        key.shares(
+            ciphers,
+            (params.bits, params.party, params.window),
+            (params.words, width),
+            part(params.points),
+            |point| x.wrapping_sub(*offsets.add(point as usize)),
+            |point, word, share| {
+                let row = u64::from(point) * u64::from(params.words) + u64::from(word);
+                *shares.add((row * count + e) as usize) = share;
+            },
+        );
     }
 }
 
@@ -188,7 +208,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_gen(
 ) {
     const { assert!(MAX_VALUE_BLOCKS as u32 <= QUAD) }
     let Some(width) = Ring::new(params.width) else { return };
-    let ciphers = Ciphers::fill(&params);
+    let ciphers = Ciphers::fill(&params.keys);
     let lane = Lane::this();
     let (count, row) = (u64::from(params.count), row(params.count));
     let blocks = params.words.div_ceil(2);

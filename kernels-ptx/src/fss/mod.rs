@@ -16,17 +16,19 @@ mod pack;
 mod quad;
 mod share;
 
+use core::ops::Range;
+
 use self::{
     aes::TABLE_BYTES,
     all::fss_cmp_eval_all,
     bitsliced::{fss_cmp_eval_all_bitsliced, fss_cmp_eval_bitsliced, fss_dcf_eval_bitsliced},
-    cmp::{EVALUATED, fss_cmp_eval, fss_cmp_gen},
+    cmp::{EVALUATED, fss_cmp_eval, fss_cmp_eval_window, fss_cmp_gen},
     ctr::fss_aes_ctr_fill,
-    dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_gen},
+    dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_eval_window, fss_dcf_gen},
     pack::{fss_pack_bits, fss_unpack_bits},
     share::{COMBINED, fss_combine_bits, fss_combine_words},
 };
-use crate::table::Shared;
+use crate::{dev::idx, table::Shared};
 
 /// Keys that share one word of output bits, and to a multiple of which rows are padded.
 const GROUP: u32 = 32;
@@ -35,6 +37,13 @@ const GROUP: u32 = 32;
 #[inline(always)]
 const fn row(count: u32) -> u64 {
     (count as u64).next_multiple_of(GROUP as u64)
+}
+
+/// The part of `points` points that the blocks of this place along y take.
+#[inline(always)]
+fn part(points: u32) -> Range<u32> {
+    let cut = |at: u32| (u64::from(at) * u64::from(points) / u64::from(idx::gdim_y())) as u32;
+    cut(idx::bid_y())..cut(idx::bid_y() + 1)
 }
 
 kernel_table! {
@@ -46,8 +55,10 @@ kernel_table! {
     fss_dcf_eval_bitsliced:
         block [bitsliced::THREADS, 1, 1], min_blocks 3, shared Shared::Bytes(bitsliced::DCF_BYTES), barriers 1;
     fss_cmp_eval_all: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(TABLE_BYTES), barriers 1;
+    fss_cmp_eval_window: block [EVALUATED, 1, 1], min_blocks 4, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_cmp_gen: block [quad::THREADS, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    fss_dcf_eval: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    fss_dcf_eval: block [EVALUATED, 1, 1], min_blocks 2, shared Shared::Bytes(DCF_BYTES), barriers 1;
+    fss_dcf_eval_window: block [EVALUATED, 1, 1], min_blocks 2, shared Shared::Bytes(DCF_BYTES), barriers 1;
     fss_dcf_gen: block [quad::THREADS, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;
     fss_aes_ctr_fill: block [256, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_pack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;

@@ -6,7 +6,7 @@ use backend_api::{BackendError, Buffer as _, Ref, ops::fss::FssOps};
 use core_types::{
     Label, PrgKeys,
     cmp::{cmp_blocks, cmp_leaves, cmp_levels},
-    params::fss::{CmpAllParams, CmpParams, DcfParams, padded},
+    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, padded},
 };
 
 /// The nonce of every batch but the known answers.
@@ -78,6 +78,26 @@ impl<Q: FssOps> CmpBatch<Q> {
         // what an op does not write must not look right
         let mut shares = q.upload(&vec![0xdead_beef_u32; m * row / 32])?;
         q.cmp_eval(&params, roots, self.corrections.view(), leaves, points.view(), shares.view_mut())?;
+        q.download(&shares)
+    }
+
+    /// The packed shares of `party` at `x_hat` less each of `offsets`, `[m][count]`, by windows of 2^`window` points.
+    pub(super) fn evaluate_window(
+        &self,
+        q: &Q,
+        party: usize,
+        window: u32,
+        x_hat: &[u64],
+        offsets: &[u64],
+    ) -> Result<Vec<u32>, BackendError> {
+        let CmpParams { key, bits, count, .. } = self.params;
+        let (points, reserved) = (offsets.len() as u32, [0; 3]);
+        let params = CmpWindowParams { key, bits, party: party as u32, count, points, window, reserved };
+        let (roots, leaves) = self.of_party(party)?;
+        let mut shares = q.upload(&vec![0xdead_beef_u32; offsets.len() * padded(count) / 32])?;
+        let (x_hat, offsets) = (q.upload(x_hat)?, q.upload(offsets)?);
+        let (corrections, points) = (self.corrections.view(), offsets.view());
+        q.cmp_eval_window(&params, roots, corrections, leaves, x_hat.view(), points, shares.view_mut())?;
         q.download(&shares)
     }
 
@@ -178,6 +198,34 @@ impl<Q: FssOps> DcfBatch<Q> {
             self.values.view(),
             self.last.view(),
             points.view(),
+            shares.view_mut(),
+        )?;
+        q.download(&shares)
+    }
+
+    /// The shares of `party` at `x_hat` less each of `offsets`, `[m][len][count]`, by windows of 2^`window` points.
+    pub(super) fn evaluate_window(
+        &self,
+        q: &Q,
+        party: usize,
+        window: u32,
+        x_hat: &[u64],
+        offsets: &[u64],
+    ) -> Result<Vec<u64>, BackendError> {
+        let DcfParams { keys, bits, count, words, width, .. } = self.params;
+        let (party, points, row) = (party as u32, offsets.len() as u32, padded(count));
+        let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
+        let roots = self.device_roots.slice(party as usize * row..(party as usize + 1) * row)?;
+        let mut shares = q.upload(&vec![0xdead_beef_u64; offsets.len() * (words * count) as usize])?;
+        let (x_hat, offsets) = (q.upload(x_hat)?, q.upload(offsets)?);
+        q.dcf_eval_window(
+            &params,
+            roots,
+            self.corrections.view(),
+            self.values.view(),
+            self.last.view(),
+            x_hat.view(),
+            offsets.view(),
             shares.view_mut(),
         )?;
         q.download(&shares)

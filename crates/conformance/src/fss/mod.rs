@@ -11,6 +11,7 @@ mod model;
 mod refuse;
 mod share;
 mod stream;
+mod window;
 
 use backend_api::ops::fss::FssOps;
 
@@ -24,7 +25,9 @@ pub fn specs<Q: FssOps + 'static>() -> Vec<OpSpec<Q>> {
         stream::pack_specs(),
         cmp::specs(),
         all::specs(),
+        window::cmp_specs(),
         dcf::specs(),
+        window::dcf_specs(),
         share::bit_specs(),
         share::word_specs(),
         refuse::specs(),

@@ -3,7 +3,7 @@
 use backend_api::{BackendError, Buffer as _, ops::fss::FssOps};
 use core_types::{
     Label, PrgKeys,
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
 };
 
 use super::batch::NONCE;
@@ -46,36 +46,60 @@ fn dcf_eval<Q: FssOps>(q: &Q, params: &DcfParams, lens: [usize; 6]) -> Result<()
     q.dcf_eval(params, roots.view(), corrections, values, last.view(), points.view(), shares.view_mut())
 }
 
-fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
-    let (lens, params) = ([64, 2 * 64, 2 * 64, 2 * 33, 2 * 2], cmp_params());
-    cmp_eval(q, &params, lens)?;
-    for i in 0..lens.len() {
+fn cmp_window_params() -> CmpWindowParams {
+    let CmpParams { key, bits, party, count, points } = cmp_params();
+    CmpWindowParams { key, bits, party, count, points, window: 8, reserved: [0; 3] }
+}
+
+/// The same at clustered points for roots, corrections, leaves, masked inputs, offsets, shares.
+fn cmp_eval_window<Q: FssOps>(q: &Q, params: &CmpWindowParams, lens: [usize; 6]) -> Result<(), BackendError> {
+    let (roots, mut shares) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[5])?);
+    let (corrections, leaves) = (q.zeros(lens[1])?, q.zeros(lens[2])?);
+    let (x_hat, offsets) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
+    let (corrections, leaves) = (corrections.view(), leaves.view());
+    q.cmp_eval_window(params, roots.view(), corrections, leaves, x_hat.view(), offsets.view(), shares.view_mut())
+}
+
+fn dcf_window_params() -> DcfWindowParams {
+    let DcfParams { keys, bits, party, count, points, words, width, .. } = dcf_params();
+    DcfWindowParams { keys, bits, party, count, points, words, width, window: 2, reserved: 0 }
+}
+
+/// The same for roots, corrections, values, last, masked inputs, offsets, shares.
+fn dcf_eval_window<Q: FssOps>(q: &Q, params: &DcfWindowParams, lens: [usize; 7]) -> Result<(), BackendError> {
+    let (roots, mut shares) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[6])?);
+    let (corrections, values, last) = (q.zeros(lens[1])?, q.zeros(lens[2])?, q.zeros(lens[3])?);
+    let (x_hat, offsets) = (q.zeros(lens[4])?, q.zeros(lens[5])?);
+    let (corrections, values, last) = (corrections.view(), values.view(), last.view());
+    let (roots, x_hat, offsets) = (roots.view(), x_hat.view(), offsets.view());
+    q.dcf_eval_window(params, roots, corrections, values, last, x_hat, offsets, shares.view_mut())
+}
+
+/// Runs an op, which must take `lens` and refuse one element more or less, or none, of each view.
+fn expect_lens<const N: usize>(
+    op: &str,
+    lens: [usize; N],
+    run: impl Fn([usize; N]) -> Result<(), BackendError>,
+) -> Result<(), Failure> {
+    run(lens)?;
+    for i in 0..N {
         for len in [0, lens[i] - 1, lens[i] + 1] {
             let mut wrong = lens;
             wrong[i] = len;
-            Failure::unless_refused(&format!("view {i} of cmp_eval with {len} elements"), cmp_eval(q, &params, wrong))?;
-        }
-    }
-    let (lens, params) = ([64, 2 * 64, 2 * 64, 8], cmp_all_params());
-    cmp_eval_all(q, &params, lens)?;
-    for i in 0..lens.len() {
-        for len in [0, lens[i] - 1, lens[i] + 1] {
-            let mut wrong = lens;
-            wrong[i] = len;
-            let refused = cmp_eval_all(q, &params, wrong);
-            Failure::unless_refused(&format!("view {i} of cmp_eval_all with {len} elements"), refused)?;
-        }
-    }
-    let (lens, params) = ([64, 3 * 64, 9 * 64, 3 * 64, 2 * 33, 6 * 33], dcf_params());
-    dcf_eval(q, &params, lens)?;
-    for i in 0..lens.len() {
-        for len in [0, lens[i] - 1, lens[i] + 1] {
-            let mut wrong = lens;
-            wrong[i] = len;
-            Failure::unless_refused(&format!("view {i} of dcf_eval with {len} elements"), dcf_eval(q, &params, wrong))?;
+            Failure::unless_refused(&format!("view {i} of {op} with {len} elements"), run(wrong))?;
         }
     }
     Ok(())
+}
+
+fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+    expect_lens("cmp_eval", [64, 2 * 64, 2 * 64, 2 * 33, 2 * 2], |lens| cmp_eval(q, &cmp_params(), lens))?;
+    expect_lens("cmp_eval_all", [64, 2 * 64, 2 * 64, 8], |lens| cmp_eval_all(q, &cmp_all_params(), lens))?;
+    let lens = [64, 2 * 64, 2 * 64, 33, 2, 2 * 2];
+    expect_lens("cmp_eval_window", lens, |lens| cmp_eval_window(q, &cmp_window_params(), lens))?;
+    expect_lens("dcf_eval", [64, 3 * 64, 9 * 64, 3 * 64, 2 * 33, 6 * 33], |lens| dcf_eval(q, &dcf_params(), lens))?;
+    let lens = [64, 3 * 64, 9 * 64, 3 * 64, 33, 2, 6 * 33];
+    expect_lens("dcf_eval_window", lens, |lens| dcf_eval_window(q, &dcf_window_params(), lens))
 }
 
 fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
@@ -106,6 +130,14 @@ fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
         let what = format!("cmp_eval_all of {bits} bits by party {party}, {keys} keys from {first} on");
         Failure::unless_refused(&what, cmp_eval_all(q, &params, [64, 128, 128, 8 * keys.min(2) as usize]))?;
     }
+    for window in [0, 6, 11, u32::MAX] {
+        let params = CmpWindowParams { window, ..cmp_window_params() };
+        let refused = cmp_eval_window(q, &params, [64, 128, 128, 33, 2, 4]);
+        Failure::unless_refused(&format!("cmp_eval_window of 2^{window} points of 10 bits"), refused)?;
+        let params = DcfWindowParams { window: window.max(4), ..dcf_window_params() };
+        let refused = dcf_eval_window(q, &params, [64, 192, 576, 192, 33, 2, 198]);
+        Failure::unless_refused(&format!("dcf_eval_window of 2^{} points of 3 bits", window.max(4)), refused)?;
+    }
     let params = CmpParams { party: 2, ..cmp_params() };
     Failure::unless_refused("cmp_eval of party 2", cmp_eval(q, &params, [64, 128, 128, 66, 4]))?;
     for words in [0, 9, u32::MAX] {
@@ -119,6 +151,8 @@ fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
 fn expect_no_overflow<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     let params = CmpParams { count: u32::MAX, points: u32::MAX, ..cmp_params() };
     Failure::unless_refused("cmp_eval of 2^64 points", cmp_eval(q, &params, [64, 128, 128, 66, 4]))?;
+    let params = CmpWindowParams { count: u32::MAX, points: u32::MAX, ..cmp_window_params() };
+    Failure::unless_refused("cmp_eval_window of 2^64 points", cmp_eval_window(q, &params, [64, 128, 128, 33, 2, 4]))?;
     let params = DcfParams { count: u32::MAX, points: u32::MAX, words: 8, bits: 64, ..dcf_params() };
     Failure::unless_refused("dcf_eval of 2^64 points", dcf_eval(q, &params, [64, 192, 576, 192, 66, 198]))?;
     let (source, mut words) = (q.zeros(1)?, q.zeros(1)?);

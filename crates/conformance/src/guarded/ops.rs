@@ -15,7 +15,7 @@ use core_types::{
     params::{
         circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
         elementwise::{Activation, BinaryParams, DropoutParams, SumParams},
-        fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
+        fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
         gemm::GemmParams,
         rows::{AxisParams, NormParams, SoftmaxParams},
         share::{BitParams, BitTerm, WordParams, WordTerm},
@@ -92,6 +92,15 @@ impl<Q: FssOps + Clone> FssOps for Guarded<Q> {
             points: Ref<'_, Q, u64>,
             shares: Mut<'_, Q, u32>,
         );
+        fn cmp_eval_window(
+            params: &CmpWindowParams,
+            roots: Ref<'_, Q, Label>,
+            corrections: Ref<'_, Q, u128>,
+            leaves: Ref<'_, Q, u128>,
+            x_hat: Ref<'_, Q, u64>,
+            offsets: Ref<'_, Q, u64>,
+            shares: Mut<'_, Q, u32>,
+        );
         fn cmp_eval_all(
             params: &CmpAllParams,
             roots: Ref<'_, Q, Label>,
@@ -113,6 +122,16 @@ impl<Q: FssOps + Clone> FssOps for Guarded<Q> {
             values: Ref<'_, Q, u64>,
             last: Ref<'_, Q, u64>,
             points: Ref<'_, Q, u64>,
+            shares: Mut<'_, Q, u64>,
+        );
+        fn dcf_eval_window(
+            params: &DcfWindowParams,
+            roots: Ref<'_, Q, Label>,
+            corrections: Ref<'_, Q, u128>,
+            values: Ref<'_, Q, u64>,
+            last: Ref<'_, Q, u64>,
+            x_hat: Ref<'_, Q, u64>,
+            offsets: Ref<'_, Q, u64>,
             shares: Mut<'_, Q, u64>,
         );
         fn dcf_gen(

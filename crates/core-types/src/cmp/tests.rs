@@ -1,6 +1,6 @@
 //! Every α and every point of small rings, in trees with leaf blocks as they ship and in deep ones.
 
-use super::{CMP_ALL_BITS, CMP_TABLE_BITS, cmp_blocks, cmp_eval_all, cmp_gen, eval, eval_all, generate, levels};
+use super::{CMP_ALL_BITS, CMP_TABLE_BITS, cmp_blocks, cmp_eval_all, cmp_gen, eval_all, eval_window, generate, levels};
 use crate::{AesKey, Label, prg::tests::Mix};
 
 /// Leaf blocks of 2^3 points: trees of up to 6 levels above them in rings of up to 10 bits.
@@ -32,7 +32,28 @@ impl Keys {
     fn share<const LEAF: u32>(&self, cipher: &Mix, bits: u32, party: u32, y: u64) -> u32 {
         let leaf = |side| self.leaf::<LEAF>(bits, party, side);
         let correction = |level: u32| self.corrections[level as usize];
-        eval::<LEAF, _>(cipher, (bits, party), self.roots[party as usize], correction, leaf, y)
+        let (root, mut only) = (self.roots[party as usize], 0);
+        eval_window::<LEAF, _>(
+            cipher,
+            (bits, party, bits),
+            root,
+            correction,
+            leaf,
+            0..1,
+            |_| y,
+            |_, share| only = share,
+        );
+        only
+    }
+
+    /// The share at every point from `first` down to `first` - 2^`width`.
+    fn window<const LEAF: u32>(&self, cipher: &Mix, of: (u32, u32, u32), first: u64, share: impl FnMut(u32, u32)) {
+        let (bits, party, width) = of;
+        let leaf = |side| self.leaf::<LEAF>(bits, party, side);
+        let correction = |level: u32| self.corrections[level as usize];
+        let (root, points) = (self.roots[party as usize], 0..(1 << width) + 1);
+        let point = |j: u32| first.wrapping_sub(j.into());
+        eval_window::<LEAF, _>(cipher, of, root, correction, leaf, points, point, share);
     }
 
     fn units<const LEAF: u32>(&self, cipher: &Mix, bits: u32, party: u32, block: impl FnMut(u32, u128)) {
@@ -93,6 +114,39 @@ fn every_alpha_and_point_of_rings_of_up_to_10_bits_in_trees_as_they_ship() {
 fn every_alpha_and_point_of_rings_of_up_to_10_bits_in_deep_trees() {
     (1..=10).for_each(expect_every_point::<SMALL>);
     (1..=10).for_each(expect_every_unit::<SMALL>);
+}
+
+/// Shares at clusters of every width and place are those at single points, and take the blocks that they should.
+fn expect_every_window<const LEAF: u32>(bits: u32, alphas: &[u64]) {
+    let cipher = Mix::default();
+    let mask = (1u64 << bits) - 1;
+    for (&alpha, party) in alphas.iter().zip([0, 1].into_iter().cycle()) {
+        let keys = Keys::new::<LEAF>(&cipher, bits, alpha);
+        for width in LEAF.min(bits)..=bits {
+            for first in 0..=mask {
+                let mut next = 0;
+                cipher.taken();
+                keys.window::<LEAF>(&cipher, (bits, party, width), first, |j, share| {
+                    assert_eq!(j, next);
+                    next += 1;
+                    let y = first.wrapping_sub(j.into()) & mask;
+                    let alone = keys.share::<LEAF>(&Mix::default(), bits, party, y);
+                    assert_eq!(share, alone, "bits {bits} width {width} first {first} y {y}");
+                });
+                let (points, depth) = ((1 << width) + 1, u64::from(bits - width));
+                let each = u64::from(bits.saturating_sub(LEAF)) - depth.min(bits.saturating_sub(LEAF).into());
+                assert_eq!((u64::from(next), cipher.taken()), (points, 2 * depth + points * each));
+            }
+        }
+    }
+}
+
+#[test]
+fn clusters_of_every_width_and_place_share_as_single_points_do() {
+    expect_every_window::<SMALL>(7, &[0, 1, 8, 63, 64, 127]);
+    expect_every_window::<SMALL>(4, &[0, 7, 8, 15]);
+    expect_every_window::<SMALL>(3, &[0, 5]);
+    expect_every_window::<CMP_TABLE_BITS>(9, &[0x155]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Every α and every point of small rings, with payloads of one to five words.
 
-use super::{DcfCiphers, DcfDealer, DcfWalk, DcfWords};
+use core::ops::Range;
+
+use super::{DcfCiphers, DcfDealer, DcfWords, dcf_eval_window};
 use crate::{Label, MAX_PAYLOAD_WORDS, Ring, prg::tests::Mix};
 
 const WORDS: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
@@ -28,22 +30,47 @@ fn expect_every_point(bits: u32, words: usize, width: Ring) {
                 (corrections[level], level_values[level]) = dealer.level(&ciphers, a);
             }
             let last = dealer.last(&ciphers);
+            let shares =
+                |of: (u32, u32), at: Range<u32>, point: &dyn Fn(u32) -> u64, share: &mut dyn FnMut(u32, u32, u64)| {
+                    let ((party, window), hashed) = (of, |cipher, input| ciphers.hash(cipher, input));
+                    let (payload, root) = ((words as u32, width), roots[party as usize]);
+                    let value = |level: u32, word: u32| match level_values[..levels].get(level as usize) {
+                        Some(values) => values[word as usize],
+                        None => last[word as usize],
+                    };
+                    let correction = |level: u32| corrections[level as usize];
+                    dcf_eval_window(hashed, (bits, party, window), payload, root, correction, values, at, point, share);
+                };
+            let single = |party: u32, y: u64| {
+                let mut all = [0; MAX_PAYLOAD_WORDS];
+                shares((party, bits), 0..1, &|_| y, &mut |_, word, share| all[word as usize] = share);
+                all
+            };
             for y in 0..1u64 << bits {
-                let shares = [0, 1].map(|party| {
-                    let mut sums = [0; MAX_PAYLOAD_WORDS];
-                    let sums_of = &mut sums[..words];
-                    let mut walk = DcfWalk::start(roots[party as usize], party);
-                    for level in 0..levels {
-                        let c = (y >> (levels - 1 - level)) as u32 & 1;
-                        walk.step(&ciphers, c, corrections[level], |word| level_values[level][word], sums_of);
-                    }
-                    walk.finish(&ciphers, width, |word| last[word], sums_of);
-                    sums
-                });
+                let shares = [0, 1].map(|party| single(party, y));
                 for (word, &beta) in beta.iter().enumerate() {
                     let expected = if y < alpha { width.reduce(beta) } else { 0 };
                     let got = width.add(shares[0][word], shares[1][word]);
                     assert_eq!(got, expected, "bits {bits} words {words} alpha {alpha} y {y} word {word}");
+                }
+            }
+            for (window, first) in (0..=bits).flat_map(|window| [0, alpha, 1 << window].map(|first| (window, first))) {
+                // the cluster straddles the start of the ring for the first of these
+                let (count, party) = ((1 << window) + 1, window % 2);
+                let point = |j: u32| first.wrapping_sub(u64::from(j) * 5 % u64::from(count));
+                let _: u64 = [&cipher].into_iter().chain(&values).map(Mix::taken).sum();
+                let mut clustered = [[0; MAX_PAYLOAD_WORDS]; 65];
+                shares((party, window), 0..count, &point, &mut |j, word, share| {
+                    clustered[j as usize][word as usize] = share;
+                });
+                let (depth, blocks) = (u64::from(bits - window), words.div_ceil(2) as u64);
+                let walked = 2 * depth + u64::from(count * window);
+                assert_eq!(cipher.taken(), walked, "children");
+                let values_taken: u64 = values.iter().map(Mix::taken).sum();
+                assert_eq!(values_taken, blocks * (walked + u64::from(count)), "values");
+                for (j, clustered) in (0..count).zip(clustered) {
+                    let alone = single(party, point(j) & ((1 << bits) - 1));
+                    assert_eq!(clustered, alone, "bits {bits} window {window} first {first} point {j}");
                 }
             }
         }

@@ -20,6 +20,35 @@ pub struct CmpParams {
     pub points: u32,
 }
 
+/// Evaluation of a batch of comparison keys at clustered points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CmpWindowParams {
+    /// Public AES key of the tree.
+    pub key: AesKey,
+    /// Width n of points, 1 to 64.
+    pub bits: u32,
+    /// Party whose shares are evaluated, 0 or 1.
+    pub party: u32,
+    /// Keys in the batch.
+    pub count: u32,
+    /// Offsets, and points per key.
+    pub points: u32,
+    /// Width w of the [`Window`](crate::Window) that holds the points of a key, 7 to n; n if n is below 7.
+    pub window: u32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: [u32; 3],
+}
+
+impl CmpWindowParams {
+    /// The same batch at points that may lie anywhere.
+    #[must_use]
+    pub const fn anywhere(&self) -> CmpParams {
+        let Self { key, bits, party, count, points, .. } = *self;
+        CmpParams { key, bits, party, count, points }
+    }
+}
+
 /// Evaluation of some keys of a batch of comparison keys at every point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -60,6 +89,39 @@ pub struct DcfParams {
     pub width: u32,
     /// Keeps the record free of padding; zero.
     pub reserved: [u32; 2],
+}
+
+/// Evaluation of a batch of comparison keys with payload at clustered points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct DcfWindowParams {
+    /// Public AES keys of the tree and of the value blocks.
+    pub keys: PrgKeys,
+    /// Width n of points, 1 to 64.
+    pub bits: u32,
+    /// Party whose shares are evaluated, 0 or 1.
+    pub party: u32,
+    /// Keys in the batch.
+    pub count: u32,
+    /// Offsets, and points per key.
+    pub points: u32,
+    /// Payload words L, 1 to [`MAX_PAYLOAD_WORDS`](crate::MAX_PAYLOAD_WORDS).
+    pub words: u32,
+    /// Width of payload words, 1 to 64.
+    pub width: u32,
+    /// Width w of the [`Window`](crate::Window) that holds the points of a key, 0 to n.
+    pub window: u32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: u32,
+}
+
+impl DcfWindowParams {
+    /// The same batch at points that may lie anywhere.
+    #[must_use]
+    pub const fn anywhere(&self) -> DcfParams {
+        let Self { keys, bits, party, count, points, words, width, .. } = *self;
+        DcfParams { keys, bits, party, count, points, words, width, reserved: [0; 2] }
+    }
 }
 
 /// Expansion of a seed by AES in counter mode.

@@ -1,10 +1,12 @@
 //! CMP keys on vectors.
 
+use core::ops::Range;
+
 use backend_api::ops::fss::GROUP;
 use core_types::cmp::CMP_TABLE_BITS;
 
 use super::{
-    batch::{CmpBatch, CmpSecrets},
+    batch::{Asked, CmpBatch, CmpSecrets},
     dealer::{Children, Pair},
     lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, round_keys},
     scalar,
@@ -99,10 +101,9 @@ impl<L: Lanes> Walk<L> {
         }
     }
 
-    /// Writes blocks whose parity is the share.
+    /// Goes down to the block of leaves: the shares of the leaves take the place of the labels.
     #[inline(always)]
-    fn finish(&mut self, l: L, keys: &RoundKeys<L>, left: &[u128], right: &[u128], out: &mut [u128]) {
-        let low = l.splat(u128::from(u64::MAX));
+    fn land(&mut self, l: L, keys: &RoundKeys<L>, [left, right]: [&[u128]; 2]) {
         let mut passage = Passage::idle(l);
         for i in 0..TOGETHER {
             let direction = self.points.bit(l, i, CMP_TABLE_BITS);
@@ -111,17 +112,57 @@ impl<L: Lanes> Walk<L> {
             let leaf = select(l, side, l.load(&left[i * L::N..]), l.load(&right[i * L::N..]));
             passage.enter(l, keys, i, self.nodes.input(l, i, direction), l.and(control, leaf));
         }
-        let blocks = passage.leave(l, keys);
+        self.nodes.labels = passage.leave(l, keys);
+    }
+
+    /// Writes blocks whose parity is the share, from the block of leaves.
+    #[inline(always)]
+    fn count(&self, l: L, out: &mut [u128]) {
+        let low = l.splat(u128::from(u64::MAX));
         for i in 0..TOGETHER {
             let point = self.points.word(i);
             let side = l.spread(l.shr(point, CMP_TABLE_BITS));
             // a left block adds its leaves up to y; a right block was counted whole and removes those after y
-            let counted = l.and(blocks[i], l.xor(l.prefix(point), side));
+            let counted = l.and(self.nodes.labels[i], l.xor(l.prefix(point), side));
             // the control bits are counted where the direction changes, from a first direction of 0 on
             let turns = l.and(low, l.xor(point, l.shr(point, 1)));
             let parity = l.and(turns, l.shl(self.controls[i], CMP_TABLE_BITS));
             l.store(&mut out[i * L::N..], l.xor(counted, parity));
         }
+    }
+
+    /// The first of `pair` where `mask` is clear, the second where it is set, to go on to `points`.
+    #[inline(always)]
+    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: Points<L>) -> Self {
+        let nodes = Nodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]);
+        let mut controls = pair[0].controls;
+        for (i, control) in controls.iter_mut().enumerate() {
+            *control = select(l, mask[i], *control, pair[1].controls[i]);
+        }
+        Self { nodes, points, controls }
+    }
+}
+
+/// The clustered points of one step, and the walks to the two blocks in which they lie.
+#[derive(Clone, Copy)]
+struct Blocks<L: Lanes> {
+    x_hat: Points<L>,
+    first: Points<L>,
+    walks: [Walk<L>; 2],
+}
+
+impl<L: Lanes> Blocks<L> {
+    /// Room for them.
+    #[inline(always)]
+    fn idle(l: L) -> Self {
+        Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Walk::idle(l); 2] }
+    }
+
+    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window` points on.
+    #[inline(always)]
+    fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Walk<L> {
+        let points = self.x_hat.less(l, offset, bits);
+        Walk::select(l, &points.differ(l, &self.first, window), &self.walks, points)
     }
 }
 
@@ -137,8 +178,28 @@ fn parities(blocks: &[u128; GROUP]) -> u32 {
 }
 
 impl Eval<'_, '_> {
+    /// Walks the levels `levels` of the steps from key `start` on, each of which has `points` walks.
+    #[inline(always)]
+    fn descend<L: Lanes>(
+        &self,
+        l: L,
+        round_keys: &RoundKeys<L>,
+        walks: &mut [Walk<L>],
+        (start, points): (usize, usize),
+        levels: Range<usize>,
+    ) {
+        let (row, keys) = (self.batch.shape.row, walks.len() / points * TOGETHER * L::N);
+        let rows = self.batch.corrections.chunks_exact(row);
+        let coming = rows.clone().chain(self.batch.leaves.chunks_exact(row)).skip(levels.start + AHEAD);
+        let places = (0..self.batch.params.bits).rev().skip(levels.start);
+        for ((row, coming), place) in rows.skip(levels.start).take(levels.len()).zip(coming).zip(places) {
+            let (words, coming) = (&row[start..][..keys], &coming[start..][..keys]);
+            Walk::level(walks, l, round_keys, place, points, [words, coming]);
+        }
+    }
+
     /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
-    /// [`WALKS`] walks.
+    /// [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
     #[inline(always)]
     fn tile<L: Lanes, const S: usize>(
         &mut self,
@@ -146,32 +207,33 @@ impl Eval<'_, '_> {
         round_keys: &RoundKeys<L>,
         (at, keys): (usize, usize),
         (point, points): (usize, usize),
+        blocks: Option<(&[Blocks<L>], &[u64])>,
     ) {
-        let (params, shape) = (self.batch.params, self.batch.shape);
+        let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
         let mut walks = [Walk::idle(l); S];
         let walks = &mut walks[..keys / step_keys * points];
-        for j in 0..points {
-            let row = &self.batch.points[(point + j) * shape.count..][..shape.count];
-            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
-                let first = start + step * step_keys;
-                walks[j].nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
-                walks[j].points = Points::new(l, &group_words(row, first), params.bits);
+        for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+            let first = start + step * step_keys;
+            for (j, walk) in walks.iter_mut().enumerate() {
+                if let Some((blocks, offsets)) = blocks {
+                    *walk = blocks[step].walk(l, offsets[point + j], params.bits, window);
+                } else {
+                    walk.nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
+                    walk.points = Points::new(l, &self.batch.asked.group(point + j, first, shape.count), params.bits);
+                }
             }
         }
-        let rows = self.batch.corrections.chunks_exact(shape.row);
-        let coming = rows.clone().skip(AHEAD).chain(self.batch.leaves.chunks_exact(shape.row));
-        for ((row, coming), place) in rows.zip(coming).zip((0..params.bits).rev()) {
-            let (words, coming) = (&row[start..][..keys], &coming[start..][..keys]);
-            Walk::level(walks, l, round_keys, place, points, [words, coming]);
-        }
-        let (left, right) = self.batch.leaves.split_at(shape.row);
-        let (left, right) = (&left[start..][..keys], &right[start..][..keys]);
+        let depth = if blocks.is_some() { (params.bits - window) as usize } else { 0 };
+        self.descend(l, round_keys, walks, (start, points), depth.min(shape.levels)..shape.levels);
         for j in 0..points {
             let mut blocks = [0; WALKS];
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let from = step * step_keys;
-                walks[j].finish(l, round_keys, &left[from..], &right[from..], &mut blocks[from..]);
+                if depth <= shape.levels {
+                    walks[j].land(l, round_keys, self.batch.leaves(start + from));
+                }
+                walks[j].count(l, &mut blocks[from..]);
             }
             let words = &mut self.rows[point + j][at / GROUP..][..keys / GROUP];
             for (group, (word, blocks)) in words.iter_mut().zip(blocks.as_chunks().0).enumerate() {
@@ -181,18 +243,68 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point.
+    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps hold [`WALKS`] walks.
     #[inline(always)]
-    fn tiles<L: Lanes, const S: usize>(&mut self, l: L) {
+    fn blocks<L: Lanes, const S: usize>(
+        &self,
+        l: L,
+        round_keys: &RoundKeys<L>,
+        (at, keys): (usize, usize),
+        (x_hat, offset): (&[u64], u64),
+        blocks: &mut [Blocks<L>],
+    ) {
+        let (params, window) = (self.batch.params, self.batch.window);
+        let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
+        let mut walks = [Walk::idle(l); S];
+        let walks = &mut walks[..keys / step_keys * 2];
+        for (step, (walks, blocks)) in walks.as_chunks_mut::<2>().0.iter_mut().zip(blocks.iter_mut()).enumerate() {
+            let key = start + step * step_keys;
+            blocks.x_hat = Points::new(l, &group_words(x_hat, key), bits);
+            blocks.first = blocks.x_hat.less(l, offset, bits);
+            for (walk, points) in walks.iter_mut().zip([blocks.first, blocks.first.less(l, 1 << window, bits)]) {
+                walk.nodes = Nodes::roots(l, &self.batch.roots[key..], params.party);
+                walk.points = points;
+            }
+        }
+        let (depth, levels) = ((bits - window) as usize, self.batch.shape.levels);
+        self.descend(l, round_keys, walks, (start, 2), 0..depth.min(levels));
+        if depth > levels {
+            for (step, walks) in walks.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+                let leaves = self.batch.leaves(start + step * step_keys);
+                walks.iter_mut().for_each(|walk| walk.land(l, round_keys, leaves));
+            }
+        }
+        for (blocks, walks) in blocks.iter_mut().zip(walks.as_chunks::<2>().0) {
+            blocks.walks = *walks;
+        }
+    }
+
+    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps those of [`POINTS`] points.
+    #[inline(always)]
+    fn tiles<L: Lanes, const S: usize, const K: usize>(&mut self, l: L) {
         let round_keys = round_keys(l, &self.batch.params.key);
         let all_points = self.batch.shape.points;
         let all_keys = self.rows.first().map_or(0, |row| row.len()) * GROUP;
-        for point in (0..all_points).step_by(POINTS) {
-            let points = (all_points - point).min(POINTS);
-            let most_keys = WALKS / points / GROUP * GROUP;
-            for at in (0..all_keys).step_by(most_keys) {
-                let keys = (all_keys - at).min(most_keys);
-                self.tile::<L, S>(l, &round_keys, (at, keys), (point, points));
+        let batches = (0..all_points).step_by(POINTS).map(|point| (point, (all_points - point).min(POINTS)));
+        match self.batch.asked {
+            Asked::Behind { x_hat, offsets } if self.batch.window < self.batch.params.bits => {
+                for at in (0..all_keys).step_by(WALKS / POINTS) {
+                    let keys = (at, (all_keys - at).min(WALKS / POINTS));
+                    let mut blocks = [Blocks::idle(l); K];
+                    self.blocks::<L, S>(l, &round_keys, keys, (x_hat, offsets[0]), &mut blocks);
+                    for points in batches.clone() {
+                        self.tile::<L, S>(l, &round_keys, keys, points, Some((&blocks, offsets)));
+                    }
+                }
+            }
+            _ => {
+                for (point, points) in batches {
+                    let most_keys = WALKS / points / GROUP * GROUP;
+                    for at in (0..all_keys).step_by(most_keys) {
+                        let keys = (all_keys - at).min(most_keys);
+                        self.tile::<L, S>(l, &round_keys, (at, keys), (point, points), None);
+                    }
+                }
             }
         }
     }
@@ -205,9 +317,9 @@ impl Kernel for Eval<'_, '_> {
             return self.scalar(); // no AES there
         }
         match L::N {
-            4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }>(l),
-            2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }>(l),
-            _ => self.tiles::<L, { WALKS / TOGETHER }>(l),
+            4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }, { WALKS / POINTS / (4 * TOGETHER) }>(l),
+            2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }, { WALKS / POINTS / (2 * TOGETHER) }>(l),
+            _ => self.tiles::<L, { WALKS / TOGETHER }, { WALKS / POINTS / TOGETHER }>(l),
         }
     }
 

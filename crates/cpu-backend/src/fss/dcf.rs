@@ -1,15 +1,17 @@
 //! DCF keys on vectors.
 
+use core::ops::Range;
+
 use backend_api::ops::fss::GROUP;
 use core_types::{MAX_VALUE_BLOCKS, PrgKeys, Ring};
 
 use super::{
-    batch::{DcfBatch, DcfSecrets, DcfSections},
+    batch::{Asked, DcfBatch, DcfSecrets, DcfSections},
     cmp::AHEAD,
     dealer::Pair,
     lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, hash, round_keys},
     scalar,
-    walk::{Directions, Nodes, Points, group_words, negate_if},
+    walk::{Directions, Nodes, Points, group_words, negate_if, select},
 };
 
 /// Points that walk down a tree together: the more, the fewer times corrections are read.
@@ -105,36 +107,61 @@ impl<L: Lanes> Walk<L> {
             *sum = l.add(*sum, l.add(*block, correction));
         }
     }
+
+    /// The first of `pair` where `mask` is clear, the second where it is set, to go on to `points`.
+    #[inline(always)]
+    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: Points<L>) -> Self {
+        let mut sums = pair[0].sums;
+        for (sums, others) in sums.iter_mut().zip(&pair[1].sums) {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = select(l, mask[i], *sum, others[i]);
+            }
+        }
+        Self { nodes: Nodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]), points, sums }
+    }
+}
+
+/// The clustered points of one step, and the walks to the two blocks in which they lie.
+#[derive(Clone, Copy)]
+struct Blocks<L: Lanes> {
+    x_hat: Points<L>,
+    first: Points<L>,
+    walks: [Walk<L>; 2],
+}
+
+impl<L: Lanes> Blocks<L> {
+    /// Room for them.
+    #[inline(always)]
+    fn idle(l: L) -> Self {
+        Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Walk::idle(l); 2] }
+    }
+
+    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window` points on.
+    #[inline(always)]
+    fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Walk<L> {
+        let points = self.x_hat.less(l, offset, bits);
+        Walk::select(l, &points.differ(l, &self.first, window), &self.walks, points)
+    }
 }
 
 impl Eval<'_, '_> {
-    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
-    /// [`WALKS`] walks.
+    /// Walks the levels `levels` of the steps from key `start` on, each of which has `points` walks.
     #[inline(always)]
-    fn tile<L: Lanes, const S: usize>(
-        &mut self,
+    fn descend<L: Lanes>(
+        &self,
         l: L,
         ciphers: &Ciphers<L>,
-        (at, keys): (usize, usize),
-        (point, points): (usize, usize),
+        walks: &mut [Walk<L>],
+        (start, points): (usize, usize),
+        levels: Range<usize>,
     ) {
-        let (params, shape) = (self.batch.params, self.batch.shape);
-        let (start, step_keys) = (self.first + at, TOGETHER * L::N);
+        let (shape, step_keys) = (self.batch.shape, TOGETHER * L::N);
         let blocks = shape.words.div_ceil(2);
-        let mut walks = [Walk::idle(l); S];
-        let walks = &mut walks[..keys / step_keys * points];
-        for j in 0..points {
-            let row = &self.batch.points[(point + j) * shape.count..][..shape.count];
-            for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
-                let first = start + step * step_keys;
-                walks[j].nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
-                walks[j].points = Points::new(l, &group_words(row, first), params.bits);
-            }
-        }
         let values = self.batch.values.chunks_exact(shape.words * shape.row);
         let rows = self.batch.corrections.chunks_exact(shape.row).zip(values);
-        let coming = rows.clone().skip(AHEAD).map(Some).chain(core::iter::repeat(None));
-        for (((words, values), coming), place) in rows.zip(coming).zip((0..params.bits).rev()) {
+        let coming = rows.clone().skip(levels.start + AHEAD).map(Some).chain(core::iter::repeat(None));
+        let places = (0..self.batch.params.bits).rev().skip(levels.start);
+        for (((words, values), coming), place) in rows.skip(levels.start).take(levels.len()).zip(coming).zip(places) {
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let first = start + step * step_keys;
                 if let Some((words, values)) = coming {
@@ -160,6 +187,36 @@ impl Eval<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
+    /// [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
+    #[inline(always)]
+    fn tile<L: Lanes, const S: usize>(
+        &mut self,
+        l: L,
+        ciphers: &Ciphers<L>,
+        (at, keys): (usize, usize),
+        (point, points): (usize, usize),
+        blocks: Option<(&[Blocks<L>], &[u64])>,
+    ) {
+        let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.window);
+        let (start, step_keys) = (self.first + at, TOGETHER * L::N);
+        let mut walks = [Walk::idle(l); S];
+        let walks = &mut walks[..keys / step_keys * points];
+        for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
+            let first = start + step * step_keys;
+            for (j, walk) in walks.iter_mut().enumerate() {
+                if let Some((blocks, offsets)) = blocks {
+                    *walk = blocks[step].walk(l, offsets[point + j], params.bits, window);
+                } else {
+                    walk.nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
+                    walk.points = Points::new(l, &self.batch.asked.group(point + j, first, shape.count), params.bits);
+                }
+            }
+        }
+        let depth = if blocks.is_some() { (params.bits - window) as usize } else { 0 };
+        self.descend(l, ciphers, walks, (start, points), depth..shape.levels);
         let last = l.splat(LAST);
         let negative = l.spread(l.splat(u128::from(params.party)));
         let mask = word_mask(l, shape.width);
@@ -184,18 +241,61 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point.
+    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps hold [`WALKS`] walks.
     #[inline(always)]
-    fn tiles<L: Lanes, const S: usize>(&mut self, l: L) {
+    fn blocks<L: Lanes, const S: usize>(
+        &self,
+        l: L,
+        ciphers: &Ciphers<L>,
+        (at, keys): (usize, usize),
+        (x_hat, offset): (&[u64], u64),
+        blocks: &mut [Blocks<L>],
+    ) {
+        let (params, window) = (self.batch.params, self.batch.window);
+        let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
+        let mut walks = [Walk::idle(l); S];
+        let walks = &mut walks[..keys / step_keys * 2];
+        for (step, (walks, blocks)) in walks.as_chunks_mut::<2>().0.iter_mut().zip(blocks.iter_mut()).enumerate() {
+            let key = start + step * step_keys;
+            blocks.x_hat = Points::new(l, &group_words(x_hat, key), bits);
+            blocks.first = blocks.x_hat.less(l, offset, bits);
+            for (walk, points) in walks.iter_mut().zip([blocks.first, blocks.first.less(l, 1 << window, bits)]) {
+                walk.nodes = Nodes::roots(l, &self.batch.roots[key..], params.party);
+                walk.points = points;
+            }
+        }
+        self.descend(l, ciphers, walks, (start, 2), 0..(bits - window) as usize);
+        for (blocks, walks) in blocks.iter_mut().zip(walks.as_chunks::<2>().0) {
+            blocks.walks = *walks;
+        }
+    }
+
+    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps those of [`POINTS`] points.
+    #[inline(always)]
+    fn tiles<L: Lanes, const S: usize, const K: usize>(&mut self, l: L) {
         let ciphers = Ciphers::new(l, &self.batch.params.keys);
         let all_points = self.batch.shape.points;
         let all_keys = self.rows.first().map_or(0, |row| row.len()).next_multiple_of(GROUP);
-        for point in (0..all_points).step_by(POINTS) {
-            let points = (all_points - point).min(POINTS);
-            let most_keys = WALKS / points / GROUP * GROUP;
-            for at in (0..all_keys).step_by(most_keys) {
-                let keys = (all_keys - at).min(most_keys);
-                self.tile::<L, S>(l, &ciphers, (at, keys), (point, points));
+        let batches = (0..all_points).step_by(POINTS).map(|point| (point, (all_points - point).min(POINTS)));
+        match self.batch.asked {
+            Asked::Behind { x_hat, offsets } if self.batch.window < self.batch.params.bits => {
+                for at in (0..all_keys).step_by(WALKS / POINTS) {
+                    let keys = (at, (all_keys - at).min(WALKS / POINTS));
+                    let mut blocks = [Blocks::idle(l); K];
+                    self.blocks::<L, S>(l, &ciphers, keys, (x_hat, offsets[0]), &mut blocks);
+                    for points in batches.clone() {
+                        self.tile::<L, S>(l, &ciphers, keys, points, Some((&blocks, offsets)));
+                    }
+                }
+            }
+            _ => {
+                for (point, points) in batches {
+                    let most_keys = WALKS / points / GROUP * GROUP;
+                    for at in (0..all_keys).step_by(most_keys) {
+                        let keys = (all_keys - at).min(most_keys);
+                        self.tile::<L, S>(l, &ciphers, (at, keys), (point, points), None);
+                    }
+                }
             }
         }
     }
@@ -205,9 +305,9 @@ impl Kernel for Eval<'_, '_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, l: L) {
         match L::N {
-            4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }>(l),
-            2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }>(l),
-            _ => self.tiles::<L, { WALKS / TOGETHER }>(l),
+            4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }, { WALKS / POINTS / (4 * TOGETHER) }>(l),
+            2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }, { WALKS / POINTS / (2 * TOGETHER) }>(l),
+            _ => self.tiles::<L, { WALKS / TOGETHER }, { WALKS / POINTS / TOGETHER }>(l),
         }
     }
 

@@ -20,21 +20,39 @@ use backend_api::{
 use core_types::{
     Label,
     pack::{packed_word, unpacked_element},
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
 };
 
 pub(crate) use self::columns::columns;
 use self::{
-    batch::{CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
+    batch::{Asked, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
     lanes::dispatch,
 };
-use crate::CpuQueue;
+use crate::{AesPath, CpuQueue};
 
 /// Keys that one job takes: some 50 us of work at the cheapest shape, and a multiple of [`GROUP`].
 const KEYS_PER_JOB: usize = 1024;
 
 /// Words that one job of the streaming ops takes.
 const WORDS_PER_JOB: usize = 1 << 14;
+
+impl CpuQueue {
+    /// Evaluates a batch whose views have the lengths of its shape.
+    fn eval_cmp(&self, path: AesPath, batch: &CmpBatch<'_>, shares: &mut [u32]) {
+        let jobs = columns(shares, batch.shape.row / GROUP, KEYS_PER_JOB / GROUP);
+        self.for_jobs(jobs, |job, mut rows| {
+            dispatch(path, cmp::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
+        });
+    }
+
+    /// Evaluates a batch whose views have the lengths of its shape.
+    fn eval_dcf(&self, path: AesPath, batch: &DcfBatch<'_>, shares: &mut [u64]) {
+        let jobs = columns(shares, batch.shape.count, KEYS_PER_JOB);
+        self.for_jobs(jobs, |job, mut rows| {
+            dispatch(path, dcf::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
+        });
+    }
+}
 
 impl FssOps for CpuQueue {
     fn cmp_eval(
@@ -50,12 +68,28 @@ impl FssOps for CpuQueue {
         let shape = CmpShape::new("cmp_eval", params)?;
         let got = [roots.len(), corrections.len(), leaves.len(), points.len(), shares.len()];
         check_lengths(shape.eval_lengths(), got)?;
-        let batch = CmpBatch { params, shape, roots, corrections, leaves, points };
-        let jobs = columns(shares, shape.row / GROUP, KEYS_PER_JOB / GROUP);
-        self.for_jobs(jobs, |job, mut rows| {
-            let first = job * KEYS_PER_JOB;
-            dispatch(path, cmp::Eval { batch: &batch, first, rows: &mut rows });
-        });
+        let asked = Asked::Points(points);
+        let batch = CmpBatch { params, window: params.bits, shape, roots, corrections, leaves, asked };
+        self.eval_cmp(path, &batch, shares);
+        Ok(())
+    }
+
+    fn cmp_eval_window(
+        &self,
+        params: &CmpWindowParams,
+        roots: &[Label],
+        corrections: &[u128],
+        leaves: &[u128],
+        x_hat: &[u64],
+        offsets: &[u64],
+        shares: &mut [u32],
+    ) -> Result<(), BackendError> {
+        let path = self.aes("cmp_eval_window")?;
+        let shape = CmpShape::within("cmp_eval_window", params)?;
+        let got = [roots.len(), corrections.len(), leaves.len(), x_hat.len(), offsets.len(), shares.len()];
+        check_lengths(shape.window_lengths(), got)?;
+        let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
+        self.eval_cmp(path, &CmpBatch { params, window, shape, roots, corrections, leaves, asked }, shares);
         Ok(())
     }
 
@@ -114,12 +148,31 @@ impl FssOps for CpuQueue {
         let shape = DcfShape::new("dcf_eval", params)?;
         let got = [roots.len(), corrections.len(), values.len(), last.len(), points.len(), shares.len()];
         check_lengths(shape.eval_lengths(), got)?;
-        let batch = DcfBatch { params, shape, roots, corrections, values, last, points };
-        let jobs = columns(shares, shape.count, KEYS_PER_JOB);
-        self.for_jobs(jobs, |job, mut rows| {
-            let first = job * KEYS_PER_JOB;
-            dispatch(path, dcf::Eval { batch: &batch, first, rows: &mut rows });
-        });
+        let asked = Asked::Points(points);
+        let batch = DcfBatch { params, window: params.bits, shape, roots, corrections, values, last, asked };
+        self.eval_dcf(path, &batch, shares);
+        Ok(())
+    }
+
+    fn dcf_eval_window(
+        &self,
+        params: &DcfWindowParams,
+        roots: &[Label],
+        corrections: &[u128],
+        values: &[u64],
+        last: &[u64],
+        x_hat: &[u64],
+        offsets: &[u64],
+        shares: &mut [u64],
+    ) -> Result<(), BackendError> {
+        let path = self.aes("dcf_eval_window")?;
+        let shape = DcfShape::within("dcf_eval_window", params)?;
+        let sections = [roots.len(), corrections.len(), values.len(), last.len()];
+        let [expected @ .., inputs, points, made] = shape.window_lengths();
+        check_lengths(expected, sections)?;
+        check_lengths([inputs, points, made], [x_hat.len(), offsets.len(), shares.len()])?;
+        let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
+        self.eval_dcf(path, &DcfBatch { params, window, shape, roots, corrections, values, last, asked }, shares);
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 use backend_api::ops::fss::GROUP;
 use core_types::{
     AesKey, Encrypt, Label, MAX_PAYLOAD_WORDS,
-    cmp::{cmp_eval, cmp_eval_all, cmp_gen},
-    dcf::{DcfCiphers, DcfDealer, DcfWalk},
+    cmp::{cmp_eval_all, cmp_eval_window, cmp_gen},
+    dcf::{DcfCiphers, DcfDealer, dcf_eval_window},
 };
 
 use super::batch::{CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
@@ -12,21 +12,20 @@ use super::batch::{CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfS
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
 pub(super) fn eval_cmp(batch: &CmpBatch<'_>, first: usize, rows: &mut [&mut [u32]]) {
     let (params, shape) = (batch.params, batch.shape);
-    for (row, points) in rows.iter_mut().zip(batch.points.chunks(shape.count.max(1))) {
-        for (group, word) in row.iter_mut().enumerate() {
-            let start = first + group * GROUP;
-            let keys = start..(start + GROUP).min(shape.count);
-            *word = keys.rev().fold(0, |bits, e| {
-                let share = cmp_eval(
-                    &params.key,
-                    (params.bits, params.party),
-                    batch.roots[e],
-                    |level| batch.corrections[level as usize * shape.row + e],
-                    |side| batch.leaves[side as usize * shape.row + e],
-                    points[e],
-                );
-                bits << 1 | share
-            });
+    for group in 0..rows.first().map_or(0, |row| row.len()) {
+        rows.iter_mut().for_each(|row| row[group] = 0);
+        let start = first + group * GROUP;
+        for e in start..(start + GROUP).min(shape.count) {
+            cmp_eval_window(
+                &params.key,
+                (params.bits, params.party, batch.window),
+                batch.roots[e],
+                |level| batch.corrections[level as usize * shape.row + e],
+                |side| batch.leaves[side as usize * shape.row + e],
+                0..params.points,
+                |j| batch.asked.of(j as usize, e, shape.count),
+                |j, share| rows[j as usize][group] |= share << (e - start),
+            );
         }
     }
 }
@@ -71,22 +70,25 @@ pub(super) fn gen_cmp(
 pub(super) fn eval_dcf(batch: &DcfBatch<'_>, first: usize, rows: &mut [&mut [u64]]) {
     let (params, shape) = (batch.params, batch.shape);
     let ciphers = DcfCiphers { child: &params.keys.child, value: &params.keys.value };
-    for (rows, points) in rows.chunks_mut(shape.words).zip(batch.points.chunks(shape.count.max(1))) {
-        for at in 0..rows.first().map_or(0, |row| row.len()) {
-            let e = first + at;
-            let mut all = [0; MAX_PAYLOAD_WORDS];
-            let sums = &mut all[..shape.words];
-            let mut walk = DcfWalk::start(batch.roots[e], params.party);
-            for level in 0..shape.levels {
-                let c = (points[e] >> (shape.levels - 1 - level)) as u32 & 1;
-                let value = |word: usize| batch.values[(level * shape.words + word) * shape.row + e];
-                walk.step(&ciphers, c, batch.corrections[level * shape.row + e], value, sums);
-            }
-            walk.finish(&ciphers, shape.width, |word| batch.last[word * shape.row + e], sums);
-            for (row, sum) in rows.iter_mut().zip(sums) {
-                row[at] = *sum;
-            }
-        }
+    for at in 0..rows.first().map_or(0, |row| row.len()) {
+        let e = first + at;
+        dcf_eval_window(
+            |cipher, input| ciphers.hash(cipher, input),
+            (params.bits, params.party, batch.window),
+            (params.words, shape.width),
+            batch.roots[e],
+            |level| batch.corrections[level as usize * shape.row + e],
+            |level, block| {
+                let (section, level) =
+                    if level as usize == shape.levels { (batch.last, 0) } else { (batch.values, level as usize) };
+                let word = 2 * block as usize;
+                let at = |word: usize| section[(level * shape.words + word) * shape.row + e];
+                [at(word), if word + 1 < shape.words { at(word + 1) } else { 0 }]
+            },
+            0..params.points,
+            |j| batch.asked.of(j as usize, e, shape.count),
+            |j, word, share| rows[j as usize * shape.words + word as usize][at] = share,
+        );
     }
 }
 

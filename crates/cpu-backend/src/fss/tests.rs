@@ -6,7 +6,9 @@ use backend_api::{Queue, ops::fss::FssOps};
 use core_types::{
     AesKey, Label, PrgKeys,
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams, padded},
+    params::fss::{
+        AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams, padded,
+    },
 };
 
 use crate::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
@@ -201,5 +203,96 @@ fn every_path_and_thread_count_makes_the_same_words() {
         for q in &queues[1..] {
             assert!(everything(q, count, bits, points) == expected, "{count} keys of {bits} bits on {:?}", q.caps());
         }
+    }
+}
+
+/// Offsets within 2^`window` of the first, its ends among them.
+fn offsets(bits: u32, window: u32, points: u32) -> Vec<u64> {
+    let span = if window == 64 { u64::MAX } else { 1 << window };
+    let word = |j: u64| (j + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let behind = |j: u32| match j {
+        0 => 0,
+        1 => span,
+        j => word(j.into()) % span,
+    };
+    let mask = u64::MAX >> (64 - bits);
+    (0..points).map(|j| word(bits.into()).wrapping_add(behind(j)) & mask).collect()
+}
+
+#[test]
+fn shares_at_clustered_points_are_those_at_single_points() {
+    for (count, bits, window, points) in [
+        (1, 64, 15, 34),
+        (31, 64, 7, 5),
+        (33, 25, 14, 9),
+        (33, 9, 8, 4),
+        (64, 9, 7, 3),
+        (257, 64, 63, 2),
+        (70, 10, 10, 5),
+        (40, 64, 64, 3),
+        (40, 6, 6, 3),
+        (2100, 12, 9, 6),
+        (33, 8, 8, 0),
+        (0, 12, 8, 3),
+    ] {
+        let row = padded(count);
+        let word = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let mut x_hat: Vec<u64> = (0..u64::from(count)).map(|e| word(e ^ 5 << 40)).collect();
+        let (offsets, roots) = (offsets(bits, window, points), labels(2 * row, 7));
+        // masked inputs that place a cluster around the start of the ring
+        x_hat.iter_mut().take(3).zip([0, 1, 1 << (bits / 2)]).for_each(|(x, y)| *x = offsets.first().unwrap_or(&0) + y);
+        let ys: Vec<u64> = offsets.iter().flat_map(|&o| x_hat.iter().map(move |x| x.wrapping_sub(o))).collect();
+        let (alphas, keys) = (x_hat.iter().map(|&x| word(x)).collect::<Vec<_>>(), PrgKeys::from_nonce([9; 16]));
+        for q in queues() {
+            let name = format!("{count} keys of {bits} bits at {points} points, window {window}, {:?}", q.caps());
+            let clustered =
+                CmpWindowParams { key: keys.child, bits, party: 1, count, points, window, reserved: [0; 3] };
+            let params = clustered.anywhere();
+            let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
+            q.cmp_gen(&params, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
+            let leaves = &leaves[..cmp_leaves(bits) as usize * row];
+            let mut shares = [vec![1u32; points as usize * row / 32], vec![2; points as usize * row / 32]];
+            q.cmp_eval(&params, &roots[row..], &corrections, leaves, &ys, &mut shares[0]).unwrap();
+            q.cmp_eval_window(&clustered, &roots[row..], &corrections, leaves, &x_hat, &offsets, &mut shares[1])
+                .unwrap();
+            assert!(shares[0] == shares[1], "{name}");
+            for (len, width) in [(1usize, 64), (3, 17), (8, 64)] {
+                let party = (len % 2) as u32;
+                let clustered =
+                    DcfWindowParams { keys, bits, party, count, points, words: len as u32, width, window, reserved: 0 };
+                let params = clustered.anywhere();
+                let betas: Vec<u64> = (0..(len * count as usize) as u64).map(word).collect();
+                let (mut corrections, mut last) = (vec![0; bits as usize * row], vec![0; len * row]);
+                let mut values = vec![0; bits as usize * len * row];
+                q.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
+                let (roots, mut shares) = (&roots[..row], [vec![1; ys.len() * len], vec![2; ys.len() * len]]);
+                q.dcf_eval(&params, roots, &corrections, &values, &last, &ys, &mut shares[0]).unwrap();
+                q.dcf_eval_window(&clustered, roots, &corrections, &values, &last, &x_hat, &offsets, &mut shares[1])
+                    .unwrap();
+                assert!(shares[0] == shares[1], "{name}, {len} words");
+            }
+        }
+    }
+}
+
+/// Payload trees have windows of fewer points than a block of leaves.
+#[test]
+fn payload_shares_at_narrow_clusters_are_those_at_single_points() {
+    let (count, row, bits) = (33, padded(33), 12);
+    let x_hat: Vec<u64> = (0..33u64).map(|e| e * 0x155).collect();
+    let (keys, roots) = (PrgKeys::from_nonce([2; 16]), labels(2 * row, 3));
+    for (q, window) in queues().into_iter().flat_map(|q| (0..=bits).map(move |window| (q.clone(), window))) {
+        let offsets = offsets(bits, window, 5);
+        let ys: Vec<u64> = offsets.iter().flat_map(|&o| x_hat.iter().map(move |x| x.wrapping_sub(o))).collect();
+        let clustered =
+            DcfWindowParams { keys, bits, party: 0, count, points: 5, words: 2, width: 64, window, reserved: 0 };
+        let params = clustered.anywhere();
+        let (mut corrections, mut values, mut last) = (vec![0; 12 * row], vec![0; 24 * row], vec![0; 2 * row]);
+        q.dcf_gen(&params, &x_hat, &[7; 66], &roots, &mut corrections, &mut values, &mut last).unwrap();
+        let mut shares = [vec![1; ys.len() * 2], vec![2; ys.len() * 2]];
+        let roots = &roots[..row];
+        q.dcf_eval(&params, roots, &corrections, &values, &last, &ys, &mut shares[0]).unwrap();
+        q.dcf_eval_window(&clustered, roots, &corrections, &values, &last, &x_hat, &offsets, &mut shares[1]).unwrap();
+        assert!(shares[0] == shares[1], "window {window}");
     }
 }

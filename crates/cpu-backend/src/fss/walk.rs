@@ -44,6 +44,16 @@ impl<L: Lanes> Nodes<L> {
         Self { labels: [l.splat(0); TOGETHER] }
     }
 
+    /// The first of `pair` where `mask` is clear, the second where it is set.
+    #[inline(always)]
+    pub(super) fn select(l: L, mask: &Step<L>, pair: [&Self; 2]) -> Self {
+        let mut nodes = *pair[0];
+        for (i, label) in nodes.labels.iter_mut().enumerate() {
+            *label = select(l, mask[i], *label, pair[1].labels[i]);
+        }
+        nodes
+    }
+
     /// The roots of `party` in `labels`, of which the step's keys begin the slice.
     #[inline(always)]
     pub(super) fn roots(l: L, labels: &[Label], party: u32) -> Self {
@@ -121,6 +131,27 @@ impl<L: Lanes> Points<L> {
             *point = l.and(l.zip(&words[i * L::N..], &words[i * L::N..]), l.splat(mask << 64 | mask));
         }
         points
+    }
+
+    /// These points of `bits` bits less `word`.
+    #[inline(always)]
+    pub(super) fn less(&self, l: L, word: u64, bits: u32) -> Self {
+        let [word, mask] = [word, u64::MAX >> (64 - bits)].map(u128::from).map(|word| l.splat(word << 64 | word));
+        let mut points = *self;
+        for point in &mut points.words {
+            *point = l.and(l.sub(*point, word), mask);
+        }
+        points
+    }
+
+    /// Where bit `place` is not that of `other`, spread over each block.
+    #[inline(always)]
+    pub(super) fn differ(&self, l: L, other: &Self, place: u32) -> Step<L> {
+        let mut masks = self.words;
+        for (mask, other) in masks.iter_mut().zip(&other.words) {
+            *mask = l.spread(l.shr(l.xor(*mask, *other), place));
+        }
+        masks
     }
 
     /// Bit `place` of vector `i`, as 0 or 1.

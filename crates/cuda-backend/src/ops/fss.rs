@@ -12,12 +12,12 @@ use backend_api::{
 };
 use core_types::{
     Label,
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
 };
 
 use crate::{
     CudaMut, CudaQueue, CudaRef,
-    launch::fss::{self, CmpKeys, DcfKeys, DcfSections},
+    launch::fss::{self, Cluster, CmpKeys, DcfKeys, DcfSections},
 };
 
 /// Width at which packed and unpacked elements are the same words.
@@ -37,6 +37,22 @@ impl FssOps for CudaQueue {
         let got = [roots.len(), corrections.len(), leaves.len(), points.len(), shares.len()];
         check_lengths(shape.eval_lengths(), got)?;
         fss::cmp_eval(self, params, CmpKeys { roots, corrections, leaves }, points, &shares)
+    }
+
+    fn cmp_eval_window(
+        &self,
+        params: &CmpWindowParams,
+        roots: CudaRef<'_, Label>,
+        corrections: CudaRef<'_, u128>,
+        leaves: CudaRef<'_, u128>,
+        x_hat: CudaRef<'_, u64>,
+        offsets: CudaRef<'_, u64>,
+        shares: CudaMut<'_, u32>,
+    ) -> Result<(), BackendError> {
+        let shape = CmpShape::within("cmp_eval_window", params)?;
+        let got = [roots.len(), corrections.len(), leaves.len(), x_hat.len(), offsets.len(), shares.len()];
+        check_lengths(shape.window_lengths(), got)?;
+        fss::cmp_eval_window(self, params, CmpKeys { roots, corrections, leaves }, Cluster { x_hat, offsets }, &shares)
     }
 
     fn cmp_eval_all(
@@ -79,6 +95,26 @@ impl FssOps for CudaQueue {
         let got = [roots.len(), corrections.len(), values.len(), last.len(), points.len(), shares.len()];
         check_lengths(shape.eval_lengths(), got)?;
         fss::dcf_eval(self, params, DcfKeys { roots, corrections, values, last }, points, &shares)
+    }
+
+    fn dcf_eval_window(
+        &self,
+        params: &DcfWindowParams,
+        roots: CudaRef<'_, Label>,
+        corrections: CudaRef<'_, u128>,
+        values: CudaRef<'_, u64>,
+        last: CudaRef<'_, u64>,
+        x_hat: CudaRef<'_, u64>,
+        offsets: CudaRef<'_, u64>,
+        shares: CudaMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        let shape = DcfShape::within("dcf_eval_window", params)?;
+        let sections = [roots.len(), corrections.len(), values.len(), last.len()];
+        let [expected @ .., inputs, points, made] = shape.window_lengths();
+        check_lengths(expected, sections)?;
+        check_lengths([inputs, points, made], [x_hat.len(), offsets.len(), shares.len()])?;
+        let keys = DcfKeys { roots, corrections, values, last };
+        fss::dcf_eval_window(self, params, keys, Cluster { x_hat, offsets }, &shares)
     }
 
     fn dcf_gen(

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use backend_api::ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps};
 use core_types::{
     Label, PrgKeys,
-    params::fss::{CmpAllParams, CmpParams, DcfParams},
+    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_sim::exec::Options;
@@ -19,6 +19,16 @@ pub(crate) static CPU: LazyLock<CpuQueue> =
 /// `len` words that look random.
 pub(crate) fn words(len: usize, salt: u64) -> Vec<u64> {
     (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
+}
+
+/// Tells a bitsliced kernel that points come in rows; the others take nothing else.
+fn without_offsets(call: Call, kernel: &str) -> Call {
+    if kernel.ends_with("_bitsliced") { call.value(&0u64) } else { call }
+}
+
+/// Offsets from a first one to 2^`window` behind it.
+fn offsets(points: usize, window: u32) -> Vec<u64> {
+    (0..points as u64).map(|j| 1_000_000 + (j << window) / (points as u64 - 1).max(1)).collect()
 }
 
 fn labels(len: usize, salt: u64) -> Vec<Label> {
@@ -86,7 +96,8 @@ impl CmpBatch {
     pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
         let (params, roots, leaves) = self.party(party);
         let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(leaves);
-        call.input(&self.points).output::<u32>(self.shape.eval_lengths()[4]).run(grid, options)
+        let call = without_offsets(call.input(&self.points), kernel);
+        call.output::<u32>(self.shape.eval_lengths()[4]).run(grid, options)
     }
 
     /// The grid that the launch wrapper takes.
@@ -99,6 +110,29 @@ impl CmpBatch {
         let (params, roots, leaves) = self.party(party);
         let mut shares = vec![0; self.shape.eval_lengths()[4]];
         CPU.cmp_eval(&params, roots, &self.corrections, leaves, &self.points, &mut shares).unwrap();
+        shares
+    }
+
+    /// The parameters of an evaluation at [`offsets`] in windows of 2^`window` points.
+    fn clustered(&self, party: usize, window: u32) -> CmpWindowParams {
+        let CmpParams { key, bits, count, points, .. } = self.params;
+        CmpWindowParams { key, bits, party: party as u32, count, points, window, reserved: [0; 3] }
+    }
+
+    /// The kernel's shares of `party` at clustered points, the first points of the keys less [`offsets`].
+    pub(crate) fn evaluate_window(&self, party: usize, window: u32, grid: [u32; 3], options: &Options) -> Done {
+        let ((_, roots, leaves), x_hat) = (self.party(party), &self.points[..self.shape.count]);
+        let call = Call::new("fss_cmp_eval_window").value(&self.clustered(party, window)).input(roots);
+        let call = call.input(&self.corrections).input(leaves).input(x_hat).input(&offsets(self.shape.points, window));
+        call.output::<u32>(self.shape.window_lengths()[5]).run(grid, options)
+    }
+
+    /// The processor's.
+    pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u32> {
+        let ((_, roots, leaves), x_hat) = (self.party(party), &self.points[..self.shape.count]);
+        let (params, offsets) = (self.clustered(party, window), offsets(self.shape.points, window));
+        let mut shares = vec![0; self.shape.window_lengths()[5]];
+        CPU.cmp_eval_window(&params, roots, &self.corrections, leaves, x_hat, &offsets, &mut shares).unwrap();
         shares
     }
 
@@ -199,8 +233,8 @@ impl DcfBatch {
     pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
         let (params, roots) = self.party(party);
         let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(&self.values);
-        let call = call.input(&self.last).input(&self.points).output::<u64>(self.shape.eval_lengths()[5]);
-        call.run(grid, options)
+        let call = without_offsets(call.input(&self.last).input(&self.points), kernel);
+        call.output::<u64>(self.shape.eval_lengths()[5]).run(grid, options)
     }
 
     /// The grid that the launch wrapper takes.
@@ -213,6 +247,31 @@ impl DcfBatch {
         let (params, roots) = self.party(party);
         let mut shares = vec![0; self.shape.eval_lengths()[5]];
         CPU.dcf_eval(&params, roots, &self.corrections, &self.values, &self.last, &self.points, &mut shares).unwrap();
+        shares
+    }
+
+    /// The parameters of an evaluation at [`offsets`] in windows of 2^`window` points.
+    fn clustered(&self, party: usize, window: u32) -> DcfWindowParams {
+        let DcfParams { keys, bits, count, points, words, width, .. } = self.params;
+        DcfWindowParams { keys, bits, party: party as u32, count, points, words, width, window, reserved: 0 }
+    }
+
+    /// The kernel's shares of `party` at clustered points, the first points of the keys less [`offsets`].
+    pub(crate) fn evaluate_window(&self, party: usize, window: u32, grid: [u32; 3], options: &Options) -> Done {
+        let ((_, roots), x_hat) = (self.party(party), &self.points[..self.shape.count]);
+        let call = Call::new("fss_dcf_eval_window").value(&self.clustered(party, window)).input(roots);
+        let call = call.input(&self.corrections).input(&self.values).input(&self.last).input(x_hat);
+        let call = call.input(&offsets(self.shape.points, window));
+        call.output::<u64>(self.shape.window_lengths()[6]).run(grid, options)
+    }
+
+    /// The processor's.
+    pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u64> {
+        let ((_, roots), x_hat) = (self.party(party), &self.points[..self.shape.count]);
+        let (params, offsets) = (self.clustered(party, window), offsets(self.shape.points, window));
+        let mut shares = vec![0; self.shape.window_lengths()[6]];
+        let (corrections, values, last) = (&self.corrections, &self.values, &self.last);
+        CPU.dcf_eval_window(&params, roots, corrections, values, last, x_hat, &offsets, &mut shares).unwrap();
         shares
     }
 }

@@ -76,6 +76,24 @@ fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
     }
 }
 
+#[test]
+fn shares_at_clustered_points_are_those_of_the_processor_in_any_parts() {
+    let sizes = [(1, 64, 10, 5), (31, 9, 7, 4), (33, 12, 12, 3), (40, 5, 5, 2), (257, 10, 8, 3), (33, 8, 7, 1)];
+    for (count, bits, window, points) in sizes {
+        let cmp = CmpBatch::new(count, bits, points);
+        let dcf = DcfBatch::new(count.min(40), bits.min(10), points, (3, 50));
+        let dcf_window = window.min(bits.min(10)).min(4);
+        for ((party, parts), options) in [(0, 1), (1, 2), (0, 3), (1, points as u32)].into_iter().zip(schedules()) {
+            let done = cmp.evaluate_window(party, window, [parts % 2 + 1, parts, 1], &options);
+            let expected = cmp.expected_window(party, window);
+            assert_eq!(done.output::<u32>(0), expected, "{count} keys of {bits} bits, window {window}, {parts} parts");
+            let done = dcf.evaluate_window(party, dcf_window, [1, parts, 1], &options);
+            let expected = dcf.expected_window(party, dcf_window);
+            assert_eq!(done.output::<u64>(0), expected, "{:?}, window {dcf_window}, {parts} parts", dcf.shape);
+        }
+    }
+}
+
 /// Payload words and their widths, for batches in turn.
 const PAYLOADS: [(u32, u32); 5] = [(1, 64), (2, 13), (3, 64), (8, 40), (5, 1)];
 
@@ -134,6 +152,8 @@ fn a_batch_without_keys_touches_nothing() {
         cmp.generate(1, &options);
         cmp.evaluate(0, [1, 3, 1], &options);
         cmp.evaluate_all((0, 0), [1, 2], &options);
+        cmp.evaluate_window(0, 9, [1, 3, 1], &options);
+        dcf.evaluate_window(0, 9, [1, 3, 1], &options);
         dcf.generate(1, &options);
         dcf.evaluate(0, [1, 3, 1], &options);
     }

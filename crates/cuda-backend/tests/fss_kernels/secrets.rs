@@ -135,8 +135,9 @@ fn no_address_and_no_branch_of_a_bitsliced_kernel_follows_from_a_secret() {
 
 #[test]
 fn of_other_kernels_the_look_ups_alone_follow_from_secrets() {
+    let clustered = [("fss_cmp_eval_window", 0b000_1110), ("fss_dcf_eval_window", 0b0001_1110)];
     let generations = [("fss_cmp_gen", 0b0_0110), ("fss_dcf_gen", 0b000_1110)];
-    for (kernel, secret) in EVALUATIONS.into_iter().chain(generations) {
+    for (kernel, secret) in EVALUATIONS.into_iter().chain(clustered).chain(generations) {
         assert_eq!(following_from(kernel, secret), ["ld.shared"], "{kernel}");
     }
 }

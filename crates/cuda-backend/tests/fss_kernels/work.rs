@@ -49,6 +49,28 @@ fn a_comparison_takes_one_block_to_a_level() {
 }
 
 #[test]
+fn clustered_points_take_two_walks_to_their_window_and_one_each_from_there() {
+    for points in [1, 5] {
+        let batch = |bits| CmpBatch::new(256, bits, points);
+        let evaluate = |bits, window| {
+            instructions(&batch(bits).evaluate_window(0, window, [1, 1, 1], &Options::default())) / 256.0
+        };
+        let table = evaluate(7, 7);
+        for (bits, window) in [(8, 7), (12, 9), (64, 15), (64, 7), (16, 16)] {
+            let blocks = 2 * (bits - window) + points as u32 * (window - 7);
+            assert_blocks(evaluate(bits, window) - table, blocks, 0.15);
+        }
+        let evaluate = |bits, window| {
+            let batch = DcfBatch::new(256, bits, points, (3, 64));
+            instructions(&batch.evaluate_window(0, window, [1, 1, 1], &Options::default())) / 256.0
+        };
+        // three blocks to a level, and as many conversions on both sides
+        let blocks = 3 * (2 * 8 + points as u32 * 4);
+        assert_blocks(evaluate(12, 4) - evaluate(1, 0) + 3.0 * 2.0 * block(), blocks, 0.25);
+    }
+}
+
+#[test]
 fn all_points_take_two_blocks_to_a_node() {
     let evaluate = |bits, parts| {
         let batch = CmpBatch::new(256, bits, 0);
@@ -97,14 +119,17 @@ fn work_does_not_depend_on_secrets() {
     let comparisons = [0, 100, 200].map(|secret| {
         let batch = CmpBatch::with_secrets(33, 12, 2, secret);
         let all = batch.evaluate_all((0, 0), [1, 4], &options);
-        [batch.generate(batch.tiles(), &options), batch.evaluate(0, batch.grid(), &options), all]
+        let clustered = batch.evaluate_window(0, 9, [1, 1, 1], &options);
+        [batch.generate(batch.tiles(), &options), batch.evaluate(0, batch.grid(), &options), all, clustered]
             .map(|done| done.counters)
     });
     assert_eq!(comparisons[1], comparisons[0]);
     assert_eq!(comparisons[2], comparisons[0]);
     let payloads = [0, 100, 200].map(|secret| {
         let batch = DcfBatch::with_secrets(33, 9, 2, (3, 64), secret);
-        [batch.generate(batch.tiles(), &options), batch.evaluate(1, batch.grid(), &options)].map(|done| done.counters)
+        let clustered = batch.evaluate_window(1, 4, [1, 1, 1], &options);
+        [batch.generate(batch.tiles(), &options), batch.evaluate(1, batch.grid(), &options), clustered]
+            .map(|done| done.counters)
     });
     assert_eq!(payloads[1], payloads[0]);
     assert_eq!(payloads[2], payloads[0]);

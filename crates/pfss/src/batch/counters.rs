@@ -21,7 +21,8 @@ pub struct Counters {
     pub input_bytes: u64,
     /// Bytes of masked inputs as they were opened, without the bits above their rings.
     pub packed_input_bytes: u64,
-    /// Bytes of public points copied to the device: a masked input for each question that a gate asks.
+    /// Bytes of public points copied to the device: for each tree the masked inputs, and an offset for each point of an
+    /// input.
     pub point_bytes: u64,
     /// Bytes of results copied from the device.
     pub result_bytes: u64,

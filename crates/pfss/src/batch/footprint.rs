@@ -5,6 +5,7 @@ use core_types::cmp::cmp_blocks;
 use crate::{
     Gate, GateKind, Task,
     bundle::LANES,
+    cluster::Clusters,
     gate::Tree,
     gates::elements_at_once,
     predicate::Program,
@@ -40,11 +41,7 @@ impl Footprint {
             let trees = gate.trees().into_iter().map(|tree| (tree, Asked::All(gate.n()))).collect();
             return Self { trees, aes: gate.cost().aes };
         }
-        let points = points(gate, work);
-        let aes = match gate.program() {
-            Some(_) => gate.cost().aes,
-            None => gate.trees().iter().zip(&points).map(|(tree, points)| points * tree.aes_per_point()).sum(),
-        };
+        let (points, aes) = points(gate, work);
         let trees = gate.trees().into_iter().zip(points.into_iter().map(Asked::Points)).collect();
         Self { trees, aes }
     }
@@ -66,19 +63,25 @@ impl Footprint {
         self.trees.iter().map(tree).sum()
     }
 
-    /// Bytes of the masked inputs as points, of the result and of all that lies between, for `count` elements: those of
+    /// Bytes of the masked inputs and offsets, of the result and of all that lies between, for `count` elements: those of
     /// the tree that takes most, as trees are walked one after the other.
     pub(super) fn scratch(&self, count: usize) -> u64 {
         let tree = |&(tree, asked): &(Tree, Asked)| match asked {
-            Asked::Points(points) => granules(8 * points * count as u64) + granules(asked.result_bytes(tree, count)),
+            Asked::Points(points) => {
+                granules(8 * count as u64) + granules(8 * points) + granules(asked.result_bytes(tree, count))
+            }
             Asked::All(bits) => granules(asked.result_bytes(tree, count.min(elements_at_once(bits)))),
         };
         self.trees.iter().map(tree).max().unwrap_or(0)
     }
 
-    /// Bytes of all points of `count` elements.
+    /// Bytes that say where `count` elements are evaluated: masked inputs and offsets, for each tree.
     pub(super) fn points(&self, count: usize) -> u64 {
-        self.trees.iter().map(|(_, asked)| 8 * asked.points() * count as u64).sum()
+        let bytes = |(_, asked): &(Tree, Asked)| match asked {
+            Asked::Points(points) => 8 * (count as u64 + points),
+            Asked::All(_) => 0, // those of a whole tree need not be told
+        };
+        self.trees.iter().map(bytes).sum()
     }
 
     /// Bytes of all results of `count` elements.
@@ -104,14 +107,6 @@ impl Footprint {
 }
 
 impl Asked {
-    /// Public points of an element; those of a whole tree need not be told.
-    fn points(self) -> u64 {
-        match self {
-            Self::Points(points) => points,
-            Self::All(_) => 0,
-        }
-    }
-
     /// Bytes of the results for `count` elements: bits of comparison keys, words of payload keys.
     fn result_bytes(self, tree: Tree, count: usize) -> u64 {
         match (self, tree) {
@@ -122,16 +117,18 @@ impl Asked {
     }
 }
 
-/// Points of each tree.
-fn points(gate: &Gate, work: &Work<'_>) -> Vec<u64> {
-    let trees = gate.trees().len();
+/// Points of each tree, and the AES blocks that they take together.
+fn points(gate: &Gate, work: &Work<'_>) -> (Vec<u64>, u64) {
+    let trees = gate.trees();
     match (work.task(), gate.program()) {
-        (_, Some(program)) => suf_points(program),
+        (_, Some(program)) => (suf_points(program), gate.cost().aes),
         (Some(Task::Predicates(predicates)), _) => {
-            let asked = Program::new(gate, predicates).map_or(0, |program| program.offsets().len());
-            vec![asked as u64; trees]
+            let program = Program::new(gate, predicates);
+            let offsets = program.as_ref().map_or(&[][..], Program::offsets);
+            let aes = trees.iter().map(|&tree| Clusters::new(tree, offsets).aes()).sum();
+            (vec![offsets.len() as u64; trees.len()], aes)
         }
-        _ => vec![1; trees],
+        _ => (vec![1; trees.len()], gate.cost().aes),
     }
 }
 

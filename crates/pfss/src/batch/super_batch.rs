@@ -292,8 +292,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             let job = &jobs[at];
             let (count, footprint) = (job.x_hat.len(), Footprint::of(job.bundle.gate(), &job.work));
             let part = self.part_of(&footprint, count).unwrap_or(count).max(1); // fitted when it was taken in
-            let starts = (0..count.max(1)).step_by(part);
-            pieces.extend(starts.map(|start| (at, start..(start + part).min(count))));
+            let parts = (0..count.max(1)).step_by(part).map(|start| start..(start + part).min(count));
+            pieces.extend(parts.clone().map(|range| (at, range)));
             let counters = &mut self.counters;
             counters.jobs += 1;
             counters.elements += count as u64;
@@ -301,7 +301,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             counters.key_bytes += job.bundle.device_bytes();
             counters.input_bytes += 8 * count as u64;
             counters.packed_input_bytes += (count as u64 * u64::from(job.bundle.gate().n())).div_ceil(8);
-            counters.point_bytes += footprint.points(count);
+            counters.point_bytes += parts.map(|range| footprint.points(range.len())).sum::<u64>();
             counters.result_bytes += footprint.results(count);
         }
         self.counters.parts += pieces.len() as u64;

@@ -5,7 +5,8 @@ use super::{Gate, GateKind, Tree, TreeRows, tree::aes_of_all_points};
 pub struct Cost {
     /// Bits of keys, without header and padding.
     pub key_bits: u64,
-    /// AES blocks of the evaluation. For gates whose questions are asked later, of one public point.
+    /// AES blocks of the evaluation, where clustered points share their prefixes. For gates whose questions are asked
+    /// later, of one public point.
     pub aes: u64,
     /// Bits sent to open the masked input.
     pub input_bits: u64,

@@ -36,7 +36,22 @@ impl Tree {
         }
     }
 
-    /// AES blocks that one party computes for each public point.
+    /// Bits of the points.
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            Self::Cmp { bits } | Self::Dcf { bits, .. } => bits,
+        }
+    }
+
+    /// Levels by which the tree ends early, in blocks of leaves.
+    pub(crate) const fn leaf(self) -> u32 {
+        match self {
+            Self::Cmp { .. } => CMP_TABLE_BITS,
+            Self::Dcf { .. } => 0,
+        }
+    }
+
+    /// AES blocks that one party computes for a public point by itself.
     pub(crate) const fn aes_per_point(self) -> u64 {
         match self {
             Self::Cmp { bits } => bits.saturating_sub(CMP_TABLE_BITS) as u64,
@@ -81,11 +96,12 @@ mod tests {
 
     use core_types::{
         AesKey, Encrypt, Label, Ring,
-        cmp::{CMP_ALL_BITS, cmp_eval, cmp_eval_all},
-        dcf::{DcfCiphers, DcfWalk},
+        cmp::{CMP_ALL_BITS, cmp_eval_all, cmp_eval_window},
+        dcf::{DcfCiphers, dcf_eval_window},
     };
 
     use super::*;
+    use crate::cluster::{Cluster, Clusters};
 
     /// AES that counts its blocks.
     struct Counting(AesKey, Cell<u64>);
@@ -101,23 +117,38 @@ mod tests {
     fn a_walk_takes_as_many_blocks_as_its_formula_says() {
         let (root, ring) = (Label::new(3 << 64).seed(), Ring::new(64).unwrap());
         for bits in 1..=64 {
-            let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
-            for (walks, y) in [(1, 0), (2, u64::MAX), (3, 0x5555_5555_5555_5555)] {
-                cmp_eval(&&aes, (bits, 1), root, |_| 1, |_| 1, y);
-                assert_eq!(aes.1.get(), walks * Tree::Cmp { bits }.aes_per_point(), "{bits} bits");
+            // a point by itself, and clusters of many forms
+            let mask = u64::MAX >> (64 - bits);
+            let spread = |step: u64| (0..9).map(|i: u64| (i * step).wrapping_sub(4 * step) & mask).collect::<Vec<_>>();
+            for offsets in [vec![0], vec![5, 0, 1 << (bits - 1)], spread(1), spread(100), spread(1 << 20)] {
+                let tree = Tree::Cmp { bits };
+                let plan = Clusters::new(tree, &offsets);
+                assert!(offsets.len() > 1 || plan.aes() == tree.aes_per_point(), "{bits} bits");
+                let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
+                for Cluster { window, points } in &plan.clusters {
+                    let point = |j: u32| 0x5555_5555_5555_5555_u64.wrapping_sub(offsets[points[j as usize]]);
+                    let points = 0..points.len() as u32;
+                    cmp_eval_window(&&aes, (bits, 1, *window), root, |_| 1, |_| 1, points, point, |_, _| ());
+                }
+                assert_eq!(aes.1.get(), plan.aes(), "{bits} bits, {offsets:?}");
+                for words in 1..=8u32 {
+                    let plan = Clusters::new(Tree::Dcf { bits, words }, &offsets);
+                    let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
+                    let ciphers = DcfCiphers { child: &&aes, value: &[&aes; 4] };
+                    for Cluster { window, points } in &plan.clusters {
+                        let point = |j: u32| 0x5555_5555_5555_5555_u64.wrapping_sub(offsets[points[j as usize]]);
+                        let (points, of) = (0..points.len() as u32, (bits, 1, *window));
+                        let hashed = |cipher, input| ciphers.hash(cipher, input);
+                        let share = |_, _, _| ();
+                        dcf_eval_window(hashed, of, (words, ring), root, |_| 1, |_, _| [1; 2], points, point, share);
+                    }
+                    assert_eq!(aes.1.get(), plan.aes(), "{bits} bits, {words} words, {offsets:?}");
+                }
             }
             if bits <= CMP_ALL_BITS {
                 let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
                 cmp_eval_all(&&aes, (bits, 1), root, |_| 1, |_| 1, |_, _| ());
                 assert_eq!(aes.1.get(), aes_of_all_points(bits), "all points of {bits} bits");
-            }
-            for words in 1..=8u32 {
-                let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
-                let ciphers = DcfCiphers { child: &&aes, value: &[&aes; 4] };
-                let (mut walk, mut sums) = (DcfWalk::start(root, 1), vec![0; words as usize]);
-                (0..bits).for_each(|level| walk.step(&ciphers, level & 1, 1, |_| 1, &mut sums));
-                walk.finish(&ciphers, ring, |_| 1, &mut sums);
-                assert_eq!(aes.1.get(), Tree::Dcf { bits, words }.aes_per_point(), "{bits} bits, {words} words");
             }
         }
     }

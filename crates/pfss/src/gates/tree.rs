@@ -1,17 +1,19 @@
 use core::ops::Range;
 
-use backend_api::{BackendError, Buffer, Queue, ops::fss::FssOps};
+use backend_api::{BackendError, Buffer, BufferRef, Element, Mut, Queue, Ref, ops::fss::FssOps};
 use core_types::{
     PrgKeys, Ring,
     cmp::cmp_blocks,
-    params::fss::{CmpAllParams, CmpParams, DcfParams},
+    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfWindowParams},
 };
+use zeroize::{Zeroize, Zeroizing};
 
 use super::walk::{Activity, Lent, Walk};
 use crate::{
     KeyBundle, PfssError,
+    cluster::{Cluster, Clusters},
     gate::Tree,
-    predicate::{Program, place},
+    predicate::Program,
 };
 
 /// The masked inputs as representatives, one per element of the bundle.
@@ -37,7 +39,6 @@ pub(super) fn cmp_shares<W: Walk>(
 pub(super) struct CmpKeys<'w, W: Walk> {
     walk: &'w W,
     params: CmpParams,
-    domain: Ring,
     tree: Lent<'w, W::Queue>,
 }
 
@@ -53,23 +54,24 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
             count: bundle.count() as u32, // a bundle holds less than 2^32 elements
             points: 0,
         };
-        Ok(Self { walk, params, domain, tree })
+        Ok(Self { walk, params, tree })
     }
 
     /// XOR shares of `1[α <= y]` at the points `x_hat - offset`, `[offsets][padded / 32]`.
     pub(super) fn eval(&self, offsets: &[u64], x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
-        let params = CmpParams { points: offsets.len() as u32, ..self.params };
-        let (q, tree) = (self.walk.queue(), &self.tree);
-        let points = place(self.domain, offsets, x_hat);
-        let points = self.walk.during(Activity::CopyIn, || q.upload(&points))?;
-        let shares = self.walk.during(Activity::Walk, || {
-            let mut shares = q.zeros::<u32>(offsets.len() * x_hat.len().div_ceil(32))?;
+        self.shares(offsets, x_hat)?.download(self.walk)
+    }
+
+    /// The same in device memory.
+    pub(super) fn shares(&self, offsets: &[u64], x_hat: &[u64]) -> Result<CmpShares<W>, PfssError> {
+        let CmpParams { key, bits, party, count, .. } = self.params;
+        let (tree, row) = (&self.tree, x_hat.len().div_ceil(32));
+        Shares::eval(self.walk, (tree.shape, row), offsets, x_hat, |q, window, x_hat, offsets, shares| {
+            let points = offsets.len() as u32;
+            let params = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
             let (roots, leaf) = (tree.roots.view(), tree.leaf.view());
-            q.cmp_eval(&params, roots, tree.cw.view(), leaf, points.view(), shares.view_mut())?;
-            Ok::<_, BackendError>(shares)
-        })?;
-        self.walk.meanwhile()?;
-        Ok(self.walk.during(Activity::CopyOut, || self.walk.results().download(&shares))?)
+            q.cmp_eval_window(&params, roots, tree.cw.view(), leaf, x_hat, offsets, shares)
+        })
     }
 
     /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32: `[blocks][elements]`,
@@ -99,29 +101,86 @@ pub(super) fn dcf_shares<W: Walk>(
     offsets: &[u64],
     x_hat: &[u64],
 ) -> Result<Vec<u64>, PfssError> {
-    let (q, tree, ring) = (walk.queue(), walk.tree(bundle, index)?, bundle.gate().ring());
-    let (domain, words) = match tree.shape {
-        Tree::Dcf { bits, words } => (Ring::new(bits).unwrap_or(ring), words), // 1 <= bits <= n for every gate
-        Tree::Cmp { .. } => unreachable!("a payload tree"),
-    };
-    let params = DcfParams {
-        keys: PrgKeys::from_nonce(bundle.nonce()),
-        bits: domain.bits(),
-        party: bundle.party().number().into(),
-        count: bundle.count() as u32, // a bundle holds less than 2^32 elements
-        points: offsets.len() as u32,
-        words,
-        width: ring.bits(),
-        reserved: [0; 2],
-    };
-    let points = place(domain, offsets, x_hat);
-    let points = walk.during(Activity::CopyIn, || q.upload(&points))?;
-    let shares = walk.during(Activity::Walk, || {
-        let mut shares = q.zeros::<u64>(offsets.len() * words as usize * x_hat.len())?;
+    dcf_device_shares(walk, bundle, index, offsets, x_hat)?.download(walk)
+}
+
+/// The same in device memory.
+pub(super) fn dcf_device_shares<W: Walk>(
+    walk: &W,
+    bundle: &KeyBundle,
+    index: usize,
+    offsets: &[u64],
+    x_hat: &[u64],
+) -> Result<DcfShares<W>, PfssError> {
+    let (tree, ring) = (&walk.tree(bundle, index)?, bundle.gate().ring());
+    let Tree::Dcf { bits, words } = tree.shape else { unreachable!("a payload tree") };
+    let (keys, party) = (PrgKeys::from_nonce(bundle.nonce()), bundle.party().number().into());
+    let (count, width) = (bundle.count() as u32, ring.bits()); // a bundle holds less than 2^32 elements
+    let row = words as usize * x_hat.len();
+    Shares::eval(walk, (tree.shape, row), offsets, x_hat, |q, window, x_hat, offsets, shares| {
+        let points = offsets.len() as u32;
+        let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
         let (cw, vcw, last) = (tree.cw.view(), tree.vcw.view(), tree.last.view());
-        q.dcf_eval(&params, tree.roots.view(), cw, vcw, last, points.view(), shares.view_mut())?;
-        Ok::<_, BackendError>(shares)
-    })?;
-    walk.meanwhile()?;
-    Ok(walk.during(Activity::CopyOut, || walk.results().download(&shares))?)
+        q.dcf_eval_window(&params, tree.roots.view(), cw, vcw, last, x_hat, offsets, shares)
+    })
+}
+
+/// Shares of bits, `[offsets][padded / 32]`, in the memory of a walk's device.
+pub(super) type CmpShares<W> = Shares<<W as Walk>::Queue, u32>;
+
+/// Shares of words, `[offsets][payload words][count]`, in the memory of a walk's device.
+pub(super) type DcfShares<W> = Shares<<W as Walk>::Queue, u64>;
+
+/// Shares of one tree at several points in device memory, one row for each point.
+pub(super) struct Shares<Q: Queue, T: Element> {
+    pub(super) buf: Q::Buf<T>,
+    /// The row of each point: rows stand in the order of their evaluation.
+    pub(super) rows: Vec<usize>,
+}
+
+impl<Q: Queue, T: Element> Shares<Q, T> {
+    /// Evaluates `tree`, whose rows of shares are `row` elements, at the points `x_hat - offset`: by `call` for each
+    /// cluster, with its window, masked inputs, offsets and rows.
+    fn eval<W: Walk<Queue = Q>>(
+        walk: &W,
+        (tree, row): (Tree, usize),
+        offsets: &[u64],
+        x_hat: &[u64],
+        call: impl Fn(&Q, u32, Ref<'_, Q, u64>, Ref<'_, Q, u64>, Mut<'_, Q, T>) -> Result<(), BackendError>,
+    ) -> Result<Self, PfssError> {
+        let (q, clusters) = (walk.queue(), Clusters::new(tree, offsets).clusters);
+        let order: Vec<usize> = clusters.iter().flat_map(|cluster| cluster.points.iter().copied()).collect();
+        let (x_hat, ordered) = walk.during(Activity::CopyIn, || {
+            let ordered: Vec<u64> = order.iter().map(|&point| offsets[point]).collect();
+            Ok::<_, BackendError>((q.upload(x_hat)?, q.upload(&ordered)?))
+        })?;
+        let buf = walk.during(Activity::Walk, || {
+            let mut buf = q.zeros::<T>(offsets.len() * row)?;
+            let mut first = 0;
+            for Cluster { window, points } in &clusters {
+                let cluster = first..first + points.len();
+                let shares = buf.slice_mut(cluster.start * row..cluster.end * row)?;
+                call(q, *window, x_hat.view(), ordered.slice(cluster)?, shares)?;
+                first += points.len();
+            }
+            Ok::<_, BackendError>(buf)
+        })?;
+        let mut rows = vec![0; offsets.len()];
+        order.into_iter().enumerate().for_each(|(row, point)| rows[point] = row);
+        Ok(Self { buf, rows })
+    }
+
+    /// The shares in the order of the offsets.
+    fn download<W: Walk<Queue = Q>>(&self, walk: &W) -> Result<Vec<T>, PfssError>
+    where
+        T: Zeroize,
+    {
+        walk.meanwhile()?;
+        let shares = walk.during(Activity::CopyOut, || walk.results().download(&self.buf))?;
+        if self.rows.is_sorted() {
+            return Ok(shares);
+        }
+        let (row, shares) = (shares.len() / self.rows.len(), Zeroizing::new(shares)); // there is an unsorted row
+        Ok(self.rows.iter().flat_map(|&at| shares[at * row..][..row].iter().copied()).collect())
+    }
 }

@@ -30,7 +30,6 @@ mod codec;
 mod desc;
 mod error;
 mod formula;
-mod memo;
 mod poly;
 mod pred;
 mod program;

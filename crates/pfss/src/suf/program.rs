@@ -4,7 +4,7 @@ use super::{
     SufDesc, SufError,
     boolean::{BoolPlan, Step, narrow},
 };
-use crate::{Cost, SignedRange, gate::Tree, predicate::Program};
+use crate::{Cost, SignedRange, cluster::Clusters, gate::Tree, predicate::Program};
 
 /// How comparisons are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -315,17 +315,22 @@ impl SufProgram {
     /// What one element costs each party besides keys.
     pub(crate) fn work(&self) -> Cost {
         let rounds = self.rounds();
-        // one key at many points, or many keys at one
-        let cmp = |class: &Class| class.thresholds.len() as u64 * Tree::Cmp { bits: class.bits }.aes_per_point();
+        let cmp = |class: &Class| {
+            let tree = Tree::Cmp { bits: class.bits };
+            match self.modes.preds {
+                PredProgram::SharedAlpha => Clusters::new(tree, &class.thresholds).aes(),
+                PredProgram::StepDcf => class.thresholds.len() as u64 * tree.aes_per_point(),
+            }
+        };
         let payload = Tree::Dcf { bits: self.domain.bits(), words: self.payload_words() };
-        let payload_points = match (self.payload_words(), self.selection()) {
+        let payload_aes = match (self.payload_words(), self.selection()) {
             (0, _) => 0,
-            (_, Selection::By(CoeffMode::StepDcf)) => self.desc.pieces().len(),
-            _ => self.payload_offsets().len(),
+            (_, Selection::By(CoeffMode::StepDcf)) => self.desc.pieces().len() as u64 * payload.aes_per_point(),
+            _ => Clusters::new(payload, &self.payload_offsets()).aes(),
         };
         Cost {
             key_bits: 0,
-            aes: self.classes.iter().map(cmp).sum::<u64>() + payload_points as u64 * payload.aes_per_point(),
+            aes: self.classes.iter().map(cmp).sum::<u64>() + payload_aes,
             input_bits: self.desc.ring().bits().into(),
             masked_bits: rounds.iter().sum::<usize>() as u64,
             rounds: 1 + rounds.len() as u64,
@@ -359,5 +364,54 @@ impl SufRows {
 
     pub(crate) const fn bits(&self) -> u64 {
         (self.selectors + 3 * self.ands + self.bools + self.wraps) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Gate,
+        functions::{Accuracy, gelu},
+    };
+
+    /// A number with commas between thousands.
+    fn grouped(number: u64) -> String {
+        let digits = number.to_string();
+        let comma = |at: usize| if at > 0 && (digits.len() - at) % 3 == 0 { "," } else { "" };
+        digits.char_indices().map(|(at, digit)| format!("{}{digit}", comma(at))).collect()
+    }
+
+    /// The spline of the design, and its table in the documentation.
+    #[test]
+    fn the_gelu_spline_costs_what_the_design_and_the_documented_table_say() {
+        let function = gelu(Accuracy::QUADRATIC_32).unwrap();
+        let payload = 64 * (16 + 3 * 8) + 16 + 3 * 8;
+        let table = [
+            (CoeffMode::MaskedSelect, 944 + (2 + 33 * 3) * 8 + 4, 2 * 49 + 33 * 8 + 57, 34 * 57, 33),
+            (CoeffMode::IntervalLut, payload + 2 * 8, 3 * (2 * 49 + 33 * 15 + 64) + 2 * 34, 34 * 194, 0),
+            (CoeffMode::StepDcf, 34 * payload + 4 * 8, 34 * 194, 34 * 194, 0),
+        ];
+        for (coeffs, bytes, aes, alone, opened) in table {
+            let modes = SufModes { coeffs, ..SufModes::default() };
+            let gate = Gate::suf(SufProgram::new(function.desc().clone(), modes).unwrap());
+            let Cost { key_bits, aes: got, masked_bits, .. } = gate.cost();
+            assert_eq!((key_bits / 8, got, masked_bits), (bytes, aes, opened), "{coeffs:?}");
+            let [bytes, aes, alone] = [bytes, aes, alone].map(grouped);
+            let row = format!("| `{coeffs:?}` | {bytes} | {aes} | {alone} | {opened} |");
+            assert!(include_str!("../../../../docs/pfss.md").contains(&row), "{row}");
+        }
+        // the function looks at the 25 bits that hold its inputs: two windows of 2^14 points
+        let narrow = |coeffs| {
+            let gates = function.gates(SufModes { coeffs, ..SufModes::default() }).unwrap();
+            (gates.suf.key_bits_per_element() / 8, gates.suf.cost().aes)
+        };
+        let select = narrow(CoeffMode::MaskedSelect);
+        assert_eq!(select, (320 + (2 + 33 * 3) * 8 + 4, 2 * 2 * 11 + 33 * 7 + 18));
+        let lut = narrow(CoeffMode::IntervalLut);
+        assert_eq!(lut, (1040 + 2 * 8, 3 * (2 * 2 * 11 + 33 * 14 + 25) + 2 * 34));
+        let [(bytes, aes), (lut_bytes, lut_aes)] = [select, lut].map(|(bytes, aes)| (grouped(bytes), grouped(aes)));
+        let sentence = format!("{bytes} bytes and {aes} AES blocks by `MaskedSelect`,\n{lut_bytes} and {lut_aes} by");
+        assert!(include_str!("../../../../docs/pfss.md").contains(&sentence), "{sentence}");
     }
 }

@@ -1,7 +1,7 @@
 use backend_api::{BackendError, ops::fss::FssOps};
 use core_types::{
     Label,
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
 };
 
 use super::{AnyMut, AnyQueue, AnyRef, dispatch};
@@ -17,6 +17,19 @@ impl FssOps for AnyQueue {
         shares: AnyMut<'_, u32>,
     ) -> Result<(), BackendError> {
         dispatch!(self.cmp_eval(params; roots: AnyRef, corrections: AnyRef, leaves: AnyRef, points: AnyRef, shares: AnyMut))
+    }
+
+    fn cmp_eval_window(
+        &self,
+        params: &CmpWindowParams,
+        roots: AnyRef<'_, Label>,
+        corrections: AnyRef<'_, u128>,
+        leaves: AnyRef<'_, u128>,
+        x_hat: AnyRef<'_, u64>,
+        offsets: AnyRef<'_, u64>,
+        shares: AnyMut<'_, u32>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.cmp_eval_window(params; roots: AnyRef, corrections: AnyRef, leaves: AnyRef, x_hat: AnyRef, offsets: AnyRef, shares: AnyMut))
     }
 
     fn cmp_eval_all(
@@ -52,6 +65,20 @@ impl FssOps for AnyQueue {
         shares: AnyMut<'_, u64>,
     ) -> Result<(), BackendError> {
         dispatch!(self.dcf_eval(params; roots: AnyRef, corrections: AnyRef, values: AnyRef, last: AnyRef, points: AnyRef, shares: AnyMut))
+    }
+
+    fn dcf_eval_window(
+        &self,
+        params: &DcfWindowParams,
+        roots: AnyRef<'_, Label>,
+        corrections: AnyRef<'_, u128>,
+        values: AnyRef<'_, u64>,
+        last: AnyRef<'_, u64>,
+        x_hat: AnyRef<'_, u64>,
+        offsets: AnyRef<'_, u64>,
+        shares: AnyMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.dcf_eval_window(params; roots: AnyRef, corrections: AnyRef, values: AnyRef, last: AnyRef, x_hat: AnyRef, offsets: AnyRef, shares: AnyMut))
     }
 
     fn dcf_gen(

@@ -12,7 +12,7 @@ use super::{
     cipher::{Plane, RoundKeys},
     nodes::Nodes,
     pairs::Pairs,
-    points::Points,
+    points::{Points, at},
     seat::Seat,
 };
 use crate::{
@@ -29,7 +29,8 @@ use crate::{
 /// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
 ///
 /// # Safety
-/// As the crate; sections and shares have the lengths of `FssOps::cmp_eval`.
+/// As the crate; sections and shares have the lengths of `FssOps::cmp_eval`. Without `offsets` so have `points`; else they
+/// are the masked inputs of `FssOps::cmp_eval_window`, and the offsets those.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_cmp_eval_bitsliced(
     params: CmpParams,
@@ -37,6 +38,7 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_bitsliced(
     corrections: *const u128,
     leaves: *const u128,
     points: *const u64,
+    offsets: *const u64,
     shares: *mut u32,
 ) {
     let cipher = RoundKeys::at(ONE_CIPHER);
@@ -46,9 +48,10 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_bitsliced(
     let count = u64::from(params.count);
     let mut point = u64::from(idx::bid_y());
     while point < u64::from(params.points) {
+        let (points, less) = at(point, points, offsets, count);
         for pair in Pairs::of_warp(params.count) {
             let mut nodes = Nodes::roots(seat, seat.planes(seat.words(roots.cast(), pair)), params.party);
-            let mut points = Points::read(points.add((point * count) as usize), pair, params.bits);
+            let mut points = Points::read(points, less, pair, params.bits);
             let (mut parity, mut last) = (Plane::ZEROS, Plane::ZEROS);
             let mut corrections = corrections;
             let mut levels = cmp_levels(params.bits);

@@ -11,7 +11,7 @@ use super::{
     cipher::{Plane, RoundKeys},
     nodes::Nodes,
     pairs::Pairs,
-    points::Points,
+    points::{Points, at},
     seat::Seat,
 };
 use crate::{
@@ -48,7 +48,8 @@ impl Sums {
 /// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
 ///
 /// # Safety
-/// As the crate; sections and shares have the lengths of `FssOps::dcf_eval`.
+/// As the crate; sections and shares have the lengths of `FssOps::dcf_eval`. Without `offsets` so have `points`; else they
+/// are the masked inputs of `FssOps::dcf_eval_window`, and the offsets those.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
     params: DcfParams,
@@ -57,6 +58,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
     values: *const u64,
     last: *const u64,
     points: *const u64,
+    offsets: *const u64,
     shares: *mut u64,
 ) {
     const { assert!(MAX_VALUE_BLOCKS == 4) }
@@ -73,10 +75,11 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
     let blocks = params.words.div_ceil(2);
     let mut point = u64::from(idx::bid_y());
     while point < u64::from(params.points) {
+        let (points, less) = at(point, points, offsets, count);
         for pair in Pairs::of_warp(params.count) {
             let mut sums = Sums([[0; 4]; MAX_VALUE_BLOCKS]);
             let mut nodes = Nodes::roots(seat, seat.planes(seat.words(roots.cast(), pair)), params.party);
-            let mut points = Points::read(points.add((point * count) as usize), pair, params.bits);
+            let mut points = Points::read(points, less, pair, params.bits);
             let mut values = values;
             let mut level = 0;
             while level <= params.bits {

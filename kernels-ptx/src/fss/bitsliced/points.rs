@@ -15,16 +15,31 @@ pub(super) struct Points {
     left: [u64; HALVES as usize],
 }
 
+/// Where the words lie of which point `point` of each of `count` keys is made, and what is taken from them: rows of points,
+/// or masked inputs less an offset where there are `offsets`.
+///
+/// # Safety
+/// There are as many offsets as points, or the pointer is null.
+#[inline(always)]
+pub(super) unsafe fn at(point: u64, points: *const u64, offsets: *const u64, count: u64) -> (*const u64, u64) {
+    if offsets.is_null() {
+        (points.add((point * count) as usize), 0)
+    } else {
+        (points, *offsets.add(point as usize))
+    }
+}
+
 impl Points {
-    /// Reads the points of the keys of `pair`, of `bits` bits; those of keys that do not exist are 0.
+    /// Reads the points of the keys of `pair`, of `bits` bits, and takes `less` from each; those of keys that do not exist
+    /// are 0.
     ///
     /// # Safety
     /// `points` are those of all keys.
     #[inline(always)]
-    pub(super) unsafe fn read(points: *const u64, pair: Pair, bits: u32) -> Self {
+    pub(super) unsafe fn read(points: *const u64, less: u64, pair: Pair, bits: u32) -> Self {
         let owner = owner_at(idx::lane());
         let read = |half: u32| {
-            let y = if pair.has(half, owner) { *points.add(pair.key(half, owner) as usize) } else { 0 };
+            let y = if pair.has(half, owner) { (*points.add(pair.key(half, owner) as usize)).wrapping_sub(less) } else { 0 };
             y << (64 - bits)
         };
         Self { left: [read(0), read(1)] }

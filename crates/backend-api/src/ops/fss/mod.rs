@@ -27,7 +27,7 @@ mod shape;
 
 use core_types::{
     Label,
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, PackParams},
+    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
 };
 
 pub use self::shape::{CmpAllShape, CmpShape, DcfShape, GROUP, PackShape, check_lengths};
@@ -36,8 +36,8 @@ use crate::{BackendError, Mut, Ref, ops::share::ShareOps};
 /// Device steps of function secret sharing; what follows them is arithmetic on shares, [`ShareOps`].
 ///
 /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-/// [`BackendError::Unsupported`] for a width, party, number of payload words or range of keys that is none, or if the
-/// device may not run AES; a plan has checked the former. Nothing is written then.
+/// [`BackendError::Unsupported`] for a width, window, party, number of payload words or range of keys that is none, or
+/// if the device may not run AES; a plan has checked the former. Nothing is written then.
 pub trait FssOps: ShareOps {
     /// One party's XOR shares of 1\[α <= y\] for the secret α of each key and every point y.
     ///
@@ -52,6 +52,28 @@ pub trait FssOps: ShareOps {
         corrections: Ref<'_, Self, u128>,
         leaves: Ref<'_, Self, u128>,
         points: Ref<'_, Self, u64>,
+        shares: Mut<'_, Self, u32>,
+    ) -> Result<(), BackendError>;
+
+    /// As [`cmp_eval`](Self::cmp_eval) with the same shares, at the points y_j = `x_hat` - `offsets[j]` modulo 2^bits of
+    /// each key, where `x_hat` is `u64[count]` and `offsets` is `u64[m]`, both public.
+    ///
+    /// The caller promises that all offsets lie in one window: `offsets[j] - offsets[0]`, modulo 2^bits, is at most
+    /// 2^window. Then the points of a key lie in two neighbouring blocks ([`Window`](core_types::Window)), to which its
+    /// tree is walked once: 2 (bits - window) + m (window - 7) AES blocks in all. A window of all bits promises nothing,
+    /// and points are walked from the root. Shares at offsets that break the promise may be any words.
+    ///
+    /// # Errors
+    /// See [`FssOps`].
+    #[expect(clippy::too_many_arguments, reason = "one view for each section of a key")]
+    fn cmp_eval_window(
+        &self,
+        params: &CmpWindowParams,
+        roots: Ref<'_, Self, Label>,
+        corrections: Ref<'_, Self, u128>,
+        leaves: Ref<'_, Self, u128>,
+        x_hat: Ref<'_, Self, u64>,
+        offsets: Ref<'_, Self, u64>,
         shares: Mut<'_, Self, u32>,
     ) -> Result<(), BackendError>;
 
@@ -112,6 +134,26 @@ pub trait FssOps: ShareOps {
         values: Ref<'_, Self, u64>,
         last: Ref<'_, Self, u64>,
         points: Ref<'_, Self, u64>,
+        shares: Mut<'_, Self, u64>,
+    ) -> Result<(), BackendError>;
+
+    /// As [`dcf_eval`](Self::dcf_eval) with the same shares, at the points of
+    /// [`cmp_eval_window`](Self::cmp_eval_window), under the same promise.
+    ///
+    /// With b = ceil(L / 2), it takes (1 + b) (2 (bits - window) + m window) + b m AES blocks.
+    ///
+    /// # Errors
+    /// See [`FssOps`].
+    #[expect(clippy::too_many_arguments, reason = "one view for each section of a key")]
+    fn dcf_eval_window(
+        &self,
+        params: &DcfWindowParams,
+        roots: Ref<'_, Self, Label>,
+        corrections: Ref<'_, Self, u128>,
+        values: Ref<'_, Self, u64>,
+        last: Ref<'_, Self, u64>,
+        x_hat: Ref<'_, Self, u64>,
+        offsets: Ref<'_, Self, u64>,
         shares: Mut<'_, Self, u64>,
     ) -> Result<(), BackendError>;
 

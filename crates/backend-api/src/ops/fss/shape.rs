@@ -2,9 +2,9 @@
 
 use core_types::{
     MAX_PAYLOAD_WORDS, Ring,
-    cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
+    cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     pack::packed_words,
-    params::fss::{CmpAllParams, CmpParams, DcfParams, PackParams, padded},
+    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams, padded},
 };
 
 use crate::BackendError;
@@ -34,6 +34,16 @@ fn ring(op: &'static str, bits: u32) -> Result<Ring, BackendError> {
 
 fn party(op: &'static str, party: u32) -> Result<(), BackendError> {
     if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "parties are 0 and 1" }) }
+}
+
+/// Whether 2^`window` points of `bits` bits are a window of trees that end `least` levels early.
+fn window(op: &'static str, window: u32, bits: u32, least: u32) -> Result<(), BackendError> {
+    if (least.min(bits)..=bits).contains(&window) {
+        Ok(())
+    } else {
+        let why = "a window of points is as wide as a block of leaves at least, and as the points at most";
+        Err(BackendError::Unsupported { op, why })
+    }
 }
 
 /// Sizes of a batch of CMP keys.
@@ -78,6 +88,23 @@ impl CmpShape {
             product([self.points, self.count]),
             product([self.points, self.row / GROUP]),
         ]
+    }
+
+    /// The sizes that `params` state, for the op named `op`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), also for a window.
+    pub fn within(op: &'static str, params: &CmpWindowParams) -> Result<Self, BackendError> {
+        let shape = Self::new(op, &params.anywhere())?;
+        window(op, params.window, params.bits, CMP_TABLE_BITS)?;
+        Ok(shape)
+    }
+
+    /// Lengths of roots, corrections, leaves, masked inputs, offsets and shares of an evaluation at clustered points.
+    #[must_use]
+    pub fn window_lengths(&self) -> [usize; 6] {
+        let [roots, corrections, leaves, _, shares] = self.eval_lengths();
+        [roots, corrections, leaves, self.count, self.points, shares]
     }
 
     /// Lengths of alphas, roots, corrections and leaves of a generation.
@@ -194,6 +221,23 @@ impl DcfShape {
             product([self.points, self.count]),
             product([self.points, self.words, self.count]),
         ]
+    }
+
+    /// The sizes that `params` state, for the op named `op`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), also for a window.
+    pub fn within(op: &'static str, params: &DcfWindowParams) -> Result<Self, BackendError> {
+        let shape = Self::new(op, &params.anywhere())?;
+        window(op, params.window, params.bits, 0)?;
+        Ok(shape)
+    }
+
+    /// Lengths of roots, corrections, values, last, masked inputs, offsets and shares of an evaluation at clustered points.
+    #[must_use]
+    pub fn window_lengths(&self) -> [usize; 7] {
+        let [roots, corrections, values, last, _, shares] = self.eval_lengths();
+        [roots, corrections, values, last, self.count, self.points, shares]
     }
 
     /// Lengths of alphas, betas, roots, corrections, values and last of a generation.

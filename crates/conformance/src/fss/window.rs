@@ -1,0 +1,178 @@
+//! `cmp_eval_window` and `dcf_eval_window`.
+
+use backend_api::ops::fss::FssOps;
+use core_types::params::fss::padded;
+
+use super::{
+    batch::{CmpBatch, DcfBatch, NONCE, bit, words},
+    model::{CmpKey, DcfKey, Prg},
+};
+use crate::{Case, Failure, OpSpec};
+
+/// The points of one case: `count` keys of `bits` bits at `points` points in a window of 2^`window`.
+#[derive(Clone, Copy)]
+struct Size {
+    bits: u32,
+    window: u32,
+    points: u32,
+    count: u32,
+}
+
+const fn size(bits: u32, window: u32, points: u32, count: u32) -> Size {
+    Size { bits, window, points, count }
+}
+
+/// Masked inputs, and offsets at most 2^window behind the first, both ends among them.
+struct Cluster {
+    mask: u64,
+    x_hat: Vec<u64>,
+    offsets: Vec<u64>,
+}
+
+impl Cluster {
+    fn new(size: Size) -> Self {
+        let Size { bits, window, points, count } = size;
+        let mask = u64::MAX >> (64 - bits);
+        let span = 1u64.checked_shl(window).unwrap_or(u64::MAX);
+        let behind = words(31, points as usize).into_iter().map(|word| word % span);
+        let base = words(u64::from(bits), 1)[0];
+        let mut offsets: Vec<u64> = behind.map(|behind| base.wrapping_add(behind) & mask).collect();
+        offsets.iter_mut().zip([0, span]).for_each(|(offset, end)| *offset = base.wrapping_add(end) & mask);
+        // clusters that begin at the start of the ring and of a block, reach over them, and lie anywhere; bits above the
+        // width must not matter
+        let firsts = [0, span, span - 1, span / 2, mask, span.wrapping_add(1)];
+        let mut x_hat = words(32, count as usize);
+        x_hat.iter_mut().zip(firsts).for_each(|(x, first)| *x = base.wrapping_add(first));
+        Self { mask, x_hat, offsets }
+    }
+
+    /// The points, `[points][count]`.
+    fn points(&self) -> Vec<u64> {
+        let row = |&offset: &u64| self.x_hat.iter().map(move |x| x.wrapping_sub(offset) & self.mask);
+        self.offsets.iter().flat_map(row).collect()
+    }
+
+    /// Secrets near points of their keys, below and above, and elsewhere.
+    fn alphas(&self) -> Vec<u64> {
+        let others = words(33, self.x_hat.len());
+        let near = |(e, &x): (usize, &u64)| {
+            let offset = self.offsets.get(e % self.offsets.len().max(1)).copied().unwrap_or(0);
+            let y = x.wrapping_sub(offset);
+            [y, y.wrapping_add(1), y.wrapping_sub(1), others[e]][e % 4] & self.mask
+        };
+        self.x_hat.iter().enumerate().map(near).collect()
+    }
+}
+
+/// Each party's shares are the model's at the same points, where keys have trees, and those of the op for points anywhere;
+/// they reconstruct.
+fn expect_comparisons<Q: FssOps>(q: &Q, size: Size) -> Result<(), Failure> {
+    let Size { bits, window, count, .. } = size;
+    let cluster = Cluster::new(size);
+    let (points, alphas) = (cluster.points(), cluster.alphas());
+    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let (prg, row, keys) = (Prg::from_nonce(NONCE), padded(count), alphas.len());
+    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
+    let trees: Vec<CmpKey> = if bits > 7 {
+        (0..keys).map(|e| CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)])).collect()
+    } else {
+        Vec::new()
+    };
+    let mut sums = vec![false; points.len()];
+    for party in 0..2 {
+        let shares = batch.evaluate_window(q, party, window, &cluster.x_hat, &cluster.offsets)?;
+        Failure::unless_equal(&batch.evaluate(q, party, &points)?, &shares)?;
+        let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, i / keys, i % keys)).collect();
+        if bits > 7 {
+            let share = |(i, &y): (usize, &u64)| trees[i % keys].evaluate(&prg, bits, party, seed(party, i % keys), y);
+            let expected: Vec<bool> = points.iter().enumerate().map(share).collect();
+            Failure::unless_equal(&expected, &got)?;
+        }
+        sums.iter_mut().zip(got).for_each(|(sum, share)| *sum ^= share);
+    }
+    let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| alphas[i % keys] <= y).collect();
+    Failure::unless_equal(&expected, &sums)
+}
+
+/// The same for payloads of `len` words modulo 2^`width`.
+fn expect_payloads<Q: FssOps>(q: &Q, size: Size, (len, width): (u32, u32)) -> Result<(), Failure> {
+    let Size { bits, window, count, .. } = size;
+    let cluster = Cluster::new(size);
+    let (points, alphas) = (cluster.points(), cluster.alphas());
+    let betas = words(34, alphas.len() * len as usize);
+    let batch = DcfBatch::random(q, (bits, width), len, &alphas, &betas)?;
+    let (prg, row, keys, len) = (Prg::from_nonce(NONCE), padded(count), alphas.len(), len as usize);
+    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
+    let beta = |e: usize| (0..len).map(|word| betas[word * keys + e]).collect::<Vec<u64>>();
+    let make = |e: usize| DcfKey::generate(&prg, (bits, width), alphas[e], &beta(e), [seed(0, e), seed(1, e)]);
+    let trees: Vec<DcfKey> = (0..keys).map(make).collect();
+    let mut sums = vec![0u64; points.len() * len];
+    for party in 0..2 {
+        let shares = batch.evaluate_window(q, party, window, &cluster.x_hat, &cluster.offsets)?;
+        let mut expected = vec![0; shares.len()];
+        for (i, &y) in points.iter().enumerate() {
+            let share = trees[i % keys].evaluate(&prg, (bits, width), party, seed(party, i % keys), y);
+            let at = |word: usize| (i / keys * len + word) * keys + i % keys;
+            share.into_iter().enumerate().for_each(|(word, share)| expected[at(word)] = share);
+        }
+        Failure::unless_equal(&expected, &shares)?;
+        sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = sum.wrapping_add(share));
+    }
+    let reduced = |x: u64| x & u64::MAX >> (64 - width);
+    let value = |i: usize| {
+        let (j, e) = (i / (len * keys), i % keys);
+        if points[j * keys + e] < alphas[e] { reduced(betas[i % (len * keys)]) } else { 0 }
+    };
+    let expected: Vec<u64> = (0..sums.len()).map(value).collect();
+    Failure::unless_equal(&expected, &sums.into_iter().map(reduced).collect::<Vec<_>>())
+}
+
+impl Size {
+    fn name(&self) -> String {
+        let Self { bits, window, points, count } = self;
+        format!("{count} keys of {bits} bits at {points} points within 2^{window}")
+    }
+
+    fn evaluations(&self) -> u64 {
+        u64::from(self.points) * u64::from(self.count)
+    }
+}
+
+pub(super) fn cmp_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+    let sizes = [
+        size(9, 8, 3, 1),
+        size(10, 7, 5, 31),
+        size(8, 7, 2, 33),
+        size(12, 12, 3, 33),
+        size(6, 6, 4, 33),
+        size(9, 7, 0, 33),
+        size(64, 10, 2, 0),
+        size(64, 63, 3, 4),
+        size(64, 64, 1, 33),
+        size(16, 9, 1, 257),
+        size(25, 14, 34, 33),
+        size(64, 15, 34, 40),
+    ];
+    let case =
+        |size: Size| Case::new(size.name(), move |q: &Q| expect_comparisons(q, size)).on_elements(size.evaluations());
+    OpSpec { op: "fss.cmp_window", cases: sizes.map(case).into_iter().collect() }
+}
+
+pub(super) fn dcf_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+    let sizes = [
+        (size(5, 0, 2, 1), (1, 64)),
+        (size(9, 4, 3, 33), (2, 64)),
+        (size(6, 6, 2, 33), (8, 13)),
+        (size(7, 3, 0, 33), (1, 64)),
+        (size(64, 10, 2, 0), (1, 64)),
+        (size(10, 7, 1, 257), (1, 37)),
+        (size(64, 63, 3, 3), (3, 64)),
+        (size(64, 64, 1, 31), (3, 64)),
+        (size(64, 15, 34, 33), (3, 64)),
+    ];
+    let case = |(size, (len, width)): (Size, (u32, u32))| {
+        let name = format!("{}, {len} words of {width} bits", size.name());
+        Case::new(name, move |q: &Q| expect_payloads(q, size, (len, width))).on_elements(size.evaluations())
+    };
+    OpSpec { op: "fss.dcf_window", cases: sizes.map(case).into_iter().collect() }
+}

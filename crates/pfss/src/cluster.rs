@@ -1,0 +1,167 @@
+//! Which public points of one key are evaluated together.
+//!
+//! Points at most `2^w` apart have two prefixes of `n - w` bits at most, whatever the masked input: those of two
+//! neighbouring blocks. The ops walk to both once, and from there only the lower levels to each point, which takes `2 (n -
+//! w) + m (w - leaf)` levels for `m` points instead of `m (n - leaf)`. The plan is made from the offsets alone, so the
+//! schedule is the same for every mask.
+
+use crate::gate::Tree;
+
+/// Points of one tree that are evaluated by one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cluster {
+    /// The width of the window that holds them; the width of all points for points that share nothing.
+    pub(crate) window: u32,
+    /// Positions of their offsets among those of the tree, the first of the window first.
+    pub(crate) points: Vec<usize>,
+}
+
+/// The way to evaluate one tree at several points that takes the fewest levels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Clusters {
+    /// At most one of them has a window of all points, the last.
+    pub(crate) clusters: Vec<Cluster>,
+    tree: Tree,
+}
+
+impl Clusters {
+    /// Plans the evaluation of `tree` at a masked input less each of `offsets`.
+    pub(crate) fn new(tree: Tree, offsets: &[u64]) -> Self {
+        let (bits, leaf) = (tree.bits(), tree.leaf());
+        let circle = Circle::new(bits, offsets);
+        let plans = (leaf..bits).map(|most| Self { clusters: circle.cut(leaf, most), tree });
+        // among plans of equal work, that of the fewest calls
+        let best = plans.min_by_key(|plan| (plan.levels(), plan.clusters.len()));
+        best.unwrap_or_else(|| Self { clusters: apart(bits, circle.order), tree })
+    }
+
+    /// AES blocks of one element.
+    pub(crate) fn aes(&self) -> u64 {
+        let points: usize = self.clusters.iter().map(|cluster| cluster.points.len()).sum();
+        match self.tree {
+            Tree::Cmp { .. } => self.levels(),
+            Tree::Dcf { words, .. } => {
+                let blocks = u64::from(words.div_ceil(2));
+                (1 + blocks) * self.levels() + blocks * points as u64
+            }
+        }
+    }
+
+    /// Levels that are walked for one element.
+    fn levels(&self) -> u64 {
+        let levels =
+            |cluster: &Cluster| levels(self.tree.bits(), self.tree.leaf(), cluster.window, cluster.points.len());
+        self.clusters.iter().map(levels).sum()
+    }
+}
+
+/// Levels for `points` points in a window of `2^window` points, in a tree of `bits` levels that ends `leaf` levels early.
+fn levels(bits: u32, leaf: u32, window: u32, points: usize) -> u64 {
+    2 * u64::from(bits - window) + points as u64 * u64::from(window.saturating_sub(leaf))
+}
+
+/// The cluster of points that share nothing; none for no points.
+fn apart(bits: u32, points: Vec<usize>) -> Vec<Cluster> {
+    if points.is_empty() { Vec::new() } else { vec![Cluster { window: bits, points }] }
+}
+
+/// Points on the circle of a ring.
+struct Circle<'a> {
+    bits: u32,
+    offsets: &'a [u64],
+    /// Positions in ascending order, beginning behind the greatest gap, so that no cluster is cut by the circle's end.
+    order: Vec<usize>,
+}
+
+impl<'a> Circle<'a> {
+    fn new(bits: u32, offsets: &'a [u64]) -> Self {
+        let mut circle = Self { bits, offsets, order: (0..offsets.len()).collect() };
+        circle.order.sort_by_key(|&at| offsets[at] & u64::MAX >> (64 - bits));
+        let before = |i: usize| circle.order[(i + offsets.len() - 1) % offsets.len()];
+        let behind_gap = (0..offsets.len()).max_by_key(|&i| circle.distance(before(i), circle.order[i]));
+        circle.order.rotate_left(behind_gap.unwrap_or(0));
+        circle
+    }
+
+    /// The way from one point up to another.
+    fn distance(&self, from: usize, to: usize) -> u64 {
+        self.offsets[to].wrapping_sub(self.offsets[from]) & u64::MAX >> (64 - self.bits)
+    }
+
+    /// Clusters of points at most `2^most` apart, each in the smallest window that holds it, if that saves levels.
+    fn cut(&self, leaf: u32, most: u32) -> Vec<Cluster> {
+        let (mut clusters, mut alone, mut rest) = (Vec::new(), Vec::new(), &self.order[..]);
+        while let Some(&first) = rest.first() {
+            let close = |&&point: &&usize| self.distance(first, point) <= 1 << most;
+            let (points, others) = rest.split_at(rest.iter().take_while(close).count());
+            let span = points.iter().map(|&point| self.distance(first, point)).max().unwrap_or(0);
+            let window = leaf.max(64 - span.saturating_sub(1).leading_zeros());
+            if levels(self.bits, leaf, window, points.len()) < levels(self.bits, leaf, self.bits, points.len()) {
+                clusters.push(Cluster { window, points: points.to_vec() });
+            } else {
+                alone.extend_from_slice(points);
+            }
+            rest = others;
+        }
+        clusters.extend(apart(self.bits, alone));
+        clusters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cmp(bits: u32, offsets: &[u64]) -> Clusters {
+        Clusters::new(Tree::Cmp { bits }, offsets)
+    }
+
+    #[test]
+    fn a_cluster_costs_two_prefixes_and_its_lower_levels() {
+        let window: Vec<u64> = (0..33).map(|i| (i * 1024u64).wrapping_sub(16_384)).collect();
+        assert_eq!(cmp(64, &window).aes(), 2 * 49 + 33 * 8);
+        let payload = |words| Clusters::new(Tree::Dcf { bits: 64, words }, &window).aes();
+        assert_eq!(payload(1), 2 * (2 * 49 + 33 * 15) + 33);
+        assert_eq!(payload(4), 3 * (2 * 49 + 33 * 15) + 2 * 33);
+        assert_eq!(cmp(64, &[0]).aes(), 57);
+        assert_eq!(cmp(64, &[0, 1 << 40]).aes(), 2 * 57, "far points gain nothing");
+        assert_eq!(cmp(12, &[0, 1, 2, 3]).aes(), 2 * 5, "neighbours share all but the leaves");
+        assert_eq!(cmp(7, &[0, 1, 2, 3]).aes(), 0);
+        assert_eq!(cmp(64, &[]).aes(), 0);
+    }
+
+    #[test]
+    fn points_stay_in_their_window_and_each_is_evaluated_once() {
+        let mut state = 1u64;
+        let mut word = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state ^ state >> 29
+        };
+        for bits in [1, 5, 7, 8, 9, 13, 25, 63, 64] {
+            let mask = u64::MAX >> (64 - bits);
+            for _ in 0..50 {
+                let spread = u32::try_from(word() % u64::from(bits)).unwrap();
+                let base = [0, mask, word()][word() as usize % 3];
+                let mut offsets: Vec<u64> =
+                    (0..word() % 40).map(|_| base.wrapping_add(word() % ((1 << spread) + 1)) & mask).collect();
+                offsets.extend((0..word() % 4).map(|_| word() & mask));
+                for tree in [Tree::Cmp { bits }, Tree::Dcf { bits, words: 3 }] {
+                    let plan = Clusters::new(tree, &offsets);
+                    assert!(plan.aes() <= offsets.len() as u64 * tree.aes_per_point(), "{tree:?} {offsets:?}");
+                    let mut seen: Vec<usize> = plan.clusters.iter().flat_map(|c| c.points.iter().copied()).collect();
+                    seen.sort_unstable();
+                    assert_eq!(seen, (0..offsets.len()).collect::<Vec<_>>());
+                    for Cluster { window, points } in &plan.clusters {
+                        assert!((tree.leaf().min(bits)..=bits).contains(window));
+                        for &point in points {
+                            let behind = offsets[point].wrapping_sub(offsets[points[0]]) & mask;
+                            assert!(*window == bits || behind <= 1 << window, "{tree:?} {offsets:?}");
+                        }
+                    }
+                    let last = plan.clusters.len().saturating_sub(1);
+                    assert!(plan.clusters.iter().take(last).all(|cluster| cluster.window < bits));
+                }
+            }
+        }
+    }
+}
