@@ -49,6 +49,6 @@ fn steps(q: &CpuQueue) -> Result<()> {
     opened(zero.masked_bits(), zero.masked_words());
     opened(one.masked_bits(), one.masked_words());
     let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-    let shares = [zero.finish(&from_one)?, one.finish(&from_zero)?];
+    let shares = [zero.finish(q, &from_one)?, one.finish(q, &from_zero)?];
     expect(RING, &shares, &plaintexts().map(|x| x.max(0).cast_unsigned()))
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use cpu_backend::CpuQueue;
 use pfss::{
     AutoTrunc, Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError, Predicate,
-    RangeClaim, Ring, Session, SignedRange, SufBools, convert,
+    RangeClaim, Ring, Session, SignedRange, SufBools,
     functions::{Accuracy, gelu},
     memory_pair,
     softmax::{RowLayout, SoftmaxPlan},
@@ -63,7 +63,6 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     }
     checks.push(Check::clean("session: gelu", function));
     checks.push(Check::clean("session: softmax", softmax));
-    checks.push(Check::clean("conversions of opened bits", conversions));
     Ok(checks)
 }
 
@@ -181,20 +180,6 @@ fn softmax(q: &CpuQueue) -> Result<()> {
     let shares = both(zero, one, [x_zero?, x_one?], |session, keys, x| session.softmax(q, &plan, keys, x))?;
     let expected: Vec<u64> = plan.eval(&x)?.into_iter().map(i64::cast_unsigned).collect();
     expect(RING, &shares, &expected)
-}
-
-fn conversions(_: &CpuQueue) -> Result<()> {
-    let mut secrets = [3u64, 5, 7];
-    memcheck::hide(&mut secrets);
-    let [a, b, c] = secrets;
-    for w in [0, 1] {
-        for party in Party::BOTH {
-            core::hint::black_box(convert::bit(RING, party, w, a));
-            core::hint::black_box(convert::bit_times_word(RING, w, a, b));
-            core::hint::black_box(convert::bit_times_masked(RING, party, w, 9, a, b, c));
-        }
-    }
-    Ok(())
 }
 
 /// Inputs of both signs.

@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use pfss::{Pending, SufShares, SufStep};
+use runtime::AnyQueue;
 
 use crate::{
     Backend, Keys,
@@ -9,6 +12,7 @@ use crate::{
 
 /// A descriptor's evaluation by one party: bits have to be opened, or all is computed.
 pub struct Evaluation {
+    queue: Arc<AnyQueue>,
     /// None after a step that failed.
     step: Option<SufStep>,
 }
@@ -67,7 +71,9 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         backend.used.insert(bundle.nonce(), bundle.party());
         let step = bundle.eval_suf(&*backend.queue, hatx)?;
         // SAFETY: the caller's promise.
-        unsafe { put_handle("evaluation", Evaluation { step: Some(step) }, evaluation) }
+        unsafe {
+            put_handle("evaluation", Evaluation { queue: Arc::clone(&backend.queue), step: Some(step) }, evaluation)
+        }
     })
 }
 
@@ -123,7 +129,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
         let (evaluation, peer) = unsafe { (handle("evaluation", evaluation)?, array("peer_bits", peer_bits, words)?) };
         Failure::unless_len("words of masked bits", evaluation.pending()?.masked_bits().len(), words)?;
         if let Some(SufStep::Open(pending)) = evaluation.step.take() {
-            evaluation.step = Some(pending.finish(peer)?);
+            evaluation.step = Some(pending.finish(&*evaluation.queue, peer)?);
         }
         Ok(())
     })

@@ -75,7 +75,6 @@ pub mod batch;
 mod bundle;
 mod channel;
 mod cluster;
-pub mod convert;
 mod dealer;
 mod error;
 pub mod functions;

@@ -41,16 +41,21 @@ pub fn run_lockstep_watched<Q: FssOps>(
     let [zero, one] = bundles;
     let zero = task.eval(q, zero, &x_hat)?;
     let one = task.eval(q, one, &x_hat)?;
-    exchange(zero, one, &mut watch)
+    exchange(q, zero, one, &mut watch)
 }
 
 /// Gives each party what the other sends.
-fn exchange<T>(zero: Pending<T>, one: Pending<T>, watch: &mut impl FnMut(&[u32], &[u64])) -> Result<[T; 2], PfssError> {
+fn exchange<Q: FssOps, T>(
+    q: &Q,
+    zero: Pending<T>,
+    one: Pending<T>,
+    watch: &mut impl FnMut(&[u32], &[u64]),
+) -> Result<[T; 2], PfssError> {
     watch(zero.masked_bits(), zero.masked_words());
     watch(one.masked_bits(), one.masked_words());
     let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
     let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
-    Ok([zero.finish_with(&bits_one, &words_one)?, one.finish_with(&bits_zero, &words_zero)?])
+    Ok([zero.finish_with(q, &bits_one, &words_one)?, one.finish_with(q, &bits_zero, &words_zero)?])
 }
 
 /// Evaluates a descriptor for both parties, as [`run_lockstep`] runs a task.
@@ -88,7 +93,7 @@ pub fn run_suf_lockstep_watched<Q: FssOps>(
         (zero, one) = match (zero, one) {
             (SufStep::Done(zero), SufStep::Done(one)) => return Ok([zero, one]),
             (SufStep::Open(zero), SufStep::Open(one)) => {
-                let [zero, one] = exchange(zero, one, &mut watch)?;
+                let [zero, one] = exchange(q, zero, one, &mut watch)?;
                 (zero, one)
             }
             // both bundles carry the same program, whose rounds are public

@@ -1,6 +1,9 @@
-use core_types::Ring;
+use core_types::{
+    Ring,
+    params::share::{BitTerm, NO_ROW, Threshold},
+};
 
-use crate::{Gate, GateKind, Party, PfssError, RangeError, SignedRange, gate::Tree};
+use crate::{Gate, GateKind, PfssError, RangeError, SignedRange, gate::Tree};
 
 /// The public interval `start <= x < end` of an unsigned `x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -238,26 +241,33 @@ impl Program {
         self.domain
     }
 
-    /// XOR shares of all predicates, `[outputs][padded / 32]`, from the shares `cmp` of the points in the order of
-    /// [`offsets`](Self::offsets) and the shares `msb` of the mask's top bit. Bits of padding lanes are zero.
-    pub(crate) fn combine(&self, party: Party, x_hat: &[u64], cmp: &[u32], msb: &[u32]) -> Vec<u32> {
-        let words = x_hat.len().div_ceil(32);
-        let mut out = Vec::with_capacity(self.terms.len() * words);
+    /// The sums that give XOR shares of all predicates, one after the other, but for the top bit of the mask; the shares of
+    /// point `j`, in the order of [`offsets`](Self::offsets), stand in row `rows[j]`.
+    pub(crate) fn sums(&self, rows: &[usize]) -> Vec<BitTerm> {
+        let mut sums = Vec::new();
         for term in &self.terms {
-            for (word, lanes) in x_hat.chunks(32).enumerate() {
-                let mut bits = term.points.iter().fold(0, |bits, point| bits ^ cmp[point * words + word]);
-                if term.msb_of_mask {
-                    bits ^= msb[word];
-                }
-                if party == Party::Zero {
-                    let public = |x| term.public.iter().fold(0, |bit, &public| bit ^ self.public(public, x));
-                    bits ^= lanes.iter().enumerate().fold(0, |acc, (lane, &x)| acc | public(x) << lane);
-                }
-                let live = u32::MAX >> (32 - lanes.len()); // 1 <= lanes.len() <= 32
-                out.push(bits & live);
+            let first = sums.len();
+            sums.extend(term.points.iter().map(|&point| row(rows[point] as u32)));
+            sums.extend(term.public.iter().flat_map(|&bit| self.thresholds(bit)).map(public));
+            if sums.len() == first {
+                sums.push(row(NO_ROW));
+            }
+            if let Some(last) = sums.last_mut() {
+                last.last = 1;
             }
         }
-        out
+        sums
+    }
+
+    /// Adds the shares `msb` of the mask's top bit to the rows of `bits`, of `count` elements, that ask for them.
+    pub(crate) fn add_msb(&self, msb: &[u32], count: usize, bits: &mut [u32]) {
+        for (term, row) in self.terms.iter().zip(bits.chunks_mut(count.div_ceil(32).max(1))) {
+            if term.msb_of_mask {
+                for (word, (bits, msb)) in row.iter_mut().zip(msb).enumerate() {
+                    *bits ^= msb & u32::MAX >> (32 - (count - 32 * word).min(32)); // at least one element per word
+                }
+            }
+        }
     }
 
     fn term(&mut self, predicate: Predicate) -> Term {
@@ -286,13 +296,30 @@ impl Program {
         })
     }
 
-    fn public(&self, bit: PublicBit, x_hat: u64) -> u32 {
-        let ring = self.ring;
+    /// Comparisons of `x_hat` whose outcomes add up to a public bit.
+    fn thresholds(&self, bit: PublicBit) -> Vec<Threshold> {
+        let (ring, always) = (self.ring, Threshold { shift: 0, bound: 2, bits: 1, wanted: 1 });
+        let below = |shift, bound, ring: Ring| Threshold { shift, bound, bits: ring.bits(), wanted: 1 };
         match bit {
-            PublicBit::One => 1,
-            PublicBit::Below { bound } => u32::from(self.domain.reduce(x_hat) < bound),
-            PublicBit::Ordered { start, end } => u32::from(ring.sub(x_hat, end) > ring.sub(x_hat, start)),
-            PublicBit::Top { c, flip } => (ring.msb(ring.add(x_hat, c)) ^ flip) as u32,
+            PublicBit::One => vec![always],
+            PublicBit::Below { bound } => vec![below(0, bound, self.domain)],
+            // not below what is left of the ring behind the interval
+            PublicBit::Ordered { start, end } => vec![below(ring.neg(end), ring.sub(start, end), ring), always],
+            // the top bit is clear in the lower half
+            PublicBit::Top { c, flip } => {
+                let low = below(c, 1 << (ring.bits() - 1), ring);
+                if flip == 1 { vec![low] } else { vec![low, always] }
+            }
         }
     }
+}
+
+/// The shares of row `row`, or nothing.
+const fn row(row: u32) -> BitTerm {
+    BitTerm { public: Threshold { shift: 0, bound: 0, bits: 0, wanted: 0 }, row, last: 0 }
+}
+
+/// A public bit.
+const fn public(public: Threshold) -> BitTerm {
+    BitTerm { public, row: NO_ROW, last: 0 }
 }

@@ -26,7 +26,7 @@ pub(crate) fn finish_opening<Q: FssOps, T>(q: &Q, pending: Pending<T>, theirs: &
     }
     let (bits, packed) = theirs.split_at(bit_bytes);
     let words = words_from_bytes(q, ring, packed, words)?;
-    pending.finish_with(&bits_from_bytes(bits, count)?, &words)
+    pending.finish_with(q, &bits_from_bytes(bits, count)?, &words)
 }
 
 /// Ring elements, `n` bits each, in `ceil(count * n / 8)` bytes.

@@ -136,7 +136,7 @@ fn tables_of_another_size_or_ring_are_refused() {
     assert_eq!(refused(&[0; 7]), PfssError::Length { what: "words of the table", expected: 8, got: 7 });
     assert_eq!(refused(&[0, 0, 256, 0, 0, 0, 0, 0]), PfssError::Constant { index: 2, bits: 8, got: 256 });
     let [bundle, _] = dealer.deal(&q, &Gate::lut(3, 8).unwrap(), 1).unwrap();
-    let refused = bundle.eval_lut(&q, &[7; 8], &[1]).unwrap().finish(&[0]).unwrap_err();
+    let refused = bundle.eval_lut(&q, &[7; 8], &[1]).unwrap().finish(&q, &[0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "masked words", expected: 1, got: 0 });
 }
 
@@ -259,7 +259,7 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
         assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
     }
     let pending = one(&relu).eval_relu(&q, &[1, 2]).unwrap();
-    let refused = pending.finish(&[0, 0]).unwrap_err();
+    let refused = pending.finish(&q, &[0, 0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "words of masked bits", expected: 1, got: 2 });
 }
 

@@ -263,7 +263,7 @@ fn one_party_s_output_shares_are_uniform() {
     let [relu, _] = dealer.insecure_deal_for_masks(&q, &Gate::relu(64).unwrap(), &masks).unwrap();
     let pending = relu.eval_relu(&q, &x_hat).unwrap();
     let open = vec![0; pending.masked_bits().len()];
-    let arithmetic = pending.finish(&open).unwrap();
+    let arithmetic = pending.finish(&q, &open).unwrap();
     let [powers, _] = dealer.insecure_deal_for_masks(&q, &Gate::interval_powers(64, 0).unwrap(), &masks).unwrap();
     let interval = [Interval { start: 3, end: Some(9) }];
     let payload = powers.eval_interval_powers(&q, &interval, &x_hat).unwrap();

@@ -38,7 +38,7 @@ fn evaluate(batch: &Batch, program: &SufProgram) -> [SufShares; 2] {
         let [SufStep::Open(zero), SufStep::Open(one)] = steps else { panic!("expected a round") };
         assert_eq!(zero.masked_bits().len(), bits * per_row);
         let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-        steps = [zero.finish(&from_one).unwrap(), one.finish(&from_zero).unwrap()];
+        steps = [zero.finish(&q, &from_one).unwrap(), one.finish(&q, &from_zero).unwrap()];
     }
     steps.map(|step| match step {
         SufStep::Done(shares) => shares,

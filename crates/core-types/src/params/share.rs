@@ -115,6 +115,58 @@ impl WordTerm {
         last: 0,
         reserved: 0,
     };
+
+    /// The public constant 1.
+    pub const ONE: Self = Self { value: ONE_ROW, ..Self::NONE };
+
+    /// The word of row `row`.
+    #[must_use]
+    pub const fn word(row: u32) -> Self {
+        Self { value: row, ..Self::NONE }
+    }
+
+    /// The secret bit `b` of the opened bit `w = b ^ c` of row `opened`, where `[c]` is row `mask`: `w + (1 - 2w) [c]`.
+    #[must_use]
+    pub const fn bit(opened: u32, mask: u32) -> Self {
+        Self::selected(opened, ONE_ROW, mask)
+    }
+
+    /// `b v` for the secret bit `b` of the opened bit `w = b ^ c` of row `opened`, where `[v]` is row `value` and `[c v]` is
+    /// row `product`: `w [v] + (1 - 2w) [c v]`.
+    #[must_use]
+    pub const fn selected(opened: u32, value: u32, product: u32) -> Self {
+        Self { value, product, opened, ..Self::NONE }
+    }
+
+    /// The term times a public constant.
+    #[must_use]
+    pub const fn times(self, constant: u64) -> Self {
+        Self { constant: self.constant.wrapping_mul(constant), ..self }
+    }
+
+    /// The term with the opposite sign.
+    #[must_use]
+    pub const fn minus(self) -> Self {
+        self.times(u64::MAX)
+    }
+
+    /// The term times a power of the variable.
+    #[must_use]
+    pub const fn power(self, power: u32) -> Self {
+        Self { power, ..self }
+    }
+
+    /// The term where a comparison of x comes out as wanted.
+    #[must_use]
+    pub const fn when(self, when: Threshold) -> Self {
+        Self { when, ..self }
+    }
+
+    /// The term where the opened bit of row `given` is `is`.
+    #[must_use]
+    pub const fn given(self, given: u32, is: u32) -> Self {
+        Self { given, is, ..self }
+    }
 }
 
 /// Greatest power of a variable.

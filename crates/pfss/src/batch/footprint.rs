@@ -12,7 +12,7 @@ use crate::{
     suf::{CoeffMode, PredProgram, Selection, SufProgram},
 };
 
-use super::Work;
+use super::{Work, combining::Combining};
 
 /// Device allocators give whole granules.
 const GRANULE_BYTES: u64 = 512;
@@ -23,6 +23,10 @@ const SLACK_BYTES: u64 = 64;
 #[derive(Debug)]
 pub(super) struct Footprint {
     trees: Vec<(Tree, Asked)>,
+    /// What turns the shares of each tree into what leaves the device.
+    walking: Combining,
+    /// What turns opened bits into shares.
+    closing: Combining,
     aes: u64,
 }
 
@@ -39,11 +43,12 @@ impl Footprint {
     pub(super) fn of(gate: &Gate, work: &Work<'_>) -> Self {
         if gate.kind() == GateKind::Lut {
             let trees = gate.trees().into_iter().map(|tree| (tree, Asked::All(gate.n()))).collect();
-            return Self { trees, aes: gate.cost().aes };
+            let (walking, closing) = (Combining::default(), Combining::closing(gate));
+            return Self { trees, walking, closing, aes: gate.cost().aes };
         }
         let (points, aes) = points(gate, work);
         let trees = gate.trees().into_iter().zip(points.into_iter().map(Asked::Points)).collect();
-        Self { trees, aes }
+        Self { trees, walking: Combining::walking(gate, work), closing: Combining::closing(gate), aes }
     }
 
     /// AES blocks for one element: analytic, not counted.
@@ -66,13 +71,15 @@ impl Footprint {
     /// Bytes of the masked inputs and offsets, of the result and of all that lies between, for `count` elements: those of
     /// the tree that takes most, as trees are walked one after the other.
     pub(super) fn scratch(&self, count: usize) -> u64 {
+        let combined = self.walking.bytes(count);
         let tree = |&(tree, asked): &(Tree, Asked)| match asked {
             Asked::Points(points) => {
-                granules(8 * count as u64) + granules(8 * points) + granules(asked.result_bytes(tree, count))
+                let placed = granules(8 * count as u64) + granules(8 * points);
+                granules(asked.result_bytes(tree, count)) + placed.max(combined)
             }
             Asked::All(bits) => granules(asked.result_bytes(tree, count.min(elements_at_once(bits)))),
         };
-        self.trees.iter().map(tree).max().unwrap_or(0)
+        self.trees.iter().map(tree).max().unwrap_or(combined)
     }
 
     /// Bytes that say where `count` elements are evaluated: masked inputs and offsets, for each tree.
@@ -89,9 +96,10 @@ impl Footprint {
         self.trees.iter().map(|&(tree, asked)| asked.result_bytes(tree, count)).sum()
     }
 
-    /// Bytes for `count` elements at once.
+    /// Bytes for `count` elements at once: while trees are walked, or behind that, when the keys are gone.
     pub(super) fn total(&self, count: usize) -> u64 {
-        self.keys(count) + self.scratch(count)
+        let walked = self.keys(count) + self.scratch(count);
+        walked.max(self.closing.bytes(count.min(self.closing.at_once())))
     }
 
     /// The most elements, a multiple of 32, that take at most `bytes`; `None` if 32 take more.
@@ -149,10 +157,10 @@ fn suf_points(program: &SufProgram) -> Vec<u64> {
     points
 }
 
-fn padded(count: usize) -> u64 {
+pub(super) fn padded(count: usize) -> u64 {
     (count as u64).next_multiple_of(LANES)
 }
 
-fn granules(bytes: u64) -> u64 {
+pub(super) fn granules(bytes: u64) -> u64 {
     (bytes + SLACK_BYTES).next_multiple_of(GRANULE_BYTES)
 }

@@ -42,6 +42,7 @@
 mod chain;
 mod choice;
 mod class;
+mod combining;
 mod config;
 mod counters;
 mod device_times;

@@ -124,9 +124,15 @@ impl KeyBundle {
         &self.keys.words[row * self.padded()..][..self.header.count]
     }
 
-    /// A copy of [`word_row`](Self::word_row) that outlives the bundle.
-    pub(crate) fn word_copy(&self, row: usize) -> Zeroizing<Vec<u64>> {
-        Zeroizing::new(self.word_row(row).to_vec())
+    /// Rows of additive shares.
+    pub(crate) fn word_rows(&self) -> usize {
+        self.gate().word_rows() as usize
+    }
+
+    /// The bundle when its trees have been walked: without them.
+    pub(crate) fn walked(self) -> Self {
+        let Keys { words, bits, .. } = self.keys;
+        Self { header: self.header, keys: Keys { words, bits, ..Keys::default() } }
     }
 
     /// Row `row` of the XOR shares, 32 elements a word, with padding.

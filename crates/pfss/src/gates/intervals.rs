@@ -1,6 +1,12 @@
-use core::ops::Range;
+use core_types::{
+    Ring,
+    params::share::{Threshold, WordTerm},
+};
 
-use super::tree::{check_inputs, dcf_shares};
+use super::{
+    sums::Sums,
+    tree::{check_inputs, dcf_shares},
+};
 use crate::{GateKind, Interval, KeyBundle, PfssError, Walk};
 
 impl KeyBundle {
@@ -35,42 +41,38 @@ impl KeyBundle {
             ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
         }
         let x_hat = check_inputs(&self, x_hat)?;
-        let (count, words) = (x_hat.len(), self.gate().degree() as usize + 1);
+        let words = self.gate().degree() as usize + 1;
         let shares = dcf_shares(q, &self, 0, &offsets, &x_hat)?;
-        let share = |point: usize, j: usize, e: usize| shares[(point * words + j) * count + e];
-
-        let mut out = Vec::with_capacity(intervals.len() * words * x_hat.len());
-        for [start, end] in ends {
-            for j in 0..words {
-                for (e, &x) in x_hat.iter().enumerate() {
-                    // equal ends are the whole ring, whose two values cancel
-                    let wraps = start == end || ring.sub(x, offsets[end]) > ring.sub(x, offsets[start]);
-                    let inside = if wraps { self.mask_power(j, e) } else { 0 };
-                    out.push(ring.add(ring.sub(share(end, j, e), share(start, j, e)), inside));
-                }
-            }
-        }
-        Ok(out)
+        let share = |point: usize, j: usize| WordTerm::word((self.word_rows() + shares.rows[point] * words + j) as u32);
+        let powers = ends.iter().flat_map(|ends| (0..words).map(move |j| (ends, j)));
+        let sums = powers.fold(Sums::new(ring, ring), |sums, (&[start, end], j)| {
+            // equal ends are the whole ring, whose two values cancel
+            let inside = if start == end {
+                mask_power(j)
+            } else {
+                mask_power(j).when(wraps(ring, offsets[start], offsets[end]))
+            };
+            sums.sum([share(end, j), share(start, j).minus(), inside])
+        });
+        sums.run_with(q, &self, &x_hat, &shares.buf)
     }
+}
 
-    /// This party's shares of `(-r)^j` for a range of elements.
-    pub(super) fn mask_powers(&self, j: usize, range: Range<usize>, out: &mut [u64]) {
-        match j {
-            0 => out.fill(self.party().public(1)),
-            1 => {
-                let (ring, r) = (self.gate().ring(), &self.word_row(0)[range]);
-                out.iter_mut().zip(r).for_each(|(share, &r)| *share = ring.neg(r));
-            }
-            _ => out.copy_from_slice(&self.word_row(j - 1)[range]),
-        }
-    }
+/// Where `x_hat - end > x_hat - start`: there, `x_hat - end` is not below what is left of the ring behind the interval.
+fn wraps(ring: Ring, start: u64, end: u64) -> Threshold {
+    Threshold { shift: ring.neg(end), bound: ring.sub(start, end), bits: ring.bits(), wanted: 0 }
+}
 
-    /// This party's share of `(-r)^j` of element `e`.
-    pub(super) fn mask_power(&self, j: usize, e: usize) -> u64 {
-        match j {
-            0 => self.party().public(1),
-            1 => self.gate().ring().neg(self.word_row(0)[e]),
-            _ => self.word_row(j - 1)[e],
-        }
+/// The row of the words section that the power `j >= 1` of `-r` comes from: for `j = 1` that of `[r]`.
+pub(super) const fn mask_row(j: usize) -> u32 {
+    if j <= 1 { 0 } else { j as u32 - 1 }
+}
+
+/// `(-r)^j`.
+pub(super) const fn mask_power(j: usize) -> WordTerm {
+    match j {
+        0 => WordTerm::ONE,
+        1 => WordTerm::word(mask_row(1)).minus(),
+        _ => WordTerm::word(mask_row(j)),
     }
 }

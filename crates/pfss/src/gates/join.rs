@@ -1,9 +1,6 @@
 //! Parts of a batch, evaluated one after the other, made whole again.
 
-use super::{
-    BitShares, Pending, SufBools, SufShares, SufStep,
-    pending::{Opened, Rest},
-};
+use super::{BitShares, Pending, SufBools, SufShares, SufStep};
 
 /// Results of consecutive elements that can be put together. Every part but the last has a multiple of 32 elements.
 pub(crate) trait Join: Sized + Send + Sync + 'static {
@@ -82,26 +79,9 @@ pub(crate) fn join_pending<T: Join>(mut parts: Vec<Pending<T>>) -> Pending<T> {
     if parts.len() == 1 {
         return parts.remove(0);
     }
-    let (first, count) = (&parts[0], parts.iter().map(Pending::count).sum());
+    let first = &parts[0];
     let masked: Vec<_> = parts.iter().map(|part| (part.count(), part.masked_bits())).collect();
     let words = parts.iter().flat_map(|part| part.masked_words().iter().copied()).collect();
     let (party, ring, masked) = (first.party(), first.word_ring(), join_rows(&masked));
-    Pending::masked(party, count, masked, Joined { parts }).with_words(ring, words)
-}
-
-/// Parts that wait for their bits.
-struct Joined<T> {
-    parts: Vec<Pending<T>>,
-}
-
-impl<T: Join> Rest<T> for Joined<T> {
-    fn finish(self: Box<Self>, opened: &Opened) -> T {
-        let mut first = 0;
-        let finish = |part: Pending<T>| {
-            let (count, start) = (part.count(), first);
-            first += count;
-            (count, part.finish_opened(&opened.part(start..start + count)))
-        };
-        T::join(self.parts.into_iter().map(finish).collect())
-    }
+    Pending::parts(party, masked, (ring, words), parts, T::join)
 }

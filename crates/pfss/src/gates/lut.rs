@@ -1,17 +1,21 @@
-use core_types::{Ring, block_words, cmp::cmp_blocks};
+use core_types::{
+    Ring, block_words,
+    cmp::cmp_blocks,
+    params::share::{NO_ROW, WordTerm},
+};
 use zeroize::Zeroizing;
 
 use super::{
     BitShares, Pending,
-    pending::{Opened, Rest},
+    sums::Sums as Results,
     tree::{CmpKeys, check_inputs},
 };
 use crate::{GateKind, KeyBundle, PfssError, Walk};
 
 /// Rows of the words section behind the input mask: `[e]`, `[ρ]`, `[ρ e]` with `e = 1 - 2c`.
-const E_ROW: usize = 1;
+const E_ROW: u32 = 1;
 const RHO_ROW: usize = 2;
-const RHO_E_ROW: usize = 3;
+const RHO_E_ROW: u32 = 3;
 
 /// Words of 128 points that are evaluated at once: bounds memory, not results.
 const BLOCKS_AT_ONCE: usize = 1 << 18;
@@ -52,8 +56,11 @@ impl KeyBundle {
         }
         let (words, sign) = sums.finish(&self, ring);
         let bits = BitShares::new(self.party(), self.count(), sign);
-        let rest = Signed { ring, e: self.word_copy(E_ROW), rho_e: self.word_copy(RHO_E_ROW) };
-        Ok(Pending::new(&self, &bits, 0, rest).with_words(ring, words))
+        // (1 - 2w) (y_hat e - ρ e), over the opened words
+        let flipped = |row| WordTerm::selected(0, NO_ROW, row);
+        let result = [flipped(E_ROW).power(1), flipped(RHO_E_ROW).minus()];
+        let results = Results::new(ring, ring).sum(result);
+        Ok(Pending::summed(self, &bits, 0, None, results).with_words(ring, words))
     }
 }
 
@@ -115,22 +122,5 @@ impl Sums {
             lanes.iter().enumerate().fold(0, |word, (lane, &bits)| word | ((negate(bits) >> 1) as u32 & 1) << lane)
         });
         (words, signs.collect())
-    }
-}
-
-/// `(1 - 2w) (y_hat e - ρ e)`.
-struct Signed {
-    ring: Ring,
-    e: Zeroizing<Vec<u64>>,
-    rho_e: Zeroizing<Vec<u64>>,
-}
-
-impl Rest<Vec<u64>> for Signed {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        let ring = self.ring;
-        opened.map(|e| {
-            let word = ring.sub(opened.word(e).wrapping_mul(self.e[e]), self.rho_e[e]);
-            if opened.bit(0, e) == 0 { word } else { ring.neg(word) }
-        })
     }
 }

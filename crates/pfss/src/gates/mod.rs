@@ -3,6 +3,7 @@
 //! A gate with an additive result has two steps: `eval_*` walks the key trees and masks each secret bit with a dealer
 //! bit, and [`Pending::finish`] turns the opened bits into shares. One round lies between them.
 
+mod bit_sums;
 mod bits;
 mod intervals;
 mod join;
@@ -13,6 +14,7 @@ mod product;
 mod relu;
 mod shift;
 mod suf;
+mod sums;
 mod tree;
 mod truncate;
 mod walk;
@@ -21,6 +23,8 @@ pub use bits::BitShares;
 pub(crate) use join::{Join, join_pending};
 pub(crate) use lut::elements_at_once;
 pub use pending::Pending;
+pub(crate) use suf::most_word_terms;
 pub use suf::{SufBools, SufShares, SufStep};
+pub(crate) use sums::summed_at_once;
 pub use walk::Walk;
 pub(crate) use walk::{Activity, DeviceTree, Lent};

@@ -1,8 +1,13 @@
 use core::{fmt, ops::Range};
 
+use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
-use crate::{KeyBundle, Party, PfssError, gates::BitShares};
+use super::{
+    BitShares,
+    sums::{Summed, Sums},
+};
+use crate::{KeyBundle, Party, PfssError};
 
 /// A gate between its two steps: the masked bits to exchange, and what is left to do once they are open.
 ///
@@ -14,13 +19,28 @@ pub struct Pending<T = Vec<u64>> {
     masked: Vec<u32>,
     /// Additive shares of masked words, one per element or none, and their ring.
     words: (Ring, Vec<u64>),
-    rest: Box<dyn Rest<T>>,
+    then: Then<T>,
+}
+
+/// What is left to do.
+enum Then<T> {
+    /// The second step of one gate.
+    Rest(Box<dyn Rest<T>>),
+    /// Those of consecutive parts of a batch, all but the last of a multiple of 32 elements, and how results are put
+    /// together.
+    Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
 }
 
 /// The second step of a gate, with the shares that it needs.
 pub(super) trait Rest<T>: Send + Sync {
-    /// Turns opened bits into shares.
-    fn finish(self: Box<Self>, opened: &Opened) -> T;
+    /// Whose words the sums are over.
+    fn bundle(&self) -> &KeyBundle;
+    /// The public words of the sums.
+    fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64];
+    /// The sums to form of what was opened.
+    fn sums(&self) -> Vec<Sums>;
+    /// Turns opened bits and the results of all [`sums`](Self::sums) into shares.
+    fn finish(self: Box<Self>, opened: &Opened, sums: Vec<Vec<u64>>) -> T;
 }
 
 /// What both parties know after an exchange.
@@ -33,9 +53,14 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Bit `row` of element `e`, 0 or 1.
-    pub(super) fn bit(&self, row: usize, e: usize) -> u64 {
-        u64::from((self.bits[row * self.count.div_ceil(32) + e / 32] >> (e % 32)) & 1)
+    /// What is known before anything is opened.
+    pub(super) fn nothing(bundle: &KeyBundle) -> Self {
+        Self { party: bundle.party(), count: bundle.count(), bits: Vec::new(), words: Vec::new() }
+    }
+
+    /// All rows of bits, one after the other, each of `count.div_ceil(32)` words.
+    pub(super) fn bits(&self) -> &[u32] {
+        &self.bits
     }
 
     /// Row `row`, 32 elements a word.
@@ -44,9 +69,9 @@ impl Opened {
         &self.bits[row * words..][..words]
     }
 
-    /// The word of element `e`.
-    pub(super) fn word(&self, e: usize) -> u64 {
-        self.words[e]
+    /// The words, one per element, if such were opened.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
     }
 
     /// What is known of the elements `range`, which starts at a multiple of 32.
@@ -60,11 +85,6 @@ impl Opened {
             words: if self.words.is_empty() { Vec::new() } else { self.words[range].to_vec() },
         }
     }
-
-    /// `element(e)` for every element.
-    pub(super) fn map(&self, element: impl Fn(usize) -> u64) -> Vec<u64> {
-        (0..self.count).map(element).collect()
-    }
 }
 
 /// The ring of no words.
@@ -74,22 +94,21 @@ const NO_WORDS: Ring = match Ring::new(1) {
 };
 
 impl<T> Pending<T> {
-    /// Masks `bits` with the dealer's bits, rows from `first_mask` on.
-    pub(super) fn new(bundle: &KeyBundle, bits: &BitShares, first_mask: usize, rest: impl Rest<T> + 'static) -> Self {
-        let per_row = bits.count().div_ceil(32);
-        let mut masked = Vec::with_capacity(bits.words().len());
-        for (row, words) in bits.words().chunks(per_row.max(1)).enumerate() {
-            for (word, (&bit, &mask)) in words.iter().zip(bundle.bit_row(first_mask + row)).enumerate() {
-                let live = u32::MAX >> (32 - (bits.count() - 32 * word).min(32)); // at least one element per word
-                masked.push(bit ^ (mask & live));
-            }
-        }
-        Self::masked(bits.party(), bits.count(), masked, rest)
-    }
-
     /// Opens rows that are masked already.
     pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, rest: impl Rest<T> + 'static) -> Self {
-        Self { party, count, masked, words: (NO_WORDS, Vec::new()), rest: Box::new(rest) }
+        Self { party, count, masked, words: (NO_WORDS, Vec::new()), then: Then::Rest(Box::new(rest)) }
+    }
+
+    /// The whole of a batch from its parts: what they open, and how their results are put together.
+    pub(super) fn parts(
+        party: Party,
+        masked: Vec<u32>,
+        words: (Ring, Vec<u64>),
+        parts: Vec<Self>,
+        join: fn(Vec<(usize, T)>) -> T,
+    ) -> Self {
+        let count = parts.iter().map(Self::count).sum();
+        Self { party, count, masked, words, then: Then::Parts(parts, join) }
     }
 
     /// Opens a word of each element as well.
@@ -129,23 +148,39 @@ impl<T> Pending<T> {
     }
 
     /// The gate's output from what was opened.
-    pub(super) fn finish_opened(self, opened: &Opened) -> T {
-        self.rest.finish(opened)
+    fn finish_opened<Q: FssOps>(self, q: &Q, opened: &Opened) -> Result<T, PfssError> {
+        match self.then {
+            Then::Rest(rest) => {
+                let (bundle, x) = (rest.bundle(), rest.x(opened));
+                let sums = rest.sums().iter().map(|sums| sums.run(q, bundle, x, opened)).collect::<Result<_, _>>()?;
+                Ok(rest.finish(opened, sums))
+            }
+            Then::Parts(parts, join) => {
+                let mut first = 0;
+                let finish = |part: Self| {
+                    let (count, start) = (part.count, first);
+                    first += count;
+                    Ok((count, part.finish_opened(q, &opened.part(start..start + count))?))
+                };
+                Ok(join(parts.into_iter().map(finish).collect::<Result<_, PfssError>>()?))
+            }
+        }
     }
 
     /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open no words.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if the peer's bits are not as many as these, or if words have to be opened as well.
-    pub fn finish(self, peer: &[u32]) -> Result<T, PfssError> {
-        self.finish_with(peer, &[])
+    /// [`PfssError::Length`] if the peer's bits are not as many as these, or if words have to be opened as well;
+    /// [`PfssError::Backend`].
+    pub fn finish<Q: FssOps>(self, q: &Q, peer: &[u32]) -> Result<T, PfssError> {
+        self.finish_with(q, peer, &[])
     }
 
     /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits) and [`masked_words`](Self::masked_words).
     ///
     /// # Errors
-    /// [`PfssError::Length`] if the peer's bits or words are not as many as these.
-    pub fn finish_with(self, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
+    /// [`PfssError::Length`] if the peer's bits or words are not as many as these; [`PfssError::Backend`].
+    pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
         let (ring, mine) = &self.words;
         for (what, expected, got) in
             [("words of masked bits", self.masked.len(), bits.len()), ("masked words", mine.len(), words.len())]
@@ -160,7 +195,36 @@ impl<T> Pending<T> {
             bits: self.masked.iter().zip(bits).map(|(mine, theirs)| mine ^ theirs).collect(),
             words: mine.iter().zip(words).map(|(&mine, &theirs)| ring.add(mine, theirs)).collect(),
         };
-        Ok(self.rest.finish(&opened))
+        self.finish_opened(q, &opened)
+    }
+}
+
+impl Pending {
+    /// Masks `bits` with the dealer's bits from the first on; `sums` over the bundle's words and the public words `x`, or,
+    /// without those, the words that are opened, are the result.
+    pub(super) fn summed(
+        bundle: KeyBundle,
+        bits: &BitShares,
+        first_mask: usize,
+        x: Option<Vec<u64>>,
+        sums: Sums,
+    ) -> Self {
+        let masked = Self::mask(&bundle, bits, first_mask);
+        let (party, count) = (bits.party(), bits.count());
+        Self::masked(party, count, masked, Summed { bundle: bundle.walked(), x, sums })
+    }
+
+    /// `bits` under the dealer's bits, rows from `first_mask` on.
+    fn mask(bundle: &KeyBundle, bits: &BitShares, first_mask: usize) -> Vec<u32> {
+        let per_row = bits.count().div_ceil(32);
+        let mut masked = Vec::with_capacity(bits.words().len());
+        for (row, words) in bits.words().chunks(per_row.max(1)).enumerate() {
+            for (word, (&bit, &mask)) in words.iter().zip(bundle.bit_row(first_mask + row)).enumerate() {
+                let live = u32::MAX >> (32 - (bits.count() - 32 * word).min(32)); // at least one element per word
+                masked.push(bit ^ (mask & live));
+            }
+        }
+        masked
     }
 }
 

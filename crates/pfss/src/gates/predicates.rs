@@ -1,12 +1,7 @@
-use core_types::Ring;
-use zeroize::Zeroizing;
+use core_types::params::share::WordTerm;
 
-use super::{
-    BitShares, Pending,
-    pending::{Opened, Rest},
-    tree::{check_inputs, cmp_shares},
-};
-use crate::{GateKind, KeyBundle, PfssError, Predicate, Walk, convert, predicate::Program};
+use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
+use crate::{GateKind, KeyBundle, PfssError, Predicate, Walk, predicate::Program};
 
 impl KeyBundle {
     /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`. No round is needed.
@@ -36,33 +31,21 @@ impl KeyBundle {
     ) -> Result<Pending, PfssError> {
         self.check_masks(predicates)?;
         let bits = self.predicate_bits(q, predicates, x_hat)?;
-        let mut c = Zeroizing::new(Vec::with_capacity(predicates.len() * self.count()));
-        (0..predicates.len()).for_each(|row| c.extend_from_slice(self.word_row(1 + row)));
         let first_mask = usize::from(self.gate().kind() == GateKind::SignPredicates);
-        let rest = Bits { ring: self.gate().ring(), c };
-        Ok(Pending::new(&self, &bits, first_mask, rest))
+        let ring = self.gate().ring();
+        let bit = |at: u32| [WordTerm::bit(at, 1 + at)];
+        let sums = (0..predicates.len() as u32).fold(Sums::new(ring, ring), |sums, at| sums.sum(bit(at)));
+        let x_hat = check_inputs(&self, x_hat)?;
+        Ok(Pending::summed(self, &bits, first_mask, Some(x_hat), sums))
     }
 
     fn predicate_bits<Q: Walk>(&self, q: &Q, predicates: &[Predicate], x_hat: &[u64]) -> Result<BitShares, PfssError> {
         let program = Program::new(self.gate(), predicates)?;
         let x_hat = check_inputs(self, x_hat)?;
-        let shares = cmp_shares(q, self, 0, &program, &x_hat)?;
-        let msb = if self.gate().kind() == GateKind::SignPredicates { self.bit_row(0) } else { &[] };
-        Ok(BitShares::new(self.party(), self.count(), program.combine(self.party(), &x_hat, &shares, msb)))
-    }
-}
-
-/// Row after row of bits to additive shares of the bits, with `[c]` for each.
-struct Bits {
-    ring: Ring,
-    c: Zeroizing<Vec<u64>>,
-}
-
-impl Rest<Vec<u64>> for Bits {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        let element = |(at, &c): (usize, &u64)| {
-            convert::bit(self.ring, opened.party, opened.bit(at / opened.count, at % opened.count), c)
-        };
-        self.c.iter().enumerate().map(element).collect()
+        let mut bits = predicate_shares(q, self, 0, &program, &x_hat)?;
+        if self.gate().kind() == GateKind::SignPredicates {
+            program.add_msb(self.bit_row(0), self.count(), &mut bits);
+        }
+        Ok(BitShares::new(self.party(), self.count(), bits))
     }
 }

@@ -1,16 +1,12 @@
-use core_types::Ring;
-use zeroize::Zeroizing;
+use core_types::{Ring, params::share::WordTerm};
 
-use super::{
-    BitShares, Pending,
-    pending::{Opened, Rest},
-    tree::{check_inputs, cmp_shares},
-};
-use crate::{GateKind, KeyBundle, PfssError, SignedRange, Walk, convert, predicate::Program};
+use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
+use crate::{GateKind, KeyBundle, PfssError, SignedRange, Walk, predicate::Program};
 
-/// Rows of the words section behind the input mask.
-const C_ROW: usize = 1;
-const C_R_ROW: usize = 2;
+/// Rows of the words section: the input mask `[r]`, the sign's mask `[c]`, and `[c r]`.
+const R_ROW: u32 = 0;
+const C_ROW: u32 = 1;
+const C_R_ROW: u32 = 2;
 
 impl KeyBundle {
     /// The first step of `max(x, 0)`, `x` read as signed, from the masked inputs `x_hat`.
@@ -34,8 +30,7 @@ impl KeyBundle {
     /// [`PfssError::Range`] if the keys look at fewer bits than hold the range, and as [`eval_relu`](Self::eval_relu).
     pub fn eval_relu_within<Q: Walk>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_sign(range)?;
-        let (bits, product) = self.sign_times_input(q, x_hat)?;
-        Ok(Pending::new(&self, &bits, 0, product))
+        self.sign_times_input(q, x_hat, |product| product.to_vec())
     }
 
     /// Whether the keys look at as many bits as hold `range`.
@@ -52,18 +47,27 @@ impl KeyBundle {
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_abs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.check_sign(SignedRange::of_bits(self.gate().n()))?;
-        let (bits, product) = self.sign_times_input(q, x_hat)?;
-        Ok(Pending::new(&self, &bits, 0, Absolute(product)))
+        self.sign_times_input(q, x_hat, |product| {
+            let x = [WordTerm::ONE.power(1), WordTerm::word(R_ROW).minus()];
+            product.iter().map(|term| term.times(2)).chain(x.map(WordTerm::minus)).collect()
+        })
     }
 
-    fn sign_times_input<Q: Walk>(&self, q: &Q, x_hat: &[u64]) -> Result<(BitShares, Product), PfssError> {
+    /// Opens the sign `b = 1[x >= 0]`; the result is the sum of `terms(b x)`.
+    ///
+    /// `b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])` for the opened bit `w = b ^ c`.
+    fn sign_times_input<Q: Walk>(
+        self,
+        q: &Q,
+        x_hat: &[u64],
+        terms: impl FnOnce(&[WordTerm]) -> Vec<WordTerm>,
+    ) -> Result<Pending, PfssError> {
         self.check_use(GateKind::Relu, x_hat.len())?;
-        let (ring, x_hat) = (self.gate().ring(), check_inputs(self, x_hat)?);
+        let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
         let bits = BitShares::new(self.party(), self.count(), self.sign_bits(q, 0, &x_hat)?);
-        Ok((
-            bits,
-            Product { ring, r: self.word_copy(0), c: self.word_copy(C_ROW), c_r: self.word_copy(C_R_ROW), x_hat },
-        ))
+        let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, C_R_ROW).minus()];
+        let sums = Sums::new(ring, ring).sum(terms(&product));
+        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
     }
 
     /// XOR shares of `msb(r) ^ 1[x >= 0]` from tree `index`, the comparison key of the bits below the sign.
@@ -71,42 +75,6 @@ impl KeyBundle {
         let ring = self.gate().sign_ring();
         let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // at least 2 bits for gates with such a tree
         let program = Program::non_negative(domain, ring);
-        let shares = cmp_shares(q, self, index, &program, x_hat)?;
-        Ok(program.combine(self.party(), x_hat, &shares, &[]))
-    }
-}
-
-/// `bit * x` with `x = x_hat - r`.
-struct Product {
-    ring: Ring,
-    x_hat: Vec<u64>,
-    r: Zeroizing<Vec<u64>>,
-    c: Zeroizing<Vec<u64>>,
-    c_r: Zeroizing<Vec<u64>>,
-}
-
-impl Product {
-    fn of(&self, opened: &Opened, e: usize) -> u64 {
-        let Self { ring, x_hat, r, c, c_r } = self;
-        convert::bit_times_masked(*ring, opened.party, opened.bit(0, e), x_hat[e], r[e], c[e], c_r[e])
-    }
-}
-
-impl Rest<Vec<u64>> for Product {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        opened.map(|e| self.of(opened, e))
-    }
-}
-
-/// `2 bit * x - x`.
-struct Absolute(Product);
-
-impl Rest<Vec<u64>> for Absolute {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        let Product { ring, x_hat, r, .. } = &self.0;
-        opened.map(|e| {
-            let x = opened.party.public(x_hat[e]).wrapping_sub(r[e]);
-            ring.sub(self.0.of(opened, e) << 1, x)
-        })
+        predicate_shares(q, self, index, &program, x_hat)
     }
 }

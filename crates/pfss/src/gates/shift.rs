@@ -1,30 +1,26 @@
 //! Shifts that are exact for every input of the ring.
 
-use core_types::Ring;
-use zeroize::Zeroizing;
+use core_types::params::share::{Threshold, WordTerm};
 
 use super::{
     BitShares, Pending,
-    pending::{Opened, Rest},
+    sums::Sums,
     tree::check_inputs,
-    truncate::C_ROW,
+    truncate::{CARRY, SHIFTED, lower_half},
 };
-use crate::{GateKind, KeyBundle, PfssError, Walk, convert};
-
-type Row = Zeroizing<Vec<u64>>;
+use crate::{GateKind, KeyBundle, PfssError, Walk};
 
 /// Trees: the key of the low `f` bits, then that of the low `n` or `n - 1` bits.
 const LOW_TREE: usize = 0;
 const HIGH_TREE: usize = 1;
-/// Bit rows: the carry, then the wrap, borrow or sign.
-const CARRY: usize = 0;
-const SECOND: usize = 1;
+/// The row of opened bits behind the carry: the wrap, borrow or sign.
+const SECOND: u32 = 1;
 
 /// Rows of the words section behind `[-(r >> f)]` and the mask `[c]` of the carry: the mask `[c']` of the second bit
 /// and, for the signed shift, `[g]` and `[g c']` with `g = msb(r)`.
-const C_SECOND_ROW: usize = 3;
-const G_ROW: usize = 4;
-const G_C_ROW: usize = 5;
+const C_SECOND_ROW: u32 = 3;
+const G_ROW: u32 = 4;
+const G_C_ROW: u32 = 5;
 
 impl KeyBundle {
     /// The first step of `floor(x / 2^f)` for unsigned `x`, exact for every `x`, from the masked inputs `x_hat`.
@@ -38,14 +34,10 @@ impl KeyBundle {
         self.check_use(GateKind::Lrs, x_hat.len())?;
         let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
         let bits = self.shift_bits(q, &x_hat, ring.bits())?;
-        let rest = Unsigned {
-            ring,
-            f: self.gate().f(),
-            base: self.shifted_base(ring, &x_hat),
-            c: self.word_copy(C_ROW),
-            c_wrap: self.word_copy(C_SECOND_ROW),
-        };
-        Ok(Pending::new(&self, &bits, 0, rest))
+        let (n, f) = (ring.bits(), self.gate().f());
+        let wrap = WordTerm::bit(SECOND, C_SECOND_ROW).times(1 << (n - f)); // 1 <= f < n
+        let sums = Sums::new(ring, ring).of_shifted(0, f).sum(SHIFTED.into_iter().chain([wrap]));
+        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
     }
 
     /// The first step of `floor(x / 2^f)` for signed `x`, exact for every `x`, from the masked inputs `x_hat`.
@@ -61,17 +53,22 @@ impl KeyBundle {
         self.check_use(GateKind::Ars, x_hat.len())?;
         let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
         let bits = self.shift_bits(q, &x_hat, ring.bits() - 1)?;
-        let rest = Signed {
-            ring,
-            f: self.gate().f(),
-            base: self.shifted_base(ring, &x_hat),
-            c: self.word_copy(C_ROW),
-            c_borrow: self.word_copy(C_SECOND_ROW),
-            g: self.word_copy(G_ROW),
-            g_c: self.word_copy(G_C_ROW),
-            x_hat,
-        };
-        Ok(Pending::new(&self, &bits, 0, rest))
+        let (n, f) = (ring.bits(), self.gate().f());
+        let (borrow, g) = (WordTerm::bit(SECOND, C_SECOND_ROW), WordTerm::word(G_ROW));
+        let g_borrow = WordTerm::selected(SECOND, G_ROW, G_C_ROW);
+        let low = lower_half(ring);
+        let high = Threshold { wanted: 0, ..low };
+        // g b where h = 0, g + b - g b - 1 where h = 1
+        let delta = [
+            g_borrow.when(low),
+            g.when(high),
+            borrow.when(high),
+            g_borrow.minus().when(high),
+            WordTerm::ONE.minus().when(high),
+        ];
+        let delta = delta.map(|term| term.times(1 << (n - f))); // 1 <= f < n
+        let sums = Sums::new(ring, ring).of_shifted(0, f).sum(SHIFTED.into_iter().chain(delta));
+        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
     }
 
     /// The first step of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`, from the masked inputs.
@@ -88,9 +85,9 @@ impl KeyBundle {
         let mut bits = self.carry_bits(q, LOW_TREE, self.gate().f(), &x_hat)?;
         bits.extend(self.sign_bits(q, HIGH_TREE, &x_hat)?);
         let bits = BitShares::new(self.party(), self.count(), bits);
-        let rest =
-            ReluShift { ring, f: self.gate().f(), rows: core::array::from_fn(|row| self.word_copy(row + 1)), x_hat };
-        Ok(Pending::new(&self, &bits, 0, rest))
+        let (n, f) = (ring.bits(), self.gate().f());
+        let sums = Sums::new(ring, ring).of_shifted(0, f).sum(relu_shift(lower_half(ring), 1 << (n - f))); // 1 <= f < n
+        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
     }
 
     /// XOR shares of the carry out of the low `f` bits and, in a second row, out of the low `k`.
@@ -101,79 +98,21 @@ impl KeyBundle {
     }
 }
 
-/// `base - carry + 2^(n-f) wrap`.
-struct Unsigned {
-    ring: Ring,
-    f: u32,
-    base: Row,
-    c: Row,
-    c_wrap: Row,
-}
-
-impl Rest<Vec<u64>> for Unsigned {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        let ring = self.ring;
-        opened.map(|e| {
-            let carry = convert::bit(ring, opened.party, opened.bit(CARRY, e), self.c[e]);
-            let wrap = convert::bit(ring, opened.party, opened.bit(SECOND, e), self.c_wrap[e]);
-            ring.add(ring.sub(self.base[e], carry), wrap << (ring.bits() - self.f)) // 1 <= f < n
-        })
-    }
-}
-
-/// `base - carry + 2^(n-f) δ`.
-struct Signed {
-    ring: Ring,
-    f: u32,
-    x_hat: Vec<u64>,
-    base: Row,
-    c: Row,
-    c_borrow: Row,
-    g: Row,
-    g_c: Row,
-}
-
-impl Rest<Vec<u64>> for Signed {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        let (ring, party) = (self.ring, opened.party);
-        opened.map(|e| {
-            let carry = convert::bit(ring, party, opened.bit(CARRY, e), self.c[e]);
-            let w = opened.bit(SECOND, e);
-            let borrow = convert::bit(ring, party, w, self.c_borrow[e]);
-            let g_borrow = convert::bit_times_word(ring, w, self.g[e], self.g_c[e]);
-            let delta = match ring.msb(self.x_hat[e]) {
-                0 => g_borrow,
-                _ => self.g[e].wrapping_add(borrow).wrapping_sub(g_borrow).wrapping_sub(party.public(1)),
-            };
-            ring.add(ring.sub(self.base[e], carry), delta << (ring.bits() - self.f)) // 1 <= f < n
-        })
-    }
-}
-
-/// `d ((x_hat >> f) - ρ - carry + 2^(n-f) (1 - msb(x_hat)) g)` with `ρ = r >> f` and `g = msb(r)`.
-struct ReluShift {
-    ring: Ring,
-    f: u32,
-    x_hat: Vec<u64>,
-    /// `[c]`, `[c']`, `[ρ]`, `[g]`, `[c c']`, `[ρ c']`, `[g c']`, where `c` masks the carry and `c'` the sign.
-    rows: [Row; 7],
-}
-
-impl Rest<Vec<u64>> for ReluShift {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        let (ring, party) = (self.ring, opened.party);
-        let [c_row, c_sign, rho, g, c_c, rho_c, g_c] = &self.rows;
-        opened.map(|e| {
-            let (carry, sign, x_hat) = (opened.bit(CARRY, e), opened.bit(SECOND, e), self.x_hat[e]);
-            let times_sign = |value, product| convert::bit_times_word(ring, sign, value, product);
-            let d = convert::bit(ring, party, sign, c_sign[e]);
-            let d_c = times_sign(c_row[e], c_c[e]);
-            // carry = w + (1 - 2w) c, so d carry is d c or d - d c
-            let d_carry = if carry == 0 { d_c } else { ring.sub(d, d_c) };
-            let wrap = times_sign(g[e], g_c[e]) << (ring.bits() - self.f); // 1 <= f < n
-            let wrap = if ring.msb(x_hat) == 0 { wrap } else { 0 };
-            let shifted = ring.sub(d.wrapping_mul(x_hat >> self.f), times_sign(rho[e], rho_c[e]));
-            ring.add(ring.sub(shifted, d_carry), wrap)
-        })
-    }
+/// `d ((x_hat >> f) - ρ - carry + 2^(n-f) (1 - msb(x_hat)) g)` with `ρ = r >> f` and `g = msb(r)`, where `c` masks the carry
+/// and `c'` the sign `d`, the shifted input is the variable, and `low` holds where the top bit of the input is 0.
+///
+/// With the opened carry `w`, `d carry` is `d c` or `d - d c`.
+fn relu_shift(low: Threshold, top: u64) -> [WordTerm; 6] {
+    // the words section: `[c]`, `[c']`, `[ρ]`, `[g]`, `[c c']`, `[ρ c']`, `[g c']`
+    let [c, c_sign, rho, g, c_c, rho_c, g_c] = [1, 2, 3, 4, 5, 6, 7];
+    let d = WordTerm::bit(SECOND, c_sign);
+    let d_times = |value, product| WordTerm::selected(SECOND, value, product);
+    [
+        d.power(1),
+        d_times(rho, rho_c).minus(),
+        d_times(c, c_c).minus().given(CARRY, 0),
+        d.minus().given(CARRY, 1),
+        d_times(c, c_c).given(CARRY, 1),
+        d_times(g, g_c).times(top).when(low),
+    ]
 }

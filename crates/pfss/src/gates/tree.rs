@@ -92,20 +92,8 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
     }
 }
 
-/// Additive shares of `β 1[y < α]` at the points `x_hat - offset` from payload tree `index`,
-/// `[points][payload words][count]`.
+/// Additive shares of `β 1[y < α]` at the points `x_hat - offset` from payload tree `index`, in device memory.
 pub(super) fn dcf_shares<W: Walk>(
-    walk: &W,
-    bundle: &KeyBundle,
-    index: usize,
-    offsets: &[u64],
-    x_hat: &[u64],
-) -> Result<Vec<u64>, PfssError> {
-    dcf_device_shares(walk, bundle, index, offsets, x_hat)?.download(walk)
-}
-
-/// The same in device memory.
-pub(super) fn dcf_device_shares<W: Walk>(
     walk: &W,
     bundle: &KeyBundle,
     index: usize,

@@ -1,18 +1,19 @@
-use core_types::Ring;
-use zeroize::Zeroizing;
-
-use super::{
-    BitShares, Pending,
-    pending::{Opened, Rest},
-    tree::{check_inputs, cmp_shares},
+use core_types::{
+    Ring,
+    params::share::{Threshold, WordTerm},
 };
-use crate::{GapCert, GateKind, KeyBundle, PfssError, Walk, convert, predicate::Program};
+
+use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
+use crate::{GapCert, GateKind, KeyBundle, PfssError, Walk, predicate::Program};
 
 /// Rows of the words section behind the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
 /// `[2^(n-f) msb(r)]`.
-pub(super) const BASE_ROW: usize = 1;
-pub(super) const C_ROW: usize = 2;
-const WRAP_ROW: usize = 3;
+const BASE_ROW: u32 = 1;
+pub(super) const C_ROW: u32 = 2;
+const WRAP_ROW: u32 = 3;
+
+/// The row of the opened carry.
+pub(super) const CARRY: u32 = 0;
 
 impl KeyBundle {
     /// The first step of `floor(x / 2^f)` in the ring of `n - f` bits, from the masked inputs `x_hat`.
@@ -27,8 +28,8 @@ impl KeyBundle {
         let (n, f) = (self.gate().n(), self.gate().f());
         let ring = Ring::new(n - f).unwrap_or(self.gate().ring()); // 1 <= f < n for this gate
         let x_hat = check_inputs(&self, x_hat)?;
-        let base = self.shifted_base(ring, &x_hat);
-        self.subtract_carry(q, &x_hat, ring, base)
+        let sums = Sums::new(self.gate().ring(), ring).of_shifted(0, f);
+        self.open_carry(q, x_hat, sums.sum(SHIFTED))
     }
 
     /// The first step of `floor(x / 2^f)` for signed `x`, from the masked inputs `x_hat`, given the proof `cert` that
@@ -45,22 +46,12 @@ impl KeyBundle {
         let (n, f, ring) = (self.gate().n(), self.gate().f(), self.gate().ring());
         self.check_cert(cert)?;
         let shift = 1u64 << (n - 2); // 3 <= n <= 64 for this gate
-        let x_hat: Vec<u64> = check_inputs(&self, x_hat)?.into_iter().map(|x| ring.add(x, shift)).collect();
-        let mut base = self.shifted_base(ring, &x_hat);
-        for ((base, &x), &wrap) in base.iter_mut().zip(&x_hat).zip(self.word_row(WRAP_ROW)) {
-            let wrapped = (1 - ring.msb(x)).wrapping_neg() & wrap;
-            // f <= n - 2, so the shifted offset is whole
-            *base = ring.add(*base, wrapped.wrapping_sub(self.party().public(shift >> f)));
-        }
+        let x_hat = check_inputs(&self, x_hat)?;
+        let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift, ..lower_half(ring) });
+        let back = WordTerm::ONE.times(shift >> f).minus(); // f <= n - 2, so the shifted offset is whole
+        let sums = Sums::new(ring, ring).of_shifted(shift, f).sum(SHIFTED.into_iter().chain([wrap, back]));
         // The carry is that of x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
-        self.subtract_carry(q, &x_hat, ring, base)
-    }
-
-    /// Shares of `(x_hat >> f) - (r >> f)`.
-    pub(super) fn shifted_base(&self, ring: Ring, x_hat: &[u64]) -> Zeroizing<Vec<u64>> {
-        let base = x_hat.iter().zip(self.word_row(BASE_ROW));
-        let add = |(&x, &minus_r): (&u64, &u64)| ring.add(self.party().public(x >> self.gate().f()), minus_r);
-        Zeroizing::new(base.map(add).collect())
+        self.open_carry(q, x_hat, sums)
     }
 
     /// XOR shares of `1[x_hat mod 2^k < r mod 2^k]` from tree `index`, the comparison key of the low `k` bits: the
@@ -74,33 +65,21 @@ impl KeyBundle {
     ) -> Result<Vec<u32>, PfssError> {
         let ring = self.gate().ring();
         let program = Program::carry(Ring::new(k).unwrap_or(ring), ring); // 1 <= k <= n for gates with such a tree
-        let shares = cmp_shares(q, self, index, &program, x_hat)?;
-        Ok(program.combine(self.party(), x_hat, &shares, &[]))
+        predicate_shares(q, self, index, &program, x_hat)
     }
 
-    fn subtract_carry<Q: Walk>(
-        &self,
-        q: &Q,
-        x_hat: &[u64],
-        ring: Ring,
-        base: Zeroizing<Vec<u64>>,
-    ) -> Result<Pending, PfssError> {
-        let carry = self.carry_bits(q, 0, self.gate().f(), x_hat)?;
+    fn open_carry<Q: Walk>(self, q: &Q, x_hat: Vec<u64>, sums: Sums) -> Result<Pending, PfssError> {
+        let carry = self.carry_bits(q, 0, self.gate().f(), &x_hat)?;
         let bits = BitShares::new(self.party(), self.count(), carry);
-        Ok(Pending::new(self, &bits, 0, Subtract { ring, base, c: self.word_copy(C_ROW) }))
+        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
     }
 }
 
-/// `base - bit`.
-struct Subtract {
-    ring: Ring,
-    base: Zeroizing<Vec<u64>>,
-    c: Zeroizing<Vec<u64>>,
-}
+/// `(x_hat >> f) - (r >> f) - carry`, where the shifted input is the variable of the sums.
+pub(super) const SHIFTED: [WordTerm; 3] =
+    [WordTerm::ONE.power(1), WordTerm::word(BASE_ROW), WordTerm::bit(CARRY, C_ROW).minus()];
 
-impl Rest<Vec<u64>> for Subtract {
-    fn finish(self: Box<Self>, opened: &Opened) -> Vec<u64> {
-        let carry = |e| convert::bit(self.ring, opened.party, opened.bit(0, e), self.c[e]);
-        opened.map(|e| self.ring.sub(self.base[e], carry(e)))
-    }
+/// The comparison that holds where the top bit of a word of `ring` is 0.
+pub(super) const fn lower_half(ring: Ring) -> Threshold {
+    Threshold { shift: 0, bound: 1 << (ring.bits() - 1), bits: ring.bits(), wanted: 1 }
 }

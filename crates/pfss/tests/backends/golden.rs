@@ -142,7 +142,7 @@ fn play(q: &AnyQueue, name: &str, gate: &Gate, x_hat: &[u64]) -> [(Vec<u64>, Vec
             opened.extend(bits.iter().map(|&bits| u64::from(bits)).chain(words.iter().copied()));
         }
         let [first, second] = turns;
-        turns = [first.absorb(&one.0, &one.1), second.absorb(&zero.0, &zero.1)];
+        turns = [first.absorb(q, &one.0, &one.1), second.absorb(q, &zero.0, &zero.1)];
     }
     let ([zero, one], [first, second]) = (opened, turns);
     [(zero, first.into_shares()), (one, second.into_shares())]

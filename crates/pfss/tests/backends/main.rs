@@ -73,7 +73,7 @@ fn evaluate(q: &AnyQueue, bundle: KeyBundle, x_hat: &[u64]) -> Vec<u64> {
     while let Some((bits, words)) = turn.opening() {
         let zeros = (vec![0; bits.len()], vec![0; words.len()]);
         seen.extend(bits.iter().map(|&bits| u64::from(bits)).chain(words));
-        turn = turn.absorb(&zeros.0, &zeros.1);
+        turn = turn.absorb(q, &zeros.0, &zeros.1);
     }
     seen.extend(turn.into_shares());
     seen

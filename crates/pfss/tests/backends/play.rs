@@ -65,10 +65,10 @@ impl Turn {
     }
 
     /// The next turn, from the peer's part of the opening.
-    pub(crate) fn absorb(self, bits: &[u32], words: &[u64]) -> Self {
+    pub(crate) fn absorb<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Self {
         match self {
-            Self::Words(pending) => Self::Done(pending.finish_with(bits, words).unwrap()),
-            Self::Suf(SufStep::Open(pending)) => Self::of_suf(pending.finish(bits).unwrap()),
+            Self::Words(pending) => Self::Done(pending.finish_with(q, bits, words).unwrap()),
+            Self::Suf(SufStep::Open(pending)) => Self::of_suf(pending.finish(q, bits).unwrap()),
             done => done,
         }
     }

@@ -56,8 +56,8 @@ impl Batch {
         let [zero, one] = self.bundles(q, gate).map(|bundle| eval(bundle, q, &self.x_hat).unwrap());
         let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
         let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
-        let a = zero.finish_with(&bits_one, &words_one).unwrap();
-        let b = one.finish_with(&bits_zero, &words_zero).unwrap();
+        let a = zero.finish_with(q, &bits_one, &words_one).unwrap();
+        let b = one.finish_with(q, &bits_zero, &words_zero).unwrap();
         let ring = Ring::new(out).unwrap();
         a.iter().zip(&b).map(|(&a, &b)| ring.add(a, b)).collect()
     }

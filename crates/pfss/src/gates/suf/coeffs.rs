@@ -1,143 +1,156 @@
-//! Output words: shares of the selected polynomials, by each way of selecting.
+//! Output words: sums that select polynomials, by each way of selecting.
 
-use core::ops::Range;
+use core_types::params::share::{NO_ROW, ONE_ROW, Threshold, WordTerm};
 
-use core_types::Ring;
-use zeroize::Zeroizing;
-
-use super::super::tree::dcf_shares;
+use super::super::{
+    intervals::{mask_power, mask_row},
+    sums::Sums,
+    tree::{DcfShares, dcf_shares},
+};
 use crate::{
     KeyBundle, PfssError, Walk,
-    suf::{Shifted, SufProgram},
+    suf::{Shifted, Step, SufProgram},
 };
 
-/// Elements whose sums are kept close at once.
-const AT_ONCE: usize = 512;
-
-/// The polynomials of all words and pieces, seen from the masked side.
-pub(super) struct Polys {
-    /// Those of the first piece, one per word.
-    first: Vec<Shifted>,
-    /// What changes at each further piece, one per word.
-    changes: Vec<Vec<Shifted>>,
-    degree: usize,
+/// The sums of all words, `[elements][words]`, where `reached(i, j)` are terms for `1[x >= a_i] (-r)^j` and `i` counts the
+/// pieces behind the first from 0 on.
+///
+/// A piece adds what changes where it starts: a public polynomial of `x_hat` for each `j`.
+pub(super) fn words(program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> Sums {
+    let desc = program.desc();
+    let (ring, powers) = (desc.ring(), desc.degree() as usize + 1);
+    let sums = Sums::new(ring, ring).interleaved();
+    (0..desc.words().len()).fold(sums, |sums, word| {
+        let polys: Vec<Shifted> =
+            desc.pieces().iter().map(|piece| Shifted::new(ring, desc.degree(), &piece.polys[word])).collect();
+        let changes = polys.windows(2).map(|pair| pair[1].minus(&pair[0])).enumerate();
+        let mut terms = Vec::new();
+        let mut add = |poly: &Shifted, j: usize, of: &[WordTerm]| {
+            for term in of {
+                let powers = (0..powers - j).map(|t| (t, poly.constant(j, t))).filter(|&(_, constant)| constant != 0);
+                terms.extend(powers.map(|(t, constant)| term.times(constant).power(t as u32)));
+            }
+        };
+        if let Some(first) = polys.first() {
+            (0..powers).for_each(|j| add(first, j, &[mask_power(j)]));
+        }
+        for (i, change) in changes {
+            (0..powers).for_each(|j| add(&change, j, &reached(i, j)));
+        }
+        sums.sum(terms)
+    })
 }
 
-impl Polys {
-    pub(super) fn new(program: &SufProgram) -> Self {
-        let desc = program.desc();
-        let of = |poly: &Vec<u64>| Shifted::new(desc.ring(), desc.degree(), poly);
-        let pieces: Vec<Vec<Shifted>> =
-            desc.pieces().iter().map(|piece| piece.polys.iter().map(of).collect()).collect();
-        let change = |pair: &[Vec<Shifted>]| pair[1].iter().zip(&pair[0]).map(|(new, old)| new.minus(old)).collect();
-        let changes = pieces.windows(2).map(change).collect();
-        let first = pieces.into_iter().next().unwrap_or_default(); // there is at least one piece
-        Self { first, changes, degree: desc.degree() as usize }
-    }
+/// The most terms that sums of words of a program have together: three for each power of each polynomial, and what additive
+/// bits take.
+pub(crate) fn most_word_terms(program: &SufProgram) -> u64 {
+    let (desc, powers) = (program.desc(), u64::from(program.desc().degree()) + 1);
+    let words = desc.pieces().len() * desc.words().len();
+    let steps = program.output_steps().map(|step| 1 + 3 * step.toggles.len()).sum::<usize>();
+    3 * words as u64 * powers * (powers + 1) / 2 + (steps + desc.bools().len()) as u64
+}
 
-    /// Shares of the words, `[elements][words]`, where `selected(i, j, range, row)` fills `row` with shares of
-    /// `1[x >= a_i] (-r)^j` for a range of elements, and `i` counts the pieces behind the first from 0 on.
-    ///
-    /// Constants times shares are added up for each power of `x_hat` first, so that the powers come in once at the end.
-    pub(super) fn combine(
-        &self,
-        bundle: &KeyBundle,
-        x_hat: &[u64],
-        selected: impl Fn(usize, usize, Range<usize>, &mut [u64]),
-    ) -> Vec<u64> {
-        let (ring, powers, words) = (bundle.gate().ring(), self.degree + 1, self.first.len());
-        let mut out = Vec::with_capacity(x_hat.len() * words);
-        let mut row = Zeroizing::new(vec![0u64; AT_ONCE]);
-        let mut sums = Zeroizing::new(vec![0u64; words * powers * AT_ONCE]);
-        for start in (0..x_hat.len()).step_by(AT_ONCE) {
-            let range = start..(start + AT_ONCE).min(x_hat.len());
-            sums.fill(0);
-            for (i, polys) in [&self.first].into_iter().chain(&self.changes).enumerate() {
-                for j in 0..powers {
-                    let row = &mut row[..range.len()];
-                    match i.checked_sub(1) {
-                        None => bundle.mask_powers(j, range.clone(), row),
-                        Some(i) => selected(i, j, range.clone(), row),
-                    }
-                    for (word, poly) in polys.iter().enumerate() {
-                        for t in 0..powers - j {
-                            let constant = poly.constant(j, t);
-                            let sums = &mut sums[(word * powers + t) * AT_ONCE..][..row.len()];
-                            let pairs = sums.iter_mut().zip(&*row);
-                            pairs.for_each(|(sum, share)| *sum = sum.wrapping_add(constant.wrapping_mul(*share)));
-                        }
-                    }
-                }
-            }
-            for (e, &x) in x_hat[range].iter().enumerate() {
-                for word in 0..words {
-                    let sum = |t: usize| sums[(word * powers + t) * AT_ONCE + e];
-                    let horner = |value: u64, t: usize| value.wrapping_mul(x).wrapping_add(sum(t));
-                    out.push(ring.reduce((0..powers).rev().fold(0, horner)));
-                }
-            }
-        }
-        out
+/// Terms for `1[x >= a_i] (-r)^j`, where its bit is opened in row `i` and `[c_i (-r)^j]` is row `product`.
+pub(super) fn selected(i: usize, j: usize, product: usize) -> Vec<WordTerm> {
+    let (i, product) = (i as u32, product as u32);
+    match j {
+        0 => vec![WordTerm::selected(i, ONE_ROW, product)],
+        // the dealer has given [r]
+        1 => vec![WordTerm::selected(i, mask_row(1), NO_ROW).minus(), WordTerm::selected(i, NO_ROW, product)],
+        _ => vec![WordTerm::selected(i, mask_row(j), product)],
     }
 }
 
 /// Shares of `1[x >= a] (-r)^j` from the payload key `D(y) = (-r)^j 1[y < r]`:
 /// `D(x_hat) - D(x_hat - a) + 1[x_hat >= a] (-r)^j`.
-pub(super) struct Payload {
-    domain: Ring,
+pub(super) struct Payload<'a, W: Walk> {
+    walk: &'a W,
+    bundle: &'a KeyBundle,
+    program: &'a SufProgram,
     offsets: Vec<u64>,
-    shares: Zeroizing<Vec<u64>>,
-    words: usize,
+    shares: DcfShares<W>,
 }
 
-impl Payload {
+impl<'a, W: Walk> Payload<'a, W> {
     /// Evaluates the payload key in tree `tree`.
-    pub(super) fn eval<Q: Walk>(
-        q: &Q,
-        bundle: &KeyBundle,
-        program: &SufProgram,
+    pub(super) fn eval(
+        walk: &'a W,
+        bundle: &'a KeyBundle,
+        program: &'a SufProgram,
         tree: usize,
         x_hat: &[u64],
     ) -> Result<Self, PfssError> {
         let offsets = program.payload_offsets();
-        let shares = Zeroizing::new(dcf_shares(q, bundle, tree, &offsets, x_hat)?);
-        Ok(Self { domain: program.domain(), offsets, shares, words: program.payload_words() as usize })
+        let shares = dcf_shares(walk, bundle, tree, &offsets, x_hat)?;
+        Ok(Self { walk, bundle, program, offsets, shares })
     }
 
-    /// The share for the start `a`, one of the offsets and above 0.
-    pub(super) fn reached(&self, bundle: &KeyBundle, a: u64, j: usize, e: usize, x_hat: u64) -> u64 {
+    /// The terms for the start `a`, one of the offsets and above 0.
+    fn reached(&self, a: u64, j: usize) -> Vec<WordTerm> {
         let at = self.offsets.partition_point(|&offset| offset < a);
-        let share = |point: usize| self.shares[(point * self.words + j) * bundle.count() + e];
-        let wrapped = if self.domain.reduce(x_hat) >= a { bundle.mask_power(j, e) } else { 0 };
+        let words = self.program.payload_words() as usize;
+        let share =
+            |point: usize| WordTerm::word((self.bundle.word_rows() + self.shares.rows[point] * words + j) as u32);
+        let domain = self.program.domain();
+        let wrapped = Threshold { shift: 0, bound: a, bits: domain.bits(), wanted: 0 };
         // offset 0 comes first
-        bundle.gate().ring().reduce(share(0).wrapping_sub(share(at)).wrapping_add(wrapped))
+        vec![share(0), share(at).minus(), mask_power(j).when(wrapped)]
+    }
+
+    /// The words, `[elements][words]`.
+    pub(super) fn words(&self, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
+        let starts = self.program.starts();
+        let sums = words(self.program, |i, j| self.reached(starts[i + 1], j));
+        sums.run_with(self.walk, self.bundle, x_hat, &self.shares.buf)
+    }
+
+    /// Additive shares of step functions, `[elements][steps]`.
+    pub(super) fn steps<'s>(
+        &self,
+        steps: impl Iterator<Item = &'s Step>,
+        x_hat: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        let ring = self.bundle.gate().ring();
+        let sums = steps.fold(Sums::new(ring, ring).interleaved(), |sums, step| {
+            let mut terms = vec![WordTerm::ONE.times(step.initial.into())];
+            let mut value = step.initial;
+            for &at in &step.toggles {
+                // a step function of value v changes by 1 - 2v
+                let reached = self.reached(at, 0).into_iter();
+                terms.extend(reached.map(|term| if value { term.minus() } else { term }));
+                value = !value;
+            }
+            sums.sum(terms)
+        });
+        sums.run_with(self.walk, self.bundle, x_hat, &self.shares.buf)
     }
 }
 
 /// Shares of the words, `[elements][words]`, from keys that hide where each piece starts, from tree `first_tree` on:
 /// the coefficients at `x_hat` are those active at the greatest `x_hat`, less every change that still lies ahead.
-pub(super) fn hidden_pieces<Q: Walk>(
-    q: &Q,
+pub(super) fn hidden_pieces<W: Walk>(
+    walk: &W,
     bundle: &KeyBundle,
     program: &SufProgram,
     (first_tree, base_row): (usize, usize),
     x_hat: &[u64],
 ) -> Result<Vec<u64>, PfssError> {
-    let (desc, ring, count) = (program.desc(), bundle.gate().ring(), x_hat.len());
-    let (coefficients, words) = (desc.degree() as usize + 1, desc.words().len());
-    let mut active = Zeroizing::new(Vec::with_capacity(words * coefficients * count));
-    (0..words * coefficients).for_each(|at| active.extend_from_slice(bundle.word_row(base_row + at)));
+    let (desc, ring) = (program.desc(), bundle.gate().ring());
+    let (coefficients, words, held) = (desc.degree() as usize + 1, desc.words().len(), bundle.word_rows());
+    let mut out = vec![0; x_hat.len() * words];
     for piece in 0..desc.pieces().len() {
-        let ahead = Zeroizing::new(dcf_shares(q, bundle, first_tree + piece, &[0], x_hat)?);
-        active.iter_mut().zip(ahead.iter()).for_each(|(active, ahead)| *active = active.wrapping_sub(*ahead));
-    }
-    let mut out = Vec::with_capacity(count * words);
-    for (e, &x) in x_hat.iter().enumerate() {
-        for word in 0..words {
-            let coefficient = |k: usize| active[(word * coefficients + k) * count + e];
-            let horner = |sum: u64, k: usize| sum.wrapping_mul(x).wrapping_add(coefficient(k));
-            out.push(ring.reduce((0..coefficients).rev().fold(0, horner)));
-        }
+        let ahead = dcf_shares(walk, bundle, first_tree + piece, &[0], x_hat)?;
+        let sums = (0..words).fold(Sums::new(ring, ring).interleaved(), |sums, word| {
+            let terms = (0..coefficients).flat_map(|k| {
+                let at = word * coefficients + k;
+                let active = (piece == 0).then(|| WordTerm::word((base_row + at) as u32));
+                let ahead = WordTerm::word((held + at) as u32).minus();
+                active.into_iter().chain([ahead]).map(move |term| term.power(k as u32))
+            });
+            sums.sum(terms)
+        });
+        let part = sums.run_with(walk, bundle, x_hat, &ahead.buf)?;
+        out.iter_mut().zip(part).for_each(|(sum, part)| *sum = ring.add(*sum, part));
     }
     Ok(out)
 }

@@ -1,19 +1,21 @@
-use core::ops::Range;
 use std::sync::Arc;
 
+use core_types::params::share::WordTerm;
 use zeroize::Zeroizing;
 
 use super::{
     super::{
         BitShares, Pending,
+        bit_sums::{combine_rows, predicate_shares},
         pending::{Opened, Rest},
+        sums::Sums,
         tree::cmp_shares,
     },
     SufBools, SufShares, SufStep,
-    coeffs::{Payload, Polys, hidden_pieces},
+    coeffs::{self, Payload, hidden_pieces},
 };
 use crate::{
-    KeyBundle, Party, PfssError, Walk, convert,
+    KeyBundle, Party, PfssError, Walk,
     predicate::Program,
     suf::{BoolMode, Class, CoeffMode, PredProgram, Selection, SufProgram, Value},
 };
@@ -47,7 +49,7 @@ impl Machine {
             Self { bundle, program, x_hat, steps: vec![], values, words: vec![], bools: vec![], round: 0 };
         let payload_tree = machine.compare(q)?;
         machine.select(q, payload_tree)?;
-        Ok(machine)
+        Ok(Self { bundle: machine.bundle.walked(), ..machine })
     }
 
     /// Shares of all step functions; returns the first tree behind the comparison keys.
@@ -58,18 +60,20 @@ impl Machine {
         self.steps = program.bools().steps.iter().map(|step| self.public(step.initial)).collect();
         for class in program.classes() {
             let plan = program.class_program(class);
-            let shares = match program.modes().preds {
-                PredProgram::SharedAlpha => cmp_shares(q, &self.bundle, tree, &plan, &self.x_hat)?,
-                PredProgram::StepDcf => self.hidden_thresholds(q, class, &plan, tree, wrap)?,
-            };
-            match program.modes().preds {
-                PredProgram::SharedAlpha => tree += 1,
+            let combined = match program.modes().preds {
+                PredProgram::SharedAlpha => {
+                    tree += 1;
+                    predicate_shares(q, &self.bundle, tree - 1, &plan, &self.x_hat)?
+                }
                 PredProgram::StepDcf => {
+                    let (first_tree, first_wrap) = (tree, wrap);
                     tree += class.thresholds.len();
                     wrap += class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
+                    let rows = self.hidden_thresholds(q, class, &plan, first_tree, first_wrap)?;
+                    combine_rows(q, &self.bundle, &plan, &self.x_hat, &rows)?
                 }
-            }
-            let combined = Zeroizing::new(plan.combine(self.bundle.party(), &self.x_hat, &shares, &[]));
+            };
+            let combined = Zeroizing::new(combined);
             let rows = combined.chunks(count.div_ceil(32).max(1));
             for (&step, row) in class.steps.iter().zip(rows) {
                 self.steps[step] = Zeroizing::new(row.to_vec());
@@ -104,46 +108,27 @@ impl Machine {
     /// All output words and bits that need no exchange.
     fn select<Q: Walk>(&mut self, q: &Q, tree: usize) -> Result<(), PfssError> {
         let (program, bundle, x_hat) = (&self.program, &self.bundle, &self.x_hat);
-        let desc = program.desc();
         let payload = match program.selection() {
             Selection::By(CoeffMode::StepDcf) => None,
             _ if program.payload_words() > 0 => Some(Payload::eval(q, bundle, program, tree, x_hat)?),
             _ => None,
         };
-        let reached = |a: u64, j: usize, e: usize| {
-            payload.as_ref().map_or(0, |payload| payload.reached(bundle, a, j, e, x_hat[e]))
-        };
-        let words = match program.selection() {
-            Selection::By(CoeffMode::MaskedSelect) => Vec::new(), // after the first exchange
-            Selection::By(CoeffMode::StepDcf) => {
+        let words = match (program.selection(), &payload) {
+            (Selection::By(CoeffMode::MaskedSelect), _) => Vec::new(), // after the first exchange
+            (Selection::By(CoeffMode::StepDcf), _) => {
                 let rows = program.rows();
                 let base_row = 1 + rows.powers + rows.products;
                 hidden_pieces(q, bundle, program, (tree, base_row), x_hat)?
             }
-            Selection::By(CoeffMode::IntervalLut) => {
-                let starts = program.starts();
-                Polys::new(program).combine(bundle, x_hat, |i, j, range, row| {
-                    range.zip(row).for_each(|(e, share)| *share = reached(starts[i + 1], j, e));
-                })
-            }
-            Selection::None if desc.words().is_empty() => Vec::new(),
-            Selection::None => Polys::new(program).combine(bundle, x_hat, |_, _, _, row| row.fill(0)),
+            (Selection::By(CoeffMode::IntervalLut), Some(payload)) => payload.words(x_hat)?,
+            (Selection::None, _) if program.desc().words().is_empty() => Vec::new(),
+            // one piece
+            _ => coeffs::words(program, |_, _| Vec::new()).run(q.queue(), bundle, x_hat, &Opened::nothing(bundle))?,
         };
-        let mut bools = Vec::new();
-        if program.local_bools() {
-            let ring = desc.ring();
-            for e in 0..x_hat.len() {
-                for step in program.output_steps() {
-                    let start = bundle.party().public(step.initial.into());
-                    // a step function of value v changes by 1 - 2v
-                    let change = |(sum, value): (u64, bool), &at: &u64| {
-                        let reached = reached(at, 0, e);
-                        (if value { sum.wrapping_sub(reached) } else { sum.wrapping_add(reached) }, !value)
-                    };
-                    bools.push(ring.reduce(step.toggles.iter().fold((start, step.initial), change).0));
-                }
-            }
-        }
+        let bools = match &payload {
+            Some(payload) if program.local_bools() => payload.steps(program.output_steps(), x_hat)?,
+            _ => Vec::new(),
+        };
         (self.words, self.bools) = (words, bools);
         Ok(())
     }
@@ -184,16 +169,14 @@ impl Machine {
             let masks = self.bundle.bit_row(mask).iter().enumerate();
             out.extend(bits.iter().zip(masks).map(|(bits, (word, mask))| bits ^ (mask & self.live(word))));
         };
-        if self.round == 0 {
-            for (mask, &step) in self.program.selectors().iter().enumerate() {
-                push(&self.steps[step], mask);
-            }
+        for (mask, &step) in self.program.selectors().iter().enumerate().take(self.opened_selectors()) {
+            push(&self.steps[step], mask);
         }
         for (triple, left, right) in self.conjunctions() {
             push(self.value(left), triple);
             push(self.value(right), triple + 1);
         }
-        if self.round == bools.rounds.len() && rows.bools > 0 {
+        if self.opens_outputs() {
             for (bit, &output) in bools.outputs.iter().enumerate() {
                 push(self.value(output), rows.selectors + 3 * rows.ands + bit);
             }
@@ -215,12 +198,11 @@ impl Machine {
     }
 
     /// Takes in what [`openings`](Self::openings) opened.
-    fn absorb(&mut self, opened: &Opened) {
-        let (program, rows) = (Arc::clone(&self.program), self.program.rows());
-        let mut row = 0;
-        if self.round == 0 && rows.selectors > 0 {
-            self.words = self.masked_select(opened);
-            row = rows.selectors;
+    fn absorb(&mut self, opened: &Opened, sums: Vec<Vec<u64>>) {
+        let (program, mut sums) = (Arc::clone(&self.program), sums.into_iter());
+        let mut row = self.opened_selectors();
+        if row > 0 {
+            self.words = sums.next().unwrap_or_default();
         }
         let values = program.bools().rounds.get(self.round).into_iter().flatten();
         for ((triple, ..), &value) in self.conjunctions().into_iter().zip(values) {
@@ -233,29 +215,19 @@ impl Machine {
             self.values[value] = Some(Zeroizing::new((0..both.len()).map(product).collect()));
             row += 2;
         }
-        if self.round == program.bools().rounds.len() && rows.bools > 0 {
-            let (ring, first) = (program.desc().ring(), 1 + rows.powers + rows.products + rows.base);
-            let masks: Vec<&[u64]> = (0..rows.bools).map(|bit| self.bundle.word_row(first + bit)).collect();
-            let share =
-                |e: usize, bit: usize| convert::bit(ring, opened.party, opened.bit(row + bit, e), masks[bit][e]);
-            self.bools = (0..opened.count * rows.bools).map(|at| share(at / rows.bools, at % rows.bools)).collect();
+        if self.opens_outputs() {
+            self.bools = sums.next().unwrap_or_default();
         }
     }
 
-    /// Shares of the words from the opened selectors `w = 1[x >= a_i] ^ c_i`.
-    fn masked_select(&self, opened: &Opened) -> Vec<u64> {
-        let (ring, rows) = (self.program.desc().ring(), self.program.rows());
-        let powers = self.program.desc().degree() as usize + 1;
-        let selected = |i: usize, j: usize, range: Range<usize>, row: &mut [u64]| {
-            self.bundle.mask_powers(j, range.clone(), row);
-            let products = &self.bundle.word_row(1 + rows.powers + i * powers + j)[range.clone()];
-            let bits = opened.row(i);
-            for ((share, &product), e) in row.iter_mut().zip(products).zip(range) {
-                let bit = u64::from((bits[e / 32] >> (e % 32)) & 1);
-                *share = convert::bit_times_word(ring, bit, *share, product);
-            }
-        };
-        Polys::new(&self.program).combine(&self.bundle, &self.x_hat, selected)
+    /// Selectors that this round opens, `w = 1[x >= a_i] ^ c_i`.
+    fn opened_selectors(&self) -> usize {
+        if self.round == 0 { self.program.rows().selectors } else { 0 }
+    }
+
+    /// Whether this round opens the output bits.
+    fn opens_outputs(&self) -> bool {
+        self.round == self.program.bools().rounds.len() && self.program.rows().bools > 0
     }
 
     fn shares(self) -> SufShares {
@@ -288,9 +260,33 @@ impl Machine {
 }
 
 impl Rest<SufStep> for Machine {
-    fn finish(self: Box<Self>, opened: &Opened) -> SufStep {
+    fn bundle(&self) -> &KeyBundle {
+        &self.bundle
+    }
+
+    fn x<'a>(&'a self, _: &'a Opened) -> &'a [u64] {
+        &self.x_hat
+    }
+
+    fn sums(&self) -> Vec<Sums> {
+        let (program, rows) = (&self.program, self.program.rows());
+        let (ring, powers) = (program.desc().ring(), program.desc().degree() as usize + 1);
+        let mut sums = Vec::new();
+        if self.opened_selectors() > 0 {
+            let product = |i: usize, j: usize| 1 + rows.powers + i * powers + j;
+            sums.push(coeffs::words(program, |i, j| coeffs::selected(i, j, product(i, j))));
+        }
+        if self.opens_outputs() {
+            let (first, mask) = (self.opened_selectors(), 1 + rows.powers + rows.products + rows.base);
+            let bit = |bit: usize| [WordTerm::bit((first + bit) as u32, (mask + bit) as u32)];
+            sums.push((0..rows.bools).fold(Sums::new(ring, ring).interleaved(), |sums, at| sums.sum(bit(at))));
+        }
+        sums
+    }
+
+    fn finish(self: Box<Self>, opened: &Opened, sums: Vec<Vec<u64>>) -> SufStep {
         let mut machine = *self;
-        machine.absorb(opened);
+        machine.absorb(opened, sums);
         machine.round += 1;
         machine.step()
     }

@@ -7,6 +7,7 @@ use core::fmt;
 
 use super::{BitShares, Pending, tree::check_inputs};
 use crate::{GateKind, KeyBundle, PfssError, Walk};
+pub(crate) use coeffs::most_word_terms;
 use machine::Machine;
 
 /// What a party holds of a descriptor's outputs.

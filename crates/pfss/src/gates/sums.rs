@@ -1,0 +1,189 @@
+//! The public arithmetic at the end of a gate: sums of the words that the dealer has given, formed on the queue.
+
+use core::ops::Range;
+
+use backend_api::{Buffer as _, BufferMut as _, Queue, ops::fss::FssOps};
+use core_types::{
+    Ring,
+    params::share::{WordParams, WordTerm},
+};
+
+use super::{
+    pending::{Opened, Rest},
+    walk::{Activity, Walk},
+};
+use crate::{KeyBundle, PfssError, bundle::LANES, staging::Staged};
+
+/// Bytes of words that go to the device at once: bounds memory, not results.
+const BYTES_AT_ONCE: usize = 8 << 20;
+
+/// Elements of `rows` words each that go to the device at once, a multiple of 32.
+pub(crate) fn summed_at_once(rows: usize) -> usize {
+    let lanes = LANES as usize;
+    (BYTES_AT_ONCE / (8 * rows.max(1)) / lanes).max(1) * lanes
+}
+
+/// Sums over the words of a bundle.
+#[derive(Clone)]
+pub(super) struct Sums {
+    bits: Ring,
+    width: Ring,
+    offset: u64,
+    shift: u32,
+    interleaved: bool,
+    terms: Vec<WordTerm>,
+}
+
+impl Sums {
+    /// No sums yet. The variable of terms is the public word x, read modulo 2^bits; results are of `width`.
+    pub(super) fn new(bits: Ring, width: Ring) -> Self {
+        Self { bits, width, offset: 0, shift: 0, interleaved: false, terms: Vec::new() }
+    }
+
+    /// Makes `(x + offset) >> shift` the variable of terms.
+    pub(super) fn of_shifted(self, offset: u64, shift: u32) -> Self {
+        Self { offset, shift, ..self }
+    }
+
+    /// Lays the sums of an element behind each other.
+    pub(super) fn interleaved(self) -> Self {
+        Self { interleaved: true, ..self }
+    }
+
+    /// Adds a sum. One without terms is 0.
+    pub(super) fn sum(mut self, terms: impl IntoIterator<Item = WordTerm>) -> Self {
+        let first = self.terms.len();
+        self.terms.extend(terms);
+        if self.terms.len() == first {
+            self.terms.push(WordTerm::NONE);
+        }
+        if let Some(last) = self.terms.last_mut() {
+            last.last = 1;
+        }
+        self
+    }
+
+    /// The sums of every element, `[sums][count]`, or `[count][sums]` if interleaved.
+    pub(super) fn run<Q: FssOps>(
+        &self,
+        q: &Q,
+        bundle: &KeyBundle,
+        x: &[u64],
+        opened: &Opened,
+    ) -> Result<Vec<u64>, PfssError> {
+        let (count, sums) = (x.len(), self.terms.iter().filter(|term| term.last == 1).count());
+        let (at_once, none) = (summed_at_once(bundle.word_rows()), q.zeros(0)?);
+        if count <= at_once {
+            return Ok(self.part(q, bundle, x, 0..count, &none, opened)?.download()?);
+        }
+        let mut out = vec![0; sums * count];
+        for start in (0..count).step_by(at_once) {
+            let range = start..count.min(start + at_once);
+            let opened = opened.part(range.clone());
+            let part = self.part(q, bundle, &x[range.clone()], range.clone(), &none, &opened)?.download()?;
+            if self.interleaved {
+                out[sums * start..][..part.len()].copy_from_slice(&part);
+            } else {
+                let rows = part.chunks_exact(range.len()).zip(out.chunks_exact_mut(count));
+                rows.for_each(|(part, row)| row[range.clone()].copy_from_slice(part));
+            }
+        }
+        Ok(out)
+    }
+
+    /// As [`run`](Self::run), in a walk: of words of the bundle and, behind them, rows that lie on the device.
+    pub(super) fn run_with<W: Walk>(
+        &self,
+        walk: &W,
+        bundle: &KeyBundle,
+        x: &[u64],
+        rows: &<W::Queue as Queue>::Buf<u64>,
+    ) -> Result<Vec<u64>, PfssError> {
+        let nothing = Opened::nothing(bundle);
+        let sums = walk.during(Activity::Walk, || self.part(walk.queue(), bundle, x, 0..x.len(), rows, &nothing))?;
+        walk.meanwhile()?;
+        Ok(walk.during(Activity::CopyOut, || walk.results().read(sums.view()))?)
+    }
+
+    /// The sums of the elements `range` of the bundle.
+    fn part<'q, Q: FssOps>(
+        &self,
+        q: &'q Q,
+        bundle: &KeyBundle,
+        x: &[u64],
+        range: Range<usize>,
+        rows: &Q::Buf<u64>,
+        opened: &Opened,
+    ) -> Result<Staged<'q, Q, u64>, PfssError> {
+        let count = range.len();
+        if count == 0 {
+            return Ok(Staged::zeros(q, 0)?); // rows without elements do not say how many they are
+        }
+        let per_row = |len: usize, row: usize| len.checked_div(row).unwrap_or(0) as u32;
+        let words = count.div_ceil(LANES as usize);
+        let params = WordParams {
+            offset: self.offset,
+            count: count as u32, // a bundle holds less than 2^32 elements
+            party: bundle.party().number().into(),
+            bits: self.bits.bits(),
+            shift: self.shift,
+            width: self.width.bits(),
+            padded_rows: bundle.word_rows() as u32,
+            rows: per_row(rows.len(), count),
+            opened_rows: per_row(opened.bits().len(), words),
+            interleaved: self.interleaved.into(),
+            reserved: 0,
+        };
+        let sums = self.terms.iter().filter(|term| term.last == 1).count();
+        let (x, bits) = (q.upload(x)?, q.upload(opened.bits())?);
+        let held = stage_words(q, bundle, range)?;
+        let mut out = Staged::zeros(q, sums * count)?;
+        q.combine_words(&params, &self.terms, x.view(), held.view(), rows.view(), bits.view(), out.view_mut())?;
+        Ok(out)
+    }
+}
+
+/// The words of the elements `range`, which starts at a multiple of 32, in device memory.
+fn stage_words<'q, Q: FssOps>(
+    q: &'q Q,
+    bundle: &KeyBundle,
+    range: Range<usize>,
+) -> Result<Staged<'q, Q, u64>, PfssError> {
+    if range.len() == bundle.count() {
+        return Ok(Staged::upload(q, &bundle.keys.words)?);
+    }
+    let (padded, width) = (bundle.padded(), range.len().next_multiple_of(LANES as usize));
+    let mut held = Staged::zeros(q, bundle.word_rows() * width)?;
+    for (row, words) in bundle.keys.words.chunks_exact(padded).enumerate() {
+        let place = held.view_mut().slice(row * width..(row + 1) * width)?;
+        q.write(&words[range.start..][..width], place)?;
+    }
+    Ok(held)
+}
+
+/// A gate whose result is sums of its words.
+pub(super) struct Summed {
+    /// The keys, walked.
+    pub(super) bundle: KeyBundle,
+    /// What the sums are over; the words that are opened, if `None`.
+    pub(super) x: Option<Vec<u64>>,
+    pub(super) sums: Sums,
+}
+
+impl Rest<Vec<u64>> for Summed {
+    fn bundle(&self) -> &KeyBundle {
+        &self.bundle
+    }
+
+    fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64] {
+        self.x.as_deref().unwrap_or(opened.words())
+    }
+
+    fn sums(&self) -> Vec<Sums> {
+        vec![self.sums.clone()]
+    }
+
+    fn finish(self: Box<Self>, _: &Opened, sums: Vec<Vec<u64>>) -> Vec<u64> {
+        sums.into_iter().next().unwrap_or_default() // one was asked for
+    }
+}
