@@ -138,7 +138,8 @@ fn expect_words<Q: ShareOps>(q: &Q, seed: u64, count: u32, interleaved: u32) -> 
         };
         let mut expected = vec![0; sums * n];
         for e in 0..n {
-            let variable = (u128::from(x[e]) + u128::from(params.offset)) % (1 << params.bits) >> params.shift;
+            let shifted = (u128::from(x[e]) + u128::from(params.offset)) % (1 << params.bits);
+            let variable = shifted >> params.shift;
             let word = |row: u32| match row {
                 ..ROWS => held[row as usize * width + e],
                 _ => rows[(row - ROWS) as usize * n + e],

@@ -38,8 +38,9 @@ fn expect_every_point(bits: u32, words: usize, width: Ring) {
                         Some(values) => values[word as usize],
                         None => last[word as usize],
                     };
+                    let pair = |level: u32, block: u32| [0, 1].map(|word| value(level, 2 * block + word));
                     let correction = |level: u32| corrections[level as usize];
-                    dcf_eval_window(hashed, (bits, party, window), payload, root, correction, values, at, point, share);
+                    dcf_eval_window(hashed, (bits, party, window), payload, root, correction, pair, at, point, share);
                 };
             let single = |party: u32, y: u64| {
                 let mut all = [0; MAX_PAYLOAD_WORDS];

@@ -378,7 +378,7 @@ mod tests {
     /// A number with commas between thousands.
     fn grouped(number: u64) -> String {
         let digits = number.to_string();
-        let comma = |at: usize| if at > 0 && (digits.len() - at) % 3 == 0 { "," } else { "" };
+        let comma = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
         digits.char_indices().map(|(at, digit)| format!("{}{digit}", comma(at))).collect()
     }
 
