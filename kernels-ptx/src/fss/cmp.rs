@@ -12,8 +12,9 @@ use core_types::{
 };
 
 use super::{
-    GROUP, part,
+    GROUP,
     aes::{ParamAes, Table},
+    part,
     quad::{Exchange, KEYS, Lane},
     row,
 };

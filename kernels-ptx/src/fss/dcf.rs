@@ -136,9 +136,16 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval(
             };
             let y = *points.add((point * count + e) as usize);
             let of = (params.bits, params.party, params.bits);
-            key.shares(ciphers, of, (params.words, width), 0..1, |_| y, |_, word, share| {
-                *shares.add(((point * u64::from(params.words) + u64::from(word)) * count + e) as usize) = share;
-            });
+            key.shares(
+                ciphers,
+                of,
+                (params.words, width),
+                0..1,
+                |_| y,
+                |_, word, share| {
+                    *shares.add(((point * u64::from(params.words) + u64::from(word)) * count + e) as usize) = share;
+                },
+            );
         }
         point += u64::from(idx::gdim_y());
     }

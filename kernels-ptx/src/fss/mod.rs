@@ -21,7 +21,9 @@ use core::ops::Range;
 use self::{
     aes::TABLE_BYTES,
     all::fss_cmp_eval_all,
-    bitsliced::{fss_cmp_eval_all_bitsliced, fss_cmp_eval_bitsliced, fss_dcf_eval_bitsliced},
+    bitsliced::{
+        fss_cmp_eval_all_bitsliced, fss_cmp_eval_bitsliced, fss_cmp_eval_window_bitsliced, fss_dcf_eval_bitsliced,
+    },
     cmp::{EVALUATED, fss_cmp_eval, fss_cmp_eval_window, fss_cmp_gen},
     ctr::fss_aes_ctr_fill,
     dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_eval_window, fss_dcf_gen},
@@ -51,6 +53,8 @@ kernel_table! {
     fss_cmp_eval_bitsliced:
         block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
     fss_cmp_eval_all_bitsliced:
+        block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
+    fss_cmp_eval_window_bitsliced:
         block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
     fss_dcf_eval_bitsliced:
         block [bitsliced::THREADS, 1, 1], min_blocks 3, shared Shared::Bytes(bitsliced::DCF_BYTES), barriers 1;

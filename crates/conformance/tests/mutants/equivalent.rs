@@ -24,7 +24,10 @@ pub(crate) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "fss_cmp_eval_all_bitsliced", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_bitsliced", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_cmp_gen", guards: &[0], reason: FIRST },
-    Equivalent { kernel: "fss_dcf_*", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_combine_bits", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_dcf_eval", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_dcf_eval_bitsliced", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_dcf_gen", guards: &[0], reason: FIRST },
     Equivalent {
         kernel: "fss_pack_bits",
         guards: &[1],

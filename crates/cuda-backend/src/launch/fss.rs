@@ -2,7 +2,8 @@
 //!
 //! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time; kernels stride over
 //! what a smaller grid leaves. For each kernel that evaluates keys there is one that does so by bitsliced AES, with the
-//! same results; it walks to each point from the root, also where points are clustered. Truth tables need no AES.
+//! same results; that of payload keys walks to each point from the root, also where points are clustered. Truth tables
+//! need no AES.
 
 use backend_api::{BackendError, BufferMut};
 use core_types::{
@@ -72,10 +73,10 @@ fn keys_by_points(launch: Launch<'_>, keys: u32, count: u32, points: u32) -> Lau
     launch.grid([tiles.into(), points.min(MOST_POINTS).into(), 1])
 }
 
-/// One thread per key along x; along y, as many parts of the points as it takes to give every multiprocessor a block.
+/// One thread per `keys` keys along x; along y, as many parts of the points as it takes to give every multiprocessor a block.
 /// More would not be faster: the look-ups of one block keep shared memory busy, and each part walks to its windows anew.
-fn keys_with_points<'a>(queue: &CudaQueue, launch: Launch<'a>, count: u32, points: u32) -> Launch<'a> {
-    let tiles = count.div_ceil(launch.block()[0]);
+fn keys_with_points<'a>(queue: &CudaQueue, launch: Launch<'a>, keys: u32, count: u32, points: u32) -> Launch<'a> {
+    let tiles = count.div_ceil(keys * launch.block()[0]);
     let parts = (queue.device().info().multiprocessors / tiles.max(1)).clamp(1, points.clamp(1, MOST_POINTS));
     launch.grid([tiles.into(), parts.into(), 1])
 }
@@ -102,29 +103,11 @@ pub(crate) fn cmp_eval(
     points: CudaRef<'_, u64>,
     shares: &CudaMut<'_, u32>,
 ) -> Result<(), BackendError> {
-    if bitsliced(queue, p.bits) {
-        return cmp_eval_bitsliced(queue, p, keys, (points, None), shares);
-    }
-    let launch = keys_by_points(queue.kernel("fss_cmp_eval")?, 1, p.count, p.points).value(p);
+    let (kernel, of_thread) =
+        if bitsliced(queue, p.bits) { ("fss_cmp_eval_bitsliced", KEYS_OF_BITSLICED) } else { ("fss_cmp_eval", 1) };
+    let launch = keys_by_points(queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves).input(points).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `CmpShape::eval_lengths` for `p`.
-    unsafe { launch.launch() }
-}
-
-/// Evaluates keys at rows of points, or at masked inputs less each of some offsets, wherever these points lie.
-fn cmp_eval_bitsliced(
-    queue: &CudaQueue,
-    p: &CmpParams,
-    keys: CmpKeys<'_>,
-    (points, offsets): (CudaRef<'_, u64>, Option<CudaRef<'_, u64>>),
-    shares: &CudaMut<'_, u32>,
-) -> Result<(), BackendError> {
-    let launch = queue.kernel("fss_cmp_eval_bitsliced")?;
-    let launch = keys_by_points(launch, KEYS_OF_BITSLICED, p.count, p.points).value(p);
-    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves);
-    let launch = or_null(launch.input(points), offsets).output(shares);
-    // SAFETY: the op has checked that the views have the lengths of `CmpShape::eval_lengths` for `p`, or, with offsets,
-    // those of `CmpShape::window_lengths`.
     unsafe { launch.launch() }
 }
 
@@ -135,10 +118,12 @@ pub(crate) fn cmp_eval_window(
     points: Cluster<'_>,
     shares: &CudaMut<'_, u32>,
 ) -> Result<(), BackendError> {
-    if bitsliced(queue, p.bits) {
-        return cmp_eval_bitsliced(queue, &p.anywhere(), keys, (points.x_hat, Some(points.offsets)), shares);
-    }
-    let launch = keys_with_points(queue, queue.kernel("fss_cmp_eval_window")?, p.count, p.points).value(p);
+    let (kernel, of_thread) = if bitsliced(queue, p.bits) {
+        ("fss_cmp_eval_window_bitsliced", KEYS_OF_BITSLICED)
+    } else {
+        ("fss_cmp_eval_window", 1)
+    };
+    let launch = keys_with_points(queue, queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves);
     let launch = launch.input(points.x_hat).input(points.offsets).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `CmpShape::window_lengths` for `p`.
@@ -227,7 +212,7 @@ pub(crate) fn dcf_eval_window(
     if queue.device().aes() == AesKernel::Bitsliced {
         return dcf_eval_bitsliced(queue, &p.anywhere(), keys, (points.x_hat, Some(points.offsets)), shares);
     }
-    let launch = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, p.count, p.points).value(p);
+    let launch = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, 1, p.count, p.points).value(p);
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last);
     let launch = launch.input(points.x_hat).input(points.offsets).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `DcfShape::window_lengths` for `p`.

@@ -4,7 +4,7 @@
 //! own bank alone. No two look-ups of a warp collide, so time does not depend on the indices; their addresses do, and the
 //! indices come from labels that are secrets of this party or of the dealer. That concerns tenants of the same GPU, to
 //! whom the op set promises nothing then. Under [`AesKernel::Bitsliced`](crate::AesKernel::Bitsliced) the ops of a party,
-//! `cmp_eval`, `cmp_eval_all` and `dcf_eval`, look nothing up; those of the dealer do.
+//! `cmp_eval`, `dcf_eval`, their forms for clustered points and `cmp_eval_all`, look nothing up; those of the dealer do.
 
 use backend_api::{
     BackendError, BufferMut, BufferRef,

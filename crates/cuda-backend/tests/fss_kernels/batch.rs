@@ -21,7 +21,7 @@ pub(crate) fn words(len: usize, salt: u64) -> Vec<u64> {
     (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
 }
 
-/// Tells a bitsliced kernel that points come in rows; the others take nothing else.
+/// Tells the bitsliced kernel of payload keys that points come in rows; the other takes nothing else.
 fn without_offsets(call: Call, kernel: &str) -> Call {
     if kernel.ends_with("_bitsliced") { call.value(&0u64) } else { call }
 }
@@ -96,7 +96,7 @@ impl CmpBatch {
     pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
         let (params, roots, leaves) = self.party(party);
         let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(leaves);
-        let call = without_offsets(call.input(&self.points), kernel);
+        let call = call.input(&self.points);
         call.output::<u32>(self.shape.eval_lengths()[4]).run(grid, options)
     }
 
@@ -121,8 +121,19 @@ impl CmpBatch {
 
     /// The kernel's shares of `party` at clustered points, the first points of the keys less [`offsets`].
     pub(crate) fn evaluate_window(&self, party: usize, window: u32, grid: [u32; 3], options: &Options) -> Done {
+        self.evaluate_window_by("fss_cmp_eval_window", (party, window), grid, options)
+    }
+
+    /// The shares at clustered points by one of the kernels for them.
+    pub(crate) fn evaluate_window_by(
+        &self,
+        kernel: &'static str,
+        (party, window): (usize, u32),
+        grid: [u32; 3],
+        options: &Options,
+    ) -> Done {
         let ((_, roots, leaves), x_hat) = (self.party(party), &self.points[..self.shape.count]);
-        let call = Call::new("fss_cmp_eval_window").value(&self.clustered(party, window)).input(roots);
+        let call = Call::new(kernel).value(&self.clustered(party, window)).input(roots);
         let call = call.input(&self.corrections).input(leaves).input(x_hat).input(&offsets(self.shape.points, window));
         call.output::<u32>(self.shape.window_lengths()[5]).run(grid, options)
     }

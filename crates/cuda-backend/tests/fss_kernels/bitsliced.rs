@@ -11,6 +11,7 @@ use crate::{
 const CMP: &str = "fss_cmp_eval_bitsliced";
 const ALL: &str = "fss_cmp_eval_all_bitsliced";
 const DCF: &str = "fss_dcf_eval_bitsliced";
+const WINDOW: &str = "fss_cmp_eval_window_bitsliced";
 
 /// Keys, bits and points around the edges of groups of 32 keys, warps of 64 and blocks of 256.
 const BATCHES: [(usize, u32, usize); 7] =
@@ -37,6 +38,19 @@ fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
             let of = (parts as usize % 2, if count > 32 && parts == 3 { 32 } else { 0 });
             let done = batch.evaluate_all_by(ALL, of, [blocks, parts.min(most)], &options);
             assert_eq!(done.output::<u128>(0), batch.expected_all(of), "{count} keys of {bits} bits, {parts} parts");
+        }
+    }
+}
+
+#[test]
+fn shares_at_clustered_points_are_those_of_the_processor_in_any_parts() {
+    let sizes = [(1, 64, 10, 5), (31, 9, 7, 4), (33, 12, 12, 3), (65, 8, 7, 2), (257, 10, 8, 3)];
+    for (count, bits, window, points) in sizes {
+        let batch = CmpBatch::new(count, bits, points);
+        for ((party, parts), options) in [(0, 1), (1, 2), (0, 3), (1, points as u32)].into_iter().zip(schedules()) {
+            let done = batch.evaluate_window_by(WINDOW, (party, window), [parts % 2 + 1, parts, 1], &options);
+            let expected = batch.expected_window(party, window);
+            assert_eq!(done.output::<u32>(0), expected, "{count} keys of {bits} bits, window {window}, {parts} parts");
         }
     }
 }
@@ -75,6 +89,7 @@ fn a_grid_of_any_size_computes_the_same() {
 fn a_batch_without_keys_touches_nothing() {
     for options in schedules() {
         CmpBatch::new(0, 12, 3).evaluate_by(CMP, 0, [1, 3, 1], &options);
+        CmpBatch::new(0, 12, 3).evaluate_window_by(WINDOW, (0, 9), [1, 3, 1], &options);
         CmpBatch::new(0, 12, 3).evaluate_all_by(ALL, (0, 0), [1, 2], &options);
         DcfBatch::new(0, 12, 3, (1, 64)).evaluate_by(DCF, 0, [1, 3, 1], &options);
     }
@@ -94,6 +109,11 @@ fn a_level_takes_as_many_instructions_as_its_gates_say() {
     let (gates, exchanged) = (10.0 * 113.0 + 9.0 * 35.0 + 16.0, 152.0 + 17.0 + 22.0);
     let least = (gates + exchanged) / 2.0;
     assert!((least..1.25 * least).contains(&level), "{level} instructions, {least} at least");
+    // a window wider by 7 bits: two walks less of 7 levels, and one more for each of five points
+    let batch = CmpBatch::new(256, 64, 5);
+    let clustered = |window| for_each_key(&batch.evaluate_window_by(WINDOW, (0, window), [1, 1, 1], &options));
+    let between = (clustered(15) - clustered(8)) / level;
+    assert!((7.0 * 3.0 * 0.95..7.0 * 3.0 * 1.15).contains(&between), "{between} levels");
     let pay = |words: u32| {
         let batch = |bits| DcfBatch::new(256, bits, 1, (words, 64));
         let evaluate = |bits| for_each_key(&batch(bits).evaluate_by(DCF, 0, [1, 1, 1], &options));
@@ -113,6 +133,7 @@ fn work_does_not_depend_on_secrets() {
         let (cmp, dcf) = (CmpBatch::with_secrets(33, 12, 2, secret), DcfBatch::with_secrets(33, 9, 2, (3, 64), secret));
         [
             cmp.evaluate_by(CMP, 0, cmp.grid(), &options),
+            cmp.evaluate_window_by(WINDOW, (0, 9), [1, 1, 1], &options),
             cmp.evaluate_all_by(ALL, (0, 0), [1, 4], &options),
             dcf.evaluate_by(DCF, 1, dcf.grid(), &options),
         ]

@@ -34,6 +34,12 @@ impl Plane {
     pub(super) const fn spread(bit: u32) -> Self {
         Self((bit & 1).wrapping_neg())
     }
+
+    /// This plane, and `other` where `which` is set.
+    #[inline(always)]
+    pub(super) fn or(self, other: Self, which: Self) -> Self {
+        self ^ (which & (self ^ other))
+    }
 }
 
 impl BitXor for Plane {

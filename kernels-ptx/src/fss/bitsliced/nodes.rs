@@ -14,17 +14,28 @@ pub(super) struct Nodes {
     control: Plane,
 }
 
-/// `a` where `mask` is set, and `b` elsewhere.
-#[inline(always)]
-fn select(mask: Plane, a: Plane, b: Plane) -> Plane {
-    b ^ (mask & (a ^ b))
-}
-
 impl Nodes {
     /// The roots of `party`, by their labels, whose two lowest bits are ignored.
     #[inline(always)]
     pub(super) fn roots(seat: Seat, labels: Planes, party: u32) -> Self {
         Self { seeds: seeds(seat, labels), control: Plane::spread(party) }
+    }
+
+    /// These nodes, and `other` where `which` is set.
+    #[inline(always)]
+    pub(super) fn or(self, other: Self, which: Plane) -> Self {
+        let ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7]) = (self.seeds, other.seeds);
+        let seeds = [
+            a0.or(b0, which),
+            a1.or(b1, which),
+            a2.or(b2, which),
+            a3.or(b3, which),
+            a4.or(b4, which),
+            a5.or(b5, which),
+            a6.or(b6, which),
+            a7.or(b7, which),
+        ];
+        Self { seeds, control: self.control.or(other.control, which) }
     }
 
     /// The control bits.
@@ -46,7 +57,7 @@ impl Nodes {
     pub(super) fn corrected(self, seat: Seat, hashed: Planes, c: Plane, correction: Planes) -> Self {
         let [w0, w1, w2, w3, w4, w5, w6, w7] = correction;
         // bit 0 corrects the control bits of left children and bit 1 those of right ones
-        let w0 = select(seat.head & c, w1, w0);
+        let w0 = w0.or(w1, seat.head & c);
         Self::packed(seat, self.leaf_block(hashed, [w0, w1, w2, w3, w4, w5, w6, w7]))
     }
 
@@ -56,6 +67,18 @@ impl Nodes {
         let [w0, w1, w2, w3, w4, w5, w6, w7] = leaf;
         let t = self.control;
         xor(hashed, [t & w0, t & w1, t & w2, t & w3, t & w4, t & w5, t & w6, t & w7])
+    }
+
+    /// Goes down to [`leaf_block`](Self::leaf_block)s, which take the place of the seeds.
+    #[inline(always)]
+    pub(super) fn land(self, hashed: Planes, leaf: Planes) -> Self {
+        Self { seeds: self.leaf_block(hashed, leaf), ..self }
+    }
+
+    /// The blocks that were landed on.
+    #[inline(always)]
+    pub(super) fn landed(self) -> Planes {
+        self.seeds
     }
 
     /// The nodes whose seeds are `labels` with the two lowest bits cleared, and whose control bits are the lowest.

@@ -1,6 +1,8 @@
 //! Which keys a warp takes.
 
-use super::{WARP_KEYS, WARPS};
+use core_types::bitsliced::owner_at;
+
+use super::{HALVES, WARP_KEYS, WARPS};
 use crate::{dev::idx, fss::GROUP};
 
 /// Pairs of groups, each for one warp.
@@ -51,5 +53,15 @@ impl Pair {
     #[inline(always)]
     pub(super) fn key(self, half: u32, owner: u32) -> u64 {
         self.first + u64::from(half * GROUP + owner)
+    }
+
+    /// The words of the two keys whose bits in planes are the lane's, 0 for one that does not exist.
+    ///
+    /// # Safety
+    /// `words` are those of all keys.
+    #[inline(always)]
+    pub(super) unsafe fn words(self, words: *const u64) -> [u64; HALVES as usize] {
+        let owner = owner_at(idx::lane());
+        [0, 1].map(|half| if self.has(half, owner) { *words.add(self.key(half, owner) as usize) } else { 0 })
     }
 }

@@ -1,12 +1,6 @@
 //! The bits of public points as planes.
 
-use core_types::bitsliced::owner_at;
-
 use super::{HALVES, cipher::Plane, pairs::Pair, seat::Seat};
-use crate::dev::{
-    idx,
-    warp::{FULL, ballot},
-};
 
 /// The points of a warp's keys, which give their bits from the highest down.
 #[derive(Clone, Copy)]
@@ -22,27 +16,26 @@ pub(super) struct Points {
 /// There are as many offsets as points, or the pointer is null.
 #[inline(always)]
 pub(super) unsafe fn at(point: u64, points: *const u64, offsets: *const u64, count: u64) -> (*const u64, u64) {
-    if offsets.is_null() {
-        (points.add((point * count) as usize), 0)
-    } else {
-        (points, *offsets.add(point as usize))
-    }
+    if offsets.is_null() { (points.add((point * count) as usize), 0) } else { (points, *offsets.add(point as usize)) }
 }
 
 impl Points {
+    /// The bits of points of `bits` bits below the highest `skipped`, given those of the lane's key in each group.
+    #[inline(always)]
+    pub(super) fn below([a, b]: [u64; HALVES as usize], bits: u32, skipped: u32) -> Self {
+        let shift = 64 - bits + skipped;
+        Self { left: [a << shift, b << shift] }
+    }
+
     /// Reads the points of the keys of `pair`, of `bits` bits, and takes `less` from each; those of keys that do not exist
-    /// are 0.
+    /// mean nothing.
     ///
     /// # Safety
     /// `points` are those of all keys.
     #[inline(always)]
     pub(super) unsafe fn read(points: *const u64, less: u64, pair: Pair, bits: u32) -> Self {
-        let owner = owner_at(idx::lane());
-        let read = |half: u32| {
-            let y = if pair.has(half, owner) { (*points.add(pair.key(half, owner) as usize)).wrapping_sub(less) } else { 0 };
-            y << (64 - bits)
-        };
-        Self { left: [read(0), read(1)] }
+        let [a, b] = pair.words(points);
+        Self::below([a.wrapping_sub(less), b.wrapping_sub(less)], bits, 0)
     }
 
     /// The next bit.
@@ -50,6 +43,6 @@ impl Points {
     pub(super) fn next(&mut self, seat: Seat) -> Plane {
         let [a, b] = self.left;
         self.left = [a << 1, b << 1];
-        seat.of_half([ballot(FULL, a >> 63 == 1), ballot(FULL, b >> 63 == 1)])
+        seat.voted([a >> 63 == 1, b >> 63 == 1])
     }
 }

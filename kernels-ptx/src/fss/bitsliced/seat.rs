@@ -175,10 +175,11 @@ impl Seat {
         [join(w0, w1), join(w2, w3), join(w4, w5), join(w6, w7)]
     }
 
-    /// The value of the lane's half among one for each.
+    /// The plane of the lane's group, from a bit for each group of the key whose bit in planes is the lane's.
     #[inline(always)]
-    pub(super) fn of_half(self, values: [u32; 2]) -> Plane {
-        Plane(if self.half == 0 { values[0] } else { values[1] })
+    pub(super) fn voted(self, [first, second]: [bool; 2]) -> Plane {
+        let (first, second) = (ballot(FULL, first), ballot(FULL, second));
+        Plane(if self.half == 0 { first } else { second })
     }
 
     /// Words of bits in the order of keys, from a plane that all lanes of a half hold: one for each group, with zeros
