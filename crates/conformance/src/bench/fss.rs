@@ -17,6 +17,12 @@ use fss_rs::{
     prg::Aes128MatyasMeyerOseasPrg,
 };
 
+use pfss::{
+    AutoTrunc, Dealer, SufStep,
+    functions::{Accuracy, FixedBundles, gelu},
+    suf::SufModes,
+};
+
 use super::{Contender, Contest, Goal, Show};
 
 /// Keys in our batches: 60 MB of CMP(64) keys, so that they come from memory.
@@ -24,6 +30,9 @@ const KEYS: u32 = 1 << 16;
 
 /// Keys that are evaluated at every point.
 const ALL_KEYS: u32 = 1 << 12;
+
+/// Elements of a batch of a function.
+const ELEMENTS: u32 = 1 << 15;
 
 /// Different keys that the peer goes through, again and again; more than its caches hold.
 const PEER_KEYS: usize = 1 << 12;
@@ -46,6 +55,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
         ("pfss.cmp10-all".to_owned(), Box::new(cmp10_all)),
         ("pfss.dcf64".to_owned(), Box::new(dcf64)),
         ("pfss.cmp64-keygen".to_owned(), Box::new(cmp64_keygen)),
+        ("pfss.gelu".to_owned(), Box::new(gelu_elements)),
     ]
 }
 
@@ -77,6 +87,13 @@ fn dcf64() -> Contest {
 
 fn cmp64_keygen() -> Contest {
     contest("pfss.cmp64-keygen", "key pair", vec![cmp_gen(64), peer_dpf_gen()], vec![(Goal::Rate(3e6), "vaes")])
+}
+
+/// GeLU by `MaskedSelect` with its shift, as one party evaluates it.
+fn gelu_elements() -> Contest {
+    let contenders = vec![gelu_by(Accuracy::CUBIC_16), gelu_by(Accuracy::QUADRATIC_32)];
+    let goals = vec![(Goal::Rate(1e6), "vaes")];
+    Contest { work: f64::from(ELEMENTS), ..contest("pfss.gelu", "element", contenders, goals) }
 }
 
 fn queue() -> CpuQueue {
@@ -175,6 +192,36 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     Contender::new(format!("trefoil DCF({bits}, {len} word)"), move || {
         q.dcf_eval(&params, &roots, &corrections, &values, &last, &points, &mut shares).expect("aes instructions");
     })
+}
+
+/// All that one party does for a batch but to deal, to mask and to talk to the peer; its own message stands for the peer's.
+fn gelu_by(accuracy: Accuracy) -> Contender {
+    let (q, dealer_q) = (queue(), queue());
+    let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");
+    let AutoTrunc::Gap { cert, .. } = gates.shift else { unreachable!("values are proven to lie within the gap") };
+    let mut dealer = Dealer::insecure_from_seed(5);
+    let x_hat = words(ELEMENTS as usize, 6);
+    let feed = move || {
+        let [bundles, _] = dealer.deal_function(&dealer_q, &gates, ELEMENTS as usize).expect("aes instructions");
+        bundles
+    };
+    let run = move |bundles: FixedBundles| {
+        let mut step = bundles.suf.eval_suf(&q, &x_hat).expect("aes instructions");
+        let shares = loop {
+            match step {
+                SufStep::Open(pending) => {
+                    let peer = pending.masked_bits().to_vec();
+                    step = pending.finish(&peer).expect("a message of this length");
+                }
+                SufStep::Done(shares) => break shares.words,
+            }
+        };
+        let shift = bundles.shift.expect("a shift by some bits");
+        let pending = shift.eval_gap_ars(&q, &cert, &shares).expect("aes instructions");
+        let peer = pending.masked_bits().to_vec();
+        core::hint::black_box(pending.finish(&peer).expect("a message of this length"));
+    };
+    Contender::fed(format!("trefoil, degree {}, {} pieces", accuracy.degree, accuracy.pieces), feed, run)
 }
 
 fn peer_keys<const N: usize>() -> [[u8; 16]; N] {

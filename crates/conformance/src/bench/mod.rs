@@ -11,13 +11,28 @@ use std::time::{Duration, Instant};
 /// One implementation in a contest.
 pub struct Contender {
     name: String,
-    run: Box<dyn FnMut()>,
+    time: Box<dyn FnMut() -> Duration>,
 }
 
 impl Contender {
     /// An implementation whose `run` does the contest's work once.
-    pub fn new(name: impl Into<String>, run: impl FnMut() + 'static) -> Self {
-        Self { name: name.into(), run: Box::new(run) }
+    pub fn new(name: impl Into<String>, mut run: impl FnMut() + 'static) -> Self {
+        Self::fed(name, || (), move |()| run())
+    }
+
+    /// An implementation that uses up what `feed` makes beforehand, in time of its own.
+    pub fn fed<T>(
+        name: impl Into<String>,
+        mut feed: impl FnMut() -> T + 'static,
+        mut run: impl FnMut(T) + 'static,
+    ) -> Self {
+        let time = move || {
+            let input = feed();
+            let start = Instant::now();
+            run(input);
+            start.elapsed()
+        };
+        Self { name: name.into(), time: Box::new(time) }
     }
 
     /// Its name.
@@ -26,9 +41,9 @@ impl Contender {
         &self.name
     }
 
-    /// Does the contest's work once.
-    pub fn run(&mut self) {
-        (self.run)();
+    /// Does the contest's work once, and returns how long it took.
+    pub fn time(&mut self) -> Duration {
+        (self.time)()
     }
 }
 
@@ -135,17 +150,16 @@ impl Contest {
     pub fn measure(mut self, effort: Effort) -> Standing {
         let mut samples = vec![Vec::with_capacity(effort.rounds); self.contenders.len()];
         for contender in &mut self.contenders {
-            contender.run();
+            contender.time();
         }
         for _ in 0..effort.rounds {
             for (contender, samples) in self.contenders.iter_mut().zip(&mut samples) {
-                let start = Instant::now();
-                let mut runs = 0u32;
-                while runs == 0 || start.elapsed() < effort.batch {
-                    contender.run();
+                let (mut runs, mut spent) = (0u32, Duration::ZERO);
+                while runs == 0 || spent < effort.batch {
+                    spent += contender.time();
                     runs += 1;
                 }
-                samples.push(start.elapsed().as_secs_f64() / f64::from(runs));
+                samples.push(spent.as_secs_f64() / f64::from(runs));
             }
         }
         let timings = self.contenders.iter().zip(samples).map(|(contender, mut samples)| {
