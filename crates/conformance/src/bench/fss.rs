@@ -211,7 +211,7 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
             match step {
                 SufStep::Open(pending) => {
                     let peer = pending.masked_bits().to_vec();
-                    step = pending.finish(&peer).expect("a message of this length");
+                    step = pending.finish(&q, &peer).expect("a message of this length");
                 }
                 SufStep::Done(shares) => break shares.words,
             }
@@ -219,7 +219,7 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
         let shift = bundles.shift.expect("a shift by some bits");
         let pending = shift.eval_gap_ars(&q, &cert, &shares).expect("aes instructions");
         let peer = pending.masked_bits().to_vec();
-        core::hint::black_box(pending.finish(&peer).expect("a message of this length"));
+        core::hint::black_box(pending.finish(&q, &peer).expect("a message of this length"));
     };
     Contender::fed(format!("trefoil, degree {}, {} pieces", accuracy.degree, accuracy.pieces), feed, run)
 }
