@@ -6,7 +6,7 @@ use core_types::{Ring, pack::packed_words, params::fss::PackParams};
 use crate::{ChannelError, Pending, PfssError};
 
 /// Elements that are packed at once: bounds device memory, not results. Whole words for every ring.
-const AT_ONCE: usize = 1 << 15;
+pub(crate) const PACKED_AT_ONCE: usize = 1 << 15;
 
 /// What a gate opens: its masked bits, then its masked words.
 pub(crate) fn opening_to_bytes<Q: FssOps, T>(q: &Q, pending: &Pending<T>) -> Result<Vec<u8>, PfssError> {
@@ -33,7 +33,7 @@ pub(crate) fn finish_opening<Q: FssOps, T>(q: &Q, pending: Pending<T>, theirs: &
 pub(crate) fn words_to_bytes<Q: FssOps>(q: &Q, ring: Ring, words: &[u64]) -> Result<Vec<u8>, PfssError> {
     let bytes = byte_len(words.len(), ring);
     let mut packed = Vec::with_capacity(word_len(words.len(), ring));
-    for words in words.chunks(AT_ONCE) {
+    for words in words.chunks(PACKED_AT_ONCE) {
         if ring.bits() == 64 {
             packed.extend_from_slice(words);
             continue;
@@ -68,8 +68,8 @@ pub(crate) fn words_from_bytes<Q: FssOps>(
         return Ok(packed);
     }
     let mut words = Vec::with_capacity(count);
-    for packed in packed.chunks(word_len(AT_ONCE, ring)) {
-        let part = AT_ONCE.min(count - words.len());
+    for packed in packed.chunks(word_len(PACKED_AT_ONCE, ring)) {
+        let part = PACKED_AT_ONCE.min(count - words.len());
         let source = q.upload(packed)?;
         let mut target = q.zeros::<u64>(part)?;
         q.unpack_bits(&params(part, ring), source.view(), target.view_mut())?;

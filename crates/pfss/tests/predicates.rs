@@ -92,6 +92,14 @@ fn the_narrowest_rings_and_the_first_tree_level_are_exact() {
 }
 
 #[test]
+fn results_that_are_formed_in_parts_are_whole() {
+    // the words of this many masks for 992 elements are what goes to the device at once
+    let predicates: Vec<Predicate> = (0..u64::from(Gate::MAX_MASKS)).map(|i| Predicate::Lt { beta: i % 64 }).collect();
+    let masks: Vec<u64> = (0..27).map(|i| 5 * i).collect();
+    check(&Batch::product(6, 0..41, &masks), &Gate::full_predicates(6).unwrap(), &predicates);
+}
+
+#[test]
 fn predicates_are_exact_at_the_corners_of_64_bits() {
     check(&Batch::boundary(64, &[5, 1 << 40]), &Gate::full_predicates(64).unwrap(), &full(64));
     check(&Batch::boundary(64, &[]), &Gate::sign_predicates(64).unwrap(), &sign(64));

@@ -51,7 +51,7 @@ pub unsafe extern "ptx-kernel" fn fss_combine_bits(
                 if writes {
                     *out = sum & used;
                 }
-                out = out.add(words as usize);
+                out = out.wrapping_add(words as usize);
                 sum = 0;
             }
             at += 1;
@@ -102,7 +102,7 @@ pub unsafe extern "ptx-kernel" fn fss_combine_words(
             }
             if term.last != 0 {
                 *out = params.reduce(sum);
-                out = out.add(sum_step as usize);
+                out = out.wrapping_add(sum_step as usize);
                 sum = 0;
             }
             at += 1;

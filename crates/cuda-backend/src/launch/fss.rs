@@ -75,10 +75,26 @@ fn keys_by_points(launch: Launch<'_>, keys: u32, count: u32, points: u32) -> Lau
 
 /// One thread per `keys` keys along x; along y, as many parts of the points as it takes to give every multiprocessor a block.
 /// More would not be faster: the look-ups of one block keep shared memory busy, and each part walks to its windows anew.
-fn keys_with_points<'a>(queue: &CudaQueue, launch: Launch<'a>, keys: u32, count: u32, points: u32) -> Launch<'a> {
+///
+/// The number of parts comes with the launch.
+fn keys_with_points<'a>(
+    queue: &CudaQueue,
+    launch: Launch<'a>,
+    keys: u32,
+    count: u32,
+    points: u32,
+) -> (Launch<'a>, u32) {
     let tiles = count.div_ceil(keys * launch.block()[0]);
     let parts = (queue.device().info().multiprocessors / tiles.max(1)).clamp(1, points.clamp(1, MOST_POINTS));
-    launch.grid([tiles.into(), parts.into(), 1])
+    (launch.grid([tiles.into(), parts.into(), 1]), parts)
+}
+
+/// The window of points of which each of `parts` parts walks to both blocks of the window anew, in a tree of `bits` levels
+/// that ends `leaf` levels early: all points, which asks for no block, where that takes no more levels.
+fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u32) -> u32 {
+    let part = u64::from(points.div_ceil(parts.max(1)));
+    let (alone, shared) = (u64::from(bits.saturating_sub(leaf)), u64::from(window.saturating_sub(leaf)));
+    if 2 * u64::from(bits.saturating_sub(window)) + part * shared < part * alone { window } else { bits }
 }
 
 /// The view, or a null pointer.
@@ -123,7 +139,9 @@ pub(crate) fn cmp_eval_window(
     } else {
         ("fss_cmp_eval_window", 1)
     };
-    let launch = keys_with_points(queue, queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
+    let (launch, parts) = keys_with_points(queue, queue.kernel(kernel)?, of_thread, p.count, p.points);
+    let window = window_of_parts(p.window, (p.bits, CMP_TABLE_BITS), p.points, parts);
+    let launch = launch.value(&CmpWindowParams { window, ..*p });
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves);
     let launch = launch.input(points.x_hat).input(points.offsets).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `CmpShape::window_lengths` for `p`.
@@ -212,7 +230,9 @@ pub(crate) fn dcf_eval_window(
     if queue.device().aes() == AesKernel::Bitsliced {
         return dcf_eval_bitsliced(queue, &p.anywhere(), keys, (points.x_hat, Some(points.offsets)), shares);
     }
-    let launch = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, 1, p.count, p.points).value(p);
+    let (launch, parts) = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, 1, p.count, p.points);
+    let window = window_of_parts(p.window, (p.bits, 0), p.points, parts);
+    let launch = launch.value(&DcfWindowParams { window, ..*p });
     let launch = launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last);
     let launch = launch.input(points.x_hat).input(points.offsets).output(shares);
     // SAFETY: the op has checked that the views have the lengths of `DcfShape::window_lengths` for `p`.

@@ -15,16 +15,15 @@ pub struct Counters {
     pub parts: u64,
     /// AES blocks of the walks, by the formulas of [`Gate::cost`](crate::Gate::cost).
     pub aes: u64,
-    /// Bytes of keys copied to the device.
+    /// Bytes of key trees copied to the device; not of the words that results are formed from.
     pub key_bytes: u64,
     /// Bytes of masked inputs, as words.
     pub input_bytes: u64,
     /// Bytes of masked inputs as they were opened, without the bits above their rings.
     pub packed_input_bytes: u64,
-    /// Bytes of public points copied to the device: for each tree the masked inputs, and an offset for each point of an
-    /// input.
+    /// Bytes that say where trees are walked: for each tree the masked inputs, and an offset for each point of an input.
     pub point_bytes: u64,
-    /// Bytes of results copied from the device.
+    /// Bytes of shares at all points, from which the device forms what it gives back.
     pub result_bytes: u64,
     /// Bytes that openings sent.
     pub opened_bytes: u64,

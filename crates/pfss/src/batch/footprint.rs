@@ -1,6 +1,6 @@
 //! What a job takes of device memory: a function of its gate, its public points and its number of elements.
 
-use core_types::cmp::cmp_blocks;
+use core_types::{Ring, cmp::cmp_blocks};
 
 use crate::{
     Gate, GateKind, Task,
@@ -10,6 +10,7 @@ use crate::{
     gates::elements_at_once,
     predicate::Program,
     suf::{CoeffMode, PredProgram, Selection, SufProgram},
+    wire::PACKED_AT_ONCE,
 };
 
 use super::{Work, combining::Combining};
@@ -27,6 +28,8 @@ pub(super) struct Footprint {
     walking: Combining,
     /// What turns opened bits into shares.
     closing: Combining,
+    /// Bytes for packing what the whole job opens besides bits.
+    packing: u64,
     aes: u64,
 }
 
@@ -40,15 +43,16 @@ enum Asked {
 }
 
 impl Footprint {
-    pub(super) fn of(gate: &Gate, work: &Work<'_>) -> Self {
+    pub(super) fn of(gate: &Gate, work: &Work<'_>, count: usize) -> Self {
         if gate.kind() == GateKind::Lut {
+            let packing = packing_bytes(gate.out_ring(), count);
             let trees = gate.trees().into_iter().map(|tree| (tree, Asked::All(gate.n()))).collect();
             let (walking, closing) = (Combining::default(), Combining::closing(gate));
-            return Self { trees, walking, closing, aes: gate.cost().aes };
+            return Self { trees, walking, closing, packing, aes: gate.cost().aes };
         }
         let (points, aes) = points(gate, work);
         let trees = gate.trees().into_iter().zip(points.into_iter().map(Asked::Points)).collect();
-        Self { trees, walking: Combining::walking(gate, work), closing: Combining::closing(gate), aes }
+        Self { trees, walking: Combining::walking(gate, work), closing: Combining::closing(gate), packing: 0, aes }
     }
 
     /// AES blocks for one element: analytic, not counted.
@@ -99,7 +103,7 @@ impl Footprint {
     /// Bytes for `count` elements at once: while trees are walked, or behind that, when the keys are gone.
     pub(super) fn total(&self, count: usize) -> u64 {
         let walked = self.keys(count) + self.scratch(count);
-        walked.max(self.closing.bytes(count.min(self.closing.at_once())))
+        walked.max(self.closing.bytes(count.min(self.closing.at_once()))).max(self.packing)
     }
 
     /// The most elements, a multiple of 32, that take at most `bytes`; `None` if 32 take more.
@@ -155,6 +159,13 @@ fn suf_points(program: &SufProgram) -> Vec<u64> {
     };
     points.extend(vec![payload; program.payload_keys()]);
     points
+}
+
+/// Bytes for packing a word of each of `count` elements, some at a time.
+fn packing_bytes(ring: Ring, count: usize) -> u64 {
+    let words = count.min(PACKED_AT_ONCE) as u64;
+    // words of all 64 bits are sent as they are
+    if ring.bits() == 64 { 0 } else { granules(8 * words) + granules((words * u64::from(ring.bits())).div_ceil(8)) }
 }
 
 pub(super) fn padded(count: usize) -> u64 {

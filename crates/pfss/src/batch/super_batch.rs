@@ -215,7 +215,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             words: grow(Limit::Words, limits.words, self.taken.words, words)?,
             bytes: grow(Limit::Bytes, limits.bytes, self.taken.bytes, 8 * words)?,
         };
-        self.reserve(&Footprint::of(job.bundle.gate(), &job.work), job.x_hat.len())?;
+        let footprint = Footprint::of(job.bundle.gate(), &job.work, job.x_hat.len());
+        self.reserve(&footprint, job.x_hat.len())?;
         self.taken = taken;
         self.party = Some(job.bundle.party());
         self.used.insert(job.bundle.nonce());
@@ -290,7 +291,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.counters.groups += groups.len() as u64;
         for &at in groups.iter().flatten() {
             let job = &jobs[at];
-            let (count, footprint) = (job.x_hat.len(), Footprint::of(job.bundle.gate(), &job.work));
+            let count = job.x_hat.len();
+            let footprint = Footprint::of(job.bundle.gate(), &job.work, count);
             let part = self.part_of(&footprint, count).unwrap_or(count).max(1); // fitted when it was taken in
             let parts = (0..count.max(1)).step_by(part).map(|start| start..(start + part).min(count));
             pieces.extend(parts.clone().map(|range| (at, range)));

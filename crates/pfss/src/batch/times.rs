@@ -19,7 +19,7 @@ pub struct StageTimes {
     pub copy_out: Duration,
     /// From the message of a round to the peer's answer.
     pub exchange: Duration,
-    /// The rest of flushes: cutting keys into parts and combining results.
+    /// The rest of flushes: cutting keys into parts and joining their results.
     pub idle: Duration,
 }
 

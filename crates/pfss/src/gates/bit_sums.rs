@@ -7,7 +7,7 @@ use super::{
     tree::CmpKeys,
     walk::{Activity, Walk},
 };
-use crate::{KeyBundle, PfssError, predicate::Program};
+use crate::{KeyBundle, PfssError, predicate::Program, staging::Staged};
 
 /// XOR shares of the predicates of `program` from comparison tree `index`, one row of `count.div_ceil(32)` words each, but for
 /// the top bit of the mask. Bits behind the last element are zero.
@@ -31,7 +31,7 @@ pub(super) fn combine_rows<W: Walk>(
     rows: &[u32],
 ) -> Result<Vec<u32>, PfssError> {
     let order: Vec<usize> = (0..program.offsets().len()).collect();
-    let rows = walk.during(Activity::CopyIn, || walk.queue().upload(rows))?;
+    let rows = walk.during(Activity::CopyIn, || Staged::upload(walk.queue(), rows))?;
     combine(walk, bundle, &program.sums(&order), x_hat, rows.view())
 }
 

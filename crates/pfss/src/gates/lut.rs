@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::{
     BitShares, Pending,
-    sums::Sums as Results,
+    sums::Sums,
     tree::{CmpKeys, check_inputs},
 };
 use crate::{GateKind, KeyBundle, PfssError, Walk};
@@ -43,7 +43,7 @@ impl KeyBundle {
         self.gate().check_table(table)?;
         let (domain, ring) = (self.gate().ring(), self.gate().out_ring());
         let x_hat = check_inputs(&self, x_hat)?;
-        let (entries, mut sums) = (Entries::new(domain, table), Sums::new(x_hat.len()));
+        let (entries, mut sums) = (Entries::new(domain, table), TableSums::new(x_hat.len()));
         let keys = CmpKeys::stage(q, &self, 0, domain)?;
         let at_once = elements_at_once(domain.bits());
         for (first, x_hat) in (0..).step_by(at_once).zip(x_hat.chunks(at_once)) {
@@ -59,7 +59,7 @@ impl KeyBundle {
         // (1 - 2w) (y_hat e - ρ e), over the opened words
         let flipped = |row| WordTerm::selected(0, NO_ROW, row);
         let result = [flipped(E_ROW).power(1), flipped(RHO_E_ROW).minus()];
-        let results = Results::new(ring, ring).sum(result);
+        let results = Sums::new(ring, ring).sum(result);
         Ok(Pending::summed(self, &bits, 0, None, results).with_words(ring, words))
     }
 }
@@ -88,12 +88,12 @@ impl Entries {
 const POINTS: usize = 128;
 
 /// Sums over the table of one party's bits, for each element.
-struct Sums {
+struct TableSums {
     words: Zeroizing<Vec<u64>>,
     bits: Zeroizing<Vec<u64>>,
 }
 
-impl Sums {
+impl TableSums {
     fn new(count: usize) -> Self {
         Self { words: Zeroizing::new(vec![0; count]), bits: Zeroizing::new(vec![0; count]) }
     }

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{KeyBundle, PfssError, bundle::LANES, staging::Staged};
 
-/// Bytes of words that go to the device at once: bounds memory, not results.
+/// Bytes of words that go to the device at once behind an exchange: bounds memory, not results. In a walk, whose batch has
+/// reserved memory for all its elements, all words go.
 const BYTES_AT_ONCE: usize = 8 << 20;
 
 /// Elements of `rows` words each that go to the device at once, a multiple of 32.
@@ -72,15 +73,15 @@ impl Sums {
         opened: &Opened,
     ) -> Result<Vec<u64>, PfssError> {
         let (count, sums) = (x.len(), self.terms.iter().filter(|term| term.last == 1).count());
-        let (at_once, none) = (summed_at_once(bundle.word_rows()), q.zeros(0)?);
+        let at_once = summed_at_once(bundle.word_rows());
         if count <= at_once {
-            return Ok(self.part(q, bundle, x, 0..count, &none, opened)?.download()?);
+            return Ok(self.part(q, bundle, x, 0..count, opened)?.download()?);
         }
         let mut out = vec![0; sums * count];
         for start in (0..count).step_by(at_once) {
             let range = start..count.min(start + at_once);
             let opened = opened.part(range.clone());
-            let part = self.part(q, bundle, &x[range.clone()], range.clone(), &none, &opened)?.download()?;
+            let part = self.part(q, bundle, &x[range.clone()], range.clone(), &opened)?.download()?;
             if self.interleaved {
                 out[sums * start..][..part.len()].copy_from_slice(&part);
             } else {
@@ -100,7 +101,9 @@ impl Sums {
         rows: &<W::Queue as Queue>::Buf<u64>,
     ) -> Result<Vec<u64>, PfssError> {
         let nothing = Opened::nothing(bundle);
-        let sums = walk.during(Activity::Walk, || self.part(walk.queue(), bundle, x, 0..x.len(), rows, &nothing))?;
+        let staged =
+            walk.during(Activity::CopyIn, || Operands::stage(walk.queue(), bundle, x, 0..x.len(), &nothing))?;
+        let sums = walk.during(Activity::Walk, || self.combine(walk.queue(), bundle, &staged, rows))?;
         walk.meanwhile()?;
         Ok(walk.during(Activity::CopyOut, || walk.results().read(sums.view()))?)
     }
@@ -112,15 +115,24 @@ impl Sums {
         bundle: &KeyBundle,
         x: &[u64],
         range: Range<usize>,
-        rows: &Q::Buf<u64>,
         opened: &Opened,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
-        let count = range.len();
+        let staged = Operands::stage(q, bundle, x, range, opened)?;
+        self.combine(q, bundle, &staged, &q.zeros(0)?)
+    }
+
+    /// The sums over what lies in device memory.
+    fn combine<'q, Q: FssOps>(
+        &self,
+        q: &'q Q,
+        bundle: &KeyBundle,
+        staged: &Operands<'q, Q>,
+        rows: &Q::Buf<u64>,
+    ) -> Result<Staged<'q, Q, u64>, PfssError> {
+        let count = staged.x.len();
         if count == 0 {
             return Ok(Staged::zeros(q, 0)?); // rows without elements do not say how many they are
         }
-        let per_row = |len: usize, row: usize| len.checked_div(row).unwrap_or(0) as u32;
-        let words = count.div_ceil(LANES as usize);
         let params = WordParams {
             offset: self.offset,
             count: count as u32, // a bundle holds less than 2^32 elements
@@ -129,17 +141,31 @@ impl Sums {
             shift: self.shift,
             width: self.width.bits(),
             padded_rows: bundle.word_rows() as u32,
-            rows: per_row(rows.len(), count),
-            opened_rows: per_row(opened.bits().len(), words),
+            rows: (rows.len() / count) as u32,
+            opened_rows: (staged.opened.len() / count.div_ceil(LANES as usize)) as u32,
             interleaved: self.interleaved.into(),
             reserved: 0,
         };
         let sums = self.terms.iter().filter(|term| term.last == 1).count();
-        let (x, bits) = (q.upload(x)?, q.upload(opened.bits())?);
-        let held = stage_words(q, bundle, range)?;
         let mut out = Staged::zeros(q, sums * count)?;
-        q.combine_words(&params, &self.terms, x.view(), held.view(), rows.view(), bits.view(), out.view_mut())?;
+        let (x, held, opened) = (staged.x.view(), staged.held.view(), staged.opened.view());
+        q.combine_words(&params, &self.terms, x, held, rows.view(), opened, out.view_mut())?;
         Ok(out)
+    }
+}
+
+/// What sums of some elements are over, in device memory.
+struct Operands<'q, Q: FssOps> {
+    x: Q::Buf<u64>,
+    opened: Q::Buf<u32>,
+    /// The words of the bundle.
+    held: Staged<'q, Q, u64>,
+}
+
+impl<'q, Q: FssOps> Operands<'q, Q> {
+    /// Those of the elements `range` of the bundle, with the public words `x` of these.
+    fn stage(q: &'q Q, bundle: &KeyBundle, x: &[u64], range: Range<usize>, opened: &Opened) -> Result<Self, PfssError> {
+        Ok(Self { x: q.upload(x)?, opened: q.upload(opened.bits())?, held: stage_words(q, bundle, range)? })
     }
 }
 

@@ -61,7 +61,8 @@ pub trait FssOps: ShareOps {
     /// The caller promises that all offsets lie in one window: `offsets[j] - offsets[0]`, modulo 2^bits, is at most
     /// 2^window. Then the points of a key lie in two neighbouring blocks ([`Window`](core_types::Window)), to which its
     /// tree is walked once: 2 (bits - window) + m (window - 7) AES blocks in all. A window of all bits promises nothing,
-    /// and points are walked from the root. Shares at offsets that break the promise may be any words.
+    /// and points are walked from the root. A device that the keys do not fill may do so as well, or cut the points among
+    /// its threads. Shares at offsets that break the promise may be any words.
     ///
     /// # Errors
     /// See [`FssOps`].

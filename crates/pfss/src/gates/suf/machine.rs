@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use backend_api::Queue as _;
+
 use core_types::params::share::WordTerm;
 use zeroize::Zeroizing;
 
@@ -123,7 +125,7 @@ impl Machine {
             (Selection::By(CoeffMode::IntervalLut), Some(payload)) => payload.words(x_hat)?,
             (Selection::None, _) if program.desc().words().is_empty() => Vec::new(),
             // one piece
-            _ => coeffs::words(program, |_, _| Vec::new()).run(q.queue(), bundle, x_hat, &Opened::nothing(bundle))?,
+            _ => coeffs::words(program, |_, _| Vec::new()).run_with(q, bundle, x_hat, &q.queue().zeros(0)?)?,
         };
         let bools = match &payload {
             Some(payload) if program.local_bools() => payload.steps(program.output_steps(), x_hat)?,
