@@ -1,11 +1,9 @@
 //! Gates against plain arithmetic: every input under every mask of a small ring, and corners of the widest ring.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::Batch;
+use crate::common::Batch;
 use pfss::{
     BundleError, Dealer, Gate, GateKind, MatrixShape, Party, PfssError, RangeError, Ring, Session, SignedRange,
     memory_pair,

@@ -1,9 +1,7 @@
 //! Predicates and interval gates against plain comparisons.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
-use common::Batch;
+use crate::common::Batch;
 use pfss::{Dealer, Gate, GateKind, Interval, PfssError, Predicate, Ring, SignedRange};
 
 /// What a predicate means for the secret `x` under the mask `r`.

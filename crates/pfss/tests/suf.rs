@@ -1,11 +1,9 @@
 //! Descriptors on shares against their plain meaning: every way of selecting and comparing, every input and mask.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use std::{thread, time::Duration};
 
-use common::Batch;
+use crate::common::Batch;
 use pfss::{
     Dealer, Gate, GateKind, KeyBundle, PfssError, Session, SignedRange, SufBools, SufShares, SufStep, memory_pair,
     run_suf_lockstep,

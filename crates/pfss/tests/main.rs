@@ -1,0 +1,12 @@
+//! Tests of gates, descriptors, functions and sessions on the host processor, in one program, since each program builds what is
+//! generic in the queue anew.
+
+mod common;
+mod descriptors;
+mod functions;
+mod gates;
+mod leaks;
+mod predicates;
+mod session;
+mod softmax;
+mod suf;
