@@ -127,6 +127,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "RowLayout::ranges",
             "SuperBatch::new",
             "SuperBatch::shared",
+            "SuperBatch::marked",
             "SuperBatch::timed",
             "SuperBatch::digest",
             "SuperBatch::state",

@@ -5,7 +5,7 @@ use std::{
     fs,
     io::BufReader,
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     time::Instant,
 };
 
@@ -15,12 +15,18 @@ use xshell::Shell;
 
 use crate::{pool::on_every_core, step::cargo_test, tally::Tally};
 
+/// Programs with a few long tests that take turns at one simulated device: each test runs in a process of its own.
+const APART: [&str; 1] = ["conformance mutants"];
+
 /// A compiled test program.
+#[derive(Clone)]
 struct Program {
     title: String,
     executable: PathBuf,
     /// Where cargo would start it: the folder of its package.
     folder: PathBuf,
+    /// The one test to run; all, if `None`.
+    test: Option<String>,
 }
 
 pub(super) fn run(sh: &Shell) -> Result<Tally> {
@@ -31,7 +37,9 @@ pub(super) fn run(sh: &Shell) -> Result<Tally> {
     eprintln!("== {TITLE}: {} programs built in {:.1} s", programs.len(), start.elapsed().as_secs_f64());
     // Those that hold most of the suite take longest: they start first.
     programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
-    let mut tally = on_every_core(programs, |program| program.run())?;
+    let (apart, whole): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| APART.contains(&&*program.title));
+    let apart = apart.iter().map(Program::tests).collect::<Result<Vec<_>>>()?;
+    let mut tally = on_every_core(apart.into_iter().flatten().chain(whole), |program| program.run())?;
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     tally += cargo_test(sh, "examples of the documentation", &["--workspace", "--doc", "--no-fail-fast"])?;
     Ok(tally)
@@ -54,21 +62,39 @@ fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
         let Some(executable) = artifact.executable.filter(|_| artifact.profile.test) else { continue };
         let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
         let title = format!("{} {}", folder.file_name().unwrap_or_default(), artifact.target.name);
-        programs.push(Program { title, executable: executable.into(), folder: folder.into() });
+        programs.push(Program { title, executable: executable.into(), folder: folder.into(), test: None });
     }
     let status = child.wait().context("cannot wait for cargo test")?;
     Ok(status.success().then_some(programs))
 }
 
 impl Program {
-    /// Runs the program and then shows what it printed. One that dies counts as a failure by its title.
-    fn run(&self) -> Result<Tally> {
-        let start = Instant::now();
-        let output = Command::new(&self.executable)
+    /// The program once for each of its tests.
+    fn tests(&self) -> Result<Vec<Self>> {
+        let output = self.output(&["--list", "--format", "terse"])?;
+        let list = String::from_utf8_lossy(&output.stdout);
+        let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+        let alone =
+            |name: &str| Self { title: format!("{} {name}", self.title), test: Some(name.to_owned()), ..self.clone() };
+        Ok(names.map(alone).collect())
+    }
+
+    fn output(&self, arguments: &[&str]) -> Result<Output> {
+        Command::new(&self.executable)
+            .args(arguments)
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
             .output()
-            .with_context(|| format!("cannot start {}", self.executable.display()))?;
+            .with_context(|| format!("cannot start {}", self.executable.display()))
+    }
+
+    /// Runs the program and then shows what it printed. One that dies counts as a failure by its title.
+    fn run(&self) -> Result<Tally> {
+        let start = Instant::now();
+        let output = match &self.test {
+            Some(test) => self.output(&["--exact", test])?,
+            None => self.output(&[])?,
+        };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         let mut tally = Tally::default();

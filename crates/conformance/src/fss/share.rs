@@ -243,7 +243,7 @@ fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
 }
 
 pub(super) fn bit_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
-    let cases = BATCHES.into_iter().chain([64, 8200]).map(|count| {
+    let cases = BATCHES.into_iter().chain([64, 1057]).map(|count| {
         Case::new(format!("{count} elements"), move |q: &Q| {
             (0..4).try_for_each(|seed| expect_bits(q, 100 * seed + u64::from(count), count))
         })
@@ -255,7 +255,7 @@ pub(super) fn bit_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
 }
 
 pub(super) fn word_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
-    let cases = BATCHES.into_iter().chain([64, 8200]).map(|count| {
+    let cases = BATCHES.into_iter().chain([64, 1057]).map(|count| {
         Case::new(format!("{count} elements"), move |q: &Q| {
             (0..4).try_for_each(|seed| expect_words(q, 100 * seed + u64::from(count), count, (seed % 2) as u32))
         })

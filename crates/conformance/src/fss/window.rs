@@ -151,7 +151,7 @@ pub(super) fn cmp_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
         size(64, 64, 1, 33),
         size(16, 9, 1, 257),
         size(25, 14, 34, 33),
-        size(64, 15, 34, 40),
+        size(64, 15, 34, 3),
     ];
     let case =
         |size: Size| Case::new(size.name(), move |q: &Q| expect_comparisons(q, size)).on_elements(size.evaluations());
@@ -168,7 +168,7 @@ pub(super) fn dcf_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
         (size(10, 7, 1, 257), (1, 37)),
         (size(64, 63, 3, 3), (3, 64)),
         (size(64, 64, 1, 31), (3, 64)),
-        (size(64, 15, 34, 33), (3, 64)),
+        (size(64, 15, 34, 2), (3, 64)),
     ];
     let case = |(size, (len, width)): (Size, (u32, u32))| {
         let name = format!("{}, {len} words of {width} bits", size.name());
