@@ -1,5 +1,4 @@
 //! Descriptors: what they mean, what is refused, and that bytes and descriptors correspond one to one.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use pfss::{
     Ring,

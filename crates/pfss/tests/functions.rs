@@ -1,5 +1,4 @@
 //! Elementary functions on shares: bit for bit the public fixed-point function, in every mode and over channels.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{thread, time::Duration};
 

@@ -1,5 +1,4 @@
 //! Gates against plain arithmetic: every input under every mask of a small ring, and corners of the widest ring.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::Duration;
 

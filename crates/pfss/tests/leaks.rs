@@ -1,5 +1,4 @@
 //! Statistics that a leak in keys or shares would show, and proof that they would: a published crate fails the first.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use fss_rs::{
     PointFn,

@@ -1,5 +1,4 @@
 //! Predicates and interval gates against plain comparisons.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common::Batch;
 use pfss::{Dealer, Gate, GateKind, Interval, PfssError, Predicate, Ring, SignedRange};

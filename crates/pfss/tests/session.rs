@@ -1,5 +1,4 @@
 //! Two parties over channels: results, counters, and every way a peer can fail to keep in step.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
     io::{Read, Write},

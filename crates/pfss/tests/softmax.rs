@@ -1,5 +1,4 @@
 //! The softmax block over channels: exact against its public model, and close to the real function.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{thread, time::Duration};
 

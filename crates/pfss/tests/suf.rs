@@ -1,5 +1,4 @@
 //! Descriptors on shares against their plain meaning: every way of selecting and comparing, every input and mask.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{thread, time::Duration};
 

@@ -1,5 +1,4 @@
 //! What the gate tests share: batches of inputs and masks, and both parties played on public masked inputs.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Gate, KeyBundle, Pending, PfssError, Ring};
