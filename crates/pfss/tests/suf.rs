@@ -62,6 +62,9 @@ fn check_program(batch: &Batch, program: &SufProgram) {
         _ => panic!("the parties hold different forms"),
     };
     assert_eq!(zero.words.len(), words * count);
+    if let (SufBools::Additive(a), SufBools::Additive(b)) = (&zero.bools, &one.bools) {
+        assert_eq!([a.len(), b.len()], [bits * count; 2], "{modes:?}");
+    }
     for (e, (&x, &r)) in batch.x.iter().zip(&batch.r).enumerate() {
         let plain = desc.eval(x);
         for word in 0..words {
@@ -226,6 +229,41 @@ fn outputs_of_bits_alone_and_of_words_alone_are_exact() {
     for modes in all_modes() {
         check(&batch, &bits, modes);
         check(&batch, &words, modes);
+    }
+}
+
+/// Bits that no input changes: written so, known after reduction, or only within the proven range.
+#[test]
+fn constant_bits_are_shared_in_every_mode() {
+    let batch = Batch::exhaustive(6);
+    let formulas = [BoolExpr::Const(true), !var(0), var(1) & !var(1), BoolExpr::Const(false), var(1) | !var(1)];
+    let desc = |starts: &[u64], words: usize| {
+        let piece = |&start: &u64| Piece { start, polys: vec![vec![start, 3]; words], bools: formulas.to_vec() };
+        SufDesc::new(SufSpec {
+            n: 6,
+            degree: 1,
+            words: (0..words).map(|word| format!("w{word}")).collect(),
+            bools: (0..formulas.len()).map(|bit| format!("b{bit}")).collect(),
+            preds: vec![Pred::Lt { beta: 0 }, Pred::LtLow { f: 3, gamma: 5 }],
+            pieces: starts.iter().map(piece).collect(),
+        })
+        .unwrap()
+    };
+    for (starts, words) in [(&[0][..], 0), (&[0], 1), (&[0, 17, 40], 0), (&[0, 17, 40], 2)] {
+        all_modes().into_iter().for_each(|modes| check(&batch, &desc(starts, words), modes));
+    }
+    // x < 2^4 for every input of the range
+    let range = SignedRange::new(-4, 3).unwrap();
+    let all: Vec<u64> = (0..64).collect();
+    let small = Batch::product(6, (-4..4i64).map(i64::cast_unsigned), &all);
+    let mut spec = desc(&[0], 1).into_spec();
+    spec.preds[0] = Pred::MsbAdd { c: 32 };
+    spec.preds[1] = Pred::LtLow { f: 6, gamma: 16 };
+    spec.pieces[0].bools = vec![var(0) ^ var(0), var(1) ^ var(1), !(var(0) & var(1))];
+    spec.bools.truncate(3);
+    let narrow = SufDesc::new(spec).unwrap();
+    for modes in all_modes() {
+        check_program(&small, &SufProgram::within(narrow.clone(), modes, range).unwrap());
     }
 }
 

@@ -128,8 +128,9 @@ impl Machine {
             _ => coeffs::words(program, |_, _| Vec::new()).run_with(q, bundle, x_hat, &q.queue().zeros(0)?)?,
         };
         let bools = match &payload {
-            Some(payload) if program.local_bools() => payload.steps(program.output_steps(), x_hat)?,
-            _ => Vec::new(),
+            _ if !program.local_bools() => Vec::new(), // opened behind the last exchange, or XOR shares
+            Some(payload) => payload.steps(program.output_steps(), x_hat)?,
+            None => constants(bundle.party(), program, x_hat.len()),
         };
         (self.words, self.bools) = (words, bools);
         Ok(())
@@ -292,6 +293,12 @@ impl Rest<SufStep> for Machine {
         machine.round += 1;
         machine.step()
     }
+}
+
+/// Additive shares of output bits that no input changes, `[elements][bits]`.
+fn constants(party: Party, program: &SufProgram, count: usize) -> Vec<u64> {
+    let bits: Vec<u64> = program.output_steps().map(|step| party.public(step.initial.into())).collect();
+    bits.repeat(count)
 }
 
 fn xor(a: &[u32], b: &[u32]) -> Bits {
