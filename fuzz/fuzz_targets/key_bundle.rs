@@ -25,30 +25,31 @@ fn check(data: &[u8]) {
     let Ok(bundle) = KeyBundle::from_bytes(data) else { return };
     assert_eq!(bundle.to_bytes()[..], *data, "two encodings of one bundle");
     let Ok(q) = CpuQueue::open(CpuConfig::default()) else { return };
-    let (n, masks) = (bundle.gate().n(), bundle.gate().masks() as usize);
-    let x_hat = vec![u64::MAX; bundle.count()];
-    let evaluated = match bundle.gate().kind() {
-        GateKind::FullPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Wrap; masks], &x_hat).err(),
-        GateKind::SignPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Borrow; masks], &x_hat).err(),
-        GateKind::LowPredicates => bundle.eval_predicates_additive(&q, &vec![Predicate::Carry; masks], &x_hat).err(),
-        GateKind::Relu => bundle.eval_relu_within(&q, SignedRange::of_bits(2), &x_hat).err(),
-        GateKind::Suf => bundle.eval_suf(&q, &x_hat).err(),
+    let Ok(keys) = bundle.insecure_reusable().with_open_inputs() else { unreachable!("a bundle that may be used again") };
+    let (n, masks) = (keys.gate().n(), keys.gate().masks() as usize);
+    let x_hat = vec![u64::MAX; keys.count()];
+    let evaluated = match keys.gate().kind() {
+        GateKind::FullPredicates => keys.eval_predicates_additive(&q, &vec![Predicate::Wrap; masks], &x_hat).err(),
+        GateKind::SignPredicates => keys.eval_predicates_additive(&q, &vec![Predicate::Borrow; masks], &x_hat).err(),
+        GateKind::LowPredicates => keys.eval_predicates_additive(&q, &vec![Predicate::Carry; masks], &x_hat).err(),
+        GateKind::Relu => keys.eval_relu_within(&q, SignedRange::of_bits(2), &x_hat).err(),
+        GateKind::Suf => keys.eval_suf(&q, &x_hat).err(),
         GateKind::Lut => {
             let table = vec![1; 1 << n];
-            bundle.eval_lut(&q, &table, &x_hat).err()
+            keys.eval_lut(&q, &table, &x_hat).err()
         }
-        GateKind::Product => bundle.eval_product(&[&x_hat[..], &x_hat].concat()).err(),
-        GateKind::Lrs => bundle.eval_lrs(&q, &x_hat).err(),
-        GateKind::Ars => bundle.eval_ars(&q, &x_hat).err(),
-        GateKind::ReluArs => bundle.eval_relu_ars(&q, &x_hat).err(),
-        GateKind::TruncateReduce => bundle.eval_truncate_reduce(&q, &x_hat).err(),
+        GateKind::Product => keys.eval_product(&[&x_hat[..], &x_hat].concat()).err(),
+        GateKind::Lrs => keys.eval_lrs(&q, &x_hat).err(),
+        GateKind::Ars => keys.eval_ars(&q, &x_hat).err(),
+        GateKind::ReluArs => keys.eval_relu_ars(&q, &x_hat).err(),
+        GateKind::TruncateReduce => keys.eval_truncate_reduce(&q, &x_hat).err(),
         GateKind::GapArs => {
             let Ok(cert) = SignedRange::new(-1, 1).and_then(|range| range.gap_cert(n)) else {
                 unreachable!("every ring of this gate has -1 to 1 in its gap")
             };
-            bundle.eval_gap_ars(&q, &cert, &x_hat).err()
+            keys.eval_gap_ars(&q, &cert, &x_hat).err()
         }
-        _ => bundle.eval_interval_powers(&q, &[Interval { start: 1, end: None }], &x_hat).err(),
+        _ => keys.eval_interval_powers(&q, &[Interval { start: 1, end: None }], &x_hat).err(),
     };
     assert_eq!(evaluated, None, "an accepted bundle cannot be evaluated");
 }

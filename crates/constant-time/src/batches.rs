@@ -3,7 +3,7 @@
 use anyhow::Result;
 use cpu_backend::CpuQueue;
 use pfss::{
-    Gate, KeyBundle, PfssError, SignedRange, Task,
+    Gate, KeyBundle, MaskedKeys, PfssError, SignedRange, Task,
     batch::{
         BarrierPolicy, BatchConfig, Class, Fit, GateChain, Handle, Job, LayerLimits, Need, Pace, PhaseExecutor,
         PhaseTask, Port, Shares, Streams, SuperBatch, Ticket, finalize_lockstep_watched,
@@ -39,13 +39,13 @@ fn gates() -> Result<(Vec<Case>, Vec<Gate>)> {
 }
 
 /// The work of one party: tasks, `None` for descriptors, each with its keys.
-type Jobs = Vec<(Option<Task<'static>>, KeyBundle)>;
+type Jobs<K> = Vec<(Option<Task<'static>>, K)>;
 
 /// Both parties' work on all gates.
-fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<Case>, Vec<Gate>)) -> Result<[Jobs; 2]> {
+fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<Case>, Vec<Gate>)) -> Result<[Jobs<KeyBundle>; 2]> {
     let all = cases.iter().map(|case| (Some(case.task), &case.gate)).chain(descriptors.iter().map(|gate| (None, gate)));
     let mut dealer = deal::dealer();
-    let [mut zero, mut one] = [Jobs::new(), Jobs::new()];
+    let [mut zero, mut one] = [Vec::new(), Vec::new()];
     for (task, gate) in all {
         let [keys_zero, keys_one] = dealer.deal(q, gate, COUNT)?;
         zero.push((task, keys_zero));
@@ -54,19 +54,15 @@ fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<Case>, Vec<Gate>)) -> Res
     Ok([zero, one])
 }
 
-fn enqueue(
-    batch: &mut SuperBatch<'_, CpuQueue>,
-    jobs: Jobs,
-    x_hat: impl IntoIterator<Item = Vec<u64>>,
-) -> Result<Vec<Handle>, PfssError> {
-    let job = |((task, keys), x_hat): ((Option<Task<'static>>, KeyBundle), Vec<u64>)| {
+fn enqueue(batch: &mut SuperBatch<'_, CpuQueue>, jobs: Jobs<(MaskedKeys, Vec<u64>)>) -> Result<Vec<Handle>, PfssError> {
+    let job = |(task, (keys, x_hat)): (Option<Task<'static>>, (MaskedKeys, Vec<u64>))| {
         let job = match task {
             Some(task) => Job::task(task, keys, x_hat),
             None => Job::suf(keys, x_hat),
         };
         batch.enqueue(job.with_rows(vec![COUNT - 1, 1])?)
     };
-    jobs.into_iter().zip(x_hat).map(job).collect()
+    jobs.into_iter().map(job).collect()
 }
 
 fn take(batch: &mut SuperBatch<'_, CpuQueue>, handles: Vec<Handle>) -> Result<Vec<Vec<u64>>, PfssError> {
@@ -85,14 +81,14 @@ fn every_gate(q: &CpuQueue, in_parts: bool) -> Result<()> {
     let gates = gates()?;
     let [zero, one] = deal_jobs(q, &gates)?;
     let shares = both(zero, one, split(&plaintexts()), |session, jobs, x| {
-        let inputs: Vec<(&KeyBundle, &[u64])> = jobs.iter().map(|(_, keys)| (keys, x)).collect();
-        let x_hat = session.open_masked(q, &inputs)?;
+        let (tasks, bundles): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let masked = session.open_masked(q, bundles.into_iter().map(|bundle| (bundle, x)).collect())?;
         let streams = Streams::fork(q)?;
         let mut batch = match in_parts {
             true => SuperBatch::new(q, Some(&streams), streamed())?,
             false => SuperBatch::new(q, None, BatchConfig::default())?,
         };
-        let handles = enqueue(&mut batch, jobs, x_hat)?;
+        let handles = enqueue(&mut batch, tasks.into_iter().zip(masked).collect())?;
         batch.flush()?;
         session.finalize(&mut batch)?;
         take(&mut batch, handles)
@@ -104,15 +100,18 @@ fn in_lockstep(q: &CpuQueue) -> Result<()> {
     let gates = gates()?;
     let [zero, one] = deal_jobs(q, &gates)?;
     let [x_zero, x_one] = split(&plaintexts());
-    let mut x_hat = Vec::new();
-    for ((_, zero), (_, one)) in zero.iter().zip(&one) {
-        let (masked, ring) = ([zero.masked_inputs(&x_zero)?, one.masked_inputs(&x_one)?], zero.gate().ring());
-        x_hat.push(masked[0].iter().zip(&masked[1]).map(|(&a, &b)| ring.add(a, b)).collect::<Vec<u64>>());
+    let [mut zero_jobs, mut one_jobs] = [Vec::new(), Vec::new()];
+    for ((task, zero), (_, one)) in zero.into_iter().zip(one) {
+        let ((from_zero, zero), (from_one, one)) = (zero.mask(&x_zero)?, one.mask(&x_one)?);
+        let ring = zero.gate().ring();
+        let x_hat: Vec<u64> = from_zero.iter().zip(&from_one).map(|(&a, &b)| ring.add(a, b)).collect();
+        opened(&[], &x_hat);
+        zero_jobs.push((task, (zero, x_hat.clone())));
+        one_jobs.push((task, (one, x_hat)));
     }
-    x_hat.iter().for_each(|words| opened(&[], words));
     let batch = || SuperBatch::new(q, None, BatchConfig::default());
     let (mut first, mut second) = (batch()?, batch()?);
-    let handles = [enqueue(&mut first, zero, x_hat.clone())?, enqueue(&mut second, one, x_hat)?];
+    let handles = [enqueue(&mut first, zero_jobs)?, enqueue(&mut second, one_jobs)?];
     first.flush()?;
     second.flush()?;
     finalize_lockstep_watched([&mut first, &mut second], opened)?;
@@ -124,9 +123,9 @@ fn in_lockstep(q: &CpuQueue) -> Result<()> {
 pub(crate) fn relu(q: &CpuQueue) -> Result<[Vec<u64>; 2]> {
     let [zero, one] = deal::bundles(q, &Gate::relu(64)?)?;
     both(zero, one, split(&plaintexts()), |session, keys, x| {
-        let x_hat = session.open_masked(q, &[(&keys, x)])?;
+        let masked = session.open_masked(q, vec![(keys, x)])?.remove(0);
         let mut batch = SuperBatch::new(q, None, BatchConfig::default())?;
-        let handles = enqueue(&mut batch, vec![(Some(Task::Relu), keys)], x_hat)?;
+        let handles = enqueue(&mut batch, vec![(Some(Task::Relu), masked)])?;
         batch.flush()?;
         session.finalize(&mut batch)?;
         Ok(batch.take(handles[0])?.into_words())
@@ -135,30 +134,28 @@ pub(crate) fn relu(q: &CpuQueue) -> Result<[Vec<u64>; 2]> {
 
 /// The square of shares.
 struct Square {
-    keys: Option<KeyBundle>,
+    bundle: Option<KeyBundle>,
     x: Vec<u64>,
-    ticket: Option<Ticket>,
+    opening: Option<(Ticket, MaskedKeys)>,
     words: Vec<u64>,
 }
 
 impl<'a> PhaseTask<'a> for Square {
     fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
-        let Some(keys) = self.keys.take() else { return Ok(Need::None) };
-        match self.ticket {
-            None => self.ticket = Some(port.open_factors(&keys, [&self.x, &self.x])?),
-            Some(ticket) => {
-                if let Some(opened) = port.opened(ticket)? {
-                    self.words = keys.eval_product(&opened)?;
-                    return Ok(Need::None);
-                }
-            }
+        if let Some(bundle) = self.bundle.take() {
+            self.opening = Some(port.open_factors(bundle, [&self.x, &self.x])?);
         }
-        self.keys = Some(keys);
-        Ok(Need::Open)
+        let Some((ticket, keys)) = self.opening.take() else { return Ok(Need::None) };
+        let Some(opened) = port.opened(ticket)? else {
+            self.opening = Some((ticket, keys));
+            return Ok(Need::Open);
+        };
+        self.words = keys.eval_product(&opened)?;
+        Ok(Need::None)
     }
 
     fn is_done(&self) -> bool {
-        self.keys.is_none()
+        self.bundle.is_none() && self.opening.is_none()
     }
 }
 
@@ -181,7 +178,7 @@ fn tasks(q: &CpuQueue) -> Result<()> {
             <[KeyBundle; 4]>::try_from(keys).unwrap_or_else(|_| unreachable!("four gates"));
         let mut scaled = GateChain::on(x.to_vec()).then(Class::Coeff, Task::Relu, relu).then(Class::Trunc, shift, gap);
         let mut piecewise = GateChain::on(x.to_vec()).then_suf(Class::Coeff, select);
-        let mut square = Square { keys: Some(product), x: x.to_vec(), ticket: None, words: Vec::new() };
+        let mut square = Square { bundle: Some(product), x: x.to_vec(), opening: None, words: Vec::new() };
         executor(q)?.run(session, &mut [&mut scaled, &mut piecewise, &mut square])?;
         Ok([scaled.into_words().unwrap_or_default(), piecewise.into_words().unwrap_or_default(), square.words])
     })?;
@@ -218,7 +215,7 @@ impl<'a> PhaseTask<'a> for Later<'a> {
 fn barrier(q: &CpuQueue) -> Result<()> {
     let [zero, one] = deal::bundles(q, &Gate::relu(64)?)?;
     let shares = both(zero, one, split(&plaintexts()), |session, keys, x| {
-        let x_hat = session.open_masked(q, &[(&keys, x)])?.remove(0);
+        let (keys, x_hat) = session.open_masked(q, vec![(keys, x)])?.remove(0);
         let mut executor = executor(q)?;
         let mut submitted = Later { job: Some(Job::task(Task::Relu, keys, x_hat)), ticket: None, words: Some(vec![]) };
         executor.run(session, &mut [&mut submitted])?;

@@ -42,8 +42,8 @@ pub(crate) fn opened(bits: &[u32], words: &[u64]) {
 fn steps(q: &CpuQueue) -> Result<()> {
     let [zero, one] = deal::bundles(q, &Gate::relu(64)?)?;
     let [x_zero, x_one] = split(&plaintexts());
-    let masked = [zero.masked_inputs(&x_zero)?, one.masked_inputs(&x_one)?];
-    let x_hat: Vec<u64> = masked[0].iter().zip(&masked[1]).map(|(&a, &b)| RING.add(a, b)).collect();
+    let ((from_zero, zero), (from_one, one)) = (zero.mask(&x_zero)?, one.mask(&x_one)?);
+    let x_hat: Vec<u64> = from_zero.iter().zip(&from_one).map(|(&a, &b)| RING.add(a, b)).collect();
     opened(&[], &x_hat);
     let (zero, one) = (zero.eval_relu(q, &x_hat)?, one.eval_relu(q, &x_hat)?);
     opened(zero.masked_bits(), zero.masked_words());

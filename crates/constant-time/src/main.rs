@@ -13,6 +13,7 @@
 #![allow(clippy::print_stdout, reason = "the program reports on standard output")]
 
 mod batches;
+mod circuit;
 mod deal;
 #[cfg(test)]
 mod entry_points;
@@ -76,6 +77,7 @@ fn checks() -> Result<Vec<Check>> {
     checks.extend(lockstep::checks()?);
     checks.push(matrices::check());
     checks.extend(batches::checks());
+    checks.extend(circuit::checks());
     checks.extend(planted::behind_gates());
     Ok(checks)
 }

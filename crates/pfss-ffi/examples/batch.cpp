@@ -90,7 +90,7 @@ void open_all(Party (&parties)[2]) {
 }  // namespace
 
 int main() {
-    if (trefoil_pfss_abi_version() != 2) return 1;
+    if (trefoil_pfss_abi_version() != 3) return 1;
     trefoil_pfss_dealer* dealer = nullptr;
     // A fixed seed, so that a test can compare; trefoil_pfss_dealer_open draws a secret one.
     check(trefoil_pfss_dealer_insecure_from_seed(9, &dealer), "dealer");
@@ -146,7 +146,7 @@ int main() {
         Party& party = parties[p];
         for (size_t g = 0; g < 4; g++) {
             std::vector<uint64_t> words(work[g].count);
-            check(trefoil_pfss_batch_haty_share(party.batch, party.inputs[g].job, words.data(), words.size()), "words");
+            check(trefoil_pfss_batch_y_share(party.batch, party.inputs[g].job, words.data(), words.size()), "words");
             std::printf("%s %d", work[g].name, p);
             for (uint64_t word : words) std::printf(" %llx", static_cast<unsigned long long>(word));
             std::printf("\n");
@@ -161,7 +161,7 @@ int main() {
         // A cleared batch takes in jobs again, and gives no result of an old one.
         check(trefoil_pfss_batch_clear(party.batch), "clear");
         uint64_t word = 0;
-        if (trefoil_pfss_batch_haty_share(party.batch, party.inputs[0].job, &word, 1) != TREFOIL_PFSS_STATE) {
+        if (trefoil_pfss_batch_y_share(party.batch, party.inputs[0].job, &word, 1) != TREFOIL_PFSS_STATE) {
             std::fprintf(stderr, "an old job was accepted\n");
             return 1;
         }

@@ -123,7 +123,7 @@ void run(trefoil_pfss_dealer* dealer, uint64_t additive) {
     for (int p = 0; p < 2; p++) {
         Party& party = parties[p];
         std::vector<uint64_t> words(COUNT * info.words);
-        check(trefoil_pfss_haty_share(party.evaluation, words.data(), words.size()), "words");
+        check(trefoil_pfss_y_share(party.evaluation, words.data(), words.size()), "words");
         print("words", p, words);
         if (info.additive != 0) {
             std::vector<uint64_t> bools(COUNT * info.bools);
@@ -150,7 +150,7 @@ void run(trefoil_pfss_dealer* dealer, uint64_t additive) {
 }  // namespace
 
 int main() {
-    if (trefoil_pfss_abi_version() != 2) return 1;
+    if (trefoil_pfss_abi_version() != 3) return 1;
     trefoil_pfss_dealer* dealer = nullptr;
     // A fixed seed, so that a test can compare; trefoil_pfss_dealer_open draws a secret one.
     check(trefoil_pfss_dealer_insecure_from_seed(7, &dealer), "dealer");

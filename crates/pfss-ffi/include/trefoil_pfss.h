@@ -6,6 +6,8 @@
    - Handles belong to the caller, who frees each once; freeing null does nothing. No handle is used by two threads at once.
    - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; that the memory is
      there is the caller's promise.
+   - What a name calls hat is public: masked inputs hatx = x + r, and masked outputs haty = y + r_out, made to be opened.
+     Shares of y and of bits add up to the secrets themselves.
    - Keys in handles are wiped when freed, and shares when all of their batch are computed; the caller wipes its arrays. */
 
 #ifndef TREFOIL_PFSS_H
@@ -51,7 +53,7 @@ typedef int32_t trefoil_pfss_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// An open backend. It refuses keys that it has evaluated before.
+// An open backend.
 typedef struct trefoil_pfss_backend trefoil_pfss_backend;
 
 // Many gates evaluated together by one party: one pass over the device, and one message a round for all of them.
@@ -69,8 +71,12 @@ typedef struct trefoil_pfss_evaluation trefoil_pfss_evaluation;
 // A gate with its public parameters, or a descriptor with its modes, for which keys can be dealt.
 typedef struct trefoil_pfss_gate trefoil_pfss_gate;
 
-// One party's keys. They are used once.
+// One party's keys. They mask inputs once, and are evaluated once.
 typedef struct trefoil_pfss_keys trefoil_pfss_keys;
+
+// The masks `r_out` of a gate's output words, known to the dealer alone: what it needs to deal keys for the gates that
+// take the opened words as their inputs. As secret as the dealer.
+typedef struct trefoil_pfss_wires trefoil_pfss_wires;
 
 // What a batch takes in at most, and what it does with jobs that do not fit the device.
 typedef struct {
@@ -166,6 +172,10 @@ typedef struct {
   size_t bools;
   // 1 for additive shares of the bits, 0 for XOR shares.
   uint32_t additive;
+  // 1 if output words come under masks `r_out`, made to be opened; 0 for shares of the words themselves.
+  uint32_t masked_outputs;
+  // 1 if the keys mask no inputs: theirs come open from an earlier gate, or are masked already.
+  uint32_t open_inputs;
   // How often bits have to be opened, behind the masked inputs.
   uint32_t rounds;
   // Equal in both parties' bundles, different for every deal.
@@ -220,8 +230,8 @@ trefoil_pfss_status trefoil_pfss_batch_open(trefoil_pfss_backend *backend,
 // Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
 // Writes the job's number. Both parties submit the same jobs in the same order.
 //
-// The keys are spent by it. If the job is refused they may be read from their bytes again, for the same masked inputs:
-// nothing was computed then, but other inputs under the same keys would reveal their difference.
+// The keys are spent by it. If the job is refused they are as before, for the same masked inputs: what they masked is open,
+// so that no other keys will do.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -270,8 +280,8 @@ trefoil_pfss_status trefoil_pfss_batch_digest(trefoil_pfss_batch *batch,
                                               uint8_t *digest,
                                               size_t len);
 
-// Additive shares of the output words of a job, `[count][words]`, modulo `2^n` of the output. Jobs of an earlier clear
-// are refused.
+// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`, modulo `2^n` of the output:
+// for a gate with masked outputs, and made to be opened. Jobs of an earlier clear are refused.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -279,6 +289,16 @@ trefoil_pfss_status trefoil_pfss_batch_haty_share(trefoil_pfss_batch *batch,
                                                   uint64_t job,
                                                   uint64_t *haty,
                                                   size_t len);
+
+// Additive shares of the output words `y` of a job themselves, as `trefoil_pfss_y_share`: for a gate without masked outputs,
+// and not to be opened, unless both parties may know `y`. Jobs of an earlier clear are refused.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_batch_y_share(trefoil_pfss_batch *batch,
+                                               uint64_t job,
+                                               uint64_t *y,
+                                               size_t len);
 
 // Additive shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share`.
 //
@@ -322,11 +342,13 @@ void trefoil_pfss_batch_free(trefoil_pfss_batch *batch);
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_dealer_open(trefoil_pfss_dealer **dealer);
 
-// A dealer that anyone can repeat. For tests only: its keys protect nothing.
+// A dealer that anyone can repeat. For tests only: its keys protect nothing. A process refuses bundles that it has
+// masked or evaluated before, also those that were dealt again from the same seed.
 //
 // # Safety
 // As said [at the top](crate#safety).
-trefoil_pfss_status trefoil_pfss_dealer_insecure_from_seed(uint64_t seed, trefoil_pfss_dealer **dealer);
+trefoil_pfss_status trefoil_pfss_dealer_insecure_from_seed(uint64_t seed,
+                                                           trefoil_pfss_dealer **dealer);
 
 // Frees a dealer and wipes its state.
 //
@@ -334,7 +356,8 @@ trefoil_pfss_status trefoil_pfss_dealer_insecure_from_seed(uint64_t seed, trefoi
 // As said [at the top](crate#safety).
 void trefoil_pfss_dealer_free(trefoil_pfss_dealer *dealer);
 
-// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only.
+// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only. Keys of a gate
+// with masked outputs are dealt by `trefoil_pfss_deal_wired`.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -346,7 +369,7 @@ trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
                                       trefoil_pfss_bytes **party_1);
 
 // Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. The keys
-// are spent by it, whether it succeeds or not, and the backend refuses to evaluate another copy of them. Keys of gates
+// are spent by it, whether it succeeds or not, and the process refuses to evaluate another copy of them. Keys of gates
 // by name are evaluated in batches.
 //
 // # Safety
@@ -380,7 +403,9 @@ trefoil_pfss_status trefoil_pfss_evaluation_resume(trefoil_pfss_evaluation *eval
                                                    const uint32_t *peer_bits,
                                                    size_t words);
 
-// Additive shares of the output words modulo `2^n`, `[count][words]`: word `i` of element `e` at `e * words + i`.
+// Additive shares of the masked output words `y + r_out` modulo `2^n`, `[count][words]`: word `i` of element `e` at
+// `e * words + i`. For keys of a gate with masked outputs. They are made to be opened: the sum of both parties' shares
+// is the `hatx` of the next gate.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -388,14 +413,26 @@ trefoil_pfss_status trefoil_pfss_haty_share(trefoil_pfss_evaluation *evaluation,
                                             uint64_t *haty,
                                             size_t len);
 
-// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits.
+// Additive shares of the output words `y` themselves modulo `2^n`, in the order of `trefoil_pfss_haty_share`. For keys of
+// a gate without masked outputs. Not to be opened, unless both parties may know `y`.
 //
 // # Safety
 // As said [at the top](crate#safety).
-trefoil_pfss_status trefoil_pfss_bool_share(trefoil_pfss_evaluation *evaluation, uint64_t *bools, size_t len);
+trefoil_pfss_status trefoil_pfss_y_share(trefoil_pfss_evaluation *evaluation,
+                                         uint64_t *y,
+                                         size_t len);
+
+// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits. Never masked,
+// and not to be opened, unless both parties may know the bits.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_bool_share(trefoil_pfss_evaluation *evaluation,
+                                            uint64_t *bools,
+                                            size_t len);
 
 // XOR shares of the output bits, `[bools][ceil(count / 32)]` words, element `e` in bit `e % 32` of word `e / 32`, for
-// keys with XOR-shared bits.
+// keys with XOR-shared bits. Never masked, and not to be opened, unless both parties may know the bits.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -432,6 +469,13 @@ trefoil_pfss_status trefoil_pfss_gate_named(const char *name,
 trefoil_pfss_status trefoil_pfss_gate_read(const uint8_t *program,
                                            size_t len,
                                            trefoil_pfss_gate **gate);
+
+// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the dealer knows: its output
+// shares are then `haty` shares, made to be opened. Output bits stay as they are.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_gate_mask_outputs(trefoil_pfss_gate *gate);
 
 // Frees a gate.
 //
@@ -475,6 +519,9 @@ trefoil_pfss_status trefoil_pfss_keys_inspect(trefoil_pfss_keys *keys, trefoil_p
 // Masks this party's input shares: `masked[e]` is its share of `x + r`, to be sent to the other party. The sum of both
 // parties' words, modulo `2^n`, is the public `hatx`. `count` is that of the keys.
 //
+// Keys mask once, since two inputs under one mask would reveal their difference: a second call is refused, and so is any
+// copy of the keys that this process reads from their bytes.
+//
 // # Safety
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_keys_mask_inputs(trefoil_pfss_keys *keys,
@@ -491,6 +538,31 @@ void trefoil_pfss_keys_free(trefoil_pfss_keys *keys);
 // Why the last call of this thread that failed did so. Valid until the next call of this thread that fails; empty before
 // the first.
 const char *trefoil_pfss_last_error(void);
+
+// Deals keys of a gate inside a circuit: for inputs under fresh masks, if `inputs` is null, or for the opened output word
+// `word` of the gate that `inputs` came from, `haty = y + r_out`, which then is `hatx`. The second kind of keys masks no
+// inputs. Several gates may take one word.
+//
+// Writes the wires of the gate's own output words to `outputs`, if it has masked outputs; for other gates `outputs` may
+// be null and is not written.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_deal_wired(trefoil_pfss_dealer *dealer,
+                                            trefoil_pfss_backend *backend,
+                                            trefoil_pfss_gate *gate,
+                                            size_t count,
+                                            trefoil_pfss_wires *inputs,
+                                            size_t word,
+                                            trefoil_pfss_bytes **party_0,
+                                            trefoil_pfss_bytes **party_1,
+                                            trefoil_pfss_wires **outputs);
+
+// Wipes and frees wires.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_wires_free(trefoil_pfss_wires *wires);
 
 #ifdef __cplusplus
 }  // extern "C"

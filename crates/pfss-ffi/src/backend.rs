@@ -6,14 +6,12 @@ use runtime::{AnyQueue, Choice, Domain, open_for};
 use crate::{
     memory::{free, handle, put_handle},
     status::{Failure, Status, guard},
-    used::Used,
 };
 
-/// An open backend. It refuses keys that it has evaluated before.
+/// An open backend.
 pub struct Backend {
     pub(crate) queue: Arc<AnyQueue>,
     name: CString,
-    pub(crate) used: Used,
 }
 
 /// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for what the environment asks for. Nothing stands in
@@ -35,7 +33,7 @@ pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend:
         let (queue, status) = opened.map_err(|error| Failure::new(Status::TREFOIL_PFSS_BACKEND, error))?;
         let name = CString::new(status.active.to_string()).unwrap_or_default();
         // SAFETY: the caller's promise.
-        unsafe { put_handle("backend", Backend { queue: Arc::new(queue), name, used: Used::default() }, backend) }
+        unsafe { put_handle("backend", Backend { queue: Arc::new(queue), name }, backend) }
     })
 }
 

@@ -9,17 +9,15 @@ use runtime::AnyQueue;
 use crate::{
     Backend, GateHandle, Keys,
     memory::{array, check, fill, free, handle, put, put_handle},
-    shares::{additive, packed, wipe_job},
+    shares::{additive, packed, unless_masked, wipe_job},
     status::{Failure, Status, guard},
-    used::Used,
 };
 
 /// Many gates evaluated together by one party: one pass over the device, and one message a round for all of them.
 pub struct BatchHandle {
     batch: SuperBatch<'static, AnyQueue>,
-    used: Used,
-    /// The jobs since the last clear.
-    jobs: Vec<Handle>,
+    /// The jobs since the last clear, and whether their output words come under masks.
+    jobs: Vec<(Handle, bool)>,
     /// The number of the first of them.
     first: u64,
 }
@@ -149,11 +147,11 @@ impl BatchHandle {
         };
         let start = Instant::now();
         let batch = SuperBatch::shared(Arc::clone(queue), streams, config)?.timed(move || start.elapsed());
-        Ok(Self { batch, used: backend.used.clone(), jobs: Vec::new(), first: 0 })
+        Ok(Self { batch, jobs: Vec::new(), first: 0 })
     }
 
-    /// The shares of the job `number`.
-    fn shares(&self, number: u64) -> Result<&Shares, Failure> {
+    /// The shares of the job `number`, and whether its output words come under masks.
+    fn job(&self, number: u64) -> Result<(&Shares, bool), Failure> {
         let stale = || {
             let end = self.first + self.jobs.len() as u64;
             Failure::state(format!(
@@ -162,13 +160,20 @@ impl BatchHandle {
             ))
         };
         let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
-        let &job = index.and_then(|index| self.jobs.get(index)).ok_or_else(stale)?;
-        Ok(self.batch.shares(job)?)
+        let &(job, masked) = index.and_then(|index| self.jobs.get(index)).ok_or_else(stale)?;
+        Ok((self.batch.shares(job)?, masked))
+    }
+
+    /// The output words of the job `number`, under masks or not.
+    fn words(&self, number: u64, masked: bool) -> Result<&[u64], Failure> {
+        let (shares, is_masked) = self.job(number)?;
+        unless_masked(is_masked, masked)?;
+        Ok(shares.words())
     }
 
     /// The shares of a descriptor's job.
     fn descriptor(&self, number: u64) -> Result<&SufShares, Failure> {
-        match self.shares(number)? {
+        match self.job(number)?.0 {
             Shares::Suf(shares) => Ok(shares),
             Shares::Words(_) => Err(Failure::state("the job's gate has no output bits")),
         }
@@ -197,7 +202,7 @@ impl BatchHandle {
     }
 
     fn wipe(&mut self) {
-        for &job in &self.jobs {
+        for &(job, _) in &self.jobs {
             if let Ok(mut shares) = self.batch.take(job) {
                 wipe_job(&mut shares);
             }
@@ -251,8 +256,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
 /// Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
 /// Writes the job's number. Both parties submit the same jobs in the same order.
 ///
-/// The keys are spent by it. If the job is refused they may be read from their bytes again, for the same masked inputs:
-/// nothing was computed then, but other inputs under the same keys would reveal their difference.
+/// The keys are spent by it. If the job is refused they are as before, for the same masked inputs: what they masked is open,
+/// so that no other keys will do.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -271,15 +276,14 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
         // SAFETY: the caller's promise.
         let hatx = unsafe { array("hatx", hatx, count) }?;
         check("job", job, 1)?; // before the keys are spent
-        let bundle = keys.bundle()?;
-        Failure::unless_len("masked inputs", bundle.count(), count)?;
-        batch.used.check(bundle)?;
-        let (nonce, party) = (bundle.nonce(), bundle.party());
-        let bundle = keys.take()?;
-        let taken = batch.batch.enqueue(Job::operation(Arc::clone(&gate.operation), bundle, hatx.to_vec()))?;
-        batch.used.insert(nonce, party);
+        Failure::unless_len("masked inputs", keys.count()?, count)?;
+        let submitted = Job::operation(Arc::clone(&gate.operation), keys.take()?, hatx.to_vec());
+        let taken = batch.batch.try_enqueue(submitted).map_err(|refused| {
+            keys.put_back(refused.job.into_keys());
+            refused.error
+        })?;
         let number = batch.first + batch.jobs.len() as u64;
-        batch.jobs.push(taken);
+        batch.jobs.push((taken, gate.operation.gate().masks_outputs()));
         // SAFETY: the caller's promise.
         unsafe { put("job", number, job) }
     })
@@ -356,8 +360,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, dige
     })
 }
 
-/// Additive shares of the output words of a job, `[count][words]`, modulo `2^n` of the output. Jobs of an earlier clear
-/// are refused.
+/// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`, modulo `2^n` of the output:
+/// for a gate with masked outputs, and made to be opened. Jobs of an earlier clear are refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -372,7 +376,27 @@ pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
         // SAFETY: the caller's promise.
         let batch = unsafe { handle("batch", batch) }?;
         // SAFETY: the caller's promise.
-        unsafe { fill("shares of words", batch.shares(job)?.words(), haty, len) }
+        unsafe { fill("shares of words", batch.words(job, true)?, haty, len) }
+    })
+}
+
+/// Additive shares of the output words `y` of a job themselves, as `trefoil_pfss_y_share`: for a gate without masked outputs,
+/// and not to be opened, unless both parties may know `y`. Jobs of an earlier clear are refused.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_batch_y_share(
+    batch: *mut BatchHandle,
+    job: u64,
+    y: *mut u64,
+    len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let batch = unsafe { handle("batch", batch) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("shares of words", batch.words(job, false)?, y, len) }
     })
 }
 

@@ -3,12 +3,12 @@ use pfss::Dealer;
 use crate::{
     Backend, Bytes, GateHandle,
     memory::{check, free, handle, put_handle},
-    status::{Status, guard},
+    status::{Failure, Status, guard},
 };
 
 /// The trusted third party that makes keys for both parties.
 pub struct DealerHandle {
-    dealer: Dealer,
+    pub(crate) dealer: Dealer,
 }
 
 /// A dealer with randomness of the operating system.
@@ -21,7 +21,8 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_open(dealer: *mut *mut DealerHandle
     guard(|| unsafe { put_handle("dealer", DealerHandle { dealer: Dealer::from_os()? }, dealer) })
 }
 
-/// A dealer that anyone can repeat. For tests only: its keys protect nothing.
+/// A dealer that anyone can repeat. For tests only: its keys protect nothing. A process refuses bundles that it has
+/// masked or evaluated before, also those that were dealt again from the same seed.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -41,7 +42,8 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
     unsafe { free(dealer) };
 }
 
-/// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only.
+/// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only. Keys of a gate
+/// with masked outputs are dealt by `trefoil_pfss_deal_wired`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -61,7 +63,11 @@ pub unsafe extern "C" fn trefoil_pfss_deal(
         // both places are looked at before either is written
         check("party_0", party_0, 1)?;
         check("party_1", party_1, 1)?;
-        let [zero, one] = dealer.dealer.deal(&*backend.queue, gate.operation.gate(), count)?;
+        let gate = gate.operation.gate();
+        if gate.masks_outputs() {
+            return Err(Failure::argument("expected a gate without masked outputs, whose wires would be lost"));
+        }
+        let [zero, one] = dealer.dealer.deal(&*backend.queue, gate, count)?;
         // SAFETY: the caller's promise.
         unsafe {
             put_handle("party_0", Bytes::new(&zero), party_0)?;

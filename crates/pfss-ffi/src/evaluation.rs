@@ -6,7 +6,7 @@ use runtime::AnyQueue;
 use crate::{
     Backend, Keys,
     memory::{array, check, fill, free, handle, put, put_handle},
-    shares::{additive, packed, wipe},
+    shares::{additive, packed, unless_masked, wipe},
     status::{Failure, Status, guard},
 };
 
@@ -15,6 +15,8 @@ pub struct Evaluation {
     queue: Arc<AnyQueue>,
     /// None after a step that failed.
     step: Option<SufStep>,
+    /// Whether output words come under masks.
+    masked_outputs: bool,
 }
 
 impl Evaluation {
@@ -42,7 +44,7 @@ impl Drop for Evaluation {
 }
 
 /// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. The keys
-/// are spent by it, whether it succeeds or not, and the backend refuses to evaluate another copy of them. Keys of gates
+/// are spent by it, whether it succeeds or not, and the process refuses to evaluate another copy of them. Keys of gates
 /// by name are evaluated in batches.
 ///
 /// # Safety
@@ -60,20 +62,17 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         let (backend, keys, hatx) =
             unsafe { (handle("backend", backend)?, handle("keys", keys)?, array("hatx", hatx, count)?) };
         check("evaluation", evaluation, 1)?; // before the keys are spent
-        let bundle = keys.bundle()?;
-        if bundle.gate().program().is_none() {
-            let expected = format!("expected keys of a program, got {}; a batch evaluates them", bundle.gate().kind());
+        let gate = keys.gate()?;
+        if gate.program().is_none() {
+            let expected = format!("expected keys of a program, got {}; a batch evaluates them", gate.kind());
             return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
-        Failure::unless_len("masked inputs", bundle.count(), count)?;
-        let bundle = keys.take()?;
-        backend.used.check(&bundle)?;
-        backend.used.insert(bundle.nonce(), bundle.party());
-        let step = bundle.eval_suf(&*backend.queue, hatx)?;
+        let masked_outputs = gate.masks_outputs();
+        Failure::unless_len("masked inputs", keys.count()?, count)?;
+        let step = Some(keys.take()?.eval_suf(&*backend.queue, hatx)?);
+        let queue = Arc::clone(&backend.queue);
         // SAFETY: the caller's promise.
-        unsafe {
-            put_handle("evaluation", Evaluation { queue: Arc::clone(&backend.queue), step: Some(step) }, evaluation)
-        }
+        unsafe { put_handle("evaluation", Evaluation { queue, step, masked_outputs }, evaluation) }
     })
 }
 
@@ -135,7 +134,9 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
     })
 }
 
-/// Additive shares of the output words modulo `2^n`, `[count][words]`: word `i` of element `e` at `e * words + i`.
+/// Additive shares of the masked output words `y + r_out` modulo `2^n`, `[count][words]`: word `i` of element `e` at
+/// `e * words + i`. For keys of a gate with masked outputs. They are made to be opened: the sum of both parties' shares
+/// is the `hatx` of the next gate.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -144,12 +145,32 @@ pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, ha
     guard(|| {
         // SAFETY: the caller's promise.
         let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let words = &evaluation.shares()?.words;
+        unless_masked(evaluation.masked_outputs, true)?;
         // SAFETY: the caller's promise.
-        unsafe { fill("shares of words", &evaluation.shares()?.words, haty, len) }
+        unsafe { fill("shares of words", words, haty, len) }
     })
 }
 
-/// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits.
+/// Additive shares of the output words `y` themselves modulo `2^n`, in the order of `trefoil_pfss_haty_share`. For keys of
+/// a gate without masked outputs. Not to be opened, unless both parties may know `y`.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_y_share(evaluation: *mut Evaluation, y: *mut u64, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let words = &evaluation.shares()?.words;
+        unless_masked(evaluation.masked_outputs, false)?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("shares of words", words, y, len) }
+    })
+}
+
+/// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits. Never masked,
+/// and not to be opened, unless both parties may know the bits.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -164,7 +185,7 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bo
 }
 
 /// XOR shares of the output bits, `[bools][ceil(count / 32)]` words, element `e` in bit `e % 32` of word `e / 32`, for
-/// keys with XOR-shared bits.
+/// keys with XOR-shared bits. Never masked, and not to be opened, unless both parties may know the bits.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

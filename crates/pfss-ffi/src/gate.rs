@@ -4,7 +4,7 @@ use std::sync::Arc;
 use pfss::{Operation, OperationError, Parameters, PfssError, SignedRange, suf::SufProgram};
 
 use crate::{
-    memory::{array, check, free, put_handle},
+    memory::{array, check, free, handle, put_handle},
     status::{Failure, Status, guard},
 };
 
@@ -99,6 +99,22 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
         let program = program.map_err(|error| Failure::new(Status::TREFOIL_PFSS_PROGRAM, error))?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("gate", GateHandle { operation: Arc::new(Operation::suf(program)) }, gate) }
+    })
+}
+
+/// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the dealer knows: its output
+/// shares are then `haty` shares, made to be opened. Output bits stay as they are.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_gate_mask_outputs(gate: *mut GateHandle) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let gate = unsafe { handle("gate", gate) }?;
+        let masked = Operation::clone(&gate.operation).with_masked_outputs()?;
+        gate.operation = Arc::new(masked);
+        Ok(())
     })
 }
 

@@ -1,8 +1,8 @@
-use pfss::{GateKind, KeyBundle, suf::BoolMode};
+use pfss::{Gate, GateKind, KeyBundle, MaskedKeys, PfssError, suf::BoolMode};
 use zeroize::Zeroizing;
 
 use crate::{
-    memory::{array, fill, free, handle, put, put_handle},
+    memory::{array, check, fill, free, handle, put, put_handle},
     status::{Failure, Status, guard},
 };
 
@@ -17,9 +17,14 @@ impl Bytes {
     }
 }
 
-/// One party's keys. They are used once.
-pub struct Keys {
-    bundle: Option<KeyBundle>,
+/// One party's keys. They mask inputs once, and are evaluated once.
+pub struct Keys(State);
+
+enum State {
+    Fresh(KeyBundle),
+    /// For inputs that were masked, or are open already.
+    Masked(MaskedKeys),
+    Evaluated,
 }
 
 fn spent() -> Failure {
@@ -27,13 +32,64 @@ fn spent() -> Failure {
 }
 
 impl Keys {
-    pub(crate) fn bundle(&self) -> Result<&KeyBundle, Failure> {
-        self.bundle.as_ref().ok_or_else(spent)
+    /// What is public: gate, party, count and nonce.
+    fn facts(&self) -> Result<(&Gate, u8, usize, [u8; 16]), Failure> {
+        match &self.0 {
+            State::Fresh(keys) => Ok((keys.gate(), keys.party().number(), keys.count(), keys.nonce())),
+            State::Masked(keys) => Ok((keys.gate(), keys.party().number(), keys.count(), keys.nonce())),
+            State::Evaluated => Err(spent()),
+        }
     }
 
-    /// The keys, which are spent by it.
-    pub(crate) fn take(&mut self) -> Result<KeyBundle, Failure> {
-        self.bundle.take().ok_or_else(spent)
+    /// The gate that they are for.
+    pub(crate) fn gate(&self) -> Result<&Gate, Failure> {
+        Ok(self.facts()?.0)
+    }
+
+    /// Whether the inputs are masked already.
+    fn masks_nothing(&self) -> bool {
+        !matches!(&self.0, State::Fresh(bundle) if !bundle.takes_open_inputs())
+    }
+
+    /// How many elements they serve.
+    pub(crate) fn count(&self) -> Result<usize, Failure> {
+        Ok(self.facts()?.2)
+    }
+
+    /// This party's share of the masked inputs; the masks are spent by it.
+    fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, Failure> {
+        let count = self.count()?;
+        Failure::unless_len("elements", count, x.len())?;
+        match core::mem::replace(&mut self.0, State::Evaluated) {
+            State::Fresh(bundle) if bundle.takes_open_inputs() => {
+                self.0 = State::Fresh(bundle);
+                Err(PfssError::OpenInputs.into())
+            }
+            State::Fresh(bundle) => {
+                let (masked, keys) = bundle.mask(x)?;
+                self.0 = State::Masked(keys);
+                Ok(masked)
+            }
+            State::Masked(keys) => {
+                self.0 = State::Masked(keys);
+                Err(Failure::state("the keys have masked inputs before: others would reveal the difference"))
+            }
+            State::Evaluated => Err(spent()),
+        }
+    }
+
+    /// The keys for an evaluation, which spends them.
+    pub(crate) fn take(&mut self) -> Result<MaskedKeys, Failure> {
+        match core::mem::replace(&mut self.0, State::Evaluated) {
+            State::Fresh(bundle) => Ok(bundle.with_open_inputs()?),
+            State::Masked(keys) => Ok(keys),
+            State::Evaluated => Err(spent()),
+        }
+    }
+
+    /// Takes back keys that were not evaluated.
+    pub(crate) fn put_back(&mut self, keys: MaskedKeys) {
+        self.0 = State::Masked(keys);
     }
 }
 
@@ -55,6 +111,10 @@ pub struct KeysInfo {
     pub bools: usize,
     /// 1 for additive shares of the bits, 0 for XOR shares.
     pub additive: u32,
+    /// 1 if output words come under masks `r_out`, made to be opened; 0 for shares of the words themselves.
+    pub masked_outputs: u32,
+    /// 1 if the keys mask no inputs: theirs come open from an earlier gate, or are masked already.
+    pub open_inputs: u32,
     /// How often bits have to be opened, behind the masked inputs.
     pub rounds: u32,
     /// Equal in both parties' bundles, different for every deal.
@@ -101,7 +161,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
     guard(|| {
         // SAFETY: the caller's promise.
         let bytes = unsafe { array("bytes", bytes, len) }?;
-        let bundle = KeyBundle::from_bytes(bytes).map_err(pfss::PfssError::from)?;
+        let bundle = KeyBundle::from_bytes(bytes).map_err(PfssError::from)?;
         let kind = bundle.gate().kind();
         if matches!(
             kind,
@@ -115,7 +175,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
             return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
         // SAFETY: the caller's promise.
-        unsafe { put_handle("keys", Keys { bundle: Some(bundle) }, keys) }
+        unsafe { put_handle("keys", Keys(State::Fresh(bundle)), keys) }
     })
 }
 
@@ -127,23 +187,25 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
 pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut KeysInfo) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let bundle = unsafe { handle("keys", keys) }?.bundle()?;
-        let gate = bundle.gate();
+        let keys = unsafe { handle("keys", keys) }?;
+        let (gate, party, count, nonce) = keys.facts()?;
         // a gate by name has one output word
         let (words, bools, additive) = gate.program().map_or((1, 0, false), |program| {
             let (desc, form) = (program.desc(), program.modes().bools);
             (desc.words().len(), desc.bools().len(), form == BoolMode::Additive)
         });
         let facts = KeysInfo {
-            party: bundle.party().number().into(),
+            party: party.into(),
             n: gate.n(),
             out_n: gate.out_ring().bits(),
-            count: bundle.count(),
+            count,
             words,
             bools,
             additive: u32::from(additive),
+            masked_outputs: gate.masks_outputs().into(),
+            open_inputs: keys.masks_nothing().into(),
             rounds: gate.cost().rounds.saturating_sub(1) as u32, // bounded by the depth of formulas
-            nonce: bundle.nonce(),
+            nonce,
         };
         // SAFETY: the caller's promise.
         unsafe { put("info", facts, info) }
@@ -152,6 +214,9 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
 
 /// Masks this party's input shares: `masked[e]` is its share of `x + r`, to be sent to the other party. The sum of both
 /// parties' words, modulo `2^n`, is the public `hatx`. `count` is that of the keys.
+///
+/// Keys mask once, since two inputs under one mask would reveal their difference: a second call is refused, and so is any
+/// copy of the keys that this process reads from their bytes.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -165,7 +230,8 @@ pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     guard(|| {
         // SAFETY: the caller's promise.
         let (keys, x) = unsafe { (handle("keys", keys)?, array("x", x, count)?) };
-        let words = keys.bundle()?.masked_inputs(x)?;
+        check("masked", masked, count)?; // before the masks are spent
+        let words = keys.mask(x)?;
         // SAFETY: the caller's promise.
         unsafe { fill("masked", &words, masked, count) }
     })

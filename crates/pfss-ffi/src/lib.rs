@@ -9,6 +9,8 @@
 //! - Handles are opaque and belong to the caller, who frees each once with the function named after it; freeing null
 //!   does nothing. A handle must not be used by two threads at once, and may move between threads.
 //! - Arrays are pointers and numbers of elements, checked against what the call needs. An empty array may be null.
+//! - What a name calls hat is public: masked inputs `hatx = x + r`, and masked outputs `haty = y + r_out`, made to be
+//!   opened. Shares of `y` and of bits add up to the secrets themselves.
 //! - No panic crosses the boundary: it becomes [`Status::TREFOIL_PFSS_INTERNAL`].
 //! - Keys and bundles inside handles are wiped when freed, and shares when all of their batch are computed. Arrays of the
 //!   caller are the caller's to wipe.
@@ -30,7 +32,7 @@ mod keys;
 mod memory;
 mod shares;
 mod status;
-mod used;
+mod wires;
 
 pub use backend::{Backend, trefoil_pfss_backend_free, trefoil_pfss_backend_name, trefoil_pfss_backend_open};
 pub use batch::{
@@ -38,7 +40,7 @@ pub use batch::{
     trefoil_pfss_batch_bool_share_packed, trefoil_pfss_batch_clear, trefoil_pfss_batch_counters,
     trefoil_pfss_batch_digest, trefoil_pfss_batch_flush, trefoil_pfss_batch_free, trefoil_pfss_batch_haty_share,
     trefoil_pfss_batch_masked, trefoil_pfss_batch_open, trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending,
-    trefoil_pfss_batch_submit,
+    trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share,
 };
 pub use dealer::{
     DealerHandle, trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_insecure_from_seed,
@@ -47,19 +49,23 @@ pub use dealer::{
 pub use evaluation::{
     Evaluation, trefoil_pfss_bool_share, trefoil_pfss_bool_share_packed, trefoil_pfss_evaluate,
     trefoil_pfss_evaluation_free, trefoil_pfss_evaluation_masked_bits, trefoil_pfss_evaluation_pending,
-    trefoil_pfss_evaluation_resume, trefoil_pfss_haty_share,
+    trefoil_pfss_evaluation_resume, trefoil_pfss_haty_share, trefoil_pfss_y_share,
 };
-pub use gate::{GateHandle, GateParameters, trefoil_pfss_gate_free, trefoil_pfss_gate_named, trefoil_pfss_gate_read};
+pub use gate::{
+    GateHandle, GateParameters, trefoil_pfss_gate_free, trefoil_pfss_gate_mask_outputs, trefoil_pfss_gate_named,
+    trefoil_pfss_gate_read,
+};
 pub use keys::{
     Bytes, Keys, KeysInfo, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
     trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read,
 };
 pub use status::{Status, trefoil_pfss_last_error};
+pub use wires::{Wires, trefoil_pfss_deal_wired, trefoil_pfss_wires_free};
 
 /// The version of this interface. It changes whenever a program compiled against an older header could go wrong.
 #[unsafe(no_mangle)]
 pub extern "C" fn trefoil_pfss_abi_version() -> u32 {
-    2
+    3
 }
 
 /// The version of the library, a string that lives as long as the program.

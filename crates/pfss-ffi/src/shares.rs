@@ -5,6 +5,15 @@ use zeroize::Zeroize;
 
 use crate::status::Failure;
 
+/// Refuses words under masks where those themselves are asked for, and the other way round.
+pub(crate) fn unless_masked(masked: bool, expected: bool) -> Result<(), Failure> {
+    match (masked, expected) {
+        (true, false) => Err(Failure::state("the output words come under masks: ask for shares of haty")),
+        (false, true) => Err(Failure::state("the output words come bare, not to be opened: ask for shares of y")),
+        _ => Ok(()),
+    }
+}
+
 /// Additive shares of the bits.
 pub(crate) fn additive(shares: &SufShares) -> Result<&[u64], Failure> {
     match &shares.bools {

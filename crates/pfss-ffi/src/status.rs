@@ -69,7 +69,7 @@ impl From<PfssError> for Failure {
             PfssError::Length { .. } => Status::TREFOIL_PFSS_LENGTH,
             PfssError::Bundle(_) => Status::TREFOIL_PFSS_BUNDLE,
             PfssError::Suf(_) | PfssError::Program | PfssError::Kind { .. } => Status::TREFOIL_PFSS_PROGRAM,
-            PfssError::ReusedBundle { .. } => Status::TREFOIL_PFSS_STATE,
+            PfssError::ReusedBundle { .. } | PfssError::OpenInputs => Status::TREFOIL_PFSS_STATE,
             PfssError::Backend(_)
             | PfssError::Batch(BatchError::NoStager { .. } | BatchError::ForeignStager { .. }) => {
                 Status::TREFOIL_PFSS_BACKEND

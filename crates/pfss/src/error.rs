@@ -113,13 +113,34 @@ pub enum PfssError {
         /// Nonce of party 1's bundle.
         got: [u8; 16],
     },
-    /// A bundle with this nonce was evaluated before in this session. Its masks are spent: a second use would reveal
+    /// A bundle with this nonce was used before in this process. Its masks are spent: a second use would reveal
     /// differences of secrets.
     #[error("bundle reused: nonce {}", hex(nonce))]
     ReusedBundle {
         /// The nonce of the bundle.
         nonce: [u8; 16],
     },
+    /// The inputs of these keys come open from an earlier gate's masked outputs; masking shares of them once more would
+    /// reveal differences of secrets.
+    #[error("expected keys with masks of their own, got keys for the opened outputs of an earlier gate")]
+    OpenInputs,
+    /// A wire's words are of another ring than the inputs of the gate that should take them.
+    #[error("expected a wire of {expected} bits, got one of {got}")]
+    WireRing {
+        /// Ring width of the gate's inputs.
+        expected: u32,
+        /// Ring width of the wire.
+        got: u32,
+    },
+    /// The gate has no output words to mask.
+    #[error("expected a gate with output words to mask, got {got}")]
+    NoOutputWords {
+        /// The gate.
+        got: GateKind,
+    },
+    /// The gate does not mask its outputs, so that opening them would reveal them.
+    #[error("expected keys of a gate with masked outputs, got shares that are not to be opened")]
+    BareOutputs,
     /// An earlier step failed half-way, so the two parties may no longer agree on what comes next.
     #[error("session is closed after an earlier failure")]
     Closed,

@@ -38,6 +38,7 @@
 //! | products of secret matrices | [`Dealer::deal_matrix`], [`Session::matmul`] |
 //! | softmax of causal or ragged rows | [`softmax`] |
 //! | gates by name, with their meaning in the clear | [`Operation`] |
+//! | gates in a row that open each value once | [`Gate::with_masked_outputs`], [`Dealer::deal_wired`] |
 //!
 //! [`Gate::cost`] states bytes, AES blocks, opened bits and rounds of each.
 //!
@@ -48,9 +49,11 @@
 //!   results wrong; nothing detects that. Channels neither encrypt nor authenticate.
 //! - Public are: which gates run on how many elements, all constants of predicates and intervals, descriptors and
 //!   tables, lengths of rows, and every size. Sizes never depend on masks or on data.
-//! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once:
-//!   evaluating takes the bundle by value, and a session refuses a nonce that it has seen. A copy of the bytes used in
-//!   two sessions would reveal differences of secrets; this crate cannot see that.
+//! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once: masking
+//!   takes the bundle by value, and a process refuses a nonce that it has seen. A copy of the bytes used in two processes
+//!   would reveal differences of secrets; this crate cannot see that.
+//! - Output shares add up to the result itself and are not to be opened, unless a gate has
+//!   [masked outputs](Gate::with_masked_outputs).
 //! - Key generation and evaluation take no branch and no memory index from a secret, provided that the queue's AES
 //!   is constant-time: the CPU queue uses AES instructions and refuses table AES unless it was allowed explicitly.
 //!   A GPU deals keys by tables in shared memory, and evaluates them so unless it was opened with bitsliced AES.
@@ -64,10 +67,16 @@
 //! Comparison keys are distributed point functions (Boyle, Gilboa, Ishai, CCS 2016) read by prefix parity (Grotto, CCS
 //! 2023); comparison keys with payload and interval gates follow Boyle et al. (EUROCRYPT 2021); ReLU and truncation
 //! follow SIGMA (PETS 2024), tables Pika (PETS 2022), descriptors FuseFSS (ICML 2026). The project SUF, which proposed
-//! the batched design for accelerators, is the origin of the bundle layout. Its published accelerator path does not
-//! evaluate function secret sharing: thresholds stand in the clear in both parties' keys, and its end-to-end figures
-//! reuse one mask per tensor. Its timings and key sizes are therefore not comparable with those of this crate, which
-//! pays for the AES of every tree level and a mask per element.
+//! the batched design for accelerators, is the origin of the bundle layout. What can be said of it depends on the date:
+//!
+//! - The accelerator path of the repository `SUF` (as of 2025-12) does not evaluate function secret sharing: thresholds
+//!   stand in the clear in both parties' keys, and its end-to-end figures reuse one mask per tensor.
+//! - A later repository, `SUF_new` (report of 2026-01-20), states a mask per wire and DPF look-ups inside SIGMA, with
+//!   end-to-end figures for whole models. Non-linear functions are tables of at most 16 input bits there.
+//!
+//! Timings and key sizes of the first are not comparable with those of this crate, which pays for the AES of every tree
+//! level and a mask per element. Those of the second are of whole models on two GPUs, at the accuracy of its tables;
+//! `docs/pfss.md` quotes them. This crate has no figure from a GPU to set beside them.
 #![forbid(unsafe_code)]
 
 mod auto_trunc;
@@ -88,15 +97,16 @@ mod predicate;
 mod range;
 mod session;
 pub mod softmax;
+mod spent;
 mod staging;
 pub mod suf;
 mod task;
 mod wire;
 
 pub use auto_trunc::{AutoTrunc, RangeClaim};
-pub use bundle::{BundleError, BundleSection, KeyBundle};
+pub use bundle::{BundleError, BundleSection, KeyBundle, MaskedKeys};
 pub use channel::{Channel, ChannelError, MemoryChannel, StreamChannel, TcpChannel, TcpOptions, memory_pair};
-pub use dealer::Dealer;
+pub use dealer::{Dealer, Inputs, Wire};
 pub use error::PfssError;
 pub use gate::{Cost, Gate, GateKind};
 pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep, Walk};

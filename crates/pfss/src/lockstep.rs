@@ -1,6 +1,6 @@
 use backend_api::ops::fss::FssOps;
 
-use crate::{GateKind, KeyBundle, Party, Pending, PfssError, SufShares, SufStep, Task};
+use crate::{GateKind, KeyBundle, MaskedKeys, Party, Pending, PfssError, SufShares, SufStep, Task};
 
 /// Runs `task` for both parties in this process, step by step and without threads or a channel: for tests, examples
 /// and measurements. Party 0 comes first in every pair.
@@ -36,9 +36,8 @@ pub fn run_lockstep_watched<Q: FssOps>(
         bundle.check_party(party)?;
         task.check(bundle, x[party.index()].len())?;
     }
-    let x_hat = open_inputs(&bundles, x)?;
+    let ([zero, one], x_hat) = open_inputs(bundles, x)?;
     watch(&[], &x_hat);
-    let [zero, one] = bundles;
     let zero = task.eval(q, zero, &x_hat)?;
     let one = task.eval(q, one, &x_hat)?;
     exchange(q, zero, one, &mut watch)
@@ -85,9 +84,8 @@ pub fn run_suf_lockstep_watched<Q: FssOps>(
         bundle.check_party(party)?;
         bundle.check_use(GateKind::Suf, x[party.index()].len())?;
     }
-    let x_hat = open_inputs(&bundles, x)?;
+    let ([zero, one], x_hat) = open_inputs(bundles, x)?;
     watch(&[], &x_hat);
-    let [zero, one] = bundles;
     let (mut zero, mut one) = (zero.eval_suf(q, &x_hat)?, one.eval_suf(q, &x_hat)?);
     loop {
         (zero, one) = match (zero, one) {
@@ -106,12 +104,12 @@ pub fn run_suf_lockstep_watched<Q: FssOps>(
 }
 
 /// Opens `x + r`, given bundles of one deal.
-fn open_inputs(bundles: &[KeyBundle; 2], x: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
-    let (nonce, other) = (bundles[0].nonce(), bundles[1].nonce());
+fn open_inputs([zero, one]: [KeyBundle; 2], x: [&[u64]; 2]) -> Result<([MaskedKeys; 2], Vec<u64>), PfssError> {
+    let (nonce, other) = (zero.nonce(), one.nonce());
     if nonce != other {
         return Err(PfssError::NonceMismatch { expected: nonce, got: other });
     }
-    let ring = bundles[0].gate().ring();
-    let masked = [bundles[0].mask_inputs(x[0]), bundles[1].mask_inputs(x[1])];
-    Ok(masked[0].iter().zip(&masked[1]).map(|(&a, &b)| ring.add(a, b)).collect())
+    let ((from_zero, zero), (from_one, one)) = (zero.mask(x[0])?, one.mask(x[1])?);
+    let ring = zero.gate().ring();
+    Ok(([zero, one], from_zero.iter().zip(&from_one).map(|(&a, &b)| ring.add(a, b)).collect()))
 }

@@ -141,6 +141,14 @@ impl Operation {
         Self { gate: Gate::suf(program), kind: Kind::Suf }
     }
 
+    /// The operation with each output word under a mask: see [`Gate::with_masked_outputs`].
+    ///
+    /// # Errors
+    /// [`PfssError::NoOutputWords`] for a descriptor of bits alone.
+    pub fn with_masked_outputs(self) -> Result<Self, PfssError> {
+        Ok(Self { gate: self.gate.with_masked_outputs()?, ..self })
+    }
+
     /// The gate to deal keys for.
     #[must_use]
     pub fn gate(&self) -> &Gate {

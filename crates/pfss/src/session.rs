@@ -1,11 +1,9 @@
-use std::collections::HashSet;
-
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 use crate::{
-    AutoTrunc, BitShares, Channel, ChannelError, GapCert, GateKind, Interval, KeyBundle, Party, Pending, PfssError,
-    Predicate, SignedRange, SufShares, SufStep, Task, bundle::Header, predicate::Program, wire,
+    AutoTrunc, BitShares, Channel, ChannelError, GapCert, Gate, GateKind, Interval, KeyBundle, MaskedKeys, Party,
+    Pending, PfssError, Predicate, SignedRange, SufShares, SufStep, Task, bundle::Header, predicate::Program, wire,
 };
 
 /// Bytes of the step digest in front of every message.
@@ -28,12 +26,13 @@ pub struct Traffic {
 /// carries a digest of all public facts so far (gates, counts, predicates, bundle nonces), so parties out of step get
 /// [`ChannelError::Step`] instead of wrong results.
 ///
-/// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are shares again.
+/// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are shares again: of the
+/// results themselves, which nobody has to see, or under masks where a gate has
+/// [masked outputs](Gate::with_masked_outputs).
 #[derive(Debug)]
 pub struct Session<C> {
     channel: C,
     transcript: blake3::Hasher,
-    used: HashSet<[u8; 16]>,
     traffic: Traffic,
     closed: bool,
 }
@@ -42,8 +41,8 @@ impl<C: Channel> Session<C> {
     /// A session over an open channel.
     pub fn new(channel: C) -> Self {
         let mut transcript = blake3::Hasher::new();
-        transcript.update(b"pfss session v1");
-        Self { channel, transcript, used: HashSet::new(), traffic: Traffic::default(), closed: false }
+        transcript.update(b"pfss session v2");
+        Self { channel, transcript, traffic: Traffic::default(), closed: false }
     }
 
     /// The party at this end.
@@ -164,11 +163,11 @@ impl<C: Channel> Session<C> {
     ) -> Result<BitShares, PfssError> {
         bundle.check_use(bundle.gate().kind(), x.len())?;
         Program::new(bundle.gate(), predicates)?;
-        self.admit(&bundle.header)?;
         let facts: Vec<u64> = predicates.iter().flat_map(|predicate| predicate.facts()).collect();
+        let masked = self.mask(bundle, x)?;
         self.closing(|session| {
-            let x_hat = session.open_inputs(q, &bundle, &facts, x)?;
-            bundle.eval_predicates(q, predicates, &x_hat)
+            let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
+            keys.eval_predicates(q, predicates, &x_hat)
         })
     }
 
@@ -188,11 +187,11 @@ impl<C: Channel> Session<C> {
         for (index, interval) in intervals.iter().enumerate() {
             interval.check(index, bundle.gate().ring())?;
         }
-        self.admit(&bundle.header)?;
         let facts: Vec<u64> = intervals.iter().flat_map(|interval| interval.facts()).collect();
+        let masked = self.mask(bundle, x)?;
         self.closing(|session| {
-            let x_hat = session.open_inputs(q, &bundle, &facts, x)?;
-            let powers = bundle.eval_interval_powers(q, intervals, &x_hat)?;
+            let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
+            let powers = keys.eval_interval_powers(q, intervals, &x_hat)?;
             Ok((powers, x_hat))
         })
     }
@@ -204,17 +203,34 @@ impl<C: Channel> Session<C> {
     /// As [`relu`](Self::relu).
     pub fn suf<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<SufShares, PfssError> {
         bundle.check_use(GateKind::Suf, x.len())?;
-        self.admit(&bundle.header)?;
+        let masked = self.mask(bundle, x)?;
         self.closing(|session| {
-            let x_hat = session.open_inputs(q, &bundle, &[], x)?;
-            let mut step = bundle.eval_suf(q, &x_hat)?;
-            loop {
-                step = match step {
-                    SufStep::Open(pending) => session.open(q, pending)?,
-                    SufStep::Done(shares) => return Ok(shares),
-                }
-            }
+            let (keys, x_hat) = session.open_inputs(q, masked, &[])?;
+            session.finish_suf(q, keys.eval_suf(q, &x_hat)?)
         })
+    }
+
+    /// [`suf`](Self::suf) on masked inputs that are open already: without the round that opens them.
+    ///
+    /// # Errors
+    /// As [`suf`](Self::suf).
+    pub fn eval_suf<Q: FssOps>(&mut self, q: &Q, keys: MaskedKeys, x_hat: &[u64]) -> Result<SufShares, PfssError> {
+        keys.0.check_use(GateKind::Suf, x_hat.len())?;
+        self.admit(&keys.0.header)?;
+        self.closing(|session| {
+            session.record(&keys.0.header, &[]);
+            session.finish_suf(q, keys.eval_suf(q, x_hat)?)
+        })
+    }
+
+    /// Opens what a descriptor asks for, round by round.
+    fn finish_suf<Q: FssOps>(&mut self, q: &Q, mut step: SufStep) -> Result<SufShares, PfssError> {
+        loop {
+            step = match step {
+                SufStep::Open(pending) => self.open(q, pending)?,
+                SufStep::Done(shares) => return Ok(shares),
+            }
+        }
     }
 
     /// Shares of `x y`. One round.
@@ -222,12 +238,11 @@ impl<C: Channel> Session<C> {
     /// # Errors
     /// As [`relu`](Self::relu).
     pub fn product<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
-        let mine = bundle.mask_factors(x, y)?;
-        self.admit(&bundle.header)?;
+        bundle.check_factors(x, y)?;
+        let masked = self.mask(bundle, &[x, y].concat())?;
         self.closing(|session| {
-            session.record(&bundle.header, &[]);
-            let opened = session.open_words(q, bundle.gate().ring(), &mine)?;
-            bundle.eval_product(&opened)
+            let (keys, opened) = session.open_inputs(q, masked, &[])?;
+            keys.eval_product(&opened)
         })
     }
 
@@ -245,11 +260,48 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         task.check(&bundle, x.len())?;
-        self.admit(&bundle.header)?;
+        let masked = self.mask(bundle, x)?;
         self.closing(|session| {
-            let x_hat = session.open_inputs(q, &bundle, &task.facts(), x)?;
-            let pending = task.eval(q, bundle, &x_hat)?;
+            let (keys, x_hat) = session.open_inputs(q, masked, &task.facts())?;
+            let pending = task.eval(q, keys, &x_hat)?;
             session.open(q, pending)
+        })
+    }
+
+    /// [`run`](Self::run) on masked inputs that are open already: without the round that opens them.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn eval<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        task: Task<'_>,
+        keys: MaskedKeys,
+        x_hat: &[u64],
+    ) -> Result<Vec<u64>, PfssError> {
+        task.check(&keys.0, x_hat.len())?;
+        self.admit(&keys.0.header)?;
+        self.closing(|session| {
+            session.record(&keys.0.header, &task.facts());
+            let pending = task.eval(q, keys, x_hat)?;
+            session.open(q, pending)
+        })
+    }
+
+    /// Opens `y + r_out`, from this party's shares of what `gate` computes: the masked inputs of keys that the dealer made
+    /// for its [wires](crate::Wire). One round.
+    ///
+    /// # Errors
+    /// [`PfssError::BareOutputs`] for a gate without [masked outputs](Gate::with_masked_outputs), before anything is sent;
+    /// [`PfssError::Channel`] and [`PfssError::Backend`] close the session.
+    pub fn open_outputs<Q: FssOps>(&mut self, q: &Q, gate: &Gate, shares: &[u64]) -> Result<Vec<u64>, PfssError> {
+        self.check_open()?;
+        if !gate.masks_outputs() {
+            return Err(PfssError::BareOutputs);
+        }
+        self.closing(|session| {
+            session.record_digest(&gate.digest());
+            session.open_words(q, gate.out_ring(), shares)
         })
     }
 
@@ -271,16 +323,16 @@ impl<C: Channel> Session<C> {
         if self.closed { Err(PfssError::Closed) } else { Ok(()) }
     }
 
-    /// Accepts a bundle once. It counts as used from here on, whatever happens later.
-    pub(crate) fn admit(&mut self, bundle: &Header) -> Result<(), PfssError> {
+    /// Whether keys are this party's, and the session can go on.
+    pub(crate) fn admit(&self, keys: &Header) -> Result<(), PfssError> {
         self.check_open()?;
-        bundle.check_party(self.party())?;
-        self.spend(bundle.nonce)
+        keys.check_party(self.party())
     }
 
-    /// Counts the keys of a deal as used.
-    pub(crate) fn spend(&mut self, nonce: [u8; 16]) -> Result<(), PfssError> {
-        if self.used.insert(nonce) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }) }
+    /// Masks inputs: the bundle is spent from here on, whatever happens later.
+    fn mask(&self, bundle: KeyBundle, x: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
+        self.admit(&bundle.header)?;
+        bundle.mask(x)
     }
 
     /// Runs steps of the protocol; a failure among them closes the session.
@@ -299,12 +351,12 @@ impl<C: Channel> Session<C> {
     fn open_inputs<Q: FssOps>(
         &mut self,
         q: &Q,
-        bundle: &KeyBundle,
+        (mine, keys): (Vec<u64>, MaskedKeys),
         facts: &[u64],
-        x: &[u64],
-    ) -> Result<Vec<u64>, PfssError> {
-        self.record(&bundle.header, facts);
-        self.open_words(q, bundle.gate().ring(), &bundle.mask_inputs(x))
+    ) -> Result<(MaskedKeys, Vec<u64>), PfssError> {
+        self.record(&keys.0.header, facts);
+        let x_hat = self.open_words(q, keys.gate().ring(), &mine)?;
+        Ok((keys, x_hat))
     }
 
     /// Opens additively shared words: one round.

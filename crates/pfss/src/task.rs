@@ -1,5 +1,6 @@
 use crate::{
-    GapCert, GateKind, KeyBundle, PfssError, Predicate, SignedRange, Walk, gates::Pending, predicate::Program,
+    GapCert, GateKind, KeyBundle, MaskedKeys, PfssError, Predicate, SignedRange, Walk, gates::Pending,
+    predicate::Program,
 };
 
 /// A gate with additive shares as its result, and the public facts it needs besides its keys.
@@ -63,18 +64,18 @@ impl Task<'_> {
     }
 
     /// The first step of the gate.
-    pub(crate) fn eval<Q: Walk>(&self, q: &Q, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub(crate) fn eval<Q: Walk>(&self, q: &Q, keys: MaskedKeys, x_hat: &[u64]) -> Result<Pending, PfssError> {
         match self {
-            Self::Relu => bundle.eval_relu(q, x_hat),
-            Self::ReluWithin(range) => bundle.eval_relu_within(q, *range, x_hat),
-            Self::Abs => bundle.eval_abs(q, x_hat),
-            Self::TruncateReduce => bundle.eval_truncate_reduce(q, x_hat),
-            Self::GapArs(cert) => bundle.eval_gap_ars(q, cert, x_hat),
-            Self::Lut(table) => bundle.eval_lut(q, table, x_hat),
-            Self::Lrs => bundle.eval_lrs(q, x_hat),
-            Self::Ars => bundle.eval_ars(q, x_hat),
-            Self::ReluArs => bundle.eval_relu_ars(q, x_hat),
-            Self::Predicates(predicates) => bundle.eval_predicates_additive(q, predicates, x_hat),
+            Self::Relu => keys.eval_relu(q, x_hat),
+            Self::ReluWithin(range) => keys.eval_relu_within(q, *range, x_hat),
+            Self::Abs => keys.eval_abs(q, x_hat),
+            Self::TruncateReduce => keys.eval_truncate_reduce(q, x_hat),
+            Self::GapArs(cert) => keys.eval_gap_ars(q, cert, x_hat),
+            Self::Lut(table) => keys.eval_lut(q, table, x_hat),
+            Self::Lrs => keys.eval_lrs(q, x_hat),
+            Self::Ars => keys.eval_ars(q, x_hat),
+            Self::ReluArs => keys.eval_relu_ars(q, x_hat),
+            Self::Predicates(predicates) => keys.eval_predicates_additive(q, predicates, x_hat),
         }
     }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::Batch;
 use pfss::{
-    BundleError, Dealer, Gate, GateKind, MatrixShape, Party, PfssError, RangeError, Ring, Session, SignedRange,
-    memory_pair,
+    BundleError, Dealer, Gate, GateKind, MatrixShape, MatrixTriple, Party, PfssError, RangeError, Ring, Session,
+    SignedRange, memory_pair,
 };
 
 /// Compares each result with the plain function of its input.
@@ -21,11 +21,11 @@ fn relu_is_exact_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     for n in [2, 5, 8, 9] {
         let batch = Batch::exhaustive(n);
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |bundle, q, x| bundle.eval_relu(q, x));
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_relu(q, x));
         expect(&batch, &got, |x| if batch.ring.msb(x) == 1 { 0 } else { x }, "relu");
     }
     let batch = Batch::boundary(64, &[12345]);
-    let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |bundle, q, x| bundle.eval_relu(q, x));
+    let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |keys, q, x| keys.eval_relu(q, x));
     expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
 }
 
@@ -37,7 +37,7 @@ fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
         let range = SignedRange::of_bits(k);
         let batch = Batch::product(8, (range.min()..=range.max()).map(|x| x as u64), &all);
         let gate = Gate::relu_within(8, k).unwrap();
-        let got = batch.run(&q, &gate, 8, |bundle, q, x| bundle.eval_relu_within(q, range, x));
+        let got = batch.run(&q, &gate, 8, |keys, q, x| keys.eval_relu_within(q, range, x));
         expect(&batch, &got, |x| batch.ring.signed(x).max(0) as u64, "relu within");
     }
     for k in [2u32, 9, 22, 63] {
@@ -46,17 +46,17 @@ fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
         let masks = [0, 1, 1 << 63, u64::MAX, 1 << (k - 1), (1u64 << (k - 1)).wrapping_neg(), 0x0123_4567_89ab_cdef];
         let batch = Batch::product(64, inputs, &masks);
         let gate = Gate::relu_within(64, k).unwrap();
-        let got = batch.run(&q, &gate, 64, |bundle, q, x| bundle.eval_relu_within(q, range, x));
+        let got = batch.run(&q, &gate, 64, |keys, q, x| keys.eval_relu_within(q, range, x));
         expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu within");
     }
     let deal = || Dealer::insecure_from_seed(2).deal(&q, &Gate::relu_within(64, 22).unwrap(), 1).unwrap();
     let overflow = |end| PfssError::Range(RangeError::Overflow { bits: 22, end });
     let [zero, one] = deal();
-    assert_eq!(zero.eval_relu(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
-    assert_eq!(one.eval_abs(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
+    assert_eq!(zero.with_open_inputs().unwrap().eval_relu(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
+    assert_eq!(one.with_open_inputs().unwrap().eval_abs(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
     let wide = SignedRange::new(0, 1 << 21).unwrap();
     let [zero, _] = deal();
-    assert_eq!(zero.eval_relu_within(&q, wide, &[0]).unwrap_err(), overflow(1 << 21));
+    assert_eq!(zero.with_open_inputs().unwrap().eval_relu_within(&q, wide, &[0]).unwrap_err(), overflow(1 << 21));
     assert_eq!(Gate::relu_within(64, 22).unwrap().cost().aes, 14);
 }
 
@@ -66,7 +66,7 @@ fn truncation_is_faithful_for_every_input_and_mask() {
     let check = |batch: &Batch, f: u32| {
         let n = batch.ring.bits();
         let gate = Gate::truncate_reduce(n, f).unwrap();
-        let got = batch.run(&q, &gate, n - f, |bundle, q, x| bundle.eval_truncate_reduce(q, x));
+        let got = batch.run(&q, &gate, n - f, |keys, q, x| keys.eval_truncate_reduce(q, x));
         expect(batch, &got, |x| x >> f, "truncate-reduce");
     };
     for f in 1..8 {
@@ -83,11 +83,11 @@ fn exact_shifts_hold_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     let check = |batch: &Batch, f: u32| {
         let (ring, n) = (batch.ring, batch.ring.bits());
-        let got = batch.run(&q, &Gate::lrs(n, f).unwrap(), n, |bundle, q, x| bundle.eval_lrs(q, x));
+        let got = batch.run(&q, &Gate::lrs(n, f).unwrap(), n, |keys, q, x| keys.eval_lrs(q, x));
         expect(batch, &got, |x| x >> f, "lrs");
-        let got = batch.run(&q, &Gate::ars(n, f).unwrap(), n, |bundle, q, x| bundle.eval_ars(q, x));
+        let got = batch.run(&q, &Gate::ars(n, f).unwrap(), n, |keys, q, x| keys.eval_ars(q, x));
         expect(batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "ars");
-        let got = batch.run(&q, &Gate::relu_ars(n, f).unwrap(), n, |bundle, q, x| bundle.eval_relu_ars(q, x));
+        let got = batch.run(&q, &Gate::relu_ars(n, f).unwrap(), n, |keys, q, x| keys.eval_relu_ars(q, x));
         expect(batch, &got, |x| (ring.signed(x).max(0) >> f) as u64, "relu ars");
     };
     for f in 1..8 {
@@ -109,13 +109,13 @@ fn tables_are_read_at_every_input_under_every_mask() {
         let table: Vec<u64> = words.collect();
         let batch = Batch::exhaustive(n);
         let gate = Gate::lut(n, out).unwrap();
-        let got = batch.run(&q, &gate, out, |bundle, q, x| bundle.eval_lut(q, &table, x));
+        let got = batch.run(&q, &gate, out, |keys, q, x| keys.eval_lut(q, &table, x));
         expect(&batch, &got, |x| table[x as usize], "lut");
     }
     let table: Vec<u64> = (0..1u64 << 13).map(|i| i * i).collect();
     // more elements than are gone through at once
     let batch = Batch::product(13, (0..8192).step_by(9), &[0, 1, 4095, 4096, 8191]);
-    let got = batch.run(&q, &Gate::lut(13, 64).unwrap(), 64, |bundle, q, x| bundle.eval_lut(q, &table, x));
+    let got = batch.run(&q, &Gate::lut(13, 64).unwrap(), 64, |keys, q, x| keys.eval_lut(q, &table, x));
     expect(&batch, &got, |x| x * x, "lut");
 }
 
@@ -128,12 +128,12 @@ fn tables_of_another_size_or_ring_are_refused() {
     let mut dealer = Dealer::insecure_from_seed(1);
     let mut refused = |table: &[u64]| {
         let [bundle, _] = dealer.deal(&q, &Gate::lut(3, 8).unwrap(), 1).unwrap();
-        bundle.eval_lut(&q, table, &[1]).unwrap_err()
+        bundle.with_open_inputs().unwrap().eval_lut(&q, table, &[1]).unwrap_err()
     };
     assert_eq!(refused(&[0; 7]), PfssError::Length { what: "words of the table", expected: 8, got: 7 });
     assert_eq!(refused(&[0, 0, 256, 0, 0, 0, 0, 0]), PfssError::Constant { index: 2, bits: 8, got: 256 });
     let [bundle, _] = dealer.deal(&q, &Gate::lut(3, 8).unwrap(), 1).unwrap();
-    let refused = bundle.eval_lut(&q, &[7; 8], &[1]).unwrap().finish(&q, &[0]).unwrap_err();
+    let refused = bundle.with_open_inputs().unwrap().eval_lut(&q, &[7; 8], &[1]).unwrap().finish(&q, &[0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "masked words", expected: 1, got: 0 });
 }
 
@@ -142,7 +142,7 @@ fn the_absolute_value_is_exact_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     for batch in [Batch::exhaustive(2), Batch::exhaustive(8), Batch::boundary(64, &[12345])] {
         let (ring, n) = (batch.ring, batch.ring.bits());
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |bundle, q, x| bundle.eval_abs(q, x));
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_abs(q, x));
         expect(&batch, &got, |x| ring.signed(x).unsigned_abs(), "abs");
     }
 }
@@ -156,7 +156,7 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
         let masks: Vec<u64> = (0..1 << n).collect();
         let batch = Batch::product(n, (-quarter..quarter).map(|x| x as u64), &masks);
         let gate = Gate::gap_ars(n, f).unwrap();
-        let got = batch.run(&q, &gate, n, |bundle, q, x| bundle.eval_gap_ars(q, &cert, x));
+        let got = batch.run(&q, &gate, n, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
         let ring = batch.ring;
         expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "gap ars");
     }
@@ -167,7 +167,7 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
         let masks =
             [0, 1, 1 << 62, 1 << 63, 3 << 62, u64::MAX, u64::MAX >> 1, (1 << 62) - 1, 1 << f, 0x0123_4567_89ab_cdef];
         let batch = Batch::product(64, inside.map(|x| x as u64), &masks);
-        let got = batch.run(&q, &Gate::gap_ars(64, f).unwrap(), 64, |bundle, q, x| bundle.eval_gap_ars(q, &cert, x));
+        let got = batch.run(&q, &Gate::gap_ars(64, f).unwrap(), 64, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
         expect(&batch, &got, |x| ((x as i64) >> f) as u64, "gap ars");
     }
 }
@@ -179,9 +179,9 @@ fn products_are_exact_for_every_pair_of_factors() {
         let ring = Ring::new(n).unwrap();
         let gate = Gate::product(n).unwrap();
         let [zero, one] = Dealer::insecure_from_seed(5).insecure_deal_for_masks(&q, &gate, masks).unwrap();
-        let mine = zero.mask_factors(x, y).unwrap();
+        let (mine, zero) = zero.mask_factors(x, y).unwrap();
         let zeros = vec![0; x.len()]; // party 1's shares of the factors
-        let theirs = one.mask_factors(&zeros, &zeros).unwrap();
+        let (theirs, one) = one.mask_factors(&zeros, &zeros).unwrap();
         let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect();
         let (a, b) = (zero.eval_product(&opened).unwrap(), one.eval_product(&opened).unwrap());
         for (e, (&x, &y)) in x.iter().zip(y).enumerate() {
@@ -205,7 +205,7 @@ fn products_are_exact_for_every_pair_of_factors() {
     let [bundle, other] = Dealer::insecure_from_seed(5).deal(&q, &Gate::product(8).unwrap(), 2).unwrap();
     let refused = bundle.mask_factors(&[1, 2], &[1]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: 1 });
-    let refused = other.eval_product(&[1, 2, 3]).unwrap_err();
+    let refused = other.with_open_inputs().unwrap().eval_product(&[1, 2, 3]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "factors", expected: 4, got: 3 });
 }
 
@@ -218,7 +218,7 @@ fn the_gap_shift_is_wrong_outside_its_range() {
     for outside in [65, -65i64 as u64] {
         let batch = Batch::product(8, [outside], &masks);
         let gate = Gate::gap_ars(8, 3).unwrap();
-        let got = batch.run(&q, &gate, 8, |bundle, q, x| bundle.eval_gap_ars(q, &cert, x));
+        let got = batch.run(&q, &gate, 8, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
         let right = batch.ring.reduce((batch.ring.signed(batch.x[0]) >> 3) as u64);
         let wrong: Vec<u64> = got.into_iter().filter(|&y| y != right).collect();
         assert!(!wrong.is_empty());
@@ -232,7 +232,7 @@ fn batches_of_every_ragged_size_are_exact() {
     for count in [0u64, 1, 31, 32, 33, 255, 256, 257] {
         let masks = [0x9e37_79b9_7f4a_7c15];
         let batch = Batch::product(64, (0..count).map(|i| i.wrapping_mul(0xd134_2543_de82_ef95)), &masks);
-        let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |bundle, q, x| bundle.eval_relu(q, x));
+        let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |keys, q, x| keys.eval_relu(q, x));
         expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
     }
 }
@@ -247,15 +247,15 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
     let cert = SignedRange::new(-4, 4).unwrap().gap_cert(16).unwrap();
     let foreign = SignedRange::new(-4, 4).unwrap().gap_cert(17).unwrap();
 
-    let refused = one(&relu).eval_gap_ars(&q, &cert, &[1, 2]).unwrap_err();
+    let refused = one(&relu).with_open_inputs().unwrap().eval_gap_ars(&q, &cert, &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::GapArs, got: GateKind::Relu });
-    let refused = one(&shift).eval_gap_ars(&q, &foreign, &[1, 2]).unwrap_err();
+    let refused = one(&shift).with_open_inputs().unwrap().eval_gap_ars(&q, &foreign, &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 17 });
     for x_hat in [&[][..], &[1], &[1, 2, 3]] {
-        let refused = one(&relu).eval_relu(&q, x_hat).unwrap_err();
+        let refused = one(&relu).with_open_inputs().unwrap().eval_relu(&q, x_hat).unwrap_err();
         assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
     }
-    let pending = one(&relu).eval_relu(&q, &[1, 2]).unwrap();
+    let pending = one(&relu).with_open_inputs().unwrap().eval_relu(&q, &[1, 2]).unwrap();
     let refused = pending.finish(&q, &[0, 0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "words of masked bits", expected: 1, got: 2 });
 }
@@ -282,7 +282,8 @@ fn masks_of_the_operating_system_are_fresh_for_each_element_and_each_deal() {
     for _ in 0..4 {
         let whole = [pfss::Interval { start: 0, end: None }];
         let bundles = Dealer::from_os().unwrap().deal(&q, &gate, 32).unwrap();
-        let [a, b] = bundles.map(|bundle| bundle.eval_interval_powers(&q, &whole, &zeros).unwrap());
+        let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
+        let [a, b] = keys.map(|keys| keys.eval_interval_powers(&q, &whole, &zeros).unwrap());
         // the second power row is -r
         assert!((32..64).all(|i| seen.insert(ring.add(a[i], b[i]))));
     }
@@ -333,26 +334,24 @@ fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
 #[test]
 fn a_matrix_triple_is_refused_for_other_shapes_to_the_other_party_and_twice() {
     let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
-    let deal = move || Dealer::insecure_from_seed(9).deal_matrix(shape).unwrap();
+    let bytes = Dealer::from_os().unwrap().deal_matrix(shape).unwrap().each_ref().map(MatrixTriple::to_bytes);
+    let read = |party: usize| MatrixTriple::from_bytes(&bytes[party]).unwrap();
     let q = runtime::cpu().unwrap();
     let (to_one, to_zero) = memory_pair(Duration::from_millis(10));
     let mut session = Session::new(to_one);
-    let [zero, one] = deal();
-    let refused = session.matmul(&q, zero, [&[1, 2], &[3]]).unwrap_err();
+    let refused = session.matmul(&q, read(0), [&[1, 2], &[3]]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements of a factor", expected: 2, got: 1 });
-    let refused = session.matmul(&q, one, [&[1, 2], &[3, 4]]).unwrap_err();
+    let refused = session.matmul(&q, read(1), [&[1, 2], &[3, 4]]).unwrap_err();
     assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    let one = read(1);
     let other = std::thread::spawn(move || {
         let q = runtime::cpu().unwrap();
-        let [_, one] = deal();
         Session::new(to_zero).matmul(&q, one, [&[0, 0], &[0, 0]]).map(drop)
     });
-    let [first, _] = deal();
-    let [second, _] = deal();
-    let nonce = second.nonce();
-    session.matmul(&q, first, [&[1, 2], &[3, 4]]).unwrap();
+    let nonce = read(0).nonce();
+    session.matmul(&q, read(0), [&[1, 2], &[3, 4]]).unwrap();
     other.join().unwrap().unwrap();
-    assert_eq!(session.matmul(&q, second, [&[1, 2], &[3, 4]]), Err(PfssError::ReusedBundle { nonce }));
+    assert_eq!(session.matmul(&q, read(0), [&[1, 2], &[3, 4]]), Err(PfssError::ReusedBundle { nonce }));
     let huge = MatrixShape { rows: usize::MAX, ..shape };
     assert!(matches!(Dealer::insecure_from_seed(1).deal_matrix(huge), Err(BundleError::Overflow { .. })));
 }

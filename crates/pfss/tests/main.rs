@@ -4,6 +4,7 @@
 
 mod common;
 mod descriptors;
+mod differential;
 mod functions;
 mod gates;
 mod leaks;
@@ -11,3 +12,4 @@ mod predicates;
 mod session;
 mod softmax;
 mod suf;
+mod wires;

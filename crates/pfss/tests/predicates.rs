@@ -25,11 +25,10 @@ fn plain(ring: Ring, f: u32, predicate: Predicate, x: u64, r: u64) -> bool {
 fn check(batch: &Batch, gate: &Gate, predicates: &[Predicate]) {
     let q = runtime::cpu().unwrap();
     let (ring, count) = (batch.ring, batch.x.len());
-    let [zero, one] =
-        batch.bundles(&q, gate).map(|bundle| bundle.eval_predicates(&q, predicates, &batch.x_hat).unwrap());
+    let [zero, one] = batch.keys(&q, gate).map(|keys| keys.eval_predicates(&q, predicates, &batch.x_hat).unwrap());
     let bits = zero.reveal(&one).unwrap();
     let masked = gate.clone().with_masks(predicates.len() as u32).unwrap();
-    let words = batch.run(&q, &masked, ring.bits(), |bundle, q, x| bundle.eval_predicates_additive(q, predicates, x));
+    let words = batch.run(&q, &masked, ring.bits(), |keys, q, x| keys.eval_predicates_additive(q, predicates, x));
     for (row, &predicate) in predicates.iter().enumerate() {
         for e in 0..count {
             let (x, r) = (batch.x[e], batch.r[e]);
@@ -115,8 +114,8 @@ fn a_signed_comparison_is_exact_on_its_range_and_refused_beyond() {
     for beta in [-64, -63, -1, 0, 1, 63, 64] {
         let predicate = Predicate::signed_lt(ring, range, beta).unwrap();
         let [a, b] = batch
-            .bundles(&q, &Gate::sign_predicates(8).unwrap())
-            .map(|bundle| bundle.eval_predicates(&q, &[predicate], &batch.x_hat).unwrap());
+            .keys(&q, &Gate::sign_predicates(8).unwrap())
+            .map(|keys| keys.eval_predicates(&q, &[predicate], &batch.x_hat).unwrap());
         let bits = a.reveal(&b).unwrap();
         assert!(batch.x.iter().zip(bits).all(|(&x, bit)| bit == (ring.signed(x) < beta)));
     }
@@ -131,7 +130,7 @@ fn constants_outside_the_ring_and_foreign_predicates_are_refused() {
     let mut dealer = Dealer::insecure_from_seed(3);
     let mut refused = |gate: &Gate, predicate: Predicate| {
         let [bundle, _] = dealer.deal(&q, gate, 1).unwrap();
-        bundle.eval_predicates(&q, &[predicate], &[0]).unwrap_err()
+        bundle.with_open_inputs().unwrap().eval_predicates(&q, &[predicate], &[0]).unwrap_err()
     };
     let full = Gate::full_predicates(8).unwrap();
     let constant = |bits, got| PfssError::Constant { index: 0, bits, got };
@@ -153,8 +152,7 @@ fn interval_powers_are_exact_for_every_input_and_mask() {
     let interval = |start, end| Interval { start, end };
     let check = |batch: &Batch, degree: u32, intervals: &[Interval]| {
         let gate = Gate::interval_powers(batch.ring.bits(), degree).unwrap();
-        let [a, b] =
-            batch.bundles(&q, &gate).map(|bundle| bundle.eval_interval_powers(&q, intervals, &batch.x_hat).unwrap());
+        let [a, b] = batch.keys(&q, &gate).map(|keys| keys.eval_interval_powers(&q, intervals, &batch.x_hat).unwrap());
         let mut shares = a.iter().zip(&b).map(|(&a, &b)| batch.ring.add(a, b));
         for &Interval { start, end } in intervals {
             for j in 0..=degree {

@@ -36,7 +36,7 @@ fn deal<Q: FssOps>(q: &Q, gate: &Gate, count: usize) -> [KeyBundle; 2] {
 
 /// A second, equal bundle, as somebody who copied the file would have it.
 fn copy(bundle: &KeyBundle) -> KeyBundle {
-    KeyBundle::from_bytes(&bundle.to_bytes()).unwrap()
+    KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable()
 }
 
 /// Runs both closures on their own threads over a pair of TCP channels.
@@ -139,22 +139,50 @@ fn every_other_gate_of_a_session_is_exact() {
 #[test]
 fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
     let q = runtime::cpu().unwrap();
-    let [b0, b1] = deal(&q, &Gate::relu(8).unwrap(), 1);
-    let (again_0, again_1, nonce) = (copy(&b0), copy(&b1), b0.nonce());
+    let bundles = Dealer::from_os().unwrap().deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
+    let (bytes, nonce) = (bundles.each_ref().map(KeyBundle::to_bytes), bundles[0].nonce());
+    let again = |party: usize| KeyBundle::from_bytes(&bytes[party]).unwrap();
+    let reused = PfssError::ReusedBundle { nonce };
     let (zero, one) = memory_pair(PATIENCE);
-    let run = |channel, first, again| {
-        let mut session = Session::new(channel);
-        session.relu(&q, first, &[3]).unwrap();
+    let run = |channel, bundle: KeyBundle| {
+        let (party, mut session) = (bundle.party().index(), Session::new(channel));
+        session.relu(&q, bundle, &[3]).unwrap();
         let before = session.traffic();
-        let refused = session.relu(&q, again, &[3]).unwrap_err();
+        assert_eq!(session.relu(&q, again(party), &[3]), Err(reused.clone()));
+        assert_eq!(session.open_masked(&q, vec![(again(party), &[3])]).unwrap_err(), reused);
         assert_eq!(session.traffic(), before, "something was sent");
-        refused
     };
-    let results = thread::scope(|scope| {
-        let first = scope.spawn(|| run(zero, b0, again_0));
-        [run(one, b1, again_1), first.join().unwrap()]
+    let [b0, b1] = bundles;
+    thread::scope(|scope| {
+        scope.spawn(|| run(zero, b0));
+        run(one, b1);
     });
-    assert_eq!(results, [PfssError::ReusedBundle { nonce }, PfssError::ReusedBundle { nonce }]);
+    // another session of the same process, and no session at all
+    let (zero, _one) = memory_pair(PATIENCE);
+    assert_eq!(Session::new(zero).relu(&q, again(0), &[3]), Err(reused.clone()));
+    for party in [0, 1] {
+        assert_eq!(again(party).mask(&[5]).unwrap_err(), reused);
+        assert_eq!(again(party).with_open_inputs().unwrap_err(), reused);
+    }
+    assert_eq!(run_lockstep(&q, Task::Relu, [again(0), again(1)], [&[3], &[4]]), Err(reused));
+}
+
+/// What is refused before anything is masked spends nothing.
+#[test]
+fn a_bundle_that_was_refused_for_its_inputs_still_serves() {
+    let q = runtime::cpu().unwrap();
+    let [bundle, _] = Dealer::from_os().unwrap().deal(&q, &Gate::relu(8).unwrap(), 2).unwrap();
+    let bytes = bundle.to_bytes();
+    let again = || KeyBundle::from_bytes(&bytes).unwrap();
+    let length = |got| PfssError::Length { what: "elements", expected: 2, got };
+    assert_eq!(again().mask(&[1]).unwrap_err(), length(1));
+    let (zero, _one) = memory_pair(PATIENCE);
+    let mut session = Session::new(zero);
+    assert_eq!(session.relu(&q, again(), &[1, 2, 3]), Err(length(3)));
+    assert_eq!(session.open_masked(&q, vec![(again(), &[1, 2]), (again(), &[1])]).unwrap_err(), length(1));
+    let (masked, keys) = again().mask(&[250, 7]).unwrap();
+    assert_eq!((masked.len(), keys.count(), keys.nonce()), (2, 2, bundle.nonce()));
+    assert_eq!(bundle.mask(&[0, 0]).unwrap_err(), PfssError::ReusedBundle { nonce: keys.nonce() });
 }
 
 #[test]

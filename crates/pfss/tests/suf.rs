@@ -28,8 +28,7 @@ fn all_modes() -> Vec<SufModes> {
 /// Evaluates both parties step by step on public masked inputs.
 fn evaluate(batch: &Batch, program: &SufProgram) -> [SufShares; 2] {
     let q = runtime::cpu().unwrap();
-    let mut steps =
-        batch.bundles(&q, &Gate::suf(program.clone())).map(|bundle| bundle.eval_suf(&q, &batch.x_hat).unwrap());
+    let mut steps = batch.keys(&q, &Gate::suf(program.clone())).map(|keys| keys.eval_suf(&q, &batch.x_hat).unwrap());
     let per_row = batch.x.len().div_ceil(32);
     for bits in program.rounds() {
         let [SufStep::Open(zero), SufStep::Open(one)] = steps else { panic!("expected a round") };
@@ -434,7 +433,8 @@ fn two_sessions_equal_lockstep_and_send_what_the_cost_says() {
     for modes in all_modes() {
         let gate = Gate::suf(SufProgram::new(mixed(), modes).unwrap());
         let bundles = Dealer::insecure_from_seed(2).deal(&q, &gate, 70).unwrap();
-        let copies = [0, 1].map(|party: usize| KeyBundle::from_bytes(&bundles[party].to_bytes()).unwrap());
+        let copies =
+            [0, 1].map(|party: usize| KeyBundle::from_bytes(&bundles[party].to_bytes()).unwrap().insecure_reusable());
         assert_eq!(copies[0].gate(), &gate, "a bundle carries its program");
         let expected = run_suf_lockstep(&q, copies, [&x[0], &x[1]]).unwrap();
 
@@ -469,12 +469,12 @@ fn foreign_keys_and_wrong_counts_are_refused() {
     let gate = Gate::suf(SufProgram::new(mixed(), SufModes::default()).unwrap());
     let mut dealer = Dealer::insecure_from_seed(2);
     let [bundle, other] = dealer.deal(&q, &gate, 3).unwrap();
-    let refused = bundle.eval_suf(&q, &[1, 2]).unwrap_err();
+    let refused = bundle.with_open_inputs().unwrap().eval_suf(&q, &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements", expected: 3, got: 2 });
-    let refused = other.eval_relu(&q, &[1, 2, 3]).unwrap_err();
+    let refused = other.with_open_inputs().unwrap().eval_relu(&q, &[1, 2, 3]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::Relu, got: GateKind::Suf });
     let [relu, _] = dealer.deal(&q, &Gate::relu(8).unwrap(), 3).unwrap();
-    let refused = relu.eval_suf(&q, &[1, 2, 3]).unwrap_err();
+    let refused = relu.with_open_inputs().unwrap().eval_suf(&q, &[1, 2, 3]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::Suf, got: GateKind::Relu });
     assert!(matches!(gate.with_masks(1), Err(PfssError::Cap { max: 0, .. })));
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use pfss::{
-    Dealer, Gate, GateKind, KeyBundle, Predicate,
+    Dealer, Gate, GateKind, Interval, KeyBundle, Predicate,
     suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -20,6 +20,8 @@ use pfss::{
 struct Scanning;
 
 static WATCHED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+/// Blocks of this many bytes have to be zero when they are given back; 0 watches none.
+static BLOCK: AtomicUsize = AtomicUsize::new(0);
 static FOUND: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes to `System` unchanged. Memory is read before it is given back, while it is still valid for
@@ -42,10 +44,19 @@ unsafe impl GlobalAlloc for Scanning {
                 }
             }
         }
+        if layout.size() == BLOCK.load(SeqCst) && layout.size() > 0 {
+            // SAFETY: as above.
+            let block = unsafe { slice::from_raw_parts(ptr, layout.size()) };
+            FOUND.fetch_add(block.iter().filter(|&&byte| byte != 0).count(), SeqCst);
+            SEEN.fetch_add(1, SeqCst);
+        }
         // SAFETY: `ptr` came from `System` with this `layout`, as the caller promises.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
+
+/// Watched blocks given back.
+static SEEN: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Scanning = Scanning;
@@ -58,6 +69,16 @@ fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
     run();
     WATCHED.iter().for_each(|slot| slot.store(0, SeqCst));
     FOUND.load(SeqCst)
+}
+
+/// Blocks of `bytes` bytes that `run` gave back, and the bytes of these that were not zero.
+fn blocks(bytes: usize, run: impl FnOnce()) -> (usize, usize) {
+    FOUND.store(0, SeqCst);
+    SEEN.store(0, SeqCst);
+    BLOCK.store(bytes, SeqCst);
+    run();
+    BLOCK.store(0, SeqCst);
+    (SEEN.load(SeqCst), FOUND.load(SeqCst))
 }
 
 /// The first words of the root (or truth table) section and of the last row of additive shares.
@@ -121,22 +142,57 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
         let x_hat: Vec<u64> = (0..20).map(|i| 1000 + i).collect();
         let leftovers = found(watched, || {
             let [bundle, _other] = deal();
-            let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap();
+            let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable();
+            let keys = bundle.with_open_inputs().unwrap();
             match gate.kind() {
-                GateKind::Relu => drop(bundle.eval_relu(&q, &x_hat).unwrap()),
-                GateKind::Lrs => drop(bundle.eval_lrs(&q, &x_hat).unwrap()),
-                GateKind::Ars => drop(bundle.eval_ars(&q, &x_hat).unwrap()),
-                GateKind::ReluArs => drop(bundle.eval_relu_ars(&q, &x_hat).unwrap()),
-                GateKind::Lut => drop(bundle.eval_lut(&q, &[1 << 40; 256], &x_hat).unwrap()),
-                GateKind::Product => drop(bundle.eval_product(&[1, 2].repeat(20)).unwrap()),
-                GateKind::Suf => drop(bundle.eval_suf(&q, &x_hat).unwrap()),
-                GateKind::TruncateReduce => drop(bundle.eval_truncate_reduce(&q, &x_hat).unwrap()),
+                GateKind::Relu => drop(keys.eval_relu(&q, &x_hat).unwrap()),
+                GateKind::Lrs => drop(keys.eval_lrs(&q, &x_hat).unwrap()),
+                GateKind::Ars => drop(keys.eval_ars(&q, &x_hat).unwrap()),
+                GateKind::ReluArs => drop(keys.eval_relu_ars(&q, &x_hat).unwrap()),
+                GateKind::Lut => drop(keys.eval_lut(&q, &[1 << 40; 256], &x_hat).unwrap()),
+                GateKind::Product => drop(keys.eval_product(&[1, 2].repeat(20)).unwrap()),
+                GateKind::Suf => drop(keys.eval_suf(&q, &x_hat).unwrap()),
+                GateKind::TruncateReduce => drop(keys.eval_truncate_reduce(&q, &x_hat).unwrap()),
                 GateKind::SignPredicates => {
-                    drop(bundle.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());
+                    drop(keys.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());
                 }
-                _ => drop(bundle),
+                _ => drop(keys),
             }
         });
         assert_eq!(leftovers, 0, "{}", gate.kind());
     }
+}
+
+/// Shares of single points, which no result shows: each buffer has a size that nothing else has.
+#[test]
+fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
+    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let q = runtime::cpu().unwrap();
+    let keys = |gate: Gate, count: usize| {
+        let [bundle, _] = Dealer::insecure_from_seed(8).deal(&q, &gate, count).unwrap();
+        bundle.with_open_inputs().unwrap()
+    };
+    let x_hat = |count: u64| (0..count).map(|i| 1000 + i * 77).collect::<Vec<u64>>();
+
+    // payloads of 3 words at the 5 ends of 4 intervals
+    let ends = [3, 900, 5000, 70_000, 1 << 40];
+    let intervals: Vec<_> = ends.windows(2).map(|ends| Interval { start: ends[0], end: Some(ends[1]) }).collect();
+    let powers = keys(Gate::interval_powers(64, 2).unwrap(), 1001);
+    let watched = blocks(8 * 5 * 3 * 1001, || drop(powers.eval_interval_powers(&q, &intervals, &x_hat(1001)).unwrap()));
+    assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
+
+    // bits of 3 predicates at 5 points, and the sums that they make
+    let interval = |start, end| Predicate::Interval(Interval { start, end: Some(end) });
+    let predicates = [interval(3, 900), interval(5000, 70_000), Predicate::Lt { beta: 1 << 40 }];
+    for points in [6, 3] {
+        let compare = keys(Gate::full_predicates(64).unwrap(), 32 * 1001);
+        let run = || drop(compare.eval_predicates(&q, &predicates, &x_hat(32 * 1001)).unwrap());
+        let watched = blocks(4 * points * 1001, run);
+        assert!(watched.0 > 0 && watched.1 == 0, "{points} rows: {watched:?}");
+    }
+
+    // the unit vectors of a table of 2^8 words
+    let table = keys(Gate::lut(8, 64).unwrap(), 1001);
+    let watched = blocks(16 * 2 * 1001, || drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap()));
+    assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
 }

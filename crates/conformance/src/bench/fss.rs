@@ -18,7 +18,7 @@ use fss_rs::{
 };
 
 use pfss::{
-    AutoTrunc, Dealer, SufStep,
+    AutoTrunc, Dealer, KeyBundle, SufStep,
     functions::{Accuracy, FixedBundles, gelu},
     suf::SufModes,
 };
@@ -206,7 +206,8 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
         bundles
     };
     let run = move |bundles: FixedBundles| {
-        let mut step = bundles.suf.eval_suf(&q, &x_hat).expect("aes instructions");
+        let open = |bundle: KeyBundle| bundle.with_open_inputs().expect("keys of an insecure dealer");
+        let mut step = open(bundles.suf).eval_suf(&q, &x_hat).expect("aes instructions");
         let shares = loop {
             match step {
                 SufStep::Open(pending) => {
@@ -216,7 +217,7 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
                 SufStep::Done(shares) => break shares.words,
             }
         };
-        let shift = bundles.shift.expect("a shift by some bits");
+        let shift = open(bundles.shift.expect("a shift by some bits"));
         let pending = shift.eval_gap_ars(&q, &cert, &shares).expect("aes instructions");
         let peer = pending.masked_bits().to_vec();
         core::hint::black_box(pending.finish(&q, &peer).expect("a message of this length"));

@@ -6,10 +6,11 @@ use trefoil_pfss::{
     Status, trefoil_pfss_backend_free, trefoil_pfss_backend_open, trefoil_pfss_batch_absorb,
     trefoil_pfss_batch_bool_share, trefoil_pfss_batch_clear, trefoil_pfss_batch_counters, trefoil_pfss_batch_flush,
     trefoil_pfss_batch_free, trefoil_pfss_batch_haty_share, trefoil_pfss_batch_masked, trefoil_pfss_batch_open,
-    trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending, trefoil_pfss_batch_submit, trefoil_pfss_bytes_data,
-    trefoil_pfss_bytes_free, trefoil_pfss_bytes_len, trefoil_pfss_deal, trefoil_pfss_dealer_free,
-    trefoil_pfss_dealer_insecure_from_seed, trefoil_pfss_evaluate, trefoil_pfss_gate_free, trefoil_pfss_gate_named,
-    trefoil_pfss_gate_read, trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_read,
+    trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending, trefoil_pfss_batch_submit,
+    trefoil_pfss_batch_y_share, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
+    trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_insecure_from_seed, trefoil_pfss_evaluate,
+    trefoil_pfss_gate_free, trefoil_pfss_gate_named, trefoil_pfss_gate_read, trefoil_pfss_keys_free,
+    trefoil_pfss_keys_inspect, trefoil_pfss_keys_read,
 };
 
 use crate::{example::program, misuse::refused};
@@ -90,7 +91,7 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         let (second, more) = keys(dealer, backend, descriptor);
         let full = trefoil_pfss_batch_submit(batch, descriptor, second, hatx.as_ptr(), 2, &mut job);
         refused(full, Status::TREFOIL_PFSS_LIMIT, "expected at most 1 jobs, got 2");
-        refused(trefoil_pfss_batch_haty_share(batch, 0, words.as_mut_ptr(), 2), STATE, "pending");
+        refused(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), 2), STATE, "pending");
         refused(trefoil_pfss_batch_pending(batch, &mut len), STATE, "expected a batch that is flushed");
         assert_eq!(trefoil_pfss_batch_flush(batch), OK);
         refused(trefoil_pfss_batch_absorb(batch, null(), 0), STATE, "no round is open");
@@ -103,9 +104,10 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         assert_eq!(trefoil_pfss_batch_absorb(batch, message.as_ptr(), 1), OK);
         assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
         assert_eq!(len, 0);
-        assert_eq!(trefoil_pfss_batch_haty_share(batch, 0, words.as_mut_ptr(), 2), OK);
+        assert_eq!(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), 2), OK);
+        refused(trefoil_pfss_batch_haty_share(batch, 0, words.as_mut_ptr(), 2), STATE, "bare, not to be opened");
         refused(trefoil_pfss_batch_bool_share(batch, 0, words.as_mut_ptr(), 2), STATE, "no output bits");
-        refused(trefoil_pfss_batch_haty_share(batch, 1, words.as_mut_ptr(), 2), STATE, "got job 1");
+        refused(trefoil_pfss_batch_y_share(batch, 1, words.as_mut_ptr(), 2), STATE, "got job 1");
         let mut counters = core::mem::zeroed::<BatchCounters>();
         assert_eq!(trefoil_pfss_batch_counters(batch, &mut counters), OK);
         assert_eq!((counters.jobs, counters.elements, counters.rounds, counters.opened_bytes), (1, 2, 1, 1));
@@ -113,20 +115,15 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
 
         // After a clear numbers go on, and the keys that were refused before are taken.
         assert_eq!(trefoil_pfss_batch_clear(batch), OK);
-        refused(trefoil_pfss_batch_haty_share(batch, 0, words.as_mut_ptr(), 2), STATE, "got job 0");
-        trefoil_pfss_keys_free(second);
-        let (mut second, data) = (null_mut(), trefoil_pfss_bytes_data(more[0]));
-        assert_eq!(trefoil_pfss_keys_read(data, trefoil_pfss_bytes_len(more[0]), &mut second), OK);
+        refused(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), 2), STATE, "got job 0");
         let foreign = trefoil_pfss_batch_submit(batch, other, second, hatx.as_ptr(), 2, &mut job);
         refused(foreign, Status::TREFOIL_PFSS_PROGRAM, "expected keys for relu, got suf");
-        trefoil_pfss_keys_free(second);
-        assert_eq!(trefoil_pfss_keys_read(data, trefoil_pfss_bytes_len(more[0]), &mut second), OK);
         assert_eq!(trefoil_pfss_batch_submit(batch, descriptor, second, hatx.as_ptr(), 2, &mut job), OK);
         assert_eq!(job, 1);
         assert_eq!(trefoil_pfss_batch_flush(batch), OK);
         assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
         refused(trefoil_pfss_batch_absorb(batch, null(), 0), Status::TREFOIL_PFSS_PEER, "");
-        refused(trefoil_pfss_batch_haty_share(batch, 1, words.as_mut_ptr(), 2), STATE, "failed earlier");
+        refused(trefoil_pfss_batch_y_share(batch, 1, words.as_mut_ptr(), 2), STATE, "failed earlier");
         refused(trefoil_pfss_batch_clear(batch), STATE, "failed earlier");
 
         [first, copy, second].into_iter().for_each(|keys| trefoil_pfss_keys_free(keys));

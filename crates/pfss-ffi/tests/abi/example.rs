@@ -5,7 +5,7 @@ use std::{
 };
 
 use pfss::{
-    Dealer, Gate, Operation, Parameters, SignedRange, SufBools, run_lockstep, run_suf_lockstep,
+    Dealer, Gate, Inputs, Operation, Parameters, SignedRange, SufBools, Task, run_lockstep, run_suf_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -116,6 +116,32 @@ fn expected_of_batch() -> String {
     lines.map(|text| format!("{text}jobs 4 elements {elements} aes {aes} opened {opened} rounds 1\n")).concat()
 }
 
+/// What `examples/circuit.cpp` prints, computed without the C interface.
+fn expected_of_circuit() -> String {
+    let q = runtime::cpu().unwrap();
+    let mut dealer = Dealer::insecure_from_seed(11);
+    let relu = Gate::relu(40).unwrap().with_masked_outputs().unwrap();
+    let (ring, ars) = (relu.ring(), Gate::ars(40, 7).unwrap());
+    let (bundles, wires) = dealer.deal_wired(&q, &relu, Inputs::Fresh(50)).unwrap();
+    let (next, _) = dealer.deal_wired(&q, &ars, Inputs::Open(&[&wires[0]])).unwrap();
+    let (share, x) = (|e: u64| e.wrapping_mul(0x9e37_79b9_7f4a_7c15), |e: u64| (e * 1000).wrapping_sub(20_000));
+    let x0: Vec<u64> = (0..50).map(|e| ring.reduce(share(e))).collect();
+    let x1: Vec<u64> = (0..50).map(|e| ring.sub(ring.reduce(x(e)), ring.reduce(share(e)))).collect();
+    let [a, b] = run_lockstep(&q, Task::Relu, bundles, [&x0, &x1]).unwrap();
+    let y_hat: Vec<u64> = a.iter().zip(&b).map(|(&a, &b)| ring.add(a, b)).collect();
+    let jobs = next.map(|bundle| bundle.with_open_inputs().unwrap().eval_ars(&q, &y_hat).unwrap());
+    let masked = jobs.each_ref().map(|pending| pending.masked_bits().to_vec());
+    let [zero, one] = jobs;
+    let shares = [zero.finish(&q, &masked[1]).unwrap(), one.finish(&q, &masked[0]).unwrap()];
+    for e in 0..50 {
+        let y = ring.add(shares[0][e as usize], shares[1][e as usize]);
+        assert_eq!(y, x(e).cast_signed().max(0).cast_unsigned() >> 7);
+    }
+    let mut out = String::new();
+    shares.iter().enumerate().for_each(|(party, shares)| print(&mut out, "y", party, shares));
+    out
+}
+
 /// Compiles an example against the header and the library, and gives what it prints.
 fn output_of(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -144,4 +170,9 @@ fn a_program_in_c_plus_plus_gets_the_same_shares() {
 #[test]
 fn a_super_batch_in_c_plus_plus_gets_the_shares_of_single_gates() {
     assert_eq!(output_of("batch"), expected_of_batch());
+}
+
+#[test]
+fn a_circuit_in_c_plus_plus_opens_masked_outputs_into_the_next_gate() {
+    assert_eq!(output_of("circuit"), expected_of_circuit());
 }

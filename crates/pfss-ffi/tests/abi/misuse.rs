@@ -64,6 +64,12 @@ fn wrong_calls_are_refused_by_name_and_keys_serve_once() {
         let (x, mut masked) = ([1u64, 2, 3], [0u64; 3]);
         let long = trefoil_pfss_keys_mask_inputs(keys, x.as_ptr(), 3, masked.as_mut_ptr());
         refused(long, Status::TREFOIL_PFSS_LENGTH, "expected 2 elements, got 3");
+        let nowhere = trefoil_pfss_keys_mask_inputs(keys, x.as_ptr(), 2, null_mut());
+        refused(nowhere, Status::TREFOIL_PFSS_ARGUMENT, "masked is a null");
+        let mut mask = |keys| trefoil_pfss_keys_mask_inputs(keys, x.as_ptr(), 2, masked.as_mut_ptr());
+        assert_eq!(mask(keys), Status::TREFOIL_PFSS_OK);
+        refused(mask(keys), Status::TREFOIL_PFSS_STATE, "masked inputs before");
+        refused(mask(copy), Status::TREFOIL_PFSS_STATE, "bundle reused");
         let long = trefoil_pfss_evaluate(backend, keys, x.as_ptr(), 3, &mut evaluation);
         refused(long, Status::TREFOIL_PFSS_LENGTH, "expected 2 masked inputs, got 3");
         let odd = x.as_ptr().byte_add(1);
@@ -77,7 +83,7 @@ fn wrong_calls_are_refused_by_name_and_keys_serve_once() {
         refused(spent, Status::TREFOIL_PFSS_STATE, "evaluated before");
         let mut other = null_mut();
         let again = trefoil_pfss_evaluate(backend, copy, x.as_ptr(), 2, &mut other);
-        refused(again, Status::TREFOIL_PFSS_STATE, "bundle reused");
+        refused(again, Status::TREFOIL_PFSS_STATE, "evaluated before");
 
         let early = trefoil_pfss_haty_share(evaluation, masked.as_mut_ptr(), 2);
         refused(early, Status::TREFOIL_PFSS_STATE, "still to be opened");

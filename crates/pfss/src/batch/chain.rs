@@ -2,19 +2,22 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use super::{Class, Job, Need, PhaseTask, Port, Ticket, job::Kind};
-use crate::{KeyBundle, PfssError, Task};
+use crate::{KeyBundle, MaskedKeys, PfssError, Task};
 
 /// Gates one after the other, each on the words of the one before.
 pub struct GateChain<'a> {
     gates: VecDeque<(Class, Kind<'a>, KeyBundle)>,
-    state: State,
+    state: State<'a>,
 }
 
-enum State {
+/// Where a gate is evaluated, what it computes, and its keys.
+type Gate<'a> = (Class, Kind<'a>, MaskedKeys);
+
+enum State<'a> {
     /// The words so far.
     Idle(Vec<u64>),
-    /// The input of the first gate is being opened.
-    Opening(Ticket),
+    /// The input of a gate, which these keys evaluate, is being opened.
+    Opening(Ticket, Box<Gate<'a>>),
     /// A gate is being evaluated.
     Running(Ticket, Class),
 }
@@ -55,20 +58,21 @@ impl<'a> PhaseTask<'a> for GateChain<'a> {
         loop {
             let state = core::mem::replace(&mut self.state, State::Idle(Vec::new()));
             let (next, need) = match state {
-                State::Idle(x) => match self.gates.front() {
+                State::Idle(x) => match self.gates.pop_front() {
                     None => (State::Idle(x), Some(Need::None)),
-                    Some((_, _, bundle)) => (State::Opening(port.open_input(bundle, &x)?), None),
-                },
-                State::Opening(ticket) => {
-                    let opened = port.opened(ticket)?;
-                    match opened.and_then(|x_hat| Some((x_hat, self.gates.pop_front()?))) {
-                        None => (State::Opening(ticket), Some(Need::Open)),
-                        Some((x_hat, (class, kind, bundle))) => {
-                            let job = Job::new(kind, bundle, x_hat);
-                            (State::Running(port.submit(class, job)?, class), None)
-                        }
+                    Some((class, kind, bundle)) => {
+                        let (ticket, keys) = port.open_input(bundle, &x)?;
+                        (State::Opening(ticket, Box::new((class, kind, keys))), None)
                     }
-                }
+                },
+                State::Opening(ticket, gate) => match port.opened(ticket)? {
+                    None => (State::Opening(ticket, gate), Some(Need::Open)),
+                    Some(x_hat) => {
+                        let (class, kind, keys) = *gate;
+                        let job = Job::new(kind, keys, x_hat);
+                        (State::Running(port.submit(class, job)?, class), None)
+                    }
+                },
                 State::Running(ticket, class) => match port.shares(ticket)? {
                     None => (State::Running(ticket, class), Some(Need::of(class))),
                     Some(shares) => (State::Idle(shares.into_words()), None),

@@ -4,7 +4,7 @@ use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 use super::SuperBatch;
-use crate::{Channel, ChannelError, KeyBundle, PfssError, Session, bundle::Header, wire};
+use crate::{Channel, ChannelError, KeyBundle, MaskedKeys, PfssError, Session, bundle::Header, wire};
 
 /// Words to open under the masks of a bundle.
 #[derive(Debug)]
@@ -14,17 +14,9 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// `x + r`.
-    pub(super) fn input(bundle: &KeyBundle, x: &[u64]) -> Result<Self, PfssError> {
-        if bundle.count() != x.len() {
-            return Err(PfssError::Length { what: "elements", expected: bundle.count(), got: x.len() });
-        }
-        Ok(Self { header: bundle.header.clone(), mine: bundle.mask_inputs(x) })
-    }
-
-    /// `x + a`, then `y + b`.
-    pub(super) fn factors(bundle: &KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Self, PfssError> {
-        Ok(Self { header: bundle.header.clone(), mine: bundle.mask_factors(x, y)? })
+    /// The masked inputs of a gate.
+    pub(super) fn of((mine, keys): (Vec<u64>, MaskedKeys)) -> (Self, MaskedKeys) {
+        (Self { header: keys.0.header.clone(), mine }, keys)
     }
 
     pub(super) fn words(&self) -> usize {
@@ -37,8 +29,8 @@ impl Opening {
 }
 
 impl<C: Channel> Session<C> {
-    /// Opens `x + r` for every bundle and its shares of inputs, in one round: the masked inputs for
-    /// [`Job`](super::Job)s. The bundles count as used from here on.
+    /// Opens `x + r` for every bundle and its shares of inputs, in one round: the keys and masked inputs for
+    /// [`Job`](super::Job)s. The bundles are spent from here on.
     ///
     /// # Errors
     /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`] or [`PfssError::Length`] before anything is sent;
@@ -46,10 +38,16 @@ impl<C: Channel> Session<C> {
     pub fn open_masked<Q: FssOps>(
         &mut self,
         q: &Q,
-        inputs: &[(&KeyBundle, &[u64])],
-    ) -> Result<Vec<Vec<u64>>, PfssError> {
-        let openings = inputs.iter().map(|(bundle, x)| Opening::input(bundle, x)).collect::<Result<Vec<_>, _>>()?;
-        self.open_round(q, &openings, &mut [])
+        inputs: Vec<(KeyBundle, &[u64])>,
+    ) -> Result<Vec<(MaskedKeys, Vec<u64>)>, PfssError> {
+        for (bundle, x) in &inputs {
+            self.admit(&bundle.header)?;
+            bundle.check_mask(x.len())?;
+        }
+        let masked = inputs.into_iter().map(|(bundle, x)| Ok(Opening::of(bundle.mask(x)?)));
+        let (openings, keys): (Vec<_>, Vec<_>) = masked.collect::<Result<Vec<_>, PfssError>>()?.into_iter().unzip();
+        let opened = self.open_round(q, &openings, &mut [])?;
+        Ok(keys.into_iter().zip(opened).collect())
     }
 
     /// Opens everything that a flushed batch asks for, round by round, each in one message, until it is final.

@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use backend_api::ops::fss::FssOps;
+use thiserror::Error;
 
 use super::BatchError;
 use crate::{
-    GateKind, KeyBundle, Operation, Pending, PfssError, SufShares, SufStep, Task, Walk,
+    GateKind, MaskedKeys, Operation, Pending, PfssError, SufShares, SufStep, Task, Walk,
     gates::{Join, join_pending},
     wire,
 };
@@ -26,7 +27,7 @@ pub(super) enum Kind<'a> {
 #[derive(Debug)]
 pub struct Job<'a> {
     pub(super) work: Work<'a>,
-    pub(super) bundle: KeyBundle,
+    pub(super) keys: MaskedKeys,
     pub(super) x_hat: Vec<u64>,
     /// Lengths of the rows that the elements are packed in, one after the other.
     pub(super) rows: Vec<usize>,
@@ -35,25 +36,25 @@ pub struct Job<'a> {
 impl<'a> Job<'a> {
     /// A gate with additive shares as its result.
     #[must_use]
-    pub fn task(task: Task<'a>, bundle: KeyBundle, x_hat: Vec<u64>) -> Self {
-        Self::new(Kind::Task(task), bundle, x_hat)
+    pub fn task(task: Task<'a>, keys: MaskedKeys, x_hat: Vec<u64>) -> Self {
+        Self::new(Kind::Task(task), keys, x_hat)
     }
 
-    /// The descriptor of the bundle.
+    /// The descriptor of the keys.
     #[must_use]
-    pub fn suf(bundle: KeyBundle, x_hat: Vec<u64>) -> Job<'static> {
-        Job::new(Kind::Suf, bundle, x_hat)
+    pub fn suf(keys: MaskedKeys, x_hat: Vec<u64>) -> Job<'static> {
+        Job::new(Kind::Suf, keys, x_hat)
     }
 
     /// An operation, which the job shares.
     #[must_use]
-    pub fn operation(operation: Arc<Operation>, bundle: KeyBundle, x_hat: Vec<u64>) -> Job<'static> {
-        Job::new(Kind::Operation(operation), bundle, x_hat)
+    pub fn operation(operation: Arc<Operation>, keys: MaskedKeys, x_hat: Vec<u64>) -> Job<'static> {
+        Job::new(Kind::Operation(operation), keys, x_hat)
     }
 
-    pub(super) fn new(kind: Kind<'a>, bundle: KeyBundle, x_hat: Vec<u64>) -> Self {
+    pub(super) fn new(kind: Kind<'a>, keys: MaskedKeys, x_hat: Vec<u64>) -> Self {
         let rows = vec![x_hat.len()];
-        Self { work: Work(kind), bundle, x_hat, rows }
+        Self { work: Work(kind), keys, x_hat, rows }
     }
 
     /// The same job on elements that are packed in rows of these lengths, so that
@@ -69,21 +70,43 @@ impl<'a> Job<'a> {
         Ok(Self { rows, ..self })
     }
 
+    /// The keys, for another job on the same masked inputs.
+    #[must_use]
+    pub fn into_keys(self) -> MaskedKeys {
+        self.keys
+    }
+
     /// Everything that can be refused before the job is taken in.
     pub(super) fn check(&self) -> Result<(), PfssError> {
         match self.work.task() {
-            Some(task) => task.check(&self.bundle, self.x_hat.len())?,
-            None => self.bundle.check_use(GateKind::Suf, self.x_hat.len())?,
+            Some(task) => task.check(&self.keys.0, self.x_hat.len())?,
+            None => self.keys.0.check_use(GateKind::Suf, self.x_hat.len())?,
         }
         match &self.work.0 {
-            Kind::Operation(operation) if operation.gate() != self.bundle.gate() => Err(PfssError::Program),
+            Kind::Operation(operation) if operation.gate() != self.keys.gate() => Err(PfssError::Program),
             _ => Ok(()),
         }
     }
 
     /// Adds what both parties must agree on.
     pub(super) fn record(&self, transcript: &mut blake3::Hasher) {
-        self.bundle.header.record(&self.work.facts(), transcript);
+        self.keys.0.header.record(&self.work.facts(), transcript);
+    }
+}
+
+/// A job that a batch did not take in.
+#[derive(Debug, Error)]
+#[error("{error}")]
+pub struct Refused<'a> {
+    /// Why.
+    pub error: PfssError,
+    /// The job as it was.
+    pub job: Box<Job<'a>>,
+}
+
+impl From<Refused<'_>> for PfssError {
+    fn from(refused: Refused<'_>) -> Self {
+        refused.error
     }
 }
 
@@ -103,10 +126,10 @@ impl Work<'_> {
     }
 
     /// Walks all key trees of a part of a job.
-    pub(super) fn eval<W: Walk>(&self, walk: &W, bundle: KeyBundle, x_hat: &[u64]) -> Result<Step, PfssError> {
+    pub(super) fn eval<W: Walk>(&self, walk: &W, keys: MaskedKeys, x_hat: &[u64]) -> Result<Step, PfssError> {
         Ok(match self.task() {
-            Some(task) => Step::Words(task.eval(walk, bundle, x_hat)?),
-            None => Step::Suf(bundle.eval_suf(walk, x_hat)?),
+            Some(task) => Step::Words(task.eval(walk, keys, x_hat)?),
+            None => Step::Suf(keys.eval_suf(walk, x_hat)?),
         })
     }
 }

@@ -17,11 +17,18 @@
 //! let relu = dealer.deal(&q, &Gate::relu(64)?, 2)?;
 //! let shift = dealer.deal(&q, &Gate::ars(64, 12)?, 3)?;
 //!
-//! // What both parties see of their inputs; `Session::open_masked` opens it.
-//! let (relu_hat, shift_hat) = (vec![5, 6], vec![7 << 12, 8 << 12, 9]);
+//! // Both parties mask their shares and exchange what comes out; `Session::open_masked` does both.
+//! let (mut masked, mut keys) = (Vec::new(), Vec::new());
+//! for (relu, shift) in relu.into_iter().zip(shift) {
+//!     let (relu, shift) = (relu.mask(&[3, 4])?, shift.mask(&[5 << 12, 6 << 12, 7])?);
+//!     masked.push((relu.0, shift.0));
+//!     keys.push((relu.1, shift.1));
+//! }
+//! let add = |a: &[u64], b: &[u64]| -> Vec<u64> { a.iter().zip(b).map(|(a, b)| a.wrapping_add(*b)).collect() };
+//! let (relu_hat, shift_hat) = (add(&masked[0].0, &masked[1].0), add(&masked[0].1, &masked[1].1));
 //!
 //! let mut batches = Vec::new();
-//! for (relu, shift) in relu.into_iter().zip(shift) {
+//! for (relu, shift) in keys {
 //!     let mut batch = SuperBatch::new(&q, None, BatchConfig::default())?;
 //!     let relu = batch.enqueue(Job::task(Task::Relu, relu, relu_hat.clone()))?;
 //!     let shift = batch.enqueue(Job::task(Task::Ars, shift, shift_hat.clone()))?;
@@ -73,7 +80,7 @@ pub use device_times::DeviceTimes;
 pub use error::{BatchError, Limit};
 pub use exchange::{finalize_lockstep, finalize_lockstep_watched};
 pub use executor::{Need, Pace, PhaseExecutor, PhaseTask};
-pub use job::{Job, Shares, Work};
+pub use job::{Job, Refused, Shares, Work};
 pub use layer::{BarrierPolicy, LayerPlanner, LayerTotals};
 pub use limits::{BatchLimits, LayerLimits};
 pub use open::{OpenError, Opened, Platform};

@@ -2,7 +2,7 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{BatchError, Class, Job, LayerPlanner, Shares, exchange::Opening};
-use crate::{KeyBundle, PfssError};
+use crate::{KeyBundle, MaskedKeys, PfssError};
 
 /// Something submitted to a [`Port`], whose result comes later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,28 +35,26 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// Asks for `x + r` to be opened, from this party's shares of `x` and the masks of `bundle`.
+    /// Asks for `x + r` to be opened, from this party's shares of `x` and the masks of `bundle`, which are spent by it.
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless there is an input for each element.
-    pub fn open_input(&mut self, bundle: &KeyBundle, x: &[u64]) -> Result<Ticket, PfssError> {
-        let opening = Opening::input(bundle, x)?;
-        Ok(self.open(opening))
+    /// As [`KeyBundle::mask`].
+    pub fn open_input(&mut self, bundle: KeyBundle, x: &[u64]) -> Result<(Ticket, MaskedKeys), PfssError> {
+        Ok(self.open(bundle.mask(x)?))
     }
 
-    /// Asks for the masked factors of a product to be opened, for [`KeyBundle::eval_product`].
+    /// Asks for the masked factors of a product to be opened, for [`MaskedKeys::eval_product`].
     ///
     /// # Errors
     /// As [`KeyBundle::mask_factors`].
-    pub fn open_factors(&mut self, bundle: &KeyBundle, factors: [&[u64]; 2]) -> Result<Ticket, PfssError> {
-        let opening = Opening::factors(bundle, factors)?;
-        Ok(self.open(opening))
+    pub fn open_factors(&mut self, bundle: KeyBundle, [x, y]: [&[u64]; 2]) -> Result<(Ticket, MaskedKeys), PfssError> {
+        Ok(self.open(bundle.mask_factors(x, y)?))
     }
 
-    fn open(&mut self, opening: Opening) -> Ticket {
-        let ticket = self.ticket();
+    fn open(&mut self, masked: (Vec<u64>, MaskedKeys)) -> (Ticket, MaskedKeys) {
+        let ((opening, keys), ticket) = (Opening::of(masked), self.ticket());
         self.openings.push((ticket, opening));
-        ticket
+        (ticket, keys)
     }
 
     /// Submits a gate for the next flush of its class.
@@ -64,7 +62,7 @@ impl<'a> Port<'a> {
     /// # Errors
     /// [`BatchError::Limit`] for those of the layer; what the batch refuses, it refuses at the flush.
     pub fn submit(&mut self, class: Class, job: Job<'a>) -> Result<Ticket, PfssError> {
-        self.layer.add(job.x_hat.len() as u64, job.bundle.gate().n())?;
+        self.layer.add(job.x_hat.len() as u64, job.keys.gate().n())?;
         let ticket = self.ticket();
         self.jobs[class.index()].push((ticket, job));
         Ok(ticket)

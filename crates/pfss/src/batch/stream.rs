@@ -7,7 +7,7 @@ use backend_api::ops::fss::FssOps;
 
 use super::{Work, job::Step, meter::Meter, stager::Queues};
 use crate::{
-    KeyBundle, PfssError, Walk,
+    KeyBundle, MaskedKeys, PfssError, Walk,
     gates::{Activity, DeviceTree, Lent},
 };
 
@@ -16,7 +16,7 @@ pub(super) struct Part<'a> {
     /// Position of the job.
     pub(super) job: usize,
     pub(super) work: Work<'a>,
-    pub(super) bundle: KeyBundle,
+    pub(super) keys: MaskedKeys,
     pub(super) x_hat: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn run<'a, 'q, Q: FssOps>(
     let stage = || -> Result<bool, PfssError> {
         let Some(part) = source.borrow_mut().next() else { return Ok(false) };
         let (q, number) = (queues.upload(), staged.replace(staged.get() + 1));
-        let trees = (0..part.bundle.gate().trees().len()).map(|index| DeviceTree::upload(q, &part.bundle, index));
+        let trees = (0..part.keys.gate().trees().len()).map(|index| DeviceTree::upload(q, &part.keys.0, index));
         let trees = meter.during(Activity::CopyIn, number, q, || trees.collect::<Result<_, _>>())?;
         ahead.borrow_mut().push_back(Staged { number, part, trees });
         Ok(true)
@@ -58,7 +58,7 @@ pub(super) fn run<'a, 'q, Q: FssOps>(
         }
         let Some(Staged { number, part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
         let resident = Resident { queues, meter, number, trees: &trees, meanwhile: &fill };
-        let step = part.work.eval(&resident, part.bundle, &part.x_hat)?;
+        let step = part.work.eval(&resident, part.keys, &part.x_hat)?;
         meter.settle(queues.compute(), number)?;
         done(part.job, part.x_hat.len(), step);
     }

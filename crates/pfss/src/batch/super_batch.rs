@@ -1,10 +1,10 @@
 use core::{fmt, time::Duration};
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use backend_api::{BackendError, Budget, Reservation, Timed, ops::fss::FssOps};
 
 use super::{
-    BatchConfig, BatchError, Counters, Fit, Job, Limit, Shares, Stager,
+    BatchConfig, BatchError, Counters, Fit, Job, Limit, Refused, Shares, Stager,
     footprint::Footprint,
     group::groups,
     held::Held,
@@ -15,7 +15,7 @@ use super::{
     stream::{self, Part},
     times::Stopwatch,
 };
-use crate::{ChannelError, Party, PfssError, gates::Activity};
+use crate::{ChannelError, MaskedKeys, Party, PfssError, gates::Activity};
 
 /// Where a super-batch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,6 @@ pub struct SuperBatch<'a, Q: FssOps> {
     /// Rows of each job.
     rows: Vec<Vec<usize>>,
     party: Option<Party>,
-    used: HashSet<[u8; 16]>,
     transcript: blake3::Hasher,
     counters: Counters,
     meter: Meter<'a, Q>,
@@ -120,7 +119,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let budget = queues.compute().budget().limit_bytes();
         let limit = config.limits.device_bytes.unwrap_or(u64::MAX).min(budget);
         let mut transcript = blake3::Hasher::new();
-        transcript.update(b"pfss super-batch v1");
+        transcript.update(b"pfss super-batch v2");
         Ok(Self {
             queues,
             config,
@@ -132,7 +131,6 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             slot_bytes: 0,
             rows: Vec::new(),
             party: None,
-            used: HashSet::new(),
             transcript,
             counters: Counters::default(),
             meter: Meter::off(),
@@ -198,28 +196,21 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     ///
     /// # Errors
     /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`], [`BatchError::BudgetExceeded`],
-    /// [`PfssError::ReusedBundle`], [`PfssError::WrongParty`] for keys of another party than those before, and what the
-    /// gate refuses. The batch is as before then, and the job is gone.
+    /// [`PfssError::WrongParty`] for keys of another party than those before, and what the gate refuses. The batch is as
+    /// before then, and the job is gone with its keys, which [`try_enqueue`](Self::try_enqueue) gives back.
     pub fn enqueue(&mut self, job: Job<'a>) -> Result<Handle, PfssError> {
-        self.expect(State::Pending)?;
-        job.check()?;
-        if let Some(party) = self.party {
-            job.bundle.check_party(party)?;
+        Ok(self.try_enqueue(job)?)
+    }
+
+    /// [`enqueue`](Self::enqueue), or the job back: its masked inputs are open, so that no other keys will do.
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    pub fn try_enqueue(&mut self, job: Job<'a>) -> Result<Handle, Refused<'a>> {
+        if let Err(error) = self.admit(&job) {
+            return Err(Refused { error, job: Box::new(job) });
         }
-        if self.used.contains(&job.bundle.nonce()) {
-            return Err(PfssError::ReusedBundle { nonce: job.bundle.nonce() });
-        }
-        let (limits, words) = (self.config.limits, job.x_hat.len() as u64);
-        let taken = Taken {
-            jobs: grow(Limit::Jobs, limits.jobs, self.taken.jobs, 1)?,
-            words: grow(Limit::Words, limits.words, self.taken.words, words)?,
-            bytes: grow(Limit::Bytes, limits.bytes, self.taken.bytes, 8 * words)?,
-        };
-        let footprint = Footprint::of(job.bundle.gate(), &job.work, job.x_hat.len());
-        self.reserve(&footprint, job.x_hat.len())?;
-        self.taken = taken;
-        self.party = Some(job.bundle.party());
-        self.used.insert(job.bundle.nonce());
+        self.party = Some(job.keys.party());
         job.record(&mut self.transcript);
         self.rows.push(job.rows.clone());
         let handle = Handle { generation: self.generation, index: self.rows.len() - 1 };
@@ -227,6 +218,25 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             jobs.push(job);
         }
         Ok(handle)
+    }
+
+    /// Counts and reserves what a job takes, or changes nothing.
+    fn admit(&mut self, job: &Job<'a>) -> Result<(), PfssError> {
+        self.expect(State::Pending)?;
+        job.check()?;
+        if let Some(party) = self.party {
+            job.keys.0.check_party(party)?;
+        }
+        let (limits, words) = (self.config.limits, job.x_hat.len() as u64);
+        let taken = Taken {
+            jobs: grow(Limit::Jobs, limits.jobs, self.taken.jobs, 1)?,
+            words: grow(Limit::Words, limits.words, self.taken.words, words)?,
+            bytes: grow(Limit::Bytes, limits.bytes, self.taken.bytes, 8 * words)?,
+        };
+        let footprint = Footprint::of(job.keys.gate(), &job.work, job.x_hat.len());
+        self.reserve(&footprint, job.x_hat.len())?;
+        self.taken = taken;
+        Ok(())
     }
 
     /// Takes the bytes of a job from the budget: all of them, or, where parts are streamed, what every slot needs more
@@ -292,7 +302,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         for &at in groups.iter().flatten() {
             let job = &jobs[at];
             let count = job.x_hat.len();
-            let footprint = Footprint::of(job.bundle.gate(), &job.work, count);
+            let footprint = Footprint::of(job.keys.gate(), &job.work, count);
             let part = self.part_of(&footprint, count).unwrap_or(count).max(1); // fitted when it was taken in
             let parts = (0..count.max(1)).step_by(part).map(|start| start..(start + part).min(count));
             pieces.extend(parts.clone().map(|range| (at, range)));
@@ -300,9 +310,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             counters.jobs += 1;
             counters.elements += count as u64;
             counters.aes += footprint.aes() * count as u64;
-            counters.key_bytes += job.bundle.device_bytes();
+            counters.key_bytes += job.keys.0.device_bytes();
             counters.input_bytes += 8 * count as u64;
-            counters.packed_input_bytes += (count as u64 * u64::from(job.bundle.gate().n())).div_ceil(8);
+            counters.packed_input_bytes += (count as u64 * u64::from(job.keys.gate().n())).div_ceil(8);
             counters.point_bytes += parts.map(|range| footprint.points(range.len())).sum::<u64>();
             counters.result_bytes += footprint.results(count);
         }
@@ -310,7 +320,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let cut = pieces.into_iter().map(|(at, range)| {
             let job = &jobs[at];
             let x_hat = job.x_hat[range.clone()].to_vec();
-            Part { job: at, work: job.work.clone(), bundle: job.bundle.slice(range), x_hat }
+            Part { job: at, work: job.work.clone(), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
         });
         let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
         self.meter.begin(self.queues.upload())?;

@@ -40,7 +40,7 @@ impl KeyBundle {
             }
         }
         keys.check(&header)?;
-        Ok(Self { header, keys })
+        Ok(Self { header, keys, reusable: false })
     }
 
     /// The bytes of the bundle. They are as secret as the keys and are wiped when dropped.

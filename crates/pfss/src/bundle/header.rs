@@ -10,6 +10,10 @@ pub(super) const VERSION: u16 = 1;
 const PRG_AES_MMO: u64 = 1;
 /// log2 of the leaves in a comparison key's last block.
 const LEAF_LOG2: u64 = 7;
+/// Flag: output words come under masks.
+const MASKED_OUTPUTS: u16 = 1;
+/// Flag: the masks of the inputs are those of an earlier gate's outputs.
+const OPEN_INPUTS: u16 = 2;
 /// The content digest covers the header up to here and everything behind the header.
 pub(super) const DIGEST_AT: usize = 96;
 
@@ -20,6 +24,8 @@ pub(crate) struct Header {
     pub(crate) party: Party,
     pub(crate) count: usize,
     pub(crate) nonce: [u8; 16],
+    /// Whether the masks of the inputs are those of an earlier gate's outputs, which are opened there.
+    pub(crate) open_inputs: bool,
 }
 
 impl Header {
@@ -33,6 +39,7 @@ impl Header {
         transcript.update(&self.gate.digest());
         transcript.update(&self.nonce);
         transcript.update(&(self.count as u64).to_le_bytes());
+        transcript.update(&(facts.len() as u64).to_le_bytes());
         for fact in facts {
             transcript.update(&fact.to_le_bytes());
         }
@@ -49,9 +56,12 @@ impl Header {
         out.extend_from_slice(&[gate.kind().number(), self.party.number()]);
         // n and f are at most 64, the caps keep the other parameters far below 2^16
         out.extend_from_slice(&[gate.n() as u8, gate.f() as u8, PRG_AES_MMO as u8, LEAF_LOG2 as u8]);
-        for small in [gate.payload_words(), u64::from(gate.masks()), u64::from(gate.degree()), 0] {
+        for small in [gate.payload_words(), u64::from(gate.masks()), u64::from(gate.degree())] {
             out.extend_from_slice(&(small as u16).to_le_bytes());
         }
+        let flag = |flag: u16, set: bool| if set { flag } else { 0 };
+        let flags = flag(MASKED_OUTPUTS, gate.masks_outputs()) | flag(OPEN_INPUTS, self.open_inputs);
+        out.extend_from_slice(&flags.to_le_bytes());
         out.extend_from_slice(&(layout.sections.len() as u32).to_le_bytes());
         for large in [self.count as u64, layout.count_padded, layout.total_len as u64] {
             out.extend_from_slice(&large.to_le_bytes());
@@ -78,11 +88,14 @@ impl Header {
         let kind = GateKind::from_number(header[6]).ok_or(BundleError::Kind { got: header[6] })?;
         let party = Party::try_from(header[7]).map_err(|e| BundleError::Party { got: e.got })?;
         let small = |at: usize| u64::from(u16::from_le_bytes(array(header, at)));
+        let refused = |e: PfssError| BundleError::Gate { reason: e.to_string() };
         let gate = match kind {
             GateKind::Suf => Gate::suf(program(bytes)?),
             _ => Gate::checked(kind, header[8].into(), header[9].into(), small(16) as u32, small(14) as u32)
-                .map_err(|e: PfssError| BundleError::Gate { reason: e.to_string() })?,
+                .map_err(refused)?,
         };
+        let flags = small(18) as u16;
+        let gate = if flags & MASKED_OUTPUTS == 0 { gate } else { gate.with_masked_outputs().map_err(refused)? };
         let fields = [
             ("n", gate.n(), u64::from(header[8])),
             ("f", gate.f(), u64::from(header[9])),
@@ -95,7 +108,7 @@ impl Header {
         expect("prg", PRG_AES_MMO, header[10].into())?;
         expect("leaf log2", LEAF_LOG2, header[11].into())?;
         expect("payload words", gate.payload_words(), small(12))?;
-        expect("flags", 0, small(18))?;
+        expect("flags", u64::from(flags & (MASKED_OUTPUTS | OPEN_INPUTS)), flags.into())?;
 
         let large = |at: usize| u64::from_le_bytes(array(header, at));
         let count = large(24);
@@ -112,7 +125,8 @@ impl Header {
         }
         // `layout` holds `count` elements of at least 16 bytes each, so `count` fits
         let count = usize::try_from(count).map_err(|_| BundleError::Overflow { count })?;
-        Ok((Self { gate, party, count, nonce: array(header, 48) }, layout, array(header, DIGEST_AT)))
+        let open_inputs = flags & OPEN_INPUTS != 0;
+        Ok((Self { gate, party, count, nonce: array(header, 48), open_inputs }, layout, array(header, DIGEST_AT)))
     }
 }
 

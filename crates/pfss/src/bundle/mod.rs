@@ -2,6 +2,7 @@ mod codec;
 mod error;
 mod header;
 mod layout;
+mod masked;
 
 use core::{fmt, ops::Range};
 
@@ -13,6 +14,7 @@ pub(crate) use header::Header;
 pub use layout::BundleSection;
 pub(crate) use layout::LANES;
 use layout::Layout;
+pub use masked::MaskedKeys;
 
 use crate::{
     GapCert, Gate, GateKind, Party, PfssError, Predicate,
@@ -21,22 +23,16 @@ use crate::{
 
 /// One party's keys for `count` evaluations of one gate.
 ///
-/// A bundle is used once: evaluating takes it by value, and it cannot be cloned. A [`Session`](crate::Session)
-/// also remembers the nonces it has seen, so a second copy read from the same bytes is refused as well.
-///
-/// ```compile_fail
-/// # use backend_api::ops::fss::FssOps;
-/// # fn twice<Q: FssOps>(q: &Q, bundle: pfss::KeyBundle, x: &[u64]) -> Result<(), pfss::PfssError> {
-/// bundle.eval_relu(q, x)?;
-/// bundle.eval_relu(q, x)?; // use of moved value
-/// # Ok(())
-/// # }
-/// ```
+/// A bundle is used once: [masking](Self::mask) takes it by value and leaves [`MaskedKeys`], which evaluating takes by
+/// value, and neither can be cloned. The process remembers the nonces of bundles that were masked, so a second copy
+/// read from the same bytes is refused as well.
 ///
 /// `Debug` shows the public header only; the keys are wiped when dropped.
 pub struct KeyBundle {
     pub(crate) header: Header,
     pub(crate) keys: Keys,
+    /// Whether the process takes the bundle although its keys are spent.
+    pub(crate) reusable: bool,
 }
 
 /// The sections, structure-of-arrays: row-major with the element index innermost, `padded` elements per row.
@@ -132,28 +128,13 @@ impl KeyBundle {
     /// The bundle when its trees have been walked: without them.
     pub(crate) fn walked(self) -> Self {
         let Keys { words, bits, .. } = self.keys;
-        Self { header: self.header, keys: Keys { words, bits, ..Keys::default() } }
+        Self { keys: Keys { words, bits, ..Keys::default() }, ..self }
     }
 
     /// Row `row` of the XOR shares, 32 elements a word, with padding.
     pub(crate) fn bit_row(&self, row: usize) -> &[u32] {
         let words = self.padded() / LANES as usize;
         &self.keys.bits[row * words..][..words]
-    }
-
-    /// Additive shares of the inputs under their masks: `x + r`, to be opened. Public once both parties' are added. For
-    /// gates of one secret; [`mask_factors`](Self::mask_factors) masks those of a product.
-    ///
-    /// # Errors
-    /// [`PfssError::Length`] unless there is one input per element.
-    pub fn masked_inputs(&self, x: &[u64]) -> Result<Vec<u64>, PfssError> {
-        self.check_use(self.gate().kind(), x.len())?;
-        Ok(self.mask_inputs(x))
-    }
-
-    /// [`masked_inputs`](Self::masked_inputs) for as many inputs as elements.
-    pub(crate) fn mask_inputs(&self, x: &[u64]) -> Vec<u64> {
-        x.iter().zip(self.word_row(0)).map(|(&x, &r)| self.gate().ring().add(x, r)).collect()
     }
 
     /// Whether these are keys for `count` elements of a gate of kind `kind`.
@@ -210,6 +191,7 @@ impl KeyBundle {
                 words: columns_of(&keys.words, padded, &columns),
                 bits: columns_of(&keys.bits, padded / lanes, &words),
             },
+            reusable: self.reusable,
         }
     }
 

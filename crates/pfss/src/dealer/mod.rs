@@ -1,6 +1,7 @@
 mod secrets;
 mod suf;
 mod trees;
+mod wire;
 
 use core::fmt;
 
@@ -17,8 +18,9 @@ use crate::{
     bundle::{Header, LANES, check_size},
     gate::Tree,
 };
-use secrets::Secrets;
+use secrets::{Row, Secrets};
 use trees::TreeDealer;
+pub use wire::{Inputs, Wire};
 
 /// The trusted third party that makes correlated keys for both parties and then leaves.
 ///
@@ -29,6 +31,8 @@ pub struct Dealer {
     rng: ChaCha20Rng,
     /// Makes the public nonces, which therefore say nothing about the secret stream.
     nonces: ChaCha20Rng,
+    /// Whether anyone can repeat it, so that its bundles protect nothing and may be used again.
+    pub(crate) insecure: bool,
 }
 
 const _: () = wiped_on_drop::<ChaCha20Rng>();
@@ -46,10 +50,11 @@ impl Dealer {
             getrandom::fill(&mut seed[..]).map_err(|e| PfssError::Entropy { reason: e.to_string() })?;
             Ok(ChaCha20Rng::from_seed(*seed))
         };
-        Ok(Self { rng: generator()?, nonces: generator()? })
+        Ok(Self { rng: generator()?, nonces: generator()?, insecure: false })
     }
 
-    /// A dealer that anyone can repeat. **For tests and benchmarks only:** its bundles protect nothing.
+    /// A dealer that anyone can repeat. **For tests and benchmarks only:** its bundles protect nothing, and a process takes
+    /// them as often as they are dealt again.
     #[must_use]
     pub fn insecure_from_seed(seed: u64) -> Self {
         Self::insecure_from_seeds(seed, !seed)
@@ -59,7 +64,8 @@ impl Dealer {
     /// everything drawn from `secrets` is not. **For tests only.**
     #[must_use]
     pub fn insecure_from_seeds(secrets: u64, nonces: u64) -> Self {
-        Self { rng: ChaCha20Rng::seed_from_u64(secrets), nonces: ChaCha20Rng::seed_from_u64(nonces) }
+        let (rng, nonces) = (ChaCha20Rng::seed_from_u64(secrets), ChaCha20Rng::seed_from_u64(nonces));
+        Self { rng, nonces, insecure: true }
     }
 
     /// Keys for `count` evaluations of `gate`, for party 0 and party 1, with a fresh uniform mask for each element.
@@ -68,9 +74,7 @@ impl Dealer {
     /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if `count` is 2^32 or more
     /// or the bundle does not fit the address space; [`PfssError::Backend`].
     pub fn deal<Q: FssOps>(&mut self, q: &Q, gate: &Gate, count: usize) -> Result<[KeyBundle; 2], PfssError> {
-        check_size(gate, count as u64)?;
-        let masks = self.uniform(gate.ring(), count);
-        self.deal_masked(q, gate, masks)
+        self.deal_wired(q, gate, Inputs::Fresh(count)).map(|(bundles, _)| bundles)
     }
 
     /// Keys for inputs masked by the given `masks` instead of fresh ones. **For tests only:** a mask that is known, or
@@ -85,20 +89,24 @@ impl Dealer {
         masks: &[u64],
     ) -> Result<[KeyBundle; 2], PfssError> {
         check_size(gate, masks.len() as u64)?;
-        let masks = masks.iter().map(|&mask| gate.ring().reduce(mask)).collect();
-        self.deal_masked(q, gate, Zeroizing::new(masks))
+        let masks = Row::new(masks.iter().map(|&mask| gate.ring().reduce(mask)).collect());
+        self.deal_masked(q, gate, &[masks], false).map(|(bundles, _)| bundles)
     }
 
+    /// Keys for inputs under the first rows of masks, one for each secret of an element at most, and the masks of output
+    /// words, if the gate masks them.
     fn deal_masked<Q: FssOps>(
         &mut self,
         q: &Q,
         gate: &Gate,
-        masks: Zeroizing<Vec<u64>>,
-    ) -> Result<[KeyBundle; 2], PfssError> {
-        let nonce = self.nonce();
-        let secrets = Secrets::draw(&mut self.rng, gate, &masks);
-        let padded = masks.len().next_multiple_of(LANES as usize);
-        let trees = TreeDealer { q, gate, prg: PrgKeys::from_nonce(nonce), count: masks.len() };
+        masks: &[Row],
+        open_inputs: bool,
+    ) -> Result<([KeyBundle; 2], Vec<Row>), PfssError> {
+        let (nonce, count) = (self.nonce(), masks.first().map_or(0, |masks| masks.len()));
+        let secrets = Secrets::draw(&mut self.rng, gate, masks);
+        let outputs = gate.output_mask_row().map_or_else(Vec::new, |first| secrets.words[first as usize..].to_vec());
+        let padded = count.next_multiple_of(LANES as usize);
+        let trees = TreeDealer { q, gate, prg: PrgKeys::from_nonce(nonce), count };
         let mut keys = trees.empty();
         for (tree, secret) in gate.trees().into_iter().zip(&secrets.trees) {
             let roots = self.roots(tree, padded);
@@ -121,12 +129,13 @@ impl Dealer {
                 keys[1].bits.push(share ^ bits);
             }
         }
-        let count = masks.len();
         let mut parties = Party::BOTH.into_iter();
-        Ok(keys.map(|keys| {
+        let bundles = keys.map(|keys| {
             let party = parties.next().unwrap_or(Party::One); // two keys, two parties
-            KeyBundle { header: Header { gate: gate.clone(), party, count, nonce }, keys }
-        }))
+            let header = Header { gate: gate.clone(), party, count, nonce, open_inputs };
+            KeyBundle { header, keys, reusable: self.insecure }
+        });
+        Ok((bundles, outputs))
     }
 
     /// A name for one deal.

@@ -18,8 +18,20 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// The secrets of `gate` for the masks `r`, with fresh bits `c` where the gate opens a bit.
-    pub(super) fn draw(rng: &mut ChaCha20Rng, gate: &Gate, r: &[u64]) -> Self {
+    /// The secrets of `gate` for the rows of masks `r`, with fresh bits `c` where the gate opens a bit. A secret of an
+    /// element without a row of masks gets fresh ones.
+    pub(super) fn draw(rng: &mut ChaCha20Rng, gate: &Gate, masks: &[Row]) -> Self {
+        let mut secrets = Self::of_gate(rng, gate, masks);
+        if gate.masks_outputs() {
+            let (ring, count) = (gate.out_ring(), secrets.words[0].len());
+            let row = |rng: &mut ChaCha20Rng| (0..count).map(|_| ring.reduce(rng.next_u64())).collect();
+            secrets.words.extend((0..gate.output_words()).map(|_| Row::new(row(rng))));
+        }
+        secrets
+    }
+
+    fn of_gate(rng: &mut ChaCha20Rng, gate: &Gate, rows: &[Row]) -> Self {
+        let r: &[u64] = rows.first().map_or(&[], |r| r);
         let (ring, f) = (gate.ring(), gate.f());
         let masks = || Row::new(r.to_vec());
         // every tree compares with the mask
@@ -92,7 +104,8 @@ impl Secrets {
                 secrets.bits.push(c);
             }
             GateKind::Product => {
-                let b = Row::new(r.iter().map(|_| ring.reduce(rng.next_u64())).collect());
+                let fresh = || Row::new(r.iter().map(|_| ring.reduce(rng.next_u64())).collect());
+                let b = rows.get(1).cloned().unwrap_or_else(fresh);
                 let product = map2(r, &b, |a, b| ring.mul(a, b));
                 secrets.words.extend([b, product]);
             }

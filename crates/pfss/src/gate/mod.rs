@@ -31,6 +31,7 @@ pub struct Gate {
     masks: u32,
     /// Exactly for [`GateKind::Suf`].
     program: Option<Arc<SufProgram>>,
+    masked_outputs: bool,
 }
 
 impl Gate {
@@ -40,6 +41,22 @@ impl Gate {
     pub const MAX_LUT_BITS: u32 = 13;
     /// The most bits that can be masked per element by [`with_masks`](Self::with_masks).
     pub const MAX_MASKS: u32 = 1024;
+
+    /// The same gate with `y + r_out` for each output word `y`, where only the dealer knows the uniform mask `r_out`:
+    /// its output shares are made to be opened, and what is opened is the masked input of keys that
+    /// [`Dealer::deal_wired`](crate::Dealer::deal_wired) makes for it. Costs a word for each output word.
+    ///
+    /// Without it, output shares add up to `y` itself and must not be opened unless `y` is to be known. Output bits are
+    /// never masked.
+    ///
+    /// # Errors
+    /// [`PfssError::NoOutputWords`] for predicates, powers on intervals, and descriptors of bits alone.
+    pub fn with_masked_outputs(self) -> Result<Self, PfssError> {
+        if self.output_words() == 0 {
+            return Err(PfssError::NoOutputWords { got: self.kind });
+        }
+        Ok(Self { masked_outputs: true, ..self })
+    }
 
     /// Keys for [`Predicate`](crate::Predicate)s over the whole of an `n`-bit `x`.
     ///
@@ -201,14 +218,15 @@ impl Gate {
                 return Err(PfssError::Cap { kind, what, max, got });
             }
         }
-        Ok(Self { kind, ring, f, degree, masks, program: None })
+        Ok(Self { kind, ring, f, degree, masks, program: None, masked_outputs: false })
     }
 
     /// The function of a descriptor. One bundle serves all its output words and bits.
     #[must_use]
     pub fn suf(program: SufProgram) -> Self {
         let (ring, degree) = (program.desc().ring(), program.desc().degree());
-        Self { kind: GateKind::Suf, ring, f: 0, degree, masks: 0, program: Some(Arc::new(program)) }
+        let program = Some(Arc::new(program));
+        Self { kind: GateKind::Suf, ring, f: 0, degree, masks: 0, program, masked_outputs: false }
     }
 
     /// The program of [`suf`](Self::suf); none for other gates.
@@ -246,6 +264,36 @@ impl Gate {
         Ring::new(bits).unwrap_or(self.ring)
     }
 
+    /// Whether output words come under masks that only the dealer knows.
+    #[must_use]
+    pub const fn masks_outputs(&self) -> bool {
+        self.masked_outputs
+    }
+
+    /// Output words of an element that can be masked; none for predicates and for powers on intervals, whose number
+    /// follows from the questions.
+    #[must_use]
+    pub fn output_words(&self) -> usize {
+        match self.kind {
+            GateKind::FullPredicates
+            | GateKind::SignPredicates
+            | GateKind::LowPredicates
+            | GateKind::IntervalPowers => 0,
+            GateKind::Suf => self.program.as_ref().map_or(0, |program| program.desc().words().len()),
+            _ => 1,
+        }
+    }
+
+    /// Secrets of an element, each under a mask of its own: rows of masks in front of all others.
+    pub(crate) fn inputs(&self) -> usize {
+        if self.kind == GateKind::Product { 2 } else { 1 }
+    }
+
+    /// The row of additive shares that holds the mask of the first output word, if outputs are masked: the others follow.
+    pub(crate) fn output_mask_row(&self) -> Option<u32> {
+        self.masked_outputs.then(|| self.own_word_rows() as u32)
+    }
+
     /// The ring whose top bit is the sign of the input, for gates that look at it.
     pub(crate) fn sign_ring(&self) -> Ring {
         if self.kind == GateKind::Relu { Ring::new(self.f).unwrap_or(self.ring) } else { self.ring }
@@ -253,7 +301,8 @@ impl Gate {
 
     /// The ring of row `row` of the additive shares.
     pub(crate) fn word_ring(&self, row: usize) -> Ring {
-        if self.kind == GateKind::Lut && row > 0 { self.out_ring() } else { self.ring }
+        let output = self.output_mask_row().is_some_and(|first| row >= first as usize);
+        if output || self.kind == GateKind::Lut && row > 0 { self.out_ring() } else { self.ring }
     }
 
     /// Low bits that the gate looks at or drops, or the width of a table's words; 0 where it has no such parameter,
@@ -311,8 +360,13 @@ impl Gate {
         self.trees().iter().map(|tree| tree.rows().last).max().unwrap_or(0)
     }
 
-    /// Rows of additive shares: the input mask `[r]` first, then what the gate needs.
+    /// Rows of additive shares: the input mask `[r]` first, then what the gate needs, then the masks of its outputs.
     pub(crate) fn word_rows(&self) -> u64 {
+        self.own_word_rows() + if self.masked_outputs { self.output_words() as u64 } else { 0 }
+    }
+
+    /// Rows of additive shares in front of the masks of outputs.
+    fn own_word_rows(&self) -> u64 {
         if let Some(program) = &self.program {
             return program.rows().words();
         }
@@ -347,7 +401,7 @@ impl Gate {
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(b"pfss gate v1");
+        hasher.update(if self.masked_outputs { b"pfss gate v1 masked outputs" } else { &b"pfss gate v1"[..] });
         hasher.update(&[self.kind.number()]);
         for parameter in [self.n(), self.f, self.degree, self.masks] {
             hasher.update(&parameter.to_le_bytes());

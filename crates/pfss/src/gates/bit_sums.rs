@@ -48,10 +48,10 @@ fn combine<W: Walk>(
     let x_hat = walk.during(Activity::CopyIn, || q.upload(x_hat))?;
     let sums = walk.during(Activity::Walk, || {
         let sums = terms.iter().filter(|term| term.last == 1).count();
-        let mut sums = q.zeros::<u32>(sums * (params.count as usize).div_ceil(32))?;
+        let mut sums = Staged::<_, u32>::zeros(q, sums * (params.count as usize).div_ceil(32))?;
         q.combine_bits(&params, terms, x_hat.view(), rows, sums.view_mut())?;
         Ok::<_, BackendError>(sums)
     })?;
     walk.meanwhile()?;
-    Ok(walk.during(Activity::CopyOut, || walk.results().download(&sums))?)
+    Ok(walk.during(Activity::CopyOut, || walk.results().read(sums.view()))?)
 }

@@ -7,9 +7,9 @@ use super::{
     sums::Sums,
     tree::{check_inputs, dcf_shares},
 };
-use crate::{GateKind, Interval, KeyBundle, PfssError, Walk};
+use crate::{GateKind, Interval, MaskedKeys, PfssError, Walk};
 
-impl KeyBundle {
+impl MaskedKeys {
     /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and element, in this
     /// order with the element innermost: `[intervals][degree + 1][count]`. No round is needed.
     ///
@@ -26,8 +26,9 @@ impl KeyBundle {
         intervals: &[Interval],
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        self.check_use(GateKind::IntervalPowers, x_hat.len())?;
-        let ring = self.gate().ring();
+        let Self(bundle) = &self;
+        bundle.check_use(GateKind::IntervalPowers, x_hat.len())?;
+        let ring = bundle.gate().ring();
         let mut offsets = Vec::new();
         let mut ends = Vec::with_capacity(intervals.len());
         for (index, interval) in intervals.iter().enumerate() {
@@ -40,10 +41,11 @@ impl KeyBundle {
             };
             ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
         }
-        let x_hat = check_inputs(&self, x_hat)?;
-        let words = self.gate().degree() as usize + 1;
-        let shares = dcf_shares(q, &self, 0, &offsets, &x_hat)?;
-        let share = |point: usize, j: usize| WordTerm::word((self.word_rows() + shares.rows[point] * words + j) as u32);
+        let x_hat = check_inputs(bundle, x_hat)?;
+        let words = bundle.gate().degree() as usize + 1;
+        let shares = dcf_shares(q, bundle, 0, &offsets, &x_hat)?;
+        let share =
+            |point: usize, j: usize| WordTerm::word((bundle.word_rows() + shares.rows[point] * words + j) as u32);
         let powers = ends.iter().flat_map(|ends| (0..words).map(move |j| (ends, j)));
         let sums = powers.fold(Sums::new(ring, ring), |sums, (&[start, end], j)| {
             // equal ends are the whole ring, whose two values cancel
@@ -54,7 +56,7 @@ impl KeyBundle {
             };
             sums.sum([share(end, j), share(start, j).minus(), inside])
         });
-        sums.run_with(q, &self, &x_hat, &shares.buf)
+        sums.run_with(q, bundle, &x_hat, shares.buf.view())
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     sums::Sums,
     tree::{CmpKeys, check_inputs},
 };
-use crate::{GateKind, KeyBundle, PfssError, Walk};
+use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Walk};
 
 /// Rows of the words section behind the input mask: `[e]`, `[ρ]`, `[ρ e]` with `e = 1 - 2c`.
 const E_ROW: u32 = 1;
@@ -25,7 +25,7 @@ pub(crate) const fn elements_at_once(bits: u32) -> usize {
     BLOCKS_AT_ONCE / cmp_blocks(bits) as usize // at most 64 blocks
 }
 
-impl KeyBundle {
+impl MaskedKeys {
     /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n` words.
     ///
     /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits differ at position `r`
@@ -39,28 +39,29 @@ impl KeyBundle {
     /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word outside its ring,
     /// and as [`eval_relu`](Self::eval_relu).
     pub fn eval_lut<Q: Walk>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_use(GateKind::Lut, x_hat.len())?;
-        self.gate().check_table(table)?;
-        let (domain, ring) = (self.gate().ring(), self.gate().out_ring());
-        let x_hat = check_inputs(&self, x_hat)?;
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::Lut, x_hat.len())?;
+        bundle.gate().check_table(table)?;
+        let (domain, ring) = (bundle.gate().ring(), bundle.gate().out_ring());
+        let x_hat = check_inputs(&bundle, x_hat)?;
         let (entries, mut sums) = (Entries::new(domain, table), TableSums::new(x_hat.len()));
-        let keys = CmpKeys::stage(q, &self, 0, domain)?;
+        let keys = CmpKeys::stage(q, &bundle, 0, domain)?;
         let at_once = elements_at_once(domain.bits());
         for (first, x_hat) in (0..).step_by(at_once).zip(x_hat.chunks(at_once)) {
-            let units = Zeroizing::new(keys.units(first..first + x_hat.len())?);
+            let units = keys.units(first..first + x_hat.len())?;
             for (block, row) in units.chunks_exact(x_hat.len()).enumerate() {
                 for (at, (&bits, &x)) in row.iter().zip(x_hat).enumerate() {
                     sums.add(first + at, bits, entries.of(block, x));
                 }
             }
         }
-        let (words, sign) = sums.finish(&self, ring);
-        let bits = BitShares::new(self.party(), self.count(), sign);
+        let (words, sign) = sums.finish(&bundle, ring);
+        let bits = BitShares::new(bundle.party(), bundle.count(), sign);
         // (1 - 2w) (y_hat e - ρ e), over the opened words
         let flipped = |row| WordTerm::selected(0, NO_ROW, row);
         let result = [flipped(E_ROW).power(1), flipped(RHO_E_ROW).minus()];
         let results = Sums::new(ring, ring).sum(result);
-        Ok(Pending::summed(self, &bits, 0, None, results).with_words(ring, words))
+        Ok(Pending::summed(bundle, &bits, 0, None, results).with_words(ring, words))
     }
 }
 

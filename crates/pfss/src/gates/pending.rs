@@ -211,6 +211,7 @@ impl Pending {
     ) -> Self {
         let masked = Self::mask(&bundle, bits, first_mask);
         let (party, count) = (bits.party(), bits.count());
+        let sums = sums.under_output_masks(bundle.gate());
         Self::masked(party, count, masked, Summed { bundle: bundle.walked(), x, sums })
     }
 

@@ -1,9 +1,9 @@
 use core_types::params::share::WordTerm;
 
 use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
-use crate::{GateKind, KeyBundle, PfssError, Predicate, Walk, predicate::Program};
+use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Predicate, Walk, predicate::Program};
 
-impl KeyBundle {
+impl MaskedKeys {
     /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`. No round is needed.
     ///
     /// # Errors
@@ -15,7 +15,7 @@ impl KeyBundle {
         predicates: &[Predicate],
         x_hat: &[u64],
     ) -> Result<BitShares, PfssError> {
-        self.predicate_bits(q, predicates, x_hat)
+        self.0.predicate_bits(q, predicates, x_hat)
     }
 
     /// The first step towards additive shares of `predicates`, row after row. Needs one masked bit per predicate
@@ -29,16 +29,19 @@ impl KeyBundle {
         predicates: &[Predicate],
         x_hat: &[u64],
     ) -> Result<Pending, PfssError> {
-        self.check_masks(predicates)?;
-        let bits = self.predicate_bits(q, predicates, x_hat)?;
-        let first_mask = usize::from(self.gate().kind() == GateKind::SignPredicates);
-        let ring = self.gate().ring();
+        let Self(bundle) = self;
+        bundle.check_masks(predicates)?;
+        let bits = bundle.predicate_bits(q, predicates, x_hat)?;
+        let first_mask = usize::from(bundle.gate().kind() == GateKind::SignPredicates);
+        let ring = bundle.gate().ring();
         let bit = |at: u32| [WordTerm::bit(at, 1 + at)];
         let sums = (0..predicates.len() as u32).fold(Sums::new(ring, ring), |sums, at| sums.sum(bit(at)));
-        let x_hat = check_inputs(&self, x_hat)?;
-        Ok(Pending::summed(self, &bits, first_mask, Some(x_hat), sums))
+        let x_hat = check_inputs(&bundle, x_hat)?;
+        Ok(Pending::summed(bundle, &bits, first_mask, Some(x_hat), sums))
     }
+}
 
+impl KeyBundle {
     fn predicate_bits<Q: Walk>(&self, q: &Q, predicates: &[Predicate], x_hat: &[u64]) -> Result<BitShares, PfssError> {
         let program = Program::new(self.gate(), predicates)?;
         let x_hat = check_inputs(self, x_hat)?;

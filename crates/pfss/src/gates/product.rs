@@ -1,42 +1,49 @@
-use crate::{GateKind, KeyBundle, PfssError};
+use crate::{GateKind, KeyBundle, MaskedKeys, PfssError};
 
 /// Rows of the words section behind the mask `[a]` of the first factor: `[b]`, `[a b]`.
 const B_ROW: usize = 1;
 const A_B_ROW: usize = 2;
 
 impl KeyBundle {
-    /// This party's additive shares of `x + a`, then of `y + b`, to be opened. Public once both parties' are added.
+    /// [`mask`](Self::mask) for the two factors of a product: gives this party's additive shares of `x + a`, then of
+    /// `y + b`, to be opened, and the keys for what is opened.
     ///
     /// # Errors
-    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two factors per element.
-    pub fn mask_factors(&self, x: &[u64], y: &[u64]) -> Result<Vec<u64>, PfssError> {
-        self.check_use(GateKind::Product, x.len())?;
-        self.check_use(GateKind::Product, y.len())?;
-        let ring = self.gate().ring();
-        let mask = |values: &[u64], row: usize| -> Vec<u64> {
-            values.iter().zip(self.word_row(row)).map(|(&value, &mask)| ring.add(value, mask)).collect()
-        };
-        Ok([mask(x, 0), mask(y, B_ROW)].concat())
+    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two factors per element, and as
+    /// [`mask`](Self::mask).
+    pub fn mask_factors(self, x: &[u64], y: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
+        self.check_factors(x, y)?;
+        self.mask(&[x, y].concat())
     }
 
+    /// Whether these are keys for so many factors.
+    pub(crate) fn check_factors(&self, x: &[u64], y: &[u64]) -> Result<(), PfssError> {
+        [x, y].iter().try_for_each(|factors| self.check_use(GateKind::Product, factors.len()))
+    }
+}
+
+impl MaskedKeys {
     /// Additive shares of `x y`, from the opened `x_hat = x + a` and, behind them, `y_hat = y + b`:
     /// `x_hat y_hat - x_hat b - y_hat a + a b` (Beaver, CRYPTO 1991).
     ///
     /// # Errors
-    /// As [`mask_factors`](Self::mask_factors).
+    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two factors per element.
     pub fn eval_product(self, opened: &[u64]) -> Result<Vec<u64>, PfssError> {
-        let expected = 2 * self.count();
+        let Self(bundle) = self;
+        let expected = 2 * bundle.count();
         if opened.len() != expected {
             return Err(PfssError::Length { what: "factors", expected, got: opened.len() });
         }
-        self.check_use(GateKind::Product, self.count())?;
-        let (x_hat, y_hat) = opened.split_at(self.count());
+        bundle.check_use(GateKind::Product, bundle.count())?;
+        let (x_hat, y_hat) = opened.split_at(bundle.count());
+        let (ring, output) = (bundle.gate().ring(), bundle.gate().output_mask_row());
         let share = |e: usize| {
             let (x, y) = (x_hat[e], y_hat[e]);
-            let masks = x.wrapping_mul(self.word_row(B_ROW)[e]).wrapping_add(y.wrapping_mul(self.word_row(0)[e]));
-            let public = self.party().public(x.wrapping_mul(y));
-            self.gate().ring().reduce(public.wrapping_sub(masks).wrapping_add(self.word_row(A_B_ROW)[e]))
+            let masks = x.wrapping_mul(bundle.word_row(B_ROW)[e]).wrapping_add(y.wrapping_mul(bundle.word_row(0)[e]));
+            let public = bundle.party().public(x.wrapping_mul(y));
+            let product = public.wrapping_sub(masks).wrapping_add(bundle.word_row(A_B_ROW)[e]);
+            ring.reduce(product.wrapping_add(output.map_or(0, |row| bundle.word_row(row as usize)[e])))
         };
-        Ok((0..self.count()).map(share).collect())
+        Ok((0..bundle.count()).map(share).collect())
     }
 }

@@ -1,14 +1,14 @@
 use core_types::{Ring, params::share::WordTerm};
 
 use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
-use crate::{GateKind, KeyBundle, PfssError, SignedRange, Walk, predicate::Program};
+use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, SignedRange, Walk, predicate::Program};
 
 /// Rows of the words section: the input mask `[r]`, the sign's mask `[c]`, and `[c r]`.
 const R_ROW: u32 = 0;
 const C_ROW: u32 = 1;
 const C_R_ROW: u32 = 2;
 
-impl KeyBundle {
+impl MaskedKeys {
     /// The first step of `max(x, 0)`, `x` read as signed, from the masked inputs `x_hat`.
     ///
     /// The sign bit is `msb(x_hat) ^ msb(r) ^ P(x_hat mod 2^(n-1))` with `P` the comparison key of the low bits of
@@ -29,13 +29,8 @@ impl KeyBundle {
     /// # Errors
     /// [`PfssError::Range`] if the keys look at fewer bits than hold the range, and as [`eval_relu`](Self::eval_relu).
     pub fn eval_relu_within<Q: Walk>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_sign(range)?;
+        self.0.check_sign(range)?;
         self.sign_times_input(q, x_hat, |product| product.to_vec())
-    }
-
-    /// Whether the keys look at as many bits as hold `range`.
-    pub(crate) fn check_sign(&self, range: SignedRange) -> Result<(), PfssError> {
-        Ok(range.fits(self.gate().sign_ring().bits())?)
     }
 
     /// The first step of `|x|`, `x` read as signed, from the masked inputs `x_hat`, with keys of
@@ -46,7 +41,7 @@ impl KeyBundle {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_abs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_sign(SignedRange::of_bits(self.gate().n()))?;
+        self.0.check_sign(SignedRange::of_bits(self.gate().n()))?;
         self.sign_times_input(q, x_hat, |product| {
             let x = [WordTerm::ONE.power(1), WordTerm::word(R_ROW).minus()];
             product.iter().map(|term| term.times(2)).chain(x.map(WordTerm::minus)).collect()
@@ -62,12 +57,20 @@ impl KeyBundle {
         x_hat: &[u64],
         terms: impl FnOnce(&[WordTerm]) -> Vec<WordTerm>,
     ) -> Result<Pending, PfssError> {
-        self.check_use(GateKind::Relu, x_hat.len())?;
-        let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
-        let bits = BitShares::new(self.party(), self.count(), self.sign_bits(q, 0, &x_hat)?);
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::Relu, x_hat.len())?;
+        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
+        let bits = BitShares::new(bundle.party(), bundle.count(), bundle.sign_bits(q, 0, &x_hat)?);
         let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, C_R_ROW).minus()];
         let sums = Sums::new(ring, ring).sum(terms(&product));
-        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
+        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
+    }
+}
+
+impl KeyBundle {
+    /// Whether the keys look at as many bits as hold `range`.
+    pub(crate) fn check_sign(&self, range: SignedRange) -> Result<(), PfssError> {
+        Ok(range.fits(self.gate().sign_ring().bits())?)
     }
 
     /// XOR shares of `msb(r) ^ 1[x >= 0]` from tree `index`, the comparison key of the bits below the sign.

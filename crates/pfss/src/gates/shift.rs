@@ -8,7 +8,7 @@ use super::{
     tree::check_inputs,
     truncate::{CARRY, SHIFTED, lower_half},
 };
-use crate::{GateKind, KeyBundle, PfssError, Walk};
+use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Walk};
 
 /// Trees: the key of the low `f` bits, then that of the low `n` or `n - 1` bits.
 const LOW_TREE: usize = 0;
@@ -22,7 +22,7 @@ const C_SECOND_ROW: u32 = 3;
 const G_ROW: u32 = 4;
 const G_C_ROW: u32 = 5;
 
-impl KeyBundle {
+impl MaskedKeys {
     /// The first step of `floor(x / 2^f)` for unsigned `x`, exact for every `x`, from the masked inputs `x_hat`.
     ///
     /// With `wrap = 1[x_hat < r]`, the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap` (SIGMA, PETS 2024,
@@ -31,13 +31,14 @@ impl KeyBundle {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_lrs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_use(GateKind::Lrs, x_hat.len())?;
-        let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
-        let bits = self.shift_bits(q, &x_hat, ring.bits())?;
-        let (n, f) = (ring.bits(), self.gate().f());
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::Lrs, x_hat.len())?;
+        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
+        let bits = bundle.shift_bits(q, &x_hat, ring.bits())?;
+        let (n, f) = (ring.bits(), bundle.gate().f());
         let wrap = WordTerm::bit(SECOND, C_SECOND_ROW).times(1 << (n - f)); // 1 <= f < n
         let sums = Sums::new(ring, ring).of_shifted(0, f).sum(SHIFTED.into_iter().chain([wrap]));
-        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
+        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
     }
 
     /// The first step of `floor(x / 2^f)` for signed `x`, exact for every `x`, from the masked inputs `x_hat`.
@@ -50,10 +51,11 @@ impl KeyBundle {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_use(GateKind::Ars, x_hat.len())?;
-        let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
-        let bits = self.shift_bits(q, &x_hat, ring.bits() - 1)?;
-        let (n, f) = (ring.bits(), self.gate().f());
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::Ars, x_hat.len())?;
+        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
+        let bits = bundle.shift_bits(q, &x_hat, ring.bits() - 1)?;
+        let (n, f) = (ring.bits(), bundle.gate().f());
         let (borrow, g) = (WordTerm::bit(SECOND, C_SECOND_ROW), WordTerm::word(G_ROW));
         let g_borrow = WordTerm::selected(SECOND, G_ROW, G_C_ROW);
         let low = lower_half(ring);
@@ -68,7 +70,7 @@ impl KeyBundle {
         ];
         let delta = delta.map(|term| term.times(1 << (n - f))); // 1 <= f < n
         let sums = Sums::new(ring, ring).of_shifted(0, f).sum(SHIFTED.into_iter().chain(delta));
-        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
+        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
     }
 
     /// The first step of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`, from the masked inputs.
@@ -80,16 +82,19 @@ impl KeyBundle {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_relu_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_use(GateKind::ReluArs, x_hat.len())?;
-        let (ring, x_hat) = (self.gate().ring(), check_inputs(&self, x_hat)?);
-        let mut bits = self.carry_bits(q, LOW_TREE, self.gate().f(), &x_hat)?;
-        bits.extend(self.sign_bits(q, HIGH_TREE, &x_hat)?);
-        let bits = BitShares::new(self.party(), self.count(), bits);
-        let (n, f) = (ring.bits(), self.gate().f());
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::ReluArs, x_hat.len())?;
+        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
+        let mut bits = bundle.carry_bits(q, LOW_TREE, bundle.gate().f(), &x_hat)?;
+        bits.extend(bundle.sign_bits(q, HIGH_TREE, &x_hat)?);
+        let bits = BitShares::new(bundle.party(), bundle.count(), bits);
+        let (n, f) = (ring.bits(), bundle.gate().f());
         let sums = Sums::new(ring, ring).of_shifted(0, f).sum(relu_shift(lower_half(ring), 1 << (n - f))); // 1 <= f < n
-        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
+        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
     }
+}
 
+impl KeyBundle {
     /// XOR shares of the carry out of the low `f` bits and, in a second row, out of the low `k`.
     fn shift_bits<Q: Walk>(&self, q: &Q, x_hat: &[u64], k: u32) -> Result<BitShares, PfssError> {
         let mut bits = self.carry_bits(q, LOW_TREE, self.gate().f(), x_hat)?;

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use backend_api::{Buffer as _, BufferMut as _, Queue, ops::fss::FssOps};
+use backend_api::{Buffer as _, BufferMut as _, BufferRef as _, Queue, Ref, ops::fss::FssOps};
 use core_types::{
     Ring,
     params::share::{WordParams, WordTerm},
@@ -12,7 +12,7 @@ use super::{
     pending::{Opened, Rest},
     walk::{Activity, Walk},
 };
-use crate::{KeyBundle, PfssError, bundle::LANES, staging::Staged};
+use crate::{Gate, KeyBundle, PfssError, bundle::LANES, staging::Staged};
 
 /// Bytes of words that go to the device at once behind an exchange: bounds memory, not results. In a walk, whose batch has
 /// reserved memory for all its elements, all words go.
@@ -64,6 +64,20 @@ impl Sums {
         self
     }
 
+    /// Adds to each sum the mask of its output word, if `gate` masks them. There is a sum for each word.
+    pub(super) fn under_output_masks(mut self, gate: &Gate) -> Self {
+        let Some(mut row) = gate.output_mask_row() else { return self };
+        for mut term in core::mem::take(&mut self.terms) {
+            let last = core::mem::take(&mut term.last);
+            self.terms.push(term);
+            if last == 1 {
+                self.terms.push(WordTerm { last, ..WordTerm::word(row) });
+                row += 1;
+            }
+        }
+        self
+    }
+
     /// The sums of every element, `[sums][count]`, or `[count][sums]` if interleaved.
     pub(super) fn run<Q: FssOps>(
         &self,
@@ -98,7 +112,7 @@ impl Sums {
         walk: &W,
         bundle: &KeyBundle,
         x: &[u64],
-        rows: &<W::Queue as Queue>::Buf<u64>,
+        rows: Ref<'_, W::Queue, u64>,
     ) -> Result<Vec<u64>, PfssError> {
         let nothing = Opened::nothing(bundle);
         let staged =
@@ -118,7 +132,7 @@ impl Sums {
         opened: &Opened,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
         let staged = Operands::stage(q, bundle, x, range, opened)?;
-        self.combine(q, bundle, &staged, &q.zeros(0)?)
+        self.combine(q, bundle, &staged, q.zeros(0)?.view())
     }
 
     /// The sums over what lies in device memory.
@@ -127,7 +141,7 @@ impl Sums {
         q: &'q Q,
         bundle: &KeyBundle,
         staged: &Operands<'q, Q>,
-        rows: &Q::Buf<u64>,
+        rows: Ref<'_, Q, u64>,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
         let count = staged.x.len();
         if count == 0 {
@@ -149,7 +163,7 @@ impl Sums {
         let sums = self.terms.iter().filter(|term| term.last == 1).count();
         let mut out = Staged::zeros(q, sums * count)?;
         let (x, held, opened) = (staged.x.view(), staged.held.view(), staged.opened.view());
-        q.combine_words(&params, &self.terms, x, held, rows.view(), opened, out.view_mut())?;
+        q.combine_words(&params, &self.terms, x, held, rows, opened, out.view_mut())?;
         Ok(out)
     }
 }

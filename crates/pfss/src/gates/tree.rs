@@ -1,6 +1,6 @@
 use core::ops::Range;
 
-use backend_api::{BackendError, Buffer, BufferRef, Element, Mut, Queue, Ref, ops::fss::FssOps};
+use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref, ops::fss::FssOps};
 use core_types::{
     PrgKeys, Ring,
     cmp::cmp_blocks,
@@ -14,6 +14,7 @@ use crate::{
     cluster::{Cluster, Clusters},
     gate::Tree,
     predicate::Program,
+    staging::Staged,
 };
 
 /// The masked inputs as representatives, one per element of the bundle.
@@ -31,7 +32,7 @@ pub(super) fn cmp_shares<W: Walk>(
     index: usize,
     program: &Program,
     x_hat: &[u64],
-) -> Result<Vec<u32>, PfssError> {
+) -> Result<Zeroizing<Vec<u32>>, PfssError> {
     CmpKeys::stage(walk, bundle, index, program.domain())?.eval(program.offsets(), x_hat)
 }
 
@@ -58,12 +59,12 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
     }
 
     /// XOR shares of `1[α <= y]` at the points `x_hat - offset`, `[offsets][padded / 32]`.
-    pub(super) fn eval(&self, offsets: &[u64], x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
+    pub(super) fn eval(&self, offsets: &[u64], x_hat: &[u64]) -> Result<Zeroizing<Vec<u32>>, PfssError> {
         self.shares(offsets, x_hat)?.download(self.walk)
     }
 
     /// The same in device memory.
-    pub(super) fn shares(&self, offsets: &[u64], x_hat: &[u64]) -> Result<CmpShares<W>, PfssError> {
+    pub(super) fn shares(&self, offsets: &[u64], x_hat: &[u64]) -> Result<CmpShares<'w, W>, PfssError> {
         let CmpParams { key, bits, party, count, .. } = self.params;
         let (tree, row) = (&self.tree, x_hat.len().div_ceil(32));
         Shares::eval(self.walk, (tree.shape, row), offsets, x_hat, |q, window, x_hat, offsets, shares| {
@@ -76,30 +77,30 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
 
     /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32: `[blocks][elements]`,
     /// 128 points to a word.
-    pub(super) fn units(&self, elements: Range<usize>) -> Result<Vec<u128>, PfssError> {
+    pub(super) fn units(&self, elements: Range<usize>) -> Result<Zeroizing<Vec<u128>>, PfssError> {
         let CmpParams { key, bits, party, count, .. } = self.params;
         let (first, keys) = (elements.start as u32, elements.len() as u32); // both at most `count`
         let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
         let (q, tree) = (self.walk.queue(), &self.tree);
         let units = self.walk.during(Activity::Walk, || {
-            let mut units = q.zeros::<u128>(cmp_blocks(bits) as usize * elements.len())?;
+            let mut units = Staged::<_, u128>::zeros(q, cmp_blocks(bits) as usize * elements.len())?;
             let (roots, leaf) = (tree.roots.view(), tree.leaf.view());
             q.cmp_eval_all(&params, roots, tree.cw.view(), leaf, units.view_mut())?;
             Ok::<_, BackendError>(units)
         })?;
         self.walk.meanwhile()?;
-        Ok(self.walk.during(Activity::CopyOut, || self.walk.results().download(&units))?)
+        Ok(Zeroizing::new(self.walk.during(Activity::CopyOut, || self.walk.results().read(units.view()))?))
     }
 }
 
 /// Additive shares of `β 1[y < α]` at the points `x_hat - offset` from payload tree `index`, in device memory.
-pub(super) fn dcf_shares<W: Walk>(
-    walk: &W,
+pub(super) fn dcf_shares<'w, W: Walk>(
+    walk: &'w W,
     bundle: &KeyBundle,
     index: usize,
     offsets: &[u64],
     x_hat: &[u64],
-) -> Result<DcfShares<W>, PfssError> {
+) -> Result<DcfShares<'w, W>, PfssError> {
     let (tree, ring) = (&walk.tree(bundle, index)?, bundle.gate().ring());
     let Tree::Dcf { bits, words } = tree.shape else { unreachable!("a payload tree") };
     let (keys, party) = (PrgKeys::from_nonce(bundle.nonce()), bundle.party().number().into());
@@ -114,23 +115,23 @@ pub(super) fn dcf_shares<W: Walk>(
 }
 
 /// Shares of bits, `[offsets][padded / 32]`, in the memory of a walk's device.
-pub(super) type CmpShares<W> = Shares<<W as Walk>::Queue, u32>;
+pub(super) type CmpShares<'w, W> = Shares<'w, <W as Walk>::Queue, u32>;
 
 /// Shares of words, `[offsets][payload words][count]`, in the memory of a walk's device.
-pub(super) type DcfShares<W> = Shares<<W as Walk>::Queue, u64>;
+pub(super) type DcfShares<'w, W> = Shares<'w, <W as Walk>::Queue, u64>;
 
 /// Shares of one tree at several points in device memory, one row for each point.
-pub(super) struct Shares<Q: Queue, T: Element> {
-    pub(super) buf: Q::Buf<T>,
+pub(super) struct Shares<'w, Q: Queue, T: Element + Default> {
+    pub(super) buf: Staged<'w, Q, T>,
     /// The row of each point: rows stand in the order of their evaluation.
     pub(super) rows: Vec<usize>,
 }
 
-impl<Q: Queue, T: Element> Shares<Q, T> {
+impl<'w, Q: Queue, T: Element + Default> Shares<'w, Q, T> {
     /// Evaluates `tree`, whose rows of shares are `row` elements, at the points `x_hat - offset`: by `call` for each
     /// cluster, with its window, masked inputs, offsets and rows.
     fn eval<W: Walk<Queue = Q>>(
-        walk: &W,
+        walk: &'w W,
         (tree, row): (Tree, usize),
         offsets: &[u64],
         x_hat: &[u64],
@@ -143,11 +144,11 @@ impl<Q: Queue, T: Element> Shares<Q, T> {
             Ok::<_, BackendError>((q.upload(x_hat)?, q.upload(&ordered)?))
         })?;
         let buf = walk.during(Activity::Walk, || {
-            let mut buf = q.zeros::<T>(offsets.len() * row)?;
+            let mut buf = Staged::<_, T>::zeros(q, offsets.len() * row)?;
             let mut first = 0;
             for Cluster { window, points } in &clusters {
                 let cluster = first..first + points.len();
-                let shares = buf.slice_mut(cluster.start * row..cluster.end * row)?;
+                let shares = buf.view_mut().slice(cluster.start * row..cluster.end * row)?;
                 call(q, *window, x_hat.view(), ordered.slice(cluster)?, shares)?;
                 first += points.len();
             }
@@ -159,16 +160,19 @@ impl<Q: Queue, T: Element> Shares<Q, T> {
     }
 
     /// The shares in the order of the offsets.
-    fn download<W: Walk<Queue = Q>>(&self, walk: &W) -> Result<Vec<T>, PfssError>
+    fn download<W: Walk<Queue = Q>>(&self, walk: &W) -> Result<Zeroizing<Vec<T>>, PfssError>
     where
         T: Zeroize,
     {
         walk.meanwhile()?;
-        let shares = walk.during(Activity::CopyOut, || walk.results().download(&self.buf))?;
+        let shares = Zeroizing::new(walk.during(Activity::CopyOut, || walk.results().read(self.buf.view()))?);
         if self.rows.is_sorted() {
             return Ok(shares);
         }
-        let (row, shares) = (shares.len() / self.rows.len(), Zeroizing::new(shares)); // there is an unsorted row
-        Ok(self.rows.iter().flat_map(|&at| shares[at * row..][..row].iter().copied()).collect())
+        let row = shares.len() / self.rows.len(); // there is an unsorted row
+        // the full capacity at once, since growing would leave copies behind
+        let mut ordered = Zeroizing::new(Vec::with_capacity(shares.len()));
+        self.rows.iter().for_each(|&at| ordered.extend_from_slice(&shares[at * row..][..row]));
+        Ok(ordered)
     }
 }

@@ -4,7 +4,7 @@ use core_types::{
 };
 
 use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
-use crate::{GapCert, GateKind, KeyBundle, PfssError, Walk, predicate::Program};
+use crate::{GapCert, GateKind, KeyBundle, MaskedKeys, PfssError, Walk, predicate::Program};
 
 /// Rows of the words section behind the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
 /// `[2^(n-f) msb(r)]`.
@@ -15,7 +15,7 @@ const WRAP_ROW: u32 = 3;
 /// The row of the opened carry.
 pub(super) const CARRY: u32 = 0;
 
-impl KeyBundle {
+impl MaskedKeys {
     /// The first step of `floor(x / 2^f)` in the ring of `n - f` bits, from the masked inputs `x_hat`.
     ///
     /// With the carry bit `1[x_hat mod 2^f < r mod 2^f]`, the result is `(x_hat >> f) - (r >> f) - carry`: faithful,
@@ -24,12 +24,12 @@ impl KeyBundle {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_truncate_reduce<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_use(GateKind::TruncateReduce, x_hat.len())?;
-        let (n, f) = (self.gate().n(), self.gate().f());
-        let ring = Ring::new(n - f).unwrap_or(self.gate().ring()); // 1 <= f < n for this gate
-        let x_hat = check_inputs(&self, x_hat)?;
-        let sums = Sums::new(self.gate().ring(), ring).of_shifted(0, f);
-        self.open_carry(q, x_hat, sums.sum(SHIFTED))
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::TruncateReduce, x_hat.len())?;
+        let gate = bundle.gate();
+        let x_hat = check_inputs(&bundle, x_hat)?;
+        let sums = Sums::new(gate.ring(), gate.out_ring()).of_shifted(0, gate.f());
+        bundle.open_carry(q, x_hat, sums.sum(SHIFTED))
     }
 
     /// The first step of `floor(x / 2^f)` for signed `x`, from the masked inputs `x_hat`, given the proof `cert` that
@@ -42,18 +42,21 @@ impl KeyBundle {
     /// # Errors
     /// [`PfssError::CertWidth`] for a certificate of another ring, and as [`eval_relu`](Self::eval_relu).
     pub fn eval_gap_ars<Q: Walk>(self, q: &Q, cert: &GapCert, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.check_use(GateKind::GapArs, x_hat.len())?;
-        let (n, f, ring) = (self.gate().n(), self.gate().f(), self.gate().ring());
-        self.check_cert(cert)?;
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::GapArs, x_hat.len())?;
+        let (n, f, ring) = (bundle.gate().n(), bundle.gate().f(), bundle.gate().ring());
+        bundle.check_cert(cert)?;
         let shift = 1u64 << (n - 2); // 3 <= n <= 64 for this gate
-        let x_hat = check_inputs(&self, x_hat)?;
+        let x_hat = check_inputs(&bundle, x_hat)?;
         let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift, ..lower_half(ring) });
         let back = WordTerm::ONE.times(shift >> f).minus(); // f <= n - 2, so the shifted offset is whole
         let sums = Sums::new(ring, ring).of_shifted(shift, f).sum(SHIFTED.into_iter().chain([wrap, back]));
         // The carry is that of x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
-        self.open_carry(q, x_hat, sums)
+        bundle.open_carry(q, x_hat, sums)
     }
+}
 
+impl KeyBundle {
     /// XOR shares of `1[x_hat mod 2^k < r mod 2^k]` from tree `index`, the comparison key of the low `k` bits: the
     /// carry out of the low `f` bits, the borrow of the low `n - 1`, or the wrap of all `n`.
     pub(super) fn carry_bits<Q: Walk>(

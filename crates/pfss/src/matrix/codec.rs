@@ -71,7 +71,7 @@ impl MatrixTriple {
             Zeroizing::new(body.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)).collect())
         };
         let (a, b, c) = (words(0, left), words(left, right), words(left + right, out));
-        Ok(Self { party, shape, nonce: array(header, 8 + 4 * 8), a, b, c })
+        Ok(Self { party, shape, nonce: array(header, 8 + 4 * 8), a, b, c, reusable: false })
     }
 }
 

@@ -24,7 +24,7 @@ const RING: Ring = match Ring::new(64) {
 
 /// One party's shares of uniform matrices `A`, `B` and of `A B`, in the ring of 64 bits, for one batch of products.
 ///
-/// Used once, as a [`KeyBundle`](crate::KeyBundle) is: multiplying takes it by value, and a session refuses its nonce a
+/// Used once, as a [`KeyBundle`](crate::KeyBundle) is: multiplying takes it by value, and the process refuses its nonce a
 /// second time. `Debug` shows public facts only; the shares are wiped when dropped.
 ///
 /// ```
@@ -53,6 +53,8 @@ pub struct MatrixTriple {
     b: Zeroizing<Vec<u64>>,
     /// `[A B]`, `[batch][rows][cols]`.
     c: Zeroizing<Vec<u64>>,
+    /// Whether the process takes the triple although it is spent.
+    reusable: bool,
 }
 
 impl MatrixTriple {
@@ -91,7 +93,8 @@ impl Dealer {
         };
         let mut c1 = Zeroizing::new(shape.multiply(&sum(&a0, &a1), &sum(&b0, &b1)));
         c1.iter_mut().zip(c0.iter()).for_each(|(c1, c0)| *c1 = c1.wrapping_sub(*c0));
-        let triple = |party, a, b, c| MatrixTriple { party, shape, nonce, a, b, c };
+        let reusable = self.insecure;
+        let triple = |party, a, b, c| MatrixTriple { party, shape, nonce, a, b, c, reusable };
         Ok([triple(Party::Zero, a0, b0, c0), triple(Party::One, a1, b1, c1)])
     }
 }

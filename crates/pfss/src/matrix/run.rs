@@ -2,7 +2,7 @@ use backend_api::ops::fss::FssOps;
 use zeroize::Zeroizing;
 
 use super::{MatrixTriple, RING};
-use crate::{Channel, Party, PfssError, Session};
+use crate::{Channel, Party, PfssError, Session, spent};
 
 impl<C: Channel> Session<C> {
     /// Shares of the products `x y`, from shares of both, all modulo `2^64`. One round; bytes are
@@ -29,7 +29,9 @@ impl<C: Channel> Session<C> {
         if triple.party != self.party() {
             return Err(PfssError::WrongParty { expected: self.party(), got: triple.party });
         }
-        self.spend(triple.nonce)?;
+        if !triple.reusable {
+            spent::spend(triple.nonce, triple.party)?;
+        }
         self.closing(|session| {
             let shape = triple.shape;
             let lens = [shape.batch, shape.rows, shape.inner, shape.cols].map(|len| len as u64);

@@ -58,6 +58,9 @@ fn cases() -> Vec<(&'static str, Gate, usize)> {
         ("suf_hidden", suf(6, lines, hidden), 3),
         ("lut", Gate::lut(8, 40).unwrap(), 3),
         ("product", Gate::product(64).unwrap(), 3),
+        ("relu_masked", Gate::relu(10).unwrap().with_masked_outputs().unwrap(), 3),
+        ("truncate_masked", Gate::truncate_reduce(16, 9).unwrap().with_masked_outputs().unwrap(), 3),
+        ("suf_masked", suf(9, parabolas, select).with_masked_outputs().unwrap(), 3),
     ]
 }
 
@@ -132,7 +135,7 @@ fn the_dealer_writes_the_committed_bundles_byte_for_byte() {
 /// Both parties' messages and shares, from committed keys.
 fn play(q: &AnyQueue, name: &str, gate: &Gate, x_hat: &[u64]) -> [(Vec<u64>, Vec<u64>); 2] {
     let start = |party: usize| {
-        let bundle = KeyBundle::from_bytes(&committed(&format!("{name}.{party}.pfk"))).unwrap();
+        let bundle = KeyBundle::from_bytes(&committed(&format!("{name}.{party}.pfk"))).unwrap().insecure_reusable();
         assert_eq!(bundle.gate(), gate, "{name}");
         questions(gate).start(q, bundle, x_hat)
     };

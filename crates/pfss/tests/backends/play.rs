@@ -22,25 +22,26 @@ pub(crate) enum Turn {
 impl Questions {
     /// The first turn of any gate on the masked inputs, or factors, `x_hat`.
     pub(crate) fn start<Q: FssOps>(&self, q: &Q, bundle: KeyBundle, x_hat: &[u64]) -> Turn {
-        let pending = match bundle.gate().kind() {
+        let keys = bundle.with_open_inputs().unwrap();
+        let pending = match keys.gate().kind() {
             GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => {
-                bundle.eval_predicates_additive(q, &self.predicates, x_hat)
+                keys.eval_predicates_additive(q, &self.predicates, x_hat)
             }
-            GateKind::Relu => bundle.eval_relu_within(q, self.range, x_hat),
-            GateKind::TruncateReduce => bundle.eval_truncate_reduce(q, x_hat),
+            GateKind::Relu => keys.eval_relu_within(q, self.range, x_hat),
+            GateKind::TruncateReduce => keys.eval_truncate_reduce(q, x_hat),
             GateKind::GapArs => {
-                let cert = SignedRange::new(-1, 1).unwrap().gap_cert(bundle.gate().n()).unwrap();
-                bundle.eval_gap_ars(q, &cert, x_hat)
+                let cert = SignedRange::new(-1, 1).unwrap().gap_cert(keys.gate().n()).unwrap();
+                keys.eval_gap_ars(q, &cert, x_hat)
             }
-            GateKind::Lrs => bundle.eval_lrs(q, x_hat),
-            GateKind::Ars => bundle.eval_ars(q, x_hat),
-            GateKind::ReluArs => bundle.eval_relu_ars(q, x_hat),
-            GateKind::Lut => bundle.eval_lut(q, &self.table, x_hat),
+            GateKind::Lrs => keys.eval_lrs(q, x_hat),
+            GateKind::Ars => keys.eval_ars(q, x_hat),
+            GateKind::ReluArs => keys.eval_relu_ars(q, x_hat),
+            GateKind::Lut => keys.eval_lut(q, &self.table, x_hat),
             GateKind::IntervalPowers => {
-                return Turn::Done(bundle.eval_interval_powers(q, &self.intervals, x_hat).unwrap());
+                return Turn::Done(keys.eval_interval_powers(q, &self.intervals, x_hat).unwrap());
             }
-            GateKind::Product => return Turn::Done(bundle.eval_product(x_hat).unwrap()),
-            GateKind::Suf => return Turn::of_suf(bundle.eval_suf(q, x_hat).unwrap()),
+            GateKind::Product => return Turn::Done(keys.eval_product(x_hat).unwrap()),
+            GateKind::Suf => return Turn::of_suf(keys.eval_suf(q, x_hat).unwrap()),
             other => panic!("no evaluation of {other}"),
         };
         Turn::Words(pending.unwrap())

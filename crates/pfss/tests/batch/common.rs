@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use cuda_sim::driver::{self, Session};
 use pfss::{
-    Dealer, Gate, KeyBundle, PfssError, Predicate, Ring, SignedRange, SufBools, SufShares, Task,
+    Dealer, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Ring, SignedRange, SufBools, SufShares, Task,
     batch::{BatchConfig, Handle, Job, Shares, SuperBatch},
     run_lockstep, run_suf_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
@@ -78,10 +78,15 @@ impl Case {
         (0..self.masks.len()).map(|e| ring.add(ring.add(self.x[0][e], self.x[1][e]), self.masks[e])).collect()
     }
 
+    /// The keys for the masked inputs.
+    pub(crate) fn keys(&self) -> [MaskedKeys; 2] {
+        self.deal().map(|bundle| bundle.with_open_inputs().unwrap())
+    }
+
     pub(crate) fn jobs(&self) -> [Job<'static>; 2] {
-        self.deal().map(|bundle| match self.task {
-            Some(task) => Job::task(task, bundle, self.x_hat()),
-            None => Job::suf(bundle, self.x_hat()),
+        self.keys().map(|keys| match self.task {
+            Some(task) => Job::task(task, keys, self.x_hat()),
+            None => Job::suf(keys, self.x_hat()),
         })
     }
 
@@ -158,7 +163,13 @@ pub(crate) fn cases(count: usize) -> Vec<Case> {
         suf(PredProgram::StepDcf, CoeffMode::StepDcf, BoolMode::Additive),
     ];
     let tasks = tasks.into_iter().map(|(gate, task)| (gate.unwrap(), Some(task)));
-    let all = tasks.chain(descriptors.into_iter().map(|gate| (gate, None)));
+    let masked = [
+        (Gate::gap_ars(64, 12), Some(Task::GapArs(cert))),
+        (Gate::truncate_reduce(40, 9), Some(Task::TruncateReduce)),
+        (Ok(suf(PredProgram::SharedAlpha, CoeffMode::MaskedSelect, BoolMode::XorPacked)), None),
+    ];
+    let masked = masked.into_iter().map(|(gate, task)| (gate.unwrap().with_masked_outputs().unwrap(), task));
+    let all = tasks.chain(descriptors.into_iter().map(|gate| (gate, None))).chain(masked);
     all.enumerate().map(|(at, (gate, task))| Case::new(gate, task, count, 100 + at as u64)).collect()
 }
 

@@ -4,7 +4,7 @@
 use std::{thread, time::Duration};
 
 use pfss::{
-    Dealer, Gate, KeyBundle, MemoryChannel, PfssError, Session, SignedRange, Task,
+    Dealer, Gate, KeyBundle, MaskedKeys, MemoryChannel, PfssError, Session, SignedRange, Task,
     batch::{
         BarrierPolicy, BatchConfig, BatchError, BatchLimits, Class, Fit, GateChain, Job, LayerLimits, LayerTotals,
         Limit, Need, Pace, PhaseExecutor, PhaseTask, Port, Ticket,
@@ -154,28 +154,26 @@ fn gates_of_different_numbers_of_rounds_run_side_by_side() {
 struct Product {
     bundle: Option<KeyBundle>,
     factors: [Vec<u64>; 2],
-    ticket: Option<Ticket>,
+    opening: Option<(Ticket, MaskedKeys)>,
     words: Vec<u64>,
 }
 
 impl<'a> PhaseTask<'a> for Product {
     fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
-        let Some(bundle) = self.bundle.take() else { return Ok(Need::None) };
-        match self.ticket {
-            None => self.ticket = Some(port.open_factors(&bundle, self.factors.each_ref().map(Vec::as_slice))?),
-            Some(ticket) => {
-                if let Some(opened) = port.opened(ticket)? {
-                    self.words = bundle.eval_product(&opened)?;
-                    return Ok(Need::None);
-                }
-            }
+        if let Some(bundle) = self.bundle.take() {
+            self.opening = Some(port.open_factors(bundle, self.factors.each_ref().map(Vec::as_slice))?);
         }
-        self.bundle = Some(bundle);
-        Ok(Need::Open)
+        let Some((ticket, keys)) = self.opening.take() else { return Ok(Need::None) };
+        let Some(opened) = port.opened(ticket)? else {
+            self.opening = Some((ticket, keys));
+            return Ok(Need::Open);
+        };
+        self.words = keys.eval_product(&opened)?;
+        Ok(Need::None)
     }
 
     fn is_done(&self) -> bool {
-        self.bundle.is_none()
+        self.bundle.is_none() && self.opening.is_none()
     }
 }
 
@@ -189,7 +187,7 @@ fn products_open_their_factors_beside_other_gates() {
     let results = both(|mut session, party| {
         let mut executor = executor(&q, BatchConfig::default(), LAZY);
         let bundle = Dealer::insecure_from_seed(6).deal(&q, &gate, 9).unwrap().into_iter().nth(party);
-        let mut product = Product { bundle, factors: factors[party].clone(), ticket: None, words: Vec::new() };
+        let mut product = Product { bundle, factors: factors[party].clone(), opening: None, words: Vec::new() };
         let mut chain = layer.chain(party);
         executor.run(&mut session, &mut [&mut product, &mut chain]).unwrap();
         (product.words, session.traffic().rounds)

@@ -54,9 +54,7 @@ fn calls_out_of_turn_are_refused_and_change_nothing() {
 
     zero.clear().unwrap();
     assert_eq!(zero.shares(handle).unwrap_err(), BatchError::Stale { expected: 1, got: 0 });
-    // A cleared batch takes in jobs again, but no keys that it has seen.
-    let [again, _] = case.jobs();
-    assert!(matches!(zero.enqueue(again), Err(PfssError::ReusedBundle { .. })));
+    // A cleared batch takes in jobs again.
     let [next, _] = relu(8, 3).jobs();
     let next = zero.enqueue(next).unwrap();
     zero.flush().unwrap();
@@ -70,15 +68,15 @@ fn calls_out_of_turn_are_refused_and_change_nothing() {
 fn jobs_that_do_not_fit_their_keys_are_refused() {
     let q = cpu(None);
     let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
-    let bundles = || relu(4, 1).deal();
-    let [zero, one] = bundles();
+    let keys = || relu(4, 1).keys();
+    let [zero, one] = keys();
     let refused = batch.enqueue(Job::task(Task::Relu, zero, vec![1; 5])).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements", expected: 4, got: 5 });
-    let [zero, _] = bundles();
+    let [zero, _] = keys();
     assert!(matches!(batch.enqueue(Job::task(Task::Ars, zero, vec![1; 4])), Err(PfssError::Kind { .. })));
-    let [zero, _] = bundles();
+    let [zero, _] = keys();
     assert!(matches!(batch.enqueue(Job::suf(zero, vec![1; 4])), Err(PfssError::Kind { .. })));
-    let [zero, _] = bundles();
+    let [zero, _] = keys();
     let refused = Job::task(Task::Relu, zero, vec![1; 4]).with_rows(vec![1, 2]).unwrap_err();
     assert_eq!(refused, BatchError::Rows { expected: 4, got: 3 });
     batch.enqueue(Job::task(Task::Relu, one, vec![1; 4])).unwrap();
@@ -123,17 +121,16 @@ fn parties_over_channels_open_all_gates_together() {
     let (zero, one) = memory_pair(Duration::from_secs(20));
     let run = |channel, party: usize| {
         let mut session = Session::new(channel);
-        let bundles: Vec<KeyBundle> = all.iter().map(|case| one_of(case.deal(), party)).collect();
-        let inputs: Vec<_> = bundles.iter().zip(&all).map(|(bundle, case)| (bundle, &case.x[party][..])).collect();
-        let x_hat = session.open_masked(&q, &inputs).unwrap();
+        let inputs = all.iter().map(|case| (one_of(case.deal(), party), &case.x[party][..])).collect();
+        let masked = session.open_masked(&q, inputs).unwrap();
         assert_eq!(session.traffic().rounds, 1);
         let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
         let mut handles = Vec::new();
-        for ((case, bundle), x_hat) in all.iter().zip(bundles).zip(x_hat) {
+        for (case, (keys, x_hat)) in all.iter().zip(masked) {
             assert_eq!(x_hat, case.x_hat());
             let job = match case.task {
-                Some(task) => Job::task(task, bundle, x_hat),
-                None => Job::suf(bundle, x_hat),
+                Some(task) => Job::task(task, keys, x_hat),
+                None => Job::suf(keys, x_hat),
             };
             handles.push(batch.enqueue(job).unwrap());
         }
@@ -155,8 +152,8 @@ fn parties_over_channels_open_all_gates_together() {
     }
 }
 
-fn one_of(bundles: [KeyBundle; 2], party: usize) -> KeyBundle {
-    let [zero, one] = bundles;
+fn one_of<T>(of_each: [T; 2], party: usize) -> T {
+    let [zero, one] = of_each;
     if party == 0 { zero } else { one }
 }
 
@@ -170,14 +167,14 @@ fn parties_with_other_jobs_are_told_and_nobody_gets_a_share() {
         let case = relu(8, 5);
         // The same keys and sizes, another task.
         let task = if party == 0 { Task::Relu } else { Task::Abs };
-        let job = Job::task(task, one_of(case.deal(), party), case.x_hat());
+        let job = Job::task(task, one_of(case.keys(), party), case.x_hat());
         let handle = batch.enqueue(job).unwrap();
         batch.flush().unwrap();
         let error = session.finalize(&mut batch).unwrap_err();
         assert_eq!(batch.shares(handle).unwrap_err(), BatchError::Poisoned);
         assert_eq!(batch.clear().unwrap_err(), BatchError::Poisoned);
         assert_eq!(session.finalize(&mut batch).unwrap_err(), BatchError::Poisoned.into());
-        let refused = session.open_masked(&q, &[]).unwrap_err();
+        let refused = session.open_masked(&q, vec![]).unwrap_err();
         assert_eq!(refused, PfssError::Closed);
         error
     };
@@ -229,12 +226,15 @@ fn a_shared_batch_of_operations_outlives_its_makers_and_measures_by_its_clock() 
         let masks = [5, 31, 0];
         let q = cpu(None);
         let [first, second] = dealer.insecure_deal_for_masks(&q, operation.gate(), &masks).unwrap();
-        let job = |bundle| Job::operation(Arc::clone(operation), bundle, masks.to_vec());
+        let job = |bundle: KeyBundle| {
+            Job::operation(Arc::clone(operation), bundle.with_open_inputs().unwrap(), masks.to_vec())
+        };
         handles.push((zero.enqueue(job(first)).unwrap(), one.enqueue(job(second)).unwrap()));
     }
     let [other, _] = dealer.deal(&cpu(None), &Gate::ars(20, 4).unwrap(), 1).unwrap();
-    let foreign = zero.enqueue(Job::operation(Arc::clone(&operations[0]), other, vec![0]));
-    assert_eq!(foreign.unwrap_err(), PfssError::Program);
+    let other = other.with_open_inputs().unwrap();
+    let foreign = zero.try_enqueue(Job::operation(Arc::clone(&operations[0]), other, vec![0])).unwrap_err();
+    assert_eq!((foreign.error, foreign.job.into_keys().count()), (PfssError::Program, 1));
     assert_eq!(zero.digest(), one.digest());
 
     zero.flush().unwrap();

@@ -1,7 +1,7 @@
 //! What the gate tests share: batches of inputs and masks, and both parties played on public masked inputs.
 
 use backend_api::ops::fss::FssOps;
-use pfss::{Dealer, Gate, KeyBundle, Pending, PfssError, Ring};
+use pfss::{Dealer, Gate, MaskedKeys, Pending, PfssError, Ring};
 
 /// Inputs, one mask for each, and what is public.
 pub(crate) struct Batch {
@@ -40,8 +40,10 @@ impl Batch {
         Self::product(n, corners, &masks)
     }
 
-    pub(crate) fn bundles<Q: FssOps>(&self, q: &Q, gate: &Gate) -> [KeyBundle; 2] {
-        Dealer::insecure_from_seed(7).insecure_deal_for_masks(q, gate, &self.r).unwrap()
+    /// Both parties' keys for the masks of the batch.
+    pub(crate) fn keys<Q: FssOps>(&self, q: &Q, gate: &Gate) -> [MaskedKeys; 2] {
+        let bundles = Dealer::insecure_from_seed(7).insecure_deal_for_masks(q, gate, &self.r).unwrap();
+        bundles.map(|bundle| bundle.with_open_inputs().unwrap())
     }
 
     /// Plays both parties of a two-step gate and adds the shares in the ring of `out` bits.
@@ -50,9 +52,9 @@ impl Batch {
         q: &Q,
         gate: &Gate,
         out: u32,
-        eval: impl Fn(KeyBundle, &Q, &[u64]) -> Result<Pending, PfssError>,
+        eval: impl Fn(MaskedKeys, &Q, &[u64]) -> Result<Pending, PfssError>,
     ) -> Vec<u64> {
-        let [zero, one] = self.bundles(q, gate).map(|bundle| eval(bundle, q, &self.x_hat).unwrap());
+        let [zero, one] = self.keys(q, gate).map(|keys| eval(keys, q, &self.x_hat).unwrap());
         let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
         let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
         let a = zero.finish_with(q, &bits_one, &words_one).unwrap();

@@ -157,9 +157,10 @@ class Bundle:
         length = max([length for _, _, length in gate.trees], default=0)
         parameters = struct.pack("<B4I", gate.kind, gate.n, gate.f, gate.degree, gate.masks)
         header = b"PFK1" + struct.pack("<H2B", 1, gate.kind, party) + struct.pack("<4B", gate.n, gate.f, 1, 7)
-        header += struct.pack("<4HI", length, gate.masks, gate.degree, 0, len(sections))
+        header += struct.pack("<4HI", length, gate.masks, gate.degree, gate.flags, len(sections))
         header += struct.pack("<3Q", self.count, self.padded, end) + self.nonce
-        header += primitives.blake3(b"pfss gate v1" + parameters + gate.program)
+        name = b"pfss gate v1" + (b" masked outputs" if gate.flags else b"")
+        header += primitives.blake3(name + parameters + gate.program)
         return header + primitives.blake3(header + table + body) + table + body
 
 
@@ -227,6 +228,13 @@ CASES = [
     ("suf_hidden", suf.Suf(6, 1, SUF_LINES, (suf.STEP_PREDS, suf.STEP_DCF, suf.ADDITIVE)), 3),
     ("lut", gates.Lut(8, 40, [i * i * 99 for i in range(256)]), 3),
     ("product", gates.Product(64), 3),
+    ("relu_masked", gates.MaskedOutputs(gates.Relu(10)), 3),
+    ("truncate_masked", gates.MaskedOutputs(gates.TruncateReduce(16, 9)), 3),
+    (
+        "suf_masked",
+        gates.MaskedOutputs(suf.Suf(9, 2, SUF_PARABOLAS, (suf.SHARED_ALPHA, suf.MASKED_SELECT, suf.ADDITIVE))),
+        3,
+    ),
 ]
 
 # Of the ring, or of the range that a gate admits.

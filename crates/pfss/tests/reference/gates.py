@@ -5,6 +5,8 @@ A gate has `trees`, `secrets` (rows of words to share additively, the mask first
 `plain`, what the shares have to add up to.
 """
 
+from copy import copy
+
 
 def msb(x, n):
     return x >> (n - 1) & 1
@@ -38,7 +40,7 @@ def share_of_product(w, v, cv):
 
 
 class Gate:
-    f = degree = masks = 0
+    f = degree = masks = flags = 0
     program = b""
 
     def word_bits(self, row):
@@ -51,6 +53,38 @@ class Gate:
     def tree_secrets(self, r):
         """For each tree and element alpha and beta: the mask, and no payload."""
         return [[(x, []) for x in r] for _ in self.trees]
+
+
+class MaskedOutputs(Gate):
+    """A gate of one output word y, as y + r_out: the last row of words is r_out, which the dealer draws last."""
+
+    flags = 1
+
+    def __init__(self, gate):
+        self.gate, self.kind, self.n, self.f = gate, gate.kind, gate.n, gate.f
+        self.degree, self.masks, self.program, self.trees = gate.degree, gate.masks, gate.program, gate.trees
+        self.out_bits, self.tree_secrets = gate.out_bits, gate.tree_secrets
+
+    def word_bits(self, row):
+        return self.gate.word_bits(row) if row < self.own_rows else self.out_bits()
+
+    def secrets(self, r, draw):
+        words, bits = self.gate.secrets(r, draw)
+        self.own_rows, self.r_out = len(words), draw.words(self.out_bits())
+        return words + [self.r_out], bits
+
+    def add(self, out, masks):
+        """Masks the words; bits follow them."""
+        return [(y + r) % 2 ** self.out_bits() for y, r in zip(out, masks)] + out[len(masks) :]
+
+    def run(self, s, x_hat):
+        own = copy(s)
+        own.words = s.words[:-1]
+        out = yield from self.gate.run(own, x_hat)
+        return self.add(out, s.words[-1][: s.count])  # lanes behind the last element hold no output
+
+    def plain(self, x, r):
+        return self.add(self.gate.plain(x, r), self.r_out)
 
 
 class Predicates(Gate):

@@ -8,7 +8,7 @@ use super::super::{
     tree::{DcfShares, dcf_shares},
 };
 use crate::{
-    KeyBundle, PfssError, Walk,
+    Gate, KeyBundle, PfssError, Walk,
     suf::{Shifted, Step, SufProgram},
 };
 
@@ -16,11 +16,11 @@ use crate::{
 /// pieces behind the first from 0 on.
 ///
 /// A piece adds what changes where it starts: a public polynomial of `x_hat` for each `j`.
-pub(super) fn words(program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> Sums {
+pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> Sums {
     let desc = program.desc();
     let (ring, powers) = (desc.ring(), desc.degree() as usize + 1);
     let sums = Sums::new(ring, ring).interleaved();
-    (0..desc.words().len()).fold(sums, |sums, word| {
+    let sums = (0..desc.words().len()).fold(sums, |sums, word| {
         let polys: Vec<Shifted> =
             desc.pieces().iter().map(|piece| Shifted::new(ring, desc.degree(), &piece.polys[word])).collect();
         let changes = polys.windows(2).map(|pair| pair[1].minus(&pair[0])).enumerate();
@@ -38,16 +38,17 @@ pub(super) fn words(program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<
             (0..powers).for_each(|j| add(&change, j, &reached(i, j)));
         }
         sums.sum(terms)
-    })
+    });
+    sums.under_output_masks(gate)
 }
 
-/// The most terms that sums of words of a program have together: three for each power of each polynomial, and what additive
-/// bits take.
+/// The most terms that sums of words of a program have together: three for each power of each polynomial, the masks of
+/// words, and what additive bits take.
 pub(crate) fn most_word_terms(program: &SufProgram) -> u64 {
     let (desc, powers) = (program.desc(), u64::from(program.desc().degree()) + 1);
     let words = desc.pieces().len() * desc.words().len();
     let steps = program.output_steps().map(|step| 1 + 3 * step.toggles.len()).sum::<usize>();
-    3 * words as u64 * powers * (powers + 1) / 2 + (steps + desc.bools().len()) as u64
+    3 * words as u64 * powers * (powers + 1) / 2 + (desc.words().len() + steps + desc.bools().len()) as u64
 }
 
 /// Terms for `1[x >= a_i] (-r)^j`, where its bit is opened in row `i` and `[c_i (-r)^j]` is row `product`.
@@ -68,7 +69,7 @@ pub(super) struct Payload<'a, W: Walk> {
     bundle: &'a KeyBundle,
     program: &'a SufProgram,
     offsets: Vec<u64>,
-    shares: DcfShares<W>,
+    shares: DcfShares<'a, W>,
 }
 
 impl<'a, W: Walk> Payload<'a, W> {
@@ -100,8 +101,8 @@ impl<'a, W: Walk> Payload<'a, W> {
     /// The words, `[elements][words]`.
     pub(super) fn words(&self, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
         let starts = self.program.starts();
-        let sums = words(self.program, |i, j| self.reached(starts[i + 1], j));
-        sums.run_with(self.walk, self.bundle, x_hat, &self.shares.buf)
+        let sums = words(self.bundle.gate(), self.program, |i, j| self.reached(starts[i + 1], j));
+        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.view())
     }
 
     /// Additive shares of step functions, `[elements][steps]`.
@@ -122,7 +123,7 @@ impl<'a, W: Walk> Payload<'a, W> {
             }
             sums.sum(terms)
         });
-        sums.run_with(self.walk, self.bundle, x_hat, &self.shares.buf)
+        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.view())
     }
 }
 
@@ -149,7 +150,8 @@ pub(super) fn hidden_pieces<W: Walk>(
             });
             sums.sum(terms)
         });
-        let part = sums.run_with(walk, bundle, x_hat, &ahead.buf)?;
+        let sums = if piece == 0 { sums.under_output_masks(bundle.gate()) } else { sums };
+        let part = sums.run_with(walk, bundle, x_hat, ahead.buf.view())?;
         out.iter_mut().zip(part).for_each(|(sum, part)| *sum = ring.add(*sum, part));
     }
     Ok(out)

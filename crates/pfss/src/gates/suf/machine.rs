@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use backend_api::Queue as _;
+use backend_api::{Buffer as _, Queue as _};
 
 use core_types::params::share::WordTerm;
 use zeroize::Zeroizing;
@@ -92,17 +92,18 @@ impl Machine {
         plan: &Program,
         tree: usize,
         first_wrap: usize,
-    ) -> Result<Vec<u32>, PfssError> {
+    ) -> Result<Bits, PfssError> {
         let at_input = Program::carry(plan.domain(), self.bundle.gate().ring());
         let mut wrap = first_wrap;
-        let mut all = Vec::new();
+        // the full capacity at once, since growing would leave copies behind
+        let mut all = Zeroizing::new(Vec::with_capacity(class.thresholds.len() * self.x_hat.len().div_ceil(32)));
         for (key, &threshold) in class.thresholds.iter().enumerate() {
             let mut row = cmp_shares(q, &self.bundle, tree + key, &at_input, &self.x_hat)?;
             if threshold > 0 {
                 row.iter_mut().zip(self.bundle.bit_row(wrap)).for_each(|(bits, &wrapped)| *bits ^= wrapped);
                 wrap += 1;
             }
-            all.append(&mut row);
+            all.extend_from_slice(&row);
         }
         Ok(all)
     }
@@ -125,7 +126,12 @@ impl Machine {
             (Selection::By(CoeffMode::IntervalLut), Some(payload)) => payload.words(x_hat)?,
             (Selection::None, _) if program.desc().words().is_empty() => Vec::new(),
             // one piece
-            _ => coeffs::words(program, |_, _| Vec::new()).run_with(q, bundle, x_hat, &q.queue().zeros(0)?)?,
+            _ => coeffs::words(bundle.gate(), program, |_, _| Vec::new()).run_with(
+                q,
+                bundle,
+                x_hat,
+                q.queue().zeros(0)?.view(),
+            )?,
         };
         let bools = match &payload {
             _ if !program.local_bools() => Vec::new(), // opened behind the last exchange, or XOR shares
@@ -277,7 +283,7 @@ impl Rest<SufStep> for Machine {
         let mut sums = Vec::new();
         if self.opened_selectors() > 0 {
             let product = |i: usize, j: usize| 1 + rows.powers + i * powers + j;
-            sums.push(coeffs::words(program, |i, j| coeffs::selected(i, j, product(i, j))));
+            sums.push(coeffs::words(self.bundle.gate(), program, |i, j| coeffs::selected(i, j, product(i, j))));
         }
         if self.opens_outputs() {
             let (first, mask) = (self.opened_selectors(), 1 + rows.powers + rows.products + rows.base);

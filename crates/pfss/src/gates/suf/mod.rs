@@ -6,13 +6,14 @@ mod machine;
 use core::fmt;
 
 use super::{BitShares, Pending, tree::check_inputs};
-use crate::{GateKind, KeyBundle, PfssError, Walk};
+use crate::{GateKind, MaskedKeys, PfssError, Walk};
 pub(crate) use coeffs::most_word_terms;
 use machine::Machine;
 
 /// What a party holds of a descriptor's outputs.
 pub struct SufShares {
-    /// Additive shares of the output words, `[elements][words]`.
+    /// Additive shares of the output words, `[elements][words]`; of each word and its mask for a gate with
+    /// [masked outputs](crate::Gate::with_masked_outputs).
     pub words: Vec<u64>,
     /// Shares of the output bits.
     pub bools: SufBools,
@@ -34,7 +35,7 @@ pub enum SufStep {
     Done(SufShares),
 }
 
-impl KeyBundle {
+impl MaskedKeys {
     /// The first step of a descriptor's evaluation from the masked inputs `x_hat`: all work on key trees.
     ///
     /// How often bits have to be opened, and how many, is [`SufProgram::rounds`](crate::suf::SufProgram::rounds).
@@ -42,9 +43,10 @@ impl KeyBundle {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_suf<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<SufStep, PfssError> {
-        self.check_use(GateKind::Suf, x_hat.len())?;
-        let x_hat = check_inputs(&self, x_hat)?;
-        Ok(Machine::start(q, self, x_hat)?.step())
+        let Self(bundle) = self;
+        bundle.check_use(GateKind::Suf, x_hat.len())?;
+        let x_hat = check_inputs(&bundle, x_hat)?;
+        Ok(Machine::start(q, bundle, x_hat)?.step())
     }
 }
 

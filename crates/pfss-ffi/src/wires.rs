@@ -1,0 +1,79 @@
+use pfss::{Inputs, Wire};
+
+use crate::{
+    Backend, Bytes, DealerHandle, GateHandle,
+    memory::{check, free, handle, put_handle},
+    status::{Failure, Status, guard},
+};
+
+/// The masks `r_out` of a gate's output words, known to the dealer alone: what it needs to deal keys for the gates that
+/// take the opened words as their inputs. As secret as the dealer.
+pub struct Wires {
+    wires: Vec<Wire>,
+}
+
+/// Deals keys of a gate inside a circuit: for inputs under fresh masks, if `inputs` is null, or for the opened output word
+/// `word` of the gate that `inputs` came from, `haty = y + r_out`, which then is `hatx`. The second kind of keys masks no
+/// inputs. Several gates may take one word.
+///
+/// Writes the wires of the gate's own output words to `outputs`, if it has masked outputs; for other gates `outputs` may
+/// be null and is not written.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_deal_wired(
+    dealer: *mut DealerHandle,
+    backend: *mut Backend,
+    gate: *mut GateHandle,
+    count: usize,
+    inputs: *mut Wires,
+    word: usize,
+    party_0: *mut *mut Bytes,
+    party_1: *mut *mut Bytes,
+    outputs: *mut *mut Wires,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (dealer, backend, gate) =
+            unsafe { (handle("dealer", dealer)?, handle("backend", backend)?, handle("gate", gate)?) };
+        // all places are looked at before any is written
+        check("party_0", party_0, 1)?;
+        check("party_1", party_1, 1)?;
+        let gate = gate.operation.gate();
+        if gate.masks_outputs() {
+            check("outputs", outputs, 1)?;
+        }
+        let wire;
+        let inputs = if inputs.is_null() {
+            Inputs::Fresh(count)
+        } else {
+            // SAFETY: the caller's promise.
+            let of = &unsafe { handle("inputs", inputs) }?.wires;
+            let words = of.len();
+            let unknown = || Failure::argument(format!("expected an output word below {words}, got {word}"));
+            wire = [of.get(word).ok_or_else(unknown)?];
+            Failure::unless_len("elements, those of the wire", wire[0].count(), count)?;
+            Inputs::Open(&wire)
+        };
+        let ([zero, one], wires) = dealer.dealer.deal_wired(&*backend.queue, gate, inputs)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if gate.masks_outputs() {
+                put_handle("outputs", Wires { wires }, outputs)?;
+            }
+            put_handle("party_0", Bytes::new(&zero), party_0)?;
+            put_handle("party_1", Bytes::new(&one), party_1)
+        }
+    })
+}
+
+/// Wipes and frees wires.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_wires_free(wires: *mut Wires) {
+    // SAFETY: the caller's promise.
+    unsafe { free(wires) };
+}

@@ -1,0 +1,114 @@
+use core::fmt;
+
+use super::KeyBundle;
+use crate::{Gate, Party, PfssError, spent};
+
+/// One party's keys whose input masks are spent: they evaluate their gate once, on the public masked inputs.
+///
+/// [`KeyBundle::mask`] gives them beside the masked inputs, [`KeyBundle::with_open_inputs`] for inputs that are open
+/// already. They mask nothing any more and have no bytes.
+pub struct MaskedKeys(pub(crate) KeyBundle);
+
+impl KeyBundle {
+    /// Spends the masks on this party's shares `x`: gives its additive shares of `x + r`, to be opened, and the keys for
+    /// what is opened. Shares are public once both parties' are added up, and a mask used twice would reveal the
+    /// difference of two inputs: hence the bundle is gone, and this process refuses its bytes from here on.
+    ///
+    /// For a product `x` holds its first factors, then its second ones, of which it gives `x + a`, then `y + b`.
+    ///
+    /// ```
+    /// use pfss::{Dealer, Gate};
+    ///
+    /// let q = runtime::cpu()?;
+    /// let [bundle, _] = Dealer::from_os()?.deal(&q, &Gate::relu(64)?, 1)?;
+    /// let copy = pfss::KeyBundle::from_bytes(&bundle.to_bytes())?;
+    /// let (to_send, keys) = bundle.mask(&[5])?;
+    /// assert!(copy.mask(&[6]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # fn twice(bundle: pfss::KeyBundle) -> Result<(), pfss::PfssError> {
+    /// bundle.mask(&[5])?;
+    /// bundle.mask(&[1])?; // use of moved value
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] unless there is one input per element, [`PfssError::OpenInputs`] for keys whose inputs come
+    /// open from an earlier gate, and [`PfssError::ReusedBundle`].
+    pub fn mask(self, x: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
+        self.check_mask(x.len())?;
+        let keys = self.with_open_inputs()?;
+        let masks = (0..keys.gate().inputs()).flat_map(|row| keys.0.word_row(row));
+        let masked = x.iter().zip(masks).map(|(&x, &r)| keys.gate().ring().add(x, r)).collect();
+        Ok((masked, keys))
+    }
+
+    /// The keys for inputs that are open already under their masks: `y + r_out` of an earlier gate with
+    /// [masked outputs](Gate::with_masked_outputs), or inputs under masks that the dealer was given.
+    ///
+    /// # Errors
+    /// [`PfssError::ReusedBundle`].
+    pub fn with_open_inputs(self) -> Result<MaskedKeys, PfssError> {
+        if !self.reusable {
+            spent::spend(self.nonce(), self.party())?;
+        }
+        Ok(MaskedKeys(self))
+    }
+
+    /// Whether the inputs come open from an earlier gate, under its masks: then these keys mask nothing.
+    #[must_use]
+    pub fn takes_open_inputs(&self) -> bool {
+        self.header.open_inputs
+    }
+
+    /// The bundle, which this process takes again although its keys are spent. **For tests only:** what a bundle opens
+    /// twice reveals differences of secrets. Bundles of an insecure dealer are so from the start.
+    #[must_use]
+    pub fn insecure_reusable(self) -> Self {
+        Self { reusable: true, ..self }
+    }
+
+    /// Everything that [`mask`](Self::mask) refuses but reuse.
+    pub(crate) fn check_mask(&self, inputs: usize) -> Result<(), PfssError> {
+        if self.takes_open_inputs() {
+            return Err(PfssError::OpenInputs);
+        }
+        let expected = self.gate().inputs() * self.count();
+        if inputs == expected { Ok(()) } else { Err(PfssError::Length { what: "elements", expected, got: inputs }) }
+    }
+}
+
+impl MaskedKeys {
+    /// The gate and its public parameters.
+    #[must_use]
+    pub fn gate(&self) -> &Gate {
+        self.0.gate()
+    }
+
+    /// The party whose keys these are.
+    #[must_use]
+    pub fn party(&self) -> Party {
+        self.0.party()
+    }
+
+    /// Number of elements that can be evaluated.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    /// The nonce of the [bundle](KeyBundle::nonce).
+    #[must_use]
+    pub fn nonce(&self) -> [u8; 16] {
+        self.0.nonce()
+    }
+}
+
+impl fmt::Debug for MaskedKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MaskedKeys").field(&self.0).finish()
+    }
+}

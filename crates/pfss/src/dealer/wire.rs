@@ -1,0 +1,121 @@
+use core::fmt;
+
+use backend_api::ops::fss::FssOps;
+use core_types::Ring;
+use zeroize::Zeroizing;
+
+use super::{Dealer, secrets::Row};
+use crate::{Gate, KeyBundle, PfssError, bundle::check_size};
+
+/// The masks of one output word of a gate, a mask for each element: what the dealer has to know to make keys for the
+/// gate that takes the opened word as its input.
+///
+/// Whoever knows a wire reads what is opened on it: it stays with the dealer. `Debug` shows no mask, and they are wiped
+/// when dropped. One wire may be the input of several gates, as what is opened is the same.
+pub struct Wire {
+    ring: Ring,
+    masks: Zeroizing<Vec<u64>>,
+}
+
+/// Where the masks of a gate's inputs come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Inputs<'a> {
+    /// Fresh ones for so many elements: parties mask their shares of the inputs.
+    Fresh(usize),
+    /// Those of earlier outputs, one wire for each secret of an element: parties have opened them.
+    Open(&'a [&'a Wire]),
+}
+
+impl Wire {
+    /// The ring of the words.
+    #[must_use]
+    pub fn ring(&self) -> Ring {
+        self.ring
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.masks.len()
+    }
+}
+
+impl Dealer {
+    /// Keys of `gate` for party 0 and party 1, as a part of a circuit, and the wires of its output words: none unless it
+    /// has [masked outputs](Gate::with_masked_outputs).
+    ///
+    /// ```
+    /// use pfss::{Dealer, Gate, Inputs, Party, Session, Task, memory_pair};
+    ///
+    /// // floor(max(x, 0) / 4): what ReLU opens is the masked input of the shift.
+    /// let q = runtime::cpu()?;
+    /// let mut dealer = Dealer::from_os()?;
+    /// let relu = Gate::relu(64)?.with_masked_outputs()?;
+    /// let (relu, wires) = dealer.deal_wired(&q, &relu, Inputs::Fresh(1))?;
+    /// let (shift, _) = dealer.deal_wired(&q, &Gate::ars(64, 2)?, Inputs::Open(&[&wires[0]]))?;
+    ///
+    /// let channels = memory_pair(std::time::Duration::from_secs(10));
+    /// let parties = std::thread::scope(|scope| {
+    ///     let party = |((channel, relu), (shift, x))| {
+    ///         scope.spawn(move || -> Result<Vec<u64>, pfss::PfssError> {
+    ///             let (q, mut session) = (runtime::cpu()?, Session::new(channel));
+    ///             let gate = relu.gate().clone();
+    ///             let shares = session.run(&q, Task::Relu, relu, &[x])?;
+    ///             let y_hat = session.open_outputs(&q, &gate, &shares)?;
+    ///             session.eval(&q, Task::Ars, shift.with_open_inputs()?, &y_hat)
+    ///         })
+    ///     };
+    ///     let inputs = channels.into_iter().zip(relu).zip(shift.into_iter().zip([100, 11u64.wrapping_sub(100)]));
+    ///     let running: Vec<_> = inputs.map(party).collect();
+    ///     running.into_iter().map(|party| party.join().unwrap()).collect::<Result<Vec<_>, _>>()
+    /// })?;
+    /// assert_eq!(parties[0][0].wrapping_add(parties[1][0]), 11 >> 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] unless there is a wire for each secret of an element and all have as many elements,
+    /// [`PfssError::WireRing`] for a wire of another ring than the gate's inputs, and as [`deal`](Self::deal).
+    pub fn deal_wired<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        gate: &Gate,
+        inputs: Inputs<'_>,
+    ) -> Result<([KeyBundle; 2], Vec<Wire>), PfssError> {
+        let masks = match inputs {
+            Inputs::Fresh(count) => {
+                check_size(gate, count as u64)?;
+                vec![self.uniform(gate.ring(), count)]
+            }
+            Inputs::Open(wires) => Self::masks_of(gate, wires)?,
+        };
+        let (bundles, outputs) = self.deal_masked(q, gate, &masks, matches!(inputs, Inputs::Open(_)))?;
+        let ring = gate.out_ring();
+        Ok((bundles, outputs.into_iter().map(|masks| Wire { ring, masks }).collect()))
+    }
+
+    /// The masks of open inputs, one row for each secret of an element.
+    fn masks_of(gate: &Gate, wires: &[&Wire]) -> Result<Vec<Row>, PfssError> {
+        let (expected, got) = (gate.inputs(), wires.len());
+        if expected != got {
+            return Err(PfssError::Length { what: "wires", expected, got });
+        }
+        let count = wires.first().map_or(0, |wire| wire.count());
+        check_size(gate, count as u64)?;
+        for wire in wires {
+            if wire.count() != count {
+                return Err(PfssError::Length { what: "elements of a wire", expected: count, got: wire.count() });
+            }
+            if wire.ring != gate.ring() {
+                return Err(PfssError::WireRing { expected: gate.n(), got: wire.ring.bits() });
+            }
+        }
+        Ok(wires.iter().map(|wire| wire.masks.clone()).collect())
+    }
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire").field("ring", &self.ring).field("count", &self.count()).finish_non_exhaustive()
+    }
+}

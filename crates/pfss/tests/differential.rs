@@ -1,0 +1,260 @@
+//! Random descriptors on shares against a model of their own: it reads the parts of a descriptor and shares no code with the
+//! crate.
+
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasher, Hasher, RandomState},
+};
+
+use pfss::{
+    Dealer, Gate, MaskedKeys, SignedRange, SufBools, SufShares, SufStep,
+    batch::{BatchConfig, Fit, Job, Shares, SuperBatch, finalize_lockstep},
+    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
+};
+
+/// Programs of a run.
+const PROGRAMS: usize = 2_000;
+/// The seed of a run that failed, to repeat it; `None` draws one.
+const REPEAT: Option<u64> = None;
+
+/// `SplitMix64`.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+
+    /// A number of `bits` bits, often one near a corner.
+    fn word(&mut self, bits: u32) -> u64 {
+        let mask = u64::MAX >> (64 - bits);
+        let half = 1u64 << (bits - 1);
+        let corner = self.one_of(&[0, 1, half.wrapping_sub(1), half, half + 1, mask, mask.wrapping_sub(1)]);
+        let free = self.next();
+        self.one_of(&[corner, free, free]) & mask
+    }
+}
+
+fn formula(numbers: &mut Numbers, preds: usize, depth: u32) -> BoolExpr {
+    let leaf = depth == 0 || numbers.below(3) == 0;
+    if leaf {
+        let constant = preds == 0 || numbers.below(4) == 0;
+        return if constant {
+            BoolExpr::Const(numbers.below(2) == 1)
+        } else {
+            BoolExpr::Var(numbers.below(preds as u64) as usize)
+        };
+    }
+    let mut operand = || formula(numbers, preds, depth - 1);
+    let (a, b) = (operand(), operand());
+    match numbers.below(4) {
+        0 => !a,
+        1 => a ^ b,
+        2 => a & b,
+        _ => a | b,
+    }
+}
+
+/// A random descriptor of `n` bits.
+fn spec(numbers: &mut Numbers, n: u32) -> SufSpec {
+    let degree = numbers.one_of(&[0, 0, 1, 1, 2, 3, 7]);
+    let (words, bools) = (numbers.below(4) as usize, numbers.below(4) as usize);
+    let preds: Vec<Pred> = (0..numbers.below(5))
+        .map(|_| match numbers.below(4) {
+            0 => Pred::Lt { beta: numbers.word(n) },
+            1 => {
+                let f = 1 + numbers.below(n.into()) as u32;
+                Pred::LtLow { f, gamma: numbers.word(f) }
+            }
+            2 => Pred::Msb,
+            _ => Pred::MsbAdd { c: numbers.word(n) },
+        })
+        .collect();
+    let more = numbers.below(6);
+    let starts: BTreeSet<u64> = (0..more).map(|_| numbers.word(n)).chain([0]).collect();
+    let same =
+        (numbers.below(2) == 0).then(|| (0..bools).map(|_| formula(numbers, preds.len(), 3)).collect::<Vec<_>>());
+    let pieces = starts.into_iter().map(|start| Piece {
+        start,
+        polys: (0..words)
+            .map(|_| (0..numbers.below(u64::from(degree) + 2)).map(|_| numbers.word(n)).collect())
+            .collect(),
+        bools: same.clone().unwrap_or_else(|| (0..bools).map(|_| formula(numbers, preds.len(), 3)).collect()),
+    });
+    let pieces = pieces.collect();
+    let names = |letter: char, count: usize| (0..count).map(|i| format!("{letter}{i}")).collect();
+    SufSpec { n, degree, words: names('w', words), bools: names('b', bools), preds, pieces }
+}
+
+/// Whether a predicate holds, in wide integers.
+fn holds(pred: Pred, n: u32, x: u64) -> bool {
+    let (x, size) = (u128::from(x), 1u128 << n);
+    match pred {
+        Pred::Lt { beta } => x < u128::from(beta),
+        Pred::LtLow { f, gamma } => x % (1u128 << f) < u128::from(gamma),
+        Pred::Msb => 2 * x >= size,
+        Pred::MsbAdd { c } => 2 * ((x + u128::from(c)) % size) >= size,
+        _ => panic!("a predicate that this model does not know"),
+    }
+}
+
+fn value(formula: &BoolExpr, preds: &[bool]) -> bool {
+    match formula {
+        BoolExpr::Const(value) => *value,
+        BoolExpr::Var(index) => preds[*index],
+        BoolExpr::Not(a) => !value(a, preds),
+        BoolExpr::Xor(a, b) => value(a, preds) != value(b, preds),
+        BoolExpr::And(a, b) => value(a, preds) && value(b, preds),
+        BoolExpr::Or(a, b) => value(a, preds) || value(b, preds),
+    }
+}
+
+/// Words and bits at `x`: the last piece that starts at or below it, its polynomials by powers, its formulas.
+fn plain(spec: &SufSpec, x: u64) -> (Vec<u64>, Vec<bool>) {
+    let modulus = 1u128 << spec.n;
+    let piece = spec.pieces.iter().rev().find(|piece| piece.start <= x).expect("a piece from 0 on");
+    let word = |poly: &Vec<u64>| {
+        let (mut sum, mut power) = (0u128, 1u128);
+        for &c in poly {
+            sum = (sum + u128::from(c) * power) % modulus; // both below 2^64
+            power = power * u128::from(x) % modulus;
+        }
+        sum as u64
+    };
+    let preds: Vec<bool> = spec.preds.iter().map(|&pred| holds(pred, spec.n, x)).collect();
+    (piece.polys.iter().map(word).collect(), piece.bools.iter().map(|formula| value(formula, &preds)).collect())
+}
+
+/// Signed integers of `k` bits, as elements of a ring of `n`: corners, neighbours of all constants, others.
+fn inputs(numbers: &mut Numbers, spec: &SufSpec, k: u32) -> Vec<u64> {
+    let (n, half) = (spec.n, 1u64 << (k - 1));
+    let mask = u64::MAX >> (64 - n);
+    let mut all = vec![0, 1, half - 1, half.wrapping_neg() & mask, mask];
+    for start in spec.pieces.iter().map(|piece| piece.start) {
+        all.extend([start.wrapping_sub(1) & mask, start]);
+    }
+    for &pred in &spec.preds {
+        let (Pred::Lt { beta: at } | Pred::LtLow { gamma: at, .. } | Pred::MsbAdd { c: at }) = pred else { continue };
+        all.extend([at.wrapping_sub(1) & mask, at, at.wrapping_neg() & mask]);
+    }
+    all.extend((0..4).map(|_| numbers.word(n)));
+    // the sign of the low k bits, extended
+    all.iter_mut().for_each(|x| *x = (((*x << (64 - k)).cast_signed()) >> (64 - k)).cast_unsigned() & mask);
+    all
+}
+
+/// Both parties' shares, step by step.
+fn step_by_step(keys: [MaskedKeys; 2], x_hat: &[u64]) -> [SufShares; 2] {
+    let q = runtime::cpu().unwrap();
+    let mut steps = keys.map(|keys| keys.eval_suf(&q, x_hat).unwrap());
+    loop {
+        steps = match steps {
+            [SufStep::Done(zero), SufStep::Done(one)] => return [zero, one],
+            [SufStep::Open(zero), SufStep::Open(one)] => {
+                let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+                [zero.finish(&q, &from_one).unwrap(), one.finish(&q, &from_zero).unwrap()]
+            }
+            _ => panic!("the parties are at different steps"),
+        };
+    }
+}
+
+/// Both parties' shares from super-batches that cut the job in parts of 32 elements.
+fn in_parts(keys: [MaskedKeys; 2], x_hat: &[u64]) -> [SufShares; 2] {
+    let q = runtime::cpu().unwrap();
+    let config = BatchConfig { fit: Fit::Split, part: 32, ..BatchConfig::default() };
+    let [(mut zero, first), (mut one, second)] = keys.map(|keys| {
+        let mut batch = SuperBatch::new(&q, None, config).unwrap();
+        let handle = batch.enqueue(Job::suf(keys, x_hat.to_vec())).unwrap();
+        batch.flush().unwrap();
+        (batch, handle)
+    });
+    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    [zero.take(first), one.take(second)].map(|shares| match shares.unwrap() {
+        Shares::Suf(shares) => shares,
+        Shares::Words(_) => panic!("shares of a descriptor"),
+    })
+}
+
+/// What both parties' shares add up to: words, then bits, element by element.
+fn opened(n: u32, shares: &[SufShares; 2], count: usize, bits: usize) -> (Vec<u64>, Vec<u64>) {
+    let mask = u64::MAX >> (64 - n);
+    let add = |a: &[u64], b: &[u64]| -> Vec<u64> {
+        assert_eq!(a.len(), b.len());
+        a.iter().zip(b).map(|(a, b)| a.wrapping_add(*b) & mask).collect()
+    };
+    let [zero, one] = shares;
+    let bools = match (&zero.bools, &one.bools) {
+        (SufBools::Additive(a), SufBools::Additive(b)) => add(a, b),
+        (SufBools::Xor(a), SufBools::Xor(b)) => {
+            assert_eq!([a.words().len(), b.words().len()], [bits * count.div_ceil(32); 2]);
+            let at = |e: usize, bit: usize| {
+                let word = bit * count.div_ceil(32) + e / 32;
+                u64::from((a.words()[word] ^ b.words()[word]) >> (e % 32) & 1)
+            };
+            (0..count).flat_map(|e| (0..bits).map(move |bit| (e, bit))).map(|(e, bit)| at(e, bit)).collect()
+        }
+        _ => panic!("the parties hold different forms"),
+    };
+    (add(&zero.words, &one.words), bools)
+}
+
+/// One program, compared at many inputs; `false` if the caps refuse it.
+fn compare(seed: u64) -> bool {
+    let mut numbers = Numbers(seed);
+    let widths = [1, 2, 3, 5, 8, 8, 13, 16, 31, 32, 33, 63, 64, 64];
+    let n = numbers.one_of(&widths);
+    let spec = spec(&mut numbers, n);
+    let modes = SufModes {
+        preds: numbers.one_of(&[PredProgram::SharedAlpha, PredProgram::SharedAlpha, PredProgram::StepDcf]),
+        coeffs: numbers.one_of(&[CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect]),
+        bools: numbers.one_of(&[BoolMode::XorPacked, BoolMode::Additive]),
+    };
+    let desc = SufDesc::new(spec.clone()).unwrap();
+    let k = if numbers.below(2) == 0 { n } else { 1 + numbers.below(n.into()) as u32 };
+    let program = match SufProgram::within(desc, modes, SignedRange::of_bits(k)) {
+        Ok(program) => program,
+        Err(SufError::Cap { .. }) => return false,
+        Err(error) => panic!("seed {seed:#x}: {error}"),
+    };
+    let x = inputs(&mut numbers, &spec, k);
+    let masks: Vec<u64> = x.iter().map(|_| numbers.word(n)).collect();
+    let mask = u64::MAX >> (64 - n);
+    let x_hat: Vec<u64> = x.iter().zip(&masks).map(|(x, r)| x.wrapping_add(*r) & mask).collect();
+    let q = runtime::cpu().unwrap();
+    let bundles = Dealer::insecure_from_seed(seed).insecure_deal_for_masks(&q, &Gate::suf(program), &masks).unwrap();
+    let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
+    let shares = if numbers.below(4) == 0 { in_parts(keys, &x_hat) } else { step_by_step(keys, &x_hat) };
+    let (words, bools) = (spec.words.len(), spec.bools.len());
+    let got = opened(n, &shares, x.len(), bools);
+    assert_eq!((got.0.len(), got.1.len()), (words * x.len(), bools * x.len()), "seed {seed:#x}: {modes:?}, {spec:?}");
+    for (e, (&x, &r)) in x.iter().zip(&masks).enumerate() {
+        let expected = plain(&spec, x);
+        let of_element = (&got.0[words * e..][..words], &got.1[bools * e..][..bools]);
+        let bits: Vec<u64> = expected.1.iter().map(|&bit| bit.into()).collect();
+        let what = || format!("seed {seed:#x}: {modes:?}, inputs of {k} bits, x = {x:#x}, r = {r:#x}, {spec:?}");
+        assert_eq!(of_element, (&expected.0[..], &bits[..]), "{}", what());
+    }
+    true
+}
+
+#[test]
+fn random_descriptors_agree_with_a_plain_model() {
+    let seed = REPEAT.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+    println!("seed {seed:#x}");
+    let mut seeds = Numbers(seed);
+    let compared = (0..).map(|_| compare(seeds.next())).filter(|&within_caps| within_caps).take(PROGRAMS).count();
+    assert_eq!(compared, PROGRAMS);
+}

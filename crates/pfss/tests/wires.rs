@@ -1,0 +1,251 @@
+//! Gates whose outputs come under masks: opening them is safe, and what is opened is the next gate's input.
+
+use std::{thread, time::Duration};
+
+use pfss::{
+    BundleError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError, Ring, Session, SufBools,
+    Task, Wire, memory_pair, run_lockstep, run_suf_lockstep,
+    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+};
+
+const TABLE: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        table[at] = (at * at * 99) as u64 % (1 << 20);
+        at += 1;
+    }
+    table
+};
+
+/// A gate, its task, and the function it computes.
+type Named = (Gate, Task<'static>, fn(u64) -> u64);
+
+/// Gates of 8 bits that are exact for every input.
+fn named() -> Vec<Named> {
+    vec![
+        (Gate::relu(8).unwrap(), Task::Relu, |x| (x as i8).max(0) as u64),
+        (Gate::relu(8).unwrap(), Task::Abs, |x| (x as i8).unsigned_abs().into()),
+        (Gate::truncate_reduce(8, 3).unwrap(), Task::TruncateReduce, |x| x >> 3),
+        (Gate::lrs(8, 3).unwrap(), Task::Lrs, |x| x >> 3),
+        (Gate::ars(8, 3).unwrap(), Task::Ars, |x| ((x as i8) >> 3) as u64),
+        (Gate::relu_ars(8, 3).unwrap(), Task::ReluArs, |x| ((x as i8).max(0) >> 3) as u64),
+        (Gate::lut(8, 20).unwrap(), Task::Lut(&TABLE), |x| TABLE[x as usize]),
+    ]
+}
+
+/// Two words, a bit over all of `x` and a conjunction of two classes of bits.
+fn suf() -> SufDesc {
+    let piece = |start, polys: [&[u64]; 2]| Piece {
+        start,
+        polys: polys.map(<[u64]>::to_vec).to_vec(),
+        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
+    };
+    SufDesc::new(SufSpec {
+        n: 8,
+        degree: 2,
+        words: vec!["y".into(), "z".into()],
+        bools: vec!["a".into(), "b".into()],
+        preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 3, gamma: 5 }],
+        pieces: vec![piece(0, [&[1, 2, 3], &[7]]), piece(70, [&[4, 5], &[0, 1]])],
+    })
+    .unwrap()
+}
+
+/// The masks of a wire, from shares of them in keys that are dealt for it: only the dealer can do that.
+fn masks(wire: &Wire) -> Vec<u64> {
+    let q = runtime::cpu().unwrap();
+    let mut dealer = Dealer::insecure_from_seed(1);
+    let gate = Gate::interval_powers(wire.ring().bits(), 1).unwrap();
+    let (bundles, _) = dealer.deal_wired(&q, &gate, Inputs::Open(&[wire])).unwrap();
+    let (whole, zeros) = ([pfss::Interval { start: 0, end: None }], vec![0; wire.count()]);
+    let [a, b] =
+        bundles.map(|bundle| bundle.with_open_inputs().unwrap().eval_interval_powers(&q, &whole, &zeros).unwrap());
+    // behind the powers (-r)^0 stand those of (-r)^1
+    (wire.count()..2 * wire.count()).map(|at| wire.ring().neg(wire.ring().add(a[at], b[at]))).collect()
+}
+
+fn deal(gate: &Gate, count: usize) -> ([KeyBundle; 2], Vec<Wire>) {
+    let q = runtime::cpu().unwrap();
+    Dealer::insecure_from_seed(3).deal_wired(&q, gate, Inputs::Fresh(count)).unwrap()
+}
+
+/// Shares of every element of the ring of 8 bits.
+fn split() -> [Vec<u64>; 2] {
+    let zero: Vec<u64> = (0..256).map(|x| (x * 77 + 13) & 255).collect();
+    let one = zero.iter().zip(0..256u64).map(|(share, x)| x.wrapping_sub(*share) & 255).collect();
+    [zero, one]
+}
+
+fn sums(ring: Ring, shares: [&[u64]; 2]) -> Vec<u64> {
+    shares[0].iter().zip(shares[1]).map(|(&a, &b)| ring.add(a, b)).collect()
+}
+
+/// Compares opened outputs, less their masks, with the plain function.
+fn expect(gate: &Gate, opened: &[u64], wire: &Wire, plain: impl Fn(u64) -> u64) {
+    let (ring, masks) = (gate.out_ring(), masks(wire));
+    assert!(masks.iter().filter(|&&mask| mask == masks[0]).count() < 64, "each element has a mask");
+    for (x, (&opened, &mask)) in opened.iter().zip(&masks).enumerate() {
+        assert_eq!(ring.sub(opened, mask), ring.reduce(plain(x as u64)), "{}: x = {x}", gate.kind());
+    }
+}
+
+#[test]
+fn every_gate_gives_its_output_under_the_mask_of_its_wire() {
+    let q = runtime::cpu().unwrap();
+    let [zero, one] = split();
+    for (bare, task, plain) in named() {
+        let gate = bare.clone().with_masked_outputs().unwrap();
+        assert_eq!(gate.key_bits_per_element(), bare.key_bits_per_element() + 64);
+        assert_ne!(gate.digest(), bare.digest());
+        let (bundles, wires) = deal(&gate, 256);
+        let [a, b] = run_lockstep(&q, task, bundles, [&zero, &one]).unwrap();
+        expect(&gate, &sums(gate.out_ring(), [&a, &b]), &wires[0], plain);
+    }
+}
+
+#[test]
+fn every_word_of_a_descriptor_has_a_wire_in_every_mode() {
+    let q = runtime::cpu().unwrap();
+    let [zero, one] = split();
+    for preds in [PredProgram::SharedAlpha, PredProgram::StepDcf] {
+        for coeffs in [CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect] {
+            for pieces in [1, 2] {
+                let mut spec = suf().into_spec();
+                spec.pieces.truncate(pieces);
+                let desc = SufDesc::new(spec).unwrap();
+                let modes = SufModes { preds, coeffs, bools: BoolMode::Additive };
+                let gate = Gate::suf(SufProgram::new(desc.clone(), modes).unwrap()).with_masked_outputs().unwrap();
+                let (bundles, wires) = deal(&gate, 256);
+                let shares = run_suf_lockstep(&q, bundles, [&zero, &one]).unwrap();
+                let opened = sums(gate.ring(), shares.each_ref().map(|shares| &shares.words[..]));
+                assert_eq!(wires.len(), 2);
+                for (word, wire) in wires.iter().enumerate() {
+                    let opened: Vec<u64> = opened.iter().skip(word).step_by(2).copied().collect();
+                    expect(&gate, &opened, wire, |x| desc.eval(x).words[word]);
+                }
+                // bits are shares of themselves, never masked
+                let bits = shares.map(|shares| match shares.bools {
+                    SufBools::Additive(bits) => bits,
+                    SufBools::Xor(_) => panic!("additive bits were asked for"),
+                });
+                let bits = sums(gate.ring(), [&bits[0], &bits[1]]);
+                let plain = (0..256).flat_map(|x| desc.eval(x).bools).map(u64::from);
+                assert!(plain.eq(bits));
+            }
+        }
+    }
+}
+
+#[test]
+fn products_mask_their_output_and_take_two_wires() {
+    let q = runtime::cpu().unwrap();
+    let mut dealer = Dealer::insecure_from_seed(5);
+    let [zero, one] = split();
+    let (square, shift) = (Gate::product(8).unwrap().with_masked_outputs().unwrap(), Gate::lrs(8, 1).unwrap());
+    let (bundles, halves) = dealer.deal_wired(&q, &shift.with_masked_outputs().unwrap(), Inputs::Fresh(256)).unwrap();
+    let [a, b] = run_lockstep(&q, Task::Lrs, bundles, [&zero, &one]).unwrap();
+    let half = sums(Ring::new(8).unwrap(), [&a, &b]);
+    let (bundles, wires) = dealer.deal_wired(&q, &square, Inputs::Open(&[&halves[0], &halves[0]])).unwrap();
+    let factors = half.repeat(2);
+    let [a, b] = bundles.map(|bundle| bundle.with_open_inputs().unwrap().eval_product(&factors).unwrap());
+    expect(&square, &sums(square.ring(), [&a, &b]), &wires[0], |x| (x >> 1) * (x >> 1));
+}
+
+/// ReLU once, and on what it opens a shift and a table: three gates, and one opening between them.
+fn circuit(
+    channel: MemoryChannel,
+    [relu, shift, table]: [KeyBundle; 3],
+    x: &[u64],
+) -> Result<[Vec<u64>; 2], PfssError> {
+    let (q, mut session) = (runtime::cpu().unwrap(), Session::new(channel));
+    let gate = relu.gate().clone();
+    let shares = session.run(&q, Task::Relu, relu, x)?;
+    let y_hat = session.open_outputs(&q, &gate, &shares)?;
+    let shifted = session.eval(&q, Task::Ars, shift.with_open_inputs()?, &y_hat)?;
+    let read = session.eval(&q, Task::Lut(&TABLE), table.with_open_inputs()?, &y_hat)?;
+    assert_eq!(session.traffic().rounds, 2 + 1 + 1 + 1);
+    Ok([shifted, read])
+}
+
+#[test]
+fn one_wire_feeds_two_gates_of_a_circuit() {
+    let q = runtime::cpu().unwrap();
+    let mut dealer = Dealer::from_os().unwrap();
+    let relu = Gate::relu(8).unwrap().with_masked_outputs().unwrap();
+    let (relu, wires) = dealer.deal_wired(&q, &relu, Inputs::Fresh(256)).unwrap();
+    let mut next = |gate: Gate| dealer.deal_wired(&q, &gate, Inputs::Open(&[&wires[0]])).unwrap().0;
+    let (shift, table) = (next(Gate::ars(8, 2).unwrap()), next(Gate::lut(8, 20).unwrap()));
+    let ([relu_0, relu_1], [shift_0, shift_1], [table_0, table_1]) = (relu, shift, table);
+    let (zero, one) = memory_pair(Duration::from_secs(20));
+    let x = split();
+    let [a, b] = thread::scope(|scope| {
+        let first = scope.spawn(|| circuit(zero, [relu_0, shift_0, table_0], &x[0]).unwrap());
+        [circuit(one, [relu_1, shift_1, table_1], &x[1]).unwrap(), first.join().unwrap()]
+    });
+    let relu = |x: u64| (x as i8).max(0) as u64;
+    let shifted = sums(Ring::new(8).unwrap(), [&a[0], &b[0]]);
+    assert!(shifted.into_iter().eq((0..256).map(|x| relu(x) >> 2)));
+    let read = sums(Ring::new(20).unwrap(), [&a[1], &b[1]]);
+    assert!(read.into_iter().eq((0..256).map(|x| TABLE[relu(x) as usize])));
+}
+
+#[test]
+fn what_is_not_to_be_opened_or_masked_again_is_refused() {
+    let q = runtime::cpu().unwrap();
+    for gate in [Gate::full_predicates(8), Gate::sign_predicates(8), Gate::interval_powers(8, 1)] {
+        let gate = gate.unwrap();
+        let got = gate.kind();
+        assert_eq!(gate.with_masked_outputs(), Err(PfssError::NoOutputWords { got }));
+    }
+    let (relu, wires) = deal(&Gate::relu(8).unwrap(), 1);
+    assert!(wires.is_empty());
+    let bare = relu[0].gate().clone();
+    let (channel, _other) = memory_pair(Duration::from_millis(10));
+    let mut session = Session::new(channel);
+    assert_eq!(session.open_outputs(&q, &bare, &[1]), Err(PfssError::BareOutputs));
+
+    // keys of an opened input mask nothing: that would be a second value under the mask of the wire
+    let (_, wires) = deal(&bare.with_masked_outputs().unwrap(), 2);
+    let mut dealer = Dealer::insecure_from_seed(4);
+    let mut on = |gate: Gate, wires: &[&Wire]| dealer.deal_wired(&q, &gate, Inputs::Open(wires)).map(|(keys, _)| keys);
+    let shift = || Gate::ars(8, 2).unwrap();
+    let [zero, one] = on(shift(), &[&wires[0]]).unwrap();
+    let read = KeyBundle::from_bytes(&zero.to_bytes()).unwrap();
+    assert_eq!(read.mask(&[1, 2]).unwrap_err(), PfssError::OpenInputs);
+    assert_eq!(session.run(&q, Task::Ars, zero, &[1, 2]), Err(PfssError::OpenInputs));
+    assert_eq!(
+        session.open_masked(&q, vec![(one, &[1, 2])]).unwrap_err(),
+        PfssError::WrongParty { expected: Party::Zero, got: Party::One }
+    );
+    // wires that do not fit the gate
+    let length = |what, expected, got| PfssError::Length { what, expected, got };
+    assert_eq!(on(shift(), &[]).unwrap_err(), length("wires", 1, 0));
+    assert_eq!(on(Gate::product(8).unwrap(), &[&wires[0]]).unwrap_err(), length("wires", 2, 1));
+    let (_, longer) = deal(&Gate::relu(8).unwrap().with_masked_outputs().unwrap(), 3);
+    let both = [&wires[0], &longer[0]];
+    assert_eq!(on(Gate::product(8).unwrap(), &both).unwrap_err(), length("elements of a wire", 2, 3));
+    let ring = PfssError::WireRing { expected: 9, got: 8 };
+    assert_eq!(on(Gate::ars(9, 2).unwrap(), &[&wires[0]]).unwrap_err(), ring);
+}
+
+#[test]
+fn flags_of_a_bundle_round_trip_and_others_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let gate = Gate::relu(8).unwrap().with_masked_outputs().unwrap();
+    let (_, wires) = deal(&gate, 3);
+    let (bundles, _) = Dealer::insecure_from_seed(4).deal_wired(&q, &gate, Inputs::Open(&[&wires[0]])).unwrap();
+    let bytes = bundles[1].to_bytes();
+    let read = KeyBundle::from_bytes(&bytes).unwrap();
+    assert_eq!((read.gate(), &read.to_bytes()[..]), (&gate, &bytes[..]));
+    let mut changed = bytes.to_vec();
+    changed[18] |= 4;
+    let refused = BundleError::Field { field: "flags", expected: 3, got: 7 };
+    assert_eq!(KeyBundle::from_bytes(&changed).unwrap_err(), refused);
+    // masked outputs of predicates
+    let [predicates, _] = Dealer::insecure_from_seed(4).deal(&q, &Gate::full_predicates(8).unwrap(), 1).unwrap();
+    let mut changed = predicates.to_bytes().to_vec();
+    changed[18] = 1;
+    assert!(matches!(KeyBundle::from_bytes(&changed), Err(BundleError::Gate { .. })));
+    assert_eq!(predicates.gate().kind(), GateKind::FullPredicates);
+}
