@@ -45,31 +45,22 @@ impl Dealer {
     /// has [masked outputs](Gate::with_masked_outputs).
     ///
     /// ```
-    /// use pfss::{Dealer, Gate, Inputs, Party, Session, Task, memory_pair};
+    /// use pfss::{Dealer, Gate, Inputs, Task, run_lockstep};
     ///
-    /// // floor(max(x, 0) / 4): what ReLU opens is the masked input of the shift.
+    /// // floor(max(x, 0) / 4) of x = 11: what ReLU opens is the masked input of the shift.
     /// let q = runtime::cpu()?;
     /// let mut dealer = Dealer::from_os()?;
     /// let relu = Gate::relu(64)?.with_masked_outputs()?;
     /// let (relu, wires) = dealer.deal_wired(&q, &relu, Inputs::Fresh(1))?;
-    /// let (shift, _) = dealer.deal_wired(&q, &Gate::ars(64, 2)?, Inputs::Open(&[&wires[0]]))?;
+    /// let ([zero, one], _) = dealer.deal_wired(&q, &Gate::ars(64, 2)?, Inputs::Open(&[&wires[0]]))?;
     ///
-    /// let channels = memory_pair(std::time::Duration::from_secs(10));
-    /// let parties = std::thread::scope(|scope| {
-    ///     let party = |((channel, relu), (shift, x))| {
-    ///         scope.spawn(move || -> Result<Vec<u64>, pfss::PfssError> {
-    ///             let (q, mut session) = (runtime::cpu()?, Session::new(channel));
-    ///             let gate = relu.gate().clone();
-    ///             let shares = session.run(&q, Task::Relu, relu, &[x])?;
-    ///             let y_hat = session.open_outputs(&q, &gate, &shares)?;
-    ///             session.eval(&q, Task::Ars, shift.with_open_inputs()?, &y_hat)
-    ///         })
-    ///     };
-    ///     let inputs = channels.into_iter().zip(relu).zip(shift.into_iter().zip([100, 11u64.wrapping_sub(100)]));
-    ///     let running: Vec<_> = inputs.map(party).collect();
-    ///     running.into_iter().map(|party| party.join().unwrap()).collect::<Result<Vec<_>, _>>()
-    /// })?;
-    /// assert_eq!(parties[0][0].wrapping_add(parties[1][0]), 11 >> 2);
+    /// let shares = run_lockstep(&q, Task::Relu, relu, [&[100], &[11u64.wrapping_sub(100)]])?;
+    /// let y_hat = [shares[0][0].wrapping_add(shares[1][0])]; // public; `Session::open_outputs` opens it
+    ///
+    /// let (zero, one) = (zero.with_open_inputs()?.eval_ars(&q, &y_hat)?, one.with_open_inputs()?.eval_ars(&q, &y_hat)?);
+    /// let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+    /// let shares = [zero.finish(&q, &from_one)?, one.finish(&q, &from_zero)?];
+    /// assert_eq!(shares[0][0].wrapping_add(shares[1][0]), 11 >> 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
