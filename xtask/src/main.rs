@@ -7,6 +7,7 @@ mod bundle;
 mod constant_time;
 mod forwarders;
 mod fuzz;
+mod outside;
 mod pool;
 mod program;
 mod step;
@@ -37,6 +38,8 @@ TASKS
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
+    outside                Packages every library, and builds a crate on the packages in an empty folder: with the README's
+                           examples, without CUDA and with it.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     test-gpu [--sanitize] [--allow-none]
                            The conformance suite on the real driver; no device is a failure unless --allow-none,
@@ -44,7 +47,7 @@ TASKS
                            --sanitize repeats it under the checkers of compute-sanitizer.
     bundle-gpu             Puts target/gpu-bundle together: the program, run.sh and a page of commands for a GPU
                            machine without Rust and network.
-    ci                     What CI checks before the tests: format, clippy, docs, licences, fuzz.
+    ci                     What CI checks before the tests: format, clippy, docs, licences, outside, fuzz.
     help                   This text.
 
 Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Task::Test => with_shell(test::run),
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
+        Task::Outside => with_shell(outside::run),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
         Task::TestGpu { sanitize, allow_none } => {
@@ -104,6 +108,7 @@ enum Task {
     Test,
     Tidy,
     ConstantTime,
+    Outside,
     Fuzz { seconds: u32 },
     Forwarders { check: bool },
     TestGpu { sanitize: bool, allow_none: bool },
@@ -121,6 +126,7 @@ impl Task {
             ["test"] => Self::Test,
             ["tidy"] => Self::Tidy,
             ["constant-time"] => Self::ConstantTime,
+            ["outside"] => Self::Outside,
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
             ["fuzz", "--seconds", n] => {
                 Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }

@@ -2,7 +2,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    fuzz,
+    fuzz, outside,
     step::{check, skip},
     tally::Tally,
     tidy as rules,
@@ -24,6 +24,7 @@ pub(crate) fn ci(sh: &Shell) -> Result<Tally> {
     tally += check("clippy", cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings"));
     tally += check("docs", cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings"));
     tally += deny(sh);
+    tally += outside::run(sh)?;
     tally += fuzz::run(sh, fuzz::DEFAULT_SECONDS)?;
     Ok(tally)
 }

@@ -19,5 +19,5 @@ pub use suite::{Condition, Outcome, Report, SCARCE_BYTES, Selection, run, specs}
 
 /// The examples of the README, compiled and run with the documentation tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -13,8 +13,8 @@ pub const MAX_PIXEL: u8 = 16;
 /// Every fifth image tests, the others train; see `data/digits/README.md`.
 const TEST_EVERY: usize = 5;
 
-const IMAGES: &[u8] = include_bytes!("../../../data/digits/images.npy");
-const LABELS: &[u8] = include_bytes!("../../../data/digits/labels.npy");
+const IMAGES: &[u8] = include_bytes!("../digits/images.npy");
+const LABELS: &[u8] = include_bytes!("../digits/labels.npy");
 
 /// Images, row-major `[count][PIXELS]`, and their labels.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use cpu_backend::SimdLevel;
+#[cfg(feature = "cuda")]
 use cuda_backend::AesKernel;
+#[cfg(feature = "cuda")]
 use cuda_sim::driver::{Spec, SpecError};
 use thiserror::Error;
 
@@ -113,11 +115,13 @@ pub enum SettingsError {
         variable: &'static str,
     },
     /// An item of `TREFOIL_SIM` cannot be used.
+    #[cfg(feature = "cuda")]
     #[error("TREFOIL_SIM: {0}")]
     Simulator(SpecError),
 }
 
-/// What the environment asks for, parsed and checked. `None` where a variable is unset or empty.
+/// What the environment asks for, parsed and checked. `None` where a variable is unset or empty. What only the backends of
+/// feature `cuda` would read is left alone without it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// `TREFOIL_BACKEND`.
@@ -137,6 +141,7 @@ pub struct Settings {
     /// `TREFOIL_ALLOW_TABLE_AES`.
     pub allow_table_aes: bool,
     /// `TREFOIL_GPU_AES`.
+    #[cfg(feature = "cuda")]
     pub gpu_aes: Option<AesKernel>,
     /// `TREFOIL_CUDA_DEVICE`.
     pub cuda_device: u32,
@@ -145,6 +150,7 @@ pub struct Settings {
     /// `TREFOIL_PTX_DIR`.
     pub ptx_dir: Option<PathBuf>,
     /// `TREFOIL_SIM`.
+    #[cfg(feature = "cuda")]
     pub simulated: Option<Spec>,
 }
 
@@ -199,6 +205,7 @@ impl Settings {
                 text.to_ascii_lowercase().parse().ok()
             })?,
             allow_table_aes: flag(TABLE_AES)?,
+            #[cfg(feature = "cuda")]
             gpu_aes: parsed(GPU_AES, set(GPU_AES)?, "`table` or `bitsliced`", |text| {
                 AesKernel::named(&text.to_ascii_lowercase())
             })?,
@@ -210,6 +217,7 @@ impl Settings {
                 path => CudaLibrary::Path(path.into()),
             }),
             ptx_dir: set(PTX_DIR)?.map(PathBuf::from),
+            #[cfg(feature = "cuda")]
             simulated: set(SIMULATED)?.map(|text| text.parse().map_err(SettingsError::Simulator)).transpose()?,
         })
     }
@@ -257,10 +265,12 @@ mod tests {
         assert_eq!(with("TREFOIL_THREADS", "3").unwrap().threads, NonZeroUsize::new(3));
         assert_eq!(with("TREFOIL_SIMD", "AVX2").unwrap().simd, Some(SimdLevel::Avx2));
         assert!(with("TREFOIL_ALLOW_TABLE_AES", "1").unwrap().allow_table_aes);
+        #[cfg(feature = "cuda")]
         assert_eq!(with("TREFOIL_GPU_AES", "bitsliced").unwrap().gpu_aes, Some(AesKernel::Bitsliced));
         assert_eq!(with("TREFOIL_CUDA_DEVICE", "2").unwrap().cuda_device, 2);
         assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
         assert_eq!(with("TREFOIL_PTX_DIR", "/ptx").unwrap().ptx_dir, Some(PathBuf::from("/ptx")));
+        #[cfg(feature = "cuda")]
         assert_eq!(with("TREFOIL_SIM", "devices=2").unwrap().simulated.unwrap().devices, 2);
         for variable in VARIABLES {
             assert_eq!(with(variable.name, " ").unwrap(), Settings::default(), "{}", variable.name);
@@ -271,6 +281,8 @@ mod tests {
     fn every_variable_refuses_an_unknown_value_by_name() {
         // Any text is a path.
         let refusing = VARIABLES.iter().filter(|v| ![CUDA_LIBRARY, PTX_DIR].contains(v));
+        #[cfg(not(feature = "cuda"))]
+        let refusing = refusing.filter(|v| ![GPU_AES, SIMULATED].contains(v));
         for variable in refusing {
             let error = with(variable.name, "-1x").unwrap_err().to_string();
             assert!(error.starts_with(variable.name) && error.contains("-1x"), "{error}");

@@ -13,18 +13,32 @@
 //! println!("on {status}: {}", queue.caps().path);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! `cuda`, off by default, brings the backends `gpu` and `sim`. Without it, asking for one of them is answered as on a machine
+//! without a GPU: [`Unavailable::NotBuilt`]. With it, `cust` looks for a CUDA toolkit when it is built; on a machine without
+//! one `CUDA_LIBRARY_PATH=FOLDER`, with the folder `link` of crate `cuda-loader`, satisfies it, and the driver is still
+//! looked for at run time.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(feature = "cuda"),
+    allow(unreachable_patterns, reason = "a single backend cannot be mixed with another")
+)]
 
 mod any;
 mod choice;
+#[cfg(feature = "cuda")]
 mod cuda;
 mod env;
 mod open;
 
+#[cfg(feature = "cuda")]
 pub use cuda_backend::{AesKernel, ModuleInfo};
 
 pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};
+#[cfg(feature = "cuda")]
 pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, simulator_reports};
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};

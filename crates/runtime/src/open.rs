@@ -3,7 +3,9 @@ use core::fmt;
 use cpu_backend::{CpuConfig, CpuError, CpuQueue, SimdLevel};
 use thiserror::Error;
 
-use crate::{AnyQueue, Choice, CudaFacts, CudaLibrary, Settings, SettingsError, cuda, cuda_facts};
+use crate::{AnyQueue, Choice, Settings, SettingsError};
+#[cfg(feature = "cuda")]
+use crate::{CudaFacts, CudaLibrary, cuda, cuda_facts};
 
 /// The domains that can have a backend of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,16 +22,23 @@ pub enum Domain {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Unavailable {
+    /// This program was built without the feature `cuda` of crate `runtime`.
+    #[error("this program was built without CUDA (feature `cuda` of crate `runtime`)")]
+    NotBuilt,
     /// No device could be opened.
+    #[cfg(feature = "cuda")]
     #[error("{0}")]
     Gpu(Box<cuda_backend::OpenError>),
     /// The simulated driver cannot be the one of this process.
+    #[cfg(feature = "cuda")]
     #[error("{0}")]
     Simulator(Box<cuda_sim::driver::InstallError>),
     /// The process uses the simulated driver already, and a process uses one driver.
+    #[cfg(feature = "cuda")]
     #[error("this process uses the simulated CUDA driver, so it has no real one")]
     OnlySimulated,
     /// The device was opened, and an op on known values gave a wrong result.
+    #[cfg(feature = "cuda")]
     #[error("the device computes wrongly: op `{op}` gave {got}, expected {expected}")]
     Miscomputes {
         /// Name of the op.
@@ -85,6 +94,7 @@ impl fmt::Display for BackendStatus {
 ///
 /// Looks for the GPU's driver, unless the process has one; a later look then finds the same. For the GPU it looks at the
 /// device and opens nothing; the simulated driver is there for every process that has not got another one.
+#[cfg(feature = "cuda")]
 pub fn availability(settings: &Settings) -> [(Choice, Result<(), Unavailable>); 3] {
     let usable = |facts: CudaFacts| match facts.devices.get(settings.cuda_device as usize) {
         _ if facts.simulated && settings.cuda_library != CudaLibrary::Simulated => Err(Unavailable::OnlySimulated),
@@ -149,10 +159,10 @@ pub fn open_with(
     let lenient = domain == Some(Domain::Nn) && explicit.is_none() && own.is_some() && !settings.nn_strict;
     let fallback = match requested {
         Choice::Cpu => None,
-        Choice::Gpu | Choice::Sim | Choice::Auto => match cuda::open(settings, requested) {
+        Choice::Gpu | Choice::Sim | Choice::Auto => match device(settings, requested) {
             Ok(queue) => {
                 let active = if requested == Choice::Auto { Choice::Gpu } else { requested };
-                return Ok((AnyQueue::Cuda(queue), BackendStatus { requested, active, fallback: None }));
+                return Ok((queue, BackendStatus { requested, active, fallback: None }));
             }
             Err(reason) if requested == Choice::Auto || (requested == Choice::Gpu && lenient) => Some(reason),
             Err(reason) => return Err(OpenError::Unavailable { requested, reason }),
@@ -167,11 +177,31 @@ pub fn open_with(
     Ok((AnyQueue::Cpu(queue), BackendStatus { requested, active: Choice::Cpu, fallback }))
 }
 
+/// Opens the device that `choice` means.
+#[cfg(feature = "cuda")]
+fn device(settings: &Settings, choice: Choice) -> Result<AnyQueue, Unavailable> {
+    cuda::open(settings, choice).map(AnyQueue::Cuda)
+}
+
+/// Opens no device: there is none.
+#[cfg(not(feature = "cuda"))]
+fn device(_: &Settings, _: Choice) -> Result<AnyQueue, Unavailable> {
+    Err(Unavailable::NotBuilt)
+}
+
+/// Whether each backend can be opened: without the feature `cuda` the CPU alone.
+#[cfg(not(feature = "cuda"))]
+pub fn availability(_: &Settings) -> [(Choice, Result<(), Unavailable>); 3] {
+    let missing = Err(Unavailable::NotBuilt);
+    [(Choice::Cpu, Ok(())), (Choice::Gpu, missing.clone()), (Choice::Sim, missing)]
+}
+
 #[cfg(test)]
 mod tests {
     use backend_api::Queue;
 
     use super::*;
+    use crate::CudaLibrary;
 
     /// Settings under which no GPU is found, whatever the machine has.
     fn without_gpu() -> Settings {
@@ -211,7 +241,8 @@ mod tests {
         let mut settings = Settings { nn_backend: Some(Choice::Gpu), ..without_gpu() };
         let fallen = status(&settings, Domain::Nn, None).unwrap();
         assert_eq!(fallen.active, Choice::Cpu);
-        assert!(fallen.to_string().contains("switched off"), "{fallen}");
+        let reason = if cfg!(feature = "cuda") { "switched off" } else { "built without CUDA" };
+        assert!(fallen.to_string().contains(reason), "{fallen}");
         settings.nn_strict = true;
         assert!(status(&settings, Domain::Nn, None).is_err());
     }

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod facts;
+mod packages;
 mod rules;
 mod source;
 mod text;
@@ -40,6 +41,7 @@ impl fmt::Display for Finding {
 /// Checks every rule in the repository at `root`; findings come sorted by path and line.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     let mut findings = arrows::check(root)?;
+    findings.extend(packages::check(root)?);
     let files = source::read(root)?;
     rules::check(&files, &mut findings);
     text::check(root, &files, &mut findings);

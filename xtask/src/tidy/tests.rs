@@ -83,6 +83,19 @@ fn a_crate_without_an_entry_in_the_table_is_reported() {
 }
 
 #[test]
+fn a_library_without_metadata_and_another_oldest_compiler_are_reported() {
+    let copy = copy_of_repository();
+    let manifest = "crates/nn-ops/Cargo.toml";
+    let full = copy.path().join(manifest);
+    let text = fs::read_to_string(&full).unwrap();
+    fs::write(&full, text.replace("readme.workspace = true\n", "").replace("rust-version.workspace = true\n", ""))
+        .unwrap();
+    let found = new_findings(&copy);
+    assert_finds(&found, manifest, 1, "a published crate needs `readme`");
+    assert_finds(&found, manifest, 1, "got none");
+}
+
+#[test]
 fn an_environment_read_in_a_domain_is_reported_however_it_is_spelt() {
     let copy = copy_of_repository();
     let path = "crates/nn-ops/src/planted.rs";

@@ -33,8 +33,8 @@ macro_rules! embedded {
     ($($name:literal),*) => {
         &[$((
             $name,
-            include_str!(concat!("../../../../kernels-ptx/ptx/", $name, ".ptx")),
-            include_str!(concat!("../../../../kernels-ptx/ptx/", $name, ".json")),
+            include_str!(concat!("../../ptx/", $name, ".ptx")),
+            include_str!(concat!("../../ptx/", $name, ".json")),
         )),*]
     };
 }

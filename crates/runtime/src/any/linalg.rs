@@ -41,6 +41,7 @@ impl ElementwiseOps for AnyQueue {
     fn axpby<T: Real>(&self, alpha: f32, x: AnyRef<'_, T>, beta: f32, y: AnyMut<'_, T>) -> Result<(), BackendError> {
         match (self, x, y) {
             (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.axpby(alpha, x, beta, y),
+            #[cfg(feature = "cuda")]
             (Self::Cuda(q), AnyRef::Cuda(x), AnyMut::Cuda(y)) => q.axpby(alpha, x, beta, y),
             _ => Err(BackendError::MixedBackend { op: "axpby" }),
         }
@@ -67,9 +68,14 @@ impl GemmOps for AnyQueue {
         let mixed = || BackendError::MixedBackend { op: "gemm" };
         match (self, a, b, c) {
             (Self::Cpu(q), AnyRef::Cpu(a), AnyRef::Cpu(b), AnyMut::Cpu(c)) => {
-                let bias = bias.map(|bias| if let AnyRef::Cpu(bias) = bias { Ok(bias) } else { Err(mixed()) });
+                let bias = bias.map(|bias| match bias {
+                    AnyRef::Cpu(bias) => Ok(bias),
+                    #[cfg(feature = "cuda")]
+                    AnyRef::Cuda(_) => Err(mixed()),
+                });
                 q.gemm(p, a, b, bias.transpose()?, c)
             }
+            #[cfg(feature = "cuda")]
             (Self::Cuda(q), AnyRef::Cuda(a), AnyRef::Cuda(b), AnyMut::Cuda(c)) => {
                 let bias = bias.map(|bias| if let AnyRef::Cuda(bias) = bias { Ok(bias) } else { Err(mixed()) });
                 q.gemm(p, a, b, bias.transpose()?, c)

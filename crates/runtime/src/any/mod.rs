@@ -9,6 +9,7 @@ use core::ops::Range;
 
 use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Fork, Queue, Record};
 use cpu_backend::{CpuBuf, CpuQueue};
+#[cfg(feature = "cuda")]
 use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
 
 /// Calls an op on the queue behind an [`AnyQueue`] with its views unwrapped: plain arguments, then views with their kind.
@@ -16,6 +17,7 @@ macro_rules! dispatch {
     ($queue:ident.$op:ident($($plain:expr),*; $($view:ident: $kind:ident),*)) => {
         match ($queue, $($view),*) {
             (AnyQueue::Cpu(q), $($kind::Cpu($view)),*) => q.$op($($plain,)* $($view),*),
+            #[cfg(feature = "cuda")]
             (AnyQueue::Cuda(q), $($kind::Cuda($view)),*) => q.$op($($plain,)* $($view),*),
             #[allow(unreachable_patterns, reason = "ops without views cannot mix them")]
             _ => Err(backend_api::BackendError::MixedBackend { op: stringify!($op) }),
@@ -32,6 +34,7 @@ pub enum AnyQueue {
     /// The host processor.
     Cpu(CpuQueue),
     /// An NVIDIA GPU, or the simulated one.
+    #[cfg(feature = "cuda")]
     Cuda(CudaQueue),
 }
 
@@ -42,6 +45,7 @@ pub enum AnyBuf<T> {
     /// Host memory.
     Cpu(CpuBuf<T>),
     /// Device memory.
+    #[cfg(feature = "cuda")]
     Cuda(CudaBuf<T>),
 }
 
@@ -52,6 +56,7 @@ pub enum AnyRef<'a, T> {
     /// Host memory.
     Cpu(&'a [T]),
     /// Device memory.
+    #[cfg(feature = "cuda")]
     Cuda(CudaRef<'a, T>),
 }
 
@@ -62,14 +67,16 @@ pub enum AnyMut<'a, T> {
     /// Host memory.
     Cpu(&'a mut [T]),
     /// Device memory.
+    #[cfg(feature = "cuda")]
     Cuda(CudaMut<'a, T>),
 }
 
-/// The graph of an [`AnyQueue`].
+/// The graph of an [`AnyQueue`]; there is none without the feature `cuda`.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyGraph {
     /// Recorded on a GPU; the host processor records nothing.
+    #[cfg(feature = "cuda")]
     Cuda(CudaGraph),
 }
 
@@ -86,6 +93,7 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
     fn len(&self) -> usize {
         match self {
             Self::Cpu(buf) => buf.len(),
+            #[cfg(feature = "cuda")]
             Self::Cuda(buf) => buf.len(),
         }
     }
@@ -93,6 +101,7 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
     fn view(&self) -> AnyRef<'_, T> {
         match self {
             Self::Cpu(buf) => AnyRef::Cpu(buf.view()),
+            #[cfg(feature = "cuda")]
             Self::Cuda(buf) => AnyRef::Cuda(buf.view()),
         }
     }
@@ -100,6 +109,7 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
     fn view_mut(&mut self) -> AnyMut<'_, T> {
         match self {
             Self::Cpu(buf) => AnyMut::Cpu(buf.view_mut()),
+            #[cfg(feature = "cuda")]
             Self::Cuda(buf) => AnyMut::Cuda(buf.view_mut()),
         }
     }
@@ -109,6 +119,7 @@ impl<'a, T: Element> BufferRef<'a, T> for AnyRef<'a, T> {
     fn len(&self) -> usize {
         match self {
             Self::Cpu(view) => view.len(),
+            #[cfg(feature = "cuda")]
             Self::Cuda(view) => view.len(),
         }
     }
@@ -116,6 +127,7 @@ impl<'a, T: Element> BufferRef<'a, T> for AnyRef<'a, T> {
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError> {
         match self {
             Self::Cpu(view) => BufferRef::slice(view, range).map(Self::Cpu),
+            #[cfg(feature = "cuda")]
             Self::Cuda(view) => view.slice(range).map(Self::Cuda),
         }
     }
@@ -130,6 +142,7 @@ impl<'a, T: Element> BufferMut<'a, T> for AnyMut<'a, T> {
     fn len(&self) -> usize {
         match self {
             Self::Cpu(view) => view.len(),
+            #[cfg(feature = "cuda")]
             Self::Cuda(view) => view.len(),
         }
     }
@@ -137,6 +150,7 @@ impl<'a, T: Element> BufferMut<'a, T> for AnyMut<'a, T> {
     fn reborrow(&mut self) -> AnyMut<'_, T> {
         match self {
             Self::Cpu(view) => AnyMut::Cpu(view),
+            #[cfg(feature = "cuda")]
             Self::Cuda(view) => AnyMut::Cuda(view.reborrow()),
         }
     }
@@ -144,6 +158,7 @@ impl<'a, T: Element> BufferMut<'a, T> for AnyMut<'a, T> {
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError> {
         match self {
             Self::Cpu(view) => BufferMut::slice(view, range).map(Self::Cpu),
+            #[cfg(feature = "cuda")]
             Self::Cuda(view) => view.slice(range).map(Self::Cuda),
         }
     }
@@ -151,6 +166,7 @@ impl<'a, T: Element> BufferMut<'a, T> for AnyMut<'a, T> {
     fn split_at(self, mid: usize) -> Result<(Self, Self), BackendError> {
         match self {
             Self::Cpu(view) => BufferMut::split_at(view, mid).map(|(a, b)| (Self::Cpu(a), Self::Cpu(b))),
+            #[cfg(feature = "cuda")]
             Self::Cuda(view) => view.split_at(mid).map(|(a, b)| (Self::Cuda(a), Self::Cuda(b))),
         }
     }
@@ -162,6 +178,7 @@ impl Queue for AnyQueue {
     fn caps(&self) -> &Caps {
         match self {
             Self::Cpu(queue) => queue.caps(),
+            #[cfg(feature = "cuda")]
             Self::Cuda(queue) => queue.caps(),
         }
     }
@@ -169,6 +186,7 @@ impl Queue for AnyQueue {
     fn budget(&self) -> &Budget {
         match self {
             Self::Cpu(queue) => queue.budget(),
+            #[cfg(feature = "cuda")]
             Self::Cuda(queue) => queue.budget(),
         }
     }
@@ -176,6 +194,7 @@ impl Queue for AnyQueue {
     fn zeros<T: Element>(&self, len: usize) -> Result<AnyBuf<T>, BackendError> {
         match self {
             Self::Cpu(queue) => queue.zeros(len).map(AnyBuf::Cpu),
+            #[cfg(feature = "cuda")]
             Self::Cuda(queue) => queue.zeros(len).map(AnyBuf::Cuda),
         }
     }
@@ -183,6 +202,7 @@ impl Queue for AnyQueue {
     fn write<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         match (self, dst) {
             (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write(host, dst),
+            #[cfg(feature = "cuda")]
             (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write(host, dst),
             _ => Err(BackendError::MixedBackend { op: "write" }),
         }
@@ -191,6 +211,7 @@ impl Queue for AnyQueue {
     fn read<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         match (self, src) {
             (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read(src),
+            #[cfg(feature = "cuda")]
             (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read(src),
             _ => Err(BackendError::MixedBackend { op: "read" }),
         }
@@ -199,6 +220,7 @@ impl Queue for AnyQueue {
     fn finish(&self) -> Result<(), BackendError> {
         match self {
             Self::Cpu(queue) => queue.finish(),
+            #[cfg(feature = "cuda")]
             Self::Cuda(queue) => queue.finish(),
         }
     }
@@ -208,6 +230,7 @@ impl Fork for AnyQueue {
     fn fork(&self) -> Result<Self, BackendError> {
         match self {
             Self::Cpu(queue) => queue.fork().map(Self::Cpu),
+            #[cfg(feature = "cuda")]
             Self::Cuda(queue) => queue.fork().map(Self::Cuda),
         }
     }
@@ -215,6 +238,7 @@ impl Fork for AnyQueue {
     fn join(&self, branch: &Self) -> Result<(), BackendError> {
         match (self, branch) {
             (Self::Cpu(queue), Self::Cpu(branch)) => queue.join(branch),
+            #[cfg(feature = "cuda")]
             (Self::Cuda(queue), Self::Cuda(branch)) => queue.join(branch),
             _ => Err(BackendError::MixedBackend { op: "join" }),
         }
@@ -226,15 +250,17 @@ impl Record for AnyQueue {
 
     fn record(&self, body: impl FnOnce(&Self) -> Result<(), BackendError>) -> Result<Option<AnyGraph>, BackendError> {
         match self {
-            Self::Cpu(_) => Ok(None),
+            Self::Cpu(queue) => Ok(queue.record(|queue| body(&Self::Cpu(queue.clone())))?.map(|graph| match graph {})),
+            #[cfg(feature = "cuda")]
             Self::Cuda(queue) => Ok(queue.record(|queue| body(&Self::Cuda(queue.clone())))?.map(AnyGraph::Cuda)),
         }
     }
 
     fn replay(&self, graph: &AnyGraph) -> Result<(), BackendError> {
         match (self, graph) {
+            #[cfg(feature = "cuda")]
             (Self::Cuda(queue), AnyGraph::Cuda(graph)) => queue.replay(graph),
-            (Self::Cpu(_), AnyGraph::Cuda(_)) => Err(BackendError::MixedBackend { op: "replay" }),
+            _ => Err(BackendError::MixedBackend { op: "replay" }),
         }
     }
 }

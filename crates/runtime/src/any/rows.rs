@@ -4,6 +4,7 @@ use backend_api::{
 };
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
 use cpu_backend::CpuQueue;
+#[cfg(feature = "cuda")]
 use cuda_backend::CudaQueue;
 
 use super::{AnyMut, AnyQueue, AnyRef, dispatch};
@@ -24,6 +25,7 @@ macro_rules! unwrap_mask {
 }
 
 unwrap_mask!(cpu_mask, CpuQueue, Cpu);
+#[cfg(feature = "cuda")]
 unwrap_mask!(cuda_mask, CudaQueue, Cuda);
 
 impl RowOps for AnyQueue {
@@ -36,6 +38,7 @@ impl RowOps for AnyQueue {
     ) -> Result<(), BackendError> {
         match (self, x, y) {
             (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.softmax(p, x, cpu_mask("softmax", mask)?, y),
+            #[cfg(feature = "cuda")]
             (Self::Cuda(q), AnyRef::Cuda(x), AnyMut::Cuda(y)) => q.softmax(p, x, cuda_mask("softmax", mask)?, y),
             _ => Err(BackendError::MixedBackend { op: "softmax" }),
         }
@@ -50,6 +53,7 @@ impl RowOps for AnyQueue {
     ) -> Result<(), BackendError> {
         match (self, x, y) {
             (Self::Cpu(q), AnyRef::Cpu(x), AnyMut::Cpu(y)) => q.log_softmax(p, x, cpu_mask("log_softmax", mask)?, y),
+            #[cfg(feature = "cuda")]
             (Self::Cuda(q), AnyRef::Cuda(x), AnyMut::Cuda(y)) => {
                 q.log_softmax(p, x, cuda_mask("log_softmax", mask)?, y)
             }
