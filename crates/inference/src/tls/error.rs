@@ -15,12 +15,20 @@ pub enum TlsError {
         /// That of the peer's certificate.
         got: Fingerprint,
     },
-    /// The connection or the TLS handshake failed; a peer that refuses this side's certificate says so here.
+    /// The TLS handshake failed; a peer that refuses this side's certificate says so here.
     #[error("{doing}: {reason}")]
     Handshake {
         /// What was being done.
         doing: &'static str,
         /// What the connection said.
+        reason: String,
+    },
+    /// The connection was not made, broke off, or stood still too long before the peer had proven itself.
+    #[error("{doing}: {reason}")]
+    Lost {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said, or which time was over.
         reason: String,
     },
     /// This side's system refused.
@@ -32,11 +40,11 @@ pub enum TlsError {
         reason: String,
     },
     /// Nobody could be connected to, or nobody came, in time.
-    #[error("no peer within {seconds} s{}{last}", if last.is_empty() { "" } else { "; the last that was refused: " })]
+    #[error("no peer within {seconds} s{}{last}", if last.is_empty() { "" } else { "; " })]
     NoPeer {
         /// How long this side waited.
         seconds: u64,
-        /// Why the last that came was refused; empty if nobody came.
+        /// Why the last that came was refused, or what the last attempt failed with; empty if nobody came.
         last: String,
     },
     /// A key or certificate cannot be made or used.

@@ -3,12 +3,17 @@
 //! There is no authority and no name: each side accepts exactly the certificate whose SHA-256 it was given, and proves
 //! that it holds the key of its own. A connection that is not so authenticated carries no message.
 
-mod channel;
+mod accept;
+mod connect;
+mod crowd;
+mod endpoint;
 mod error;
 mod identity;
+mod pending;
 mod stream;
 mod verify;
 
-pub use channel::{Endpoint, TlsChannel, TlsStream};
+pub use endpoint::{Endpoint, TlsChannel};
 pub use error::TlsError;
 pub use identity::{Fingerprint, Identity};
+pub use stream::TlsStream;

@@ -1,4 +1,4 @@
-use core::time::Duration;
+use core::{fmt, time::Duration};
 use std::{
     io::{self, Error, ErrorKind, Read, Write},
     net::TcpStream,
@@ -7,8 +7,39 @@ use std::{
 
 use crate::Limits;
 
-/// Longest TLS handshake: whoever has not proven to be the peer does not keep the peer out for longer.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// An encrypted stream to the peer whose certificate was expected.
+pub struct TlsStream(Box<dyn Duplex>);
+
+pub(super) trait Duplex: Read + Write + Send {}
+impl<T: Read + Write + Send> Duplex for T {}
+
+impl TlsStream {
+    pub(super) fn new(stream: impl Duplex + 'static) -> Self {
+        Self(Box::new(stream))
+    }
+}
+
+impl Read for TlsStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for TlsStream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.0.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl fmt::Debug for TlsStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TlsStream(..)")
+    }
+}
 
 /// A TCP stream on which neither silence nor a trickle of bytes lasts beyond the limits.
 #[derive(Debug)]
@@ -19,11 +50,16 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    /// A stream whose peer has to prove itself first.
-    pub(super) fn new(stream: TcpStream, limits: &Limits) -> io::Result<Self> {
+    /// A stream whose peer has until `end` to prove itself.
+    pub(super) fn until(end: Instant, stream: TcpStream, limits: &Limits) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, limits: *limits, end: Instant::now() + limits.session.min(HANDSHAKE) })
+        Ok(Self { stream, limits: *limits, end })
+    }
+
+    /// A stream to a peer that has proven itself: the limit of the session holds.
+    pub(super) fn in_session(stream: TcpStream, limits: &Limits) -> io::Result<Self> {
+        Self::until(Instant::now() + limits.session, stream, limits)
     }
 
     /// The peer has proven itself: from now on the limit of the session holds.
@@ -35,7 +71,7 @@ impl Bounded {
     fn patience(&self) -> io::Result<Option<Duration>> {
         let left = self.end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Error::new(ErrorKind::TimedOut, "the session's time is over"));
+            return Err(Error::new(ErrorKind::TimedOut, "its time is over"));
         }
         Ok(Some(self.limits.idle.min(left)))
     }

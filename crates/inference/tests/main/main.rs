@@ -5,6 +5,7 @@ mod common;
 mod faults;
 mod folders;
 mod models;
+mod strangers;
 mod thief;
 mod tls;
 mod transformer;

@@ -42,13 +42,24 @@ impl Thief {
 
     /// Connects, and ends when the handshake does.
     pub(crate) fn connect(self: Arc<Self>, address: SocketAddr) {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let mut connection = self.client();
+        while connection.complete_io(&mut stream).is_ok_and(|(read, _)| read > 0) {}
+    }
+
+    /// The first message of a client.
+    pub(crate) fn hello(self: Arc<Self>) -> Vec<u8> {
+        let mut hello = Vec::new();
+        self.client().write_tls(&mut hello).unwrap();
+        hello
+    }
+
+    fn client(self: Arc<Self>) -> ClientConnection {
         let config = ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).unwrap();
         let config = config.dangerous().with_custom_certificate_verifier(Arc::new(Anyone));
         let config = config.with_client_cert_resolver(self);
-        let mut stream = TcpStream::connect(address).unwrap();
         let name = ServerName::try_from("trefoil-party").unwrap();
-        let mut connection = ClientConnection::new(Arc::new(config), name).unwrap();
-        while connection.complete_io(&mut stream).is_ok_and(|(read, _)| read > 0) {}
+        ClientConnection::new(Arc::new(config), name).unwrap()
     }
 }
 

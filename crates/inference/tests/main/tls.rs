@@ -1,6 +1,10 @@
 use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -13,6 +17,7 @@ use pfss::{Channel as _, ChannelError, Party};
 
 use crate::{
     common::{PATIENCE, digits, images, keys, run_over, weights},
+    strangers::{Strangers, allow_files},
     thief::Thief,
 };
 
@@ -98,7 +103,7 @@ fn any_other_certificate_is_refused_on_either_side() {
 #[test]
 fn a_copied_certificate_without_its_key_is_refused() {
     let (identities, stranger) = (identities(), Identity::generate().unwrap());
-    let [client, mut server] = endpoints(&identities);
+    let [mut client, mut server] = endpoints(&identities);
     let (listener, address) = listen();
     let refused = thread::scope(|scope| {
         scope.spawn(|| Thief::new(&identities[1], &stranger).serve(&listener));
@@ -116,7 +121,7 @@ fn a_copied_certificate_without_its_key_is_refused() {
     // such an identity of one's own is noticed before anybody hears of it
     let mixed = Identity::from_der(identities[1].certificate().to_vec(), stranger.key().to_vec().into());
     assert!(matches!(mixed.check(), Err(TlsError::Identity { .. })));
-    server.identity = &mixed;
+    (server.identity, client.limits.idle) = (&mixed, SHORT);
     let [_, server] = connect([client, server], PATIENCE);
     assert!(matches!(server, Err(TlsError::Identity { .. })), "{server:?}");
 }
@@ -135,25 +140,111 @@ fn other_computations_and_two_equal_parties_are_refused() {
 }
 
 #[test]
-fn strangers_do_not_keep_the_peer_out() {
+fn a_thousand_silent_slow_and_half_done_strangers_do_not_keep_the_peer_out() {
+    allow_files(3000);
     let identities = identities();
-    let [client, mut server] = endpoints(&identities);
-    server.limits.idle = SHORT;
+    let [client, server] = endpoints(&identities);
     let (listener, address) = listen();
-    thread::scope(|scope| {
-        let serving = scope.spawn(|| {
+    let (strangers, [all_there, stop]) = (Strangers::new(address, 1000), [false; 2].map(AtomicBool::new));
+    let (served, refused) = thread::scope(|scope| {
+        scope.spawn(|| strangers.besiege(&all_there, &stop));
+        let serving = scope.spawn(move || {
             let mut refused = 0;
-            let channel = server.accept(&listener, Some(PATIENCE), |_| refused += 1);
-            channel.map(|_| refused)
+            let channel = server.accept(&listener, Some(2 * PATIENCE), |_| refused += 1);
+            (channel.and_then(|mut channel| Ok(channel.exchange(&[2])?)), refused)
         });
+        while !all_there.load(Ordering::Relaxed) {
+            thread::sleep(SHORT / 10);
+        }
+        let start = Instant::now();
+        let answer = client.connect(address).and_then(|mut channel| Ok(channel.exchange(&[1])?));
+        let served = start.elapsed();
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(answer.unwrap(), [2]);
+        let (question, refused) = serving.join().unwrap();
+        assert_eq!(question.unwrap(), [1]);
+        (served, refused)
+    });
+    assert!(served < Duration::from_secs(5), "{served:?}");
+    assert!(refused >= 1000 - 320, "{refused}"); // as many as do not shake hands at once
+}
+
+#[test]
+fn strangers_are_refused_by_name_while_others_stand_still() {
+    let (identities, stranger) = (identities(), Identity::generate().unwrap());
+    let [client, server] = endpoints(&identities);
+    let (listener, address) = listen();
+    let (reports, reported) = mpsc::channel();
+    thread::scope(|scope| {
+        let serving = scope.spawn(move || {
+            let report = |error: &TlsError| reports.send((Instant::now(), error.to_string())).unwrap();
+            server.accept(&listener, Some(PATIENCE), report)
+        });
+        let idle: Vec<_> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let start = Instant::now();
         let mut talker = TcpStream::connect(address).unwrap();
         talker.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-        let _silent = TcpStream::connect(address).unwrap();
         // the port's answer to a stranger is an alert or nothing, then the end
         let _ = talker.read_to_end(&mut Vec::new());
+        let other = Endpoint { identity: &stranger, ..client };
+        assert!(other.connect(address).is_err());
+        Thief::new(&identities[0], &stranger).connect(address);
+        for expected in ["InvalidContentType", &format!("got {}", stranger.fingerprint()), "BadSignature"] {
+            let (when, report) = reported.recv_timeout(PATIENCE).unwrap();
+            assert!(report.contains(expected), "expected {expected}, got {report}");
+            assert!(when - start < Duration::from_secs(2), "before any of those who stand still are dropped");
+        }
+        // those who stand still are dropped before others come
+        for mut stream in idle {
+            assert!(!stream.read(&mut [0]).is_ok_and(|read| read > 0));
+        }
+        let reports: Vec<_> = reported.try_iter().collect();
+        assert!(reports.len() == 20 && reports.iter().all(|(_, report)| report.contains("no ClientHello within 2 s")));
+        assert!(start.elapsed() < PATIENCE / 4);
         assert!(client.connect(address).is_ok());
-        assert_eq!(serving.join().unwrap().unwrap(), 2);
+        assert!(serving.join().unwrap().is_ok());
     });
+}
+
+/// Takes so many connections and drops them.
+fn hang_up(listener: &TcpListener, count: usize) {
+    listener.set_nonblocking(true).unwrap();
+    let (mut dropped, start) = (0, Instant::now());
+    while dropped < count && start.elapsed() < PATIENCE {
+        match listener.accept() {
+            Ok(_) => dropped += 1,
+            Err(_) => thread::sleep(SHORT / 100),
+        }
+    }
+    assert_eq!(dropped, count);
+}
+
+#[test]
+fn a_listener_that_stalls_or_hangs_up_does_not_keep_a_client_from_its_server() {
+    let identities = identities();
+    let [mut client, server] = endpoints(&identities);
+    let ((stalls, stalling), (listener, address)) = (listen(), listen());
+    let serve = |hang_ups| {
+        hang_up(&listener, hang_ups);
+        server.accept(&listener, Some(PATIENCE), |_| ()).map(drop)
+    };
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| serve(3));
+        client.connect(address).unwrap();
+        serving.join().unwrap().unwrap();
+    });
+    client.limits.idle = Duration::from_secs(2);
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| serve(0));
+        client.connect(&[stalling, address][..]).unwrap();
+        serving.join().unwrap().unwrap();
+    });
+    // where there is nobody else, that is said in time
+    let start = Instant::now();
+    let refused = client.connect(stalling).unwrap_err();
+    assert!(matches!(&refused, TlsError::NoPeer { last, .. } if last.contains("stands still")), "{refused}");
+    assert!(start.elapsed() < PATIENCE / 2);
+    drop(stalls);
 }
 
 #[test]

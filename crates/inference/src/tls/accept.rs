@@ -1,0 +1,204 @@
+use core::time::Duration;
+use std::{
+    io::{self, ErrorKind},
+    net::{TcpListener, TcpStream},
+    thread,
+    time::Instant,
+};
+
+use super::{Endpoint, TlsChannel, TlsError, crowd::Crowd};
+
+/// Time between two looks for a peer while nobody shakes hands.
+const POLL: Duration = Duration::from_millis(20);
+/// Time between two looks at those who shake hands.
+const STEP: Duration = Duration::from_millis(2);
+/// Most connections accepted between two looks at those who shake hands.
+const BURST: usize = 64;
+
+/// [`Endpoint::accept`].
+pub(super) fn accept(
+    endpoint: &Endpoint<'_>,
+    listener: &TcpListener,
+    patience: Option<Duration>,
+    refused: impl FnMut(&TlsError),
+) -> Result<TlsChannel, TlsError> {
+    listener.set_nonblocking(true).map_err(|e| local(&e))?;
+    accept_from(endpoint, || Ok(listener.accept()?.0), patience, refused)
+}
+
+/// Waits for the peer among the connections that `next` gives, which does not wait itself.
+fn accept_from(
+    endpoint: &Endpoint<'_>,
+    mut next: impl FnMut() -> io::Result<TcpStream>,
+    patience: Option<Duration>,
+    mut refused: impl FnMut(&TlsError),
+) -> Result<TlsChannel, TlsError> {
+    let mut crowd = Crowd::of(endpoint)?;
+    let (start, mut last) = (Instant::now(), String::new());
+    loop {
+        let mut refused = |error: TlsError| {
+            refused(&error);
+            last = format!("the last that was refused: {error}");
+        };
+        let pause = take_in(&mut crowd, &mut next, &mut refused)?;
+        if let Some(peer) = crowd.step(&mut refused) {
+            match peer.into_stream(&endpoint.limits).and_then(|stream| endpoint.channel(stream)) {
+                Ok(channel) => return Ok(channel),
+                Err(error) => refused(error),
+            }
+        }
+        if let Some(patience) = patience.filter(|patience| start.elapsed() > *patience) {
+            return Err(TlsError::NoPeer { seconds: patience.as_secs(), last });
+        }
+        thread::sleep(pause);
+    }
+}
+
+/// Accepts whoever is there, up to a burst. Gives the time to the next look.
+fn take_in(
+    crowd: &mut Crowd,
+    next: &mut impl FnMut() -> io::Result<TcpStream>,
+    refused: &mut dyn FnMut(TlsError),
+) -> Result<Duration, TlsError> {
+    for accepted in 0..BURST {
+        match next() {
+            Ok(stream) => match crowd.admit(stream) {
+                Err(error) if error.is_of_peer() => refused(error),
+                admitted => admitted?,
+            },
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                return Ok(match accepted {
+                    0 if crowd.is_empty() => POLL,
+                    0 => STEP,
+                    _ => Duration::ZERO,
+                });
+            }
+            Err(e) => match Trouble::of(&e) {
+                Trouble::Listener => return Err(local(&e)),
+                Trouble::Connection => refused(local(&e)),
+                Trouble::System => {
+                    refused(local(&e));
+                    let relieved = is_out_of_files(&e) && crowd.thin_out(refused);
+                    return Ok(if relieved { STEP } else { POLL });
+                }
+            },
+        }
+    }
+    Ok(Duration::ZERO)
+}
+
+/// What a failure to accept is a failure of.
+enum Trouble {
+    /// The listener: it will not get better.
+    Listener,
+    /// One connection, which is gone: the next may be there already.
+    Connection,
+    /// The system or its network: it may get better, but not at once.
+    System,
+}
+
+impl Trouble {
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::InvalidInput => Self::Listener,
+            ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted => Self::Connection,
+            _ => Self::System,
+        }
+    }
+}
+
+/// Whether this process or the system has no more files to open.
+fn is_out_of_files(error: &io::Error) -> bool {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
+}
+
+fn local(error: &io::Error) -> TlsError {
+    TlsError::Local { doing: "accepting", reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use pfss::Party;
+    use rustls::{ClientConnection, pki_types::ServerName};
+
+    use super::*;
+    use crate::{Limits, tls::Identity};
+
+    const SHORT: Duration = Duration::from_millis(100);
+
+    /// Two identities, and the server's side of a connection between them.
+    fn with_server<T>(run: impl FnOnce(&Endpoint<'_>, &Endpoint<'_>) -> T) -> T {
+        let identities = [0, 1].map(|_| Identity::generate().unwrap());
+        let [client, server] = [0, 1].map(|b| Endpoint {
+            party: Party::BOTH[b],
+            identity: &identities[b],
+            peer: identities[1 - b].fingerprint(),
+            protocol: [9; 32],
+            limits: Limits::default(),
+        });
+        run(&client, &server)
+    }
+
+    #[test]
+    fn a_listener_that_fails_for_a_while_waits_on_for_the_peer() {
+        // EPERM, EINTR, ENOMEM, ENFILE, EMFILE, EPROTO, ENONET, ENETDOWN, ENETUNREACH, ECONNABORTED, ECONNRESET,
+        // ENOBUFS, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENOPROTOOPT, EOPNOTSUPP
+        let numbers = [1, 4, 12, 23, 24, 71, 64, 100, 101, 103, 104, 105, 110, 112, 113, 92, 95];
+        with_server(|client, server| {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            let address = listener.local_addr().unwrap();
+            listener.set_nonblocking(true).unwrap();
+            let (mut failures, mut refused) = (numbers.into_iter(), Vec::new());
+            let next = || match failures.next() {
+                Some(number) => Err(io::Error::from_raw_os_error(number)),
+                None => Ok(listener.accept()?.0),
+            };
+            thread::scope(|scope| {
+                let connecting = scope.spawn(|| client.connect(address).map(drop));
+                accept_from(server, next, Some(Limits::default().idle), |error| refused.push(error.to_string()))
+                    .unwrap();
+                connecting.join().unwrap().unwrap();
+            });
+            let expected = numbers.map(|number| format!("accepting: {}", io::Error::from_raw_os_error(number)));
+            assert_eq!(refused, expected);
+        });
+    }
+
+    #[test]
+    fn a_listener_that_is_none_ends_the_wait() {
+        with_server(|_, server| {
+            let next = || Err(io::Error::from(ErrorKind::InvalidInput));
+            let ended = accept_from(server, next, None, |_| ());
+            assert!(matches!(ended, Err(TlsError::Local { doing: "accepting", .. })), "{ended:?}");
+        });
+    }
+
+    #[test]
+    fn where_there_are_no_more_files_those_who_got_least_far_give_way() {
+        with_server(|client, server| {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            let [mut greeted, mut silent] = [0, 1].map(|_| {
+                let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+                stream.set_read_timeout(Some(Limits::default().idle)).unwrap();
+                stream
+            });
+            let name = ServerName::try_from("trefoil-party").unwrap();
+            let mut hello = ClientConnection::new(client.client().unwrap().0, name).unwrap();
+            hello.write_tls(&mut greeted).unwrap();
+            let accept = || Ok(listener.accept().unwrap().0);
+            let [block, no_files] = [ErrorKind::WouldBlock.into(), io::Error::from_raw_os_error(24)].map(Err);
+            let mut events = [accept(), accept(), block, no_files].into_iter();
+            let mut refused = Vec::new();
+            let next = || events.next().unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()));
+            let ended = accept_from(server, next, Some(SHORT), |error| refused.push(error.to_string()));
+            assert!(matches!(&ended, Err(TlsError::NoPeer { last, .. }) if last.contains("gave way")), "{ended:?}");
+            assert_eq!(refused.len(), 2, "{refused:?}");
+            assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+            assert_eq!(greeted.read(&mut [0]).unwrap(), 1, "an answer to its ClientHello");
+        });
+    }
+}

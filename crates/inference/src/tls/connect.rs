@@ -1,0 +1,92 @@
+use core::time::Duration;
+use std::{
+    io::{self, ErrorKind},
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    sync::Arc,
+    thread,
+    time::Instant,
+};
+
+use rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
+
+use super::{
+    Endpoint, TlsChannel, TlsError, TlsStream,
+    endpoint::{Refusals, of_identity},
+    pending::HANDSHAKE,
+    stream::Bounded,
+};
+
+/// Shortest and longest time between two rounds of all addresses.
+const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
+/// Least time for one attempt, where the idle limit leaves less.
+const ATTEMPT: Duration = Duration::from_secs(1);
+
+/// [`Endpoint::connect`].
+pub(super) fn connect(endpoint: &Endpoint<'_>, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {
+    let limits = &endpoint.limits;
+    let end = Instant::now() + limits.idle;
+    let client = Client { endpoint, config: endpoint.client()? };
+    let unknown = |e: io::Error| TlsError::Local { doing: "looking up the address", reason: e.to_string() };
+    let addresses: Vec<_> = address.to_socket_addrs().map_err(unknown)?.collect();
+    let ([mut pause, longest], mut last) = (PAUSES, "no address".to_owned());
+    loop {
+        let mut refusal = None;
+        for (&address, rest) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
+            let share = end.saturating_duration_since(Instant::now()) / rest;
+            match client.attempt(address, share.clamp(ATTEMPT, HANDSHAKE)) {
+                Err(error @ TlsError::Lost { .. }) => last = format!("the last attempt: {error}"),
+                Err(error) if error.is_of_peer() => refusal = Some(error),
+                done => return done,
+            }
+        }
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        if Instant::now() >= end {
+            return Err(TlsError::NoPeer { seconds: limits.idle.as_secs(), last });
+        }
+        thread::sleep(pause);
+        pause = (2 * pause).min(longest);
+    }
+}
+
+struct Client<'a> {
+    endpoint: &'a Endpoint<'a>,
+    config: (Arc<ClientConfig>, Refusals),
+}
+
+impl Client<'_> {
+    /// Connects to one address and shakes hands, which the other side has so much time for.
+    fn attempt(&self, address: SocketAddr, patience: Duration) -> Result<TlsChannel, TlsError> {
+        let limits = &self.endpoint.limits;
+        let end = Instant::now() + patience.min(limits.session);
+        let lost = |doing| move |e: io::Error| TlsError::Lost { doing, reason: e.to_string() };
+        let stream = TcpStream::connect_timeout(&address, patience).map_err(lost("connecting"))?;
+        let stream = Bounded::until(end, stream, limits).map_err(lost("configuring the socket"))?;
+        let (config, refusals) = &self.config;
+        let stream = shake_hands(Arc::clone(config), stream).map_err(|error| refusals.explain(error))?;
+        self.endpoint.channel(stream)
+    }
+}
+
+fn shake_hands(config: Arc<ClientConfig>, mut stream: Bounded) -> Result<TlsStream, TlsError> {
+    let name = ServerName::try_from("trefoil-party")
+        .map_err(|e| TlsError::Local { doing: "configuring TLS", reason: e.to_string() })?;
+    let mut connection = ClientConnection::new(config, name).map_err(of_identity)?;
+    let doing = "TLS handshake";
+    while connection.is_handshaking() {
+        if let Err(e) = connection.complete_io(&mut stream) {
+            // Tell the peer why, if it still listens; the first failure is the one to report.
+            while connection.wants_write() && connection.write_tls(&mut stream).is_ok_and(|written| written > 0) {}
+            return Err(match e.kind() {
+                ErrorKind::InvalidData => TlsError::Handshake { doing, reason: e.to_string() },
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                    TlsError::Lost { doing, reason: "the peer stands still".into() }
+                }
+                _ => TlsError::Lost { doing, reason: e.to_string() },
+            });
+        }
+    }
+    stream.begin_session();
+    Ok(TlsStream::new(StreamOwned::new(connection, stream)))
+}

@@ -1,0 +1,75 @@
+use std::{net::TcpStream, sync::Arc, time::Instant};
+
+use rustls::ServerConfig;
+
+use super::{
+    Endpoint, TlsError,
+    endpoint::Refusals,
+    pending::{Pending, lost},
+};
+use crate::Limits;
+
+/// Most handshakes at once.
+const MOST: usize = 256;
+
+/// Handshakes that go on at once, in the order of their beginning.
+pub(super) struct Crowd {
+    pending: Vec<Pending>,
+    config: Arc<ServerConfig>,
+    refusals: Refusals,
+    limits: Limits,
+}
+
+impl Crowd {
+    /// # Errors
+    /// [`TlsError::Identity`] if the endpoint's identity cannot be used.
+    pub(super) fn of(endpoint: &Endpoint<'_>) -> Result<Self, TlsError> {
+        let (config, refusals) = endpoint.server()?;
+        Ok(Self { pending: Vec::new(), config, refusals, limits: endpoint.limits })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Takes in a connection. [`step`](Self::step) has to follow before too many more come.
+    ///
+    /// # Errors
+    /// As [`Pending::new`].
+    pub(super) fn admit(&mut self, stream: TcpStream) -> Result<(), TlsError> {
+        self.pending.push(Pending::new(stream, Arc::clone(&self.config))?);
+        Ok(())
+    }
+
+    /// Takes every handshake as far as it goes without waiting, drops those that fail, and then as many as are too many.
+    /// Gives the first peer that has proven itself.
+    pub(super) fn step(&mut self, refused: &mut dyn FnMut(TlsError)) -> Option<Pending> {
+        let now = Instant::now();
+        self.pending.retain_mut(|pending| match pending.step(now, &self.limits) {
+            Ok(()) => true,
+            Err(error) => {
+                refused(self.refusals.explain(error));
+                false
+            }
+        });
+        let ready = self.pending.iter().position(Pending::is_ready).map(|ready| self.pending.remove(ready));
+        self.give_way(self.pending.len().saturating_sub(MOST), refused);
+        ready
+    }
+
+    /// Drops a quarter of the handshakes, so that there are files for others. `false` if there are none.
+    pub(super) fn thin_out(&mut self, refused: &mut dyn FnMut(TlsError)) -> bool {
+        let some = !self.is_empty();
+        self.give_way(self.pending.len().div_ceil(4), refused);
+        some
+    }
+
+    /// Drops so many handshakes: the oldest of those without a ClientHello, then the oldest.
+    fn give_way(&mut self, count: usize, refused: &mut dyn FnMut(TlsError)) {
+        for _ in 0..count {
+            let oldest = self.pending.iter().position(|pending| !pending.is_greeted()).unwrap_or(0);
+            self.pending.remove(oldest);
+            refused(lost("gave way to others, too many shake hands at once"));
+        }
+    }
+}

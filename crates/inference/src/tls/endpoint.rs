@@ -1,0 +1,126 @@
+use core::time::Duration;
+use std::{
+    net::{TcpListener, ToSocketAddrs},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use pfss::{Party, StreamChannel};
+use rustls::{
+    ClientConfig, ServerConfig,
+    crypto::{CryptoProvider, ring},
+};
+
+use super::{Fingerprint, Identity, TlsError, TlsStream, accept, connect, verify::Pinned};
+use crate::Limits;
+
+/// Both parties' messages are far shorter; a longer announcement is refused before anything is allocated.
+const MAX_MESSAGE_BYTES: usize = 1 << 30;
+
+/// A [`StreamChannel`] over TLS 1.3 with pinned certificates on both sides.
+pub type TlsChannel = StreamChannel<TlsStream>;
+
+/// One side's part in a connection.
+#[derive(Debug)]
+pub struct Endpoint<'a> {
+    /// This party.
+    pub party: Party,
+    /// What this party proves to be.
+    pub identity: &'a Identity,
+    /// The only certificate accepted.
+    pub peer: Fingerprint,
+    /// Digest of what both sides agreed to compute.
+    pub protocol: [u8; 32],
+    /// How long to wait.
+    pub limits: Limits,
+}
+
+impl Endpoint<'_> {
+    /// Connects to a party that listens. While nobody answers, and where an answer breaks off or stands still for 10
+    /// seconds before the other side has proven itself, it tries the next address, and all again until the idle limit.
+    ///
+    /// # Errors
+    /// [`TlsError::NoPeer`] if nobody goes through with a handshake in that time. [`TlsError::WrongCertificate`],
+    /// [`TlsError::Handshake`] or [`TlsError::Channel`] if the peer is not the one expected, or does not want this one,
+    /// and no other address is better. [`TlsError::Identity`] or [`TlsError::Local`] if the fault is on this side.
+    pub fn connect(&self, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {
+        connect::connect(self, address)
+    }
+
+    /// Waits for the peer; the first that proves to be it is taken, and all others are dropped. Whoever is not the peer
+    /// is refused, reported to `refused`, and the wait goes on; it ends once `patience` is over, if there is one.
+    ///
+    /// Nobody keeps the peer out: up to 256 handshakes go on at once, on the calling thread. Each has 2 seconds for its
+    /// first message and 10 in all; where more come, the oldest of those that got least far gives way. That the system
+    /// cannot accept a connection, as it has no more files or the other side is gone already, is reported and passes.
+    ///
+    /// # Errors
+    /// [`TlsError::NoPeer`] if the peer does not come in time, [`TlsError::Identity`] or [`TlsError::Local`] if the fault
+    /// is on this side.
+    pub fn accept(
+        &self,
+        listener: &TcpListener,
+        patience: Option<Duration>,
+        refused: impl FnMut(&TlsError),
+    ) -> Result<TlsChannel, TlsError> {
+        accept::accept(self, listener, patience, refused)
+    }
+
+    /// The handshake of the protocol inside.
+    pub(super) fn channel(&self, stream: TlsStream) -> Result<TlsChannel, TlsError> {
+        Ok(StreamChannel::over(self.party, stream, &self.protocol, MAX_MESSAGE_BYTES)?)
+    }
+
+    /// What a side that connects offers and accepts.
+    pub(super) fn client(&self) -> Result<(Arc<ClientConfig>, Refusals), TlsError> {
+        let (provider, pinned, refusals) = self.pinned();
+        let (chain, key) = self.identity.parts();
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .and_then(|config| {
+                config
+                    .dangerous() // the pinned certificate takes the place of an authority
+                    .with_custom_certificate_verifier(pinned)
+                    .with_client_auth_cert(chain, key)
+            });
+        Ok((Arc::new(config.map_err(of_identity)?), refusals))
+    }
+
+    /// What a side that listens offers and accepts.
+    pub(super) fn server(&self) -> Result<(Arc<ServerConfig>, Refusals), TlsError> {
+        let (provider, pinned, refusals) = self.pinned();
+        let (chain, key) = self.identity.parts();
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .and_then(|config| config.with_client_cert_verifier(pinned).with_single_cert(chain, key));
+        let mut config = config.map_err(of_identity)?;
+        config.send_tls13_tickets = 0; // no resumption: every session proves its certificates
+        Ok((Arc::new(config), refusals))
+    }
+
+    fn pinned(&self) -> (Arc<CryptoProvider>, Arc<Pinned>, Refusals) {
+        let provider = Arc::new(ring::default_provider());
+        let (algorithms, refused) = (provider.signature_verification_algorithms, Arc::new(Mutex::new(None)));
+        let refusals = Refusals { expected: self.peer, refused: Arc::clone(&refused) };
+        (provider, Arc::new(Pinned { expected: self.peer, algorithms, refused }), refusals)
+    }
+}
+
+/// The certificate that was refused last, which the error of a handshake does not name.
+pub(super) struct Refusals {
+    expected: Fingerprint,
+    refused: Arc<Mutex<Option<Fingerprint>>>,
+}
+
+impl Refusals {
+    /// What `error`, of the handshake that just failed, means.
+    pub(super) fn explain(&self, error: TlsError) -> TlsError {
+        match self.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(got) => TlsError::WrongCertificate { expected: self.expected, got },
+            None => error,
+        }
+    }
+}
+
+pub(super) fn of_identity(error: rustls::Error) -> TlsError {
+    TlsError::Identity { reason: error.to_string() }
+}
