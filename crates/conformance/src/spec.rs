@@ -27,7 +27,13 @@ pub enum Failure {
     Broken(String),
     /// The backend reported an error where a result was due.
     #[error("backend error: {0}")]
-    Backend(#[from] BackendError),
+    Backend(BackendError),
+}
+
+impl From<BackendError> for Failure {
+    fn from(error: BackendError) -> Self {
+        Self::Backend(error)
+    }
 }
 
 /// An error of the device under a domain's error stays one, so that a lack of memory is told from a wrong refusal.

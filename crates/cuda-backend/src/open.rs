@@ -114,7 +114,7 @@ pub enum Allocator {
 #[non_exhaustive]
 pub enum OpenError {
     /// The machine has no driver that can be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Driver(#[from] Unavailable),
     /// The driver lacks functions that every device needs.
     #[error("the CUDA driver lacks {}", names.join(", "))]
@@ -155,7 +155,7 @@ pub enum OpenError {
     #[error(transparent)]
     Module(#[from] ModuleError),
     /// The driver refused.
-    #[error("{0}")]
+    #[error(transparent)]
     Backend(#[from] BackendError),
 }
 

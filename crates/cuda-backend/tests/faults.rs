@@ -69,7 +69,7 @@ fn inject(allocator: Allocator, call: &'static str, code: i32, turn: u64) {
 fn is_of_class(error: &OpenError, code: i32) -> bool {
     let backend = match error {
         OpenError::NoDevice => return code == Status::NO_DEVICE.0,
-        OpenError::Module(ModuleError::Load { source, .. }) | OpenError::Backend(source) => source,
+        OpenError::Module(ModuleError::Load { reason, .. }) | OpenError::Backend(reason) => reason,
         _ => return false,
     };
     match backend {

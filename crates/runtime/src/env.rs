@@ -91,12 +91,12 @@ pub fn value_of(variable: Variable) -> Option<String> {
 #[non_exhaustive]
 pub enum SettingsError {
     /// Not the name of a backend.
-    #[error("{variable}: {source}")]
+    #[error("{variable}: {reason}")]
     Backend {
         /// The variable.
         variable: &'static str,
         /// What was wrong.
-        source: UnknownChoice,
+        reason: UnknownChoice,
     },
     /// Not one of the accepted values.
     #[error("{variable}: unknown value `{value}`; expected {expected}")]
@@ -183,7 +183,7 @@ impl Settings {
                     expected: "`cpu`, `gpu` (or `cuda`) or `auto`",
                 }),
                 Ok(choice) => Ok(Some(choice)),
-                Err(source) => Err(SettingsError::Backend { variable: variable.name, source }),
+                Err(reason) => Err(SettingsError::Backend { variable: variable.name, reason }),
             }
         };
         let flag = |variable: Variable| match set(variable)? {

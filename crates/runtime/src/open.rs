@@ -56,7 +56,7 @@ pub enum Unavailable {
 pub enum OpenError {
     /// A setting cannot be used.
     #[error("environment: {0}")]
-    Settings(#[from] SettingsError),
+    Settings(SettingsError),
     /// The requested backend cannot be opened and nothing may stand in for it.
     #[error("backend `{requested}` was requested: {reason}")]
     Unavailable {
@@ -67,7 +67,19 @@ pub enum OpenError {
     },
     /// The CPU backend failed to open.
     #[error("cpu backend: {0}")]
-    Cpu(#[from] CpuError),
+    Cpu(CpuError),
+}
+
+impl From<SettingsError> for OpenError {
+    fn from(error: SettingsError) -> Self {
+        Self::Settings(error)
+    }
+}
+
+impl From<CpuError> for OpenError {
+    fn from(error: CpuError) -> Self {
+        Self::Cpu(error)
+    }
 }
 
 /// Which backend was opened, and why another was not.

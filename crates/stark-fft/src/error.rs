@@ -68,5 +68,11 @@ pub enum FftError {
     },
     /// The backend failed.
     #[error("backend error: {0}")]
-    Backend(#[from] BackendError),
+    Backend(BackendError),
+}
+
+impl From<BackendError> for FftError {
+    fn from(error: BackendError) -> Self {
+        Self::Backend(error)
+    }
 }

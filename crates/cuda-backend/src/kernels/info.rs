@@ -21,7 +21,7 @@ pub fn modules(source: &KernelSource) -> Result<Vec<ModuleInfo>, ModuleError> {
     let info = |text: super::ModuleText| {
         let name = text.name.into_owned();
         let manifest = Manifest::read(&name, &text.manifest, &text.ptx)
-            .map_err(|source| ModuleError::Manifest { module: name.clone(), source })?;
+            .map_err(|reason| ModuleError::Manifest { module: name.clone(), reason })?;
         Ok(ModuleInfo {
             name,
             target: manifest.target,

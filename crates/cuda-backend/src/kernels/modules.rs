@@ -35,12 +35,12 @@ pub enum ModuleError {
         reason: String,
     },
     /// The manifest is not what it should be, or the PTX is not the one it describes.
-    #[error("module `{module}`: {source}")]
+    #[error("module `{module}`: {reason}")]
     Manifest {
         /// The module.
         module: String,
         /// What is wrong.
-        source: ManifestError,
+        reason: ManifestError,
     },
     /// The device is of a lower compute capability than the module is made for.
     #[error("module `{module}` needs compute capability {}.{}, the device has {}.{}", need.0, need.1, found.0, found.1)]
@@ -53,12 +53,12 @@ pub enum ModuleError {
         found: (u32, u32),
     },
     /// The driver did not compile or load the PTX.
-    #[error("module `{module}` was not loaded: {source}{}", log_lines(.log))]
+    #[error("module `{module}` was not loaded: {reason}{}", log_lines(.log))]
     Load {
         /// The module.
         module: String,
         /// What the driver answered.
-        source: BackendError,
+        reason: BackendError,
         /// What its compiler said; may be empty.
         log: String,
     },
@@ -150,7 +150,7 @@ impl Kernels {
     pub(crate) fn read(source: &KernelSource, info: &DeviceInfo) -> Result<Self, ModuleError> {
         let module = |text: ModuleText| {
             let name = text.name.into_owned();
-            let invalid = |source| ModuleError::Manifest { module: name.clone(), source };
+            let invalid = |reason| ModuleError::Manifest { module: name.clone(), reason };
             let manifest = Manifest::read(&name, &text.manifest, &text.ptx).map_err(invalid)?;
             let need = manifest.capability().map_err(invalid)?;
             if info.capability < need {
@@ -178,9 +178,9 @@ impl Kernels {
         let module = self.modules.iter().find(|module| module.name == prefix).ok_or_else(unknown)?;
         let kernels = module.load(device).map_err(|error| match error {
             ModuleError::Load {
-                source: source @ (BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }),
+                reason: reason @ (BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }),
                 ..
-            } => source,
+            } => reason,
             error => BackendError::Kernel { kernel: name, reason: error.to_string() },
         })?;
         kernels.get(name).cloned().ok_or_else(unknown)
@@ -202,7 +202,7 @@ impl Module {
         // A refusal for a reason of the moment is no property of the text.
         let passing = matches!(
             &outcome,
-            Err(ModuleError::Load { source: BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }, .. })
+            Err(ModuleError::Load { reason: BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }, .. })
         );
         if !passing {
             *loaded = Some(outcome.clone());
@@ -213,7 +213,7 @@ impl Module {
     fn compile(&self, device: &DeviceCtx) -> Result<HashMap<String, Arc<Kernel>>, ModuleError> {
         let failed = |fault: Fault, log: String| ModuleError::Load {
             module: self.name.clone(),
-            source: fault.of_allocation(self.ptx.as_bytes().len() as u64),
+            reason: fault.of_allocation(self.ptx.as_bytes().len() as u64),
             log,
         };
         let module = LoadedModule::load(device.context(), &self.ptx)
