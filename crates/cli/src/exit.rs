@@ -27,16 +27,17 @@ impl std::error::Error for Usage {}
 /// Prints an error with its causes and one hint, and gives the code that belongs to it.
 pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", with_causes(&error));
     let (code, hint) = match error.downcast_ref::<OpenError>() {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
         Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
         None if error.is::<Usage>() => (USAGE, ""),
-        None => match error.downcast_ref::<InferenceError>().map(InferenceError::outcome) {
-            Some(Outcome::KeysRefused) => {
+        None => match error.downcast_ref::<InferenceError>() {
+            Some(InferenceError::Exists { .. }) => (USAGE, ""),
+            Some(error) if error.outcome() == Outcome::KeysRefused => {
                 (KEYS_REFUSED, "keys are used once; `trefoil pfss deal` and `gen` make new ones")
             }
-            Some(Outcome::PeerFailed) => (PEER_FAILED, ""),
+            Some(error) if error.outcome() == Outcome::PeerFailed => (PEER_FAILED, ""),
             _ => (FAILED, ""),
         },
         Some(_) => (FAILED, ""),
@@ -45,4 +46,85 @@ pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
         eprintln!("hint: {hint}");
     }
     ExitCode::from(code)
+}
+
+/// An error's message and those of its causes, without a cause that a message before it says already, as messages of
+/// some libraries do.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.contains(&cause) {
+            message.extend([": ", &cause]);
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+    use std::io::{self, ErrorKind};
+
+    use anyhow::{Context as _, anyhow};
+    use backend_api::BackendError;
+    use conformance::Failure;
+    use cpu_backend::CpuError;
+    use inference::tls::TlsError;
+    use nn_ops::NnError;
+    use pfss::{ChannelError, OperationError, PfssError, RangeError, softmax::LayoutError, suf::SufError};
+    use runtime::{Choice, SettingsError, Unavailable, UnknownChoice};
+    use stark_fft::FftError;
+
+    use super::*;
+
+    fn not_found() -> io::Error {
+        ErrorKind::NotFound.into()
+    }
+
+    #[test]
+    fn no_error_says_what_its_cause_says() {
+        let device = || BackendError::OutOfMemory { bytes: 7 };
+        let channel = || ChannelError::Lost { doing: "receiving" };
+        let (range, suf) = (RangeError::Shift { f: 64 }, || SufError::RingWidth { got: 65 });
+        let settings = SettingsError::Backend { variable: "V", reason: UnknownChoice("gup".into()) };
+        let lost = TlsError::Lost { doing: "connecting", reason: "refused".into() };
+        let errors: [Box<dyn Error>; 19] = [
+            Box::new(InferenceError::Io { doing: "opening", path: "file".into(), reason: not_found() }),
+            Box::new(InferenceError::Tls(lost)),
+            Box::new(InferenceError::Tls(TlsError::Channel(channel()))),
+            Box::new(InferenceError::Pfss(PfssError::Channel(channel()))),
+            Box::new(InferenceError::Pfss(PfssError::Backend(device()))),
+            Box::new(InferenceError::Range(range)),
+            Box::new(InferenceError::Layout(LayoutError::RowLength { row: 0, cols: 1, got: 2 })),
+            Box::new(TlsError::Channel(channel())),
+            Box::new(PfssError::Suf(suf())),
+            Box::new(PfssError::Range(range)),
+            Box::new(OperationError::Gate(PfssError::Suf(suf()))),
+            Box::new(OpenError::Settings(settings.clone())),
+            Box::new(OpenError::Cpu(CpuError::Threads { threads: 3, reason: "no".into() })),
+            Box::new(OpenError::Unavailable { requested: Choice::Gpu, reason: Unavailable::OnlySimulated }),
+            Box::new(settings),
+            Box::new(Unavailable::OnlySimulated),
+            Box::new(NnError::Backend(device())),
+            Box::new(FftError::Backend(device())),
+            Box::new(Failure::Backend(device())),
+        ];
+        for error in &errors {
+            let mut error: &dyn Error = &**error;
+            while let Some(cause) = error.source() {
+                assert!(!error.to_string().contains(&cause.to_string()), "{error}");
+                error = cause;
+            }
+        }
+    }
+
+    #[test]
+    fn a_cause_is_printed_once() {
+        let read = Err::<(), _>(not_found()).context("reading x").context("opening").unwrap_err();
+        assert_eq!(with_causes(&read), "opening: reading x: entity not found");
+        let persisted = tempfile::PersistError { error: not_found(), file: tempfile::NamedTempFile::new().unwrap() };
+        assert_eq!(format!("{persisted}"), "failed to persist temporary file: entity not found");
+        let written = anyhow!(persisted).context("writing x");
+        assert_eq!(with_causes(&written), "writing x: failed to persist temporary file: entity not found");
+    }
 }

@@ -51,6 +51,12 @@ pub enum InferenceError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Keys go to a new folder.
+    #[error("{} exists; keys go to a new folder", path.display())]
+    Exists {
+        /// What is there already.
+        path: PathBuf,
+    },
     /// The folder's keys were used before, or are in use: a second use would reveal differences of secrets.
     #[error("key folder {} was used before; its masks are spent, deal again", path.display())]
     Used {
@@ -68,14 +74,14 @@ pub enum InferenceError {
         got: pfss::Party,
     },
     /// The file system refused.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {reason}", path.display())]
     Io {
         /// What was being done.
         doing: &'static str,
         /// To which file.
         path: PathBuf,
         /// The system's reason.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The connection could not be made, or the peer is not the one expected.
     #[error(transparent)]

@@ -5,18 +5,27 @@ use std::{
 
 use anyhow::Result;
 use clap::Args;
-use inference::{Architecture, Model, folder};
+use inference::{
+    Architecture, Model,
+    folder::{self, KeyFolder},
+};
 use runtime::{Choice, Domain};
 
+/// Images of the largest batch.
+const MAX_COUNT: i64 = Model::MAX_COUNT as i64;
+
 /// Make keys for one run, a folder for each party. Whoever runs this must be trusted by both.
+///
+/// Prints the digest of each folder, which `verify` prints again: told to a party by another way than its folder goes, it
+/// shows whether somebody changed the folder.
 #[derive(Args, Debug)]
 pub(crate) struct DealArgs {
     /// The network: digits or transformer.
     #[arg(long, value_name = "NAME", default_value = "digits")]
     model: Architecture,
     /// Number of images to classify in the run.
-    #[arg(long, value_name = "N", default_value_t = 360)]
-    count: usize,
+    #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=MAX_COUNT))]
+    count: u32,
     /// Folder to make, with `party0` for the client and `party1` for the server in it.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -28,7 +37,7 @@ pub(crate) struct DealArgs {
 /// Runs the command.
 pub(super) fn run(args: &DealArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    let model = Model::new(args.model, args.count)?;
+    let model = Model::new(args.model, args.count as usize)?;
     let bar = super::bar(&model.plan()?, 0, "deal keys")?;
     let manifests = folder::deal(&q, &model, &args.out, |step| super::advance(&bar, step))?;
     bar.finish_and_clear();
@@ -36,7 +45,8 @@ pub(super) fn run(args: &DealArgs) -> Result<()> {
     for (manifest, to) in manifests.iter().zip(["client", "server"]) {
         let bytes: u64 = manifest.keys.iter().map(|key| key.bytes).sum();
         let folder = args.out.join(format!("party{}", manifest.party));
-        writeln!(out, "{}  {} KiB of keys, for the {to} alone", folder.display(), bytes >> 10)?;
+        let digest = KeyFolder::digest(&folder)?;
+        writeln!(out, "{}  {} KiB of keys, for the {to} alone; digest {digest}", folder.display(), bytes >> 10)?;
     }
     Ok(())
 }

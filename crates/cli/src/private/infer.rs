@@ -8,7 +8,6 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use inference::{
     InferenceError, Model, Parameters, digits,
-    folder::KeyFolder,
     party::{self, Role},
     plain,
 };
@@ -18,6 +17,7 @@ use runtime::{Choice, Domain};
 
 use super::{
     LimitArgs,
+    kind::Kind,
     report::{Difference, Report},
 };
 use crate::output::Output;
@@ -59,7 +59,8 @@ pub(crate) struct InferArgs {
 /// Runs the command.
 pub(super) fn run(args: &InferArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    let folder = KeyFolder::open(&args.keys, Party::Zero)?;
+    Kind::Model.expect(&args.keys)?;
+    let folder = super::open(&args.keys, Party::Zero)?;
     let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
     let (images, truth) = input(args, &model)?;
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;

@@ -1,36 +1,56 @@
 use std::{
+    fs,
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::folder::KeyFolder;
+use pfss::Party;
+use serde_json::{Value, json};
 
-use super::bundle;
-use crate::exit::Usage;
+use super::{
+    bundle,
+    kind::{Kind, folder_of, unknown},
+};
 
-/// Show what a key folder or a bundle of one gate is for: model or gate, party, sizes, costs. Never a secret.
+/// Show what keys are for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
-    /// A folder `party0` or `party1` of `deal`, or a bundle such as `keys.pfk` in one of `gen`.
+    /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such as `keys.pfk`.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// Also write what is shown of a bundle as JSON.
+    /// Also write what is shown as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(super) fn run(args: &InspectArgs) -> Result<()> {
-    if args.path.is_file() {
-        return bundle::inspect(&args.path, args.json.as_deref());
+    let facts = match Kind::of(&args.path).ok_or_else(|| unknown(&args.path))? {
+        Kind::File => bundle::inspect_bundle(&args.path)?,
+        Kind::Gate => bundle::inspect_folder(&args.path)?,
+        Kind::Model => model(&args.path)?,
+        kind @ (Kind::Gates | Kind::Models) => {
+            let mut both = Vec::new();
+            for party in Party::BOTH {
+                let folder = folder_of(&args.path, party);
+                writeln!(io::stdout(), "{}", folder.display())?;
+                both.push(if kind == Kind::Gates { bundle::inspect_folder(&folder)? } else { model(&folder)? });
+            }
+            Value::Array(both)
+        }
+    };
+    if let Some(path) = &args.json {
+        fs::write(path, serde_json::to_vec_pretty(&facts)?).with_context(|| format!("writing {}", path.display()))?;
     }
-    if args.json.is_some() {
-        return Err(Usage(format!("expected a bundle for --json, got the folder {}", args.path.display())).into());
-    }
-    let manifest = KeyFolder::manifest(&args.path)?;
-    let used = args.path.join("used").exists();
+    Ok(())
+}
+
+/// Shows what a party's folder of `deal` is for.
+fn model(path: &Path) -> Result<Value> {
+    let (manifest, used) = (KeyFolder::manifest(path)?, KeyFolder::is_used(path));
     let mut out = io::stdout().lock();
     writeln!(out, "model  {} for {} images", manifest.model.escape_debug(), manifest.count)?;
     writeln!(out, "party  {}", manifest.party)?;
@@ -40,5 +60,5 @@ pub(super) fn run(args: &InspectArgs) -> Result<()> {
     for key in &manifest.keys {
         writeln!(out, "{}  {:>10} bytes  {}", key.file.escape_debug(), key.bytes, key.step.escape_debug())?;
     }
-    Ok(())
+    Ok(json!({"used": used, "manifest": manifest}))
 }

@@ -4,15 +4,19 @@ mod bundle;
 mod deal;
 mod infer;
 mod inspect;
+mod kind;
 mod report;
 mod serve;
+mod verify;
 
 use core::time::Duration;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use inference::{Limits, Plan};
+use inference::{Limits, Plan, folder::KeyFolder, tls::TlsError};
+use pfss::Party;
 
 pub(crate) use report::Report;
 
@@ -20,7 +24,8 @@ pub(crate) use report::Report;
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs `serve` with its
 /// weights, the client `infer` with its images. The client learns the classes, the server nothing, and nobody the
-/// weights. `gen`, `eval` and `inspect` make, use and show keys of one gate.
+/// weights. `gen` makes keys of one gate or function, `eval` uses them. `inspect` shows what any keys are for, `verify`
+/// reads all of them and uses none.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]
@@ -35,7 +40,11 @@ pub(crate) enum PfssCommand {
     Gen(bundle::GenArgs),
     Eval(bundle::EvalArgs),
     Inspect(inspect::InspectArgs),
+    Verify(verify::VerifyArgs),
 }
+
+/// Time between two looks of a progress bar at the clock.
+const TICK: Duration = Duration::from_millis(200);
 
 /// How long to wait for the other party.
 #[derive(Args, Debug)]
@@ -64,6 +73,20 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
         PfssCommand::Gen(args) => bundle::generate(args),
         PfssCommand::Eval(args) => bundle::eval(args),
         PfssCommand::Inspect(args) => inspect::run(args),
+        PfssCommand::Verify(args) => verify::run(args),
+    }
+}
+
+/// Tells on standard error who was refused: of the first ten each, from then on the last whenever there are twice as many.
+fn refusals() -> impl FnMut(&TlsError) {
+    let mut count = 0u64;
+    move |error| {
+        count += 1;
+        match count {
+            1..=10 => eprintln!("refused a connection: {error}"),
+            _ if count.is_power_of_two() => eprintln!("refused {count} connections; the last: {error}"),
+            _ => {}
+        }
     }
 }
 
@@ -74,8 +97,19 @@ fn bar(plan: &Plan, more: usize, title: &'static str) -> Result<ProgressBar> {
 
 /// A progress bar on standard error over so many steps.
 fn steps_bar(steps: usize, title: &'static str) -> Result<ProgressBar> {
-    let style = ProgressStyle::with_template("{prefix:24} {bar:32} {pos}/{len} {msg}").context("progress style")?;
-    Ok(ProgressBar::new(steps as u64).with_style(style).with_prefix(title))
+    let template = "{prefix:24} {bar:32} {pos}/{len} {elapsed} {msg}";
+    let style = ProgressStyle::with_template(template).context("progress style")?;
+    let bar = ProgressBar::new(steps as u64).with_style(style).with_prefix(title);
+    bar.enable_steady_tick(TICK);
+    Ok(bar)
+}
+
+/// Reads a party's folder for a model.
+fn open(path: &Path, party: Party) -> Result<KeyFolder> {
+    let bar = steps_bar(KeyFolder::manifest(path)?.keys.len(), "read keys")?;
+    let folder = KeyFolder::open(path, party, |step| advance(&bar, step))?;
+    bar.finish_and_clear();
+    Ok(folder)
 }
 
 /// Says what is being done.

@@ -10,17 +10,17 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::{
     InferenceError, Parameters,
-    folder::KeyFolder,
     party::{self, Role},
 };
 use pfss::Party;
 use runtime::{Choice, Domain};
 
-use super::{LimitArgs, report::Report};
+use super::{LimitArgs, kind::Kind, refusals, report::Report};
 
 /// Run the server: hold the weights, learn nothing.
 ///
-/// Prints the address once it listens, refuses whoever is not the client of the same deal, serves one run and ends.
+/// Prints the address once it listens, refuses whoever is not the client of the same deal, serves one run and ends. It
+/// shakes hands with many at once, so that strangers do not keep the client out.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
     /// The folder `party1` of a deal; used up by the run.
@@ -48,7 +48,8 @@ pub(crate) struct ServeArgs {
 /// Runs the command.
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    let folder = KeyFolder::open(&args.keys, Party::One)?;
+    Kind::Model.expect(&args.keys)?;
+    let folder = super::open(&args.keys, Party::One)?;
     let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
     let bytes = fs::read(&args.weights).with_context(|| format!("reading {}", args.weights.display()))?;
     let weights = Parameters::read(&model, &bytes)?;
@@ -62,9 +63,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     }
     let patience = args.wait.map(|seconds| Duration::from_secs(seconds.into()));
     let endpoint = folder.endpoint(args.limits.limits());
-    let channel = endpoint
-        .accept(&listener, patience, |error| eprintln!("refused a connection: {error}"))
-        .map_err(InferenceError::from)?;
+    let channel = endpoint.accept(&listener, patience, refusals()).map_err(InferenceError::from)?;
     let keys = folder.consume()?;
     let bar = super::bar(&plan, 1, "serve")?;
     let done = party::run(&q, &model, keys, channel, Role::Server(&weights), |step| super::advance(&bar, step))?;

@@ -85,6 +85,12 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     let (out, report) = (bench.path("y.npy"), bench.path("eval.json"));
     let shown = succeeded(run("eval", &["--keys", &keys, "--input", &input, "--out", &out, "--json", &report]));
     assert!(shown.contains("0 of 7 elements differ"), "{shown}");
+    let shown: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        shown[..4],
+        [vec!["results,", "opened:"], vec!["element", "x", "y"], vec!["0", "0", "0"], vec!["1", "1", "1"],]
+    );
+    assert_eq!(shown[4], ["2", "18446744073709551615", "(-1)", "0"]);
     let y = read_npy::<u64>(&fs::read(&out).unwrap()).unwrap();
     assert_eq!((y.shape, y.data), (vec![7, 1], x.map(|x| x.max(0) as u64).to_vec()));
     let report = bench.json("eval.json");
@@ -149,18 +155,28 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
         (vec!["--gate", "ars"], "expected `shift` for gate `ars`"),
         (vec!["--gate", "relu", "--shift", "3"], "expected no `shift` for gate `relu`"),
         (vec!["--gate", "relu", "--bits", "65"], "expected a ring of 2 to 64 bits"),
+        (vec!["--gate", "gelu", "--bits", "32"], "expected a ring of 64 bits for gelu, got 32"),
+        (vec!["--gate", "softmax"], "`trefoil pfss deal --model transformer` deals for one in a model"),
     ] {
         let (code, message) = failed(&run("gen", &[&gate[..], &["--count", "2", "--out", &keys]].concat()));
         assert_eq!(code, Some(2));
         assert!(message.contains(expected), "{message}");
     }
+    for count in ["0", "99999999999"] {
+        let (code, message) = failed(&run("gen", &["--gate", "relu", "--count", count, "--out", &keys]));
+        assert!(code == Some(2) && message.contains(&format!("{count} is not in 1..=4294967295")), "{message}");
+    }
+    let (code, message) = failed(&run("deal", &["--count", "65537", "--out", &keys]));
+    assert!(code == Some(2) && message.contains("65537 is not in 1..=65536"), "{message}");
+    let (code, message) = failed(&run("gen", &["--gate", "relu", "--count", "2", "--out", &bench.path("none/keys")]));
+    assert!(code == Some(1) && message.matches("(os error 2)").count() == 1, "{message}");
     assert_eq!(fs::read_dir(bench.0.path()).unwrap().count(), 0, "nothing was written");
 
     let gate = ["--gate", "relu", "--bits", "16", "--count", "2", "--out"];
     succeeded(run("gen", &[&gate[..], &[keys.as_str()]].concat()));
     succeeded(run("gen", &[&gate[..], &[other.as_str()]].concat()));
     let (code, message) = failed(&run("gen", &[&gate[..], &[keys.as_str()]].concat()));
-    assert!(code == Some(4) && message.contains("exists"), "{message}");
+    assert!(code == Some(2) && message.contains("exists; keys go to a new folder"), "{message}");
 
     let eval = |input: &str| failed(&run("eval", &["--keys", &keys, "--input", input]));
     let good = bench.write("good", "1 2");
@@ -223,16 +239,214 @@ fn two_processes_evaluate_a_gate_on_shares_once() {
     let (code, message) = failed(&connect(&format!("{other}/party0")));
     assert!(code == Some(5) && message.contains("expected fingerprint"), "{message}");
     let shown = succeeded(connect(&folders[0]));
-    assert!(shown.contains("relu ars of 16 bits on 4 elements"), "{shown}");
+    assert!(shown.contains("relu_ars of 16 bits on 4 elements"), "{shown}");
+    let named = "shares of party 0, not results; those of both parties add up to them modulo 2^16:";
+    assert!(shown.contains(named) && shown.contains("share of y"), "{shown}");
     // 4 words of 16 bits, two rows of bits, and the digests of two rounds
     assert!(shown.contains("2 rounds, 42 bytes sent by each party, predicted 42"), "{shown}");
     succeeded(server.output());
     let [zero, one] = outputs.each_ref().map(|path| read_npy::<u64>(&fs::read(path).unwrap()).unwrap().data);
     let y: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b) % (1 << 16)).collect();
     assert_eq!(y, x.map(|x| (x.max(0) / 4) as u64));
+    for (at, share) in zero.iter().enumerate() {
+        let row = format!("{at} {share}");
+        assert!(shown.lines().any(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") == row), "{shown}");
+    }
 
     let (code, message) = failed(&connect(&folders[0]));
     assert!(code == Some(4) && message.contains("was used before"), "{message}");
     let (code, _) = failed(&run("eval", &["--keys", &other, "--input", &inputs[0], "--listen", "a", "--connect", "b"]));
     assert_eq!(code, Some(2));
+}
+
+/// Inputs with 12 fraction bits, and a function by name of them, with the greatest error in units of the last place.
+type FunctionCase<'a> = (&'a [&'a str], &'a [f64], fn(f64) -> f64, u32, f64);
+
+#[test]
+fn functions_by_name_are_those_of_real_numbers() {
+    let bench = Bench::new();
+    // gelu of these, by a table of the normal distribution
+    let gelu = |x: f64| match x {
+        1.0 => 0.841_344_746,
+        -1.0 => -0.158_655_254,
+        1.5 => 1.399_789_203,
+        x => x.max(0.0),
+    };
+    let cases: [FunctionCase<'_>; 6] = [
+        (&["--gate", "gelu"], &[1.0, -1.0, 1.5, 0.0, 9.0, -9.0], gelu, 12, 0.63),
+        (
+            &["--gate", "gelu", "--degree", "2", "--pieces", "32", "--range", "-8192", "8191"],
+            &[1.5, -1.0],
+            gelu,
+            12,
+            0.77,
+        ),
+        (&["--gate", "silu", "--bits", "64"], &[1.0, -2.0, 30.0], |x| x / (1.0 + (-x).exp()), 12, 1.0),
+        (&["--gate", "neg_exp", "--fraction", "12"], &[0.0, 1.0, 20.0], |t| (-t).exp(), 12, 1.34),
+        (&["--gate", "reciprocal", "--fraction", "20"], &[1.0, 3.0, 1000.0], |z| 1.0 / z, 20, 160.0),
+        (
+            &["--gate", "rsqrt", "--octaves", "4", "--coefficients", "interval_lut"],
+            &[0.25, 0.7],
+            |z| 1.0 / z.sqrt(),
+            12,
+            0.57,
+        ),
+    ];
+    for (at, (gate, x, function, fraction, bound)) in cases.into_iter().enumerate() {
+        let fixed: Vec<_> = x.iter().map(|x| (x * 4096.0).round()).collect();
+        let text: Vec<_> = fixed.iter().map(f64::to_string).collect();
+        let input = bench.write("x.csv", text.join(" "));
+        let (_, y) = bench.evaluate(&format!("keys{at}"), gate, x.len(), &input);
+        for (x, y) in fixed.iter().zip(y) {
+            let error = y.cast_signed() as f64 - function(x / 4096.0) * f64::from(1 << fraction);
+            assert!(error.abs() <= bound, "{gate:?} of {x}: {y}, off by {error}");
+        }
+    }
+    let shown = succeeded(run("inspect", &[&bench.path("keys0/party1")]));
+    assert!(shown.contains("keys     gelu, used"), "{shown}");
+}
+
+#[test]
+fn two_processes_evaluate_a_function_on_shares_once() {
+    let bench = Bench::new();
+    let keys = bench.path("keys");
+    succeeded(run("gen", &["--gate", "gelu", "--count", "3", "--out", &keys]));
+    let folders = [0, 1].map(|p| format!("{keys}/party{p}"));
+    let (shares, outputs) =
+        ([[7i64, -7, 12_345], [4089, -4089, -12_345]], [0, 1].map(|p| bench.path(&format!("y{p}"))));
+    let inputs = [0, 1].map(|p| bench.write(&format!("x{p}"), shares[p].map(|share| share.to_string()).join(" ")));
+    let mut listening = pfss("eval");
+    listening.args(["--keys", &folders[1], "--input", &inputs[1], "--out", &outputs[1], "--listen", "127.0.0.1:0"]);
+    let (server, address) = listen(listening);
+    let connect = ["--keys", &folders[0], "--input", &inputs[0], "--out", &outputs[0], "--connect", &address];
+    let shown = succeeded(run("eval", &connect));
+    succeeded(server.output());
+    assert!(shown.contains("gelu of 64 bits on 3 elements"), "{shown}");
+    let [zero, one] = outputs.each_ref().map(|path| read_npy::<u64>(&fs::read(path).unwrap()).unwrap().data);
+    let y: Vec<_> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b).cast_signed()).collect();
+    assert_eq!(y, [3446, -650, 0]); // 0.841344746 and -0.158655254 of 4096, and nothing of 0
+    let (code, message) = failed(&run("eval", &connect));
+    assert!(code == Some(4) && message.contains("was used before"), "{message}");
+    assert!(!["keys.pfk", "shift.pfk"].iter().any(|file| Path::new(&folders[0]).join(file).exists()));
+}
+
+#[test]
+fn keys_are_verified_without_being_used() {
+    let bench = Bench::new();
+    let (gates, models, other) = (bench.path("gates"), bench.path("models"), bench.path("other"));
+    let dealt = succeeded(run("gen", &["--gate", "gelu", "--count", "2", "--out", &gates]));
+    let dealt = [dealt, succeeded(run("deal", &["--count", "1", "--out", &models]))].concat();
+    succeeded(run("gen", &["--gate", "gelu", "--count", "2", "--out", &other]));
+    let verify = |path: &str, more: &[&str]| run("verify", &[&[path], more].concat());
+    for (folder, purpose) in [(&gates, "gelu for 2 elements"), (&models, "digits for 1 images")] {
+        let shown = succeeded(verify(folder, &[]));
+        for party in ["party0", "party1"] {
+            let folder = format!("{folder}/{party}");
+            let digest = |text: &str| {
+                let line = text.lines().find(|line| line.starts_with(&folder)).unwrap();
+                line.rsplit_once("digest ").unwrap().1.to_owned()
+            };
+            assert!(shown.contains(&format!("{folder}  sound and unused: {purpose}")), "{shown}");
+            assert_eq!(digest(&shown), digest(&dealt), "what the dealer was told is what the party finds");
+            succeeded(verify(&folder, &["--digest", &digest(&dealt).to_uppercase()]));
+            let (code, message) = failed(&verify(&folder, &["--digest", "00"]));
+            assert!(code == Some(4) && message.contains("expected digest 00, got"), "{message}");
+            let shown = succeeded(run("inspect", &[&folder]));
+            assert!(!shown.contains("used"), "{shown}");
+        }
+    }
+    let bundle = format!("{gates}/party0/shift.pfk");
+    assert!(succeeded(verify(&bundle, &[])).contains("sound: gap ars for 2 elements, party 0"));
+
+    // Whatever is wrong is found, and put right again.
+    let refused = |folder: &str, expected: &str| {
+        let (code, message) = failed(&verify(folder, &[]));
+        assert!(code == Some(4) && message.contains(expected), "{message}");
+    };
+    let change = |file: &str, to: Option<&[u8]>, expected: &str| {
+        let (folder, original) = (file.rsplit_once('/').unwrap().0, fs::read(file).unwrap());
+        match to {
+            Some(bytes) => fs::write(file, bytes).unwrap(),
+            None => fs::remove_file(file).unwrap(),
+        }
+        refused(folder, expected);
+        fs::write(file, original).unwrap();
+    };
+    let flipped = |file: &str| {
+        let mut bytes = fs::read(file).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        bytes
+    };
+    change(&bundle, Some(&flipped(&bundle)), "content digest");
+    change(&bundle, None, "`shift.pfk`: is missing");
+    let suf = fs::read(format!("{gates}/party0/keys.pfk")).unwrap();
+    change(&bundle, Some(&suf), "`shift.pfk` is for another gate");
+    let one = fs::read(format!("{gates}/party1/shift.pfk")).unwrap();
+    change(&bundle, Some(&one), "`shift.pfk` is of another party");
+    let key = format!("{models}/party1/001.key");
+    change(&key, Some(&flipped(&key)), "expected SHA-256");
+    change(&format!("{models}/party0/identity.der"), None, "`identity.der`: is missing");
+    for file in ["keys.pfk", "shift.pfk"] {
+        let (mine, theirs) = (format!("{gates}/party1/{file}"), format!("{other}/party1/{file}"));
+        let original = fs::read(&mine).unwrap();
+        fs::copy(&theirs, &mine).unwrap();
+        refused(&gates, "expected keys of one deal, got those of two");
+        fs::write(&mine, original).unwrap();
+    }
+    let (mine, theirs) = (format!("{gates}/party1/peer"), format!("{other}/party1/peer"));
+    let original = fs::read(&mine).unwrap();
+    fs::copy(&theirs, &mine).unwrap();
+    refused(&gates, "expected parties that accept each other's certificate");
+    fs::write(&mine, original).unwrap();
+
+    // After all that the keys are good still, and then they are not.
+    let input = bench.write("x", "4096 0");
+    assert!(succeeded(run("eval", &["--keys", &gates, "--input", &input])).contains("0 of 2 elements differ"));
+    refused(&gates, "was used before");
+    let (code, message) = failed(&verify(bench.0.path().to_str().unwrap(), &[]));
+    assert!(code == Some(2) && message.contains("is no folder of keys"), "{message}");
+}
+
+#[test]
+fn a_folder_of_another_kind_is_named_with_the_command_that_takes_it() {
+    let bench = Bench::new();
+    let (gates, models, facts) = (bench.path("gates"), bench.path("models"), bench.path("facts.json"));
+    succeeded(run("gen", &["--gate", "abs", "--count", "1", "--out", &gates]));
+    succeeded(run("deal", &["--count", "1", "--out", &models]));
+    let input = bench.write("x", "1");
+    let gate = format!("{gates}/party0");
+    for (command, keys, more, expected) in [
+        (
+            "infer",
+            &gate,
+            ["--connect", "127.0.0.1:1"],
+            "is one party's keys for a gate, which `gen` makes; `trefoil pfss eval`",
+        ),
+        ("serve", &gate, ["--weights", "none"], "`trefoil pfss eval` takes it with --listen or --connect"),
+        ("serve", &models, ["--weights", "none"], "takes"),
+        (
+            "eval",
+            &models,
+            ["--input", &input],
+            "is both parties' keys for a model, which `deal` makes; `trefoil pfss infer`",
+        ),
+        ("eval", &gate, ["--input", &input], "`trefoil pfss eval` takes it with --listen or --connect"),
+        ("eval", &input, ["--input", &input], "is a file"),
+        ("infer", &bench.path("none"), ["--connect", "127.0.0.1:1"], "none does not exist"),
+    ] {
+        let (code, message) = failed(&run(command, &[&["--keys", keys], &more[..]].concat()));
+        assert!(code == Some(2) && message.contains(expected), "{command} {keys}: {message}");
+    }
+    for (path, expected) in
+        [(&gates, "keys     abs"), (&gate, "gate     relu, 64 bits to 64"), (&models, "model  digits")]
+    {
+        let shown = succeeded(run("inspect", &[path, "--json", &facts]));
+        assert!(shown.contains(expected), "{shown}");
+    }
+    assert_eq!(bench.json("facts.json")[1]["manifest"]["party"], 1);
+    succeeded(run("inspect", &[&gate, "--json", &facts]));
+    assert_eq!(
+        (&bench.json("facts.json")["used"], &bench.json("facts.json")["bundles"][0]["count"]),
+        (&json!(false), &json!(1))
+    );
 }

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -179,6 +180,31 @@ fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing
     assert_eq!(code, Some(5), "{message}");
     assert!(message.contains("peer lost") || message.contains("no peer"), "{message}");
     assert!(!json.exists());
+}
+
+#[test]
+fn a_server_short_of_files_serves_its_client_among_strangers() {
+    let (_scratch, out) = deal(1);
+    let server = pfss("serve");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", r#"ulimit -n 40; exec "$0" "$@""#]).arg(server.get_program()).args(server.get_args());
+    limited.arg("--keys").arg(out.join("party1")).args(["--weights", DIGITS]);
+    for variable in runtime::VARIABLES {
+        limited.env_remove(variable.name);
+    }
+    limited.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (server, address) = listen(limited);
+    let strangers: Vec<_> = (0..200).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let start = Instant::now();
+    let done = infer(&out.join("party0"), &address).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    drop(strangers);
+    let done = server.output();
+    let reported = text(&done.stderr);
+    assert!(done.status.success() && reported.contains("Too many open files"), "{reported}");
+    let lines = reported.lines().filter(|line| line.starts_with("refused")).count();
+    assert!((10..40).contains(&lines), "as many as ten, and one for each doubling: {reported}");
 }
 
 #[test]

@@ -6,8 +6,10 @@ use std::{
     path::Path,
 };
 
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
+use super::hex;
 use crate::{InferenceError, tls::Identity};
 
 /// No certificate and no key of one is longer.
@@ -16,7 +18,7 @@ const MAX_IDENTITY_BYTES: u64 = 1 << 16;
 /// Names what was being done to a file when the system refused.
 pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> InferenceError {
     let path = path.to_owned();
-    move |source| InferenceError::Io { doing, path, source }
+    move |reason| InferenceError::Io { doing, path, reason }
 }
 
 /// Writes a new file that only its owner may read, down to the disk.
@@ -55,10 +57,10 @@ pub fn sync_folder(path: &Path) -> Result<(), InferenceError> {
 /// end.
 ///
 /// # Errors
-/// [`InferenceError::Folder`] if `out` exists, [`InferenceError::Io`], and what `fill` fails with.
+/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`], and what `fill` fails with.
 pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
     if fs::symlink_metadata(out).is_ok() {
-        return Err(InferenceError::Folder { path: out.to_owned(), reason: "exists; a deal goes to a new one".into() });
+        return Err(InferenceError::Exists { path: out.to_owned() });
     }
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let scratch = scratch_folder(parent)?;
@@ -91,6 +93,39 @@ pub fn read_at_most(path: &Path, max: u64) -> Result<Option<Zeroizing<Vec<u8>>>,
     Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= max))
 }
 
+/// SHA-256 over the names and contents of files of a folder, in hexadecimal.
+///
+/// # Errors
+/// [`InferenceError::Io`].
+pub fn digest<'a>(folder: &Path, names: impl IntoIterator<Item = &'a str>) -> Result<String, InferenceError> {
+    let mut all = Sha256::new();
+    let mut chunk = Zeroizing::new(vec![0; 1 << 16]);
+    for name in names {
+        let path = folder.join(name);
+        let (mut file, mut content) = (File::open(&path).map_err(io("opening", &path))?, Sha256::new());
+        loop {
+            match file.read(&mut chunk).map_err(io("reading", &path))? {
+                0 => break,
+                read => content.update(&chunk[..read]),
+            }
+        }
+        all.update([name.as_bytes(), &[0]].concat());
+        all.update(content.finalize());
+    }
+    Ok(hex(&all.finalize()))
+}
+
+/// Names a file that is missing in a folder of keys: the folder is damaged.
+pub fn missing(folder: &Path, name: &str) -> impl FnOnce(InferenceError) -> InferenceError {
+    let (path, reason) = (folder.to_owned(), format!("`{name}`: is missing"));
+    move |error| match error {
+        InferenceError::Io { reason: refusal, .. } if refusal.kind() == ErrorKind::NotFound => {
+            InferenceError::Folder { path, reason }
+        }
+        other => other,
+    }
+}
+
 /// Writes a party's certificate and its secret key, as `identity.der` and `identity.key`.
 ///
 /// # Errors
@@ -103,12 +138,12 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), Inferenc
 /// Reads what [`write_identity`] wrote.
 ///
 /// # Errors
-/// [`InferenceError::Folder`] if a file is longer than any identity or the two are no certificate and its key,
+/// [`InferenceError::Folder`] if a file is missing or longer than any identity or the two are no certificate and its key,
 /// [`InferenceError::Io`].
 pub fn read_identity(folder: &Path) -> Result<Identity, InferenceError> {
     let refused = |reason: String| InferenceError::Folder { path: folder.to_owned(), reason };
     let part = |name: &str| {
-        let bytes = read_at_most(&folder.join(name), MAX_IDENTITY_BYTES)?;
+        let bytes = read_at_most(&folder.join(name), MAX_IDENTITY_BYTES).map_err(missing(folder, name))?;
         bytes.ok_or_else(|| refused(format!("`{name}` is too long")))
     };
     let identity = Identity::from_der(part("identity.der")?.to_vec(), part("identity.key")?);

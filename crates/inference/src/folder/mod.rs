@@ -8,7 +8,8 @@
 //! | `used` | made before the first use |
 //!
 //! Only the owner may read a folder. It holds everything that protects its party's secrets and has to reach that party
-//! alone, by a way that keeps it secret.
+//! alone, by a way that keeps it secret and whole: digests are computed without a key and nothing is signed, so that they
+//! show damage and not what somebody has changed, unless [`KeyFolder::digest`] reaches the party by another way.
 
 pub mod files;
 mod manifest;

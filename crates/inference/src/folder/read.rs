@@ -1,6 +1,5 @@
 use std::{
     fs,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -9,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Manifest,
-    files::{io, make_marker, read_at_most, read_identity, sync_folder},
+    files::{digest, io, make_marker, missing, read_at_most, read_identity, sync_folder},
     manifest::{KeyFile, hex},
 };
 use crate::{
@@ -17,6 +16,8 @@ use crate::{
     plan::Keys,
     tls::{Endpoint, Fingerprint, Identity},
 };
+
+const USED: &str = "used";
 
 /// A folder whose keys were read and checked, and not used yet.
 #[derive(Debug)]
@@ -31,20 +32,21 @@ pub struct KeyFolder {
 }
 
 impl KeyFolder {
-    /// Reads the folder of `party`, every file of it, against its manifest and the plan of its model.
+    /// Reads the folder of `party`, every file of it, against its manifest and the plan of its model. `progress` hears of
+    /// the step of each file of keys before it is read.
     ///
     /// # Errors
     /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the other party's,
     /// [`InferenceError::Folder`] or [`InferenceError::Pfss`] if anything in it is not what the manifest and the plan
     /// say, [`InferenceError::Io`] if it cannot be read.
-    pub fn open(path: &Path, party: Party) -> Result<Self, InferenceError> {
+    pub fn open(path: &Path, party: Party, mut progress: impl FnMut(&str)) -> Result<Self, InferenceError> {
         let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason };
         let manifest = Self::manifest(path)?;
         let owner = Party::try_from(manifest.party).map_err(|e| refused(e.to_string()))?;
         if owner != party {
             return Err(InferenceError::OtherParty { path: path.to_owned(), expected: party, got: owner });
         }
-        if fs::symlink_metadata(path.join("used")).is_ok() {
+        if Self::is_used(path) {
             return Err(InferenceError::Used { path: path.to_owned() });
         }
         let architecture = manifest.model.parse().map_err(|e: InferenceError| refused(e.to_string()))?;
@@ -57,7 +59,10 @@ impl KeyFolder {
         if manifest.keys.len() != expected {
             return Err(refused(format!("expected {expected} files of keys, manifest has {}", manifest.keys.len())));
         }
-        let read = |(index, (deal, file)): (usize, (&Deal, &KeyFile))| read_key(path, index, deal, file);
+        let read = |(index, (deal, file)): (usize, (&Deal, &KeyFile))| {
+            progress(&file.step);
+            read_key(path, index, deal, file)
+        };
         let keys = plan.deals().zip(&manifest.keys).enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         Keys::check(&plan, party, &keys)?;
         let identity = read_identity(path)?;
@@ -79,6 +84,21 @@ impl KeyFolder {
             return Err(refused(format!("expected format {}, got {}", Manifest::FORMAT, manifest.format)));
         }
         Ok(manifest)
+    }
+
+    /// Whether the keys of a folder were used.
+    #[must_use]
+    pub fn is_used(path: &Path) -> bool {
+        fs::symlink_metadata(path.join(USED)).is_ok()
+    }
+
+    /// A digest of a party's folder: of its manifest, hence of its keys and of the other party's certificate. Its own
+    /// certificate is pinned by the other party's folder.
+    ///
+    /// # Errors
+    /// [`InferenceError::Io`].
+    pub fn digest(path: &Path) -> Result<String, InferenceError> {
+        digest(path, [Manifest::FILE])
     }
 
     /// The model that the keys are for.
@@ -108,7 +128,7 @@ impl KeyFolder {
     /// # Errors
     /// [`InferenceError::Used`] if another process was faster, [`InferenceError::Io`] if the mark cannot be made.
     pub fn consume(self) -> Result<Vec<Key>, InferenceError> {
-        if !make_marker(&self.path.join("used"))? {
+        if !make_marker(&self.path.join(USED))? {
             return Err(InferenceError::Used { path: self.path });
         }
         sync_folder(&self.path)?;
@@ -129,12 +149,8 @@ fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<
     if file.file != name {
         return Err(refused(format!("expected the name `{name}`")));
     }
-    let bytes = match read_at_most(&folder.join(name), file.bytes) {
-        Err(InferenceError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-            return Err(refused("is missing".into()));
-        }
-        bytes => bytes?.filter(|bytes| bytes.len() as u64 == file.bytes),
-    };
+    let bytes = read_at_most(&folder.join(&name), file.bytes).map_err(missing(folder, &name))?;
+    let bytes = bytes.filter(|bytes| bytes.len() as u64 == file.bytes);
     let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes, as the manifest says", file.bytes)))?;
     let (expected, got) = (&file.sha256, hex(&Sha256::digest(&bytes[..])));
     if *expected != got {

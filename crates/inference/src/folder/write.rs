@@ -18,7 +18,7 @@ use crate::{InferenceError, Key, Model, tls::Identity};
 /// folders or none. Whoever runs this is the dealer: trusted, and gone afterwards.
 ///
 /// # Errors
-/// [`InferenceError::Folder`] if `out` exists, [`InferenceError::Io`] if it cannot be written, and as [`Dealer::deal`].
+/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written, and as [`Dealer::deal`].
 pub fn deal<Q: FssOps>(
     q: &Q,
     model: &Model,

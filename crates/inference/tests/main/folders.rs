@@ -14,7 +14,7 @@ fn deal(out: &Path) {
 
 /// Opening must be refused for the reason in `text`, as a matter of keys.
 fn refused(path: &Path, party: Party, text: &str) {
-    let error = KeyFolder::open(path, party).map(drop).unwrap_err();
+    let error = KeyFolder::open(path, party, |_| ()).map(drop).unwrap_err();
     assert!(error.to_string().contains(text), "{error}, expected `{text}`");
     assert_eq!(error.outcome(), Outcome::KeysRefused);
 }
@@ -25,7 +25,7 @@ fn two_folders_run_the_model_once_and_only_once() {
     let out = scratch.path().join("deal");
     deal(&out);
     let paths = Party::BOTH.map(|party| out.join(format!("party{}", party.number())));
-    let open = || [0, 1].map(|b| KeyFolder::open(&paths[b], Party::BOTH[b]).unwrap());
+    let open = || [0, 1].map(|b| KeyFolder::open(&paths[b], Party::BOTH[b], |_| ()).unwrap());
     let (folders, late) = (open(), open());
     assert_eq!(folders[0].endpoint(Limits::default()).protocol, folders[1].endpoint(Limits::default()).protocol);
     let model = digits(2);
@@ -58,7 +58,7 @@ fn folders_are_whole_and_private() {
         }
     }
     let again = folder::deal(&runtime::cpu().unwrap(), &digits(1), &out, |_| ());
-    assert!(matches!(again, Err(InferenceError::Folder { .. })));
+    assert!(matches!(again, Err(InferenceError::Exists { .. })));
 }
 
 #[test]
@@ -113,6 +113,6 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
         fs::copy(out.join("party1").join(file), other.join("party0").join(file)).unwrap();
     }
     refused(&other.join("party0"), Party::Zero, "holds the keys of party 1");
-    assert!(KeyFolder::open(&path, Party::Zero).is_ok());
-    assert!(matches!(KeyFolder::open(&out, Party::Zero), Err(InferenceError::Io { .. })));
+    assert!(KeyFolder::open(&path, Party::Zero, |_| ()).is_ok());
+    assert!(matches!(KeyFolder::open(&out, Party::Zero, |_| ()), Err(InferenceError::Io { .. })));
 }

@@ -1,3 +1,4 @@
+use clap::ValueEnum;
 use pfss::{
     PfssError, SignedRange,
     suf::{self, BoolExpr, BoolMode, CoeffMode, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
@@ -78,9 +79,11 @@ enum Predicates {
     StepDcf,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// How the coefficients of a piece are selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Coefficients {
+#[value(rename_all = "snake_case")]
+pub(super) enum Coefficients {
     StepDcf,
     IntervalLut,
     #[default]
@@ -113,11 +116,7 @@ impl Descriptor {
                 Predicates::SharedAlpha => PredProgram::SharedAlpha,
                 Predicates::StepDcf => PredProgram::StepDcf,
             },
-            coeffs: match self.modes.coefficients {
-                Coefficients::StepDcf => CoeffMode::StepDcf,
-                Coefficients::IntervalLut => CoeffMode::IntervalLut,
-                Coefficients::MaskedSelect => CoeffMode::MaskedSelect,
-            },
+            coeffs: self.modes.coefficients.into(),
             bools: match self.modes.bools {
                 Bools::Xor => BoolMode::XorPacked,
                 Bools::Additive => BoolMode::Additive,
@@ -128,6 +127,16 @@ impl Descriptor {
             return Err(SufError::Bits { max: bits, got: inputs }.into());
         }
         Ok(SufProgram::within(desc, modes, SignedRange::of_bits(inputs))?)
+    }
+}
+
+impl From<Coefficients> for CoeffMode {
+    fn from(coefficients: Coefficients) -> Self {
+        match coefficients {
+            Coefficients::StepDcf => Self::StepDcf,
+            Coefficients::IntervalLut => Self::IntervalLut,
+            Coefficients::MaskedSelect => Self::MaskedSelect,
+        }
     }
 }
 

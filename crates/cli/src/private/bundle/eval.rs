@@ -10,24 +10,32 @@ use std::{
 use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::InferenceError;
-use pfss::{Channel, KeyBundle, MemoryChannel, Operation, PfssError, Session, Traffic, batch::Shares, memory_pair};
+use pfss::{KeyBundle, MemoryChannel, PfssError, Session, Traffic, batch::Shares, memory_pair};
 use runtime::{AnyQueue, Choice, Domain};
 
-use super::{folder::PartyFolder, report::Report, rows, values};
+use super::{
+    computation::Computation,
+    folder::PartyFolder,
+    report::Report,
+    rows,
+    table::{self, Values},
+    values,
+};
 use crate::{
     exit::Usage,
     output::Output,
-    private::{LimitArgs, advance, steps_bar},
+    private::{LimitArgs, advance, kind::Kind, refusals, steps_bar},
 };
 
 /// No party waits longer for the other where both run in this process.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Evaluate keys of one gate, which are used up by it.
+/// Evaluate keys of one gate or function, which are used up by it, and show the first results.
 ///
 /// As both parties, and compare with the gate in the clear: for tests and measurements, as this process knows the inputs
-/// then, and splits them into shares. With `--listen` or `--connect` as one party, on its shares of the inputs, over TLS
-/// in which each side accepts the other's certificate alone.
+/// then, splits them into shares, and opens the results. With `--listen` or `--connect` as one party, on its shares of
+/// the inputs, over TLS in which each side accepts the other's certificate alone; what it shows and writes then are its
+/// shares of the results, and nobody has opened them.
 #[derive(Args, Debug)]
 pub(crate) struct EvalArgs {
     /// A folder that `gen` made; for one party its folder in it, `party0` or `party1`.
@@ -58,48 +66,58 @@ pub(crate) struct EvalArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &EvalArgs) -> Result<()> {
+    let alone = args.listen.is_some() || args.connect.is_some();
+    if alone { Kind::Gate } else { Kind::Gates }.expect(&args.keys)?;
     let out = args.out.as_deref().map(Output::begin).transpose()?;
-    let (rows, report) =
-        if args.listen.is_some() || args.connect.is_some() { one_party(args)? } else { both_parties(args)? };
+    let done = if alone { one_party(args)? } else { both_parties(args)? };
     if let Some(out) = out {
-        out.finish(&rows::npy(&rows)?)?;
+        out.finish(&rows::npy(&done.rows)?)?;
     }
-    report.print(args.json.as_deref())
+    table::print(&done.computation, &done.values, &done.rows, args.out.as_deref())?;
+    done.report.print(args.json.as_deref())
 }
 
-fn both_parties(args: &EvalArgs) -> Result<(Vec<Vec<u64>>, Report)> {
+/// An evaluation.
+struct Done {
+    computation: Computation,
+    values: Values,
+    rows: Vec<Vec<u64>>,
+    report: Report,
+}
+
+fn both_parties(args: &EvalArgs) -> Result<Done> {
     let open = || runtime::open_for(Domain::Pfss, args.backend);
     let queues = [open()?.0, open()?.0];
     let bar = steps_bar(3, "evaluate")?;
     advance(&bar, "read");
     let [zero, one] = PartyFolder::open_both(&args.keys)?;
-    let x = inputs(args, &zero.operation, zero.bundle.count())?;
-    check_range(&zero.operation, &x)?;
-    let ring = zero.operation.gate().ring();
+    let x = inputs(args, &zero.computation, zero.count())?;
+    check_range(&zero.computation, &x)?;
+    let ring = zero.computation.ring();
     let mask: Vec<u64> = random_words(x.len())?.into_iter().map(|word| ring.reduce(word)).collect();
     let other: Vec<u64> = x.iter().zip(&mask).map(|(&x, &mask)| ring.sub(x, mask)).collect();
 
-    let (operation, zero) = zero.consume()?;
+    let key_bytes = zero.key_bytes();
+    let (computation, zero) = zero.consume()?;
     let (_, one) = one.consume()?;
-    let key_bytes = zero.byte_len();
     advance(&bar, "walk key trees and open");
     let start = Instant::now();
-    let [(zero, traffic), (one, _)] = side_by_side(&queues, &operation, [zero, one], [&mask, &other])?;
+    let [(zero, traffic), (one, _)] = side_by_side(&queues, &computation, [zero, one], [&mask, &other])?;
     let seconds = start.elapsed().as_secs_f64();
     advance(&bar, "compare");
     let [zero, one] = [zero, one].map(|shares| rows::of_party(x.len(), &shares));
-    let opened = rows::open(&operation, [&zero, &one]);
-    let mut report = Report::new(operation.gate(), x.len(), key_bytes, traffic, seconds);
-    report.different = Some(x.iter().zip(&opened).filter(|&(&x, opened)| *opened != operation.eval(x)).count());
+    let rows = rows::open(&computation, [&zero, &one]);
+    let mut report = Report::new(&computation, x.len(), key_bytes, traffic, seconds);
+    report.different = Some(x.iter().zip(&rows).filter(|&(&x, opened)| *opened != computation.eval(x)).count());
     bar.finish_and_clear();
-    Ok((opened, report))
+    Ok(Done { computation, values: Values::Opened(x), rows, report })
 }
 
-fn one_party(args: &EvalArgs) -> Result<(Vec<Vec<u64>>, Report)> {
+fn one_party(args: &EvalArgs) -> Result<Done> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
     let folder = PartyFolder::open(&args.keys)?;
-    let x = inputs(args, &folder.operation, folder.bundle.count())?;
-    let (key_bytes, endpoint) = (folder.bundle.byte_len(), folder.endpoint(args.limits.limits()));
+    let (x, party) = (inputs(args, &folder.computation, folder.count())?, folder.party());
+    let (key_bytes, endpoint) = (folder.key_bytes(), folder.endpoint(args.limits.limits()));
     let channel = match (&args.connect, &args.listen) {
         (Some(address), _) => endpoint.connect(address.as_str()),
         (None, listen) => {
@@ -111,21 +129,24 @@ fn one_party(args: &EvalArgs) -> Result<(Vec<Vec<u64>>, Report)> {
                 out.flush()?;
             }
             let patience = Some(args.limits.limits().session);
-            endpoint.accept(&listener, patience, |error| eprintln!("refused a connection: {error}"))
+            endpoint.accept(&listener, patience, refusals())
         }
     };
     let mut session = Session::new(channel.map_err(InferenceError::from)?);
-    let (operation, bundle) = folder.consume()?;
+    let (computation, bundles) = folder.consume()?;
+    let bar = steps_bar(1, "evaluate")?;
+    bar.set_message("walk key trees and open");
     let start = Instant::now();
-    let shares = evaluate(&mut session, &q, &operation, bundle, &x).map_err(InferenceError::from)?;
+    let shares = computation.run(&mut session, &q, bundles, &x).map_err(InferenceError::from)?;
     let seconds = start.elapsed().as_secs_f64();
-    let report = Report::new(operation.gate(), x.len(), key_bytes, session.traffic(), seconds);
-    Ok((rows::of_party(x.len(), &shares), report))
+    bar.finish_and_clear();
+    let report = Report::new(&computation, x.len(), key_bytes, session.traffic(), seconds);
+    Ok(Done { computation, values: Values::Shares(party), rows: rows::of_party(x.len(), &shares), report })
 }
 
 /// The inputs as elements of the gate's ring, one for each element.
-fn inputs(args: &EvalArgs, operation: &Operation, count: usize) -> Result<Vec<u64>> {
-    let x = values::read(&args.input, operation.gate().ring())?;
+fn inputs(args: &EvalArgs, computation: &Computation, count: usize) -> Result<Vec<u64>> {
+    let x = values::read(&args.input, computation.ring())?;
     if x.len() == count {
         return Ok(x);
     }
@@ -133,8 +154,8 @@ fn inputs(args: &EvalArgs, operation: &Operation, count: usize) -> Result<Vec<u6
 }
 
 /// Refuses inputs for which the gate means nothing.
-fn check_range(operation: &Operation, x: &[u64]) -> Result<()> {
-    let (ring, range) = (operation.gate().ring(), operation.inputs());
+fn check_range(computation: &Computation, x: &[u64]) -> Result<()> {
+    let (ring, range) = (computation.ring(), computation.inputs());
     match x.iter().map(|&x| ring.signed(x)).enumerate().find(|(_, x)| !(range.min()..=range.max()).contains(x)) {
         None => Ok(()),
         Some((at, _)) => {
@@ -144,32 +165,18 @@ fn check_range(operation: &Operation, x: &[u64]) -> Result<()> {
     }
 }
 
-/// One party's part.
-fn evaluate<C: Channel>(
-    session: &mut Session<C>,
-    q: &AnyQueue,
-    operation: &Operation,
-    bundle: KeyBundle,
-    x: &[u64],
-) -> Result<Shares, PfssError> {
-    match operation.task() {
-        Some(task) => session.run(q, task, bundle, x).map(Shares::Words),
-        None => session.suf(q, bundle, x).map(Shares::Suf),
-    }
-}
-
 /// Both parties, each on a thread and a queue of its own. Nothing comes out unless both succeed.
 fn side_by_side(
     queues: &[AnyQueue; 2],
-    operation: &Operation,
-    bundles: [KeyBundle; 2],
+    computation: &Computation,
+    bundles: [Vec<KeyBundle>; 2],
     x: [&[u64]; 2],
 ) -> Result<[(Shares, Traffic); 2], InferenceError> {
     let (to_one, to_zero) = memory_pair(PATIENCE);
     let [zero, one] = bundles;
-    let play = |channel: MemoryChannel, q: &AnyQueue, bundle: KeyBundle, x: &[u64]| {
+    let play = |channel: MemoryChannel, q: &AnyQueue, bundles: Vec<KeyBundle>, x: &[u64]| {
         let mut session = Session::new(channel);
-        let shares = evaluate(&mut session, q, operation, bundle, x)?;
+        let shares = computation.run(&mut session, q, bundles, x)?;
         Ok::<_, PfssError>((shares, session.traffic()))
     };
     let (zero, one) = thread::scope(|scope| {

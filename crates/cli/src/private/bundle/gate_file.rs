@@ -1,18 +1,23 @@
 use core::str::FromStr;
 
-use pfss::{Operation, OperationError, Parameters, PfssError, SignedRange};
+use anyhow::{Result, bail, ensure};
+use pfss::{Operation, Parameters, SignedRange};
 use serde::{Deserialize, Serialize};
 
-use super::descriptor::Descriptor;
+use super::{
+    computation::Computation,
+    descriptor::{Coefficients, Descriptor},
+    function::Function,
+};
 
 /// What keys compute, as `gate.json` says it: public, and the same for both parties.
 ///
-/// `{"gate": "ars", "bits": 64, "shift": 12}` is a gate by name; `{"gate": "suf", "descriptor": {..}}` any function that
-/// is given by pieces.
+/// `{"gate": "ars", "bits": 64, "shift": 12}` is a gate by name, `{"gate": "gelu"}` a function; `{"gate": "suf",
+/// "descriptor": {..}}` is any function that is given by pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GateFile {
-    /// One of [`Operation::NAMES`], or `suf`.
+    /// One of [`Operation::NAMES`] or [`Function::NAMES`], or `suf`.
     pub(super) gate: String,
     /// Ring width; 64 if it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,6 +30,20 @@ pub(super) struct GateFile {
     pub(super) word_bits: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) table: Option<Vec<u64>>,
+    /// Fraction bits of a function's result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fraction: Option<u32>,
+    /// Degree of a function's pieces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) degree: Option<u32>,
+    /// Pieces of a function, or of each octave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pieces: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) octaves: Option<u32>,
+    /// How the coefficients of a function's piece are selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) coefficients: Option<Coefficients>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) descriptor: Option<Descriptor>,
 }
@@ -35,35 +54,53 @@ impl GateFile {
     pub(super) const MAX_BYTES: u64 = 1 << 24;
     const SUF: &str = "suf";
 
-    /// The gate, checked.
-    pub(super) fn operation(&self) -> Result<Operation, OperationError> {
-        let Self { gate, bits, shift, range, word_bits, table, descriptor } = self;
+    /// What is computed, checked.
+    pub(super) fn computation(&self) -> Result<Computation> {
+        let Self { gate, bits, shift, range, word_bits, table, descriptor, .. } = self;
         if gate == Self::SUF {
-            let gate = Self::SUF;
-            for (parameter, given) in [
-                ("bits", bits.is_some()),
-                ("shift", shift.is_some()),
-                ("range", range.is_some()),
-                ("word_bits", word_bits.is_some()),
-                ("table", table.is_some()),
-            ] {
-                if given {
-                    return Err(OperationError::Unused { gate, parameter });
-                }
-            }
-            let missing = OperationError::Missing { gate, parameter: "descriptor" };
-            return Ok(Operation::suf(descriptor.clone().ok_or(missing)?.program()?));
+            self.only(&["descriptor"])?;
+            let Some(descriptor) = descriptor else { bail!("expected `descriptor` for gate `suf`, got none") };
+            return Ok(Computation::Gate(gate.clone(), Operation::suf(descriptor.clone().program()?)));
         }
-        let range = range.map(|[min, max]| SignedRange::new(min, max)).transpose().map_err(PfssError::from)?;
+        let range = range.map(|[min, max]| SignedRange::new(min, max)).transpose()?;
+        if let Some(function) = Function::named(self, range)? {
+            return Ok(Computation::Function(Box::new(function)));
+        }
+        let names = || Operation::NAMES.into_iter().chain(Function::NAMES).chain([Self::SUF]).collect::<Vec<_>>();
+        ensure!(
+            gate != "softmax",
+            "softmax is no gate: it takes many, each on as many elements as the lengths of rows say; `trefoil pfss deal \
+             --model transformer` deals for one in a model, and crate `pfss` for any rows (`pfss::softmax`)"
+        );
+        ensure!(
+            Operation::NAMES.contains(&gate.as_str()),
+            "unknown gate `{gate}`; expected one of: {}",
+            names().join(", ")
+        );
+        self.only(&["bits", "shift", "range", "word_bits", "table"])?;
         let (n, shift, word_bits, table) = (bits.unwrap_or(64), *shift, *word_bits, table.as_deref());
         let operation = Operation::named(gate, &Parameters { n, shift, range, word_bits, table })?;
-        match descriptor {
-            None => Ok(operation),
-            Some(_) => {
-                let gate = Operation::NAMES.into_iter().find(|name| name == gate).unwrap_or(Self::SUF);
-                Err(OperationError::Unused { gate, parameter: "descriptor" })
-            }
+        Ok(Computation::Gate(gate.clone(), operation))
+    }
+
+    /// Refuses parameters other than these.
+    pub(super) fn only(&self, parameters: &[&str]) -> Result<()> {
+        for (parameter, given) in [
+            ("bits", self.bits.is_some()),
+            ("shift", self.shift.is_some()),
+            ("range", self.range.is_some()),
+            ("word_bits", self.word_bits.is_some()),
+            ("table", self.table.is_some()),
+            ("fraction", self.fraction.is_some()),
+            ("degree", self.degree.is_some()),
+            ("pieces", self.pieces.is_some()),
+            ("octaves", self.octaves.is_some()),
+            ("coefficients", self.coefficients.is_some()),
+            ("descriptor", self.descriptor.is_some()),
+        ] {
+            ensure!(!given || parameters.contains(&parameter), "expected no `{parameter}` for gate `{}`", self.gate);
         }
+        Ok(())
     }
 }
 
@@ -82,16 +119,17 @@ mod tests {
     fn refused(text: &str) -> String {
         match text.parse::<GateFile>() {
             Err(error) => error.to_string(),
-            Ok(file) => file.operation().unwrap_err().to_string(),
+            Ok(file) => file.computation().unwrap_err().to_string(),
         }
     }
 
     #[test]
     fn what_a_file_says_is_what_the_gate_computes() {
         let file: GateFile = r#"{"gate": "gap_ars", "bits": 20, "shift": 3, "range": [-99, 99]}"#.parse().unwrap();
-        let operation = file.operation().unwrap();
-        assert_eq!((operation.gate().n(), operation.gate().f()), (20, 3));
-        assert_eq!((operation.inputs().min(), operation.inputs().max()), (-99, 99));
+        let computation = file.computation().unwrap();
+        let gates = computation.gates();
+        assert_eq!((gates.len(), gates[0].n(), gates[0].f()), (1, 20, 3));
+        assert_eq!((computation.inputs().min(), computation.inputs().max()), (-99, 99));
         let again: GateFile = serde_json::to_string(&file).unwrap().parse().unwrap();
         assert_eq!(again, file);
     }
@@ -103,12 +141,23 @@ mod tests {
             (r#"{"gate": "relu", "depth": 3}"#, "unknown field `depth`"),
             (r#"{"gate": "suf"}"#, "expected `descriptor` for gate `suf`, got none"),
             (r#"{"gate": "suf", "bits": 3}"#, "expected no `bits` for gate `suf`"),
+            (r#"{"gate": "suf", "octaves": 3}"#, "expected no `octaves` for gate `suf`"),
             (r#"{"gate": "relu", "range": [3, 2]}"#, "3"),
+            (r#"{"gate": "relu", "degree": 3}"#, "expected no `degree` for gate `relu`"),
             (
                 r#"{"gate": "relu", "descriptor": {"bits": 8, "words": ["y"], "pieces": []}}"#,
                 "expected no `descriptor`",
             ),
             (r#"{"gate": "suf", "descriptor": {"bits": 8, "words": ["y"], "pieces": []}}"#, "piece"),
+            (r#"{"gate": "gelu", "shift": 3}"#, "expected no `shift` for gate `gelu`"),
+            (r#"{"gate": "gelu", "octaves": 3}"#, "expected no `octaves` for gate `gelu`"),
+            (r#"{"gate": "gelu", "fraction": 16}"#, "expected a result of 12 fraction bits for gelu, got 16"),
+            (r#"{"gate": "silu", "bits": 32}"#, "expected a ring of 64 bits for silu, got 32"),
+            (r#"{"gate": "rsqrt", "fraction": 25}"#, "expected a result of 1 to 24 fraction bits for rsqrt, got 25"),
+            (r#"{"gate": "gelu", "range": [-16777217, 0]}"#, "expected a range within -16777216..=16777215"),
+            (r#"{"gate": "gelu", "pieces": 3}"#, "pieces in powers of two"),
+            (r#"{"gate": "softmax"}"#, "softmax is no gate"),
+            (r#"{"gate": "tanh"}"#, "abs, truncate_reduce, gap_ars, lrs, ars, relu_ars, lut, gelu, silu, neg_exp"),
         ] {
             let message = refused(text);
             assert!(message.contains(expected), "{text}: {message}");

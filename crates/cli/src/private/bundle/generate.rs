@@ -1,39 +1,42 @@
 use std::{
     fs,
     io::{self, Write as _},
-    num::NonZeroUsize,
     path::PathBuf,
 };
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::InferenceError;
-use pfss::{Dealer, Operation, Party, Ring};
+use pfss::{Party, Ring};
 use runtime::{Choice, Domain};
 
-use super::{folder, gate_file::GateFile, values};
+use super::{computation::Computation, descriptor::Coefficients, folder, gate_file::GateFile, values};
 use crate::{
     exit::Usage,
-    private::{advance, steps_bar},
+    private::{advance, kind::folder_of, steps_bar},
 };
 
-/// Make keys of one gate for both parties.
+/// Make keys of one gate or function for both parties.
 ///
-/// The gate is given by its name and parameters, or by a file that says the same as JSON and can hold a descriptor:
-/// piecewise polynomials with Boolean outputs. Whoever runs this must be trusted by both parties. Nothing is written
-/// unless everything is.
+/// It is given by its name and parameters, or by a file that says the same as JSON and can hold a descriptor: piecewise
+/// polynomials with Boolean outputs. Functions take numbers with 12 fraction bits in rings of 64 bits, so that 4096 is 1.
+/// Whoever runs this must be trusted by both parties. Nothing is written unless everything is.
+///
+/// Prints the digest of each folder, which `verify` prints again: told to a party by another way than its folder goes,
+/// it shows whether somebody changed the folder.
 #[derive(Args, Debug)]
 pub(crate) struct GenArgs {
-    /// The gate: relu, abs, truncate_reduce, gap_ars, lrs, ars, relu_ars or lut.
+    /// The gate: relu, abs, truncate_reduce, gap_ars, lrs, ars, relu_ars or lut; or the function: gelu, silu, neg_exp,
+    /// reciprocal or rsqrt.
     #[arg(long, value_name = "NAME", required_unless_present = "file")]
     gate: Option<String>,
-    /// Width of the inputs in bits; 64 if not given.
+    /// Width of the inputs in bits; 64 if not given, and for functions.
     #[arg(long, value_name = "N")]
     bits: Option<u32>,
     /// Bits to shift off, for truncate_reduce, gap_ars, lrs, ars and relu_ars.
     #[arg(long, value_name = "F")]
     shift: Option<u32>,
-    /// Inputs are proven to lie in MIN..=MAX: for gap_ars, and for smaller keys of relu.
+    /// Inputs are proven to lie in MIN..=MAX: for gap_ars, and for smaller keys of relu and functions.
     #[arg(long, num_args = 2, value_names = ["MIN", "MAX"], allow_negative_numbers = true)]
     range: Option<Vec<i64>>,
     /// Width of the table's words in bits, for lut.
@@ -42,12 +45,28 @@ pub(crate) struct GenArgs {
     /// The table, for lut: `.npy` or text, a word for every input.
     #[arg(long, value_name = "FILE", requires = "word_bits")]
     table: Option<PathBuf>,
+    /// Fraction bits of the result, for reciprocal and rsqrt; 12 if not given, and for other functions.
+    #[arg(long, value_name = "F")]
+    fraction: Option<u32>,
+    /// Degree of a function's pieces, 1 to 3; 3 if not given.
+    #[arg(long, value_name = "N")]
+    degree: Option<u32>,
+    /// Pieces that a function is fitted by, of each octave for reciprocal and rsqrt; 16 and 4 if not given.
+    #[arg(long, value_name = "N")]
+    pieces: Option<u32>,
+    /// Octaves from 1/16 on in which rsqrt takes its inputs; 12 if not given.
+    #[arg(long, value_name = "N")]
+    octaves: Option<u32>,
+    /// How the coefficients of a function's piece are selected; masked_select if not given.
+    #[arg(long, value_name = "MODE", value_enum)]
+    coefficients: Option<Coefficients>,
     /// A gate as JSON, such as the `gate.json` of other keys.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["gate", "bits", "shift", "range", "word_bits", "table"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gate", "bits", "shift", "range", "word_bits", "table",
+        "fraction", "degree", "pieces", "octaves", "coefficients"])]
     file: Option<PathBuf>,
     /// Number of elements to evaluate with the keys.
-    #[arg(long, value_name = "N")]
-    count: NonZeroUsize,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
     /// Folder to make, with `party0` and `party1` for the two parties in it.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -58,26 +77,27 @@ pub(crate) struct GenArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &GenArgs) -> Result<()> {
-    let (file, operation) = gate(args)?;
+    let (file, computation) = gate(args)?;
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
     let bar = steps_bar(3, "make keys")?;
-    let deal = || -> Result<_, InferenceError> { Ok(Dealer::from_os()?.deal(&q, operation.gate(), args.count.get())?) };
-    let sizes = folder::write(&args.out, &file, deal, |step| advance(&bar, step))?;
+    let deal = || -> Result<_, InferenceError> { Ok(computation.deal(&q, args.count as usize)?) };
+    let written = folder::write(&args.out, &file, deal, |step| advance(&bar, step))?;
     bar.finish_and_clear();
     let mut out = io::stdout().lock();
-    for (party, bytes) in Party::BOTH.into_iter().zip(sizes) {
-        writeln!(out, "{}  {bytes} bytes of keys, for {party} alone", folder::of_party(&args.out, party).display())?;
+    for (party, folder::Written { bytes, digest }) in Party::BOTH.into_iter().zip(written) {
+        let folder = folder_of(&args.out, party);
+        writeln!(out, "{}  {bytes} bytes of keys, for {party} alone; digest {digest}", folder.display())?;
     }
     Ok(())
 }
 
 /// What the command line asks for.
-fn gate(args: &GenArgs) -> Result<(GateFile, Operation)> {
+fn gate(args: &GenArgs) -> Result<(GateFile, Computation)> {
     if let Some(path) = &args.file {
         let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         let file: GateFile = text.parse().with_context(|| format!("parsing {}", path.display()))?;
-        let operation = file.operation().with_context(|| path.display().to_string())?;
-        return Ok((file, operation));
+        let computation = file.computation().with_context(|| path.display().to_string())?;
+        return Ok((file, computation));
     }
     let table = args.table.as_ref().zip(args.word_bits).map(|(path, bits)| {
         let ring = Ring::new(bits).ok_or_else(|| Usage(format!("expected 1 to 64 for --word-bits, got {bits}")))?;
@@ -90,8 +110,13 @@ fn gate(args: &GenArgs) -> Result<(GateFile, Operation)> {
         range: args.range.as_deref().map(|ends| [ends[0], ends[1]]), // two by its declaration
         word_bits: args.word_bits,
         table: table.transpose()?,
+        fraction: args.fraction,
+        degree: args.degree,
+        pieces: args.pieces,
+        octaves: args.octaves,
+        coefficients: args.coefficients,
         descriptor: None,
     };
-    let operation = file.operation().map_err(|error| Usage(error.to_string()))?;
-    Ok((file, operation))
+    let computation = file.computation().map_err(|error| Usage(format!("{error:#}")))?;
+    Ok((file, computation))
 }

@@ -1,15 +1,15 @@
 use std::{
-    fs,
     io::{self, Write as _},
     path::Path,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use inference::folder::hex;
 use pfss::KeyBundle;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::folder::read_bundle;
+use super::folder::{is_used, read_bundle, read_bundles, read_gate, read_peer};
 
 /// What is public about a bundle: nothing of it depends on the keys.
 #[derive(Debug, Serialize)]
@@ -75,14 +75,27 @@ struct Total {
 }
 
 /// Shows what a bundle is for.
-pub(crate) fn run(path: &Path, json: Option<&Path>) -> Result<()> {
+pub(crate) fn bundle(path: &Path) -> Result<Value> {
     let facts = Facts::of(&read_bundle(path)?);
     facts.print()?;
-    if let Some(path) = json {
-        let text = serde_json::to_vec_pretty(&facts)?;
-        fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+    Ok(serde_json::to_value(facts)?)
+}
+
+/// Shows what a party's folder is for. Used keys are gone; what they computed is still there.
+pub(crate) fn folder(path: &Path) -> Result<Value> {
+    let (computation, used, peer) = (read_gate(path)?, is_used(path), read_peer(path)?.to_string());
+    let name = computation.name();
+    let mut facts = Vec::new();
+    writeln!(io::stdout(), "keys     {name}{}", if used { ", used" } else { "" })?;
+    writeln!(io::stdout(), "peer     {peer}")?;
+    if !used {
+        for bundle in read_bundles(path, &computation)? {
+            let bundle = Facts::of(&bundle);
+            bundle.print()?;
+            facts.push(bundle);
+        }
     }
-    Ok(())
+    Ok(json!({"keys": name, "used": used, "peer": peer, "bundles": facts}))
 }
 
 impl Facts {

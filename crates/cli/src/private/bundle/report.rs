@@ -5,8 +5,10 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use pfss::{Gate, Traffic};
+use pfss::Traffic;
 use serde::Serialize;
+
+use super::computation::Computation;
 
 /// What an evaluation took. Bytes, rounds and AES blocks are those of each party.
 #[derive(Debug, Serialize)]
@@ -29,16 +31,23 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(gate: &Gate, count: usize, key_bytes: usize, traffic: Traffic, seconds: f64) -> Self {
+    pub(super) fn new(
+        computation: &Computation,
+        count: usize,
+        key_bytes: usize,
+        traffic: Traffic,
+        seconds: f64,
+    ) -> Self {
+        let [predicted_bytes, aes_blocks] = computation.cost(count);
         Self {
-            gate: gate.kind().to_string(),
-            bits: gate.n(),
+            gate: computation.name().to_owned(),
+            bits: computation.ring().bits(),
             count,
             rounds: traffic.rounds,
             sent_bytes: traffic.sent_bytes,
-            predicted_bytes: gate.traffic(count).0,
+            predicted_bytes,
             key_bytes,
-            aes_blocks: gate.cost().aes * count as u64,
+            aes_blocks,
             seconds,
             elements_per_second: count as f64 / seconds.max(f64::MIN_POSITIVE),
             different: None,

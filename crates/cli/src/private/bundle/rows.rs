@@ -1,7 +1,9 @@
-//! Results as rows: one for each element, its words and then its bits, in the order of [`Operation::eval`].
+//! Results as rows: one for each element, its words and then its bits, in the order of [`Computation::eval`].
 
 use nn_ops::io::{NpyArray, NpyError, write_npy};
-use pfss::{Operation, SufBools, batch::Shares, suf::BoolMode};
+use pfss::{SufBools, batch::Shares};
+
+use super::computation::Computation;
 
 /// One party's shares; a bit that is XOR-shared is 0 or 1.
 pub(super) fn of_party(count: usize, shares: &Shares) -> Vec<Vec<u64>> {
@@ -26,10 +28,8 @@ pub(super) fn of_party(count: usize, shares: &Shares) -> Vec<Vec<u64>> {
 }
 
 /// What the rows of both parties open to.
-pub(super) fn open(operation: &Operation, [zero, one]: [&[Vec<u64>]; 2]) -> Vec<Vec<u64>> {
-    let (ring, program) = (operation.gate().out_ring(), operation.gate().program());
-    let xor = program.is_some_and(|program| program.modes().bools == BoolMode::XorPacked);
-    let words = program.map_or(1, |program| program.desc().words().len());
+pub(super) fn open(computation: &Computation, [zero, one]: [&[Vec<u64>]; 2]) -> Vec<Vec<u64>> {
+    let (ring, xor, words) = (computation.out_ring(), computation.xor_bits(), computation.names()[0].len());
     let value = |(at, (&a, &b)): (usize, (&u64, &u64))| if xor && at >= words { a ^ b } else { ring.add(a, b) };
     zero.iter().zip(one).map(|(zero, one)| zero.iter().zip(one).enumerate().map(value).collect()).collect()
 }

@@ -1,0 +1,123 @@
+//! What a path holds, among everything that the commands make.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use pfss::Party;
+
+use crate::exit::Usage;
+
+/// A folder of keys, or a file of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One party's folder, of `deal`.
+    Model,
+    /// One party's folder, of `gen`.
+    Gate,
+    /// The folder that `deal` made, with those of both parties.
+    Models,
+    /// The folder that `gen` made, with those of both parties.
+    Gates,
+    /// A file, such as a bundle.
+    File,
+}
+
+impl Kind {
+    /// What `path` holds; `None` if it is nothing of that.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        if path.is_file() {
+            return Some(Self::File);
+        }
+        let of_party = |folder: &Path| {
+            let holds = |file: &str| folder.join(file).is_file();
+            holds("manifest.json").then_some(Self::Model).or_else(|| holds("gate.json").then_some(Self::Gate))
+        };
+        of_party(path).or_else(|| {
+            let within = Party::BOTH.into_iter().find_map(|party| of_party(&folder_of(path, party)))?;
+            Some(if within == Self::Model { Self::Models } else { Self::Gates })
+        })
+    }
+
+    /// Refuses a path that holds something else, and says which command takes that.
+    pub(super) fn expect(self, path: &Path) -> Result<()> {
+        let got = Self::of(path).ok_or_else(|| unknown(path))?;
+        if got == self {
+            return Ok(());
+        }
+        let shown = path.display();
+        let takes = match got {
+            Self::Model => "`trefoil pfss infer` takes that of party 0, `serve` that of party 1".to_owned(),
+            Self::Models => format!("`trefoil pfss infer` takes {shown}/party0, `serve` {shown}/party1"),
+            Self::Gate => "`trefoil pfss eval` takes it with --listen or --connect".to_owned(),
+            Self::Gates => "`trefoil pfss eval` takes it; with --listen or --connect it takes one party's".to_owned(),
+            Self::File => "`trefoil pfss inspect` and `verify` take a bundle".to_owned(),
+        };
+        Err(Usage(format!("expected {}, but {shown} is {}; {takes}", self.name(), got.name())).into())
+    }
+
+    /// Its description, with an article.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Model => "one party's keys for a model, which `deal` makes",
+            Self::Models => "both parties' keys for a model, which `deal` makes",
+            Self::Gate => "one party's keys for a gate, which `gen` makes",
+            Self::Gates => "both parties' keys for a gate, which `gen` makes",
+            Self::File => "a file",
+        }
+    }
+}
+
+/// The folder of `party` in one for both.
+pub(super) fn folder_of(both: &Path, party: Party) -> PathBuf {
+    both.join(format!("party{}", party.number()))
+}
+
+/// That a path is neither a folder of keys nor a bundle.
+pub(super) fn unknown(path: &Path) -> anyhow::Error {
+    let shown = path.display();
+    if !path.exists() {
+        return Usage(format!("{shown} does not exist")).into();
+    }
+    Usage(format!(
+        "{shown} is no folder of keys: those that `deal` makes hold `manifest.json`, those that `gen` makes `gate.json`"
+    ))
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_a_path_holds_is_said_with_the_command_that_takes_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |path: &str| scratch.path().join(path);
+        for (folder, file) in [("deal/party1", "manifest.json"), ("gen/party0", "gate.json"), ("other/party0", "x")] {
+            fs::create_dir_all(at(folder)).unwrap();
+            fs::write(at(folder).join(file), "").unwrap();
+        }
+        for (path, kind, takes) in [
+            ("deal", Kind::Models, "`trefoil pfss infer` takes "),
+            ("deal/party1", Kind::Model, "`trefoil pfss infer` takes that of party 0, `serve` that of party 1"),
+            ("gen", Kind::Gates, "`trefoil pfss eval` takes it; with --listen"),
+            ("gen/party0", Kind::Gate, "`trefoil pfss eval` takes it with --listen or --connect"),
+            ("other/party0/x", Kind::File, "`trefoil pfss inspect` and `verify` take a bundle"),
+        ] {
+            assert_eq!(Kind::of(&at(path)), Some(kind), "{path}");
+            assert!(kind.expect(&at(path)).is_ok());
+            let other = if kind == Kind::Model { Kind::Gate } else { Kind::Model };
+            let refused = other.expect(&at(path)).unwrap_err();
+            assert!(refused.is::<Usage>() && refused.to_string().contains(takes), "{refused}");
+        }
+        for path in ["other", "other/party0", "none"] {
+            assert_eq!(Kind::of(&at(path)), None);
+            let refused = Kind::Gate.expect(&at(path)).unwrap_err().to_string();
+            assert!(
+                refused.contains(if path == "none" { "does not exist" } else { "is no folder of keys" }),
+                "{refused}"
+            );
+        }
+    }
+}

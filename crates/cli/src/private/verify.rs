@@ -1,0 +1,130 @@
+use core::fmt;
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+use clap::Args;
+use inference::{InferenceError, Limits, folder::KeyFolder, tls::Fingerprint};
+use pfss::Party;
+
+use super::{
+    bundle,
+    kind::{Kind, folder_of, unknown},
+};
+use crate::exit::Usage;
+
+/// Read keys wholly and check them as a run would; use nothing up.
+///
+/// Every file of a party's folder is read against its digest and against what it is said to be for; of a folder for both
+/// parties, also that the two belong together. Exit code 0: sound and unused. 4: damaged, used, of the other party, of two
+/// deals, or of another digest than --digest. 2: no keys at all. 1: a file cannot be read.
+///
+/// The digests in a folder are no signature: whoever can write to the folder can replace all of it. What it is compared
+/// with by --digest has to come by another way, from `deal` or `gen`, which print it.
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such as `keys.pfk`.
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// The digest that a party's folder must have.
+    #[arg(long, value_name = "HEX")]
+    digest: Option<String>,
+}
+
+/// A party's folder that is sound and unused.
+pub(super) struct Sound {
+    /// What the keys are for.
+    pub(super) purpose: String,
+    pub(super) party: Party,
+    /// Bytes of keys.
+    pub(super) key_bytes: u64,
+    pub(super) digest: String,
+    /// What both folders of a deal have in common.
+    pub(super) deal: Vec<u8>,
+    /// The fingerprints of this party's certificate and of that it accepts.
+    pub(super) own: Fingerprint,
+    pub(super) peer: Fingerprint,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &VerifyArgs) -> Result<()> {
+    let path = &args.path;
+    let kind = Kind::of(path).ok_or_else(|| unknown(path))?;
+    if args.digest.is_some() && !matches!(kind, Kind::Gate | Kind::Model) {
+        return Err(Usage(format!("expected one party's folder for --digest, got {}", path.display())).into());
+    }
+    match kind {
+        Kind::File => say(path, &bundle::verify_bundle(path)?),
+        Kind::Gate | Kind::Model => {
+            let sound = party(kind, path)?;
+            match &args.digest {
+                Some(expected) if !expected.eq_ignore_ascii_case(&sound.digest) => {
+                    let reason = format!("expected digest {}, got {}", expected.escape_debug(), sound.digest);
+                    Err(InferenceError::Folder { path: path.clone(), reason }.into())
+                }
+                _ => say(path, &sound),
+            }
+        }
+        Kind::Gates => both(Kind::Gate, path),
+        Kind::Models => both(Kind::Model, path),
+    }
+}
+
+/// Checks both parties' folders, and that they belong together.
+fn both(kind: Kind, path: &Path) -> Result<()> {
+    let mut sound = Vec::new();
+    for expected in Party::BOTH {
+        let folder = folder_of(path, expected);
+        let found = party(kind, &folder)?;
+        if found.party != expected {
+            return Err(InferenceError::OtherParty { path: folder, expected, got: found.party }.into());
+        }
+        say(&folder, &found)?;
+        sound.push(found);
+    }
+    let refused = |reason: &str| InferenceError::Folder { path: path.to_owned(), reason: reason.to_owned() };
+    let pinned = sound[0].own == sound[1].peer && sound[1].own == sound[0].peer;
+    if sound[0].deal != sound[1].deal || sound[0].purpose != sound[1].purpose {
+        return Err(refused("expected keys of one deal, got those of two").into());
+    }
+    if !pinned {
+        return Err(refused("expected parties that accept each other's certificate").into());
+    }
+    Ok(())
+}
+
+/// Checks one party's folder.
+fn party(kind: Kind, path: &Path) -> Result<Sound> {
+    if kind == Kind::Gate { bundle::verify_folder(path) } else { model(path) }
+}
+
+/// Checks a party's folder of `deal`.
+fn model(path: &Path) -> Result<Sound> {
+    let manifest = KeyFolder::manifest(path)?;
+    let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason };
+    let party = Party::try_from(manifest.party).map_err(|e| refused(e.to_string()))?;
+    let folder = super::open(path, party)?;
+    let endpoint = folder.endpoint(Limits::default());
+    Ok(Sound {
+        purpose: format!("{} for {} images", manifest.model, manifest.count),
+        party,
+        key_bytes: folder.key_bytes(),
+        digest: KeyFolder::digest(path)?,
+        deal: endpoint.protocol.to_vec(),
+        own: endpoint.identity.fingerprint(),
+        peer: endpoint.peer,
+    })
+}
+
+fn say(path: &Path, sound: &impl fmt::Display) -> Result<()> {
+    Ok(writeln!(io::stdout(), "{}  {sound}", path.display())?)
+}
+
+impl fmt::Display for Sound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { purpose, party, key_bytes, digest, .. } = self;
+        write!(f, "sound and unused: {purpose}, {party}, {key_bytes} bytes of keys; digest {digest}")
+    }
+}
