@@ -177,28 +177,42 @@ mod tests {
         });
     }
 
-    #[test]
-    fn where_there_are_no_more_files_those_who_got_least_far_give_way() {
+    /// Three connections in this order, with a ClientHello or without; which of them are gone once there are no more files.
+    fn gone_without_files(greeting: [bool; 3]) -> [bool; 3] {
         with_server(|client, server| {
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-            let [mut greeted, mut silent] = [0, 1].map(|_| {
-                let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-                stream.set_read_timeout(Some(Limits::default().idle)).unwrap();
+            let mut events = Vec::new();
+            let mut peers = greeting.map(|greets| {
+                let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+                if greets {
+                    let name = ServerName::try_from("trefoil-party").unwrap();
+                    let mut hello = ClientConnection::new(client.client().unwrap().0, name).unwrap();
+                    hello.write_tls(&mut stream).unwrap();
+                }
+                stream.set_nonblocking(true).unwrap();
+                events.push(Ok(listener.accept().unwrap().0));
                 stream
             });
-            let name = ServerName::try_from("trefoil-party").unwrap();
-            let mut hello = ClientConnection::new(client.client().unwrap().0, name).unwrap();
-            hello.write_tls(&mut greeted).unwrap();
-            let accept = || Ok(listener.accept().unwrap().0);
-            let [block, no_files] = [ErrorKind::WouldBlock.into(), io::Error::from_raw_os_error(24)].map(Err);
-            let mut events = [accept(), accept(), block, no_files].into_iter();
-            let mut refused = Vec::new();
+            events.extend([ErrorKind::WouldBlock.into(), io::Error::from_raw_os_error(24)].map(Err));
+            let (mut events, mut gone) = (events.into_iter(), None);
             let next = || events.next().unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()));
-            let ended = accept_from(server, next, Some(SHORT), |error| refused.push(error.to_string()));
-            assert!(matches!(&ended, Err(TlsError::NoPeer { last, .. }) if last.contains("gave way")), "{ended:?}");
-            assert_eq!(refused.len(), 2, "{refused:?}");
-            assert_eq!(silent.read(&mut [0]).unwrap(), 0);
-            assert_eq!(greeted.read(&mut [0]).unwrap(), 1, "an answer to its ClientHello");
-        });
+            let refused = |error: &TlsError| {
+                if error.to_string().contains("gave way") {
+                    let is_gone = |peer: &mut TcpStream| peer.read_to_end(&mut Vec::new()).is_ok();
+                    assert!(gone.replace(peers.each_mut().map(is_gone)).is_none(), "a quarter of three is one");
+                }
+            };
+            let ended = accept_from(server, next, Some(SHORT), refused);
+            assert!(matches!(&ended, Err(TlsError::NoPeer { .. })), "{ended:?}");
+            gone.unwrap()
+        })
+    }
+
+    #[test]
+    fn where_there_are_no_more_files_the_oldest_of_the_greater_crowd_gives_way() {
+        assert_eq!(gone_without_files([true, false, false]), [false, true, false]);
+        assert_eq!(gone_without_files([false, true, true]), [false, true, false]);
+        assert_eq!(gone_without_files([true, true, true]), [true, false, false]);
+        assert_eq!(gone_without_files([false, false, false]), [true, false, false]);
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::Limits;
 
 /// Most handshakes at once.
-const MOST: usize = 256;
+const MOST: usize = 512;
 
 /// Handshakes that go on at once, in the order of their beginning.
 pub(super) struct Crowd {
@@ -64,10 +64,14 @@ impl Crowd {
         some
     }
 
-    /// Drops so many handshakes: the oldest of those without a ClientHello, then the oldest.
+    /// Drops so many handshakes, each the oldest of those with a whole ClientHello or of those without, whichever are more:
+    /// neither a crowd of the silent nor one of the half-done leaves a peer no time.
     fn give_way(&mut self, count: usize, refused: &mut dyn FnMut(TlsError)) {
         for _ in 0..count {
-            let oldest = self.pending.iter().position(|pending| !pending.is_greeted()).unwrap_or(0);
+            let greeted = self.pending.iter().filter(|pending| pending.is_greeted()).count();
+            let of_greeted = 2 * greeted > self.pending.len();
+            let oldest = self.pending.iter().position(|pending| pending.is_greeted() == of_greeted);
+            let Some(oldest) = oldest else { return };
             self.pending.remove(oldest);
             refused(lost("gave way to others, too many shake hands at once"));
         }

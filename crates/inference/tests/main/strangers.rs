@@ -53,12 +53,16 @@ impl Strangers {
 
     /// Connects all of them, says so, and keeps them there until it is to stop or nobody listens any more.
     pub(crate) fn besiege(&self, all_there: &AtomicBool, stop: &AtomicBool) {
-        let mut strangers = Vec::new();
-        for index in 0..self.count {
-            if index % QUEUE == 0 {
+        let (mut strangers, mut came) = (Vec::new(), 0);
+        let mut come = |index| {
+            came += 1;
+            if came % QUEUE == 0 {
                 thread::sleep(LOOK);
             }
-            strangers.push((self.come(index).unwrap(), 0));
+            self.come(index)
+        };
+        for index in 0..self.count {
+            strangers.push((come(index).unwrap(), 0));
         }
         all_there.store(true, Ordering::Relaxed);
         let start = Instant::now();
@@ -70,7 +74,7 @@ impl Strangers {
                     Err(e) => e.kind() != ErrorKind::WouldBlock,
                 };
                 if dropped {
-                    let Ok(again) = self.come(index) else { return };
+                    let Ok(again) = come(index) else { return };
                     (*stream, *said) = (again, seconds);
                 } else if Kind::of(index) == Kind::Slow && *said < seconds {
                     *said = seconds;

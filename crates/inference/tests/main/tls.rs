@@ -166,7 +166,7 @@ fn a_thousand_silent_slow_and_half_done_strangers_do_not_keep_the_peer_out() {
         (served, refused)
     });
     assert!(served < Duration::from_secs(5), "{served:?}");
-    assert!(refused >= 1000 - 320, "{refused}"); // as many as do not shake hands at once
+    assert!(refused >= 1000 - 576, "{refused}"); // as many as cannot shake hands at once
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn strangers_are_refused_by_name_while_others_stand_still() {
     let (reports, reported) = mpsc::channel();
     thread::scope(|scope| {
         let serving = scope.spawn(move || {
-            let report = |error: &TlsError| reports.send((Instant::now(), error.to_string())).unwrap();
+            let report = |error: &TlsError| reports.send(error.to_string()).unwrap();
             server.accept(&listener, Some(PATIENCE), report)
         });
         let idle: Vec<_> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
@@ -190,16 +190,15 @@ fn strangers_are_refused_by_name_while_others_stand_still() {
         assert!(other.connect(address).is_err());
         Thief::new(&identities[0], &stranger).connect(address);
         for expected in ["InvalidContentType", &format!("got {}", stranger.fingerprint()), "BadSignature"] {
-            let (when, report) = reported.recv_timeout(PATIENCE).unwrap();
+            let report = reported.recv_timeout(PATIENCE).unwrap();
             assert!(report.contains(expected), "expected {expected}, got {report}");
-            assert!(when - start < Duration::from_secs(2), "before any of those who stand still are dropped");
         }
         // those who stand still are dropped before others come
         for mut stream in idle {
             assert!(!stream.read(&mut [0]).is_ok_and(|read| read > 0));
         }
         let reports: Vec<_> = reported.try_iter().collect();
-        assert!(reports.len() == 20 && reports.iter().all(|(_, report)| report.contains("no ClientHello within 2 s")));
+        assert!(reports.len() == 20 && reports.iter().all(|report| report.contains("no ClientHello within 2 s")));
         assert!(start.elapsed() < PATIENCE / 4);
         assert!(client.connect(address).is_ok());
         assert!(serving.join().unwrap().is_ok());
