@@ -71,7 +71,7 @@ mod tests {
     use cpu_backend::CpuError;
     use inference::tls::TlsError;
     use nn_ops::NnError;
-    use pfss::{ChannelError, OperationError, PfssError, RangeError, softmax::LayoutError, suf::SufError};
+    use pfss::{BundleError, ChannelError, OperationError, PfssError, RangeError, softmax::LayoutError, suf::SufError};
     use runtime::{Choice, SettingsError, Unavailable, UnknownChoice};
     use stark_fft::FftError;
 
@@ -88,7 +88,7 @@ mod tests {
         let (range, suf) = (RangeError::Shift { f: 64 }, || SufError::RingWidth { got: 65 });
         let settings = SettingsError::Backend { variable: "V", reason: UnknownChoice("gup".into()) };
         let lost = TlsError::Lost { doing: "connecting", reason: "refused".into() };
-        let errors: [Box<dyn Error>; 19] = [
+        let errors: [Box<dyn Error>; 20] = [
             Box::new(InferenceError::Io { doing: "opening", path: "file".into(), reason: not_found() }),
             Box::new(InferenceError::Tls(lost)),
             Box::new(InferenceError::Tls(TlsError::Channel(channel()))),
@@ -98,6 +98,7 @@ mod tests {
             Box::new(InferenceError::Layout(LayoutError::RowLength { row: 0, cols: 1, got: 2 })),
             Box::new(TlsError::Channel(channel())),
             Box::new(PfssError::Suf(suf())),
+            Box::new(BundleError::Program(suf())),
             Box::new(PfssError::Range(range)),
             Box::new(OperationError::Gate(PfssError::Suf(suf()))),
             Box::new(OpenError::Settings(settings.clone())),

@@ -56,6 +56,32 @@ fn shares_are_those_of_the_public_function_in_every_mode() {
 }
 
 #[test]
+fn a_result_has_as_many_fraction_bits_as_asked_for_or_none() {
+    let q = runtime::cpu().unwrap();
+    // 26 bits are what two linear factors of 12 bits leave, 62 are one more than any function has
+    for bits in [0, 12, 25, 26, 27, 40, 58] {
+        let accuracy = Accuracy::LINEAR_HALF_OCTAVE;
+        for (f, root) in [(reciprocal(accuracy, bits).unwrap(), 1), (rsqrt(accuracy, bits).unwrap(), 2)] {
+            let values: Vec<i64> = (0..60).map(|i| 4096 + i * 17_000).collect();
+            for &x in &values {
+                let real = (x as f64 / 4096.0).powf(-1.0 / f64::from(root));
+                let got = f.eval(x) as f64 / 2f64.powi(bits as i32);
+                assert!((got - real).abs() < 0.021 + 2f64.powi(-(bits as i32)), "{bits} bits, {x}: {got} for {real}");
+            }
+            let gates = f.gates(SufModes::default()).unwrap();
+            let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, values.len()).unwrap();
+            let shares = share(&values);
+            let shares = run_function_lockstep(&q, &gates, bundles, [&shares[0], &shares[1]]).unwrap();
+            assert_eq!(open(&shares), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
+        }
+    }
+    for bits in [62, 63, 64, 1 << 31, u32::MAX] {
+        let refused = reciprocal(Accuracy::LINEAR_HALF_OCTAVE, bits).unwrap_err();
+        assert!(matches!(refused, PfssError::Range(RangeError::Overflow { bits: 64, .. })), "{bits}: {refused}");
+    }
+}
+
+#[test]
 fn a_function_over_channels_sends_what_its_cost_says() {
     let q = runtime::cpu().unwrap();
     let f = gelu(Accuracy::CUBIC_16).unwrap();

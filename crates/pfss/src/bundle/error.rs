@@ -49,8 +49,8 @@ pub enum BundleError {
         reason: String,
     },
     /// The program that the bundle carries is not one.
-    #[error("program: {0}")]
-    Program(#[from] SufError),
+    #[error("the program of the bundle is not one")]
+    Program(#[source] SufError),
     /// A header field has another value than the rest of the header implies.
     #[error("expected {expected} in header field `{field}`, got {got}")]
     Field {

@@ -147,7 +147,7 @@ fn program(bytes: &[u8]) -> Result<SufProgram, BundleError> {
         body.ok_or(BundleError::Section { index: 0, field: "offset", expected: bytes.len() as u64, got: offset })?;
     let program = usize::try_from(length).ok().and_then(|length| body.get(..length));
     let outside = BundleError::Section { index: 0, field: "length", expected: body.len() as u64, got: length };
-    Ok(SufProgram::from_bytes(program.ok_or(outside)?)?)
+    SufProgram::from_bytes(program.ok_or(outside)?).map_err(BundleError::Program)
 }
 
 fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleError> {

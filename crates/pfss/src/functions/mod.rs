@@ -33,7 +33,7 @@ mod special;
 use core_types::Ring;
 
 use crate::{
-    AutoTrunc, Cost, Gate, PfssError, RangeClaim, SignedRange,
+    AutoTrunc, Cost, Gate, PfssError, RangeClaim, RangeError, SignedRange,
     suf::{SufDesc, SufError, SufModes, SufProgram},
 };
 
@@ -133,6 +133,9 @@ enum Tail {
     Identity,
 }
 
+/// Most fraction bits of a result: one of these functions that takes the value 1 then still fits the ring.
+const MAX_OUTPUT_BITS: u32 = 61;
+
 /// What to fit.
 struct Spline<'a> {
     n: u32,
@@ -156,9 +159,12 @@ impl Spline<'_> {
     /// Fits every piece and builds the descriptor.
     fn build(&self) -> Result<FixedFn, PfssError> {
         let ring = Ring::new(self.n).ok_or(SufError::RingWidth { got: self.n })?;
-        // the leading coefficient then has 14 bits behind its point
-        let scale = 14 + self.input_bits * self.degree;
-        let shift = scale.saturating_sub(self.output_bits);
+        if self.output_bits > MAX_OUTPUT_BITS {
+            return Err(RangeError::Overflow { bits: 64, end: 1 << self.output_bits.min(126) }.into());
+        }
+        // the leading coefficient then has 14 bits behind its point, or more where the result is to have more
+        let scale = (14 + self.input_bits * self.degree).max(self.output_bits);
+        let shift = scale - self.output_bits;
         let mut fitted = Vec::new();
         let mut outputs = SignedRange::new(0, 0)?;
         for cut in self.cuts.windows(2) {
