@@ -124,3 +124,66 @@ fn word_len(count: usize, ring: Ring) -> usize {
 pub(crate) fn byte_len(count: usize, ring: Ring) -> usize {
     (count as u64 * u64::from(ring.bits())).div_ceil(8) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dealer, Gate};
+
+    #[test]
+    fn rows_of_bits_have_no_spare_bits_in_any_row() {
+        let rows = [0x1ff, 0x0aa, 0x155]; // three rows of 9 bits
+        let bytes = bits_to_bytes(&rows, 9);
+        assert_eq!(bytes, [0xff, 1, 0xaa, 0, 0x55, 1]);
+        assert_eq!(bits_from_bytes(&bytes, 9).unwrap(), rows);
+        for row in 0..3 {
+            for bit in 1..8 {
+                let mut changed = bytes.clone();
+                changed[2 * row + 1] |= 1 << bit;
+                assert_eq!(bits_from_bytes(&changed, 9), Err(ChannelError::Padding), "bit {bit} of row {row}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_read_from_messages_of_their_length_without_spare_bits() {
+        let q = runtime::cpu().unwrap();
+        for (bits, count) in [(3, 5), (9, 3), (63, 7), (64, 4)] {
+            let ring = Ring::new(bits).unwrap();
+            let words: Vec<u64> =
+                (1..=count as u64).map(|i| ring.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+            let bytes = words_to_bytes(&q, ring, &words).unwrap();
+            assert_eq!(words_from_bytes(&q, ring, &bytes, count).unwrap(), words);
+            let used = (count * bits as usize) % 8;
+            for bit in used..if used == 0 { 0 } else { 8 } {
+                let mut changed = bytes.clone();
+                *changed.last_mut().unwrap() |= 1 << bit;
+                let refused = words_from_bytes(&q, ring, &changed, count).unwrap_err();
+                assert_eq!(refused, ChannelError::Padding.into(), "{bits} bits, bit {bit}");
+            }
+            for wrong in [bytes.len() - 1, bytes.len() + 1, bytes.len() + 8] {
+                let mut changed = bytes.clone();
+                changed.resize(wrong, 0);
+                let refused = words_from_bytes(&q, ring, &changed, count).unwrap_err();
+                assert_eq!(refused, ChannelError::Length { expected: bytes.len(), got: wrong as u64 }.into());
+            }
+        }
+    }
+
+    #[test]
+    fn openings_are_read_from_messages_of_their_length() {
+        let q = runtime::cpu().unwrap();
+        let pending = || {
+            let [bundle, _] = Dealer::insecure_from_seed(1).deal(&q, &Gate::lrs(9, 3).unwrap(), 3).unwrap();
+            bundle.with_open_inputs().unwrap().eval_lrs(&q, &[1, 2, 3]).unwrap()
+        };
+        let bytes = opening_to_bytes(&q, &pending()).unwrap();
+        assert!(finish_opening(&q, pending(), &bytes).is_ok());
+        for wrong in [0, bytes.len() - 1, bytes.len() + 1, 2 * bytes.len()] {
+            let mut changed = bytes.clone();
+            changed.resize(wrong, 0);
+            let refused = finish_opening(&q, pending(), &changed).unwrap_err();
+            assert_eq!(refused, ChannelError::Length { expected: bytes.len(), got: wrong as u64 }.into());
+        }
+    }
+}

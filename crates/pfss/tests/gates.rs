@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::Batch;
 use pfss::{
-    BundleError, Dealer, Gate, GateKind, MatrixShape, MatrixTriple, Party, PfssError, RangeError, Ring, Session,
-    SignedRange, memory_pair,
+    BundleError, Dealer, Gate, GateKind, Interval, MatrixShape, MatrixTriple, Party, PfssError, RangeError, Ring,
+    Session, SignedRange, memory_pair,
 };
 
 /// Compares each result with the plain function of its input.
@@ -120,6 +120,48 @@ fn tables_are_read_at_every_input_under_every_mask() {
 }
 
 #[test]
+fn bits_of_an_input_above_the_ring_change_no_result() {
+    let q = runtime::cpu().unwrap();
+    for n in [9, 63] {
+        let mut batch = Batch::boundary(n, &[300]);
+        let ring = batch.ring;
+        for (e, x_hat) in batch.x_hat.iter_mut().enumerate() {
+            *x_hat |= (e as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) << n;
+        }
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_relu(q, x));
+        expect(&batch, &got, |x| ring.signed(x).max(0) as u64, "relu");
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_abs(q, x));
+        expect(&batch, &got, |x| ring.reduce(ring.signed(x).unsigned_abs()), "abs");
+        let gate = Gate::truncate_reduce(n, 4).unwrap();
+        let got = batch.run(&q, &gate, n - 4, |keys, q, x| keys.eval_truncate_reduce(q, x));
+        expect(&batch, &got, |x| x >> 4, "truncate-reduce");
+        let got = batch.run(&q, &Gate::lrs(n, 4).unwrap(), n, |keys, q, x| keys.eval_lrs(q, x));
+        expect(&batch, &got, |x| x >> 4, "lrs");
+        let got = batch.run(&q, &Gate::ars(n, 4).unwrap(), n, |keys, q, x| keys.eval_ars(q, x));
+        expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> 4) as u64), "ars");
+        let got = batch.run(&q, &Gate::relu_ars(n, 4).unwrap(), n, |keys, q, x| keys.eval_relu_ars(q, x));
+        expect(&batch, &got, |x| (ring.signed(x).max(0) >> 4) as u64, "relu ars");
+    }
+    let mut batch = Batch::exhaustive(5);
+    batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0xa5a0);
+    let table: Vec<u64> = (0..32).map(|i| i * i + 7).collect();
+    let got = batch.run(&q, &Gate::lut(5, 11).unwrap(), 11, |keys, q, x| keys.eval_lut(q, &table, x));
+    expect(&batch, &got, |x| table[x as usize], "lut");
+    let interval = [Interval { start: 5, end: Some(20) }];
+    let [zero, one] = batch
+        .keys(&q, &Gate::interval_powers(5, 0).unwrap())
+        .map(|keys| keys.eval_interval_powers(&q, &interval, &batch.x_hat).unwrap());
+    let got: Vec<u64> = zero.iter().zip(&one).map(|(&a, &b)| batch.ring.add(a, b)).collect();
+    expect(&batch, &got, |x| u64::from((5..20).contains(&x)), "interval");
+    let range = SignedRange::new(-128, 127).unwrap();
+    let cert = range.gap_cert(9).unwrap();
+    let mut batch = Batch::product(9, (-128i64..128).map(|x| x as u64), &[0, 1, 200, 256, 511]);
+    batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0xa5a0_0000);
+    let got = batch.run(&q, &Gate::gap_ars(9, 3).unwrap(), 9, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
+    expect(&batch, &got, |x| batch.ring.reduce((batch.ring.signed(x) >> 3) as u64), "gap ars");
+}
+
+#[test]
 fn tables_of_another_size_or_ring_are_refused() {
     let q = runtime::cpu().unwrap();
     for (n, out, got) in [(0, 8, 0), (14, 8, 14), (8, 0, 0), (8, 65, 65)] {
@@ -182,7 +224,8 @@ fn products_are_exact_for_every_pair_of_factors() {
         let (mine, zero) = zero.mask_factors(x, y).unwrap();
         let zeros = vec![0; x.len()]; // party 1's shares of the factors
         let (theirs, one) = one.mask_factors(&zeros, &zeros).unwrap();
-        let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| ring.add(a, b)).collect();
+        // sums that nobody has reduced
+        let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| a.wrapping_add(b)).collect();
         let (a, b) = (zero.eval_product(&opened).unwrap(), one.eval_product(&opened).unwrap());
         for (e, (&x, &y)) in x.iter().zip(y).enumerate() {
             assert_eq!(ring.add(a[e], b[e]), ring.mul(x, y), "{n} bits: {x:#x} * {y:#x}");

@@ -1,7 +1,7 @@
 //! Predicates and interval gates against plain comparisons.
 
 use crate::common::Batch;
-use pfss::{Dealer, Gate, GateKind, Interval, PfssError, Predicate, Ring, SignedRange};
+use pfss::{Dealer, Gate, GateKind, Interval, Party, PfssError, Predicate, Ring, SignedRange};
 
 /// What a predicate means for the secret `x` under the mask `r`.
 fn plain(ring: Ring, f: u32, predicate: Predicate, x: u64, r: u64) -> bool {
@@ -102,6 +102,36 @@ fn predicates_are_exact_at_the_corners_of_64_bits() {
     for f in [1, 6, 7, 8, 12, 31, 32, 63] {
         check(&Batch::boundary(64, &[1 << f]), &Gate::low_predicates(64, f).unwrap(), &low(f));
     }
+}
+
+#[test]
+fn bits_of_an_input_above_the_ring_change_no_predicate() {
+    let mut batch = Batch::exhaustive(7);
+    batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0x5a80);
+    check(&batch, &Gate::full_predicates(7).unwrap(), &full(7));
+    check(&batch, &Gate::sign_predicates(7).unwrap(), &sign(7));
+    check(&batch, &Gate::low_predicates(7, 3).unwrap(), &low(3));
+}
+
+#[test]
+fn shares_of_one_party_or_of_other_shapes_are_not_added_up() {
+    let q = runtime::cpu().unwrap();
+    let shares = |count: u64, predicates: &[Predicate]| {
+        let keys = Batch::product(8, 0..count, &[3]).keys(&q, &Gate::sign_predicates(8).unwrap());
+        let x_hat: Vec<u64> = (3..count + 3).collect();
+        keys.map(|keys| keys.eval_predicates(&q, predicates, &x_hat).unwrap())
+    };
+    let one_row = [Predicate::NonNegative];
+    let ([zero, one], [again, _]) = (shares(5, &one_row), shares(5, &one_row));
+    assert_eq!(zero.reveal(&one).unwrap(), [true; 5]);
+    for (mine, theirs, party) in [(&zero, &again, Party::Zero), (&one, &one, Party::One)] {
+        let refused = mine.reveal(theirs).unwrap_err();
+        assert_eq!(refused, PfssError::WrongParty { expected: party.peer(), got: party });
+    }
+    let [_, six] = shares(6, &one_row);
+    assert_eq!(zero.reveal(&six).unwrap_err(), PfssError::Length { what: "elements", expected: 5, got: 6 });
+    let [_, rows] = shares(5, &[Predicate::NonNegative, Predicate::Borrow]);
+    assert_eq!(zero.reveal(&rows).unwrap_err(), PfssError::Length { what: "words of bits", expected: 1, got: 2 });
 }
 
 #[test]

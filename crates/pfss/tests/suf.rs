@@ -180,6 +180,15 @@ fn formulas_over_different_low_bits_are_exact_for_every_input_and_mask() {
 }
 
 #[test]
+fn bits_of_an_input_above_the_ring_change_no_output() {
+    let mut batch = Batch::product(8, 0..256, &[0, 1, 97, 128, 255]);
+    batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0xa500);
+    for modes in all_modes() {
+        check(&batch, &mixed(), modes);
+    }
+}
+
+#[test]
 fn narrow_inputs_are_exact_with_keys_of_their_own_width() {
     let all: Vec<u64> = (0..256).collect();
     for k in [1u32, 2, 5, 7] {

@@ -133,7 +133,7 @@ mod tests {
             let lengths: Vec<usize> = (0..rows).map(|r: usize| cols.min((r + 1).saturating_add(offset))).collect();
             let layout = RowLayout::causal(rows, cols, offset);
             assert_eq!(Ok(layout.clone()), RowLayout::ragged(cols, &lengths));
-            assert_eq!(layout.active(), lengths.iter().sum());
+            assert_eq!(layout.active(), lengths.iter().sum::<usize>());
         }
         assert_eq!(RowLayout::causal(128, 128, 0).active(), 128 * 129 / 2);
     }
