@@ -139,7 +139,7 @@ impl<C: Channel> Session<C> {
     /// bit per predicate ([`Gate::with_masks`](crate::Gate::with_masks)).
     ///
     /// # Errors
-    /// As [`KeyBundle::eval_predicates_additive`] and [`relu`](Self::relu).
+    /// As [`MaskedKeys::eval_predicates_additive`] and [`relu`](Self::relu).
     pub fn predicates<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -153,7 +153,7 @@ impl<C: Channel> Session<C> {
     /// XOR shares of predicates of `x`. One round.
     ///
     /// # Errors
-    /// As [`KeyBundle::eval_predicates`] and [`relu`](Self::relu).
+    /// As [`MaskedKeys::eval_predicates`] and [`relu`](Self::relu).
     pub fn predicate_bits<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -172,10 +172,10 @@ impl<C: Channel> Session<C> {
     }
 
     /// Shares of `1[x in I] (-r)^j`, `[intervals][degree + 1][count]`, with the opened `x + r`: see
-    /// [`KeyBundle::eval_interval_powers`]. One round.
+    /// [`MaskedKeys::eval_interval_powers`]. One round.
     ///
     /// # Errors
-    /// As [`KeyBundle::eval_interval_powers`] and [`relu`](Self::relu).
+    /// As [`MaskedKeys::eval_interval_powers`] and [`relu`](Self::relu).
     pub fn interval_powers<Q: FssOps>(
         &mut self,
         q: &Q,
