@@ -39,6 +39,12 @@ pub trait Queue: Sized {
     /// [`BackendError::Corrupt`] if an element is not a valid value of `T`.
     fn read<T: Element>(&self, src: Ref<'_, Self, T>) -> Result<Vec<T>, BackendError>;
 
+    /// Copies a view to another of equal length.
+    ///
+    /// # Errors
+    /// [`BackendError::Length`] if the lengths differ; nothing is written then.
+    fn copy<T: Element>(&self, src: Ref<'_, Self, T>, dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
+
     /// Waits for all work on the queue and reports its faults.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use conformance::Condition;
 use runtime::Choice;
 
 use crate::private::PfssArgs;
@@ -71,38 +72,68 @@ pub(crate) struct DoctorArgs {
 
 /// Hold a backend to the models and golden outputs of the conformance suite.
 ///
-/// Every case runs four times: plain, on a forked queue, with guard words around its buffers, and again after it was
-/// refused memory.
+/// Every case runs under every condition: plain, on a forked queue, with guard words around its buffers, again after it was
+/// refused memory, and, on a device that records, recorded and replayed.
+///
+/// With `--isolate` every op has a process of its own, and behind a case that takes its process or the device with it the
+/// suite goes on in another one: a fault, a hang or a crash costs one case.
 #[derive(Args, Debug)]
 pub(crate) struct ConformanceArgs {
     /// Run only the ops whose name contains TEXT, such as `circle.` or `softmax`.
     #[arg(value_name = "TEXT", default_value = "")]
     pub(crate) filter: String,
+    /// Run only the op whose name is TEXT.
+    #[arg(long)]
+    pub(crate) exact: bool,
     /// Leave out cases on more than N elements; 65536 on the simulated device, without limit elsewhere.
     #[arg(long, value_name = "N")]
     pub(crate) max_elements: Option<u64>,
     /// Backend to test: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
-    /// Run every case once, on the queue as it is.
-    #[arg(long)]
-    pub(crate) plain: bool,
-    /// Print every case and not only the failing ones.
+    /// Run under this condition: plain, forked, guarded, starved or recorded. More than one may be given.
+    #[arg(long, value_name = "NAME", value_parser = conditions())]
+    pub(crate) condition: Vec<String>,
+    /// Begin with run N, where the runs before it are done; events number them from 0.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "isolate")]
+    pub(crate) from: usize,
+    /// Print every case, its name before it runs, and not only the failing ones.
     #[arg(long)]
     pub(crate) verbose: bool,
+    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Run every op in a process of its own.
+    #[arg(long)]
+    pub(crate) isolate: bool,
+    /// Longest time of a case, after which its process is killed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "isolate")]
+    pub(crate) case_limit: u64,
+    /// Longest time of the whole suite, after which it ends with the rest not run.
+    #[arg(long, value_name = "SECONDS", requires = "isolate")]
+    pub(crate) deadline: Option<u64>,
+}
+
+/// The names of all conditions.
+fn conditions() -> PossibleValuesParser {
+    PossibleValuesParser::new(Condition::ALL.map(Condition::name))
 }
 
 /// Measure the CPU ops beside the best public peers, or the main ops of one backend.
 ///
 /// Without `--backend`, contenders run interleaved in one process, on one CPU thread; medians and ratios are printed.
-/// With it, its main ops run at sizes that fill a device, inputs resident, beside a plain copy on the same
-/// device. Absolute times depend on the machine and its load; ratios are what to compare. Times of the simulated
+/// With it, its main ops run at sizes that fill a device, inputs resident, beside the device's own copy; clocks are sampled
+/// while they run, where there is `nvidia-smi`. Files hold the lines that are done, whatever happens to the others.
+/// Absolute times depend on the machine and its load; ratios are what to compare. Times of the simulated
 /// device say nothing about a real one.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
     /// Measure only the lines whose name contains TEXT, such as `pfss.` or `matmul`.
     #[arg(value_name = "TEXT", default_value = "")]
     pub(crate) filter: String,
+    /// Measure only the line whose name is TEXT, without the copy.
+    #[arg(long, requires = "backend")]
+    pub(crate) exact: bool,
     /// Also write the table as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -121,4 +152,16 @@ pub(crate) struct BenchArgs {
     /// Text to keep with the results, such as the clocks of the device.
     #[arg(long, value_name = "TEXT", requires = "backend")]
     pub(crate) note: Option<String>,
+    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE", requires = "backend")]
+    pub(crate) events: Option<PathBuf>,
+    /// Measure every line in a process of its own.
+    #[arg(long, requires = "backend")]
+    pub(crate) isolate: bool,
+    /// Longest time of a line, after which its process is killed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "isolate")]
+    pub(crate) line_limit: u64,
+    /// Longest time of all lines, after which the rest is not measured.
+    #[arg(long, value_name = "SECONDS", requires = "isolate")]
+    pub(crate) deadline: Option<u64>,
 }

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use inference::{InferenceError, Outcome};
 use runtime::OpenError;
 
+use crate::isolate::Ending;
+
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const UNAVAILABLE: u8 = 3;
@@ -24,6 +26,29 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// What a process of this program said that could not begin, to be said by this one.
+#[derive(Debug)]
+pub(crate) struct Relayed {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+}
+
+impl Relayed {
+    /// What it said if it ended as one that could not begin, and not otherwise.
+    pub(crate) fn of(ending: &Ending) -> Option<Self> {
+        let code = [USAGE, UNAVAILABLE].into_iter().find(|&known| ending.code == Some(known.into()))?;
+        Some(Self { code, message: ending.said.trim_start_matches("error: ").to_owned() })
+    }
+}
+
+impl fmt::Display for Relayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Relayed {}
+
 /// Prints an error with its causes and one hint, and gives the code that belongs to it.
 pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
@@ -32,6 +57,7 @@ pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
         Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
         None if error.is::<Usage>() => (USAGE, ""),
+        None if let Some(relayed) = error.downcast_ref::<Relayed>() => (relayed.code, ""),
         None => match error.downcast_ref::<InferenceError>() {
             Some(InferenceError::Exists { .. }) => (USAGE, ""),
             Some(error) if error.outcome() == Outcome::KeysRefused => {

@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod doctor;
 mod exit;
+mod isolate;
 mod output;
 mod private;
 mod report;

@@ -1,7 +1,5 @@
 //! A queue whose buffers lie between guard words.
 
-mod ops;
-
 use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,6 +37,11 @@ impl<Q> Guarded<Q> {
 }
 
 impl<Q: Queue + Clone> Guarded<Q> {
+    /// Submits an op to the queue behind.
+    pub(crate) fn submit(&self, op: impl FnOnce(&Q) -> Result<(), BackendError>) -> Result<(), BackendError> {
+        op(&self.queue)
+    }
+
     /// Holds `case` between guards.
     ///
     /// # Errors
@@ -147,6 +150,10 @@ impl<Q: Queue + Clone> Queue for Guarded<Q> {
 
     fn read<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
         self.queue.read(src)
+    }
+
+    fn copy<T: Element>(&self, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.submit(|queue| queue.copy(src, dst))
     }
 
     fn finish(&self) -> Result<(), BackendError> {

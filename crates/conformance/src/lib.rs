@@ -2,7 +2,7 @@
 //!
 //! An [`OpSpec`] names an op and lists its [`Case`]s; a case runs the op on a queue and compares with an oracle that no
 //! backend made: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite, and a [`Condition`] makes it harder: on a fork, between
-//! guard words, after memory ran out. [`mod@bench`] holds the speed lines.
+//! guard words, after memory ran out, recorded and replayed. [`mod@bench`] holds the speed lines.
 #![forbid(unsafe_code)]
 
 pub mod bench;
@@ -10,12 +10,16 @@ pub mod circle;
 pub mod fss;
 mod guarded;
 pub mod linalg;
+pub mod queue;
+mod recorded;
 mod spec;
 mod suite;
+mod wrapper;
 
 pub use guarded::Guarded;
+pub use recorded::Recorded;
 pub use spec::{Case, Failure, OpSpec};
-pub use suite::{Condition, Outcome, Report, SCARCE_BYTES, Selection, run, specs};
+pub use suite::{Condition, Outcome, Progress, Report, SCARCE_BYTES, Selection, run, specs};
 
 /// The examples of the README, compiled and run with the documentation tests.
 #[cfg(doctest)]

@@ -56,6 +56,12 @@ impl From<FftError> for Failure {
 }
 
 impl Failure {
+    /// Whether the device was lost, which says nothing about the cases behind.
+    #[must_use]
+    pub fn is_lost_device(&self) -> bool {
+        matches!(self, Self::Backend(BackendError::DeviceLost { .. }))
+    }
+
     /// Compares two sequences exactly and names the first difference.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 use std::time::Instant;
 
 use backend_api::{
-    BackendError, Fork, Queue,
+    BackendError, Fork, Queue, Record,
     ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
 };
 
-use crate::{Case, Failure, OpSpec, guarded::Guarded};
+use crate::{Case, Failure, Guarded, OpSpec, Recorded};
 
 /// The circumstances in which a case must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Condition {
     Guarded,
     /// Again after it was refused memory: with none left first, then with [`SCARCE_BYTES`], then with all.
     Starved,
+    /// With every op recorded and replayed.
+    Recorded,
 }
 
 /// Bytes left to the second try of a [`Condition::Starved`] case: enough for some buffers of most cases.
@@ -25,7 +27,7 @@ pub const SCARCE_BYTES: u64 = 4096;
 
 impl Condition {
     /// All of them, the plain one first.
-    pub const ALL: [Self; 4] = [Self::Plain, Self::Forked, Self::Guarded, Self::Starved];
+    pub const ALL: [Self; 5] = [Self::Plain, Self::Forked, Self::Guarded, Self::Starved, Self::Recorded];
 
     /// In a word.
     #[must_use]
@@ -35,32 +37,41 @@ impl Condition {
             Self::Forked => "forked",
             Self::Guarded => "guarded",
             Self::Starved => "starved",
+            Self::Recorded => "recorded",
         }
     }
 
-    /// Runs the cases of `selection` on `q` under this condition and tells `progress` each outcome as it comes.
+    /// Runs the cases of `selection` on `q` under this condition and tells `watch` what happens as it happens.
     ///
     /// # Errors
     /// What `q` reports if it cannot be forked or joined.
-    pub fn run<Q>(self, q: &Q, selection: Selection<'_>, progress: impl FnMut(&Outcome)) -> Result<Report, BackendError>
+    pub fn run<Q>(
+        self,
+        q: &Q,
+        selection: Selection<'_>,
+        watch: impl FnMut(Progress<'_>),
+    ) -> Result<Report, BackendError>
     where
-        Q: Fork + CircleOps + FssOps + LinalgOps + Clone + 'static,
+        Q: Fork + Record + CircleOps + FssOps + LinalgOps + Clone + 'static,
     {
         let specs = || selection.of(specs());
         Ok(match self {
-            Self::Plain => run(q, &specs(), progress),
+            Self::Plain => run(q, &specs(), watch),
             Self::Forked => {
                 let branch = q.fork()?;
-                let report = run(&branch, &specs(), progress);
-                q.join(&branch)?;
-                q.finish()?;
+                let report = run(&branch, &specs(), watch);
+                if !report.is_cut_short() {
+                    q.join(&branch)?;
+                    q.finish()?;
+                }
                 report
             }
             Self::Guarded => {
                 let guarded = Guarded::new(q.clone());
-                run_each(&guarded, &selection.of(self::specs()), progress, |case| guarded.hold(case))
+                run_each(&guarded, &selection.of(self::specs()), watch, |case| guarded.hold(case))
             }
-            Self::Starved => run_each(q, &specs(), progress, |case| hold_after_refusals(q, case)),
+            Self::Starved => run_each(q, &specs(), watch, |case| hold_after_refusals(q, case)),
+            Self::Recorded => run(&Recorded::new(q.clone()), &selection.of(self::specs()), watch),
         })
     }
 }
@@ -70,20 +81,52 @@ impl Condition {
 pub struct Selection<'a> {
     /// Only ops whose name contains this text.
     pub filter: &'a str,
+    /// Only the op whose name is the text.
+    pub exact: bool,
     /// Only cases on at most so many elements.
     pub max_elements: u64,
+    /// Without the first so many of them.
+    pub skip: usize,
+}
+
+impl Default for Selection<'_> {
+    /// Every case.
+    fn default() -> Self {
+        Self { filter: "", exact: false, max_elements: u64::MAX, skip: 0 }
+    }
 }
 
 impl Selection<'_> {
     /// The selected ones of `specs`.
     #[must_use]
     pub fn of<Q>(self, mut specs: Vec<OpSpec<Q>>) -> Vec<OpSpec<Q>> {
+        let mut skip = self.skip;
         specs.retain_mut(|spec| {
-            spec.limit_elements(self.max_elements);
-            spec.op.contains(self.filter)
+            let chosen = if self.exact { spec.op == self.filter } else { spec.op.contains(self.filter) };
+            if chosen {
+                spec.limit_elements(self.max_elements);
+                let gone = skip.min(spec.cases.len());
+                spec.cases.drain(..gone);
+                skip -= gone;
+            }
+            chosen
         });
         specs
     }
+}
+
+/// What the suite tells whoever watches it.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// A case is about to run.
+    Begins {
+        /// The op.
+        op: &'static str,
+        /// The case.
+        case: &'a str,
+    },
+    /// A case ended.
+    Ends(&'a Outcome),
 }
 
 /// The result of one case.
@@ -99,7 +142,7 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
-/// The result of the suite on one queue.
+/// The result of the suite on one queue. It ends with the case in which the device was lost, if it was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// One entry per case, in order.
@@ -111,39 +154,50 @@ impl Report {
     pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(|outcome| outcome.failure.is_some())
     }
+
+    /// Whether the device was lost, so that the cases behind did not run.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        self.outcomes.last().and_then(|outcome| outcome.failure.as_ref()).is_some_and(Failure::is_lost_device)
+    }
 }
 
 /// The specifications of every op set.
 #[must_use]
 pub fn specs<Q: CircleOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
-    let mut all = crate::circle::specs();
+    let mut all = crate::queue::specs();
+    all.extend(crate::circle::specs());
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());
     all
 }
 
-/// Runs every case of `specs` on `q` and tells `progress` each outcome as it comes.
+/// Runs the cases of `specs` on `q`, all of them unless the device is lost, and tells `watch` what happens as it happens.
 ///
 /// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
-pub fn run<Q: Queue>(q: &Q, specs: &[OpSpec<Q>], progress: impl FnMut(&Outcome)) -> Report {
-    run_each(q, specs, progress, |case| case.hold(q))
+pub fn run<Q: Queue>(q: &Q, specs: &[OpSpec<Q>], watch: impl FnMut(Progress<'_>)) -> Report {
+    run_each(q, specs, watch, |case| case.hold(q))
 }
 
 fn run_each<Q: Queue>(
     q: &Q,
     specs: &[OpSpec<Q>],
-    mut progress: impl FnMut(&Outcome),
+    mut watch: impl FnMut(Progress<'_>),
     hold: impl Fn(&Case<Q>) -> Result<(), Failure>,
 ) -> Report {
     let mut report = Report::default();
     for spec in specs {
         for case in &spec.cases {
+            watch(Progress::Begins { op: spec.op, case: case.name() });
             let (before, start) = (q.budget().live_bytes(), Instant::now());
             let failure = hold(case).and_then(|()| unless_reserved(q, before)).err();
             let seconds = start.elapsed().as_secs_f64();
             let outcome = Outcome { op: spec.op, case: case.name().to_owned(), failure, seconds };
-            progress(&outcome);
+            watch(Progress::Ends(&outcome));
             report.outcomes.push(outcome);
+            if report.is_cut_short() {
+                return report;
+            }
         }
     }
     report
@@ -166,6 +220,7 @@ fn hold_after_refusals<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
         let before = budget.live_bytes();
         match case.hold(q) {
             Ok(()) | Err(Failure::Backend(BackendError::BudgetExceeded { .. })) => {}
+            Err(lost) if lost.is_lost_device() => return Err(lost),
             Err(other) => return Err(Failure::Broken(format!("with {left} bytes left: {other}"))),
         }
         unless_reserved(q, before)?;
@@ -199,9 +254,46 @@ mod tests {
     }
 
     #[test]
+    fn a_selection_is_by_part_or_whole_of_a_name_and_may_begin_later() {
+        let cases = |selection: Selection<'_>| -> Vec<(&str, String)> {
+            let specs = selection.of(specs::<cpu_backend::CpuQueue>());
+            specs.iter().flat_map(|spec| spec.cases.iter().map(|case| (spec.op, case.name().to_owned()))).collect()
+        };
+        let all = cases(Selection { filter: "linalg.softmax", ..Selection::default() });
+        let forward = cases(Selection { filter: "linalg.softmax", exact: true, ..Selection::default() });
+        assert_eq!(all[..forward.len()], forward);
+        assert!(forward.iter().all(|(op, _)| *op == "linalg.softmax") && all.len() > forward.len());
+        for skip in [1, forward.len(), forward.len() + 2, all.len(), all.len() + 1] {
+            let rest = cases(Selection { filter: "linalg.softmax", skip, ..Selection::default() });
+            assert_eq!(rest, all[skip.min(all.len())..]);
+        }
+    }
+
+    #[test]
+    fn nothing_runs_on_a_lost_device() {
+        let lost = || BackendError::DeviceLost { cause: "a test".to_owned(), in_flight: vec!["kernel"] };
+        let specs = [OpSpec {
+            op: "test.op",
+            cases: vec![
+                Case::new("holds", |_: &cpu_backend::CpuQueue| Ok(())),
+                Case::new("is lost", move |_| Err(lost().into())),
+                Case::new("is not reached", |_| panic!("a case ran on a lost device")),
+            ],
+        }];
+        let mut begun = Vec::new();
+        let report = run(&runtime::cpu().unwrap(), &specs, |progress| match progress {
+            Progress::Begins { case, .. } => begun.push(case.to_owned()),
+            Progress::Ends(outcome) => assert_eq!(Some(&outcome.case), begun.last()),
+        });
+        assert_eq!(begun, ["holds", "is lost"]);
+        assert!(report.is_cut_short() && report.outcomes.len() == 2);
+        assert!(hold_after_refusals(&runtime::cpu().unwrap(), &specs[0].cases[1]).unwrap_err().is_lost_device());
+    }
+
+    #[test]
     fn every_condition_runs_every_selected_case_on_the_cpu() {
         let q = runtime::cpu().unwrap();
-        let selection = Selection { filter: "linalg.softmax", max_elements: 1 << 12 };
+        let selection = Selection { filter: "linalg.softmax", max_elements: 1 << 12, ..Selection::default() };
         for condition in Condition::ALL {
             let report = condition.run(&q, selection, |_| ()).unwrap();
             assert!(report.outcomes.len() > 3, "{}", condition.name());

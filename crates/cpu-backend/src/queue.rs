@@ -137,6 +137,10 @@ impl Queue for CpuQueue {
         Ok(src.to_vec())
     }
 
+    fn copy<T: Element>(&self, src: &[T], dst: &mut [T]) -> Result<(), BackendError> {
+        self.write(src, dst)
+    }
+
     fn finish(&self) -> Result<(), BackendError> {
         Ok(())
     }

@@ -89,21 +89,6 @@ impl CudaQueue {
         Ok(CudaBuf::new(block, len))
     }
 
-    /// Copies a view to another of equal length.
-    ///
-    /// # Errors
-    /// [`BackendError::Length`] if the lengths differ; nothing is written then.
-    pub fn copy<T: Element>(&self, src: CudaRef<'_, T>, dst: &mut CudaMut<'_, T>) -> Result<(), BackendError> {
-        let (expected, got) = (backend_api::BufferMut::len(dst), backend_api::BufferRef::len(&src));
-        if expected != got {
-            return Err(BackendError::Length { expected, got });
-        }
-        let (Some(src), Some(dst)) = (src.region(), dst.region()) else { return Ok(()) };
-        self.own("copy", src)?;
-        self.own("copy", dst)?;
-        mem::copy(self.lane(), dst, src)
-    }
-
     /// Fills a view with zero bytes.
     ///
     /// # Errors
@@ -161,6 +146,17 @@ impl Queue for CudaQueue {
         host.try_reserve_exact(len).map_err(|_| BackendError::OutOfMemory { bytes: region.bytes() })?;
         mem::download(self.device(), self.lane(), region, size_of::<T>(), |bytes| append(&mut host, bytes))?;
         Ok(host)
+    }
+
+    fn copy<T: Element>(&self, src: CudaRef<'_, T>, dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        let (expected, got) = (backend_api::BufferMut::len(&dst), backend_api::BufferRef::len(&src));
+        if expected != got {
+            return Err(BackendError::Length { expected, got });
+        }
+        let (Some(src), Some(dst)) = (src.region(), dst.region()) else { return Ok(()) };
+        self.own("copy", src)?;
+        self.own("copy", dst)?;
+        mem::copy(self.lane(), dst, src)
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -25,9 +25,9 @@ fn body(queue: &CudaQueue, work: &mut Work) -> Result<(), BackendError> {
     let branch = queue.fork()?;
     let mut twice = queue.scratch::<u32>(len)?;
     let mut thrice = branch.scratch::<u32>(len)?;
-    queue.copy(work.input.view(), &mut twice.view_mut())?;
+    queue.copy(work.input.view(), twice.view_mut())?;
     scale(queue, &mut twice.view_mut(), 2)?;
-    branch.copy(work.input.view(), &mut thrice.view_mut())?;
+    branch.copy(work.input.view(), thrice.view_mut())?;
     scale(&branch, &mut thrice.view_mut(), 3)?;
     queue.join(&branch)?;
     add(queue, twice.view(), thrice.view(), &mut work.output.view_mut())
@@ -82,7 +82,7 @@ fn a_recording_keeps_what_it_uses() {
             queue.write(&[4u32; 64], output.view_mut())?;
             scale(queue, &mut eleven.view_mut(), 1)?;
             let mut copy = queue.scratch::<u32>(64)?;
-            queue.copy(output.view(), &mut copy.view_mut())?;
+            queue.copy(output.view(), copy.view_mut())?;
             add(queue, copy.view(), eleven.view(), &mut output.view_mut())
         });
         recorded.unwrap().unwrap()
@@ -184,7 +184,7 @@ fn what_is_left_of_a_recording_s_queues_is_refused() {
         refused(scale(stale, &mut other.view_mut(), 2));
         refused(stale.write(&[9; 100], other.view_mut()));
         refused(stale.clear(&mut other.view_mut()));
-        refused(stale.copy(words.view(), &mut other.view_mut()));
+        refused(stale.copy(words.view(), other.view_mut()));
         refused(stale.fork().map(drop));
         refused(stale.join(&left[1]));
         refused(stale.download(&other).map(drop));

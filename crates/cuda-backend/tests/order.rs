@@ -66,7 +66,7 @@ fn forked_queues_see_earlier_work_and_joined_ones_later() {
         let branches: Vec<_> = (0..4).map(|_| queue.fork().unwrap()).collect();
         let mut results: Vec<_> = branches.iter().map(|branch| branch.zeros::<u32>(words.len()).unwrap()).collect();
         for ((branch, result), factor) in branches.iter().zip(&mut results).zip(1u32..) {
-            branch.copy(x.view(), &mut result.view_mut()).unwrap();
+            branch.copy(x.view(), result.view_mut()).unwrap();
             scale(branch, &mut result.view_mut(), factor).unwrap();
         }
         let mut total = queue.zeros::<u32>(words.len()).unwrap();
@@ -94,7 +94,7 @@ fn buffers_that_queues_share_are_right_without_a_join() {
         for round in 0..8 {
             let (writer, reader) = if round % 2 == 0 { (&first, &second) } else { (&second, &first) };
             scale(writer, &mut x.view_mut(), 2).unwrap();
-            reader.copy(x.view(), &mut y.view_mut()).unwrap();
+            reader.copy(x.view(), y.view_mut()).unwrap();
             // The writer must not overtake the reader.
             scale(writer, &mut x.view_mut(), 3).unwrap();
             assert_eq!(reader.download(&y).unwrap(), [6u32.pow(round) * 2; 777], "{schedule}, round {round}");
@@ -114,7 +114,7 @@ fn a_buffer_may_be_dropped_while_another_queue_uses_it() {
             let mut kept: Vec<_> = (0..20).map(|_| other.zeros::<u32>(5000).unwrap()).collect();
             for (value, kept) in (1u32..).zip(&mut kept) {
                 let passing = home.upload(&[value; 5000]).unwrap();
-                other.copy(passing.view(), &mut kept.view_mut()).unwrap();
+                other.copy(passing.view(), kept.view_mut()).unwrap();
             }
             for (value, kept) in (1u32..).zip(&kept) {
                 assert!(other.download(kept).unwrap() == [value; 5000], "{schedule}, {allocator:?}");

@@ -36,7 +36,7 @@ fn what_another_thread_waits_for_is_submitted() {
                 for (value, kept) in (1u32..).zip(&mut kept) {
                     let passing = home.upload(&[value; 5000]).unwrap();
                     // The memory goes back to `home`, whose later work must not overtake this, whoever waits meanwhile.
-                    busy.copy(passing.view(), &mut kept.view_mut()).unwrap();
+                    busy.copy(passing.view(), kept.view_mut()).unwrap();
                 }
                 done.store(true, Ordering::Relaxed);
             });

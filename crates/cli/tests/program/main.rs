@@ -3,6 +3,7 @@
 
 mod bundles;
 mod private;
+mod rehearsal;
 
 use assert_cmd::Command;
 

@@ -7,7 +7,7 @@
 //! `cmp_eval`, `dcf_eval`, their forms for clustered points and `cmp_eval_all`, look nothing up; those of the dealer do.
 
 use backend_api::{
-    BackendError, BufferMut, BufferRef,
+    BackendError, BufferMut, BufferRef, Queue as _,
     ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps, PackShape, check_lengths},
 };
 use core_types::{
@@ -141,12 +141,12 @@ impl FssOps for CudaQueue {
         &self,
         params: &PackParams,
         elements: CudaRef<'_, u64>,
-        mut words: CudaMut<'_, u64>,
+        words: CudaMut<'_, u64>,
     ) -> Result<(), BackendError> {
         let shape = PackShape::new("pack_bits", params)?;
         check_lengths([shape.count, shape.words], [elements.len(), words.len()])?;
         if params.bits == WHOLE_WORDS {
-            return self.copy(elements, &mut words);
+            return self.copy(elements, words);
         }
         fss::pack_bits(self, params, elements, &words)
     }
@@ -155,12 +155,12 @@ impl FssOps for CudaQueue {
         &self,
         params: &PackParams,
         words: CudaRef<'_, u64>,
-        mut elements: CudaMut<'_, u64>,
+        elements: CudaMut<'_, u64>,
     ) -> Result<(), BackendError> {
         let shape = PackShape::new("unpack_bits", params)?;
         check_lengths([shape.words, shape.count], [words.len(), elements.len()])?;
         if params.bits == WHOLE_WORDS {
-            return self.copy(words, &mut elements);
+            return self.copy(words, elements);
         }
         fss::unpack_bits(self, params, words, &elements)
     }

@@ -91,14 +91,14 @@ pub(crate) fn program(allocator: Allocator) -> Result<Vec<u32>, OpenError> {
     scale(&queue, &mut x.view_mut(), 2)?;
     let branch = queue.fork()?;
     let mut y = branch.zeros::<u32>(words.len())?;
-    branch.copy(x.view(), &mut y.view_mut())?;
+    branch.copy(x.view(), y.view_mut())?;
     scale(&branch, &mut y.view_mut(), 2)?;
     queue.join(&branch)?;
     let mut sum = queue.scratch::<u32>(words.len())?;
     let body = |queue: &CudaQueue, sum: &mut CudaMut<'_, u32>| {
         add(queue, x.view(), y.view(), sum)?;
         let mut sum_before = queue.scratch::<u32>(words.len())?;
-        queue.copy(sum.as_ref(), &mut sum_before.view_mut())?;
+        queue.copy(sum.as_ref(), sum_before.view_mut())?;
         scale(queue, &mut sum_before.view_mut(), 0)?;
         Ok(())
     };

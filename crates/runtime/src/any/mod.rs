@@ -217,6 +217,15 @@ impl Queue for AnyQueue {
         }
     }
 
+    fn copy<T: Element>(&self, src: AnyRef<'_, T>, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
+        match (self, src, dst) {
+            (Self::Cpu(queue), AnyRef::Cpu(src), AnyMut::Cpu(dst)) => queue.copy(src, dst),
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(queue), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => queue.copy(src, dst),
+            _ => Err(BackendError::MixedBackend { op: "copy" }),
+        }
+    }
+
     fn finish(&self) -> Result<(), BackendError> {
         match self {
             Self::Cpu(queue) => queue.finish(),

@@ -1,0 +1,74 @@
+use serde::{Deserialize, Serialize};
+
+/// What happens in a run of the suite.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Event {
+    /// The backend is open.
+    Opened {
+        status: String,
+        device: String,
+        path: String,
+        /// Cases, each of which runs under each condition.
+        cases: usize,
+        conditions: usize,
+        /// Cases on more elements than allowed.
+        left_out: usize,
+    },
+    /// A case is about to run.
+    Begins(Run),
+    /// A case ended.
+    Ends {
+        #[serde(flatten)]
+        run: Run,
+        seconds: f64,
+        verdict: Verdict,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Cases did not run.
+    NotRun { op: String, runs: usize, reason: String },
+    /// The simulated driver noticed something.
+    Driver { text: String },
+    /// The queue is gone, and nothing follows.
+    Closed,
+}
+
+/// A case under a condition.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Run {
+    /// Its number among the runs of this selection, from 0.
+    pub(super) run: usize,
+    pub(super) condition: String,
+    pub(super) op: String,
+    pub(super) case: String,
+}
+
+/// How a case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Verdict {
+    /// It held.
+    Passed,
+    /// The result was not right.
+    Failed,
+    /// The device was lost.
+    Lost,
+    /// The process ended.
+    Died,
+    /// The process was silent for too long.
+    Hung,
+}
+
+impl Verdict {
+    /// In a word, as it is shown.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "ok",
+            Self::Failed => "FAILED",
+            Self::Lost => "LOST",
+            Self::Died => "DIED",
+            Self::Hung => "HUNG",
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The suite with a process for each op, and a new one behind each case that takes the process or the device with it.
+
+use std::{ffi::OsString, time::Instant};
+
+use anyhow::Result;
+
+use super::{
+    event::{Event, Run, Verdict},
+    show::Show,
+};
+use crate::{
+    args::ConformanceArgs,
+    exit::Relayed,
+    isolate::{Child, Heard, Limits},
+};
+
+/// Cases of an op that may take the process or the device with them before the rest of the op is left alone.
+const MAX_FAULTS: usize = 8;
+
+/// Those among them that may hang, which takes long.
+const MAX_HANGS: usize = 2;
+
+/// Ops in a row whose process may not open the backend before the rest of the suite is left alone.
+const MAX_CLOSED: usize = 3;
+
+/// How the process of an op ended.
+enum Course {
+    /// With all of its cases.
+    Done,
+    /// With this case, behind which so many runs are left.
+    Case { run: usize, verdict: Verdict, left: usize },
+    /// Before the backend was open.
+    Closed(String),
+    /// Behind its last case.
+    Late(String),
+    /// As there was no time left.
+    OutOfTime { left: usize },
+}
+
+/// Runs every op, each with so many runs, and shows what happens.
+pub(super) fn run(
+    args: &ConformanceArgs,
+    ops: impl Iterator<Item = (&'static str, usize)>,
+    show: &mut Show,
+) -> Result<()> {
+    let limits = Limits::new(args.case_limit, args.deadline);
+    let (mut closed, mut stopped) = (0, None);
+    for (op, runs) in ops {
+        if limits.are_over() {
+            stopped.get_or_insert_with(|| "out of time".to_owned());
+        }
+        if let Some(reason) = &stopped {
+            show.tell(&Event::NotRun { op: op.to_owned(), runs, reason: reason.clone() })?;
+            continue;
+        }
+        match one(args, op, &limits, show)? {
+            None => closed = 0,
+            Some(reason) => {
+                closed += 1;
+                show.tell(&Event::NotRun { op: op.to_owned(), runs, reason })?;
+                if closed == MAX_CLOSED {
+                    stopped = Some(format!("the backend did not open {MAX_CLOSED} times in a row"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs one op in as many processes as it takes. Gives why the backend did not open, if it did not.
+fn one(args: &ConformanceArgs, op: &str, limits: &Limits, show: &mut Show) -> Result<Option<String>> {
+    let not_run = |runs, reason: &str| Event::NotRun { op: op.to_owned(), runs, reason: reason.to_owned() };
+    let (mut from, mut faults, mut hangs) = (0, 0, 0);
+    loop {
+        match follow(args, op, from, limits, show)? {
+            Course::Done => return Ok(None),
+            Course::Closed(reason) if from == 0 => return Ok(Some(reason)),
+            Course::Closed(reason) | Course::Late(reason) => {
+                show.tell(&not_run(1, &reason))?;
+                return Ok(None);
+            }
+            Course::OutOfTime { left } => {
+                show.tell(&not_run(left.max(1), "out of time"))?;
+                return Ok(None);
+            }
+            Course::Case { left: 0, .. } => return Ok(None),
+            Course::Case { run, verdict, left } => {
+                faults += 1;
+                hangs += usize::from(verdict == Verdict::Hung);
+                if faults == MAX_FAULTS || hangs == MAX_HANGS {
+                    let reason =
+                        format!("{faults} cases took the process or the device with them, {hangs} of them hung");
+                    show.tell(&not_run(left, &reason))?;
+                    return Ok(None);
+                }
+                from = run + 1;
+            }
+        }
+    }
+}
+
+/// Starts a process for an op, from a run on, and shows what it tells.
+fn follow(args: &ConformanceArgs, op: &str, from: usize, limits: &Limits, show: &mut Show) -> Result<Course> {
+    let mut child = Child::start(&arguments(args, op, from), &[])?;
+    let mut total = None;
+    let mut running: Option<(Run, Instant)> = None;
+    loop {
+        match child.hear(limits.wait()) {
+            Heard::Event(event) => {
+                match &event {
+                    Event::Opened { cases, conditions, .. } => total = Some(cases * conditions),
+                    Event::Begins(run) => running = Some((run.clone(), Instant::now())),
+                    Event::Ends { .. } => running = None,
+                    Event::NotRun { .. } | Event::Driver { .. } => {}
+                    Event::Closed => return Ok(Course::Done),
+                }
+                // What is shared by the processes of an op is told once.
+                if from == 0 || !matches!(event, Event::Opened { .. }) {
+                    show.tell(&event)?;
+                }
+                if let Event::Ends { run, verdict: verdict @ Verdict::Lost, .. } = event {
+                    return Ok(behind(&run, verdict, total.unwrap_or(0)));
+                }
+            }
+            Heard::Silence => {
+                let over = limits.are_over();
+                let reason = format!("nothing was heard for {}; {}", limits.silence(), child.kill());
+                return match (total, running) {
+                    (None, _) if over => Ok(Course::Closed("out of time".to_owned())),
+                    (None, _) => Ok(Course::Closed(reason)),
+                    (Some(total), Some((run, _))) if over => Ok(Course::OutOfTime { left: total - run.run }),
+                    (Some(total), Some(running)) => end(running, Verdict::Hung, reason, total, show),
+                    (Some(_), None) => Ok(Course::Late(reason)),
+                };
+            }
+            Heard::Ending(ending) => {
+                return match (total, running) {
+                    (Some(total), Some(running)) => end(running, Verdict::Died, ending.to_string(), total, show),
+                    (Some(_), None) => Ok(Course::Late(ending.to_string())),
+                    (None, _) => match Relayed::of(&ending) {
+                        Some(relayed) => Err(relayed.into()),
+                        None => Ok(Course::Closed(ending.to_string())),
+                    },
+                };
+            }
+        }
+    }
+}
+
+/// Tells the end of a case that its process did not live to tell.
+fn end(
+    (run, since): (Run, Instant),
+    verdict: Verdict,
+    reason: String,
+    total: usize,
+    show: &mut Show,
+) -> Result<Course> {
+    let course = behind(&run, verdict, total);
+    show.tell(&Event::Ends { run, seconds: since.elapsed().as_secs_f64(), verdict, reason: Some(reason) })?;
+    Ok(course)
+}
+
+/// The course of a process that a case took with it.
+fn behind(run: &Run, verdict: Verdict, total: usize) -> Course {
+    Course::Case { run: run.run, verdict, left: total.saturating_sub(run.run + 1) }
+}
+
+/// The command line of the process.
+fn arguments(args: &ConformanceArgs, op: &str, from: usize) -> Vec<OsString> {
+    let mut line: Vec<OsString> =
+        ["conformance", op, "--exact", "--events", "-", "--from", &from.to_string()].map(Into::into).into();
+    let mut add = |flag: &str, value: String| line.extend([flag.into(), value.into()]);
+    if let Some(backend) = args.backend {
+        add("--backend", backend.name().to_owned());
+    }
+    if let Some(elements) = args.max_elements {
+        add("--max-elements", elements.to_string());
+    }
+    for condition in &args.condition {
+        add("--condition", condition.clone());
+    }
+    line
+}

@@ -1,0 +1,91 @@
+use anyhow::Result;
+use backend_api::Queue as _;
+use conformance::{Condition, OpSpec, Outcome, Progress, Selection};
+use runtime::{AnyQueue, Choice};
+
+use super::event::{Event, Run, Verdict};
+use crate::args::ConformanceArgs;
+
+/// Cases on more elements take the simulated device minutes.
+const SIMULATED_ELEMENTS: u64 = 1 << 16;
+
+/// Runs the suite in this process and tells what happens.
+pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+    let (queue, status) =
+        runtime::open_with(&runtime::Settings::from_env().map_err(runtime::OpenError::from)?, None, args.backend)?;
+    let limit = if status.active == Choice::Sim { SIMULATED_ELEMENTS } else { u64::MAX };
+    let all = Selection { filter: &args.filter, exact: args.exact, ..Selection::default() };
+    let selection = Selection { max_elements: args.max_elements.unwrap_or(limit), ..all };
+    let count = |specs: Vec<OpSpec<AnyQueue>>| specs.iter().map(|spec| spec.cases.len()).sum::<usize>();
+    let cases = count(selection.of(conformance::specs()));
+    let conditions = conditions(args, Some(status.active));
+    tell(&Event::Opened {
+        status: status.to_string(),
+        device: queue.caps().device.clone(),
+        path: queue.caps().path.clone(),
+        cases,
+        conditions: conditions.len(),
+        left_out: count(all.of(conformance::specs())) - cases,
+    })?;
+    let mut told = Ok(());
+    let mut lost = None;
+    for (turn, condition) in conditions.iter().enumerate() {
+        let mut number = turn * cases;
+        let skip = args.from.saturating_sub(number).min(cases);
+        number += skip;
+        let report = condition.run(&queue, Selection { skip, ..selection }, |progress| {
+            let run = |op: &str, case: &str| Run {
+                run: number,
+                condition: condition.name().to_owned(),
+                op: op.to_owned(),
+                case: case.to_owned(),
+            };
+            let event = match progress {
+                Progress::Begins { op, case } => Event::Begins(run(op, case)),
+                Progress::Ends(outcome) => {
+                    let run = run(outcome.op, &outcome.case);
+                    number += 1;
+                    ends(run, outcome)
+                }
+            };
+            if told.is_ok() {
+                told = tell(&event);
+            }
+        })?;
+        if report.is_cut_short() {
+            lost = report.outcomes.last().map(|outcome| (outcome.op, conditions.len() * cases - number));
+            break;
+        }
+    }
+    told?;
+    if let Some((op, runs @ 1..)) = lost {
+        let (op, reason) = (op.to_owned(), "the device is lost".to_owned());
+        tell(&Event::NotRun { op, runs, reason })?;
+    }
+    drop(queue);
+    for text in runtime::simulator_reports() {
+        tell(&Event::Driver { text })?;
+    }
+    tell(&Event::Closed)
+}
+
+/// The conditions asked for; all that mean something on the backend, as far as it is known, if none is.
+pub(super) fn conditions(args: &ConformanceArgs, active: Option<Choice>) -> Vec<Condition> {
+    let mut conditions: Vec<_> = Condition::ALL.into();
+    if args.condition.is_empty() {
+        conditions.retain(|&condition| active != Some(Choice::Cpu) || condition != Condition::Recorded);
+    } else {
+        conditions.retain(|condition| args.condition.iter().any(|name| name == condition.name()));
+    }
+    conditions
+}
+
+fn ends(run: Run, outcome: &Outcome) -> Event {
+    let verdict = match &outcome.failure {
+        None => Verdict::Passed,
+        Some(failure) if failure.is_lost_device() => Verdict::Lost,
+        Some(_) => Verdict::Failed,
+    };
+    let reason = outcome.failure.as_ref().map(ToString::to_string);
+    Event::Ends { run, seconds: outcome.seconds, verdict, reason }
+}

@@ -1,0 +1,141 @@
+use core::fmt;
+use std::{
+    ffi::OsString,
+    io::{BufRead as _, BufReader, Read},
+    process::{self, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+use serde::de::DeserializeOwned;
+
+/// How long a process that was killed, or closed its output, may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of standard error that are kept: the last ones say what went wrong.
+const KEPT_BYTES: usize = 2000;
+
+/// This program in a process of its own.
+pub(crate) struct Child {
+    process: process::Child,
+    lines: Receiver<String>,
+    /// Reads standard error, and gives what came last.
+    errors: Option<JoinHandle<Vec<u8>>>,
+}
+
+/// What was heard of a child.
+pub(crate) enum Heard<E> {
+    /// An event.
+    Event(E),
+    /// Nothing for as long as one may wait.
+    Silence,
+    /// Its end.
+    Ending(Ending),
+}
+
+/// How a child ended.
+pub(crate) struct Ending {
+    /// Its exit code, if it was not killed.
+    pub(crate) code: Option<i32>,
+    /// How it ended.
+    how: String,
+    /// What it said last on standard error.
+    pub(crate) said: String,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { how, said, .. } = self;
+        if said.is_empty() { write!(f, "{how}") } else { write!(f, "{how}: {said}") }
+    }
+}
+
+impl Child {
+    /// Starts this program with these arguments and variables.
+    pub(crate) fn start(arguments: &[OsString], variables: &[(&str, String)]) -> Result<Self> {
+        let program = std::env::current_exe().context("looking for this program")?;
+        let mut process = Command::new(&program)
+            .args(arguments)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {}", program.display()))?;
+        let (tell, lines) = mpsc::channel();
+        if let Some(out) = process.stdout.take() {
+            thread::spawn(move || {
+                BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| tell.send(line).ok())
+            });
+        }
+        let errors = process.stderr.take().map(|out| thread::spawn(move || last_of(out)));
+        Ok(Self { process, lines, errors })
+    }
+
+    /// Waits for the next event. A line that is none is an error of the child, and ends it.
+    pub(crate) fn hear<E: DeserializeOwned>(&mut self, wait: Duration) -> Heard<E> {
+        match self.lines.recv_timeout(wait) {
+            Ok(line) => match serde_json::from_str(&line) {
+                Ok(event) => Heard::Event(event),
+                Err(_) => {
+                    let ending = self.kill();
+                    Heard::Ending(Ending { how: format!("its process said `{line}`, which is no event"), ..ending })
+                }
+            },
+            Err(RecvTimeoutError::Timeout) => Heard::Silence,
+            Err(RecvTimeoutError::Disconnected) => match self.wait() {
+                Some(status) => Heard::Ending(self.ending(Some(status))),
+                None => Heard::Ending(self.kill()),
+            },
+        }
+    }
+
+    /// Ends it, whatever it does.
+    pub(crate) fn kill(&mut self) -> Ending {
+        // It fails for a process that is gone.
+        let _gone = self.process.kill();
+        let status = self.wait();
+        self.ending(status)
+    }
+
+    /// Waits a little for it to be gone: a process in a call of the driver may outlive its killing.
+    fn wait(&mut self) -> Option<ExitStatus> {
+        let start = Instant::now();
+        loop {
+            match self.process.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
+                _ => return None,
+            }
+        }
+    }
+
+    fn ending(&mut self, status: Option<ExitStatus>) -> Ending {
+        let Some(status) = status else {
+            return Ending { code: None, how: "its process was killed and is still there".into(), said: String::new() };
+        };
+        // With the process its end of the pipe is gone.
+        let said = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        Ending { code: status.code(), how: format!("its process ended with {status}"), said }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Reads to the end, and gives what came last.
+fn last_of(mut out: impl Read) -> Vec<u8> {
+    let (mut kept, mut buffer) = (Vec::new(), [0; 1024]);
+    while let Ok(len @ 1..) = out.read(&mut buffer) {
+        kept.extend_from_slice(&buffer[..len]);
+        let excess = kept.len().saturating_sub(KEPT_BYTES);
+        kept.drain(..excess);
+    }
+    kept
+}

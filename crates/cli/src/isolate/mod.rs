@@ -1,0 +1,48 @@
+//! Commands whose parts run in processes of their own, so that a fault, a hang or a crash costs one part.
+//!
+//! A part is this program again, which tells its events as lines of JSON on standard output. Whoever watches it waits for each
+//! line for a limited time, and kills a part that is silent for longer.
+
+mod child;
+mod events;
+
+use std::time::{Duration, Instant};
+
+pub(crate) use child::{Child, Ending, Heard};
+pub(crate) use events::Events;
+
+/// What a part may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The longest silence.
+    silence: Duration,
+    /// When everything ends.
+    end: Option<Instant>,
+}
+
+impl Limits {
+    /// Limits that count from now: seconds of silence, and seconds in all.
+    pub(crate) fn new(silence_s: u64, all_s: Option<u64>) -> Self {
+        let end = all_s.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+        Self { silence: Duration::from_secs(silence_s), end }
+    }
+
+    /// Whether there is no time left.
+    pub(crate) fn are_over(&self) -> bool {
+        self.left().is_some_and(|left| left.is_zero())
+    }
+
+    /// The longest wait for a line from now on.
+    pub(crate) fn wait(&self) -> Duration {
+        self.left().map_or(self.silence, |left| left.min(self.silence))
+    }
+
+    /// The longest silence, in words.
+    pub(crate) fn silence(&self) -> String {
+        format!("{} s", self.silence.as_secs())
+    }
+
+    fn left(&self) -> Option<Duration> {
+        self.end.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+}

@@ -1,0 +1,179 @@
+//! What one bad kernel costs: every result that does not need it is kept.
+//!
+//! The kernels are the ones that ship, with one of them made to trap, to hang, to compute wrong bits, or not to compile.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use super::{text, trefoil};
+
+/// The kernels that ship.
+const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels-ptx/ptx");
+
+/// A folder with the kernels that ship, of which the text of one module is changed.
+fn kernels(module: &str, change: impl FnOnce(&str) -> String) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(SHIPPED).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+        fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    let path = |extension: &str| folder.path().join(module).with_extension(extension);
+    let changed = change(&fs::read_to_string(path("ptx")).unwrap());
+    let mut manifest: Value = serde_json::from_slice(&fs::read(path("json")).unwrap()).unwrap();
+    manifest["sha256"] = Sha256::digest(&changed).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+    fs::write(path("ptx"), changed).unwrap();
+    fs::write(path("json"), manifest.to_string()).unwrap();
+    folder
+}
+
+/// A kernel with a line in front of its first instruction.
+fn begin_with(ptx: &str, kernel: &str, line: &str) -> String {
+    let start = ptx.find(&format!(".entry {kernel}(")).unwrap();
+    let body = start + ptx[start..].find("\n{\n").unwrap() + 3;
+    let first = ptx[body..]
+        .split_inclusive('\n')
+        .take_while(|line| line.trim_start().starts_with('.') || line.trim().is_empty());
+    let at = body + first.map(str::len).sum::<usize>();
+    format!("{}{line}\n{}", &ptx[..at], &ptx[at..])
+}
+
+/// Events of a run of the suite, one op to a process.
+fn suite(kernels: Option<&Path>, arguments: &[&str]) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let events = folder.path().join("events");
+    let mut command = trefoil();
+    command.args(["conformance", "--isolate", "--backend", "sim", "--condition", "plain", "--max-elements", "0"]);
+    command.args(arguments).arg("--events").arg(&events);
+    if let Some(kernels) = kernels {
+        command.env("TREFOIL_PTX_DIR", kernels);
+    }
+    let code = command.assert().get_output().status.code();
+    assert_eq!(code, Some(i32::from(kernels.is_some())));
+    lines(&events)
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Verdict and reason of each case that ended, by op and case. No case ends twice.
+fn verdicts(events: &[Value]) -> BTreeMap<(String, String), (String, String)> {
+    let word = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
+    let ended = events.iter().filter(|event| event["event"] == "ends");
+    let all: Vec<_> =
+        ended.map(|e| ((word(e, "op"), word(e, "case")), (word(e, "verdict"), word(e, "reason")))).collect();
+    let count = all.len();
+    let by_case: BTreeMap<_, _> = all.into_iter().collect();
+    assert_eq!(by_case.len(), count);
+    by_case
+}
+
+/// Cases that were not run, by op.
+fn not_run(events: &[Value]) -> BTreeMap<&str, u64> {
+    let left = events.iter().filter(|event| event["event"] == "not_run");
+    left.map(|event| (event["op"].as_str().unwrap(), event["runs"].as_u64().unwrap())).collect()
+}
+
+/// Holds a run with a bad kernel to one with good ones: `bad` says which verdicts and reasons the cases that use the kernel may
+/// have, those of softmax and of its differences.
+fn compare(events: &[Value], good: &[Value], bad: impl Fn(&str, &str) -> bool) {
+    let uses = |op: &str| op.starts_with("linalg.softmax");
+    let (good, got) = (verdicts(good), verdicts(events));
+    assert!(good.values().all(|(verdict, _)| verdict == "passed"));
+    let mut touched = 0;
+    for (case, (verdict, reason)) in &got {
+        assert!(good.contains_key(case));
+        if verdict != "passed" {
+            assert!(uses(&case.0) && bad(verdict, reason), "{case:?}: {verdict}, {reason}");
+            touched += 1;
+        }
+    }
+    let left = not_run(events);
+    assert!(touched > 0 && left.keys().all(|op| uses(op)), "{left:?}");
+    assert_eq!(good.len(), got.len() + left.values().sum::<u64>() as usize);
+    let begun: BTreeSet<_> =
+        events.iter().filter(|event| event["event"] == "begins").map(|e| e["case"].to_string()).collect();
+    assert!(got.keys().all(|(_, case)| begun.contains(&Value::from(case.as_str()).to_string())));
+}
+
+#[test]
+fn a_kernel_that_traps_hangs_or_computes_wrongly_costs_its_own_cases() {
+    let good = suite(None, &["linalg.s"]);
+    assert!(verdicts(&good).len() > 100);
+
+    let trapping = kernels("linalg", |ptx| begin_with(ptx, "linalg_softmax_warp_f32", "\ttrap;"));
+    let events = suite(Some(trapping.path()), &["linalg.s"]);
+    compare(&events, &good, |verdict, reason| verdict == "lost" && reason.contains("linalg_softmax_warp_f32"));
+
+    let hanging = kernels("linalg", |ptx| begin_with(ptx, "linalg_softmax_warp_bf16", "$HANG:\n\tbra \t$HANG;"));
+    let events = suite(Some(hanging.path()), &["linalg.s", "--case-limit", "5"]);
+    compare(&events, &good, |verdict, reason| verdict == "hung" && reason.contains("5 s"));
+
+    let wrong = kernels("linalg", |ptx| {
+        let at = ptx.find(".entry linalg_softmax_warp_f16(").unwrap();
+        let end = at + ptx[at..].find("\n}\n").unwrap();
+        let body = ptx[at..end].replace("sub.rn.f32", "add.rn.f32");
+        assert_ne!(body, ptx[at..end]);
+        [&ptx[..at], &body, &ptx[end..]].concat()
+    });
+    let events = suite(Some(wrong.path()), &["linalg.s"]);
+    compare(&events, &good, |verdict, reason| verdict == "failed" && reason.contains("expected"));
+    assert!(not_run(&events).is_empty());
+}
+
+#[test]
+fn the_suite_ends_at_its_deadline_and_says_what_was_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = folder.path().join("events");
+    let mut command = trefoil();
+    command.args(["conformance", "--isolate", "--deadline", "0", "linalg.softmax", "--events"]).arg(&events);
+    let output = command.assert().code(1).get_output().clone();
+    assert!(text(&output.stdout).contains("out of time"));
+    assert!(lines(&events).iter().all(|event| event["event"] == "not_run" && event["runs"].as_u64() > Some(0)));
+}
+
+#[test]
+fn a_backend_that_is_not_there_is_one_message_and_code_3() {
+    let mut command = trefoil();
+    command.args(["conformance", "--isolate", "--backend", "gpu"]).env("TREFOIL_CUDA_LIBRARY", "none");
+    let output = command.assert().code(3).get_output().clone();
+    assert_eq!(text(&output.stderr).matches("switched off").count(), 1, "{}", text(&output.stderr));
+}
+
+/// What `trefoil bench` leaves as JSON for these lines, in `mode`, with a kernel of softmax that traps.
+fn measured(mode: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = kernels("linalg", |ptx| begin_with(ptx, "linalg_softmax_held_f32", "\ttrap;"));
+    let (json, html) = (folder.path().join("lines.json"), folder.path().join("lines.html"));
+    let mut command = trefoil();
+    command.args(["bench", "--quick", "--backend", "sim", "nn."]).args(mode).env("TREFOIL_PTX_DIR", bad.path());
+    command.arg("--json").arg(&json).arg("--html").arg(&html);
+    command.assert().code(1);
+    let page = fs::read_to_string(&html).unwrap();
+    assert!(page.contains("nn.softmax/8x64") && page.contains("nn.gelu/4096") && page.contains("failed"));
+    serde_json::from_slice(&fs::read(&json).unwrap()).unwrap()
+}
+
+#[test]
+fn a_benchmark_keeps_the_lines_in_front_of_a_bad_one_and_with_isolation_all_others() {
+    let ids = |lines: &Value| -> Vec<String> {
+        lines.as_array().unwrap().iter().map(|line| line["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let isolated = measured(&["--isolate"]);
+    assert_eq!(ids(&isolated["failed"]), ["nn.softmax/8x64"]);
+    assert!(isolated["failed"][0]["reason"].as_str().unwrap().contains("linalg_softmax_held_f32"));
+    let rest = ["copy", "nn.identity/4096", "nn.gelu/4096", "nn.layer_norm/8x64", "nn.rms_norm/8x64"];
+    assert!(ids(&isolated["lines"]).starts_with(&rest.map(str::to_owned)));
+    assert_eq!(isolated["complete"], true);
+    assert!(isolated["lines"][2]["of_copy"].as_f64().unwrap() > 0.0 && isolated["lines"][2]["in_cache"] == true);
+
+    let together = measured(&[]);
+    assert_eq!(ids(&together["lines"]), ["copy", "nn.identity/4096", "nn.gelu/4096"]);
+    assert!(ids(&together["failed"]).len() > 2);
+}

@@ -1,0 +1,109 @@
+//! What a queue does itself: memory, and copies into it, out of it and within it.
+
+use core::fmt::Debug;
+
+use backend_api::{Buffer, Element, Queue};
+use core_types::field::M31;
+
+use crate::{Case, Failure, OpSpec};
+
+/// Lengths around words, vectors, pages and the pieces that copies go through.
+const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5, (1 << 20) - 1, (1 << 21) + 1, 5 << 20];
+
+/// Elements at which a view begins and ends inside its buffer.
+const INSETS: [(usize, usize); 4] = [(0, 0), (1, 0), (3, 5), (16, 1)];
+
+/// The specifications of [`Queue`].
+#[must_use]
+pub fn specs<Q: Queue + 'static>() -> Vec<OpSpec<Q>> {
+    let each = |name: &str, check: fn(&Q, usize) -> Result<(), Failure>| {
+        LENGTHS.map(|len| {
+            Case::new(format!("{name}, {len}"), move |q| check(q, len)).on_elements(if len <= 1 << 20 {
+                0
+            } else {
+                len as u64
+            })
+        })
+    };
+    vec![
+        OpSpec { op: "queue.zeros", cases: each("u64", zeros).into() },
+        OpSpec {
+            op: "queue.write",
+            cases: [each("u8", write::<Q, u8>), each("u64", write::<Q, u64>), each("M31", write::<Q, M31>)]
+                .into_iter()
+                .flatten()
+                .collect(),
+        },
+        OpSpec {
+            op: "queue.copy",
+            cases: [each("u8", copy::<Q, u8>), each("u64", copy::<Q, u64>)].into_iter().flatten().collect(),
+        },
+    ]
+}
+
+/// Element `index` of test data.
+fn word(index: usize) -> u64 {
+    (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A host element made from a word.
+trait Sample: Element + PartialEq + Debug {
+    fn of(word: u64) -> Self;
+}
+
+impl Sample for u8 {
+    fn of(word: u64) -> Self {
+        (word >> 56) as Self
+    }
+}
+
+impl Sample for u64 {
+    fn of(word: u64) -> Self {
+        word
+    }
+}
+
+impl Sample for M31 {
+    fn of(word: u64) -> Self {
+        Self::from_u32((word >> 33) as u32)
+    }
+}
+
+fn data<T: Sample>(len: usize, salt: usize) -> Vec<T> {
+    (0..len).map(|i| T::of(word(i ^ salt << 40))).collect()
+}
+
+fn zeros<Q: Queue>(q: &Q, len: usize) -> Result<(), Failure> {
+    // memory that was used before
+    drop(q.upload(&data::<u64>(len, 1))?);
+    Failure::unless_equal(&vec![0; len], &q.download(&q.zeros::<u64>(len)?)?)
+}
+
+/// What is written into the middle of a buffer is read back, and nothing beside it changes.
+fn write<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+    for (before, behind) in INSETS {
+        let mut whole = data::<T>(before + len + behind, 1);
+        let mut buf = q.upload(&whole)?;
+        let new = data::<T>(len, 2);
+        q.write(&new, buf.slice_mut(before..before + len)?)?;
+        Failure::unless_equal(&new, &q.read(buf.slice(before..before + len)?)?)?;
+        whole[before..before + len].copy_from_slice(&new);
+        Failure::unless_equal(&whole, &q.download(&buf)?)?;
+    }
+    let mut buf = q.zeros::<T>(len)?;
+    Failure::unless_refused("one element more", q.write(&data::<T>(len + 1, 3), buf.view_mut()))
+}
+
+/// What is copied into the middle of a buffer is there, and nothing beside it changes.
+fn copy<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+    for (before, behind) in INSETS {
+        let from = data::<T>(behind + len + before, 1);
+        let mut whole = data::<T>(before + len + behind, 2);
+        let (source, mut target) = (q.upload(&from)?, q.upload(&whole)?);
+        q.copy(source.slice(behind..behind + len)?, target.slice_mut(before..before + len)?)?;
+        whole[before..before + len].copy_from_slice(&from[behind..behind + len]);
+        Failure::unless_equal(&whole, &q.download(&target)?)?;
+    }
+    let (source, mut target) = (q.zeros::<T>(len + 1)?, q.zeros::<T>(len)?);
+    Failure::unless_refused("one element more", q.copy(source.view(), target.view_mut()))
+}
