@@ -18,7 +18,7 @@ while [ $# -gt 0 ]; do
             if [ $# -lt 2 ]; then echo "run.sh: $1 takes a value" >&2; exit 2; fi
             if [ "$1" = --out ]; then out="$2"; else backend="$2"; fi
             shift ;;
-        --quick) quick=(--quick); conditions=(--plain) ;;
+        --quick) quick=(--quick); conditions=(--condition plain) ;;
         *) echo "run.sh: unknown argument \`$1\`; try --backend gpu|sim, --quick, --out DIR" >&2; exit 2 ;;
     esac
     shift

@@ -111,6 +111,8 @@ pub struct Timing {
     pub median_s: f64,
     /// Least seconds of one run.
     pub best_s: f64,
+    /// Seconds of all rounds.
+    pub rounds_s: f64,
 }
 
 /// The outcome of a contest.
@@ -148,23 +150,25 @@ impl Contest {
     /// Measures all contenders, interleaved round by round.
     #[must_use]
     pub fn measure(mut self, effort: Effort) -> Standing {
-        let mut samples = vec![Vec::with_capacity(effort.rounds); self.contenders.len()];
+        let mut samples = vec![(Vec::with_capacity(effort.rounds), 0.0); self.contenders.len()];
         for contender in &mut self.contenders {
             contender.time();
         }
         for _ in 0..effort.rounds {
-            for (contender, samples) in self.contenders.iter_mut().zip(&mut samples) {
+            for (contender, (samples, rounds_s)) in self.contenders.iter_mut().zip(&mut samples) {
                 let (mut runs, mut spent) = (0u32, Duration::ZERO);
                 while runs == 0 || spent < effort.batch {
                     spent += contender.time();
                     runs += 1;
                 }
                 samples.push(spent.as_secs_f64() / f64::from(runs));
+                *rounds_s += spent.as_secs_f64();
             }
         }
-        let timings = self.contenders.iter().zip(samples).map(|(contender, mut samples)| {
+        let timings = self.contenders.iter().zip(samples).map(|(contender, (mut samples, rounds_s))| {
             samples.sort_by(f64::total_cmp);
-            Timing { name: contender.name.clone(), median_s: samples[samples.len() / 2], best_s: samples[0] }
+            let (median_s, best_s) = (samples[samples.len() / 2], samples[0]);
+            Timing { name: contender.name.clone(), median_s, best_s, rounds_s }
         });
         let mut standing = Standing {
             id: self.id,

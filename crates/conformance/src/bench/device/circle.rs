@@ -5,17 +5,20 @@ use core_types::{
     params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
 };
 
-use super::{DeviceError, DeviceLine, Extent, words};
+use super::{DeviceError, DeviceLine, Extent, Size, words};
 
 /// Bytes of an element of a column.
 const M31_BYTES: f64 = 4.0;
 
 pub(super) fn lines<Q: CircleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
-    let (single, batch, columns) = match extent {
-        Extent::Full => (24, 20, 256),
-        Extent::Small => (10, 6, 4),
+    // A column of 2^24 elements fits the cache of a large device, one of 2^26 fits none.
+    let (cached, single, batch, columns) = match extent {
+        Extent::Full => (24, 26, 20, 256),
+        Extent::Small => (8, 10, 6, 4),
     };
     vec![
+        transform(true, cached, 1),
+        transform(false, cached, 1),
         transform(true, single, 1),
         transform(false, single, 1),
         transform(true, batch, columns),
@@ -47,7 +50,9 @@ fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], 
 fn transform<Q: CircleOps + 'static>(interpolate: bool, log_size: u32, columns: u32) -> DeviceLine<Q> {
     let name = if interpolate { "interpolate" } else { "evaluate" };
     let count = elements(log_size, columns);
-    let size = ("element-layer", count as f64 * f64::from(log_size), 2.0 * M31_BYTES * count as f64);
+    let work = count as f64 * f64::from(log_size);
+    let bytes = M31_BYTES * count as f64;
+    let size = Size { unit: "element-layer", work, bytes: 2.0 * bytes, resident: bytes };
     DeviceLine::new(format!("circle.{name}/{columns}x2^{log_size}"), size, move |q: &Q| {
         let [forward, inverse] = twiddles(q, log_size)?;
         let mut values = column(q, count)?;
@@ -68,7 +73,8 @@ fn extend<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> Device
     let log_size = log_coefficients + 1;
     let count = elements(log_coefficients, columns);
     let work = 2.0 * count as f64 * f64::from(log_coefficients);
-    let size = ("element-layer", work, 3.0 * M31_BYTES * count as f64);
+    let bytes = 3.0 * M31_BYTES * count as f64;
+    let size = Size { unit: "element-layer", work, bytes, resident: bytes };
     DeviceLine::new(format!("circle.extend/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
         let [forward, _] = twiddles(q, log_size)?;
         let coefficients = column(q, count)?;
@@ -85,7 +91,8 @@ fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLin
     let log_size = log_coefficients + 1;
     let count = elements(log_coefficients, columns);
     let work = 3.0 * count as f64 * f64::from(log_coefficients);
-    let size = ("element-layer", work, 4.0 * M31_BYTES * count as f64);
+    let bytes = M31_BYTES * count as f64;
+    let size = Size { unit: "element-layer", work, bytes: 4.0 * bytes, resident: 3.0 * bytes };
     DeviceLine::new(format!("circle.lde/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
         let [forward, _] = twiddles(q, log_size)?;
         let [_, inverse] = twiddles(q, log_coefficients)?;
@@ -100,7 +107,8 @@ fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLin
 
 fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q> {
     let count = elements(log_size, columns);
-    let size = ("element", count as f64, M31_BYTES * count as f64);
+    let bytes = M31_BYTES * count as f64;
+    let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
     DeviceLine::new(format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q: &Q| {
         let coefficients = column(q, count)?;
         let mut results = q.zeros(columns as usize)?;
@@ -113,7 +121,8 @@ fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q
 
 fn inverse<Q: CircleOps + 'static>(log_size: u32) -> DeviceLine<Q> {
     let count = elements(log_size, 1);
-    let size = ("element", count as f64, 2.0 * M31_BYTES * count as f64);
+    let bytes = 2.0 * M31_BYTES * count as f64;
+    let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
     DeviceLine::new(format!("circle.batch_inverse_m31/2^{log_size}"), size, move |q: &Q| {
         let values = column(q, count)?;
         let mut inverses = q.zeros(count)?;

@@ -5,7 +5,7 @@ use core_types::{
     params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, padded},
 };
 
-use super::{DeviceError, DeviceLine, Extent, words};
+use super::{DeviceError, DeviceLine, Extent, Size, words};
 
 const NONCE: [u8; 16] = [7; 16];
 
@@ -61,7 +61,8 @@ fn cmp_bytes(bits: u32, count: u32) -> f64 {
 }
 
 fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
-    let size = ("evaluation", f64::from(count), cmp_bytes(bits, count));
+    let bytes = cmp_bytes(bits, count);
+    let size = Size { unit: "evaluation", work: f64::from(count), bytes, resident: bytes };
     DeviceLine::new(format!("pfss.cmp_eval({bits})/{count}"), size, move |q: &Q| {
         let keys = CmpKeys::new(q, bits, count)?;
         let points = q.upload(&words(count as usize, 3))?;
@@ -79,7 +80,8 @@ fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
 fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
     let blocks = cmp_blocks(bits);
     let bytes = f64::from(count) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);
-    DeviceLine::new(format!("pfss.cmp_eval_all({bits})/{count}"), ("key", f64::from(count), bytes), move |q: &Q| {
+    let size = Size { unit: "key", work: f64::from(count), bytes, resident: bytes };
+    DeviceLine::new(format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q: &Q| {
         let keys = CmpKeys::new(q, bits, count)?;
         let CmpParams { key, party, .. } = keys.params;
         let params = CmpAllParams { key, bits, party, count, first: 0, keys: count, reserved: [0; 3] };
@@ -93,7 +95,7 @@ fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
 }
 
 fn cmp_gen<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
-    let size = ("key pair", f64::from(count), 0.0);
+    let size = Size { unit: "key pair", work: f64::from(count), bytes: 0.0, resident: cmp_bytes(bits, count) };
     DeviceLine::new(format!("pfss.cmp_gen({bits})/{count}"), size, move |q: &Q| {
         let mut keys = CmpKeys::new(q, bits, count)?;
         Ok(Box::new(move |q: &Q| keys.generate(q)))
@@ -101,7 +103,9 @@ fn cmp_gen<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
 }
 
 fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
-    let size = ("evaluation", f64::from(count), 0.0);
+    // a root, a correction and its word for each level, the last word, a point and a result
+    let resident = f64::from(count) * (16.0 + 24.0 * f64::from(bits) + 24.0);
+    let size = Size { unit: "evaluation", work: f64::from(count), bytes: 0.0, resident };
     DeviceLine::new(format!("pfss.dcf_eval({bits})/{count}"), size, move |q: &Q| {
         let row = padded(count);
         let keys = PrgKeys::from_nonce(NONCE);
@@ -124,7 +128,8 @@ fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
 
 fn aes_ctr<Q: FssOps + 'static>(count: usize) -> DeviceLine<Q> {
     let bytes = 8.0 * count as f64;
-    DeviceLine::new(format!("pfss.aes_ctr_fill/{count}"), ("byte", bytes, bytes), move |q: &Q| {
+    let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
+    DeviceLine::new(format!("pfss.aes_ctr_fill/{count}"), size, move |q: &Q| {
         let mut stream = q.zeros(count)?;
         let params = AesCtrParams { key: AesKey::new(NONCE), first: 0 };
         Ok(Box::new(move |q: &Q| Ok(q.aes_ctr_fill(&params, stream.view_mut())?)))

@@ -3,17 +3,21 @@ use core_types::params::elementwise::Activation;
 use half::bf16;
 use nn_ops::{GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan};
 
-use super::{COPY, DeviceError, DeviceLine, Extent, words};
+use super::{COPY, DeviceError, DeviceLine, Extent, Size, words};
 
 pub(super) fn lines<Q: LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     let (elements, rows, columns, squares): (usize, usize, usize, &[usize]) = match extent {
-        Extent::Full => (1 << 28, 65_536, 1024, &[1024, 2048, 4096]),
+        Extent::Full => (1 << 28, 65_536, 1024, &[1024, 2048, 4096, 8192]),
         Extent::Small => (1 << 12, 8, 64, &[64]),
     };
-    let mut all = vec![map(COPY, Activation::Identity, elements)];
-    all.push(map(&format!("nn.gelu/{elements}"), Activation::GeluTanh, elements));
-    all.push(softmax(rows, columns));
-    all.push(layer_norm(rows, columns));
+    let mut all = vec![
+        copy(elements),
+        map(&format!("nn.identity/{elements}"), Activation::Identity, elements),
+        map(&format!("nn.gelu/{elements}"), Activation::GeluTanh, elements),
+        softmax(rows, columns),
+        layer_norm(rows, columns),
+        rms_norm(rows, columns),
+    ];
     for &n in squares {
         all.push(square::<Q, f32>(n));
         all.push(square::<Q, bf16>(n));
@@ -28,12 +32,22 @@ fn input<Q: Queue, T: Real>(q: &Q, count: usize) -> Result<Q::Buf<T>, DeviceErro
     Ok(q.upload(&values)?)
 }
 
-fn traffic(count: usize) -> f64 {
-    8.0 * count as f64
+/// Reads and writes floats, each in a buffer of its own.
+fn traffic(count: usize) -> Size {
+    let bytes = 8.0 * count as f64;
+    Size { unit: "byte", work: bytes, bytes, resident: bytes }
+}
+
+fn copy<Q: LinalgOps + 'static>(count: usize) -> DeviceLine<Q> {
+    DeviceLine::new(COPY, traffic(count), move |q: &Q| {
+        let x = input::<Q, f32>(q, count)?;
+        let mut y = q.zeros(count)?;
+        Ok(Box::new(move |q: &Q| Ok(q.copy(x.view(), y.view_mut())?)))
+    })
 }
 
 fn map<Q: LinalgOps + 'static>(id: &str, f: Activation, count: usize) -> DeviceLine<Q> {
-    DeviceLine::new(id, ("byte", traffic(count), traffic(count)), move |q: &Q| {
+    DeviceLine::new(id, traffic(count), move |q: &Q| {
         let x = input::<Q, f32>(q, count)?;
         let mut y = q.zeros(count)?;
         Ok(Box::new(move |q: &Q| Ok(q.activate(f, x.view(), y.view_mut())?)))
@@ -41,8 +55,7 @@ fn map<Q: LinalgOps + 'static>(id: &str, f: Activation, count: usize) -> DeviceL
 }
 
 fn softmax<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
-    let bytes = traffic(rows * columns);
-    DeviceLine::new(format!("nn.softmax/{rows}x{columns}"), ("byte", bytes, bytes), move |q: &Q| {
+    DeviceLine::new(format!("nn.softmax/{rows}x{columns}"), traffic(rows * columns), move |q: &Q| {
         let plan = SoftmaxPlan::new(&[rows, columns], 1)?;
         let x = input::<Q, f32>(q, rows * columns)?;
         let mut y = q.zeros(rows * columns)?;
@@ -51,8 +64,7 @@ fn softmax<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q>
 }
 
 fn layer_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
-    let bytes = traffic(rows * columns);
-    DeviceLine::new(format!("nn.layer_norm/{rows}x{columns}"), ("byte", bytes, bytes), move |q: &Q| {
+    DeviceLine::new(format!("nn.layer_norm/{rows}x{columns}"), traffic(rows * columns), move |q: &Q| {
         let plan = NormPlan::new(rows, columns, 1e-5)?;
         let x = input::<Q, f32>(q, rows * columns)?;
         let (gamma, beta) = (input::<Q, f32>(q, columns)?, input::<Q, f32>(q, columns)?);
@@ -63,10 +75,21 @@ fn layer_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine
     })
 }
 
+fn rms_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
+    DeviceLine::new(format!("nn.rms_norm/{rows}x{columns}"), traffic(rows * columns), move |q: &Q| {
+        let plan = NormPlan::new(rows, columns, 1e-5)?;
+        let x = input::<Q, f32>(q, rows * columns)?;
+        let gamma = input::<Q, f32>(q, columns)?;
+        let (mut y, mut rstd) = (q.zeros(rows * columns)?, q.zeros(plan.rms_stats())?);
+        Ok(Box::new(move |q: &Q| Ok(plan.rms_norm(q, x.view(), gamma.view(), y.view_mut(), rstd.view_mut())?)))
+    })
+}
+
 fn square<Q: LinalgOps + 'static, T: Real>(n: usize) -> DeviceLine<Q> {
     let name = T::DTYPE.name();
-    let flops = 2.0 * (n as f64).powi(3);
-    DeviceLine::new(format!("nn.matmul.{name}/{n}"), ("flop", flops, 0.0), move |q: &Q| {
+    let resident = 3.0 * (size_of::<T>() * n * n) as f64;
+    let size = Size { unit: "flop", work: 2.0 * (n as f64).powi(3), bytes: 0.0, resident };
+    DeviceLine::new(format!("nn.matmul.{name}/{n}"), size, move |q: &Q| {
         let layout = Layout::contiguous(&[n, n])?;
         let plan = GemmPlan::new(&layout, &layout, &layout)?;
         let (a, b) = (input::<Q, T>(q, n * n)?, input::<Q, T>(q, n * n)?);

@@ -35,8 +35,19 @@ pub enum Extent {
     Small,
 }
 
-/// The id of the line that copies: the limit of every line that moves bytes.
+/// The id of the line that copies by the device's own means: the limit of every line that moves bytes.
 pub const COPY: &str = "copy";
+
+/// How much one run does.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    unit: &'static str,
+    work: f64,
+    /// Least bytes that are read and written; 0 where arithmetic is the limit.
+    bytes: f64,
+    /// Bytes of all buffers.
+    resident: f64,
+}
 
 /// One op at one size.
 pub struct DeviceLine<Q> {
@@ -48,6 +59,8 @@ pub struct DeviceLine<Q> {
     pub work: f64,
     /// Least bytes that one run reads and writes; 0 where arithmetic is the limit.
     pub bytes: f64,
+    /// Bytes of all its buffers: runs of a line whose buffers fit a cache of the device find them there.
+    pub resident: f64,
     prepare: Prepare<Q>,
 }
 
@@ -60,10 +73,10 @@ impl<Q> fmt::Debug for DeviceLine<Q> {
 impl<Q: Queue> DeviceLine<Q> {
     fn new(
         id: impl Into<String>,
-        (unit, work, bytes): (&'static str, f64, f64),
+        Size { unit, work, bytes, resident }: Size,
         prepare: impl FnOnce(&Q) -> Result<Run<Q>, DeviceError> + 'static,
     ) -> Self {
-        Self { id: id.into(), unit, work, bytes, prepare: Box::new(prepare) }
+        Self { id: id.into(), unit, work, bytes, resident, prepare: Box::new(prepare) }
     }
 
     /// Uploads the inputs, runs once to warm up, and then, in each round, as often as the batch time asks before it waits.
@@ -87,11 +100,13 @@ impl<Q: Queue> DeviceLine<Q> {
             repeats *= 2;
         }
         let mut samples = Vec::with_capacity(effort.rounds);
+        let start = Instant::now();
         for _ in 0..effort.rounds {
             samples.push(once(repeats)? / f64::from(repeats));
         }
+        let rounds_s = start.elapsed().as_secs_f64();
         samples.sort_by(f64::total_cmp);
-        Ok(Timing { name: self.id, median_s: samples[samples.len() / 2], best_s: samples[0] })
+        Ok(Timing { name: self.id, median_s: samples[samples.len() / 2], best_s: samples[0], rounds_s })
     }
 }
 

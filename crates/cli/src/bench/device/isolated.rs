@@ -1,0 +1,75 @@
+//! Lines measured in a process each.
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+use runtime::Choice;
+
+use super::event::Event;
+use crate::{
+    args::BenchArgs,
+    exit::Relayed,
+    isolate::{Child, Heard, Limits},
+};
+
+/// Measures every line in a process of its own and tells what happens.
+pub(super) fn run(
+    args: &BenchArgs,
+    choice: Choice,
+    ids: impl Iterator<Item = String>,
+    tell: &mut dyn FnMut(&Event) -> Result<()>,
+) -> Result<()> {
+    let limits = Limits::new(args.line_limit, args.deadline);
+    for (turn, id) in ids.enumerate() {
+        if let Some(reason) = one(args, choice, &id, turn == 0, &limits, tell)? {
+            tell(&Event::Failed { id, reason })?;
+        }
+    }
+    tell(&Event::Closed)
+}
+
+/// Measures a line. Gives why it was not measured, if it was not and its process did not say so.
+fn one(
+    args: &BenchArgs,
+    choice: Choice,
+    id: &str,
+    first: bool,
+    limits: &Limits,
+    tell: &mut dyn FnMut(&Event) -> Result<()>,
+) -> Result<Option<String>> {
+    if limits.are_over() {
+        return Ok(Some("out of time".to_owned()));
+    }
+    let mut line: Vec<OsString> =
+        ["bench", id, "--exact", "--events", "-", "--backend", choice.name()].map(Into::into).into();
+    if args.quick {
+        line.push("--quick".into());
+    }
+    let mut child = Child::start(&line, &[])?;
+    let mut settled = false;
+    loop {
+        match child.hear(limits.wait()) {
+            Heard::Event(Event::Closed) => return Ok(None),
+            Heard::Event(event) => {
+                let (opened, measured) =
+                    (matches!(event, Event::Opened(_)), matches!(event, Event::Measured(_) | Event::Failed { .. }));
+                // What is shared by all processes is told once.
+                if first || !opened {
+                    tell(&event)?;
+                }
+                settled |= measured;
+            }
+            Heard::Silence if limits.are_over() => return Ok((!settled).then(|| "out of time".to_owned())),
+            Heard::Silence => {
+                let reason = format!("nothing was heard for {}; {}", limits.silence(), child.kill());
+                return Ok((!settled).then_some(reason));
+            }
+            Heard::Ending(ending) => {
+                return match Relayed::of(&ending) {
+                    Some(relayed) => Err(relayed.into()),
+                    None => Ok((!settled).then(|| ending.to_string())),
+                };
+            }
+        }
+    }
+}

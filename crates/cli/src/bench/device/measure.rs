@@ -1,0 +1,63 @@
+use anyhow::{Result, bail};
+use backend_api::Queue as _;
+use conformance::bench::{
+    Timing,
+    device::{COPY, DeviceLine, Extent, lines},
+};
+use runtime::{AnyQueue, Choice};
+
+use super::event::{Event, Machine, Measured};
+use crate::{
+    args::BenchArgs,
+    bench::{FULL, QUICK},
+};
+
+/// The lines of these arguments.
+pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine<AnyQueue>>> {
+    let mut chosen = lines::<AnyQueue>(if args.quick { Extent::Small } else { Extent::Full });
+    let asked = |id: &str| if args.exact { id == args.filter } else { id.contains(&args.filter) };
+    if !chosen.iter().any(|line| asked(&line.id)) {
+        bail!("no speed line {} `{}`", if args.exact { "is" } else { "contains" }, args.filter);
+    }
+    // The copy stays: other lines are related to it. A single line is for somebody who has measured it.
+    chosen.retain(|line| asked(&line.id) || (!args.exact && line.id == COPY));
+    Ok(chosen)
+}
+
+/// Measures the lines in this process and tells what happens. A line that fails does not keep the others from being measured.
+pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+    let settings = runtime::Settings::from_env().map_err(runtime::OpenError::from)?;
+    let (queue, status) = runtime::open_with(&settings, None, Some(choice))?;
+    let effort = if args.quick { QUICK } else { FULL };
+    let caps = queue.caps();
+    tell(&Event::Opened(Machine {
+        status: status.to_string(),
+        device: caps.device.clone(),
+        path: caps.path.clone(),
+        driver: driver(&settings, &queue),
+        cache_bytes: match &queue {
+            AnyQueue::Cuda(queue) => Some(queue.device().info().cache_bytes),
+            _ => None,
+        },
+        rounds: effort.rounds,
+    }))?;
+    for line in chosen(args)? {
+        let DeviceLine { id, unit, work, bytes, resident, .. } = &line;
+        let (id, unit, work, bytes, resident) = (id.clone(), (*unit).to_owned(), *work, *bytes, *resident);
+        tell(&Event::Begins { id: id.clone() })?;
+        tell(&match line.measure(&queue, effort) {
+            Ok(Timing { median_s, best_s, rounds_s, .. }) => {
+                Event::Measured(Measured { id, unit, work, bytes, resident, median_s, best_s, rounds_s })
+            }
+            Err(error) => Event::Failed { id, reason: error.to_string() },
+        })?;
+    }
+    drop(queue);
+    tell(&Event::Closed)
+}
+
+fn driver(settings: &runtime::Settings, queue: &AnyQueue) -> Option<String> {
+    let AnyQueue::Cuda(_) = queue else { return None };
+    let facts = runtime::cuda_facts(settings).ok()?;
+    Some(format!("CUDA {}, {}", facts.driver.version, facts.driver.origin))
+}

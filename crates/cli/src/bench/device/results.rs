@@ -1,0 +1,96 @@
+use std::collections::BTreeMap;
+
+use conformance::bench::device::COPY;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    clocks::Clocks,
+    event::{Machine, Measured},
+};
+
+/// What another program measured.
+#[derive(Clone, Deserialize)]
+pub(super) struct Peer {
+    pub(super) name: String,
+    /// Seconds of one run, by the id of the line.
+    pub(super) lines: BTreeMap<String, f64>,
+}
+
+/// What was measured so far: whole at any moment.
+#[derive(Serialize)]
+pub(super) struct Results {
+    version: &'static str,
+    #[serde(flatten)]
+    pub(super) machine: Option<Machine>,
+    pub(super) note: Option<String>,
+    #[serde(skip)]
+    pub(super) peer: Option<Peer>,
+    /// Name of the program whose times stand beside ours.
+    #[serde(rename = "peer")]
+    peer_name: Option<String>,
+    pub(super) copy_bytes_per_s: Option<f64>,
+    pub(super) lines: Vec<Line>,
+    pub(super) failed: Vec<Failed>,
+    /// Seconds of the peer's lines that have no counterpart among ours.
+    pub(super) peer_only: BTreeMap<String, f64>,
+    /// Whether every line was measured or has failed.
+    pub(super) complete: bool,
+}
+
+/// A line that was measured.
+#[derive(Serialize)]
+pub(super) struct Line {
+    #[serde(flatten)]
+    pub(super) measured: Measured,
+    /// Rate of memory traffic divided by the copy's, where memory is the limit.
+    pub(super) of_copy: Option<f64>,
+    /// Whether its buffers fit the device's cache, so that runs find them there.
+    pub(super) in_cache: bool,
+    pub(super) peer_s: Option<f64>,
+    pub(super) clocks: Option<Clocks>,
+}
+
+/// A line that could not be measured.
+#[derive(Serialize)]
+pub(super) struct Failed {
+    pub(super) id: String,
+    pub(super) reason: String,
+}
+
+impl Line {
+    /// Our rate divided by the peer's.
+    pub(super) fn of_peer(&self) -> Option<f64> {
+        self.peer_s.map(|peer_s| peer_s / self.measured.median_s)
+    }
+}
+
+impl Results {
+    pub(super) fn new(note: Option<String>, peer: Option<Peer>) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            machine: None,
+            note,
+            peer_name: peer.as_ref().map(|peer| peer.name.clone()),
+            peer_only: peer.as_ref().map(|peer| peer.lines.clone()).unwrap_or_default(),
+            peer,
+            copy_bytes_per_s: None,
+            lines: Vec::new(),
+            failed: Vec::new(),
+            complete: false,
+        }
+    }
+
+    /// Takes a line.
+    pub(super) fn add(&mut self, measured: Measured, clocks: Option<Clocks>) {
+        let rate = measured.bytes / measured.median_s;
+        if measured.id == COPY {
+            self.copy_bytes_per_s = Some(rate);
+        }
+        let of_copy = self.copy_bytes_per_s.filter(|_| measured.bytes > 0.0).map(|copy| rate / copy);
+        let cache_bytes = self.machine.as_ref().and_then(|machine| machine.cache_bytes);
+        let in_cache = cache_bytes.is_some_and(|bytes| measured.resident <= bytes as f64);
+        let peer_s = self.peer.as_ref().and_then(|peer| peer.lines.get(&measured.id).copied());
+        self.peer_only.remove(&measured.id);
+        self.lines.push(Line { measured, of_copy, in_cache, peer_s, clocks });
+    }
+}
