@@ -12,60 +12,92 @@ pub(super) const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65_535, 65_535];
 pub(super) const REGISTERS: u32 = 65_536;
 /// Shared memory of a block that needs no opt-in.
 pub(super) const SHARED_DEFAULT: u32 = 48 << 10;
-/// Few, so that launches sized by them stay quick to execute.
-const MULTIPROCESSORS: i32 = 4;
+/// Constant memory of a module.
+pub(super) const CONSTANT: u64 = 64 << 10;
+/// Local memory of a thread.
+pub(super) const LOCAL: u64 = 512 << 10;
 
-/// Shared memory of a multiprocessor.
-pub(super) fn shared_of_multiprocessor(capability: (u32, u32)) -> u32 {
-    match capability {
-        (8, 6 | 9) | (12.., _) => 100 << 10,
-        (9.., _) => 228 << 10,
-        (8, _) => 164 << 10,
-        (7, 5) => 64 << 10,
-        _ => 96 << 10,
+/// What devices of a compute capability have.
+#[derive(Debug)]
+pub(super) struct Limits {
+    /// Major and minor.
+    pub(super) capability: (u32, u32),
+    /// Shared memory of a multiprocessor.
+    pub(super) shared: u32,
+    /// Threads that a multiprocessor holds.
+    pub(super) threads: u32,
+    /// Blocks that a multiprocessor holds.
+    pub(super) blocks: u32,
+    /// The level-two cache of one device that has the capability.
+    pub(super) cache: i32,
+    /// The first CUDA release that knows the capability.
+    pub(super) since: Release,
+}
+
+/// A CUDA release: its number as the driver says it, and its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Release {
+    pub(super) number: i32,
+    pub(super) name: &'static str,
+}
+
+const fn since(major: i32, minor: i32, name: &'static str) -> Release {
+    Release { number: 1000 * major + 10 * minor, name }
+}
+
+/// By the tables of the CUDA programming guide and the notes of its releases.
+#[rustfmt::skip]
+const KNOWN: &[Limits] = &[
+    known((7, 0), 96, 2048, 32, 6, since(9, 0, "9.0 or newer")),
+    known((7, 5), 64, 1024, 16, 4, since(10, 0, "10.0 or newer")),
+    known((8, 0), 164, 2048, 32, 40, since(11, 0, "11.0 or newer")),
+    known((8, 6), 100, 1536, 16, 6, since(11, 1, "11.1 or newer")),
+    known((8, 7), 164, 1536, 16, 4, since(11, 4, "11.4 or newer")),
+    known((8, 9), 100, 1536, 24, 48, since(11, 8, "11.8 or newer")),
+    known((9, 0), 228, 2048, 32, 50, since(11, 8, "11.8 or newer")),
+    known((10, 0), 228, 2048, 32, 126, since(12, 8, "12.8 or newer")),
+    known((10, 3), 228, 2048, 32, 126, since(12, 9, "12.9 or newer")),
+    known((12, 0), 100, 1536, 24, 96, since(12, 8, "12.8 or newer")),
+    known((12, 1), 100, 1536, 24, 24, since(12, 9, "12.9 or newer")),
+];
+
+/// `shared` in KiB, `cache` in MiB.
+const fn known(capability: (u32, u32), shared: u32, threads: u32, blocks: u32, cache: i32, since: Release) -> Limits {
+    Limits { capability, shared: shared << 10, threads, blocks, cache: cache << 20, since }
+}
+
+/// Names of the capabilities that can be simulated.
+pub(super) const CAPABILITIES: &str = "7.0, 7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0, 10.3, 12.0 or 12.1";
+
+/// What devices of a capability have; `None` if it is not simulated.
+pub(super) fn of(capability: (u32, u32)) -> Option<&'static Limits> {
+    KNOWN.iter().find(|limits| limits.capability == capability)
+}
+
+impl Limits {
+    /// Shared memory of each block that the system keeps.
+    fn shared_reserved(&self) -> u32 {
+        if self.capability >= (8, 0) { 1 << 10 } else { 0 }
     }
-}
 
-/// Shared memory of each block that the system keeps.
-fn shared_reserved(capability: (u32, u32)) -> u32 {
-    if capability.0 >= 8 { 1 << 10 } else { 0 }
-}
-
-/// Shared memory of a block after an opt-in.
-pub(super) fn shared_opt_in(capability: (u32, u32)) -> u32 {
-    shared_of_multiprocessor(capability) - shared_reserved(capability)
-}
-
-/// Threads that a multiprocessor holds.
-pub(super) fn threads_of_multiprocessor(capability: (u32, u32)) -> u32 {
-    match capability {
-        (8, 6 | 9) | (12.., _) => 1536,
-        (7, 5) => 1024,
-        _ => 2048,
+    /// Shared memory of a block after an opt-in.
+    pub(super) fn shared_opt_in(&self) -> u32 {
+        self.shared - self.shared_reserved()
     }
-}
 
-/// Blocks that a multiprocessor holds.
-pub(super) fn blocks_of_multiprocessor(capability: (u32, u32)) -> u32 {
-    match capability {
-        (8, 6) | (7, 5) => 16,
-        (8, 9) | (12.., _) => 24,
-        _ => 32,
+    /// Blocks of a shape that a multiprocessor holds at once.
+    pub(super) fn occupancy(&self, threads: u32, registers: u32, shared: u32) -> u32 {
+        let warps = threads.div_ceil(32).max(1);
+        let by_threads = self.threads / 32 / warps;
+        // Registers are handed out to warps in units of 256.
+        let by_registers = REGISTERS / ((registers.max(1) * 32).next_multiple_of(256) * warps);
+        let by_shared = self.shared / (shared + self.shared_reserved()).max(1);
+        by_threads.min(by_registers).min(by_shared).min(self.blocks)
     }
-}
-
-/// Blocks of a shape that a multiprocessor holds at once.
-pub(super) fn occupancy(capability: (u32, u32), threads: u32, registers: u32, shared: u32) -> u32 {
-    let warps = threads.div_ceil(32).max(1);
-    let by_threads = threads_of_multiprocessor(capability) / 32 / warps;
-    // Registers are handed out to warps in units of 256.
-    let by_registers = REGISTERS / ((registers.max(1) * 32).next_multiple_of(256) * warps);
-    let by_shared = shared_of_multiprocessor(capability) / (shared + shared_reserved(capability)).max(1);
-    by_threads.min(by_registers).min(by_shared).min(blocks_of_multiprocessor(capability))
 }
 
 /// A device attribute that does not depend on the device's place; `None` if it is not simulated.
-pub(super) fn attribute(number: u32, capability: (u32, u32)) -> Option<i32> {
+pub(super) fn attribute(number: u32, limits: &Limits, multiprocessors: u32) -> Option<i32> {
     Some(match number {
         attribute::MAX_THREADS_PER_BLOCK => MAX_THREADS as i32,
         attribute::MAX_BLOCK_DIM_X => MAX_BLOCK[0] as i32,
@@ -75,10 +107,10 @@ pub(super) fn attribute(number: u32, capability: (u32, u32)) -> Option<i32> {
         attribute::MAX_GRID_DIM_Y => MAX_GRID[1] as i32,
         attribute::MAX_GRID_DIM_Z => MAX_GRID[2] as i32,
         attribute::MAX_SHARED_MEMORY_PER_BLOCK => SHARED_DEFAULT as i32,
-        attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => shared_opt_in(capability) as i32,
-        attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => shared_of_multiprocessor(capability) as i32,
-        attribute::RESERVED_SHARED_MEMORY_PER_BLOCK => shared_reserved(capability) as i32,
-        attribute::TOTAL_CONSTANT_MEMORY => 64 << 10,
+        attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => limits.shared_opt_in() as i32,
+        attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => limits.shared as i32,
+        attribute::RESERVED_SHARED_MEMORY_PER_BLOCK => limits.shared_reserved() as i32,
+        attribute::TOTAL_CONSTANT_MEMORY => CONSTANT as i32,
         attribute::WARP_SIZE => 32,
         attribute::MAX_PITCH => i32::MAX,
         attribute::MAX_REGISTERS_PER_BLOCK | attribute::MAX_REGISTERS_PER_MULTIPROCESSOR => REGISTERS as i32,
@@ -87,12 +119,12 @@ pub(super) fn attribute(number: u32, capability: (u32, u32)) -> Option<i32> {
         attribute::GLOBAL_MEMORY_BUS_WIDTH => 4096,
         attribute::TEXTURE_ALIGNMENT => 512,
         attribute::TEXTURE_PITCH_ALIGNMENT => 32,
-        attribute::MULTIPROCESSOR_COUNT => MULTIPROCESSORS,
-        attribute::L2_CACHE_SIZE => 40 << 20,
-        attribute::MAX_THREADS_PER_MULTIPROCESSOR => threads_of_multiprocessor(capability) as i32,
-        attribute::MAX_BLOCKS_PER_MULTIPROCESSOR => blocks_of_multiprocessor(capability) as i32,
-        attribute::COMPUTE_CAPABILITY_MAJOR => capability.0 as i32,
-        attribute::COMPUTE_CAPABILITY_MINOR => capability.1 as i32,
+        attribute::MULTIPROCESSOR_COUNT => multiprocessors as i32,
+        attribute::L2_CACHE_SIZE => limits.cache,
+        attribute::MAX_THREADS_PER_MULTIPROCESSOR => limits.threads as i32,
+        attribute::MAX_BLOCKS_PER_MULTIPROCESSOR => limits.blocks as i32,
+        attribute::COMPUTE_CAPABILITY_MAJOR => limits.capability.0 as i32,
+        attribute::COMPUTE_CAPABILITY_MINOR => limits.capability.1 as i32,
         attribute::ASYNC_ENGINE_COUNT => 2,
         attribute::GPU_OVERLAP
         | attribute::CAN_MAP_HOST_MEMORY
@@ -129,12 +161,27 @@ mod tests {
     #[test]
     fn occupancy_is_that_of_the_published_tables() {
         // 256 threads of 32 registers fill an A100's 2048 threads with 8 blocks; 64 registers still permit 4.
-        assert_eq!(occupancy((8, 0), 256, 32, 0), 8);
-        assert_eq!(occupancy((8, 0), 256, 64, 0), 4);
-        assert_eq!(occupancy((8, 0), 1024, 64, 0), 1);
+        let ampere = of((8, 0)).unwrap();
+        assert_eq!(ampere.occupancy(256, 32, 0), 8);
+        assert_eq!(ampere.occupancy(256, 64, 0), 4);
+        assert_eq!(ampere.occupancy(1024, 64, 0), 1);
         // 48 KiB and the reserved one fit three times into 164 KiB.
-        assert_eq!(occupancy((8, 0), 128, 32, 48 << 10), 3);
-        assert_eq!(occupancy((8, 0), 32, 16, 0), 32);
-        assert_eq!(occupancy((8, 0), 1024, 255, 0), 0);
+        assert_eq!(ampere.occupancy(128, 32, 48 << 10), 3);
+        assert_eq!(ampere.occupancy(32, 16, 0), 32);
+        assert_eq!(ampere.occupancy(1024, 255, 0), 0);
+        // And four times into 228 KiB.
+        assert_eq!(of((9, 0)).unwrap().occupancy(128, 32, 48 << 10), 4);
+    }
+
+    #[test]
+    fn the_capabilities_that_errors_list_are_those_that_are_known() {
+        let listed: Vec<&str> = CAPABILITIES.split([',', ' ']).filter(|word| word.contains('.')).collect();
+        let known: Vec<String> =
+            KNOWN.iter().map(|limits| format!("{}.{}", limits.capability.0, limits.capability.1)).collect();
+        assert_eq!(listed, known);
+        for limits in KNOWN {
+            let name = format!("{}.{} or newer", limits.since.number / 1000, limits.since.number % 1000 / 10);
+            assert_eq!(limits.since.name, name);
+        }
     }
 }

@@ -8,11 +8,13 @@
 
 mod api;
 mod capture;
+mod compile;
 mod counters;
 mod entry;
 mod faults;
 mod graph;
 mod handle;
+mod isa;
 mod limits;
 mod order;
 mod queue;

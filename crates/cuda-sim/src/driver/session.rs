@@ -36,11 +36,11 @@ pub enum InstallError {
 /// Called again, it replaces the machine: whatever the former one held is gone.
 ///
 /// # Errors
-/// [`InstallError::AlreadyChosen`] if the process has another driver.
+/// [`InstallError::Spec`] if there is no such machine, [`InstallError::AlreadyChosen`] if the process has another driver.
 pub fn install(spec: Spec) -> Result<(), InstallError> {
     static INSTALLED: Mutex<bool> = Mutex::new(false);
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
-    *lock() = Some(Driver::new(spec));
+    *lock() = Some(Driver::new(spec)?);
     if !*installed {
         cuda_loader::install(api::table())?;
         *installed = true;

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use super::faults::Rule;
+use super::{
+    faults::Rule,
+    isa,
+    limits::{self, Limits},
+};
 use crate::exec::{Checks, Options, Schedule};
 
 /// The machine to simulate.
@@ -13,11 +17,12 @@ use crate::exec::{Checks, Options, Schedule};
 /// | item | meaning | without it |
 /// | --- | --- | --- |
 /// | `devices=N` | virtual devices, 0 to 64 | 1 |
-/// | `cc=X.Y` | compute capability | 8.0 |
+/// | `cc=X.Y` | compute capability, 7.0 to 12.1; limits of blocks, shared memory and the cache follow it | 8.0 |
+/// | `sms=N` | multiprocessors of each device, 1 to 1024 | 4 |
 /// | `mem=N[K\|M\|G]` | bytes of each device | 256M |
 /// | `links=A-B:kind,...` | peer links: `nvlink`, `pcie`, `dropped` or `none` | all `pcie` |
 /// | `peer=off` | no peer links | |
-/// | `driver=X.Y` | the driver's CUDA release | 12.4 |
+/// | `driver=X.Y` | the driver's CUDA release, 11.0 to 13.5; the PTX it compiles follows it | 12.4, or the first that knows the capability |
 /// | `schedule=eager\|lazy\|random` | when streams run their work | `eager` |
 /// | `seed=N` | seed of `random` | 0 |
 /// | `order=natural\|reverse\|seeded` | turns of blocks and warps; `seeded` uses `seed` | `natural` |
@@ -31,6 +36,8 @@ pub struct Spec {
     pub devices: u32,
     /// Compute capability, major and minor.
     pub capability: (u32, u32),
+    /// Multiprocessors of each device.
+    pub multiprocessors: u32,
     /// Bytes of each device.
     pub memory: u64,
     /// Links that differ from `default_link`, by device pair, lower ordinal first.
@@ -89,15 +96,20 @@ pub struct SpecError {
     pub expected: &'static str,
 }
 
+/// The driver's CUDA release where nothing asks for another.
+const DEFAULT_RELEASE: i32 = 12_040;
+
 impl Default for Spec {
     fn default() -> Self {
         Self {
             devices: 1,
             capability: (8, 0),
+            // Few, so that launches sized by them stay quick to execute.
+            multiprocessors: 4,
             memory: 256 << 20,
             links: BTreeMap::new(),
             default_link: Link::Pcie,
-            driver_version: 12_040,
+            driver_version: DEFAULT_RELEASE,
             schedule: StreamSchedule::Eager,
             seed: 0,
             order: Schedule::Natural,
@@ -114,6 +126,26 @@ impl Spec {
     pub fn link(&self, a: u32, b: u32) -> Link {
         self.links.get(&(a.min(b), a.max(b))).copied().unwrap_or(self.default_link)
     }
+
+    /// What its devices can do.
+    ///
+    /// # Errors
+    /// [`SpecError`] if no device has the capability, there is no such release, or the release does not know the capability.
+    pub(super) fn limits(&self) -> Result<&'static Limits, SpecError> {
+        let (major, minor) = self.capability;
+        let refuse = |item, expected| Err(SpecError { item, expected });
+        let Some(limits) = limits::of(self.capability) else {
+            return refuse(format!("cc={major}.{minor}"), limits::CAPABILITIES);
+        };
+        let release = format!("driver={}.{}", self.driver_version / 1000, self.driver_version % 1000 / 10);
+        if isa::newest(self.driver_version).is_none() {
+            return refuse(release, isa::RELEASES);
+        }
+        if self.driver_version < limits.since.number {
+            return refuse(format!("cc={major}.{minor};{release}"), limits.since.name);
+        }
+        Ok(limits)
+    }
 }
 
 impl FromStr for Spec {
@@ -122,6 +154,7 @@ impl FromStr for Spec {
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut spec = Self::default();
         let mut order = "natural";
+        let mut release = None;
         for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
             let refuse = |expected| SpecError { item: item.to_owned(), expected };
             if item.contains('@') {
@@ -131,7 +164,14 @@ impl FromStr for Spec {
             let (key, value) = item.split_once('=').ok_or_else(|| refuse("key=value"))?;
             match key {
                 "devices" => spec.devices = number(value, 64).ok_or_else(|| refuse("0 to 64"))? as u32,
-                "cc" => spec.capability = pair(value).ok_or_else(|| refuse("major.minor"))?,
+                "cc" => {
+                    let known = pair(value).filter(|&capability| limits::of(capability).is_some());
+                    spec.capability = known.ok_or_else(|| refuse(limits::CAPABILITIES))?;
+                }
+                "sms" => {
+                    let count = number(value, 1024).filter(|&count| count > 0);
+                    spec.multiprocessors = count.ok_or_else(|| refuse("1 to 1024"))? as u32;
+                }
                 "mem" => spec.memory = bytes(value).ok_or_else(|| refuse("a number with K, M or G"))?,
                 "links" => {
                     spec.links = links(value).ok_or_else(|| refuse("A-B:nvlink|pcie|dropped|none,..."))?;
@@ -139,8 +179,9 @@ impl FromStr for Spec {
                 }
                 "peer" if value == "off" => (spec.links, spec.default_link) = (BTreeMap::new(), Link::None),
                 "driver" => {
-                    let (major, minor) = pair(value).ok_or_else(|| refuse("major.minor"))?;
-                    spec.driver_version = (major * 1000 + minor * 10) as i32;
+                    let number = pair(value).map(|(major, minor)| (major * 1000 + minor * 10) as i32);
+                    let known = number.filter(|&number| isa::newest(number).is_some());
+                    release = Some(known.ok_or_else(|| refuse(isa::RELEASES))?);
                 }
                 "schedule" => {
                     spec.schedule = match value {
@@ -167,8 +208,8 @@ impl FromStr for Spec {
                 "watchdog" => spec.watchdog = number(value, u64::MAX).ok_or_else(|| refuse("a number"))?,
                 _ => {
                     return Err(refuse(
-                        "devices, cc, mem, links, peer=off, driver, schedule, seed, order, threads, checks, watchdog or \
-                         a fault",
+                        "devices, cc, sms, mem, links, peer=off, driver, schedule, seed, order, threads, checks, \
+                         watchdog or a fault",
                     ));
                 }
             }
@@ -178,6 +219,9 @@ impl FromStr for Spec {
             "seeded" => Schedule::Seeded(spec.seed),
             _ => Schedule::Natural,
         };
+        let first = limits::of(spec.capability).map_or(0, |limits| limits.since.number);
+        spec.driver_version = release.unwrap_or(DEFAULT_RELEASE.max(first));
+        spec.limits()?;
         Ok(spec)
     }
 }
@@ -225,11 +269,13 @@ mod tests {
 
     #[test]
     fn a_whole_specification_parses() {
-        let spec: Spec = "devices=4; cc=9.0; mem=64M; links=0-1:nvlink,2-0:pcie,2-3:dropped; schedule=random; seed=7; \
+        let spec: Spec =
+            "devices=4; cc=9.0; sms=132; mem=64M; links=0-1:nvlink,2-0:pcie,2-3:dropped; schedule=random; seed=7; \
                           order=seeded; checks=sanitize; watchdog=9; driver=11.8; oom@alloc:7"
-            .parse()
-            .unwrap();
+                .parse()
+                .unwrap();
         assert_eq!((spec.devices, spec.capability, spec.memory), (4, (9, 0), 64 << 20));
+        assert_eq!(spec.multiprocessors, 132);
         assert_eq!(spec.link(1, 0), Link::NvLink);
         assert_eq!(spec.link(0, 2), Link::Pcie);
         assert_eq!(spec.link(3, 2), Link::Dropped);
@@ -250,6 +296,14 @@ mod tests {
             "devices=65",
             "devices",
             "cc=8",
+            "cc=8.1",
+            "sms=0",
+            "sms=1025",
+            "sms=many",
+            "driver=10.2",
+            "driver=12.10",
+            "driver=new",
+            "cc=9.0;driver=11.7",
             "mem=64T",
             "mem=99999999999999999999",
             "links=0-0:pcie",
@@ -267,5 +321,15 @@ mod tests {
         ] {
             assert_eq!(bad.parse::<Spec>().unwrap_err().item, bad);
         }
+    }
+
+    #[test]
+    fn the_release_of_the_driver_is_one_that_knows_the_capability() {
+        let release = |text: &str| text.parse::<Spec>().map(|spec| spec.driver_version);
+        assert_eq!(release(""), Ok(12_040));
+        assert_eq!(release("cc=12.0"), Ok(12_080));
+        assert_eq!(release("cc=9.0;driver=11.8"), Ok(11_080));
+        let refused = release("driver=11.7;cc=9.0").unwrap_err();
+        assert_eq!(refused.to_string(), "simulator item `cc=9.0;driver=11.7`: expected 11.8 or newer");
     }
 }

@@ -13,8 +13,9 @@ use super::{
     counters::{Counters, Leak, Report},
     graph::{Exec, Graph},
     handle::{Id, fresh},
+    limits::Limits,
     queue::{Clock, Goal, Queue, TaskId},
-    spec::Spec,
+    spec::{Spec, SpecError},
 };
 use crate::exec::{self, Memory, Options, Program};
 
@@ -33,6 +34,7 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Driver>> {
 #[derive(Debug)]
 pub(super) struct Driver {
     pub(super) spec: Spec,
+    pub(super) limits: &'static Limits,
     pub(super) memory: Arc<Memory>,
     pub(super) options: Arc<Options>,
     pub(super) devices: Vec<Device>,
@@ -196,7 +198,11 @@ pub(super) struct Pinned {
 
 impl Driver {
     /// The driver of the machine that `spec` describes.
-    pub(super) fn new(spec: Spec) -> Self {
+    ///
+    /// # Errors
+    /// [`SpecError`] if there is no such machine.
+    pub(super) fn new(spec: Spec) -> Result<Self, SpecError> {
+        let limits = spec.limits()?;
         let memory = Arc::new(Memory::new(&vec![spec.memory; spec.devices as usize]));
         let mut pools = BTreeMap::new();
         let mut device = |ordinal| {
@@ -212,7 +218,7 @@ impl Driver {
             watchdog: spec.watchdog,
             ..Options::default()
         };
-        Self {
+        Ok(Self {
             random: spec.seed ^ 0x9E37_79B9_7F4A_7C15,
             memory,
             options: Arc::new(options),
@@ -233,8 +239,9 @@ impl Driver {
             counters: Counters::default(),
             reports: Vec::new(),
             now: 0,
+            limits,
             spec,
-        }
+        })
     }
 
     /// The next number of the seeded sequence (splitmix64).

@@ -16,8 +16,8 @@ use super::run::{Failure, Parts, run};
 
 /// Most threads of a block.
 const MAX_THREADS: u64 = 1024;
-/// Most shared memory of a block, in bytes: what a device of capability 8.0 can be asked for.
-const MAX_SHARED: u64 = 163 * 1024;
+/// Most shared memory of a block, in bytes: what the largest devices can be asked for.
+const MAX_SHARED: u64 = 227 * 1024;
 /// Most blocks in x; 65535 in y and z.
 const MAX_GRID_X: u32 = i32::MAX as u32;
 

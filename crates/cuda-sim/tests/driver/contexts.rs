@@ -35,6 +35,41 @@ fn devices_are_those_of_the_specification() {
 }
 
 #[test]
+fn limits_follow_the_capability_and_multiprocessors_are_as_many_as_asked_for() {
+    for (machine, multiprocessors, shared_kib, cache_mib) in
+        [("", 4, 163, 40), ("cc=8.6", 4, 99, 6), ("cc=9.0;sms=132;driver=13.0", 132, 227, 50)]
+    {
+        let _bench = Bench::new(machine);
+        assert_eq!(attribute(device::MULTIPROCESSOR_COUNT, 0), multiprocessors, "{machine}");
+        assert_eq!(attribute(device::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0), shared_kib << 10, "{machine}");
+        assert_eq!(attribute(device::L2_CACHE_SIZE, 0), cache_mib << 20, "{machine}");
+        assert_eq!(attribute(device::MAX_REGISTERS_PER_BLOCK, 0), 65_536, "{machine}");
+    }
+}
+
+#[test]
+fn a_block_takes_as_much_shared_memory_as_its_device_has() {
+    for (machine, kib, expected) in [
+        ("cc=9.0", 227, Status::SUCCESS),
+        ("cc=9.0", 228, Status::INVALID_VALUE),
+        ("cc=8.0", 164, Status::INVALID_VALUE),
+    ] {
+        let bench = Bench::new(machine);
+        let (kernel, mut data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
+        let shared = ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        assert_eq!(status!(cuFuncSetAttribute(kernel, shared, kib << 10)), expected, "{machine}, {kib}");
+        if expected == Status::SUCCESS {
+            let (mut factor, mut n, null) = (2u32, 4u32, std::ptr::null_mut());
+            let mut arguments =
+                [(&raw mut data).cast::<std::ffi::c_void>(), (&raw mut factor).cast(), (&raw mut n).cast()];
+            let (stream, bytes) = (bench.stream(), (kib << 10) as u32);
+            ok!(cuLaunchKernel(kernel, 1, 1, 1, 4, 1, 1, bytes, stream, arguments.as_mut_ptr(), null));
+            assert_eq!(bench.download(data, 4), [3; 4]);
+        }
+    }
+}
+
+#[test]
 fn a_machine_without_devices_says_so() {
     let _session = session("devices=0").unwrap();
     assert_eq!(status!(cuInit(0)), Status::NO_DEVICE);

@@ -12,5 +12,6 @@ mod graphs;
 mod memory;
 mod modules;
 mod peers;
+mod refusals;
 mod streams;
 mod unmodified_cust;

@@ -68,10 +68,10 @@ unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) -> St
 unsafe extern "C" fn cuDeviceGetAttribute(value: *mut i32, attrib: u32, dev: CUdevice) -> Status {
     call("cuDeviceGetAttribute", Needs::Driver, |entry| {
         let ordinal = device(entry, dev)?;
-        let spec = &entry.driver().spec;
+        let driver = entry.driver();
         let number = match attrib {
             attribute::PCI_BUS_ID => ordinal as i32 + 1,
-            _ => limits::attribute(attrib, spec.capability).ok_or(Status::INVALID_VALUE)?,
+            _ => limits::attribute(attrib, driver.limits, driver.spec.multiprocessors).ok_or(Status::INVALID_VALUE)?,
         };
         put!(value, number)
     })

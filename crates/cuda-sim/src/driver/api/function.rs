@@ -65,7 +65,7 @@ unsafe extern "C" fn cuFuncGetAttribute(value: *mut i32, attrib: u32, func: CUfu
 unsafe extern "C" fn cuFuncSetAttribute(func: CUfunction, attrib: u32, value: i32) -> Status {
     call("cuFuncSetAttribute", Needs::Context, |entry| {
         let kernel = kernel(entry, func)?;
-        let most = i64::from(limits::shared_opt_in(entry.driver().spec.capability)) - kernel.static_shared as i64;
+        let most = i64::from(entry.driver().limits.shared_opt_in()) - kernel.static_shared as i64;
         let function = function(entry, func)?;
         match attrib {
             attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES if (0..=most).contains(&i64::from(value)) => {
@@ -100,7 +100,7 @@ pub(super) fn blocks(entry: &mut Entry, func: CUfunction, threads: u32, shared: 
         return Ok(0);
     }
     let shared = u32::try_from(shared as u64 + kernel.static_shared).unwrap_or(u32::MAX / 2);
-    Ok(limits::occupancy(entry.driver().spec.capability, threads, registers(&kernel), shared))
+    Ok(entry.driver().limits.occupancy(threads, registers(&kernel), shared))
 }
 
 unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -148,9 +148,9 @@ unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
             let blocks = blocks(entry, func, threads, shared)?;
             best = best.max((blocks * threads, threads, blocks));
         }
-        let multiprocessors = limits::attribute(cuda_loader::ffi::device::MULTIPROCESSOR_COUNT, (8, 0)).unwrap_or(1);
+        let multiprocessors = entry.driver().spec.multiprocessors;
         put!(block_size, best.1 as i32)?;
-        put!(min_grid_size, best.2 as i32 * multiprocessors)
+        put!(min_grid_size, (best.2 * multiprocessors) as i32)
     })
 }
 
@@ -163,8 +163,8 @@ unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     call("cuOccupancyAvailableDynamicSMemPerBlock", Needs::Context, |entry| {
         let kernel = kernel(entry, func)?;
         let blocks = u32::try_from(num_blocks).ok().filter(|&blocks| blocks > 0).ok_or(Status::INVALID_VALUE)?;
-        let capability = entry.driver().spec.capability;
-        let share = (limits::shared_of_multiprocessor(capability) / blocks).min(limits::shared_opt_in(capability));
+        let limits = entry.driver().limits;
+        let share = (limits.shared / blocks).min(limits.shared_opt_in());
         put!(dynamic_smem_size, u64::from(share).saturating_sub(kernel.static_shared) as usize)
     })
 }

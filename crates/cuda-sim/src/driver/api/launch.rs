@@ -10,12 +10,15 @@ use cuda_loader::{
     ffi::{CUfunction, CUstream, HostFn, StreamCallback},
 };
 
+use ptx::ast::Directive;
+
 use super::{array, function, get, register};
 use crate::{
     driver::{
         entry::{Entry, Needs, call},
         handle::Handle,
         limits,
+        state::Function,
         work::{HostCall, KernelCall, Work},
     },
     exec::{Grid, Kernel},
@@ -43,7 +46,11 @@ pub(super) struct Request {
 /// The pointers are as the driver API requires of a launch of this kernel.
 unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Status> {
     let size = kernel.parameters.iter().map(|parameter| parameter.offset + parameter.bytes).max().unwrap_or(0);
+    let align = kernel.parameters.iter().map(|parameter| parameter.align.max(1)).max().unwrap_or(1);
     let mut buffer = vec![0; size as usize];
+    if !request.params.is_null() && !request.extra.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
     if !request.extra.is_null() {
         let (mut pointer, mut bytes) = (std::ptr::null::<u8>(), 0usize);
         let mut at = request.extra;
@@ -61,6 +68,10 @@ unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Stat
         if packed.len() < size as usize {
             return Err(Status::INVALID_VALUE);
         }
+        // What the API calls "too many arguments". A record may end with the padding that its alignment asks for.
+        if packed.len() > size.next_multiple_of(align) as usize {
+            return Err(Status::LAUNCH_OUT_OF_RESOURCES);
+        }
         buffer[..size as usize].copy_from_slice(&packed[..size as usize]);
         return Ok(buffer);
     }
@@ -69,6 +80,15 @@ unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Stat
         buffer[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
     }
     Ok(buffer)
+}
+
+/// The one shape of a block that the kernel says it can be launched with, if it does.
+fn required_block(function: &Function) -> Option<[u32; 3]> {
+    let directives = &function.program.module().function(&function.name)?.directives;
+    directives.iter().find_map(|directive| match directive {
+        Directive::RequiredThreads(block) => Some(block.map(|side| side.max(1))),
+        _ => None,
+    })
 }
 
 /// Checks a launch and freezes its arguments.
@@ -88,6 +108,12 @@ pub(super) unsafe fn kernel_call(entry: &mut Entry, request: &Request) -> Result
         return Err(Status::INVALID_VALUE);
     }
     let function = function::function(entry, request.func)?;
+    if required_block(function).is_some_and(|required| required != block) {
+        return Err(Status::INVALID_VALUE);
+    }
+    if kernel.local > limits::LOCAL {
+        return Err(Status::LAUNCH_OUT_OF_RESOURCES);
+    }
     if i64::from(dynamic_shared) > i64::from(function.max_dynamic_shared) {
         return Err(Status::INVALID_VALUE);
     }
@@ -97,9 +123,9 @@ pub(super) unsafe fn kernel_call(entry: &mut Entry, request: &Request) -> Result
         return Err(Status::LAUNCH_OUT_OF_RESOURCES);
     }
     if request.cooperative {
-        let multiprocessors = limits::attribute(cuda_loader::ffi::device::MULTIPROCESSOR_COUNT, (8, 0)).unwrap_or(1);
+        let multiprocessors = entry.driver().spec.multiprocessors;
         let blocks: u64 = grid.iter().map(|&n| u64::from(n)).product();
-        if blocks > u64::from(resident) * multiprocessors as u64 {
+        if blocks > u64::from(resident) * u64::from(multiprocessors) {
             return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
     }

@@ -17,11 +17,13 @@ use cuda_loader::{
 use super::{array, put, register, text, write_text};
 use crate::{
     driver::{
+        compile::{refuse_head, refuse_sizes},
         counters::Report,
         entry::{Entry, Needs, call},
         handle::{Handle, fresh},
         limits,
         queue::Goal,
+        spec::Spec,
         state::{Function, Module},
     },
     exec::Program,
@@ -32,42 +34,16 @@ register! {
     cuModuleGetGlobal_v2 cuModuleGetLoadingMode
 }
 
-/// The newest PTX release that the simulated driver compiles.
-const NEWEST_PTX: (u32, u32) = (8, 8);
 /// Modules are loaded at once and whole.
 const EAGER_LOADING: u32 = 1;
 
-/// First value of a directive in the head of a PTX text.
-fn directive<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
-    let mut lines = ptx.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
-    lines.find_map(|line| line.strip_prefix(name)?.split([' ', '\t', ',']).find(|word| !word.is_empty()))
-}
-
-/// The code and reason with which a driver for `capability` refuses a text by its head.
-fn refuse_head(ptx: &str, capability: (u32, u32)) -> Option<(Status, String)> {
-    let invalid = |reason: String| Some((Status::INVALID_PTX, reason));
-    let version = directive(ptx, ".version").and_then(|text| {
-        let (major, minor) = text.split_once('.')?;
-        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
-    });
-    let Some(version) = version else { return invalid("no .version directive".into()) };
-    if version > NEWEST_PTX {
-        let reason = format!("PTX {}.{} is newer than {}.{}", version.0, version.1, NEWEST_PTX.0, NEWEST_PTX.1);
-        return Some((Status::UNSUPPORTED_PTX_VERSION, reason));
+/// Compiles a text for a machine.
+fn compile(image: &str, machine: &Spec) -> Result<Program, (Status, String)> {
+    if let Some(refusal) = refuse_head(image, machine.capability, machine.driver_version) {
+        return Err(refusal);
     }
-    let Some(target) = directive(ptx, ".target") else { return invalid("no .target directive".into()) };
-    let digits = target.strip_prefix("sm_").unwrap_or_default();
-    let exact = digits.ends_with('a');
-    let Ok(wanted) = digits.trim_end_matches('a').parse::<u32>() else {
-        return invalid(format!("unknown target `{target}`"));
-    };
-    let own = capability.0 * 10 + capability.1;
-    if wanted > own || exact && wanted != own {
-        return invalid(format!(
-            "SM version specified by .target ({target}) is higher than that of the device (sm_{own})"
-        ));
-    }
-    None
+    let program = Program::load(image).map_err(|error| (Status::INVALID_PTX, error.to_string()))?;
+    refuse_sizes(program.module()).map_or(Ok(program), Err)
 }
 
 /// Loads a text into the current context.
@@ -76,11 +52,8 @@ fn load(entry: &mut Entry, image: &str) -> Result<CUmodule, (Status, String)> {
     entry.refuse_while_capturing().map_err(refuse)?;
     let context = entry.context().map_err(refuse)?;
     let driver = entry.driver();
-    let outcome = match refuse_head(image, driver.spec.capability) {
-        Some(refusal) => Err(refusal),
-        None => Program::load(image).map_err(|error| (Status::INVALID_PTX, error.to_string())),
-    };
-    let program = outcome.inspect_err(|(_, reason)| driver.report(Report::Module(reason.clone())))?;
+    let program =
+        compile(image, &driver.spec).inspect_err(|(_, reason)| driver.report(Report::Module(reason.clone())))?;
     driver.counters.modules += 1;
     let module = fresh();
     driver.modules.insert(module, Module { context, program: Arc::new(program), functions: BTreeMap::new() });
@@ -239,23 +212,4 @@ unsafe extern "C" fn cuModuleGetGlobal_v2(
 
 unsafe extern "C" fn cuModuleGetLoadingMode(mode: *mut u32) -> Status {
     call("cuModuleGetLoadingMode", Needs::Driver, |_| put!(mode, EAGER_LOADING))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_refused_by_its_head_as_a_driver_does() {
-        let code = |text: &str, capability| refuse_head(text, capability).map(|(code, _)| code);
-        let ptx = "// made by hand\n.version 7.0\n.target sm_80, debug // target\n.address_size 64\n";
-        assert_eq!(code(ptx, (8, 0)), None);
-        assert_eq!(code(ptx, (9, 0)), None);
-        assert_eq!(code(ptx, (7, 5)), Some(Status::INVALID_PTX));
-        assert_eq!(code(".version 9.9\n.target sm_80", (8, 0)), Some(Status::UNSUPPORTED_PTX_VERSION));
-        assert_eq!(code(".version 8.0\n.target sm_90a", (9, 0)), None);
-        assert_eq!(code(".version 8.0\n.target sm_90a", (10, 0)), Some(Status::INVALID_PTX));
-        assert_eq!(code(".version 7.0\n", (8, 0)), Some(Status::INVALID_PTX));
-        assert_eq!(code("", (8, 0)), Some(Status::INVALID_PTX));
-    }
 }

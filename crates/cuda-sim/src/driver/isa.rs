@@ -1,0 +1,139 @@
+//! Which PTX a CUDA release compiles for which device.
+
+/// Names of the releases that can be simulated.
+pub(super) const RELEASES: &str = "11.0 to 11.8, 12.0 to 12.9 or 13.0 to 13.5";
+
+/// A version of the PTX language, major and minor.
+pub(super) type Version = (u32, u32);
+
+/// The newest PTX that a release compiles, by its number as the driver says it; `None` if there is no such release.
+pub(super) fn newest(release: i32) -> Option<Version> {
+    let (major, minor) = (release / 1000, u32::try_from(release % 1000 / 10).ok()?);
+    match (major, minor) {
+        (11, 0..=8) => Some((7, minor)),
+        (12, 0..=5) => Some((8, minor)),
+        (12, 6..=9) => Some((8, minor - 1)),
+        (13, 0..=5) => Some((9, minor)),
+        _ => None,
+    }
+}
+
+/// The oldest PTX that has each target, as an assembler says.
+const TARGETS: &[(&str, Version)] = &[
+    ("20", (2, 0)),
+    ("30", (3, 0)),
+    ("32", (4, 0)),
+    ("35", (3, 1)),
+    ("37", (4, 1)),
+    ("50", (4, 0)),
+    ("52", (4, 1)),
+    ("53", (4, 2)),
+    ("60", (5, 0)),
+    ("61", (5, 0)),
+    ("62", (5, 0)),
+    ("70", (6, 0)),
+    ("72", (6, 1)),
+    ("75", (6, 3)),
+    ("80", (7, 0)),
+    ("86", (7, 1)),
+    ("87", (7, 4)),
+    ("88", (9, 0)),
+    ("89", (7, 8)),
+    ("90", (7, 8)),
+    ("90a", (8, 0)),
+    ("100", (8, 6)),
+    ("100a", (8, 6)),
+    ("100f", (8, 8)),
+    ("103", (8, 8)),
+    ("103a", (8, 8)),
+    ("103f", (8, 8)),
+    ("110", (9, 0)),
+    ("110a", (9, 0)),
+    ("110f", (9, 0)),
+    ("120", (8, 7)),
+    ("120a", (8, 7)),
+    ("120f", (8, 8)),
+    ("121", (8, 8)),
+    ("121a", (8, 8)),
+    ("121f", (8, 8)),
+];
+
+/// The device that a text is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    number: u32,
+    kind: Kind,
+    /// The oldest PTX that has it.
+    pub(super) since: Version,
+}
+
+/// Which devices run what is made for a target.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Its own and all newer ones.
+    Plain,
+    /// Its own and newer ones of the same major number.
+    Family,
+    /// Its own alone.
+    Exact,
+}
+
+impl Target {
+    /// The target of a name such as `sm_90a`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let name = name.strip_prefix("sm_")?;
+        let since = TARGETS.iter().find(|(known, _)| *known == name)?.1;
+        let kind = match name.as_bytes().last() {
+            Some(b'a') => Kind::Exact,
+            Some(b'f') => Kind::Family,
+            _ => Kind::Plain,
+        };
+        Some(Self { number: name.trim_end_matches(['a', 'f']).parse().ok()?, kind, since })
+    }
+
+    /// Whether a device of this capability runs it.
+    pub(super) fn runs_on(&self, (major, minor): (u32, u32)) -> bool {
+        let own = major * 10 + minor;
+        match self.kind {
+            Kind::Plain => self.number <= own,
+            Kind::Family => self.number <= own && self.number / 10 == major,
+            Kind::Exact => self.number == own,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_compile_the_ptx_of_their_notes() {
+        for (release, ptx) in [
+            (11_000, Some((7, 0))),
+            (11_080, Some((7, 8))),
+            (12_040, Some((8, 4))),
+            (12_050, Some((8, 5))),
+            (12_060, Some((8, 5))),
+            (12_090, Some((8, 8))),
+            (13_000, Some((9, 0))),
+            (13_050, Some((9, 5))),
+            (10_020, None),
+            (12_100, None),
+            (14_000, None),
+            (-1, None),
+        ] {
+            assert_eq!(newest(release), ptx, "{release}");
+        }
+    }
+
+    #[test]
+    fn targets_run_on_the_devices_of_their_kind() {
+        let runs = |name: &str, capability| Target::named(name).unwrap().runs_on(capability);
+        assert!(runs("sm_80", (8, 0)) && runs("sm_80", (12, 0)) && !runs("sm_86", (8, 0)));
+        assert!(runs("sm_90a", (9, 0)) && !runs("sm_90a", (10, 0)));
+        assert!(runs("sm_100f", (10, 3)) && !runs("sm_100f", (12, 0)) && !runs("sm_103f", (10, 0)));
+        for unknown in ["sm_81", "sm_", "sm_80b", "compute_80", "sm_8", "sm_99999999999"] {
+            assert!(Target::named(unknown).is_none(), "{unknown}");
+        }
+    }
+}
