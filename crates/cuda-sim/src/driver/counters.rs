@@ -10,7 +10,7 @@ pub struct Counters {
     /// Calls of each function, refused ones too.
     pub calls: BTreeMap<&'static str, u64>,
     /// Functions called in a context after a call had answered the error that lost it, in order; those that give
-    /// something back are not among them.
+    /// something back or change which context is current are not among them.
     pub calls_after_sticky: Vec<&'static str>,
     /// Kernels launched by a call, without those of graphs.
     pub launches: u64,

@@ -30,8 +30,10 @@ pub(super) enum Needs {
     Driver,
     /// A current context that no error has lost.
     Context,
-    /// As `Driver`; gives something back or leads there, so it is no misuse in a lost context.
+    /// As `Driver`; gives something back. In a lost context it does so too, but answers the error that lost the context.
     Release,
+    /// As `Driver`; ends contexts or changes which one is current, whatever became of them.
+    Contexts,
 }
 
 /// A call that is under way: the driver's state, unlocked while work runs.
@@ -50,7 +52,9 @@ pub(super) fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entr
         return Status::NOT_PERMITTED;
     }
     let mut entry = Entry { guard: Some(lock()), name, effect: None, context: current() };
-    match entry.admit(needs).and_then(|()| body(&mut entry)) {
+    let lost_before = if needs == Needs::Release { entry.check() } else { Ok(()) };
+    let outcome = entry.admit(needs).and_then(|()| body(&mut entry));
+    match lost_before.and(outcome) {
         Ok(()) => Status::SUCCESS,
         Err(code) => {
             entry.note_failure(code);
@@ -93,7 +97,7 @@ impl Entry {
         *driver.counters.calls.entry(name).or_default() += 1;
         let context = context.and_then(|context| driver.contexts.get(&context));
         let lost = context.and_then(|context| context.lost);
-        if context.is_some_and(|context| context.told) && needs != Needs::Release {
+        if context.is_some_and(|context| context.told) && ![Needs::Release, Needs::Contexts].contains(&needs) {
             driver.counters.calls_after_sticky.push(name);
         }
         let effects: Vec<Effect> = driver.spec.faults.iter_mut().filter_map(|rule| rule.meet(name)).collect();
@@ -174,9 +178,9 @@ impl Entry {
     }
 
     /// The error that lost the current context.
-    pub(super) fn check(&mut self) -> Result<(), Status> {
-        let Some(context) = self.context else { return Ok(()) };
-        match self.driver().contexts.get(&context).and_then(|context| context.lost) {
+    pub(super) fn check(&self) -> Result<(), Status> {
+        let driver = self.guard.as_ref().and_then(|guard| guard.as_ref());
+        match driver.zip(self.context).and_then(|(driver, context)| driver.contexts.get(&context)?.lost) {
             Some(code) => Err(code),
             None => Ok(()),
         }

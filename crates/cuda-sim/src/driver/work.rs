@@ -117,6 +117,11 @@ impl Copy {
         Self { target: end(target), source: end(source), width: bytes, height: 1, depth: 1, dropped: false }
     }
 
+    /// Whether it moves consecutive bytes.
+    pub(super) fn is_flat(&self) -> bool {
+        self.height == 1 && self.depth == 1
+    }
+
     /// Bytes that it moves.
     pub(super) fn bytes(&self) -> u64 {
         self.width * self.height * self.depth

@@ -76,6 +76,8 @@ impl Bench {
         let mut address = 0;
         ok!(cuMemAlloc_v2(&raw mut address, size_of_val(words)));
         ok!(cuMemcpyHtoD_v2(address, words.as_ptr().cast(), size_of_val(words)));
+        // The call returns when the words have left the host.
+        ok!(cuCtxSynchronize());
         address
     }
 

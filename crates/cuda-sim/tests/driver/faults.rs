@@ -69,6 +69,7 @@ fn only_the_counted_call_fails() {
 fn a_late_fault_is_met_by_what_waits_and_names_its_work() {
     let bench = Bench::new("schedule=lazy;late=719@launch:2");
     let (stream, kernel, data) = (bench.stream(), bench.kernel("scale"), bench.upload(&[1; 4]));
+    let (event, module) = (bench.event(), bench.module());
     for _ in 0..3 {
         assert_eq!(scale(kernel, data, 2, 4, stream), Status::SUCCESS);
     }
@@ -77,10 +78,16 @@ fn a_late_fault_is_met_by_what_waits_and_names_its_work() {
     let reports = bench.session.reports();
     let [Report::Failed { code: 719, reason, .. }] = &reports[..] else { panic!("{reports:?}") };
     assert!(reason.contains("kernel `scale`"), "{reason}");
-    // What a lost context holds may still be given back.
-    ok!(cuMemFreeAsync(data, stream));
-    ok!(cuStreamDestroy_v2(stream));
+    // What a lost context holds is given back, and each call answers what lost it, as every other does.
+    assert_eq!(status!(cuMemFreeAsync(data, stream)), Status::LAUNCH_FAILED);
+    assert_eq!(status!(cuStreamDestroy_v2(stream)), Status::LAUNCH_FAILED);
+    assert_eq!(status!(cuStreamDestroy_v2(stream)), Status::LAUNCH_FAILED);
+    assert_eq!(status!(cuEventDestroy_v2(event)), Status::LAUNCH_FAILED);
+    assert_eq!(status!(cuModuleUnload(module)), Status::LAUNCH_FAILED);
+    ok!(cuCtxSetCurrent(bench.context));
     ok!(cuDevicePrimaryCtxRelease_v2(0));
+    let reports = bench.session.reports();
+    assert!(!reports.iter().any(|report| matches!(report, Report::Leak(leak) if leak.streams > 0)), "{reports:?}");
 }
 
 #[test]

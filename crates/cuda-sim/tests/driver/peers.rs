@@ -14,6 +14,7 @@ fn second(ordinal: i32, words: [u32; 4]) -> (CUcontext, CUdeviceptr) {
     ok!(cuCtxPushCurrent_v2(context));
     ok!(cuMemAlloc_v2(&raw mut address, 16));
     ok!(cuMemcpyHtoD_v2(address, words.as_ptr().cast(), 16));
+    ok!(cuCtxSynchronize());
     ok!(cuCtxPopCurrent_v2(std::ptr::null_mut()));
     (context, address)
 }

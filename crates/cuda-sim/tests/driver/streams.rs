@@ -108,6 +108,21 @@ fn the_legacy_stream_waits_for_blocking_streams_and_not_for_others() {
 }
 
 #[test]
+fn a_copy_from_pageable_memory_returns_before_its_bytes_arrive() {
+    let bench = Bench::new("schedule=lazy");
+    let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
+    let mut words = [5u32; 4];
+    ok!(cuMemcpyHtoD_v2(data, words.as_ptr().cast(), 16));
+    assert!(bench.session.is_busy());
+    // The host may use its memory again; a stream that does not wait for the legacy one sees the old words.
+    words.fill(6);
+    let stream = bench.stream();
+    assert_eq!(scale(kernel, data, 2, 4, stream), Status::SUCCESS);
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(bench.download(data, 4), [5; 4], "the copy ran after the kernel");
+}
+
+#[test]
 fn a_blocking_stream_waits_for_the_legacy_stream() {
     let bench = Bench::new("schedule=lazy");
     let mut stream = CUstream::NULL;

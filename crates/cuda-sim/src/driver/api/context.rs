@@ -55,7 +55,7 @@ unsafe extern "C" fn cuDevicePrimaryCtxRetain(ctx: *mut CUcontext, dev: CUdevice
 }
 
 unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> Status {
-    call("cuDevicePrimaryCtxRelease_v2", Needs::Release, |entry| {
+    call("cuDevicePrimaryCtxRelease_v2", Needs::Contexts, |entry| {
         let ordinal = device(entry, dev)? as usize;
         let state = &mut entry.driver().devices[ordinal];
         let context = state.primary.ok_or(Status::INVALID_CONTEXT)?;
@@ -92,7 +92,7 @@ unsafe extern "C" fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut u32, 
 }
 
 unsafe extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> Status {
-    call("cuDevicePrimaryCtxReset_v2", Needs::Release, |entry| {
+    call("cuDevicePrimaryCtxReset_v2", Needs::Contexts, |entry| {
         let ordinal = device(entry, dev)? as usize;
         let state = &mut entry.driver().devices[ordinal];
         state.holders = 0;
@@ -113,7 +113,7 @@ unsafe extern "C" fn cuCtxCreate_v2(ctx: *mut CUcontext, flags: u32, dev: CUdevi
 }
 
 unsafe extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> Status {
-    call("cuCtxDestroy_v2", Needs::Release, |entry| {
+    call("cuCtxDestroy_v2", Needs::Contexts, |entry| {
         let context = known(entry, ctx)?;
         if entry.driver().devices.iter().any(|device| device.primary == Some(context)) {
             return Err(Status::INVALID_CONTEXT);
@@ -129,7 +129,7 @@ unsafe extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> Status {
 }
 
 unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> Status {
-    call("cuCtxPushCurrent_v2", Needs::Release, |entry| {
+    call("cuCtxPushCurrent_v2", Needs::Contexts, |entry| {
         let context = known(entry, ctx)?;
         with_contexts(|contexts| contexts.push(context));
         Ok(())
@@ -137,14 +137,14 @@ unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> Status {
 }
 
 unsafe extern "C" fn cuCtxPopCurrent_v2(ctx: *mut CUcontext) -> Status {
-    call("cuCtxPopCurrent_v2", Needs::Release, |_| {
+    call("cuCtxPopCurrent_v2", Needs::Contexts, |_| {
         let context = with_contexts(Vec::pop).ok_or(Status::INVALID_CONTEXT)?;
         if ctx.is_null() { Ok(()) } else { put!(ctx, CUcontext::of(context)) }
     })
 }
 
 unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> Status {
-    call("cuCtxSetCurrent", Needs::Release, |entry| {
+    call("cuCtxSetCurrent", Needs::Contexts, |entry| {
         let context = if ctx.is_null() { None } else { Some(known(entry, ctx)?) };
         with_contexts(|contexts| {
             contexts.pop();
@@ -155,7 +155,7 @@ unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> Status {
 }
 
 unsafe extern "C" fn cuCtxGetCurrent(ctx: *mut CUcontext) -> Status {
-    call("cuCtxGetCurrent", Needs::Release, |_| put!(ctx, current().map_or(CUcontext::NULL, CUcontext::of)))
+    call("cuCtxGetCurrent", Needs::Contexts, |_| put!(ctx, current().map_or(CUcontext::NULL, CUcontext::of)))
 }
 
 unsafe extern "C" fn cuCtxGetDevice(out: *mut CUdevice) -> Status {

@@ -44,6 +44,11 @@ fn place(entry: &mut Entry, address: u64, said: Said) -> Place {
     }
 }
 
+/// The bytes that host memory holds now.
+fn staged(source: usize, bytes: u64) -> Result<Place, Status> {
+    Ok(Place::Staged(Arc::from(array!(std::ptr::with_exposed_provenance::<u8>(source), bytes as usize)?)))
+}
+
 impl Entry {
     /// Refuses a copy whose ends are not in live memory, and marks one that a bad link swallows.
     pub(super) fn check_copy(&mut self, copy: &mut Copy) -> Result<(), Status> {
@@ -87,7 +92,6 @@ impl Entry {
         if capturing {
             return self.enqueue(stream, work).map(drop);
         }
-        let flat = copy.height == 1 && copy.depth == 1;
         let mut finish = false;
         if let Place::Host(target) = copy.target.place
             && !self.is_pinned(target, copy.width)
@@ -97,9 +101,8 @@ impl Entry {
         if let Place::Host(source) = copy.source.place
             && !self.is_pinned(source, copy.width)
         {
-            if flat {
-                let bytes = array!(std::ptr::with_exposed_provenance::<u8>(source), copy.width as usize)?;
-                copy.source.place = Place::Staged(Arc::from(bytes));
+            if copy.is_flat() {
+                copy.source.place = staged(source, copy.width)?;
             } else {
                 finish = true;
             }
@@ -110,7 +113,8 @@ impl Entry {
         self.copy_on(copy, stream, finish)
     }
 
-    /// Does a copy on the legacy stream and waits for it if host memory takes part.
+    /// Does a copy on the legacy stream and waits for it if host memory takes part. From pageable memory it returns once the
+    /// bytes have left there: nothing but the legacy stream's order says when they arrive.
     fn copy_now(&mut self, mut copy: Copy) -> Result<(), Status> {
         if copy.bytes() == 0 {
             return Ok(());
@@ -119,7 +123,17 @@ impl Entry {
         self.check_copy(&mut copy)?;
         let stream = self.stream(CUstream::NULL)?;
         let between_devices = matches!((&copy.target.place, &copy.source.place), (Place::Device(_), Place::Device(_)));
-        self.copy_on(copy, stream, !between_devices)
+        let mut finish = !between_devices;
+        if let (Place::Host(source), Place::Device(_)) = (&copy.source.place, &copy.target.place)
+            && let source = *source
+            && copy.is_flat()
+            && !self.is_pinned(source, copy.width)
+        {
+            self.wait(&Goal::Stream(stream))?;
+            copy.source.place = staged(source, copy.width)?;
+            finish = false;
+        }
+        self.copy_on(copy, stream, finish)
     }
 
     fn copy_on(&mut self, copy: Copy, stream: Id, finish: bool) -> Result<(), Status> {
