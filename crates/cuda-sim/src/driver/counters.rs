@@ -86,6 +86,32 @@ pub enum Report {
         /// How use and life of the memory relate.
         relation: &'static str,
     },
+    /// Work that nothing orders after earlier work, at a place where one of them writes.
+    #[error("{work} and {earlier} both touch {address:#x}, and nothing orders them")]
+    Unordered {
+        /// The work.
+        work: String,
+        /// The work that happened to be done before it.
+        earlier: String,
+        /// The first byte that both touch.
+        address: u64,
+    },
+    /// A copy to the host of bytes that nothing has written.
+    #[error("{work} takes bytes to the host that nothing has written, the first at {address:#x}")]
+    Unwritten {
+        /// The copy.
+        work: String,
+        /// The first such byte.
+        address: u64,
+    },
+    /// Pinned memory that the host changed while a copy from it was enqueued.
+    #[error("the host changed {address:#x} before {work} from there was done")]
+    SourceChanged {
+        /// The copy.
+        work: String,
+        /// The start of its source.
+        address: u64,
+    },
     /// A module was refused.
     #[error("module refused: {0}")]
     Module(String),

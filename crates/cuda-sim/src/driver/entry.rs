@@ -13,7 +13,7 @@ use super::{
     queue::{Goal, Step},
     spec::StreamSchedule,
     state::{Driver, PROGRESS, lock},
-    work::Work,
+    work::{Did, Work},
 };
 
 thread_local! {
@@ -198,12 +198,15 @@ impl Entry {
         let (memory, options) = (driver.memory.clone(), driver.options.clone());
         let Some(task) = driver.queue.get_mut(id) else { return };
         task.running = true;
-        let (work, context) = (task.work.clone(), task.context);
+        let (work, context, source) = (task.work.clone(), task.context, task.source);
         // Work behind a failure is not done, but memory still comes back.
         let lost = driver.contexts.get(&context).is_none_or(|context| context.lost.is_some());
         let outcome = if lost && !matches!(work, Work::Free(_)) {
-            Ok(None)
+            Ok(Did::default())
         } else {
+            if let Some((digest, done)) = source {
+                driver.check_source(&work, digest, done);
+            }
             self.guard = None;
             IN_HOST_FUNCTION.set(matches!(work, Work::Host(_)));
             let outcome = work.run(&memory, &options);

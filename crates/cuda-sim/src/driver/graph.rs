@@ -10,9 +10,10 @@ use cuda_loader::{Status, ffi::graph as code};
 use super::{
     faults::Effect,
     handle::{Id, fresh},
-    queue::TaskId,
-    state::Driver,
-    work::{Copy, HostCall, Work},
+    queue::{Clock, TaskId, Who},
+    state::{Driver, Ordered, Recorded},
+    transfer::{Copy, Place},
+    work::{HostCall, Work},
 };
 use crate::exec::Memory;
 
@@ -71,8 +72,12 @@ impl Drop for Owned {
 pub(super) struct Exec {
     pub(super) graph: Graph,
     pub(super) context: Id,
+    /// Whether memory that a launch allocated and nothing freed goes when it is launched again.
+    pub(super) frees_on_launch: bool,
+    /// Lines that its branches are on.
+    pub(super) lines: Vec<Id>,
     /// The end of its last launch; launches of one graph do not overlap.
-    pub(super) last: Option<TaskId>,
+    pub(super) last: Option<Recorded>,
 }
 
 impl Node {
@@ -216,13 +221,14 @@ impl Graph {
         text + "}\n"
     }
 
-    /// Whether memory lives and ends with it.
-    pub(super) fn owns_memory(&self) -> bool {
-        self.nodes.values().any(|node| match &node.step {
-            Step::Alloc(_) => true,
-            Step::Child(child) => child.owns_memory(),
-            _ => false,
-        })
+    /// Bases of the memory that it allocates.
+    pub(super) fn allocations(&self) -> Vec<u64> {
+        let of = |node: &Node| match &node.step {
+            Step::Alloc(owned) => vec![owned.base],
+            Step::Child(child) => child.allocations(),
+            _ => Vec::new(),
+        };
+        self.nodes.values().flat_map(of).collect()
     }
 
     /// Nodes, with those of child graphs in place of the child's own.
@@ -232,78 +238,155 @@ impl Graph {
     }
 }
 
+/// Where a graph's work goes on: after a task, which is the last of its line.
+#[derive(Clone, Debug)]
+struct Point {
+    task: TaskId,
+    line: Id,
+    clock: Clock,
+}
+
+/// A launch of a graph that is being enqueued.
+struct Launch {
+    stream: Id,
+    effect: Option<Effect>,
+    /// Lines for branches that no node of this launch has continued yet.
+    spare: Vec<Id>,
+    /// Lines that branches of this launch are on.
+    taken: Vec<Id>,
+}
+
 impl Driver {
     /// Enqueues a launch of an instantiated graph on a stream.
-    pub(super) fn launch_graph(&mut self, exec: Id, stream: Id, effect: Option<Effect>) -> Result<(), Status> {
-        let launched = self.execs.get(&exec).ok_or(Status::INVALID_HANDLE)?;
-        let graph = launched.graph.clone();
-        let last = launched.last;
-        if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.waits.extend(last);
+    pub(super) fn launch_graph(&mut self, id: Id, stream: Id, effect: Option<Effect>) -> Result<(), Status> {
+        let exec = self.execs.get(&id).ok_or(Status::INVALID_HANDLE)?;
+        let (graph, last, spare) = (exec.graph.clone(), exec.last.clone(), exec.lines.clone());
+        let unfreed = |base: &u64| {
+            let life = self.blocks.get(base).and_then(|block| block.ordered.as_ref());
+            life.is_some_and(|life| life.born.is_some() && !life.released)
+        };
+        if !exec.frees_on_launch && graph.allocations().iter().any(unfreed) {
+            return Err(Status::INVALID_VALUE);
+        }
+        if let (Some(stream), Some(last)) = (self.streams.get_mut(&stream), last) {
+            stream.waits.push(last.task);
+            stream.clock.join(&last.clock);
         }
         let head = self.submit(stream, Work::Nothing, None);
-        let ends = self.expand(&graph, stream, head, effect)?;
+        let clock = self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
+        let mut launch = Launch { stream, effect, spare, taken: Vec::new() };
+        let ends = self.expand(&graph, &mut launch, Point { task: head, line: stream, clock })?;
         if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.waits.extend(ends);
+            for end in ends {
+                stream.waits.push(end.task);
+                stream.clock.join(&end.clock);
+            }
         }
         let tail = self.submit(stream, Work::Nothing, None);
-        if let Some(exec) = self.execs.get_mut(&exec) {
-            exec.last = Some(tail);
+        let clock = self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
+        if let Some(exec) = self.execs.get_mut(&id) {
+            exec.last = Some(Recorded { task: tail, clock });
+            exec.lines = launch.spare.into_iter().chain(launch.taken).collect();
         }
         self.counters.graph_launches += 1;
         self.counters.graph_nodes += graph.size();
         Ok(())
     }
 
-    /// Enqueues the nodes of a graph behind `head`; the tasks that nothing of it comes after.
-    fn expand(
-        &mut self,
-        graph: &Graph,
-        stream: Id,
-        head: TaskId,
-        effect: Option<Effect>,
-    ) -> Result<Vec<TaskId>, Status> {
-        let mut tasks: BTreeMap<Id, Vec<TaskId>> = BTreeMap::new();
-        let mut clock = self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
+    /// Enqueues the nodes of a graph behind `head`; the points that nothing of it comes after.
+    fn expand(&mut self, graph: &Graph, launch: &mut Launch, head: Point) -> Result<Vec<Point>, Status> {
+        let mut points: BTreeMap<Id, Point> = BTreeMap::new();
+        // The last nodes of lines that no node has continued yet; none stands for the head.
+        let mut open: BTreeSet<Option<Id>> = BTreeSet::from([None]);
         for id in graph.sorted().ok_or(Status::INVALID_VALUE)? {
             let node = &graph.nodes[&id];
-            let mut after: Vec<TaskId> = node.after.iter().flat_map(|before| tasks[before].iter().copied()).collect();
-            if after.is_empty() {
-                after.push(head);
+            let before: Vec<Option<Id>> = node.after.iter().copied().map(Some).collect();
+            let before = if before.is_empty() { vec![None] } else { before };
+            let point = |before: &Option<Id>| before.map_or(&head, |before| &points[&before]);
+            let (mut after, mut clock) = (Vec::new(), Clock::default());
+            for earlier in before.iter().map(point) {
+                after.push(earlier.task);
+                clock.join(&earlier.clock);
             }
-            let work = match &node.step {
-                Step::Work(work) => work.clone(),
+            let continued = before.iter().find(|&before| open.remove(before)).map(|before| point(before).line);
+            let line = continued.unwrap_or_else(|| launch.branch());
+            let number = clock.tick(line);
+            let mut end = match &node.step {
                 Step::Child(child) => {
-                    let number = clock.tick(stream);
-                    let joint = self.push(stream, Work::Nothing, after, &clock, number, None);
-                    tasks.insert(id, self.expand(child, stream, joint, effect)?);
-                    continue;
+                    let task = self.push(launch.stream, Work::Nothing, after, &clock, (line, number), None);
+                    let ends = self.expand(child, launch, Point { task, line, clock })?;
+                    self.join(launch, line, &ends)
                 }
-                Step::Record(event) => Work::Record(*event),
-                Step::Wait(event) => {
-                    after.extend(self.events.get(event).and_then(|event| event.recorded.as_ref()).map(|r| r.task));
-                    Work::Nothing
+                step => {
+                    if let Step::Wait(event) = step
+                        && let Some(recorded) = self.events.get(event).and_then(|event| event.recorded.as_ref())
+                    {
+                        after.push(recorded.task);
+                        clock.join(&recorded.clock);
+                    }
+                    let work = self.node_work(step, &clock, (line, number));
+                    self.count(&work, false);
+                    let task = self.push(launch.stream, work, after, &clock, (line, number), launch.effect);
+                    Point { task, line, clock }
                 }
-                Step::Alloc(_) | Step::Free(_) => Work::Nothing,
             };
-            self.count(&work, false);
-            let number = clock.tick(stream);
-            let task = self.push(stream, work, after, &clock, number, effect);
             if let Step::Record(event) = &node.step
                 && let Some(event) = self.events.get_mut(event)
             {
-                event.recorded = Some(super::state::Recorded { task, clock: clock.clone() });
+                event.recorded = Some(Recorded { task: end.task, clock: end.clock.clone() });
                 event.time = None;
             }
-            tasks.insert(id, vec![task]);
-        }
-        if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.clock.join(&clock);
+            end.line = line;
+            points.insert(id, end);
+            open.insert(Some(id));
         }
         let leaves = graph.leaves();
-        Ok(if leaves.is_empty() { vec![head] } else { leaves.iter().flat_map(|leaf| tasks[leaf].clone()).collect() })
+        Ok(if leaves.is_empty() { vec![head] } else { leaves.iter().map(|leaf| points[leaf].clone()).collect() })
     }
 
+    /// A joint on `line` behind all of `ends`, one of which is the last of that line.
+    fn join(&mut self, launch: &Launch, line: Id, ends: &[Point]) -> Point {
+        let mut clock = Clock::default();
+        ends.iter().for_each(|end| clock.join(&end.clock));
+        let number = clock.tick(line);
+        let after = ends.iter().map(|end| end.task).collect();
+        let task = self.push(launch.stream, Work::Nothing, after, &clock, (line, number), None);
+        Point { task, line, clock }
+    }
+
+    /// The work of a node that is no graph; notes when memory of the graph comes and goes.
+    fn node_work(&mut self, step: &Step, clock: &Clock, who: Who) -> Work {
+        match step {
+            Step::Work(work) => return work.clone(),
+            Step::Record(event) => return Work::Record(*event),
+            Step::Wait(_) | Step::Child(_) => {}
+            Step::Alloc(owned) => {
+                // What an earlier launch allocated and nothing freed goes first.
+                let _gone_already = self.release(owned.base, clock);
+                if let Some(life) = self.blocks.get_mut(&owned.base).and_then(|block| block.ordered.as_mut()) {
+                    *life = Ordered { pool: None, born: Some(who), uses: BTreeMap::new(), released: false };
+                }
+            }
+            Step::Free(base) => {
+                let absent =
+                    || Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x}, which is not allocated"));
+                return self.release(*base, clock).unwrap_or_else(|_| absent());
+            }
+        }
+        Work::Nothing
+    }
+}
+
+impl Launch {
+    /// A line for a branch that continues none.
+    fn branch(&mut self) -> Id {
+        let line = self.spare.pop().unwrap_or_else(fresh);
+        self.taken.push(line);
+        line
+    }
+}
+
+impl Driver {
     /// Counts work that is about to be enqueued.
     pub(super) fn count(&mut self, work: &Work, by_call: bool) {
         match work {
@@ -317,7 +400,6 @@ impl Driver {
     }
 
     fn count_copy(&mut self, copy: &Copy) {
-        use super::work::Place;
         let device = |place: &Place| match place {
             Place::Device(address) => Some(self.memory.find(*address).and_then(|found| found.device)),
             Place::Host(_) | Place::Staged(_) => None,

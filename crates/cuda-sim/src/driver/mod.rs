@@ -14,6 +14,7 @@ mod entry;
 mod faults;
 mod graph;
 mod handle;
+mod history;
 mod isa;
 mod limits;
 mod order;
@@ -21,6 +22,7 @@ mod queue;
 mod session;
 mod spec;
 mod state;
+mod transfer;
 mod work;
 
 pub use counters::{Counters, Leak, Report};

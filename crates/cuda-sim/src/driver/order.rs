@@ -1,5 +1,7 @@
 //! How a call's work finds its place in the order.
 
+use std::ops::Range;
+
 use cuda_loader::{Status, ffi::CUstream};
 
 use super::{
@@ -7,10 +9,14 @@ use super::{
     entry::Entry,
     faults::Effect,
     handle::{Handle, Id},
-    queue::{Clock, Task, TaskId},
+    queue::{Clock, Task, TaskId, Who},
+    spec::StreamSchedule,
     state::{Driver, Ordered},
     work::Work,
 };
+
+/// What is wrong with a use of stream-ordered memory that may come too early.
+pub(super) const BEFORE_BIRTH: &str = "without an order after its allocation";
 
 /// The handle value that names the legacy stream besides null.
 const LEGACY: usize = 1;
@@ -60,7 +66,7 @@ impl Driver {
         let (after, mut clock) = self.predecessors(stream);
         clock.join(&self.host);
         let number = clock.tick(stream);
-        let task = self.push(stream, work, after, &clock, number, effect);
+        let task = self.push(stream, work, after, &clock, (stream, number), effect);
         if let Some(stream) = self.streams.get_mut(&stream) {
             stream.clock = clock;
             stream.tail = Some(task);
@@ -76,17 +82,39 @@ impl Driver {
         work: Work,
         after: Vec<TaskId>,
         clock: &Clock,
-        number: u64,
+        who: Who,
         effect: Option<Effect>,
     ) -> TaskId {
-        let work = self.check_life(work, stream, clock, number);
+        let work = self.check_life(work, clock, who);
         let work = match effect {
             Some(Effect::Late(code)) => Work::Fail(code, format!("injected into {work}")),
             _ => work,
         };
         let context = self.streams.get(&stream).map_or(0, |stream| stream.context);
         let slow = effect == Some(Effect::Slow);
-        self.queue.push(Task { context, stream, work, after, slow, running: false })
+        let source = self.watch_host(&work);
+        self.queue.push(Task { context, stream, work, who, clock: clock.clone(), source, after, slow, running: false })
+    }
+
+    /// Makes sure that it shows if the host touches pinned memory before a copy that runs later is done: remembers what a
+    /// source holds, and overwrites a target unless other work may still need what is there.
+    fn watch_host(&mut self, work: &Work) -> Option<(u64, u64)> {
+        let Work::Copy(copy) = work else { return None };
+        if !self.options.checks.streams || self.spec.schedule == StreamSchedule::Eager {
+            return None;
+        }
+        let pinned = |range: &Range<u64>| {
+            let found = self.memory.find(range.start).filter(|found| found.device.is_none())?;
+            (range.end <= found.base + found.bytes).then_some(found.base..found.base + found.bytes)
+        };
+        if let Some(range) = copy.host_target()
+            && let Some(block) = pinned(&range)
+            && !self.queue.pending().any(|task| needs_host(&task.work, &range, &block))
+        {
+            copy.poison_target();
+        }
+        copy.host_source().as_ref().and_then(pinned)?;
+        Some((copy.source_digest()?, self.done))
     }
 
     /// What the next task of a stream comes after, and what its stream knows by that: its own last task, events waited
@@ -109,17 +137,18 @@ impl Driver {
 
     /// Notes which stream-ordered memory the work uses; work that may run before the memory's allocation or after its
     /// release fails instead of running.
-    fn check_life(&mut self, work: Work, stream: Id, clock: &Clock, number: u64) -> Work {
+    fn check_life(&mut self, work: Work, clock: &Clock, (line, number): Who) -> Work {
         for address in work.addresses() {
             let Some((_, block)) = self.block_of(address) else { continue };
             let Some(life) = block.ordered.as_mut() else { continue };
-            let relation = if life.released {
-                "after its release"
-            } else if !clock.knows(life.born.0, life.born.1) {
-                "without an order after its allocation"
-            } else {
-                life.uses.insert(stream, number);
-                continue;
+            let relation = match life.born {
+                None => "before a launch of the graph that allocates it",
+                Some(_) if life.released => "after its release",
+                Some((line, number)) if !clock.knows(line, number) => BEFORE_BIRTH,
+                Some(_) => {
+                    life.uses.insert(line, number);
+                    continue;
+                }
             };
             let text = work.to_string();
             let reason = format!("{text} uses stream-ordered memory {relation}");
@@ -129,10 +158,41 @@ impl Driver {
         work
     }
 
+    /// Ends the life of the memory at `base` behind everything that `clock` knows; the work that gives it back.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if no memory that is allocated starts there.
+    pub(super) fn release(&mut self, base: u64, clock: &Clock) -> Result<Work, Status> {
+        let block = self.blocks.get_mut(&base).ok_or(Status::INVALID_VALUE)?;
+        let bytes = block.bytes;
+        let Some(life) = block.ordered.as_mut() else {
+            // Memory that no stream orders is released in stream order from here on.
+            self.blocks.remove(&base);
+            return Ok(Work::Free(base));
+        };
+        if life.released || life.born.is_none() {
+            return Err(Status::INVALID_VALUE);
+        }
+        life.released = true;
+        let (pool, in_time) = (life.pool, Self::released_after_uses(life, clock));
+        // A graph keeps the place of its memory for the next launch.
+        let work = if pool.is_some() { Work::Free(base) } else { Work::Nothing };
+        if let Some(pool) = pool {
+            self.give_to_pool(pool, bytes);
+        }
+        if in_time {
+            return Ok(work);
+        }
+        let relation = "while work of another stream may still use it";
+        let work = Work::Free(base).to_string();
+        self.report(Report::StreamOrder { work, address: base, relation });
+        Ok(Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x} {relation}")))
+    }
+
     /// Whether a release ordered like `clock` comes after the allocation and every use of the block.
-    pub(super) fn released_after_uses(life: &Ordered, clock: &Clock) -> bool {
-        let born = std::iter::once((&life.born.0, &life.born.1));
-        born.chain(&life.uses).all(|(&stream, &number)| clock.knows(stream, number))
+    fn released_after_uses(life: &Ordered, clock: &Clock) -> bool {
+        let uses = life.uses.iter().map(|(&line, &number)| (line, number));
+        life.born.into_iter().chain(uses).all(|(line, number)| clock.knows(line, number))
     }
 
     /// What the next task of `stream` would know.
@@ -140,5 +200,16 @@ impl Driver {
         let (_, mut clock) = self.predecessors(stream);
         clock.join(&self.host);
         clock
+    }
+}
+
+/// Whether work that has not been done may still read or write a range of the pinned memory `block`.
+fn needs_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
+    let meets =
+        |other: Option<Range<u64>>| other.is_some_and(|other| other.start < range.end && range.start < other.end);
+    match work {
+        Work::Host(_) => true,
+        Work::Copy(copy) if meets(copy.host_source()) || meets(copy.host_target()) => true,
+        _ => work.addresses().iter().any(|address| block.contains(address)),
     }
 }

@@ -16,32 +16,36 @@ pub(super) type TaskId = u64;
 /// Numbers go on from one session to the next, so that a task of an ended session is never taken for one of this.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// For each stream, how many of its tasks are known to come before.
+/// Which task it is: its line of work, and its number there from 1. A stream is a line, and so is each branch of a graph
+/// beside the first, which continues the line of the stream that it is launched on.
+pub(super) type Who = (Id, u64);
+
+/// For each line of work, how many of its tasks are known to come before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock(BTreeMap<Id, u64>);
 
 impl Clock {
     /// Makes everything that `other` knows known here.
     pub(super) fn join(&mut self, other: &Self) {
-        for (&stream, &count) in &other.0 {
-            let mine = self.0.entry(stream).or_default();
+        for (&line, &count) in &other.0 {
+            let mine = self.0.entry(line).or_default();
             *mine = (*mine).max(count);
         }
     }
 
-    /// Whether task `count` of `stream` comes before.
-    pub(super) fn knows(&self, stream: Id, count: u64) -> bool {
-        self.count(stream) >= count
+    /// Whether task `count` of `line` comes before.
+    pub(super) fn knows(&self, line: Id, count: u64) -> bool {
+        self.count(line) >= count
     }
 
-    /// How many tasks of `stream` are known.
-    pub(super) fn count(&self, stream: Id) -> u64 {
-        self.0.get(&stream).copied().unwrap_or(0)
+    /// How many tasks of `line` are known.
+    pub(super) fn count(&self, line: Id) -> u64 {
+        self.0.get(&line).copied().unwrap_or(0)
     }
 
-    /// Adds one task of `stream`; its number.
-    pub(super) fn tick(&mut self, stream: Id) -> u64 {
-        let mine = self.0.entry(stream).or_default();
+    /// Adds one task of `line`; its number.
+    pub(super) fn tick(&mut self, line: Id) -> u64 {
+        let mine = self.0.entry(line).or_default();
         *mine += 1;
         *mine
     }
@@ -55,6 +59,11 @@ pub(super) struct Task {
     /// The stream, for waiting on it.
     pub(super) stream: Id,
     pub(super) work: Work,
+    pub(super) who: Who,
+    /// What it is known to come after, and itself.
+    pub(super) clock: Clock,
+    /// What a copy's source in pinned memory held when the copy was enqueued, and how many tasks had been done then.
+    pub(super) source: Option<(u64, u64)>,
     /// Tasks it comes after, as far as they were not done when it was enqueued.
     pub(super) after: Vec<TaskId>,
     /// Overtaken by other ready tasks.
@@ -119,7 +128,12 @@ impl Queue {
         self.pending.remove(&id)
     }
 
-    /// Tasks that are under way or wait.
+    /// Tasks that have not been done.
+    pub(super) fn pending(&self) -> impl Iterator<Item = &Task> {
+        self.pending.values()
+    }
+
+    /// Whether a goal is reached.
     pub(super) fn is_reached(&self, goal: &Goal) -> bool {
         !self.pending.iter().any(|(id, task)| goal.names(*id, task))
     }
@@ -176,7 +190,17 @@ mod tests {
     use super::*;
 
     fn task(stream: Id, after: &[TaskId]) -> Task {
-        Task { context: 1, stream, work: Work::Nothing, after: after.to_vec(), slow: false, running: false }
+        Task {
+            context: 1,
+            stream,
+            work: Work::Nothing,
+            who: (stream, 1),
+            clock: Clock::default(),
+            source: None,
+            after: after.to_vec(),
+            slow: false,
+            running: false,
+        }
     }
 
     fn order(queue: &mut Queue, goal: &Goal, schedule: StreamSchedule) -> Vec<TaskId> {

@@ -13,11 +13,13 @@ use super::{
     counters::{Counters, Leak, Report},
     graph::{Exec, Graph},
     handle::{Id, fresh},
+    history::History,
     limits::Limits,
-    queue::{Clock, Goal, Queue, TaskId},
+    queue::{Clock, Goal, Queue, TaskId, Who},
     spec::{Spec, SpecError},
+    work::{Did, Failure, Work},
 };
-use crate::exec::{self, Memory, Options, Program};
+use crate::exec::{Memory, Options, Program};
 
 /// The driver of the process; `None` until one is installed.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
@@ -52,6 +54,12 @@ pub(super) struct Driver {
     /// Pinned host memory by address.
     pub(super) pinned: BTreeMap<usize, Pinned>,
     pub(super) queue: Queue,
+    /// What is remembered of each allocation by its base, where work of streams is held against each other.
+    pub(super) histories: BTreeMap<u64, History>,
+    /// Tasks done so far.
+    pub(super) done: u64,
+    /// How many they were when a host function was last done.
+    pub(super) last_host_function: u64,
     /// What the host has waited for.
     pub(super) host: Clock,
     pub(super) counters: Counters,
@@ -178,10 +186,11 @@ pub(super) struct Block {
 /// The life of a block of stream-ordered memory.
 #[derive(Debug)]
 pub(super) struct Ordered {
-    pub(super) pool: Id,
-    /// Stream and number of the task that allocated it.
-    pub(super) born: (Id, u64),
-    /// Streams and numbers of the last tasks that use it.
+    /// The pool that it came from; `None` if a graph allocates it.
+    pub(super) pool: Option<Id>,
+    /// The task that allocated it; `None` before the first launch of its graph.
+    pub(super) born: Option<Who>,
+    /// Lines and numbers of the last tasks that use it.
     pub(super) uses: BTreeMap<Id, u64>,
     pub(super) released: bool,
 }
@@ -235,6 +244,9 @@ impl Driver {
             blocks: BTreeMap::new(),
             pinned: BTreeMap::new(),
             queue: Queue::default(),
+            histories: BTreeMap::new(),
+            done: 0,
+            last_host_function: 0,
             host: Clock::default(),
             counters: Counters::default(),
             reports: Vec::new(),
@@ -292,7 +304,8 @@ impl Driver {
     pub(super) fn destroy_context(&mut self, id: Id) {
         let Some(context) = self.contexts.remove(&id) else { return };
         let mut leak = Leak { device: context.device, ..Leak::default() };
-        let live = |block: &Block| block.context == id && !block.ordered.as_ref().is_some_and(|life| life.released);
+        let ours = |life: &Ordered| !life.released && life.pool.is_some();
+        let live = |block: &Block| block.context == id && block.ordered.as_ref().is_none_or(ours);
         for (&base, block) in self.blocks.iter().filter(|(_, block)| live(block)) {
             leak.allocations.push((base, block.bytes));
             leak.bytes += block.bytes;
@@ -342,6 +355,7 @@ impl Driver {
 
     /// Frees the memory of a block, as far as it is not freed yet.
     pub(super) fn forget_block(&mut self, base: u64) {
+        self.histories.remove(&base);
         if let Err(fault) = self.memory.free(base) {
             self.report(Report::Address { call: "free", reason: fault.to_string() });
         }
@@ -350,6 +364,7 @@ impl Driver {
     /// Ends the mapping of pinned memory; what it was.
     pub(super) fn unpin(&mut self, address: usize) -> Option<Pinned> {
         let pinned = self.pinned.remove(&address)?;
+        self.histories.remove(&(address as u64));
         let pointer = std::ptr::with_exposed_provenance_mut::<u8>(address);
         if let Err(fault) = self.memory.unmap_host(pointer) {
             self.report(Report::Address { call: "unpin", reason: fault.to_string() });
@@ -364,14 +379,24 @@ impl Driver {
     }
 
     /// Notes that a task has been done and what came of it.
-    pub(super) fn complete(&mut self, id: TaskId, outcome: Result<Option<exec::Counters>, super::work::Failure>) {
+    pub(super) fn complete(&mut self, id: TaskId, outcome: Result<Did, Failure>) {
         let Some(task) = self.queue.finish(id) else { return };
-        let did = outcome.as_ref().ok().and_then(Option::as_ref);
+        let did = outcome.as_ref().ok().and_then(|did| did.kernel.as_ref());
         self.now += task.work.nanoseconds(did) * if task.slow { 1000 } else { 1 };
         match outcome {
             Ok(did) => {
-                if let Some(did) = did {
-                    self.counters.kernels += &did;
+                if let Some(address) = did.unwritten {
+                    self.report(Report::Unwritten { work: task.work.to_string(), address });
+                }
+                if let Some(kernel) = &did.kernel {
+                    self.counters.kernels += kernel;
+                }
+                self.done += 1;
+                if matches!(task.work, Work::Host(_)) {
+                    self.last_host_function = self.done;
+                }
+                if self.options.checks.streams {
+                    self.remember(&task, did.accesses);
                 }
             }
             Err((code, reason)) => {
@@ -382,7 +407,7 @@ impl Driver {
                 self.report(Report::Failed { work: task.work.to_string(), code: code.0, reason });
             }
         }
-        if let super::work::Work::Record(event) = task.work
+        if let Work::Record(event) = task.work
             && let Some(event) = self.events.get_mut(&event)
             && event.recorded.as_ref().is_some_and(|recorded| recorded.task == id)
         {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
+use super::touched::Touched;
+
 /// Sums over all blocks of one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -14,6 +16,8 @@ pub struct Counters {
     pub barriers: u64,
     /// Memory traffic by PTX line; empty unless [`Checks::traffic`](super::Checks::traffic) is set.
     pub traffic: BTreeMap<u32, Traffic>,
+    /// Bytes of global memory touched; empty unless [`Checks::streams`](super::Checks::streams) is set.
+    pub touched: Touched,
 }
 
 /// How well the accesses of one instruction, or of several, are laid out.
@@ -52,6 +56,7 @@ impl AddAssign<&Counters> for Counters {
         for (&line, &traffic) in &other.traffic {
             *self.traffic.entry(line).or_default() += traffic;
         }
+        self.touched.add(&other.touched);
     }
 }
 

@@ -46,9 +46,11 @@ mod memory;
 mod options;
 mod program;
 mod run;
+mod touched;
 
 pub use counters::{Counters, Traffic};
 pub use fault::{Access, Fault, FaultKind, Party, Place, Space};
 pub use memory::{ALIGNMENT, Allocation, GUARD, Memory, MemoryFault, MemoryProblem, OutOfMemory, Usage};
 pub use options::{Checks, Grid, Options, Schedule};
 pub use program::{Kernel, LoadError, Parameter, Program, launch};
+pub use touched::Touched;

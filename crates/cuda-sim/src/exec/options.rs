@@ -49,6 +49,8 @@ pub struct Checks {
     pub shared_races: bool,
     /// Unordered accesses of two blocks to one place in global memory. Costs memory per place touched.
     pub global_races: bool,
+    /// Which bytes of global memory a launch touches, to be held against work of other streams.
+    pub streams: bool,
     /// Counters of bank conflicts and coalescing.
     pub traffic: bool,
 }
@@ -56,17 +58,17 @@ pub struct Checks {
 impl Checks {
     /// No optional checker: the fast mode.
     pub const fn none() -> Self {
-        Self { uninitialised: false, shared_races: false, global_races: false, traffic: false }
+        Self { uninitialised: false, shared_races: false, global_races: false, streams: false, traffic: false }
     }
 
     /// Every checker.
     pub const fn sanitize() -> Self {
-        Self { uninitialised: true, shared_races: true, global_races: true, traffic: true }
+        Self { uninitialised: true, shared_races: true, global_races: true, streams: true, traffic: true }
     }
 
     /// Whether accesses have to be observed one at a time, in one order.
     pub(super) const fn any(self) -> bool {
-        self.uninitialised || self.shared_races || self.global_races || self.traffic
+        self.uninitialised || self.shared_races || self.global_races || self.streams || self.traffic
     }
 }
 

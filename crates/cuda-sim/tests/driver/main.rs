@@ -9,6 +9,7 @@ mod contexts;
 mod copies;
 mod faults;
 mod graphs;
+mod hazards;
 mod memory;
 mod modules;
 mod peers;

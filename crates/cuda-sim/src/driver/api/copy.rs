@@ -17,7 +17,8 @@ use crate::driver::{
     handle::{Handle, Id},
     queue::Goal,
     spec::Link,
-    work::{Copy, End, Place, Work},
+    transfer::{Copy, End, Place},
+    work::Work,
 };
 
 register! {

@@ -28,7 +28,7 @@ register! {
     cuGraphExecUpdate
 }
 
-fn instantiate(entry: &mut Entry, handle: CUgraph) -> Result<CUgraphExec, Status> {
+fn instantiate(entry: &mut Entry, handle: CUgraph, frees_on_launch: bool) -> Result<CUgraphExec, Status> {
     let context = entry.context()?;
     let instance = graph(entry, handle)?.clone();
     // A graph with a cycle cannot run.
@@ -36,7 +36,7 @@ fn instantiate(entry: &mut Entry, handle: CUgraph) -> Result<CUgraphExec, Status
     let id = fresh();
     let driver = entry.driver();
     driver.counters.instantiations += 1;
-    driver.execs.insert(id, Exec { graph: instance, context, last: None });
+    driver.execs.insert(id, Exec { graph: instance, context, frees_on_launch, lines: Vec::new(), last: None });
     Ok(CUgraphExec::of(id))
 }
 
@@ -48,7 +48,7 @@ unsafe extern "C" fn cuGraphInstantiate_v2(
     buffer_size: usize,
 ) -> Status {
     call("cuGraphInstantiate_v2", Needs::Context, |entry| {
-        let made = instantiate(entry, graph);
+        let made = instantiate(entry, graph, false);
         if !error_node.is_null() {
             put!(error_node, CUgraphNode::NULL)?;
         }
@@ -68,7 +68,7 @@ unsafe extern "C" fn cuGraphInstantiateWithFlags(out: *mut CUgraphExec, graph: C
         if flags > AUTO_FREE_ON_LAUNCH {
             return Err(Status::INVALID_VALUE);
         }
-        put!(out, instantiate(entry, graph)?)
+        put!(out, instantiate(entry, graph, flags == AUTO_FREE_ON_LAUNCH)?)
     })
 }
 
@@ -166,11 +166,11 @@ unsafe extern "C" fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) -> Statu
 unsafe extern "C" fn cuGraphExecDestroy(exec: CUgraphExec) -> Status {
     call("cuGraphExecDestroy", Needs::Release, |entry| {
         let instance = entry.driver().execs.remove(&exec.id()).ok_or(Status::INVALID_HANDLE)?;
-        if instance.graph.owns_memory()
+        if !instance.graph.allocations().is_empty()
             && let Some(last) = instance.last
         {
             // The launch's own failure is no failure of this call; it has been reported.
-            let _lost = entry.wait(&Goal::Tasks(vec![last]));
+            let _lost = entry.wait(&Goal::Tasks(vec![last.task]));
         }
         Ok(())
     })

@@ -12,7 +12,8 @@ use super::register;
 use crate::driver::{
     counters::Report,
     entry::{Entry, Needs, call},
-    work::{Fill, Work},
+    transfer::Fill,
+    work::Work,
 };
 
 register! {

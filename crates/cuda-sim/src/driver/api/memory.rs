@@ -42,6 +42,22 @@ pub(super) fn reserve(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
     attempt(entry.driver()).map_err(|_| Status::OUT_OF_MEMORY)
 }
 
+/// Reserves memory for a graph to allocate. It cannot be used before a launch of the graph.
+pub(super) fn reserve_for_graph(entry: &mut Entry, bytes: usize) -> Result<Owned, Status> {
+    let context = entry.context()?;
+    let base = reserve(entry, bytes)?;
+    let (driver, bytes) = (entry.driver(), bytes as u64);
+    let life = Ordered { pool: None, born: None, uses: Default::default(), released: false };
+    driver.blocks.insert(base, Block { context, bytes, ordered: Some(life) });
+    Ok(Owned { memory: driver.memory.clone(), base, bytes })
+}
+
+/// Refuses an address that no graph allocates.
+pub(super) fn check_graph_memory(entry: &mut Entry, address: CUdeviceptr) -> Result<(), Status> {
+    let life = entry.driver().blocks.get(&address).and_then(|block| block.ordered.as_ref());
+    if life.is_some_and(|life| life.pool.is_none()) { Ok(()) } else { Err(Status::INVALID_VALUE) }
+}
+
 /// Reserves memory that no stream orders.
 fn allocate(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
     entry.refuse_while_capturing()?;
@@ -90,7 +106,7 @@ unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
             return Ok(());
         }
         entry.refuse_while_capturing()?;
-        let live = |block: &Block| !block.ordered.as_ref().is_some_and(|life| life.released);
+        let live = |block: &Block| block.ordered.as_ref().is_none_or(|life| !life.released && life.born.is_some());
         let Some(context) = entry.driver().blocks.get(&dptr).filter(|block| live(block)).map(|block| block.context)
         else {
             let reason = format!("{dptr:#x} is not the start of a live allocation");
@@ -100,11 +116,19 @@ unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
         // The call waits for the device; what the work lost it has reported.
         let lost = entry.wait(&Goal::Context(context));
         let driver = entry.driver();
-        if let Some(Block { ordered: Some(life), bytes, .. }) = driver.blocks.remove(&dptr) {
-            driver.give_to_pool(life.pool, bytes);
-        }
-        driver.forget_block(dptr);
         driver.counters.frees += 1;
+        match driver.blocks.get_mut(&dptr).and_then(|block| block.ordered.as_mut()) {
+            // A graph keeps the place of its memory for the next launch.
+            Some(life) if life.pool.is_none() => life.released = true,
+            _ => {
+                if let Some(Block { ordered: Some(Ordered { pool: Some(pool), .. }), bytes, .. }) =
+                    driver.blocks.remove(&dptr)
+                {
+                    driver.give_to_pool(pool, bytes);
+                }
+                driver.forget_block(dptr);
+            }
+        }
         lost
     })
 }
@@ -128,10 +152,9 @@ fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream)
         return Err(Status::INVALID_VALUE);
     }
     if entry.driver().streams[&stream].capture.is_some() {
-        let base = reserve(entry, bytes)?;
-        let driver = entry.driver();
-        let owned = Owned { memory: driver.memory.clone(), base, bytes: bytes as u64 };
-        driver.capture_step(stream, Step::Alloc(owned.into()))?;
+        let owned = reserve_for_graph(entry, bytes)?;
+        let base = owned.base;
+        entry.driver().capture_step(stream, Step::Alloc(owned.into()))?;
         return Ok(base);
     }
     let base = reserve(entry, bytes)?;
@@ -139,7 +162,7 @@ fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream)
     entry.enqueue(stream, Work::Nothing)?;
     let driver = entry.driver();
     let number = driver.streams[&stream].clock.count(stream);
-    let life = Ordered { pool, born: (stream, number), uses: Default::default(), released: false };
+    let life = Ordered { pool: Some(pool), born: Some((stream, number)), uses: Default::default(), released: false };
     driver.blocks.insert(base, Block { context, bytes: bytes as u64, ordered: Some(life) });
     driver.counters.allocations += 1;
     driver.take_from_pool(pool, bytes as u64);
@@ -169,28 +192,12 @@ unsafe extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr, stream: CUstream) -> Stat
     call("cuMemFreeAsync", Needs::Release, |entry| {
         let stream = entry.stream(stream)?;
         if entry.driver().streams[&stream].capture.is_some() {
+            check_graph_memory(entry, dptr)?;
             return entry.driver().capture_step(stream, Step::Free(dptr)).map(drop);
         }
         let driver = entry.driver();
         let clock = driver.clock_of_next(stream);
-        let Some(block) = driver.blocks.get_mut(&dptr) else { return Err(Status::INVALID_VALUE) };
-        let bytes = block.bytes;
-        let mut work = Work::Free(dptr);
-        match block.ordered.as_mut() {
-            Some(life) if life.released => return Err(Status::INVALID_VALUE),
-            Some(life) => {
-                life.released = true;
-                let pool = life.pool;
-                if !Driver::released_after_uses(life, &clock) {
-                    let relation = "while work of another stream may still use it";
-                    driver.report(Report::StreamOrder { work: work.to_string(), address: dptr, relation });
-                    work = Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {dptr:#x} {relation}"));
-                }
-                driver.give_to_pool(pool, bytes);
-            }
-            // Memory that no stream orders is released in stream order from here on.
-            None => drop(driver.blocks.remove(&dptr)),
-        }
+        let work = driver.release(dptr, &clock)?;
         driver.counters.frees += 1;
         entry.enqueue(stream, work).map(drop)
     })

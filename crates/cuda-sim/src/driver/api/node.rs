@@ -17,15 +17,16 @@ use super::{
     array, copy, get,
     graph::{graph, node},
     launch::{Request, kernel_call},
-    memory::reserve,
+    memory::{check_graph_memory, reserve_for_graph},
     put, register,
 };
 use crate::{
     driver::{
         entry::{Entry, Needs, call},
-        graph::{Owned, Step},
+        graph::Step,
         handle::{Handle, fresh},
-        work::{Fill, HostCall, Work},
+        transfer::Fill,
+        work::{HostCall, Work},
     },
     exec::Grid,
 };
@@ -309,9 +310,8 @@ unsafe extern "C" fn cuGraphAddMemAllocNode(
         if params.pool_props.location.id != device as i32 {
             return Err(Status::INVALID_VALUE);
         }
-        params.dptr = reserve(entry, params.bytesize)?;
-        let memory = entry.driver().memory.clone();
-        let owned = Owned { memory, base: params.dptr, bytes: params.bytesize as u64 };
+        let owned = reserve_for_graph(entry, params.bytesize)?;
+        params.dptr = owned.base;
         Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Alloc(owned.into()))?;
         put!(node_params, params)
     })
@@ -325,6 +325,7 @@ unsafe extern "C" fn cuGraphAddMemFreeNode(
     dptr: CUdeviceptr,
 ) -> Status {
     call("cuGraphAddMemFreeNode", Needs::Driver, |entry| {
+        check_graph_memory(entry, dptr)?;
         Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Free(dptr))
     })
 }

@@ -47,7 +47,7 @@ unsafe fn write_attribute(entry: &mut Entry, data: *mut c_void, which: u32, ptr:
         attribute::RANGE_SIZE => put!(data.cast(), found.bytes as usize),
         attribute::MAPPED => put!(data.cast(), 1u8),
         attribute::MEMPOOL_HANDLE => {
-            let pool = block.and_then(|block| block.ordered.as_ref()).map(|life| life.pool);
+            let pool = block.and_then(|block| block.ordered.as_ref()).and_then(|life| life.pool);
             put!(data.cast(), pool.map_or(CUmemoryPool::NULL, CUmemoryPool::of))
         }
         _ => Err(Status::INVALID_VALUE),

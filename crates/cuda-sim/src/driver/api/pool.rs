@@ -42,7 +42,7 @@ impl Driver {
     }
 
     /// Counts bytes that come back to a pool, which keeps them up to its threshold.
-    pub(super) fn give_to_pool(&mut self, pool: Id, bytes: u64) {
+    pub(in crate::driver) fn give_to_pool(&mut self, pool: Id, bytes: u64) {
         let Some(pool) = self.pools.get_mut(&pool) else { return };
         pool.used -= bytes;
         pool.kept = (pool.kept + bytes).min(pool.threshold.saturating_sub(pool.used));

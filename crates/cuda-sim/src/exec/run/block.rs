@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::super::code::Op;
 use super::super::collective::Kind;
-use super::super::counters::Traffic;
+use super::super::counters::{Counters, Traffic};
 use super::super::fault::{FaultKind, Space};
 use super::super::lanes::WARP;
 use super::super::options::Schedule;
+use super::super::touched::Touched;
 use super::Outcome;
 use super::barrier::{BARRIERS, Barrier, release};
 use super::check::{BlockClock, BlockWatch, Clocks, GlobalShadow, SharedShadow, WrittenBytes};
@@ -49,6 +50,7 @@ pub(super) struct Turn<'a, 'j> {
     /// What is remembered of global memory, where races on it are checked.
     pub(super) shadow: Option<GlobalShadow>,
     pub(super) traffic: &'a mut BTreeMap<u32, Traffic>,
+    pub(super) touched: &'a mut Touched,
     /// Steps of this host thread before the turn, plus the fuel it began with.
     clock_base: u64,
 }
@@ -197,8 +199,9 @@ impl Block {
             Schedule::Natural | Schedule::Reverse => TURN,
         };
         let clock_base = executor.counters.warp_instructions + fuel;
-        let (shadow, traffic) = (executor.shadow.take(), &mut executor.counters.traffic);
-        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, shadow, traffic, clock_base };
+        let shadow = executor.shadow.take();
+        let Counters { traffic, touched, .. } = &mut executor.counters;
+        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, shadow, traffic, touched, clock_base };
         let warp = &mut self.warps[index];
         let ended = run_warp(&mut turn, warp);
         let (used, lanes) = (fuel - turn.fuel, turn.lanes);

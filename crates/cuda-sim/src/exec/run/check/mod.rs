@@ -142,6 +142,15 @@ impl Turn<'_, '_> {
         if checks.global_races && seen.space == Space::Global {
             global::check(self, warp, &seen)?;
         }
+        if checks.streams && seen.space == Space::Global {
+            match range {
+                Some(range) => self.touched.note(seen.access, range),
+                None => Bits(seen.active).for_each(|lane| {
+                    let start = seen.addresses[lane];
+                    self.touched.note(seen.access, start..start + seen.bytes);
+                }),
+            }
+        }
         Ok(())
     }
 
