@@ -21,12 +21,15 @@ use crate::exec::{Memory, Touched};
 /// Tasks of one line of work that are remembered of an allocation. A task that is unordered with an older one goes unnoticed.
 const REMEMBERED: usize = 256;
 
-/// The bytes that work touches, by what it does there: ranges in ascending order.
+/// Ranges of addresses in ascending order.
+type Ranges = Vec<Range<u64>>;
+
+/// The bytes that work touches, by what it does there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accesses {
-    pub(super) reads: Vec<Range<u64>>,
-    pub(super) writes: Vec<Range<u64>>,
-    pub(super) atomics: Vec<Range<u64>>,
+    pub(super) reads: Ranges,
+    pub(super) writes: Ranges,
+    pub(super) atomics: Ranges,
 }
 
 impl From<Touched> for Accesses {
@@ -86,12 +89,7 @@ impl Accesses {
     fn by_allocation(self, memory: &Memory) -> BTreeMap<u64, Self> {
         let mut parts: BTreeMap<u64, Self> = BTreeMap::new();
         let mut within: Option<Range<u64>> = None;
-        let kinds: [(Vec<Range<u64>>, fn(&mut Self) -> &mut Vec<Range<u64>>); 3] = [
-            (self.reads, |part| &mut part.reads),
-            (self.writes, |part| &mut part.writes),
-            (self.atomics, |part| &mut part.atomics),
-        ];
-        for (ranges, kind) in kinds {
+        let mut split = |ranges: Ranges, kind: fn(&mut Self) -> &mut Ranges| {
             for mut range in ranges {
                 while range.start < range.end {
                     if !within.as_ref().is_some_and(|within| within.contains(&range.start)) {
@@ -103,7 +101,10 @@ impl Accesses {
                     range.start = end;
                 }
             }
-        }
+        };
+        split(self.reads, |part| &mut part.reads);
+        split(self.writes, |part| &mut part.writes);
+        split(self.atomics, |part| &mut part.atomics);
         parts
     }
 }
@@ -188,16 +189,16 @@ mod tests {
     #[test]
     fn ranges_meet_at_their_first_common_address() {
         assert_eq!(meeting(&[0..4, 8..12], &[4..8, 12..16]), None);
-        assert_eq!(meeting(&[0..4, 8..12], &[4..9]), Some(8));
-        assert_eq!(meeting(&[0..100], &[3..4, 50..60]), Some(3));
-        assert_eq!(meeting(&[], &[3..4]), None);
+        assert_eq!(meeting(&[0..4, 8..12], &[4..9, 10..11]), Some(8));
+        assert_eq!(meeting(&[0..100, 200..300], &[3..4, 50..60]), Some(3));
+        assert_eq!(meeting(&[], &[3..4, 5..6]), None);
     }
 
     #[test]
     fn reads_and_atomics_of_two_tasks_may_meet_themselves_alone() {
         let at = |kind: usize| {
             let mut ranges = [const { Vec::new() }; 3];
-            ranges[kind] = vec![16..20];
+            ranges[kind].push(16..20);
             let [reads, writes, atomics] = ranges;
             Accesses { reads, writes, atomics }
         };

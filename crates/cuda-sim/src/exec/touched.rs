@@ -22,7 +22,7 @@ struct Bytes {
     /// Index of each page in `bits`.
     pages: BTreeMap<u64, usize>,
     /// One bit for each byte of a page.
-    bits: Vec<Box<[u64; WORDS]>>,
+    bits: Vec<[u64; WORDS]>,
     /// One more than the number of the page that was used last, and its index.
     last: (u64, usize),
 }
@@ -88,7 +88,7 @@ impl Bytes {
             let fresh = self.bits.len();
             let index = *self.pages.entry(page).or_insert(fresh);
             if index == fresh {
-                self.bits.push(Box::new([0; WORDS]));
+                self.bits.push([0; WORDS]);
             }
             self.last = (page + 1, index);
         }

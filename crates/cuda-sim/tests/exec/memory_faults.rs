@@ -1,6 +1,6 @@
 //! Stray, stale, misaligned and uninitialised accesses.
 
-use cuda_sim::exec::{FaultKind, Grid, Memory, MemoryProblem, Options, Space};
+use cuda_sim::exec::{FaultKind, GAP, GUARD, Grid, Memory, MemoryProblem, Options, Space};
 
 use crate::rig::{memory, module, run, upload};
 
@@ -115,4 +115,34 @@ fn mapped_host_memory_is_legal_until_it_is_unmapped() {
     memory.unmap_host(base.cast()).unwrap();
     assert!(matches!(problem(&memory, base.addr() as u64, 0), MemoryProblem::Freed { .. }));
     assert_eq!(words[1], 3);
+}
+
+#[test]
+fn an_index_that_runs_past_an_allocation_meets_no_other() {
+    let memory = memory();
+    let blocks: Vec<u64> = (0..32).map(|_| memory.alloc(0, 4096).unwrap()).collect();
+    for past in (0..GAP).step_by(4096 * 1021) {
+        let problem = problem(&memory, blocks[7] + 4096 + past, blocks[0]);
+        let nearest = if past < GAP / 2 { blocks[7] } else { blocks[8] };
+        match problem {
+            MemoryProblem::PastEnd { allocation, .. } | MemoryProblem::Before { allocation, .. } => {
+                assert_eq!(allocation.base, nearest, "{past}");
+            }
+            other => panic!("{past}: {other}"),
+        }
+    }
+    assert_eq!(memory.find(blocks[8]).unwrap().base, blocks[8]);
+}
+
+#[test]
+fn addresses_last_for_more_allocations_than_there_are_wide_gaps() {
+    let memory = memory();
+    let mut last = 0;
+    for _ in 0..600_000 {
+        let next = memory.alloc(0, 16).unwrap();
+        assert!(next >= last + GUARD);
+        memory.free(next).unwrap();
+        last = next;
+    }
+    assert!(memory.alloc(0, 16).unwrap() - last < GAP, "half the range is used up");
 }

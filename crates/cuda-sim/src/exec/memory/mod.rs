@@ -1,7 +1,8 @@
 //! Simulated device memory: one 64-bit address space for all virtual devices.
 //!
-//! Device `d` allocates from its own range far above any host address, never twice from the same place, with gaps of at
-//! least [`GUARD`] bytes; so a stray or stale address names the allocation it belongs to instead of hitting another.
+//! Device `d` allocates from its own range far above any host address, never twice from the same place, with gaps of
+//! [`GAP`] bytes, and of at least [`GUARD`] once half the range is used up; so a stray or stale address names the
+//! allocation it belongs to instead of hitting another.
 
 mod fault;
 mod storage;
@@ -16,12 +17,15 @@ pub(super) use view::{Region, View};
 
 /// Least distance between two allocations of a device, in bytes.
 pub const GUARD: u64 = 4096;
+/// Their distance while there are addresses to spare: an index has to run far past one allocation to reach another.
+pub const GAP: u64 = 256 << 20;
 /// Allocations start at a multiple of this.
 pub const ALIGNMENT: u64 = 512;
-/// Where the heap of device 0 starts; above every address of the host process.
-const HEAP_BASE: u64 = 1 << 52;
+/// Where the heap of device 0 starts: above every address of the host process. The upper half is no round number, so that
+/// two counts side by side do not look like an address.
+const HEAP_BASE: u64 = 0x0013_5a3d << 32;
 /// Address space of one device.
-const HEAP_SPAN: u64 = 1 << 44;
+const HEAP_SPAN: u64 = 1 << 48;
 /// Freed allocations that are remembered, oldest forgotten first.
 const HISTORY: usize = 1 << 16;
 
@@ -103,7 +107,8 @@ impl Memory {
             return Err(OutOfMemory { device, requested: bytes, free });
         }
         let base = owner.next;
-        owner.next = (base + bytes + GUARD).next_multiple_of(ALIGNMENT);
+        let gap = if base + bytes + GAP < end - HEAP_SPAN / 2 { GAP } else { GUARD };
+        owner.next = (base + bytes + gap).next_multiple_of(ALIGNMENT);
         owner.usage.used += bytes;
         owner.usage.peak = owner.usage.peak.max(owner.usage.used);
         owner.usage.allocations += 1;
@@ -359,16 +364,18 @@ impl State {
         {
             return MemoryProblem::Freed { allocation, offset: address - allocation.base };
         }
-        if let Some(region) = below
-            && address < region.info.base + region.info.bytes + GUARD
-        {
-            let past = end - (region.info.base + region.info.bytes);
-            return MemoryProblem::PastEnd { allocation: region.info, past };
-        }
-        if let Some((&base, region)) = self.live.range(address..).next()
-            && base - address < GUARD
-        {
-            return MemoryProblem::Before { allocation: region.info, before: base - address };
+        let above = self.live.range(address..).next().map(|(_, region)| region);
+        let reach = |region: &Region| if region.info.device.is_some() { GAP } else { GUARD };
+        let past = below.map(|region| (region, end - (region.info.base + region.info.bytes)));
+        let past = past.filter(|(region, past)| *past <= reach(region));
+        let before = above.map(|region| (region, region.info.base - address));
+        let before = before.filter(|(region, before)| *before < reach(region));
+        match (past, before) {
+            (Some((region, past)), before) if before.is_none_or(|(_, before)| past <= before) => {
+                return MemoryProblem::PastEnd { allocation: region.info, past };
+            }
+            (_, Some((region, before))) => return MemoryProblem::Before { allocation: region.info, before },
+            _ => {}
         }
         if address < HEAP_BASE { MemoryProblem::HostPointer } else { MemoryProblem::Unmapped }
     }
