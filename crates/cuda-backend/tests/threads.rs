@@ -1,16 +1,21 @@
-//! Threads that share queues and buffers.
+//! Threads that share queues and buffers, and threads on which the program has contexts of its own.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;
 
 use std::{
+    cell::RefCell,
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
 use backend_api::{Buffer, Fork, Queue, Record};
-use cuda_backend::{Allocator, CudaBuf};
-use support::{Machine, add, open, scale};
+use cuda_backend::{Allocator, CudaBuf, CudaQueue};
+use cuda_loader::{
+    Status,
+    ffi::{self, CUcontext},
+};
+use support::{Machine, add, expected, open, program, scale};
 
 const SCHEDULES: [&str; 3] = ["schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
 
@@ -112,4 +117,112 @@ fn threads_replay_one_graph() {
         drop((words, graph, queues, queue));
         machine.assert_clean();
     }
+}
+
+/// Calls a function of the driver that must succeed.
+macro_rules! driver {
+    ($function:ident($($argument:expr),*)) => {
+        // SAFETY: contexts live as long as the test, and every pointer is valid for what the call writes.
+        assert_eq!(unsafe { ffi::$function($($argument),*) }, Status::SUCCESS)
+    };
+}
+
+/// The primary context of a device.
+fn primary(device: i32) -> CUcontext {
+    let mut context = CUcontext::NULL;
+    driver!(cuInit(0));
+    driver!(cuDevicePrimaryCtxRetain(&raw mut context, device));
+    context
+}
+
+fn current() -> CUcontext {
+    let mut context = CUcontext::NULL;
+    driver!(cuCtxGetCurrent(&raw mut context));
+    context
+}
+
+#[test]
+fn the_program_keeps_the_context_that_it_had() {
+    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+        let machine = Machine::new("devices=2;schedule=lazy");
+        for context in [CUcontext::NULL, primary(1), primary(0)] {
+            driver!(cuCtxSetCurrent(context));
+            assert_eq!(program(allocator).unwrap(), expected());
+            assert_eq!(current(), context, "{allocator:?}");
+        }
+        // Nor is anything left on the stack below it.
+        driver!(cuCtxSetCurrent(CUcontext::NULL));
+        driver!(cuCtxPushCurrent_v2(primary(1)));
+        assert_eq!(program(allocator).unwrap(), expected());
+        let mut popped = CUcontext::NULL;
+        driver!(cuCtxPopCurrent_v2(&raw mut popped));
+        assert_eq!((popped, current()), (primary(1), CUcontext::NULL));
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn the_program_may_change_its_context_between_ops() {
+    for schedule in SCHEDULES {
+        let machine = Machine::new(&format!("devices=2;{schedule}"));
+        let contexts = [primary(1), CUcontext::NULL, primary(0)];
+        let mut turns = contexts.iter().cycle();
+        let mut switch = || driver!(cuCtxSetCurrent(*turns.next().unwrap()));
+        switch();
+        let queue = open(Allocator::StreamOrdered).unwrap();
+        for round in 0..15 {
+            switch();
+            let mut words = queue.upload(&[round; 300]).unwrap();
+            switch();
+            scale(&queue, &mut words.view_mut(), 3).unwrap();
+            switch();
+            let mut sum = queue.zeros::<u32>(300).unwrap();
+            switch();
+            add(&queue, words.view(), words.view(), &mut sum.view_mut()).unwrap();
+            switch();
+            assert_eq!(queue.download(&sum).unwrap(), [6 * round; 300], "{schedule}");
+        }
+        switch();
+        drop(queue);
+        machine.assert_clean();
+    }
+}
+
+#[test]
+fn every_thread_keeps_its_own_context() {
+    let machine = Machine::new("devices=2;schedule=random;seed=1");
+    let queue = open(Allocator::Caching).unwrap();
+    thread::scope(|scope| {
+        for (context, factor) in [(CUcontext::NULL, 2), (primary(1), 3), (primary(0), 4)] {
+            let (queue, context) = (&queue, context.0.addr());
+            scope.spawn(move || {
+                let context = CUcontext(std::ptr::without_provenance_mut(context));
+                driver!(cuCtxSetCurrent(context));
+                for round in 0..ROUNDS {
+                    let mut words = queue.upload(&[round; 100]).unwrap();
+                    scale(queue, &mut words.view_mut(), factor).unwrap();
+                    assert_eq!(queue.download(&words).unwrap(), [round * factor; 100]);
+                    assert_eq!(current(), context);
+                }
+            });
+        }
+    });
+    drop(queue);
+    machine.assert_clean();
+}
+
+#[test]
+fn a_queue_may_go_with_its_thread() {
+    thread_local! {
+        static HELD: RefCell<Option<(CudaQueue, CudaBuf<u32>)>> = const { RefCell::new(None) };
+    }
+    let machine = Machine::new("schedule=lazy");
+    let held = thread::spawn(|| {
+        HELD.set(None); // before anything else of this thread, so that it goes after all of that
+        let queue = open(Allocator::StreamOrdered).unwrap();
+        let words = queue.upload(&[1u32; 100]).unwrap();
+        HELD.set(Some((queue, words)));
+    });
+    held.join().unwrap();
+    machine.assert_clean();
 }

@@ -1,7 +1,7 @@
 use core::{
-    cell::Cell,
     fmt,
     mem::ManuallyDrop,
+    ptr,
     sync::atomic::{AtomicU64, Ordering},
 };
 use std::{
@@ -10,7 +10,10 @@ use std::{
 };
 
 use backend_api::BackendError;
-use cuda_loader::Status;
+use cuda_loader::{
+    Status,
+    ffi::{self, CUcontext},
+};
 use cust::{
     context::{Context as PrimaryContext, CurrentContext},
     device::Device,
@@ -27,12 +30,8 @@ const REMEMBERED_LAUNCHES: usize = 64;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-thread_local! {
-    /// The [`Context`] that is current on this thread, by id; 0 for none of ours.
-    static CURRENT: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The primary context of a device, retained. Every driver call of this crate goes through one.
+/// The primary context of a device, retained. Every driver call of this crate goes through one, which is current for as
+/// long as the call takes: the thread belongs to the program, which may have another context current, and finds it so again.
 ///
 /// After the first sticky code no call is made any more but the release of the context, which frees all it holds.
 pub(crate) struct Context {
@@ -65,10 +64,15 @@ struct Launched {
 impl Context {
     /// Retains the primary context of `device`.
     pub(crate) fn retain(ordinal: u32, device: Device) -> Result<Arc<Self>, Fault> {
+        let before = current().map_err(|status| Fault::Refused { call: "cuCtxGetCurrent", status })?;
         // This makes the new context current.
-        CURRENT.set(0);
         let primary = PrimaryContext::new(device)
             .map_err(|error| Fault::Refused { call: "cuDevicePrimaryCtxRetain", status: status_of(error) })?;
+        // SAFETY: the context was current before, or there was none.
+        let status = leave(|| unsafe { ffi::cuCtxSetCurrent(before) });
+        if status != Status::SUCCESS {
+            return Err(Fault::Refused { call: "cuCtxSetCurrent", status });
+        }
         Ok(Arc::new(Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             ordinal,
@@ -96,15 +100,14 @@ impl Context {
 
     /// Makes a driver call with this context current, unless the device is lost.
     pub(crate) fn call(&self, call: &'static str, function: impl FnOnce() -> Status) -> Result<(), Fault> {
-        self.enter()?;
-        self.judge(call, function())
+        let status = self.within(function)?;
+        self.judge(call, status)
     }
 
     /// Makes a call through `cust`, likewise.
     pub(crate) fn cust<T>(&self, call: &'static str, function: impl FnOnce() -> CudaResult<T>) -> Result<T, Fault> {
-        self.enter()?;
-        function().or_else(|error| {
-            self.judge(call, status_of(error))?;
+        self.within(|| function().map_err(status_of))?.or_else(|status| {
+            self.judge(call, status)?;
             Err(Fault::Refused { call, status: Status::UNKNOWN })
         })
     }
@@ -133,16 +136,29 @@ impl Context {
         lock(&self.in_flight).retain(|launched| launched.stream != stream || launched.at > at);
     }
 
-    fn enter(&self) -> Result<(), Fault> {
+    /// Runs `function` with this context current, unless the device is lost, and leaves the thread as it was.
+    fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
         if let Some(error) = self.lost.get() {
             return Err(Fault::Lost(error.clone()));
         }
-        if CURRENT.get() != self.id {
-            let status = CurrentContext::set_current(&*self.primary).map_or_else(status_of, |()| Status::SUCCESS);
-            self.judge("cuCtxSetCurrent", status)?;
-            CURRENT.set(self.id);
+        let own = CUcontext(self.primary.as_raw().cast());
+        match current() {
+            Ok(current) if current == own => return Ok(function()),
+            Err(status) if status.is_sticky() => self.judge("cuCtxGetCurrent", status)?,
+            _ => {}
         }
-        Ok(())
+        // SAFETY: the context is retained.
+        let push = || unsafe { ffi::cuCtxPushCurrent_v2(own) };
+        let mut pushed = push();
+        if pushed != Status::SUCCESS && !pushed.is_sticky() {
+            // Something may never be given back if this stays refused.
+            pushed = push();
+        }
+        self.judge("cuCtxPushCurrent_v2", pushed)?;
+        let outcome = function();
+        // SAFETY: the call writes nothing where it is given null.
+        self.judge("cuCtxPopCurrent_v2", leave(|| unsafe { ffi::cuCtxPopCurrent_v2(ptr::null_mut()) }))?;
+        Ok(outcome)
     }
 
     fn judge(&self, call: &'static str, status: Status) -> Result<(), Fault> {
@@ -160,11 +176,26 @@ impl Context {
     }
 }
 
+/// The context that is current on this thread; null for none.
+fn current() -> Result<CUcontext, Status> {
+    let mut current = CUcontext::NULL;
+    // SAFETY: the call writes one handle.
+    let asked = unsafe { ffi::cuCtxGetCurrent(&raw mut current) };
+    if asked == Status::SUCCESS { Ok(current) } else { Err(asked) }
+}
+
+/// Makes a call that the thread's context hangs on, once more if the driver refuses. The first answer, if a device is lost by
+/// it: another refusal leaves a context current that no later call here minds.
+fn leave(call: impl Fn() -> Status) -> Status {
+    let first = call();
+    if first != Status::SUCCESS {
+        let _refused = call();
+    }
+    if first.is_sticky() { first } else { Status::SUCCESS }
+}
+
 impl Drop for Context {
     fn drop(&mut self) {
-        if CURRENT.get() == self.id {
-            CURRENT.set(0);
-        }
         // SAFETY: the field is not used again.
         unsafe { ManuallyDrop::drop(&mut self.primary) }
     }

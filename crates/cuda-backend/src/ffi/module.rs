@@ -97,8 +97,11 @@ impl Drop for LoadedModule {
         // A second try, should the driver refuse once. If it keeps refusing, the module goes with the context.
         let idle = self.context.synchronize().or_else(|_| self.context.synchronize());
         if idle.is_ok() {
-            // SAFETY: the field is not used again.
-            unsafe { ManuallyDrop::drop(&mut self.module) }
+            let _refused = self.context.cust("cuModuleUnload", || {
+                // SAFETY: the field is not used again.
+                unsafe { ManuallyDrop::drop(&mut self.module) }
+                Ok(())
+            });
         }
     }
 }

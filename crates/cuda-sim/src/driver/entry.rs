@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    mem::ManuallyDrop,
     sync::{MutexGuard, PoisonError},
 };
 
@@ -17,8 +18,8 @@ use super::{
 };
 
 thread_local! {
-    /// Contexts of this thread, the current one last.
-    static CONTEXTS: RefCell<Vec<Id>> = const { RefCell::new(Vec::new()) };
+    /// Contexts of this thread, the current one last. Never dropped: a thread that ends may still give things back.
+    static CONTEXTS: RefCell<ManuallyDrop<Vec<Id>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
     /// Whether this thread runs a host function, from which the driver must not be called.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
@@ -65,13 +66,18 @@ pub(super) fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entr
 
 /// The current context of this thread.
 pub(super) fn current() -> Option<Id> {
-    // A thread that ends may still give things back after its own list is gone.
-    CONTEXTS.try_with(|contexts| contexts.borrow().last().copied()).unwrap_or(None)
+    CONTEXTS.with_borrow(|contexts| contexts.last().copied())
 }
 
 /// Changes the contexts of this thread.
 pub(super) fn with_contexts<T>(change: impl FnOnce(&mut Vec<Id>) -> T) -> T {
-    CONTEXTS.with_borrow_mut(change)
+    CONTEXTS.with_borrow_mut(|contexts| {
+        let outcome = change(contexts);
+        if contexts.is_empty() {
+            contexts.shrink_to_fit();
+        }
+        outcome
+    })
 }
 
 impl Entry {

@@ -109,6 +109,31 @@ fn contexts_of_a_thread_form_a_stack() {
 }
 
 #[test]
+fn what_belongs_to_a_context_is_given_back_while_one_is_current() {
+    let bench = Bench::new("devices=2");
+    let (module, stream, event) = (bench.module(), bench.stream(), bench.event());
+    let (data, pinned) = (bench.upload(&[1; 4]), bench.pinned(4).as_mut_ptr().cast());
+    let mut other = CUcontext::NULL;
+    ok!(cuDevicePrimaryCtxRetain(&raw mut other, 1));
+    let give_back = || {
+        [
+            status!(cuMemFree_v2(data)),
+            status!(cuMemFreeHost(pinned)),
+            status!(cuStreamDestroy_v2(stream)),
+            status!(cuEventDestroy_v2(event)),
+            status!(cuModuleUnload(module)),
+        ]
+    };
+    ok!(cuCtxSetCurrent(CUcontext::NULL));
+    assert_eq!(give_back(), [Status::INVALID_CONTEXT; 5]);
+    // A module is unloaded from the current context.
+    ok!(cuCtxSetCurrent(other));
+    assert_eq!(status!(cuModuleUnload(module)), Status::INVALID_HANDLE);
+    ok!(cuCtxSetCurrent(bench.context));
+    assert_eq!(give_back(), [Status::SUCCESS; 5]);
+}
+
+#[test]
 fn what_a_context_still_holds_at_its_end_is_reported_and_freed() {
     let bench = Bench::new("");
     let address = bench.upload(&[1; 16]);

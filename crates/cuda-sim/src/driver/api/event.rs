@@ -119,6 +119,7 @@ unsafe extern "C" fn cuEventSynchronize(handle: CUevent) -> Status {
 
 unsafe extern "C" fn cuEventDestroy_v2(handle: CUevent) -> Status {
     call("cuEventDestroy_v2", Needs::Release, |entry| {
+        entry.context()?;
         entry.driver().events.remove(&handle.id()).map(drop).ok_or(Status::INVALID_HANDLE)
     })
 }

@@ -73,6 +73,7 @@ unsafe extern "C" fn cuMemHostAlloc(out: *mut *mut c_void, bytesize: usize, flag
 
 /// Ends the pinning of memory that was pinned in the way that `expected` says, once no work can use it any more.
 fn unpin(entry: &mut Entry, pointer: *mut c_void, allocated: bool, absent: Status) -> Result<Pinned, Status> {
+    entry.context()?;
     entry.refuse_while_capturing()?;
     let address = pointer.addr();
     let driver = entry.driver();

@@ -102,6 +102,7 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
 
 unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
     call("cuMemFree_v2", Needs::Release, |entry| {
+        entry.context()?;
         if dptr == 0 {
             return Ok(());
         }

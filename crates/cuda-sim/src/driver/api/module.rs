@@ -158,7 +158,9 @@ unsafe extern "C" fn cuModuleLoadDataEx(
 unsafe extern "C" fn cuModuleUnload(module: CUmodule) -> Status {
     call("cuModuleUnload", Needs::Release, |entry| {
         entry.refuse_while_capturing()?;
-        let context = entry.driver().modules.get(&module.id()).ok_or(Status::INVALID_HANDLE)?.context;
+        let current = entry.context()?;
+        let owner = entry.driver().modules.get(&module.id()).map(|module| module.context);
+        let context = owner.filter(|&owner| owner == current).ok_or(Status::INVALID_HANDLE)?;
         // The work's own failure is no failure of this call; it has been reported.
         let _lost = entry.wait(&Goal::Context(context));
         entry.driver().forget_module(module.id());

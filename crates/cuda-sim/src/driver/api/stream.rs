@@ -53,6 +53,7 @@ unsafe extern "C" fn cuStreamCreateWithPriority(out: *mut CUstream, flags: u32, 
 
 unsafe extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> Status {
     call("cuStreamDestroy_v2", Needs::Release, |entry| {
+        entry.context()?;
         let driver = entry.driver();
         let state = driver.streams.get(&stream.id()).filter(|stream| !stream.legacy).ok_or(Status::INVALID_HANDLE)?;
         if let Some(capture) = state.capture {
