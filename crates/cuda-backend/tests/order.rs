@@ -3,8 +3,8 @@
 
 mod support;
 
-use backend_api::{Buffer, Fork, Queue};
-use cuda_backend::{Allocator, CudaConfig, CudaQueue};
+use backend_api::{BackendError, Buffer, Fork, Queue};
+use cuda_backend::{Allocator, CudaBuf, CudaConfig, CudaQueue};
 use support::{Machine, add, config, open, scale};
 
 const SCHEDULES: [&str; 5] =
@@ -137,5 +137,58 @@ fn a_queue_may_be_dropped_before_its_buffers() {
         assert_eq!(queue.download(&buf).unwrap(), [10; 100]);
         drop((buf, queue));
         machine.assert_clean();
+    }
+}
+
+/// Every schedule, each under all checkers: work that nothing orders is reported whatever came of it.
+fn checked_schedules() -> [String; 5] {
+    SCHEDULES.map(|schedule| format!("{schedule};checks=sanitize"))
+}
+
+#[test]
+fn what_writes_a_buffer_comes_after_its_readers_and_before_the_next_ones_on_other_queues() {
+    type Write = fn(&CudaQueue, &CudaBuf<u32>, &mut CudaBuf<u32>) -> Result<(), BackendError>;
+    let writes: [(&str, Write); 4] = [
+        ("fill", |queue, _, x| queue.clear(&mut x.view_mut())),
+        ("copy", |queue, other, x| queue.copy(other.view(), &mut x.view_mut())),
+        ("upload", |queue, _, x| queue.write(&[0; 500], x.view_mut())),
+        ("launch", |queue, _, x| scale(queue, &mut x.view_mut(), 0)),
+    ];
+    for (name, write) in writes {
+        for schedule in checked_schedules() {
+            let machine = Machine::new(&schedule);
+            let writer = open(Allocator::StreamOrdered).unwrap();
+            let reader = writer.fork().unwrap();
+            let (zeros, mut x) = (writer.zeros::<u32>(500).unwrap(), writer.upload(&[7u32; 500]).unwrap());
+            let (mut before, mut after) = (reader.zeros::<u32>(500).unwrap(), reader.zeros::<u32>(500).unwrap());
+            writer.finish().unwrap();
+            reader.copy(x.view(), &mut before.view_mut()).unwrap();
+            write(&writer, &zeros, &mut x).unwrap();
+            reader.copy(x.view(), &mut after.view_mut()).unwrap();
+            assert_eq!(reader.download(&before).unwrap(), [7; 500], "{name}, {schedule}");
+            assert_eq!(reader.download(&after).unwrap(), [0; 500], "{name}, {schedule}");
+            drop((zeros, x, before, after, writer, reader));
+            machine.assert_clean();
+        }
+    }
+}
+
+#[test]
+fn memory_is_used_on_another_queue_only_after_it_was_taken() {
+    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+        for schedule in checked_schedules() {
+            let machine = Machine::new(&schedule);
+            let home = open(allocator).unwrap();
+            let other = home.fork().unwrap();
+            // What the memory held before is still in use by the queue that it came from.
+            let mut old = home.upload(&[1u32; 500]).unwrap();
+            scale(&home, &mut old.view_mut(), 3).unwrap();
+            drop(old);
+            let mut new = home.scratch::<u32>(500).unwrap();
+            other.clear(&mut new.view_mut()).unwrap();
+            assert_eq!(other.download(&new).unwrap(), [0; 500], "{schedule}, {allocator:?}");
+            drop((new, home, other));
+            machine.assert_clean();
+        }
     }
 }
