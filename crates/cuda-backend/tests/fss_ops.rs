@@ -5,12 +5,18 @@
 
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue,
-    ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps, PackShape},
+    ops::{
+        fss::{CmpAllShape, CmpShape, DcfShape, FssOps, PackShape},
+        share::{ShareOps, WordShape},
+    },
 };
 use core_types::{
     AesKey, Label, PrgKeys,
     cmp::CMP_ALL_BITS,
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
+    params::{
+        fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
+        share::{BitParams, BitTerm, NO_ROW, Threshold, WordParams, WordTerm},
+    },
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{AesKernel, CudaConfig, CudaQueue};
@@ -181,6 +187,62 @@ fn every_op_equals_the_processors_at_every_batch_size() {
         drop(queue);
         assert_eq!(session.reports(), [], "{spec}");
     }
+}
+
+/// Sums of two rows each: `x` times the first word of its row, and a comparison with the first bit of its row.
+fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Result<(), BackendError> {
+    let params = WordParams {
+        offset: 5,
+        count,
+        party: 0,
+        bits: 60,
+        shift: 3,
+        width: 57,
+        padded_rows: 0,
+        rows: 2,
+        opened_rows: 0,
+        interleaved: 0,
+        reserved: 0,
+    };
+    let terms = [WordTerm { power: 1, ..WordTerm::word(0) }, WordTerm { last: 1, ..WordTerm::word(1) }];
+    let [x, padded, rows, opened, sums] = WordShape::new(&params, &terms)?.lengths();
+    let (x, padded, rows) = (q.upload(&words(x, 6))?, q.zeros::<u64>(padded)?, q.upload(&words(rows, 7))?);
+    let (opened, mut sums) = (q.zeros::<u32>(opened)?, q.zeros::<u64>(sums)?);
+    let (values, padded, opened) = (rows.view(), padded.view(), opened.view());
+    q.combine_words(&params, &terms, x.view(), padded, values, opened, sums.view_mut())?;
+    results.words.push(q.download(&sums)?);
+    let row = count.div_ceil(32) as usize;
+    let bits = q.upload(&vec![0x5a5a_1234u32; row])?;
+    let public = Threshold { shift: 9, bound: 1 << 63, bits: 64, wanted: 0 };
+    let terms = [BitTerm { public, row: NO_ROW, last: 0 }, BitTerm { public: Threshold::default(), row: 0, last: 1 }];
+    let mut sums = q.zeros::<u32>(row)?;
+    q.combine_bits(&BitParams { count, party: 0 }, &terms, x.view(), bits.view(), sums.view_mut())?;
+    results.bits.push(q.download(&sums)?);
+    Ok(())
+}
+
+#[test]
+fn the_number_of_multiprocessors_changes_launches_and_no_result() {
+    let cpu = CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap();
+    let expected = several(&cpu).unwrap();
+    let mut work = Vec::new();
+    for multiprocessors in [1, 4, 132] {
+        let (session, queue) = machine(&format!("mem=128M;cc=9.0;driver=13.0;sms={multiprocessors}"));
+        assert!(several(&queue).unwrap() == expected, "{multiprocessors} multiprocessors");
+        work.push(session.counters().kernels.warp_instructions);
+    }
+    work.dedup();
+    assert_eq!(work.len(), 3, "some launch differs between any two: {work:?}");
+}
+
+/// Ops whose grids depend on the number of multiprocessors, each with more work than a few of them hold.
+fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<Results, BackendError> {
+    let mut results = Results::default();
+    comparisons(q, cmp_params(40, 12, 37), &mut results)?;
+    payloads(q, dcf_params(33, 9, 21), &mut results)?;
+    streams(q, 9000, 11, &mut results)?;
+    sums(q, 9000, &mut results)?;
+    Ok(results)
 }
 
 #[test]
