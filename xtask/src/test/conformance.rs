@@ -20,14 +20,25 @@ struct Job {
 /// Every case under every condition.
 const CPU: Job = Job { title: "conformance on cpu", backend: "cpu", machine: "", arguments: &[] };
 
-/// Every case under every condition; and under every checker with blocks and warps in three orders, and with streams that
-/// run as late as they may.
+const PLAIN: &[&str] = &["--condition", "plain"];
+
+/// Every case under every condition; under every checker with blocks and warps in three orders, in two of them with streams
+/// that run late or in any order; and with late streams on a machine as large as the newest that the kernels are made for,
+/// so that launches sized by it are cut as they are there.
 const SIM: [Job; 5] = [
-    sim("conformance on sim, natural order, checkers on", "order=natural;checks=sanitize", &["--condition", "plain"]),
-    sim("conformance on sim, shuffle 1, checkers on", "order=seeded;seed=1;checks=sanitize", &["--condition", "plain"]),
-    sim("conformance on sim, shuffle 2, checkers on", "order=seeded;seed=2;checks=sanitize", &["--condition", "plain"]),
+    sim("conformance on sim, natural order, checkers on", "order=natural;checks=sanitize", PLAIN),
+    sim(
+        "conformance on sim, shuffle 1, late streams, checkers on",
+        "order=seeded;seed=1;schedule=lazy;checks=sanitize",
+        PLAIN,
+    ),
+    sim(
+        "conformance on sim, shuffle 2, shuffled streams, checkers on",
+        "order=seeded;seed=2;schedule=random;checks=sanitize",
+        PLAIN,
+    ),
     sim("conformance on sim, every condition", "", &[]),
-    sim("conformance on sim, late streams", "schedule=lazy", &["--condition", "plain"]),
+    sim("conformance on sim, late streams, 132 multiprocessors", "schedule=lazy;cc=9.0;sms=132;driver=13.0", PLAIN),
 ];
 
 const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'static str]) -> Job {
