@@ -5,7 +5,7 @@
 //!
 //! # Layers
 //! - `ffi`: driver objects with an owner. One gate makes every call: it checks that the device is not lost, makes the
-//!   context current, and turns codes into errors. After a sticky code no call is made but the release of the context.
+//!   context current for the call, and turns codes into errors. After a sticky code no call is made but the release of the context.
 //! - `mem`: blocks of device memory that know which submissions use them, pinned host memory, copies.
 //! - `kernels`: PTX and manifests, checked against each other and against the device.
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.

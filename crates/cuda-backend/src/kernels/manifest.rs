@@ -130,8 +130,9 @@ impl Entry {
         if end > MAX_PARAMETER_BYTES {
             return Err("there are more than 4096 bytes of parameters");
         }
-        let threads: u64 = self.block.iter().map(|&side| u64::from(side)).product();
-        if threads == 0 || threads > MAX_BLOCK_THREADS || self.block.iter().any(|&side| side > 1024) {
+        let sides = self.block.map(u64::from);
+        let possible = sides.iter().all(|side| (1..=MAX_BLOCK_THREADS).contains(side));
+        if !possible || sides.iter().product::<u64>() > MAX_BLOCK_THREADS {
             return Err("a block has no threads, or more than 1024");
         }
         Ok(())
@@ -183,6 +184,7 @@ mod tests {
         refused(r#"[{"offset":18446744073709551608,"size":16,"align":8}]"#, "[1,1,1]");
         refused("[]", "[0,1,1]");
         refused("[]", "[1024,2,1]");
+        refused("[]", "[4294967295,4294967295,4294967295]");
     }
 
     #[test]
