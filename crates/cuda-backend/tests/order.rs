@@ -150,7 +150,7 @@ fn what_writes_a_buffer_comes_after_its_readers_and_before_the_next_ones_on_othe
     type Write = fn(&CudaQueue, &CudaBuf<u32>, &mut CudaBuf<u32>) -> Result<(), BackendError>;
     let writes: [(&str, Write); 4] = [
         ("fill", |queue, _, x| queue.clear(&mut x.view_mut())),
-        ("copy", |queue, other, x| queue.copy(other.view(), &mut x.view_mut())),
+        ("copy", |queue, other, x| queue.copy(other.view(), x.view_mut())),
         ("upload", |queue, _, x| queue.write(&[0; 500], x.view_mut())),
         ("launch", |queue, _, x| scale(queue, &mut x.view_mut(), 0)),
     ];
@@ -162,9 +162,9 @@ fn what_writes_a_buffer_comes_after_its_readers_and_before_the_next_ones_on_othe
             let (zeros, mut x) = (writer.zeros::<u32>(500).unwrap(), writer.upload(&[7u32; 500]).unwrap());
             let (mut before, mut after) = (reader.zeros::<u32>(500).unwrap(), reader.zeros::<u32>(500).unwrap());
             writer.finish().unwrap();
-            reader.copy(x.view(), &mut before.view_mut()).unwrap();
+            reader.copy(x.view(), before.view_mut()).unwrap();
             write(&writer, &zeros, &mut x).unwrap();
-            reader.copy(x.view(), &mut after.view_mut()).unwrap();
+            reader.copy(x.view(), after.view_mut()).unwrap();
             assert_eq!(reader.download(&before).unwrap(), [7; 500], "{name}, {schedule}");
             assert_eq!(reader.download(&after).unwrap(), [0; 500], "{name}, {schedule}");
             drop((zeros, x, before, after, writer, reader));
