@@ -112,7 +112,8 @@ impl M31 {
     pub const fn butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
         // 2 (P - t), without the detour of a canonical zero: for t = 0 it is 2 P, and self + rhs * P stays below P^2
         let negated = 2 * P - t.word();
-        let wide = rhs.0 as u64 * negated as u64 + (self.0 << 1) as u64;
+        // doubled as in `plus_product`: compilers then do it once for both
+        let wide = rhs.0 as u64 * negated as u64 + 2 * self.0 as u64;
         (self.plus_product(rhs, t), Self(reduce_once((wide >> 32) as u32 + (wide as u32 >> 1))))
     }
 
