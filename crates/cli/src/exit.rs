@@ -98,7 +98,7 @@ mod tests {
     use inference::tls::TlsError;
     use nn_ops::NnError;
     use pfss::{BundleError, ChannelError, OperationError, PfssError, RangeError, softmax::LayoutError, suf::SufError};
-    use runtime::{Choice, SettingsError, Unavailable, UnknownChoice};
+    use runtime::{Choice, SettingsError, Unavailable};
     use stark_fft::FftError;
 
     use super::*;
@@ -112,7 +112,7 @@ mod tests {
         let device = || BackendError::OutOfMemory { bytes: 7 };
         let channel = || ChannelError::Lost { doing: "receiving" };
         let (range, suf) = (RangeError::Shift { f: 64 }, || SufError::RingWidth { got: 65 });
-        let settings = SettingsError::Backend { variable: "V", reason: UnknownChoice("gup".into()) };
+        let settings = SettingsError::Backend { variable: "V", value: "gup".into(), expected: "`cpu`" };
         let lost = TlsError::Lost { doing: "connecting", reason: "refused".into() };
         let errors: [Box<dyn Error>; 20] = [
             Box::new(InferenceError::Io { doing: "opening", path: "file".into(), reason: not_found() }),

@@ -7,7 +7,7 @@ use cuda_backend::AesKernel;
 use cuda_sim::driver::{Spec, SpecError};
 use thiserror::Error;
 
-use crate::{Choice, UnknownChoice};
+use crate::Choice;
 
 /// An environment variable that Trefoil reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +90,15 @@ pub fn value_of(variable: Variable) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// Not the name of a backend.
-    #[error("{variable}: {reason}")]
+    /// Not the name of a backend that the variable accepts.
+    #[error("{variable}: unknown backend `{value}`; expected {expected}")]
     Backend {
         /// The variable.
         variable: &'static str,
-        /// What was wrong.
-        reason: UnknownChoice,
+        /// Its value.
+        value: String,
+        /// What it accepts.
+        expected: &'static str,
     },
     /// Not one of the accepted values.
     #[error("{variable}: unknown value `{value}`; expected {expected}")]
@@ -176,15 +178,12 @@ impl Settings {
         let set = |variable| Ok(read(variable)?.filter(|value| !value.trim().is_empty()));
         let backend = |variable: Variable, simulated: bool| {
             let Some(value) = set(variable)? else { return Ok(None) };
-            match value.parse() {
-                Ok(Choice::Sim) if !simulated => Err(SettingsError::Value {
-                    variable: variable.name,
-                    value,
-                    expected: "`cpu`, `gpu` (or `cuda`) or `auto`",
-                }),
-                Ok(choice) => Ok(Some(choice)),
-                Err(reason) => Err(SettingsError::Backend { variable: variable.name, reason }),
-            }
+            let choice = value.parse().ok().filter(|&choice| simulated || choice != Choice::Sim);
+            let expected = match simulated {
+                true => "`cpu`, `gpu` (or `cuda`), `auto` or `sim`",
+                false => "`cpu`, `gpu` (or `cuda`) or `auto`",
+            };
+            choice.map(Some).ok_or(SettingsError::Backend { variable: variable.name, value, expected })
         };
         let flag = |variable: Variable| match set(variable)? {
             None => Ok(false),
@@ -291,8 +290,13 @@ mod tests {
 
     #[test]
     fn the_simulator_is_no_choice_of_a_single_domain() {
-        assert!(with("SUF_PFSS_BACKEND", "sim").is_err());
-        assert!(with("RSI_ML_BACKEND", "sim").is_err());
+        for variable in ["SUF_PFSS_BACKEND", "RSI_ML_BACKEND"] {
+            for value in ["sim", "gup"] {
+                let said = with(variable, value).unwrap_err().to_string();
+                let offered = "`cpu`, `gpu` (or `cuda`) or `auto`";
+                assert_eq!(said, format!("{variable}: unknown backend `{value}`; expected {offered}"));
+            }
+        }
     }
 
     #[test]
