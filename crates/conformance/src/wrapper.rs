@@ -75,8 +75,12 @@ macro_rules! op_sets {
                 fn circle_eval_at_point(
                     params: &CirclePointParams, coefficients: Ref<'_, Q, M31>, results: Mut<'_, Q, QM31>
                 );
-                fn batch_inverse_m31(elements: Ref<'_, Q, M31>, inverses: Mut<'_, Q, M31>);
-                fn batch_inverse_qm31(elements: Ref<'_, Q, QM31>, inverses: Mut<'_, Q, QM31>);
+                fn batch_inverse_m31(
+                    elements: Ref<'_, Q, M31>, inverses: Mut<'_, Q, M31>, first_zero: Mut<'_, Q, u64>
+                );
+                fn batch_inverse_qm31(
+                    elements: Ref<'_, Q, QM31>, inverses: Mut<'_, Q, QM31>, first_zero: Mut<'_, Q, u64>
+                );
             }
         }
 

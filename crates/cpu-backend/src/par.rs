@@ -5,9 +5,19 @@ use rayon::{
     slice::ParallelSliceMut,
 };
 
+use backend_api::{BackendError, Queue, Reservation};
+
 use crate::CpuQueue;
 
 impl CpuQueue {
+    /// Counts the scratch of an op in the budget while it runs: `elements` of `T` for each of its tasks, of which as many
+    /// run at once as there are threads.
+    pub(crate) fn reserve_scratch<T>(&self, tasks: usize, elements: usize) -> Result<Reservation, BackendError> {
+        let at_once = tasks.min(self.caps().threads) as u64;
+        let bytes = (elements as u64).saturating_mul(size_of::<T>() as u64);
+        self.budget().reserve(at_once.saturating_mul(bytes))
+    }
+
     /// Runs `body(index, chunk)` over consecutive chunks of `chunk_len` elements (the last may be shorter).
     ///
     /// The cut depends on `chunk_len` alone, never on the number of threads; with one thread, or one chunk, everything
@@ -20,6 +30,7 @@ impl CpuQueue {
             _ => data.chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)),
         }
     }
+
     /// Runs `body(index)` for `0..count`, at least `per_job` neighbouring indices on one thread.
     ///
     /// Bodies of different indices must not depend on each other's order.

@@ -228,28 +228,30 @@ fn batch_inverses_equal_the_processors_and_zeros_are_named() {
             let nonzero: Vec<M31> =
                 elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
             let mut expected = vec![M31::ZERO; len];
-            cpu.batch_inverse_m31(&nonzero, &mut expected).unwrap();
+            cpu.batch_inverse_m31(&nonzero, &mut expected, &mut [u64::MAX]).unwrap();
             let (x, mut y) = (queue.upload(&nonzero).unwrap(), queue.zeros(len).unwrap());
-            queue.batch_inverse_m31(x.view(), y.view_mut()).unwrap();
+            let mut first_zero = queue.upload(&[u64::MAX]).unwrap();
+            queue.batch_inverse_m31(x.view(), y.view_mut(), first_zero.view_mut()).unwrap();
             assert_eq!(queue.download(&y).unwrap(), expected, "{len} elements, {order}");
 
             let nonzero = secure(len, 4);
             let mut expected = vec![QM31::ZERO; len];
-            cpu.batch_inverse_qm31(&nonzero, &mut expected).unwrap();
+            cpu.batch_inverse_qm31(&nonzero, &mut expected, &mut [u64::MAX]).unwrap();
             let (x, mut y) = (queue.upload(&nonzero).unwrap(), queue.zeros(len).unwrap());
-            queue.batch_inverse_qm31(x.view(), y.view_mut()).unwrap();
+            queue.batch_inverse_qm31(x.view(), y.view_mut(), first_zero.view_mut()).unwrap();
             assert_eq!(queue.download(&y).unwrap(), expected, "{len} secure elements, {order}");
+            assert_eq!(queue.download(&first_zero).unwrap(), [u64::MAX]);
         }
         let mut words = vec![M31::ONE; 3000];
         for zero in [2999, 2500, 700, 444] {
             words[zero] = M31::ZERO;
+            let mut first_zeros = [queue.upload(&[u64::MAX]).unwrap(), queue.upload(&[u64::MAX]).unwrap()];
             let (x, mut y) = (queue.upload(&words).unwrap(), queue.zeros(3000).unwrap());
-            let error = queue.batch_inverse_m31(x.view(), y.view_mut()).unwrap_err();
-            assert!(matches!(error, BackendError::Undefined { index, .. } if index == zero), "{error}");
+            queue.batch_inverse_m31(x.view(), y.view_mut(), first_zeros[0].view_mut()).unwrap();
             let secure: Vec<QM31> = words.iter().map(|&word| word.into()).collect();
             let (x, mut y) = (queue.upload(&secure).unwrap(), queue.zeros(3000).unwrap());
-            let error = queue.batch_inverse_qm31(x.view(), y.view_mut()).unwrap_err();
-            assert!(matches!(error, BackendError::Undefined { index, .. } if index == zero), "{error}");
+            queue.batch_inverse_qm31(x.view(), y.view_mut(), first_zeros[1].view_mut()).unwrap();
+            assert_eq!(first_zeros.each_ref().map(|word| queue.download(word).unwrap()), [[zero as u64]; 2]);
         }
         drop(queue);
         assert_eq!(session.reports(), [], "{order}");
@@ -272,7 +274,11 @@ fn views_that_do_not_fit_are_refused_and_nothing_runs() {
     let extend = CircleExtendParams { log_coefficients: 5, log_size: 4, columns: 1 };
     let refused = queue.circle_extend(&extend, forward.view(), coefficients.view(), words.view_mut());
     assert!(matches!(refused, Err(BackendError::Unsupported { op: "circle_extend", .. })));
-    assert_eq!(queue.batch_inverse_m31(coefficients.view(), words.view_mut()), length(16, 33));
+    let mut flag = queue.zeros::<u64>(2).unwrap();
+    let refused = queue.batch_inverse_m31(coefficients.view(), words.view_mut(), flag.slice_mut(0..1).unwrap());
+    assert_eq!(refused, length(16, 33));
+    let refused = queue.batch_inverse_m31(words.view(), queue.zeros(33).unwrap().view_mut(), flag.view_mut());
+    assert_eq!(refused, length(1, 2));
     assert_eq!(session.counters().launches, 1, "the twiddles alone");
 }
 

@@ -120,7 +120,8 @@ fn self_test(queue: &CudaQueue) -> Result<(), Unavailable> {
     // 2 * 2^30 = 1 modulo 2^31 - 1.
     computes("batch_inverse_m31", &[M31::from_u32(1 << 30)], || {
         let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
-        queue.batch_inverse_m31(elements.view(), inverses.view_mut())?;
+        let mut first_zero = queue.upload(&[u64::MAX])?;
+        queue.batch_inverse_m31(elements.view(), inverses.view_mut(), first_zero.view_mut())?;
         queue.download(&inverses)
     })?;
     computes("axpby", &[9.0f32], || {

@@ -1,26 +1,75 @@
-use backend_api::{BackendError, Buffer, Element, Mut, Ref, ops::circle::CircleOps};
+use core::fmt;
+
+use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref, ops::circle::CircleOps};
 use core_types::field::{M31, QM31};
 
 use crate::FftError;
 
 /// Fields whose batches a device can invert: [`M31`] and [`QM31`].
 pub trait Invertible: Element {
-    /// The op that inverts a batch of this field.
+    /// The op that inverts a batch of this field; it lowers `first_zero`, one word, to the index of the first zero.
     ///
     /// # Errors
-    /// [`BackendError::Undefined`] with the index of the first zero; [`BackendError::Length`] if the lengths differ.
-    fn invert<Q: CircleOps>(q: &Q, elements: Ref<'_, Q, Self>, inverses: Mut<'_, Q, Self>) -> Result<(), BackendError>;
+    /// [`BackendError::Length`] if the lengths differ.
+    fn invert<Q: CircleOps>(
+        q: &Q,
+        elements: Ref<'_, Q, Self>,
+        inverses: Mut<'_, Q, Self>,
+        first_zero: Mut<'_, Q, u64>,
+    ) -> Result<(), BackendError>;
 }
 
 impl Invertible for M31 {
-    fn invert<Q: CircleOps>(q: &Q, elements: Ref<'_, Q, Self>, inverses: Mut<'_, Q, Self>) -> Result<(), BackendError> {
-        q.batch_inverse_m31(elements, inverses)
+    fn invert<Q: CircleOps>(
+        q: &Q,
+        elements: Ref<'_, Q, Self>,
+        inverses: Mut<'_, Q, Self>,
+        first_zero: Mut<'_, Q, u64>,
+    ) -> Result<(), BackendError> {
+        q.batch_inverse_m31(elements, inverses, first_zero)
     }
 }
 
 impl Invertible for QM31 {
-    fn invert<Q: CircleOps>(q: &Q, elements: Ref<'_, Q, Self>, inverses: Mut<'_, Q, Self>) -> Result<(), BackendError> {
-        q.batch_inverse_qm31(elements, inverses)
+    fn invert<Q: CircleOps>(
+        q: &Q,
+        elements: Ref<'_, Q, Self>,
+        inverses: Mut<'_, Q, Self>,
+        first_zero: Mut<'_, Q, u64>,
+    ) -> Result<(), BackendError> {
+        q.batch_inverse_qm31(elements, inverses, first_zero)
+    }
+}
+
+/// Where an inversion notes on its device that an element is zero, to be asked later.
+pub struct ZeroFlag<Q: Queue> {
+    first_zero: Q::Buf<u64>,
+}
+
+impl<Q: Queue> ZeroFlag<Q> {
+    /// A flag that has seen no zero.
+    ///
+    /// # Errors
+    /// [`FftError::Backend`] if memory is short.
+    pub fn new(q: &Q) -> Result<Self, FftError> {
+        Ok(Self { first_zero: q.upload(&[u64::MAX])? })
+    }
+
+    /// Waits for the last inversion that was given the flag.
+    ///
+    /// # Errors
+    /// [`FftError::ZeroInverse`] with the first zero; [`FftError::Backend`] if the device failed.
+    pub fn check(&self, q: &Q) -> Result<(), FftError> {
+        match q.download(&self.first_zero)?.first() {
+            None | Some(&u64::MAX) => Ok(()),
+            Some(&index) => Err(FftError::ZeroInverse { index: index as usize }), // of an element in memory
+        }
+    }
+}
+
+impl<Q: Queue> fmt::Debug for ZeroFlag<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ZeroFlag").finish_non_exhaustive()
     }
 }
 
@@ -40,10 +89,23 @@ impl Invertible for QM31 {
 /// # Errors
 /// [`FftError::ZeroInverse`] with the first zero; [`FftError::Backend`] if memory is short or the device failed.
 pub fn batch_inverse<Q: CircleOps, T: Invertible>(q: &Q, elements: &Q::Buf<T>) -> Result<Q::Buf<T>, FftError> {
-    let mut inverses = q.zeros(elements.len())?;
-    match T::invert(q, elements.view(), inverses.view_mut()) {
-        Ok(()) => Ok(inverses),
-        Err(BackendError::Undefined { index, .. }) => Err(FftError::ZeroInverse { index }),
-        Err(other) => Err(other.into()),
-    }
+    let (mut inverses, mut zeros) = (q.zeros(elements.len())?, ZeroFlag::new(q)?);
+    batch_inverse_into(q, elements.view(), inverses.view_mut(), &mut zeros)?;
+    zeros.check(q)?;
+    Ok(inverses)
+}
+
+/// Writes the inverses of `elements` without waiting, so that it can be recorded, and notes in `zeros` whether one is zero:
+/// until [`ZeroFlag::check`] has said that none is, the inverses mean nothing.
+///
+/// # Errors
+/// [`FftError::Backend`] if the lengths differ or the device failed.
+pub fn batch_inverse_into<Q: CircleOps, T: Invertible>(
+    q: &Q,
+    elements: Ref<'_, Q, T>,
+    inverses: Mut<'_, Q, T>,
+    zeros: &mut ZeroFlag<Q>,
+) -> Result<(), FftError> {
+    q.write(&[u64::MAX], zeros.first_zero.view_mut())?;
+    Ok(T::invert(q, elements, inverses, zeros.first_zero.view_mut())?)
 }

@@ -34,7 +34,7 @@ mod twiddles;
 pub use columns::{Coefficients, Columns, HostColumns, Representation};
 pub use domain::{CanonicDomain, MAX_LOG_SIZE};
 pub use error::FftError;
-pub use inverse::{Invertible, batch_inverse};
+pub use inverse::{Invertible, ZeroFlag, batch_inverse, batch_inverse_into};
 pub use order::{BitReversed, Natural, Order, RowOrder, bit_reversed};
 pub use plan::{CfftPlan, LdePlan};
 pub use twiddles::TwiddleTree;

@@ -1,10 +1,10 @@
 //! Published values of stwo 2.3, and refusals.
 
-use backend_api::{Queue, ops::circle::CircleOps};
+use backend_api::{Buffer, Queue, Record, ops::circle::CircleOps};
 use core_types::field::{M31, QM31, Twiddle};
 use stark_fft::{
-    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, FftError, HostColumns, LdePlan, TwiddleTree,
-    batch_inverse,
+    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, FftError, HostColumns, LdePlan, Natural, RowOrder,
+    TwiddleTree, ZeroFlag, batch_inverse, batch_inverse_into,
 };
 
 fn words(elements: &[M31]) -> Vec<u32> {
@@ -89,6 +89,34 @@ fn transforms_of_one_to_eight_are_the_published_ones() {
 }
 
 #[test]
+fn an_extension_onto_the_same_domain_is_an_evaluation() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(3)).unwrap();
+    let host = HostColumns::<Coefficients>::new(domain(3), one_to_eight()).unwrap();
+    let polynomial = Columns::upload(&q, &host).unwrap();
+    let extended = LdePlan::new(domain(3), domain(3), 1).unwrap().extend(&q, &tree, &polynomial).unwrap();
+    let values = CfftPlan::new(domain(3), 1).unwrap().evaluate(&q, &tree, polynomial).unwrap();
+    assert_eq!(extended.download(&q).unwrap().as_slice(), values.download(&q).unwrap().as_slice());
+}
+
+#[test]
+fn every_change_of_order_leaves_each_value_at_its_point() {
+    let domain = domain(4);
+    let numbers = || (0..32).map(M31::from_u32).collect();
+    // Each value of the first column is the number of its point in the order that it comes from.
+    let rows = HostColumns::<RowOrder>::new(domain, numbers()).unwrap().into_order::<BitReversed>();
+    let stored = HostColumns::<BitReversed>::new(domain, numbers()).unwrap().into_order::<RowOrder>();
+    let natural = HostColumns::<RowOrder>::new(domain, numbers()).unwrap().into_order::<Natural>();
+    for i in 0..16 {
+        let number = |columns: &[M31]| columns[i].word() as usize;
+        assert_eq!(domain.stored_point(i), domain.row_point(number(rows.as_slice())));
+        assert_eq!(domain.row_point(i), domain.stored_point(number(stored.as_slice())));
+        assert_eq!(domain.natural_point(i), domain.row_point(number(natural.as_slice())));
+        assert_eq!(rows.column(1).unwrap()[i].word(), rows.column(0).unwrap()[i].word() + 16);
+    }
+}
+
+#[test]
 fn wrong_shapes_are_refused_with_the_numbers() {
     let q = runtime::cpu().unwrap();
     let tree = TwiddleTree::new(&q, domain(3)).unwrap();
@@ -126,6 +154,31 @@ fn points_off_the_circle_and_zeros_to_invert_are_refused() {
         let elements = q.upload(&elements).unwrap();
         assert_eq!(batch_inverse(&q, &elements).err(), Some(FftError::ZeroInverse { index }));
     }
+}
+
+#[test]
+fn inverses_are_recorded_and_a_zero_is_reported_when_the_flag_is_asked() {
+    let settings = runtime::Settings::default();
+    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let inputs = [1, 2, 3, 5].map(M31::from_u32);
+    let (mut elements, mut inverses) = (q.upload(&inputs).unwrap(), q.zeros::<M31>(4).unwrap());
+    let mut zeros = ZeroFlag::new(&q).unwrap();
+    let recorded =
+        q.record(|q| match batch_inverse_into::<_, M31>(q, elements.view(), inverses.view_mut(), &mut zeros) {
+            Ok(()) => Ok(()),
+            Err(FftError::Backend(error)) => Err(error),
+            Err(other) => panic!("{other}"),
+        });
+    let graph = recorded.unwrap().expect("an inversion waits for nothing");
+    let direct = q.download(&batch_inverse(&q, &elements).unwrap()).unwrap();
+    q.replay(&graph).unwrap();
+    assert_eq!((zeros.check(&q), q.download(&inverses).unwrap()), (Ok(()), direct.clone()));
+    q.write(&[1, 2, 0, 5].map(M31::from_u32), elements.view_mut()).unwrap();
+    q.replay(&graph).unwrap();
+    assert_eq!(zeros.check(&q), Err(FftError::ZeroInverse { index: 2 }));
+    q.write(&inputs, elements.view_mut()).unwrap();
+    q.replay(&graph).unwrap();
+    assert_eq!((zeros.check(&q), q.download(&inverses).unwrap()), (Ok(()), direct));
 }
 
 #[test]

@@ -13,7 +13,7 @@ mod twiddles;
 
 use backend_api::{
     BackendError,
-    ops::circle::{CircleOps, check_columns, check_domain, check_extension},
+    ops::circle::{CircleOps, check_columns, check_domain, check_extension, check_inverse},
 };
 use core_types::{
     circle::MAX_LOG_DOMAIN,
@@ -91,15 +91,14 @@ impl CpuQueue {
 
     fn batch_inverse<F: InvertChunk>(
         &self,
-        op: &'static str,
         elements: &[F],
         inverses: &mut [F],
+        first_zero: &mut [u64],
     ) -> Result<(), BackendError> {
-        if elements.len() != inverses.len() {
-            return Err(BackendError::Length { expected: elements.len(), got: inverses.len() });
-        }
+        check_inverse(elements.len(), inverses.len(), first_zero.len())?;
         if let Some(index) = inverse::first_zero(elements) {
-            return Err(BackendError::Undefined { op, index, why: "zero has no inverse" });
+            first_zero[0] = first_zero[0].min(index as u64);
+            return Ok(());
         }
         self.for_chunks(inverses, inverse::CHUNK, |i, chunk| {
             let start = i * inverse::CHUNK;
@@ -119,6 +118,7 @@ impl CircleOps for CpuQueue {
         check_domain("circle_twiddles", params.log_size)?;
         check_columns(twiddles.len(), 1, params.log_size - 1)?;
         check_columns(inverse_twiddles.len(), 1, params.log_size - 1)?;
+        let _scratch = self.reserve_scratch::<[M31; 2]>(1, twiddles.len())?;
         twiddles::fill(params.log_size, twiddles, inverse_twiddles);
         Ok(())
     }
@@ -221,12 +221,22 @@ impl CircleOps for CpuQueue {
         Ok(())
     }
 
-    fn batch_inverse_m31(&self, elements: &[M31], inverses: &mut [M31]) -> Result<(), BackendError> {
-        self.batch_inverse("batch_inverse_m31", elements, inverses)
+    fn batch_inverse_m31(
+        &self,
+        elements: &[M31],
+        inverses: &mut [M31],
+        first_zero: &mut [u64],
+    ) -> Result<(), BackendError> {
+        self.batch_inverse(elements, inverses, first_zero)
     }
 
-    fn batch_inverse_qm31(&self, elements: &[QM31], inverses: &mut [QM31]) -> Result<(), BackendError> {
-        self.batch_inverse("batch_inverse_qm31", elements, inverses)
+    fn batch_inverse_qm31(
+        &self,
+        elements: &[QM31],
+        inverses: &mut [QM31],
+        first_zero: &mut [u64],
+    ) -> Result<(), BackendError> {
+        self.batch_inverse(elements, inverses, first_zero)
     }
 }
 

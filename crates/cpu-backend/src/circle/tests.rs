@@ -95,9 +95,29 @@ fn inverses_multiply_to_one_at_every_length() {
         for len in [0, 1, 2, 15, 16, 17, 31, 33, 255, 257, 4095, 4096, 4097, 20_000] {
             let nonzero: Vec<M31> =
                 elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
-            let mut inverses = vec![M31::ZERO; len];
-            q.batch_inverse_m31(&nonzero, &mut inverses).unwrap();
+            let (mut inverses, mut first_zero) = (vec![M31::ZERO; len], [u64::MAX]);
+            q.batch_inverse_m31(&nonzero, &mut inverses, &mut first_zero).unwrap();
             assert!(nonzero.iter().zip(&inverses).all(|(&x, &y)| x * y == M31::ONE));
+            assert_eq!(first_zero, [u64::MAX]);
+        }
+    }
+}
+
+#[test]
+fn the_first_zero_is_noted_wherever_it_stands_and_never_raised() {
+    for q in queues() {
+        for index in [0, 1, 15, 16, 4094, 4095, 4096, 8191, 9998] {
+            let mut elements = vec![M31::ONE; 10_000];
+            (elements[index], elements[9999]) = (M31::ZERO, M31::ZERO);
+            let secure: Vec<QM31> = elements.iter().map(|&x| x.into()).collect();
+            let (mut inverses, mut secure_inverses) = (elements.clone(), secure.clone());
+            let mut words = [[u64::MAX], [u64::MAX]];
+            q.batch_inverse_m31(&elements, &mut inverses, &mut words[0]).unwrap();
+            q.batch_inverse_qm31(&secure, &mut secure_inverses, &mut words[1]).unwrap();
+            assert_eq!(words, [[index as u64]; 2], "{q:?}");
+            elements[0] = M31::ONE;
+            q.batch_inverse_m31(&elements, &mut inverses, &mut words[0]).unwrap();
+            assert_eq!(words[0], [index as u64], "{q:?}");
         }
     }
 }

@@ -202,7 +202,7 @@ pub(crate) fn inverse_m31(
     let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * M31_PER_THREAD);
     let launch = launch.grid([len.div_ceil(per_block), 1, 1]);
     let launch = launch.input(elements).output(inverses).output(first_zero).value(&len);
-    // SAFETY: the op has checked that both views have `len` elements, and gives one word for the index.
+    // SAFETY: the op has checked that both views have `len` elements, and that `first_zero` is one word.
     unsafe { launch.launch() }
 }
 
@@ -216,6 +216,6 @@ pub(crate) fn inverse_qm31(
     let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * QM31_PER_THREAD);
     let launch = launch.grid([len.div_ceil(per_block), 1, 1]);
     let launch = launch.input(elements).output(inverses).output(first_zero).value(&len);
-    // SAFETY: the op has checked that both views have `len` elements, and gives one word for the index.
+    // SAFETY: the op has checked that both views have `len` elements, and that `first_zero` is one word.
     unsafe { launch.launch() }
 }

@@ -66,11 +66,21 @@ impl CircleOps for AnyQueue {
         dispatch!(self.circle_eval_at_point(params; coefficients: AnyRef, results: AnyMut))
     }
 
-    fn batch_inverse_m31(&self, elements: AnyRef<'_, M31>, inverses: AnyMut<'_, M31>) -> Result<(), BackendError> {
-        dispatch!(self.batch_inverse_m31(; elements: AnyRef, inverses: AnyMut))
+    fn batch_inverse_m31(
+        &self,
+        elements: AnyRef<'_, M31>,
+        inverses: AnyMut<'_, M31>,
+        first_zero: AnyMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.batch_inverse_m31(; elements: AnyRef, inverses: AnyMut, first_zero: AnyMut))
     }
 
-    fn batch_inverse_qm31(&self, elements: AnyRef<'_, QM31>, inverses: AnyMut<'_, QM31>) -> Result<(), BackendError> {
-        dispatch!(self.batch_inverse_qm31(; elements: AnyRef, inverses: AnyMut))
+    fn batch_inverse_qm31(
+        &self,
+        elements: AnyRef<'_, QM31>,
+        inverses: AnyMut<'_, QM31>,
+        first_zero: AnyMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        dispatch!(self.batch_inverse_qm31(; elements: AnyRef, inverses: AnyMut, first_zero: AnyMut))
     }
 }

@@ -14,7 +14,7 @@ use core_types::{
     params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
 };
 
-pub use self::shape::{check_columns, check_domain, check_extension};
+pub use self::shape::{check_columns, check_domain, check_extension, check_inverse};
 use crate::{BackendError, Mut, Queue, Ref};
 
 /// Device steps of the circle transforms.
@@ -103,18 +103,26 @@ pub trait CircleOps: Queue {
 
     /// Inverts every element of `elements` into `inverses`.
     ///
-    /// # Errors
-    /// [`BackendError::Undefined`] with the index of the first zero; [`BackendError::Length`] if the lengths differ.
-    fn batch_inverse_m31(&self, elements: Ref<'_, Self, M31>, inverses: Mut<'_, Self, M31>)
-    -> Result<(), BackendError>;
-
-    /// Inverts every element of `elements` into `inverses`.
+    /// `first_zero`, one word that is `u64::MAX` before, is lowered to the index of the first zero; where there is one, the
+    /// inverses mean nothing. The word is not waited for, so the op can be recorded.
     ///
     /// # Errors
-    /// [`BackendError::Undefined`] with the index of the first zero; [`BackendError::Length`] if the lengths differ.
+    /// [`BackendError::Length`] if the lengths of elements and inverses differ, or `first_zero` is not one word.
+    fn batch_inverse_m31(
+        &self,
+        elements: Ref<'_, Self, M31>,
+        inverses: Mut<'_, Self, M31>,
+        first_zero: Mut<'_, Self, u64>,
+    ) -> Result<(), BackendError>;
+
+    /// [`batch_inverse_m31`](Self::batch_inverse_m31) of the secure field.
+    ///
+    /// # Errors
+    /// As there.
     fn batch_inverse_qm31(
         &self,
         elements: Ref<'_, Self, QM31>,
         inverses: Mut<'_, Self, QM31>,
+        first_zero: Mut<'_, Self, u64>,
     ) -> Result<(), BackendError>;
 }

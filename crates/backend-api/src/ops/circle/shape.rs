@@ -27,6 +27,19 @@ pub fn check_columns(got: usize, columns: u32, log_len: u32) -> Result<(), Backe
     }
 }
 
+/// Refuses lengths of the views of an inversion that do not fit.
+///
+/// # Errors
+/// [`BackendError::Length`].
+pub fn check_inverse(elements: usize, inverses: usize, first_zero: usize) -> Result<(), BackendError> {
+    for (expected, got) in [(elements, inverses), (1, first_zero)] {
+        if expected != got {
+            return Err(BackendError::Length { expected, got });
+        }
+    }
+    Ok(())
+}
+
 /// Refuses parameters and lengths of views that are no extension of coefficients to a domain at least as large.
 ///
 /// # Errors

@@ -125,7 +125,7 @@ fn inverse<Q: CircleOps + 'static>(log_size: u32) -> DeviceLine<Q> {
     let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
     DeviceLine::new(format!("circle.batch_inverse_m31/2^{log_size}"), size, move |q: &Q| {
         let values = column(q, count)?;
-        let mut inverses = q.zeros(count)?;
-        Ok(Box::new(move |q: &Q| Ok(q.batch_inverse_m31(values.view(), inverses.view_mut())?)))
+        let (mut inverses, mut first_zero) = (q.zeros(count)?, q.upload(&[u64::MAX])?);
+        Ok(Box::new(move |q: &Q| Ok(q.batch_inverse_m31(values.view(), inverses.view_mut(), first_zero.view_mut())?)))
     })
 }

@@ -3,8 +3,8 @@
 mod schedule;
 
 use backend_api::{
-    BackendError, Buffer, BufferMut, BufferRef, Queue,
-    ops::circle::{CircleOps, check_columns, check_domain, check_extension},
+    BackendError, Buffer, BufferMut, BufferRef,
+    ops::circle::{CircleOps, check_columns, check_domain, check_extension, check_inverse},
 };
 use core_types::{
     circle::{CirclePoint, MAX_LOG_DOMAIN, double_x},
@@ -53,29 +53,6 @@ impl CudaQueue {
                 let params = tiles(log_size, log_size, schedule.tiles, 0, count);
                 circle::tile_evaluate(self, &params, columns, twiddles)
             }
-        }
-    }
-
-    /// Launches an inversion with a word for the index of the first zero, and waits for that word.
-    fn batch_inverse(
-        &self,
-        op: &'static str,
-        [elements, inverses]: [usize; 2],
-        launch: impl FnOnce(&CudaMut<'_, u64>) -> Result<(), BackendError>,
-    ) -> Result<(), BackendError> {
-        if elements != inverses {
-            return Err(BackendError::Length { expected: elements, got: inverses });
-        }
-        if elements == 0 {
-            return Ok(());
-        }
-        let mut first_zero = self.upload(&[u64::MAX])?;
-        launch(&first_zero.view_mut())?;
-        match self.download(&first_zero)?[..] {
-            [u64::MAX] => Ok(()),
-            // an index of an element in memory
-            [index] => Err(BackendError::Undefined { op, index: index as usize, why: "zero has no inverse" }),
-            _ => unreachable!("one word was uploaded"),
         }
     }
 }
@@ -224,15 +201,29 @@ impl CircleOps for CudaQueue {
         circle::point_sums(self, sums.view(), &results, ranges as u32)
     }
 
-    fn batch_inverse_m31(&self, elements: CudaRef<'_, M31>, inverses: CudaMut<'_, M31>) -> Result<(), BackendError> {
-        self.batch_inverse("batch_inverse_m31", [elements.len(), inverses.len()], |first_zero| {
-            circle::inverse_m31(self, elements, &inverses, first_zero)
-        })
+    fn batch_inverse_m31(
+        &self,
+        elements: CudaRef<'_, M31>,
+        inverses: CudaMut<'_, M31>,
+        first_zero: CudaMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        check_inverse(elements.len(), inverses.len(), first_zero.len())?;
+        if elements.is_empty() {
+            return Ok(());
+        }
+        circle::inverse_m31(self, elements, &inverses, &first_zero)
     }
 
-    fn batch_inverse_qm31(&self, elements: CudaRef<'_, QM31>, inverses: CudaMut<'_, QM31>) -> Result<(), BackendError> {
-        self.batch_inverse("batch_inverse_qm31", [elements.len(), inverses.len()], |first_zero| {
-            circle::inverse_qm31(self, elements, &inverses, first_zero)
-        })
+    fn batch_inverse_qm31(
+        &self,
+        elements: CudaRef<'_, QM31>,
+        inverses: CudaMut<'_, QM31>,
+        first_zero: CudaMut<'_, u64>,
+    ) -> Result<(), BackendError> {
+        check_inverse(elements.len(), inverses.len(), first_zero.len())?;
+        if elements.is_empty() {
+            return Ok(());
+        }
+        circle::inverse_qm31(self, elements, &inverses, &first_zero)
     }
 }
