@@ -65,6 +65,10 @@ fn words_are_the_scalar_sums_at_every_level() {
     let terms = [
         select,
         WordTerm { power: 7, ..select },
+        // Each differs from the one before in one of the rows that its shares are made of.
+        WordTerm { opened: 0, ..select },
+        WordTerm { opened: 0, product: 2, ..select },
+        WordTerm { opened: 0, product: 2, value: 2, ..select },
         WordTerm { power: 1, given: 0, is: 1, ..select },
         WordTerm { value: ONE_ROW, power: 2, when, last: 1, ..WordTerm::NONE },
         WordTerm { value: 2, constant: u64::MAX, when, given: 1, power: 1, ..WordTerm::NONE },
@@ -99,7 +103,7 @@ fn words_are_the_scalar_sums_at_every_level() {
                     params.reduce(terms.iter().fold(0, one))
                 };
                 let got = if interleaved == 1 { [sums[2 * e], sums[2 * e + 1]] } else { [sums[e], sums[COUNT + e]] };
-                assert_eq!(got, [sum(&terms[..4]), sum(&terms[4..])], "element {e}");
+                assert_eq!(got, [sum(&terms[..7]), sum(&terms[7..])], "element {e}");
             }
         }
     }
