@@ -20,8 +20,11 @@ const POINTS: usize = 4;
 /// that rows lie far apart, often by a power of two; the states of the walks stay in the first-level cache.
 const WALKS: usize = 256;
 
-/// Rows that are asked for ahead, so that memory has their time to answer.
+/// Rows that are asked for ahead, so that memory has their time to answer. No more than the two rows of leaves, the last ones
+/// there are: a walk ends where no row is left to ask for.
 pub(super) const AHEAD: usize = 2;
+
+const _: () = assert!(AHEAD <= 2);
 
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
 pub(super) struct Eval<'a, 'b> {
