@@ -26,7 +26,7 @@ pub use linear::{LinearGradients, linear, linear_backward};
 pub use loss::{cross_entropy, cross_entropy_probs};
 pub use mask::Mask;
 pub use matmul::{GemmPlan, matmul, matmul_backward_lhs, matmul_backward_rhs};
-pub use mlp::{Mlp, Sgd};
+pub use mlp::{Mlp, MlpWorkspace, Sgd};
 pub use norm::{NormPlan, NormSaved};
 pub use softmax::SoftmaxPlan;
 pub use tensor::{Layout, TensorMut, TensorRef};

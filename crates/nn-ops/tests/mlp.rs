@@ -1,6 +1,6 @@
 //! The perceptron against an f64 model written from the definition.
 
-use backend_api::{Buffer, Queue};
+use backend_api::{Buffer, Queue, Record};
 use nn_ops::{Mlp, NnError, Sgd, io::Tensors};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
@@ -38,7 +38,10 @@ fn the_loss_is_the_models_and_a_step_follows_its_gradient() {
     let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
     let before = network.tensors(&q, &["a", "b"]).unwrap();
     let rate = 0.5;
-    let loss = network.train_step(&q, xs.view(), ys.view(), Sgd { rate, momentum: 0.0 }).unwrap();
+    let mut workspace = network.workspace(&q, 16).unwrap();
+    assert_eq!(workspace.loss(&q), Err(NnError::EmptyReduction { op: "mlp.loss" }));
+    network.train_step(&q, &mut workspace, xs.view(), ys.view(), Sgd { rate, momentum: 0.0 }).unwrap();
+    let loss = workspace.loss(&q).unwrap();
     assert!((f64::from(loss) - model_loss(&before, SIZES, &x, &y)).abs() < 1e-6);
     let after = network.tensors(&q, &["a", "b"]).unwrap();
     for (name, tensor) in &before {
@@ -64,8 +67,9 @@ fn training_is_the_same_for_the_same_seed_and_any_thread_count() {
         let (q, _) = runtime::open_with(&settings, None, None).unwrap();
         let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
+        let mut workspace = network.workspace(&q, 64).unwrap();
         for _ in 0..20 {
-            network.train_step(&q, xs.view(), ys.view(), Sgd { rate: 0.1, momentum: 0.9 }).unwrap();
+            network.train_step(&q, &mut workspace, xs.view(), ys.view(), Sgd { rate: 0.1, momentum: 0.9 }).unwrap();
         }
         network.tensors(&q, &["a", "b"]).unwrap()
     };
@@ -82,9 +86,71 @@ fn shapes_that_do_not_fit_are_typed() {
     let (x, y) = (q.upload(&[0.0f32; 12]).unwrap(), q.upload(&[0u32; 2]).unwrap());
     assert!(matches!(network.forward(&q, x.view()), Err(NnError::ShapeMismatch { .. })));
     let sgd = Sgd { rate: 0.1, momentum: 0.0 };
-    let five = x.slice(0..5).unwrap();
-    assert!(matches!(network.train_step(&q, five, y.view(), sgd), Err(NnError::ShapeMismatch { .. })));
-    let none = x.slice(0..0).unwrap();
-    let no_targets = y.slice(0..0).unwrap();
-    assert!(matches!(network.train_step(&q, none, no_targets, sgd), Err(NnError::EmptyReduction { .. })));
+    let mut workspace = network.workspace(&q, 1).unwrap();
+    let mut step = |features, rows| {
+        let (x, y) = (x.slice(0..features).unwrap(), y.slice(0..rows).unwrap());
+        network.train_step(&q, &mut workspace, x, y, sgd)
+    };
+    assert!(matches!(step(5, 2), Err(NnError::ShapeMismatch { op: "cross_entropy", .. })));
+    assert!(matches!(step(0, 0), Err(NnError::EmptyReduction { .. })));
+    assert!(matches!(step(10, 2), Err(NnError::ShapeMismatch { op: "mlp", .. })));
+    assert_eq!(step(5, 1), Ok(()));
+    let mut other = Mlp::new(&q, &[5, 8, 3], &mut rng).unwrap();
+    let (x, y) = (x.slice(0..5).unwrap(), y.slice(0..1).unwrap());
+    let refused = other.train_step(&q, &mut workspace, x, y, sgd);
+    assert!(matches!(refused, Err(NnError::ShapeMismatch { op: "mlp", .. })));
+    assert!(matches!(network.workspace(&q, usize::MAX), Err(NnError::Overflow { .. })));
+}
+
+#[test]
+fn steps_allocate_nothing_once_their_workspace_is_made() {
+    let (x, y) = batch(40);
+    // A budget without a byte to spare beside what is live before the first step.
+    let mut limit = 1 << 30;
+    for _ in 0..2 {
+        let settings = runtime::Settings { mem_limit_bytes: Some(limit), ..runtime::Settings::default() };
+        let (q, _) = runtime::open_with(&settings, None, None).unwrap();
+        let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
+        let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(4)).unwrap();
+        let mut workspace = network.workspace(&q, 40).unwrap();
+        limit = q.budget().live_bytes();
+        for rows in [40, 40, 1, 17, 40] {
+            let (x, y) = (xs.slice(0..rows * SIZES[0]).unwrap(), ys.slice(0..rows).unwrap());
+            network.train_step(&q, &mut workspace, x, y, Sgd { rate: 0.1, momentum: 0.9 }).unwrap();
+        }
+        assert_eq!((q.budget().live_bytes(), q.budget().peak_bytes()), (limit, limit));
+    }
+}
+
+#[test]
+fn a_recorded_step_on_the_simulator_does_what_a_direct_one_does() {
+    let settings = runtime::Settings::default();
+    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let (x, y) = batch(11);
+    let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
+    let sgd = Sgd { rate: 0.1, momentum: 0.9 };
+    let train = |recorded: bool| {
+        let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap();
+        let mut workspace = network.workspace(&q, 11).unwrap();
+        let mut losses = Vec::new();
+        if recorded {
+            let step = |q: &_| match network.train_step(q, &mut workspace, xs.view(), ys.view(), sgd) {
+                Ok(()) => Ok(()),
+                Err(NnError::Backend(error)) => Err(error),
+                Err(other) => panic!("{other}"),
+            };
+            let graph = q.record(step).unwrap().expect("a step waits for nothing");
+            for _ in 0..3 {
+                q.replay(&graph).unwrap();
+                losses.push(workspace.loss(&q).unwrap());
+            }
+        } else {
+            for _ in 0..3 {
+                network.train_step(&q, &mut workspace, xs.view(), ys.view(), sgd).unwrap();
+                losses.push(workspace.loss(&q).unwrap());
+            }
+        }
+        (losses, network.tensors(&q, &["a", "b"]).unwrap())
+    };
+    assert_eq!(train(true), train(false));
 }

@@ -32,6 +32,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
     let bar = ctx.bar("train a network", EPOCHS)?;
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut network = Mlp::new(q, &[PIXELS, HIDDEN, CLASSES], &mut rng)?;
+    let mut workspace = network.workspace(q, BATCH)?;
     let test_images = q.upload(&test.normalised())?;
     let (mut losses, mut accuracies) = (Vec::new(), Vec::new());
     found.time(&format!("{EPOCHS} epochs of SGD"), || {
@@ -43,7 +44,8 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
             for start in (0..train.count()).step_by(BATCH) {
                 let end = (start + BATCH).min(train.count());
                 let x = images.slice(start * PIXELS..end * PIXELS)?;
-                sum += f64::from(network.train_step(q, x, targets.slice(start..end)?, sgd)?) * (end - start) as f64;
+                network.train_step(q, &mut workspace, x, targets.slice(start..end)?, sgd)?;
+                sum += f64::from(workspace.loss(q)?) * (end - start) as f64;
             }
             losses.push((epoch as f64 + 1.0, sum / train.count() as f64));
             let accuracy = accuracy(&network.classify(q, test_images.view())?, &test);
