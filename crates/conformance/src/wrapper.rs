@@ -238,32 +238,32 @@ macro_rules! op_sets {
                 fn layer_norm<T>(
                     p: &NormParams,
                     x: Ref<'_, Q, T>,
-                    gamma: Ref<'_, Q, T>,
-                    beta: Ref<'_, Q, T>,
+                    gamma: Option<Ref<'_, Q, T>>,
+                    beta: Option<Ref<'_, Q, T>>,
                     y: Mut<'_, Q, T>,
                     stats: Mut<'_, Q, f32>,
                 );
                 fn layer_norm_backward<T>(
                     p: &NormParams,
                     x: Ref<'_, Q, T>,
-                    gamma: Ref<'_, Q, T>,
+                    gamma: Option<Ref<'_, Q, T>>,
                     stats: Ref<'_, Q, f32>,
                     g: Ref<'_, Q, T>,
                     dx: Mut<'_, Q, T>,
-                    dgamma: Mut<'_, Q, T>,
-                    dbeta: Mut<'_, Q, T>,
+                    dgamma: Option<Mut<'_, Q, T>>,
+                    dbeta: Option<Mut<'_, Q, T>>,
                 );
                 fn rms_norm<T>(
-                    p: &NormParams, x: Ref<'_, Q, T>, gamma: Ref<'_, Q, T>, y: Mut<'_, Q, T>, rstd: Mut<'_, Q, f32>
+                    p: &NormParams, x: Ref<'_, Q, T>, gamma: Option<Ref<'_, Q, T>>, y: Mut<'_, Q, T>, rstd: Mut<'_, Q, f32>
                 );
                 fn rms_norm_backward<T>(
                     p: &NormParams,
                     x: Ref<'_, Q, T>,
-                    gamma: Ref<'_, Q, T>,
+                    gamma: Option<Ref<'_, Q, T>>,
                     rstd: Ref<'_, Q, f32>,
                     g: Ref<'_, Q, T>,
                     dx: Mut<'_, Q, T>,
-                    dgamma: Mut<'_, Q, T>,
+                    dgamma: Option<Mut<'_, Q, T>>,
                 );
             }
         }

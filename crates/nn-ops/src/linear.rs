@@ -8,7 +8,7 @@ use crate::{
     GemmPlan, Layout, NnError, Shape, TensorMut, TensorRef, matmul_backward_lhs, matmul_backward_rhs, sum_axis,
 };
 
-/// `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]`, contiguous, Y is `[.., m, n]`.
+/// `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]`, contiguous, or left out, Y is `[.., m, n]`.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -21,7 +21,7 @@ use crate::{
 ///     &q,
 ///     TensorRef::contiguous(x.view(), &[1, 2])?,
 ///     TensorRef::contiguous(w.view(), &[2, 2])?,
-///     TensorRef::contiguous(b.view(), &[2])?,
+///     Some(TensorRef::contiguous(b.view(), &[2])?),
 ///     Activation::Relu,
 ///     TensorMut::contiguous(y.view_mut(), &[1, 2])?,
 /// )?;
@@ -35,17 +35,19 @@ pub fn linear<Q: GemmOps, T: Real>(
     q: &Q,
     x: TensorRef<'_, Q, T>,
     w: TensorRef<'_, Q, T>,
-    bias: TensorRef<'_, Q, T>,
+    bias: Option<TensorRef<'_, Q, T>>,
     f: Activation,
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     let plan = GemmPlan::new(x.layout(), w.layout(), y.layout())?;
     let n = w.layout().shape().last().copied().unwrap_or(0);
-    if bias.layout().shape() != [n] {
+    if let Some(bias) = &bias
+        && bias.layout().shape() != [n]
+    {
         return Err(NnError::ShapeMismatch { op: "linear", lhs: Shape::from(&[n][..]), rhs: bias.layout().into() });
     }
-    let bias_view = bias.flat("linear")?;
-    plan.launch(q, x.view(), w.view(), Some(bias_view), f, y.into_view())
+    let bias = bias.map(|bias| bias.flat("linear")).transpose()?;
+    plan.launch(q, x.view(), w.view(), bias, f, y.into_view())
 }
 
 /// What [`linear_backward`] adds its results to: the gradients of X, W and b, each with the shape of its operand.
@@ -55,8 +57,8 @@ pub struct LinearGradients<'a, Q: GemmOps + 'a, T: Real> {
     pub x: Option<TensorMut<'a, Q, T>>,
     /// Gradient of W.
     pub w: TensorMut<'a, Q, T>,
-    /// Gradient of b.
-    pub bias: TensorMut<'a, Q, T>,
+    /// Gradient of b; `None` where there is no bias.
+    pub bias: Option<TensorMut<'a, Q, T>>,
 }
 
 /// The gradients of [`linear`] for `G = dL/dY`: with `P = X W + b` and `D = G f'(P)`, `dX += D W^T`, `dW += X^T D`,
@@ -106,5 +108,5 @@ fn add_gradients<Q: GemmOps + ElementwiseOps, T: Real>(
         matmul_backward_lhs(q, d, w, dx)?;
     }
     matmul_backward_rhs(q, x, d, grads.w)?;
-    sum_axis(q, d, 0, true, grads.bias)
+    grads.bias.map_or(Ok(()), |bias| sum_axis(q, d, 0, true, bias))
 }

@@ -1,4 +1,4 @@
-use backend_api::{Mut, Real, Ref, ops::linalg::RowOps};
+use backend_api::{BufferMut, BufferRef, Element, Mut, Queue, Real, Ref, ops::linalg::RowOps};
 use core_types::params::rows::NormParams;
 
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
 pub struct NormSaved<'a, Q: RowOps + 'a, T: Real> {
     /// The input.
     pub x: Ref<'a, Q, T>,
-    /// The factors of the columns.
-    pub gamma: Ref<'a, Q, T>,
+    /// The factors of the columns, if there were any.
+    pub gamma: Option<Ref<'a, Q, T>>,
     /// The statistics of the rows, as the forward pass wrote them.
     pub stats: Ref<'a, Q, f32>,
 }
@@ -25,8 +25,9 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 /// Layer and RMS normalisation of the rows of a row-major matrix, forward and backward.
 ///
 /// A tensor is a matrix whose columns are its last axis. Views hold at least the elements of the shape, from their start.
-/// Statistics are f32 sums for every element type; each sum's order depends on the shape alone. The mean is corrected by
-/// the mean of the residuals, which keeps full accuracy up to means of 10^4 standard deviations and more.
+/// `gamma` and `beta` may be left out, and stand for ones and zeros then. Statistics are f32 sums for every element type; each
+/// sum's order depends on the shape alone. The mean is corrected by the mean of the residuals, which keeps full accuracy up
+/// to means of 10^4 standard deviations and more; rows whose squares leave the range of f32 keep it too.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -36,16 +37,16 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 /// let plan = NormPlan::new(2, 4, 1e-5)?;
 /// let x = q.upload(&[1.0f32, 2.0, 3.0, 4.0, 1e4, 1e4 + 2.0, 1e4 + 4.0, 1e4 + 6.0])?;
 /// let (gamma, beta) = (q.upload(&[1.0f32; 4])?, q.upload(&[0.0f32; 4])?);
-/// let (mut y, mut stats) = (q.zeros::<f32>(8)?, q.zeros::<f32>(plan.layer_stats())?);
+/// let (mut y, mut stats) = (q.zeros::<f32>(8)?, plan.layer_stats(&q)?);
 ///
-/// plan.layer_norm(&q, x.view(), gamma.view(), beta.view(), y.view_mut(), stats.view_mut())?;
+/// plan.layer_norm(&q, x.view(), Some(gamma.view()), Some(beta.view()), y.view_mut(), stats.view_mut())?;
 /// let h = q.download(&y)?;
 /// assert!((h[0] + 1.341_635).abs() < 1e-5 && (h[4] + 1.341_640).abs() < 1e-5);
 ///
 /// let g = q.upload(&[1.0f32; 8])?;
 /// let (mut dx, mut dgamma, mut dbeta) = (q.zeros::<f32>(8)?, q.zeros::<f32>(4)?, q.zeros::<f32>(4)?);
-/// let saved = NormSaved { x: x.view(), gamma: gamma.view(), stats: stats.view() };
-/// plan.layer_norm_backward(&q, saved, g.view(), dx.view_mut(), dgamma.view_mut(), dbeta.view_mut())?;
+/// let saved = NormSaved { x: x.view(), gamma: Some(gamma.view()), stats: stats.view() };
+/// plan.layer_norm_backward(&q, saved, g.view(), dx.view_mut(), Some(dgamma.view_mut()), Some(dbeta.view_mut()))?;
 /// assert_eq!(q.download(&dbeta)?, [2.0; 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -75,16 +76,24 @@ impl NormPlan {
         Ok(Self { rows, columns, params: NormParams { rows: rows as u64, len: columns as u64, eps } })
     }
 
-    /// Elements of the statistics of a layer norm: every mean, then every 1 / sqrt(variance + eps).
-    #[must_use]
-    pub fn layer_stats(&self) -> usize {
-        2 * self.rows // checked when built
+    /// Room for the statistics of a layer norm: every mean, then every 1 / sqrt(variance + eps).
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn layer_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
+        Ok(q.zeros(self.layer_stats_len())?)
     }
 
-    /// Elements of the statistics of an RMS norm: every 1 / sqrt(mean(x^2) + eps).
-    #[must_use]
-    pub fn rms_stats(&self) -> usize {
-        self.rows
+    /// Room for the statistics of an RMS norm: every 1 / sqrt(mean(x^2) + eps).
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn rms_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
+        Ok(q.zeros(self.rows)?)
+    }
+
+    fn layer_stats_len(&self) -> usize {
+        2 * self.rows // checked when built
     }
 
     fn count(&self) -> usize {
@@ -102,17 +111,18 @@ impl NormPlan {
         &self,
         q: &Q,
         x: Ref<'_, Q, T>,
-        gamma: Ref<'_, Q, T>,
-        beta: Ref<'_, Q, T>,
+        gamma: Option<Ref<'_, Q, T>>,
+        beta: Option<Ref<'_, Q, T>>,
         y: Mut<'_, Q, T>,
         stats: Mut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         let (x, y) = (first(x, self.count())?, first_mut(y, self.count())?);
-        let (gamma, beta) = (first(gamma, self.columns)?, first(beta, self.columns)?);
-        Ok(q.layer_norm(&self.params, x, gamma, beta, y, first_mut(stats, self.layer_stats())?)?)
+        let (gamma, beta) = (self.columns_of(gamma)?, self.columns_of(beta)?);
+        Ok(q.layer_norm(&self.params, x, gamma, beta, y, first_mut(stats, self.layer_stats_len())?)?)
     }
 
-    /// The gradients of [`layer_norm`](Self::layer_norm) by x, gamma and beta for the gradient g of the loss by y.
+    /// The gradients of [`layer_norm`](Self::layer_norm) by x and, where asked for, gamma and beta for the gradient g of the
+    /// loss by y.
     ///
     /// # Errors
     /// [`NnError::ViewTooShort`]; [`NnError::Backend`] after that.
@@ -122,13 +132,13 @@ impl NormPlan {
         saved: NormSaved<'_, Q, T>,
         g: Ref<'_, Q, T>,
         dx: Mut<'_, Q, T>,
-        dgamma: Mut<'_, Q, T>,
-        dbeta: Mut<'_, Q, T>,
+        dgamma: Option<Mut<'_, Q, T>>,
+        dbeta: Option<Mut<'_, Q, T>>,
     ) -> Result<(), NnError> {
-        let (x, gamma) = (first(saved.x, self.count())?, first(saved.gamma, self.columns)?);
-        let stats = first(saved.stats, self.layer_stats())?;
+        let (x, gamma) = (first(saved.x, self.count())?, self.columns_of(saved.gamma)?);
+        let stats = first(saved.stats, self.layer_stats_len())?;
         let (g, dx) = (first(g, self.count())?, first_mut(dx, self.count())?);
-        let (dgamma, dbeta) = (first_mut(dgamma, self.columns)?, first_mut(dbeta, self.columns)?);
+        let (dgamma, dbeta) = (self.columns_of_mut(dgamma)?, self.columns_of_mut(dbeta)?);
         Ok(q.layer_norm_backward(&self.params, x, gamma, stats, g, dx, dgamma, dbeta)?)
     }
 
@@ -140,16 +150,16 @@ impl NormPlan {
         &self,
         q: &Q,
         x: Ref<'_, Q, T>,
-        gamma: Ref<'_, Q, T>,
+        gamma: Option<Ref<'_, Q, T>>,
         y: Mut<'_, Q, T>,
         stats: Mut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         let (x, y) = (first(x, self.count())?, first_mut(y, self.count())?);
-        let (gamma, stats) = (first(gamma, self.columns)?, first_mut(stats, self.rms_stats())?);
+        let (gamma, stats) = (self.columns_of(gamma)?, first_mut(stats, self.rows)?);
         Ok(q.rms_norm(&self.params, x, gamma, y, stats)?)
     }
 
-    /// The gradients of [`rms_norm`](Self::rms_norm) by x and gamma for the gradient g of the loss by y.
+    /// The gradients of [`rms_norm`](Self::rms_norm) by x and, where asked for, gamma for the gradient g of the loss by y.
     ///
     /// # Errors
     /// [`NnError::ViewTooShort`]; [`NnError::Backend`] after that.
@@ -159,18 +169,26 @@ impl NormPlan {
         saved: NormSaved<'_, Q, T>,
         g: Ref<'_, Q, T>,
         dx: Mut<'_, Q, T>,
-        dgamma: Mut<'_, Q, T>,
+        dgamma: Option<Mut<'_, Q, T>>,
     ) -> Result<(), NnError> {
-        let (x, gamma) = (first(saved.x, self.count())?, first(saved.gamma, self.columns)?);
-        let stats = first(saved.stats, self.rms_stats())?;
+        let (x, gamma) = (first(saved.x, self.count())?, self.columns_of(saved.gamma)?);
+        let stats = first(saved.stats, self.rows)?;
         let (g, dx) = (first(g, self.count())?, first_mut(dx, self.count())?);
-        Ok(q.rms_norm_backward(&self.params, x, gamma, stats, g, dx, first_mut(dgamma, self.columns)?)?)
+        Ok(q.rms_norm_backward(&self.params, x, gamma, stats, g, dx, self.columns_of_mut(dgamma)?)?)
+    }
+
+    fn columns_of<'a, T: Element, V: BufferRef<'a, T>>(&self, values: Option<V>) -> Result<Option<V>, NnError> {
+        values.map(|values| first(values, self.columns)).transpose()
+    }
+
+    fn columns_of_mut<'a, T: Element, V: BufferMut<'a, T>>(&self, values: Option<V>) -> Result<Option<V>, NnError> {
+        values.map(|values| first_mut(values, self.columns)).transpose()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use backend_api::{BackendError, Buffer, Queue};
+    use backend_api::{BackendError, Buffer};
 
     use super::*;
 
@@ -192,11 +210,12 @@ mod tests {
         let (mut y, mut stats) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(6).unwrap());
         let mut layer = |eps| {
             let plan = NormPlan::new(3, 2, eps).unwrap();
-            plan.layer_norm(&q, x.view(), one.view(), one.view(), y.view_mut(), stats.view_mut())
+            plan.layer_norm(&q, x.view(), Some(one.view()), Some(one.view()), y.view_mut(), stats.view_mut())
         };
         assert!(matches!(layer(0.0), Err(NnError::Backend(BackendError::Undefined { index: 1, .. }))));
         assert_eq!(layer(1e-30), Ok(()));
-        let rms = NormPlan::new(3, 2, 0.0).unwrap().rms_norm(&q, x.view(), one.view(), y.view_mut(), stats.view_mut());
+        let rms = NormPlan::new(3, 2, 0.0).unwrap();
+        let rms = rms.rms_norm(&q, x.view(), Some(one.view()), y.view_mut(), stats.view_mut());
         assert!(matches!(rms, Err(NnError::Backend(BackendError::Undefined { index: 2, .. }))));
     }
 }

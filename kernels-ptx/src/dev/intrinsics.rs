@@ -31,6 +31,9 @@ unsafe extern "C" {
 
     #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.all"]
     pub(super) fn barrier_sync_all(id: u32);
+
+    #[link_name = "llvm.nvvm.barrier.cta.red.or.aligned.all"]
+    pub(super) fn barrier_or(id: u32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     pub(super) fn warp_sync(mask: u32);
     #[link_name = "llvm.nvvm.membar.gl"]

@@ -9,6 +9,13 @@ pub fn block_sync() {
     unsafe { llvm::barrier_sync_all(0) }
 }
 
+/// As [`block_sync`], and tells whether the predicate of any thread holds.
+#[inline(always)]
+pub fn block_any(predicate: bool) -> bool {
+    // SAFETY: as above.
+    unsafe { llvm::barrier_or(0, predicate) }
+}
+
 /// Waits for the lanes in `mask` of this warp, and makes their writes visible to each other.
 #[inline(always)]
 pub fn warp_sync(mask: u32) {

@@ -43,35 +43,38 @@ pub fn value(f: Activation, x: f32) -> f32 {
     }
 }
 
-/// f'(x), from what [`Activation::saves_output`] names. Beyond the clamps the derivative is constant to the last bit.
+/// `g f'(x)`, where `saved` is what [`Activation::saves_output`] names. Beyond the clamps the derivative is constant to the
+/// last bit. For ReLU it is g itself or 0, so that an infinite g does not meet a slope of 0; NaN stays.
 #[inline(always)]
-pub fn slope(f: Activation, saved: f32) -> f32 {
+pub fn gradient(f: Activation, saved: f32, g: f32) -> f32 {
     let x = saved;
     match f {
-        Activation::Identity => 1.0,
+        Activation::Identity => g,
         Activation::Relu => {
             if x > 0.0 {
-                1.0
-            } else {
+                g
+            } else if x <= 0.0 {
                 0.0
+            } else {
+                x
             }
         }
-        Activation::Sigmoid => fma(-x, x, x),
-        Activation::Tanh => fma(-x, x, 1.0),
+        Activation::Sigmoid => g * fma(-x, x, x),
+        Activation::Tanh => g * fma(-x, x, 1.0),
         Activation::GeluTanh => {
             let x = clamp(x, 30.0);
             let s = gelu_sigmoid(x);
             let inner = fma(x * x, GELU_SCALE * 3.0 * GELU_CUBIC, GELU_SCALE);
-            fma(x * fma(-s, s, s), inner, s)
+            g * fma(x * fma(-s, s, s), inner, s)
         }
         Activation::GeluErf => {
             let x = clamp(x, 30.0);
-            fma(x, DENSITY * exp(x * x * -0.5), normal_cdf(x))
+            g * fma(x, DENSITY * exp(x * x * -0.5), normal_cdf(x))
         }
         Activation::Silu => {
             let x = clamp(x, 100.0);
             let s = sigmoid(x);
-            fma(x, fma(-s, s, s), s)
+            g * fma(x, fma(-s, s, s), s)
         }
     }
 }

@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::{
-    activation::{slope, value},
+    activation::{gradient, value},
     index::divide,
     real::{Bf16, F16, Real, aligned4},
 };
@@ -50,9 +50,10 @@ unsafe fn activate_backward<T: Real>(f: Activation, len: u64, saved: *const T, g
         aligned4(saved) && aligned4(g) && aligned4(dx),
         |i| {
             let ([a, b, c, d], [ga, gb, gc, gd]) = (T::load4(saved.add(i)), T::load4(g.add(i)));
-            T::store4(dx.add(i), [ga * slope(f, a), gb * slope(f, b), gc * slope(f, c), gd * slope(f, d)]);
+            let dx4 = [gradient(f, a, ga), gradient(f, b, gb), gradient(f, c, gc), gradient(f, d, gd)];
+            T::store4(dx.add(i), dx4);
         },
-        |i| *dx.add(i) = T::narrow((*g.add(i)).widen() * slope(f, (*saved.add(i)).widen())),
+        |i| *dx.add(i) = T::narrow(gradient(f, (*saved.add(i)).widen(), (*g.add(i)).widen())),
     );
 }
 

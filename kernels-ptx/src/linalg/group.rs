@@ -5,9 +5,9 @@ use crate::dev::{
     idx,
     opaque::opaque_word,
     smem::{Layout, Region},
-    sync::block_sync,
+    sync::{block_any, block_sync},
     unroll::unroll,
-    warp::reduce,
+    warp::{FULL, any, reduce},
 };
 
 /// Warps, and so rows, of a block whose warps work on a row each.
@@ -20,6 +20,9 @@ pub const BLOCK_THREADS: u32 = 256;
 pub const CHUNK: u32 = 4;
 /// Chunks of a row that a thread of a warp keeps in registers.
 pub const HELD_CHUNKS: u32 = 8;
+/// Chunks of a row whose terms a thread adds up before their sum joins that of the chunks before, so that rounding errors do
+/// not grow with the length. Only a block's rows have so many.
+const PART_CHUNKS: u32 = 16;
 /// Longest row that a warp takes.
 pub const HELD_LEN: u32 = 32 * CHUNK * HELD_CHUNKS;
 
@@ -36,6 +39,9 @@ pub trait Group {
 
     /// The greatest of all threads' values that is not NaN; -inf if there is none.
     fn max<const SLOT: u32>(value: f32) -> f32;
+
+    /// Whether the predicate of any thread holds.
+    fn any(predicate: bool) -> bool;
 
     /// The sum over the threads.
     fn sum<const SLOT: u32>(value: f32) -> f32;
@@ -85,6 +91,11 @@ impl Group for Warp {
     #[inline(always)]
     fn max<const SLOT: u32>(value: f32) -> f32 {
         reduce(value, max)
+    }
+
+    #[inline(always)]
+    fn any(predicate: bool) -> bool {
+        any(FULL, predicate)
     }
 
     #[inline(always)]
@@ -153,6 +164,11 @@ impl Group for Block {
         f32::from_bits(across_warps::<SLOT>(of_warp, neutral, |part| {
             u64::from(reduce(f32::from_bits(part as u32), max).to_bits())
         }) as u32)
+    }
+
+    #[inline(always)]
+    fn any(predicate: bool) -> bool {
+        block_any(predicate)
     }
 
     #[inline(always)]
@@ -324,6 +340,22 @@ impl Chunk {
         }
     }
 
+    /// The elements of `row`, or `default` for all of them where the pointer is null.
+    ///
+    /// # Safety
+    /// `row` is null or holds the row.
+    #[inline(always)]
+    pub unsafe fn load_or<T: Real>(self, row: *const T, default: f32) -> [f32; 4] {
+        if row.is_null() { [default; 4] } else { self.load(row) }
+    }
+
+    /// Whether this is the last chunk of a part: of [`PART_CHUNKS`] that a thread takes.
+    #[inline(always)]
+    pub fn ends_part(self) -> bool {
+        let index = self.first / (CHUNK * self.span.size);
+        index % PART_CHUNKS == PART_CHUNKS - 1
+    }
+
     /// The elements of `row` below `end`, which is at most its length, with `fill` for the others.
     ///
     /// # Safety
@@ -382,6 +414,31 @@ pub fn all_aligned4<T, const N: usize>(tensors: [*const T; N]) -> bool {
         aligned &= aligned4(tensor);
     }
     aligned
+}
+
+/// A thread's sum over its chunks of a row, in parts.
+#[derive(Clone, Copy, Default)]
+pub struct PartSum {
+    whole: f32,
+    part: f32,
+}
+
+impl PartSum {
+    /// Lets `add` add the terms of a chunk to the sum that it is given.
+    #[inline(always)]
+    pub fn take<G: Group>(&mut self, chunk: Chunk, add: impl FnOnce(f32) -> f32) {
+        self.part = add(self.part);
+        if G::SIZE > Warp::SIZE && chunk.ends_part() {
+            self.whole += self.part;
+            self.part = 0.0;
+        }
+    }
+
+    /// The sum over all threads of the group.
+    #[inline(always)]
+    pub fn total<G: Group, const SLOT: u32>(self) -> f32 {
+        G::sum::<SLOT>(self.whole + self.part)
+    }
 }
 
 /// A row in passes. Chunks come in order, a whole group's at a time.

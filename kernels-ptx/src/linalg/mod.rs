@@ -106,9 +106,9 @@ kernel_table! {
     linalg_norm_backward_warp_bf16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_backward_warp_f16: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     linalg_norm_backward_warp_f32: block [WARP_THREADS, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
-    linalg_norm_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 3;
-    linalg_norm_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 3;
-    linalg_norm_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 3;
+    linalg_norm_block_bf16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 5;
+    linalg_norm_block_f16: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 5;
+    linalg_norm_block_f32: block [BLOCK_THREADS, 1, 1], min_blocks 4, shared REDUCE, barriers 5;
     linalg_norm_held_bf16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_held_f16: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_norm_held_f32: block [WARP_THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;

@@ -48,6 +48,8 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
         backward.extend(typed!(name, slopes(f, 1031)));
     }
     forward.push(Case::new("NaN stays NaN and ends are exact", specials));
+    backward.push(Case::new("NaN stays NaN", lost_slopes));
+    backward.extend(typed!("ReLU passes an infinite gradient on or stops it".to_owned(), infinite_gradients()));
     let dropped = [(0.0, 100), (0.1, 70_001), (1.0, 33)].into_iter().chain(batches().map(|n| (0.5, n)));
     let dropped = dropped.flat_map(|(p, n)| typed!(format!("p = {p}, {n} elements"), dropout(p, n)));
     let losses = [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
@@ -56,6 +58,7 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
             Case::new(format!("{rows} x {classes}"), move |q: &Q| entropy::<Q, f32>(q, rows, classes, 0.0))
         })
         .collect();
+    entropies.push(Case::new("1 x 65536, equal terms", long_entropy).on_elements(65_536));
     // Rows of a GPU's warps and blocks, aligned and not, so far below zero that no zero may slip in.
     let rows = [(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)].into_iter();
     entropies.extend(
@@ -138,6 +141,38 @@ fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_equal(&[0.0, 0.0, 0.0, 200.0, inf], &apply(q, Activation::Relu, &ends)?)?;
     Failure::unless_equal(&[0.0, 0.0, 0.5, 1.0, 1.0], &apply(q, Activation::Sigmoid, &ends)?)?;
     Failure::unless_equal(&[-1.0, -1.0, 0.0, 1.0, 1.0], &apply(q, Activation::Tanh, &ends)?)
+}
+
+/// The gradient by x of the gradients g by f(x), given what the forward pass saved.
+fn gradients<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, saved: &[T], g: &[T]) -> Result<Vec<f32>, Failure> {
+    let (saved, g, mut dx) = (q.upload(saved)?, q.upload(g)?, q.zeros::<T>(g.len())?);
+    q.activate_backward(f, saved.view(), g.view(), dx.view_mut())?;
+    Ok(wide(&q.download(&dx)?))
+}
+
+fn lost_slopes<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+    for f in Activation::ALL.into_iter().filter(|&f| f != Activation::Identity) {
+        let dx = gradients(q, f, &[f32::NAN; 19], &[1.5; 19])?;
+        if !dx.iter().all(|dx| dx.is_nan()) {
+            return Err(Failure::Broken(format!("{} loses NaN: {dx:?}", f.name())));
+        }
+    }
+    Ok(())
+}
+
+fn infinite_gradients<Q: ElementwiseOps, T: Real>(q: &Q) -> Result<(), Failure> {
+    let inf = f32::INFINITY;
+    let saved: Vec<T> = narrow(&[-inf, -1.0, -0.0, 0.0, 1.0, inf].repeat(7));
+    for g in [inf, -inf, 2.0] {
+        let dx = gradients(q, Activation::Relu, &saved, &narrow(&[g; 42]))?;
+        Failure::unless_equal(&[0.0, 0.0, 0.0, 0.0, g, g].repeat(7), &dx)?;
+    }
+    let dx = gradients(q, Activation::Relu, &saved, &narrow(&[f32::NAN; 42]))?;
+    let stopped = |i: usize| i % 6 < 4;
+    match (0..42).all(|i| if stopped(i) { dx[i] == 0.0 } else { dx[i].is_nan() }) {
+        true => Ok(()),
+        false => Err(Failure::Broken(format!("got {dx:?}"))),
+    }
 }
 
 fn slopes<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, n: usize) -> Result<(), Failure> {
@@ -336,6 +371,21 @@ fn entropy<Q: LossOps, T: Real>(q: &Q, rows: usize, classes: usize, centre: f32)
         Failure::unless_close(&want_grad, &grad, 1e-5 + rounding::<T>(), 1e-5 * f64::from(scale))?;
     }
     Ok(())
+}
+
+/// The logit of class 0 is 0 and all others are -1: rounding errors of equal terms add up.
+fn long_entropy<Q: LossOps>(q: &Q) -> Result<(), Failure> {
+    const CLASSES: usize = 65_536;
+    let mut x = vec![-1.0f32; CLASSES];
+    x[0] = 0.0;
+    let mut t = vec![0.0; CLASSES];
+    t[1] = 1.0;
+    let (loss, grad) = row_entropy(&x, &t);
+    let (logits, targets) = (q.upload(&x)?, q.upload(&[1u32])?);
+    let (mut losses, mut gradient) = (q.zeros::<f32>(1)?, q.zeros::<f32>(CLASSES)?);
+    q.cross_entropy(CLASSES, 1.0, logits.view(), targets.view(), losses.view_mut(), gradient.view_mut())?;
+    Failure::unless_close(&[loss], &q.download(&losses)?, 1e-6, 0.0)?;
+    Failure::unless_close(&grad, &q.download(&gradient)?, 5e-6, 0.0)
 }
 
 fn ignored<Q: LossOps>(q: &Q) -> Result<(), Failure> {

@@ -53,17 +53,26 @@ pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
     for f in Activation::ALL {
         for (m, n, k) in [(1, 1, 1), (3, 5, 0), (32, 128, 64), (131, 257, 33)] {
             let name = format!("{}, {m}x{n}x{k}", f.name());
-            epilogues.push(Case::new(name, move |q: &Q| epilogue::<Q, f32>(q, f, Shape::new(1, m, n, k))));
+            epilogues.push(Case::new(name, move |q: &Q| epilogue::<Q, f32>(q, f, Shape::new(1, m, n, k), true)));
         }
     }
     for (m, n, k) in [(24, 77, 104), (12_192, 17, 8)] {
         for ta in [false, true] {
             let shape = Shape::new(1, m, n, k).with([ta, true]);
             epilogues.push(Case::new(format!("16 bits, A{} BT, {m}x{n}x{k}", mark(ta)), move |q: &Q| {
-                epilogue::<Q, f16>(q, Activation::Relu, shape)?;
-                epilogue::<Q, bf16>(q, Activation::Relu, shape)
+                epilogue::<Q, f16>(q, Activation::Relu, shape, true)?;
+                epilogue::<Q, bf16>(q, Activation::Relu, shape, true)
             }));
         }
+    }
+    for f in [Activation::Identity, Activation::Sigmoid] {
+        epilogues.push(Case::new(format!("{} without a bias", f.name()), move |q: &Q| {
+            for (m, n, k) in [(5, 33, 7), (32, 128, 64), (72, 80, 104)] {
+                epilogue::<Q, f32>(q, f, Shape::new(1, m, n, k), false)?;
+                epilogue::<Q, bf16>(q, f, Shape::new(1, m, n, k), false)?;
+            }
+            Ok(())
+        }));
     }
     let batches = vec![
         Case::new("two leading axes, B broadcast along the inner one", |q: &Q| {
@@ -180,7 +189,7 @@ fn product<Q: GemmOps, T: Real>(q: &Q, shape: Shape) -> Result<(), Failure> {
     Ok(())
 }
 
-fn epilogue<Q: GemmOps, T: Real>(q: &Q, f: Activation, shape: Shape) -> Result<(), Failure> {
+fn epilogue<Q: GemmOps, T: Real>(q: &Q, f: Activation, shape: Shape, with_bias: bool) -> Result<(), Failure> {
     let Shape { m, n, k, transposed: [ta, tb, _], .. } = shape;
     let mut random = Random::new((m + n + k) as u64);
     let (a, b, bias) = (random.reals::<T>(m * k), random.reals::<T>(k * n), random.reals::<T>(n));
@@ -193,8 +202,8 @@ fn epilogue<Q: GemmOps, T: Real>(q: &Q, f: Activation, shape: Shape) -> Result<(
     let (la, lb) = (layout(m, k, ta)?, layout(k, n, tb)?);
     let mut run = || {
         let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
-        let (bias, c) = (TensorRef::contiguous(dbias.view(), &[n])?, TensorMut::contiguous(dc.view_mut(), &[m, n])?);
-        linear(q, a, b, bias, f, c)
+        let bias = with_bias.then(|| TensorRef::contiguous(dbias.view(), &[n])).transpose()?;
+        linear(q, a, b, bias, f, TensorMut::contiguous(dc.view_mut(), &[m, n])?)
     };
     run()?;
     let mut expected = Vec::with_capacity(m * n);
@@ -202,7 +211,8 @@ fn epilogue<Q: GemmOps, T: Real>(q: &Q, f: Activation, shape: Shape) -> Result<(
         for j in 0..n {
             let factors = |l| (a[index(&la, &[i, l])].to_f32(), b[index(&lb, &[l, j])].to_f32());
             let sum: f64 = (0..k).map(factors).map(|(x, y)| f64::from(x) * f64::from(y)).sum();
-            expected.push(activation(f, sum + f64::from(bias[j].to_f32())));
+            let bias = if with_bias { f64::from(bias[j].to_f32()) } else { 0.0 };
+            expected.push(activation(f, sum + bias));
         }
     }
     let c: Vec<f32> = q.download(&dc)?.into_iter().map(T::to_f32).collect();

@@ -76,6 +76,30 @@ pub struct NormParams {
     pub eps: f32,
 }
 
+/// A power of two and its inverse, by which the backward pass of a normalisation scales `x - mean`: with it, products of
+/// elements far from 1 neither overflow nor vanish, and nothing else changes.
+///
+/// It is close to `rstd`, but so small that `mean` times it is finite.
+#[inline]
+#[must_use]
+pub const fn norm_scale(mean: f32, rstd: f32) -> (f32, f32) {
+    let limit = 100 - exponent(mean);
+    let wanted = if exponent(rstd) < limit { exponent(rstd) } else { limit };
+    let k = if wanted < -126 {
+        -126
+    } else if wanted > 126 {
+        126
+    } else {
+        wanted
+    };
+    (f32::from_bits(((127 + k) as u32) << 23), f32::from_bits(((127 - k) as u32) << 23))
+}
+
+/// The exponent of a normal number; -127 for those below and 128 for infinity and NaN.
+const fn exponent(x: f32) -> i32 {
+    (x.to_bits() >> 23 & 0xff) as i32 - 127
+}
+
 /// Rows whose parameter gradients are summed in order before blocks are, also in order: the sum depends on the shape alone.
 pub const NORM_BLOCK_ROWS: usize = 64;
 
@@ -96,5 +120,21 @@ mod tests {
         assert_eq!(kept(-2), [0, 0, 1, 0, 0, 1]);
         assert_eq!(kept(i64::MAX), [4; 6]);
         assert_eq!(kept(i64::MIN), [0; 6]);
+    }
+
+    #[test]
+    fn a_norm_scale_is_a_power_of_two_near_rstd_that_keeps_the_mean_finite() {
+        for (mean, rstd, log) in [
+            (0.0, 1.5, 0),
+            (0.0, 1e25, 83),
+            (1e30, 1e-37, -123),
+            (1e38, 316.0, -26),
+            (0.0, 0.0, -126),
+            (0.0, f32::INFINITY, 126),
+        ] {
+            let (scale, inverse) = norm_scale(mean, rstd);
+            assert_eq!((exponent(scale), scale * inverse), (log, 1.0), "{mean} {rstd}");
+            assert!((mean * scale).is_finite());
+        }
     }
 }

@@ -12,6 +12,11 @@ pub(super) trait Function {
     fn value<L: Lanes>(l: L, x: L::V) -> L::V;
     /// f'(x), from the value saved by the forward pass.
     fn slope<L: Lanes>(l: L, saved: L::V) -> L::V;
+    /// `g f'(x)`.
+    #[inline(always)]
+    fn gradient<L: Lanes>(l: L, saved: L::V, g: L::V) -> L::V {
+        l.mul(g, Self::slope(l, saved))
+    }
 }
 
 pub(super) struct Identity;
@@ -105,7 +110,14 @@ impl Function for Relu {
 
     #[inline(always)]
     fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
-        l.select_gt(x, l.splat(0.0), l.splat(1.0), l.splat(0.0))
+        Self::gradient(l, x, l.splat(1.0))
+    }
+
+    /// g itself or 0, so that an infinite g does not meet a slope of 0; NaN for NaN.
+    #[inline(always)]
+    fn gradient<L: Lanes>(l: L, x: L::V, g: L::V) -> L::V {
+        let positive = Self::value(l, x);
+        l.select_gt(x, l.splat(0.0), g, l.sub(positive, positive))
     }
 }
 
@@ -296,11 +308,11 @@ impl Kernel for Backward<'_> {
 fn backward<L: Lanes, F: Function>(l: L, saved: &[f32], g: &[f32], dx: &mut [f32]) {
     let (mut xs, mut gs, mut ys) = (saved.chunks_exact(L::N), g.chunks_exact(L::N), dx.chunks_exact_mut(L::N));
     for ((x, g), y) in (&mut xs).zip(&mut gs).zip(&mut ys) {
-        l.store(y, l.mul(l.load(g), F::slope(l, l.load(x))));
+        l.store(y, F::gradient(l, l.load(x), l.load(g)));
     }
     let (x, g) = (xs.remainder(), gs.remainder());
     if !x.is_empty() {
-        let slope = F::slope(l, l.load_partial(x, 0.0));
-        l.store_partial(ys.into_remainder(), l.mul(l.load_partial(g, 0.0), slope));
+        let dx = F::gradient(l, l.load_partial(x, 0.0), l.load_partial(g, 0.0));
+        l.store_partial(ys.into_remainder(), dx);
     }
 }

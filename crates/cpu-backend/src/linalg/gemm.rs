@@ -107,6 +107,8 @@ impl CpuQueue {
             }
             (bias, _) => bias,
         };
+        let gathers = bias.is_some() && product.c.col != 1;
+        let _scratch = gathers.then(|| self.reserve_scratch::<f32>(batch, n)).transpose()?;
         let one = |i: usize, c: &mut [f32], parallel: bool| {
             let (a, b) = (&a[(i * a_batch).min(a.len())..], &b[(i * b_batch).min(b.len())..]);
             match bias {

@@ -1,11 +1,14 @@
 use backend_api::{
-    BackendError, Real,
+    BackendError, DType, Real,
     ops::linalg::{LossOps, check_len, product},
 };
 
 use super::{
-    convert::{narrow, widen},
     lanes::{Kernel, Lanes, dispatch},
+    rows::{
+        PART_STEPS,
+        convert::{OutRow, scratch, widen},
+    },
     vmath::exp,
 };
 use crate::CpuQueue;
@@ -79,15 +82,20 @@ impl CpuQueue {
         if logits.is_empty() {
             return Ok(());
         }
-        let mut rows: Vec<_> = dlogits.chunks_mut(classes).zip(losses).collect();
         let rows_per_task = (1usize << 14).div_ceil(classes);
-        self.for_chunks(&mut rows, rows_per_task, |task, rows| {
-            let (mut x, mut e) = (vec![0.0; classes], vec![0.0; classes]);
-            for (i, (dlogits, loss)) in rows.iter_mut().enumerate() {
+        let tasks: Vec<_> = dlogits.chunks_mut(rows_per_task * classes).zip(losses.chunks_mut(rows_per_task)).collect();
+        let _scratch = match T::DTYPE {
+            DType::F32 => None,
+            _ => Some(self.reserve_scratch::<f32>(tasks.len(), 2 * classes)?),
+        };
+        self.for_jobs(tasks, |task, (dlogits, losses)| {
+            let (mut wide_x, mut wide_e) = (scratch::<T>(classes), scratch::<T>(classes));
+            for (i, (dlogits, loss)) in dlogits.chunks_mut(classes).zip(losses).enumerate() {
                 let r = task * rows_per_task + i;
-                widen(&logits[r * classes..][..classes], &mut x);
-                **loss = body(r, &x, &mut e);
-                narrow(&e, dlogits);
+                let x = widen(&logits[r * classes..][..classes], &mut wide_x);
+                let mut e = OutRow::new(dlogits, &mut wide_e);
+                *loss = body(r, x, e.values());
+                e.finish();
             }
         });
         Ok(())
@@ -111,20 +119,30 @@ impl Kernel for ShiftedExp<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) -> f32 {
-        let max = l.splat(self.max);
+        let (max, part) = (l.splat(self.max), PART_STEPS * L::N);
         let mut sum = l.splat(0.0);
-        let (mut xs, mut es) = (self.x.chunks_exact(L::N), self.e.chunks_exact_mut(L::N));
-        for (x, e) in (&mut xs).zip(&mut es) {
-            let v = exp(l, l.sub(l.load(x), max));
-            sum = l.add(sum, v);
-            l.store(e, v);
-        }
-        let x = xs.remainder();
-        if !x.is_empty() {
-            let v = exp(l, l.sub(l.load_partial(x, f32::NEG_INFINITY), max));
-            sum = l.add(sum, v);
-            l.store_partial(es.into_remainder(), v);
+        for (x, e) in self.x.chunks(part).zip(self.e.chunks_mut(part)) {
+            sum = l.add(sum, shifted_part(l, x, max, e));
         }
         l.sum(sum)
     }
+}
+
+/// Writes `exp(x - max)` and returns the sum.
+#[inline(always)]
+fn shifted_part<L: Lanes>(l: L, x: &[f32], max: L::V, e: &mut [f32]) -> L::V {
+    let mut sum = l.splat(0.0);
+    let (mut xs, mut es) = (x.chunks_exact(L::N), e.chunks_exact_mut(L::N));
+    for (x, e) in (&mut xs).zip(&mut es) {
+        let v = exp(l, l.sub(l.load(x), max));
+        sum = l.add(sum, v);
+        l.store(e, v);
+    }
+    let x = xs.remainder();
+    if !x.is_empty() {
+        let v = exp(l, l.sub(l.load_partial(x, f32::NEG_INFINITY), max));
+        sum = l.add(sum, v);
+        l.store_partial(es.into_remainder(), v);
+    }
+    sum
 }

@@ -58,13 +58,14 @@ impl<T: Real> Case<T> {
         let (mut dgamma, mut dbeta) = (q.zeros::<T>(len)?, q.zeros::<T>(len)?);
         if centred {
             let mut stats = q.zeros::<f32>(2 * rows)?;
-            q.layer_norm(p, x.view(), gamma.view(), beta.view(), y.view_mut(), stats.view_mut())?;
-            let (dgamma, dbeta) = (dgamma.view_mut(), dbeta.view_mut());
-            q.layer_norm_backward(p, x.view(), gamma.view(), stats.view(), g.view(), dx.view_mut(), dgamma, dbeta)?;
+            q.layer_norm(p, x.view(), Some(gamma.view()), Some(beta.view()), y.view_mut(), stats.view_mut())?;
+            let (gamma, dgamma, dbeta) = (Some(gamma.view()), Some(dgamma.view_mut()), Some(dbeta.view_mut()));
+            q.layer_norm_backward(p, x.view(), gamma, stats.view(), g.view(), dx.view_mut(), dgamma, dbeta)?;
         } else {
             let mut rstd = q.zeros::<f32>(rows)?;
-            q.rms_norm(p, x.view(), gamma.view(), y.view_mut(), rstd.view_mut())?;
-            q.rms_norm_backward(p, x.view(), gamma.view(), rstd.view(), g.view(), dx.view_mut(), dgamma.view_mut())?;
+            let (gamma, dgamma) = (Some(gamma.view()), Some(dgamma.view_mut()));
+            q.rms_norm(p, x.view(), gamma, y.view_mut(), rstd.view_mut())?;
+            q.rms_norm_backward(p, x.view(), gamma, rstd.view(), g.view(), dx.view_mut(), dgamma)?;
         }
         Ok([q.download(&y)?, q.download(&dx)?, q.download(&dgamma)?, q.download(&dbeta)?])
     }
@@ -135,7 +136,8 @@ fn no_rows_give_zero_sums() {
         let (none, gamma) = (q.zeros::<f32>(0).unwrap(), q.upload(&[1.0f32; 5]).unwrap());
         let (mut dx, mut dgamma) = (q.zeros::<f32>(0).unwrap(), q.upload(&[7.0f32; 5]).unwrap());
         let (x, g) = (none.view(), none.view());
-        q.rms_norm_backward(&p, x, gamma.view(), none.view(), g, dx.view_mut(), dgamma.view_mut()).unwrap();
+        let gamma = Some(gamma.view());
+        q.rms_norm_backward(&p, x, gamma, none.view(), g, dx.view_mut(), Some(dgamma.view_mut())).unwrap();
         assert_eq!(q.download(&dgamma).unwrap(), [0.0; 5]);
     });
 }

@@ -79,7 +79,7 @@ impl<Q: LinalgOps> Dense<Q> {
         let mut y = q.zeros::<f32>(rows * self.outputs)?;
         let into = TensorMut::contiguous(y.view_mut(), &[rows, self.outputs])?;
         let x = tensor::<Q>(x, &[rows, self.inputs])?;
-        linear(q, x, self.weight.value()?, self.bias.value()?, Activation::Identity, into)?;
+        linear(q, x, self.weight.value()?, Some(self.bias.value()?), Activation::Identity, into)?;
         Ok(y)
     }
 
@@ -92,7 +92,7 @@ impl<Q: LinalgOps> Dense<Q> {
         let gradients = LinearGradients {
             x: Some(TensorMut::contiguous(dx.view_mut(), &[rows, self.inputs])?),
             w: TensorMut::contiguous(self.weight.gradient.view_mut(), &self.weight.shape)?,
-            bias: self.bias.gradient()?,
+            bias: Some(self.bias.gradient()?),
         };
         linear_backward(q, x, value, Activation::Identity, g, g, gradients)?;
         Ok(dx)

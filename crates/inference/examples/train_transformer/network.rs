@@ -29,9 +29,6 @@ pub(crate) struct Network<Q: Queue> {
     hidden: Dense<Q>,
     feed: Dense<Q>,
     head: Dense<Q>,
-    /// Factors and offsets of the layer norms, which the dense layers behind them make superfluous.
-    ones: Q::Buf<f32>,
-    zeros: Q::Buf<f32>,
 }
 
 /// What the backward pass needs: activations of `count` images, row-major `[count][position][feature]`.
@@ -66,8 +63,6 @@ impl<Q: LinalgOps + 'static> Network<Q> {
             hidden: dense(WIDTH, HIDDEN, &[HIDDEN])?,
             feed: dense(HIDDEN, WIDTH, &[WIDTH])?,
             head: dense(WIDTH, CLASSES, &[CLASSES])?,
-            ones: q.upload(&[1.0; WIDTH])?,
-            zeros: q.zeros(WIDTH)?,
         })
     }
 
@@ -208,8 +203,8 @@ impl<Q: LinalgOps + 'static> Network<Q> {
 
     fn norm(&self, q: &Q, x: &Q::Buf<f32>, rows: usize) -> Result<Normed<Q>, NnError> {
         let plan = NormPlan::new(rows, WIDTH, EPSILON)?;
-        let (mut y, mut stats) = (q.zeros::<f32>(rows * WIDTH)?, q.zeros::<f32>(plan.layer_stats())?);
-        plan.layer_norm(q, x.view(), self.ones.view(), self.zeros.view(), y.view_mut(), stats.view_mut())?;
+        let (mut y, mut stats) = (q.zeros::<f32>(rows * WIDTH)?, plan.layer_stats(q)?);
+        plan.layer_norm(q, x.view(), None, None, y.view_mut(), stats.view_mut())?;
         Ok(Normed { y, stats })
     }
 
@@ -222,10 +217,9 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         rows: usize,
     ) -> Result<Q::Buf<f32>, NnError> {
         let plan = NormPlan::new(rows, WIDTH, EPSILON)?;
-        let saved = NormSaved { x: x.view(), gamma: self.ones.view(), stats: normed.stats.view() };
+        let saved = NormSaved { x: x.view(), gamma: None, stats: normed.stats.view() };
         let mut dx = q.zeros::<f32>(rows * WIDTH)?;
-        let (mut dgamma, mut dbeta) = (q.zeros::<f32>(WIDTH)?, q.zeros::<f32>(WIDTH)?);
-        plan.layer_norm_backward(q, saved, g.view(), dx.view_mut(), dgamma.view_mut(), dbeta.view_mut())?;
+        plan.layer_norm_backward(q, saved, g.view(), dx.view_mut(), None, None)?;
         Ok(dx)
     }
 }

@@ -36,6 +36,10 @@ const SUMS: Region<f32> = Layout::new().array(THREADS);
 /// Shared memory of the backward pass.
 pub const BACKWARD_BYTES: u32 = SUMS.end().bytes();
 
+/// Elements of the axis whose terms, 64 of each thread, are added up before their sum joins that of the elements before, so
+/// that rounding errors do not grow with the length of the axis.
+const TURN: u32 = 64 * PARTS;
+
 /// The column of a thread; a thread behind the last column repeats it and is not live.
 struct Column {
     outer: u64,
@@ -75,14 +79,19 @@ unsafe fn forward<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const
         let x = (*x.add(start + c as usize * step)).widen();
         if mask.is_none() { (x, true) } else { mask.apply(mask_start + c as usize * step, x) }
     };
-    let (mut state, mut any) = (State::EMPTY, false);
+    let (mut state, mut turn, mut any) = (State::EMPTY, State::EMPTY, false);
     let mut c = column.part;
     while c < len {
         let (x, keep) = logit(c);
-        state.push(x);
+        turn.push(x);
         any |= keep;
+        if c % TURN >= TURN - PARTS {
+            state = state.with(turn);
+            turn = State::EMPTY;
+        }
         c += PARTS;
     }
+    let state = state.with(turn);
     let (states, thread) = (STATES.slice(), idx::tid_x());
     states.set(thread, F4([state.greatest, state.rest, state.ties, if any { 1.0 } else { 0.0 }]));
     block_sync();
@@ -91,10 +100,7 @@ unsafe fn forward<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const
     while part < THREADS {
         let F4([greatest, rest, ties, kept]) = states.get(part);
         any |= kept != 0.0;
-        let own = State { greatest, rest, ties };
-        let most = total.greatest.max(own.greatest);
-        let (a, b) = (total.relative_to(most), own.relative_to(most));
-        total = State { greatest: most, rest: a.rest + b.rest, ties: a.ties + b.ties };
+        total = total.with(State { greatest, rest, ties });
         part += COLUMNS;
     }
     let finish = total.finish(kind, any);
@@ -110,13 +116,22 @@ unsafe fn backward<T: Real>(axis: &AxisParams, kind: Kind, y: *const T, g: *cons
     let column = Column::own(axis);
     let (len, step) = (axis.len as u32, axis.inner as usize);
     let start = column.start(column.outer, axis);
-    let mut sum = 0.0;
-    let mut c = column.part;
-    while c < len {
-        let at = start + c as usize * step;
-        sum += kind.contribution((*y.add(at)).widen(), (*g.add(at)).widen());
-        c += PARTS;
+    // The sum over the elements from `c` on that lie before `end`.
+    let turn = |mut c: u32, end: u32| {
+        let mut sum = 0.0;
+        while c < end {
+            let at = start + c as usize * step;
+            sum += kind.contribution((*y.add(at)).widen(), (*g.add(at)).widen());
+            c += PARTS;
+        }
+        sum
+    };
+    let (mut sum, mut first) = (0.0, 0);
+    while len - first > TURN {
+        sum += turn(first + column.part, first + TURN);
+        first += TURN;
     }
+    sum += turn(first + column.part, len);
     let (sums, thread) = (SUMS.slice(), idx::tid_x());
     sums.set(thread, sum);
     block_sync();

@@ -8,11 +8,11 @@
 
 use super::{
     super::{
-        group::{self, Block, Chunk, Group, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
+        group::{self, Block, Chunk, Group, PartSum, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
         math::{exp_nonpositive, log_of_parts},
         real::{Bf16, F16, Real},
     },
-    state::State,
+    state::PartState,
 };
 
 /// The sum of a row of logits, and what both passes share.
@@ -25,7 +25,7 @@ struct Totals {
 impl Totals {
     /// The totals of the elements that all threads pushed. NaN and +inf make them NaN.
     #[inline(always)]
-    fn across<G: Group>(state: State) -> Self {
+    fn across<G: Group>(state: PartState) -> Self {
         let state = state.across::<G>();
         let greatest = if state.greatest == f32::INFINITY { f32::NAN } else { state.greatest };
         Self { greatest, log_sum: log_of_parts(state.rest, state.ties), sum: state.ties + state.rest }
@@ -48,8 +48,8 @@ unsafe fn by_class<G: Group, T: Real>(
         let at = (row * u64::from(classes)) as usize;
         let (logits, dlogits, target) = (logits.add(at), dlogits.add(at), *targets.add(row as usize));
         let x = Streamed { span, fetch: |chunk: Chunk| chunk.load(logits) };
-        let mut state = State::EMPTY;
-        x.each(|chunk, x| chunk.each_live(x, |x| state.push(x)));
+        let mut state = PartState::EMPTY;
+        x.each(|chunk, x| state.take::<G>(chunk, x));
         let Totals { greatest, log_sum, sum } = Totals::across::<G>(state);
         let (counts, factor) = (target < classes, scale / sum);
         if live && G::rank() == 0 {
@@ -85,25 +85,25 @@ unsafe fn by_probs<G: Group, T: Real>(
         let at = (row * u64::from(classes)) as usize;
         let (logits, probs, dlogits) = (logits.add(at), probs.add(at), dlogits.add(at));
         let both = Streamed { span, fetch: |chunk: Chunk| [chunk.load(logits), chunk.load(probs)] };
-        let (mut state, mut total) = (State::EMPTY, 0.0);
+        let (mut state, mut total) = (PartState::EMPTY, PartSum::default());
         both.each(|chunk, [x, t]| {
-            chunk.each_live(x, |x| state.push(x));
-            total = fold4(t, total, |total, t| total + t);
+            state.take::<G>(chunk, x);
+            total.take::<G>(chunk, |total| fold4(t, total, |total, t| total + t));
         });
         let Totals { greatest, log_sum, sum } = Totals::across::<G>(state);
-        let factor = G::sum::<0>(total) / sum;
-        let mut loss = 0.0;
+        let factor = total.total::<G, 0>() / sum;
+        let mut loss = PartSum::default();
         both.each(|chunk, [x, t]| {
             let shifted = x.map(|x| x - greatest);
             // 0 ln 0 is 0.
             let parts = zip4(shifted, t).map(|(x, t)| if t == 0.0 { 0.0 } else { t * (x - log_sum) });
-            loss = fold4(parts, loss, |loss, part| loss - part);
+            loss.take::<G>(chunk, |loss| fold4(parts, loss, |loss, part| loss - part));
             let gradient = zip4(shifted, t).map(|(x, t)| scale * (exp_nonpositive(x) * factor - t));
             if live {
                 chunk.store(dlogits, gradient);
             }
         });
-        let loss = G::sum::<4>(loss);
+        let loss = loss.total::<G, 4>();
         if live && G::rank() == 0 {
             *losses.add(row as usize) = loss;
         }

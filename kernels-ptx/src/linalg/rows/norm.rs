@@ -1,20 +1,19 @@
 //! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block takes others in
-//! three passes. Grids as in
-//! [`softmax`](super::softmax).
+//! three passes, and in five if squares of its elements leave the range of f32. Grids as in [`softmax`](super::softmax).
 //!
 //! # Safety
-//! Tensors hold `rows x len` elements, `gamma` and `beta` `len`, `mean` and `rstd` `rows`; `len` is not zero. RMS norm
-//! has null pointers for `beta` and `mean`. `status` is null or a word.
+//! Tensors hold `rows x len` elements, `gamma` and `beta` `len` or they are null, which stands for ones and zeros, `mean` and
+//! `rstd` `rows`; `len` is not zero. RMS norm has null pointers for `beta` and `mean`. `status` is null or a word.
 
 use core_types::params::rows::NormParams;
 
 use super::super::{
-    group::{self, Block, Chunk, Group, Held, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
+    group::{self, Block, Chunk, Group, Held, PartSum, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
     real::{Bf16, F16, Real},
 };
 use crate::dev::{
     atomic,
-    math::{fma, sqrt},
+    math::{abs, fma, sqrt},
 };
 
 /// One row, with its place in the outputs.
@@ -27,6 +26,56 @@ struct Target<T> {
     status: *mut u64,
 }
 
+/// What the sums over a row say of its elements times a power of two.
+struct Statistics {
+    shift: f32,
+    residual: f32,
+    spread: f32,
+}
+
+impl Statistics {
+    /// Of the elements times `scale`.
+    #[inline(always)]
+    fn of<G: Group>(values: &impl Row<[f32; 4]>, scale: f32, centred: bool, n: f32) -> Self {
+        let mut shift = 0.0;
+        if centred {
+            let mut sum = PartSum::default();
+            values.each(|chunk, x| sum.take::<G>(chunk, |sum| fold4(x, sum, |sum, x| fma(x, scale, sum))));
+            shift = sum.total::<G, 0>() / n;
+        }
+        let (mut residual, mut square) = (PartSum::default(), PartSum::default());
+        values.each(|chunk, x| {
+            let d = chunk.map_live(x, |x| fma(x, scale, -shift));
+            residual.take::<G>(chunk, |sum| fold4(d, sum, |sum, d| sum + d));
+            square.take::<G>(chunk, |sum| fold4(d, sum, |sum, d| fma(d, d, sum)));
+        });
+        // The rounding of the mean shows as the mean of the residuals; what it adds to the square is taken off again.
+        let residual = if centred { residual.total::<G, 1>() / n } else { 0.0 };
+        let spread = fma(-residual, residual, square.total::<G, 2>() / n);
+        Self { shift, residual, spread: if spread < 0.0 { 0.0 } else { spread } } // NaN stays
+    }
+
+    /// Whether the sums may have lost the row: squares overflow far above 1, and far below they lose small terms, which shows
+    /// unless eps is greater.
+    #[inline(always)]
+    fn are_lost(&self, eps: f32) -> bool {
+        const LEAST: f32 = 1.0 / (1u64 << 60) as f32;
+        let finite = self.spread < f32::INFINITY; // nor NaN
+        !finite || self.spread + eps < LEAST
+    }
+}
+
+/// The power of two, as (power, inverse), by which the greatest element of a row, or the root of eps, comes close to 1.
+#[inline(always)]
+fn scale_to_one<G: Group>(values: &impl Row<[f32; 4]>, eps: f32) -> (f32, f32) {
+    let mut greatest = 0.0;
+    values.each(|_, x| greatest = fold4(x, greatest, |greatest, x| abs(x).max(greatest)));
+    let exponent = |x: f32| (x.to_bits() >> 23) as i32 - 127;
+    let least = if eps > 0.0 { exponent(eps) >> 1 } else { -126 };
+    let k = exponent(G::max::<3>(greatest)).max(least).max(-126).min(126);
+    (f32::from_bits(((127 - k) as u32) << 23), f32::from_bits(((127 + k) as u32) << 23))
+}
+
 /// Normalises the row of index `row`. With a null `mean` it is not centred.
 #[inline(always)]
 unsafe fn normalise<G: Group, T: Real>(
@@ -37,39 +86,35 @@ unsafe fn normalise<G: Group, T: Real>(
     out: &Target<T>,
 ) {
     let (centred, n) = (!out.mean.is_null(), p.len as f32);
-    let mut shift = 0.0;
-    if centred {
-        let mut sum = 0.0;
-        values.each(|_, x| sum = fold4(x, sum, |sum, x| sum + x));
-        shift = G::sum::<0>(sum) / n;
-    }
-    let (mut residual, mut square) = (0.0, 0.0);
-    values.each(|chunk, x| {
-        let d = chunk.map_live(x, |x| x - shift);
-        residual = fold4(d, residual, |sum, d| sum + d);
-        square = fold4(d, square, |sum, d| fma(d, d, sum));
-    });
-    // The rounding of the mean shows as the mean of the residuals; what it adds to the square is taken off again.
-    let residual = if centred { G::sum::<1>(residual) / n } else { 0.0 };
-    let spread = fma(-residual, residual, G::sum::<2>(square) / n);
-    let spread = if spread < 0.0 { 0.0 } else { spread }; // NaN stays
-    let root = sqrt(spread + p.eps);
-    let rstd = 1.0 / root;
+    let (mut scale, mut inverse, mut scaled) = (1.0, 1.0, false);
+    let Statistics { shift, residual, spread } = loop {
+        let found = Statistics::of::<G>(values, scale, centred, n);
+        if !G::any(!scaled && found.are_lost(p.eps)) {
+            break found;
+        }
+        (scale, inverse) = scale_to_one::<G>(values, p.eps);
+        scaled = true;
+    };
+    // Beside a constant row, a scaled eps may be lost.
+    let constant = scaled && spread == 0.0;
+    let root = if constant { sqrt(p.eps) } else { sqrt(fma(p.eps * scale, scale, spread)) };
+    let unit = if constant { 0.0 } else { 1.0 / root };
+    let rstd = if constant { 1.0 / root } else { unit * scale };
     if live && G::rank() == 0 {
         if centred {
-            *out.mean.add(row as usize) = shift + residual;
+            *out.mean.add(row as usize) = (shift + residual) * inverse;
         }
         *out.rstd.add(row as usize) = rstd;
         if root == 0.0 && !out.status.is_null() {
             atomic::min_u64(out.status, row);
         }
     }
-    let offset = -residual * rstd;
+    let offset = -residual * unit;
     let y = out.y.add((row * p.len) as usize);
     values.each(|chunk, x| {
-        let h = x.map(|x| fma(x - shift, rstd, offset));
-        let beta = if centred { chunk.load(out.beta) } else { [0.0; 4] };
-        let values = zip4(zip4(h, chunk.load(out.gamma)), beta).map(|((h, gamma), beta)| fma(h, gamma, beta));
+        let h = x.map(|x| fma(fma(x, scale, -shift), unit, offset));
+        let (gamma, beta) = (chunk.load_or(out.gamma, 1.0), chunk.load_or(out.beta, 0.0));
+        let values = zip4(zip4(h, gamma), beta).map(|((h, gamma), beta)| fma(h, gamma, beta));
         if live {
             chunk.store(y, values);
         }
@@ -78,7 +123,7 @@ unsafe fn normalise<G: Group, T: Real>(
 
 #[inline(always)]
 unsafe fn aligned<T>(x: *const T, out: &Target<T>) -> bool {
-    all_aligned4([x, out.gamma, out.y]) && (out.beta.is_null() || all_aligned4([out.beta]))
+    all_aligned4([x, out.gamma, out.beta, out.y])
 }
 
 #[inline(always)]

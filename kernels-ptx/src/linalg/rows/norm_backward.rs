@@ -6,10 +6,10 @@
 //! As in [`norm`](super::norm). `offsets` holds `rows` floats, `sums` a row of `len`, for layer norm `2 len`, floats
 //! for each [`NORM_BLOCK_ROWS`] rows. RMS norm has a null pointer for `mean`.
 
-use core_types::params::rows::{NORM_BLOCK_ROWS, NormParams};
+use core_types::params::rows::{NORM_BLOCK_ROWS, NormParams, norm_scale};
 
 use super::super::{
-    group::{self, Block, Chunk, Group, Held, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
+    group::{self, Block, Chunk, Group, Held, PartSum, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
     index::divide,
     real::{Bf16, F16, Real},
 };
@@ -26,11 +26,28 @@ struct Saved {
 }
 
 impl Saved {
-    /// Mean and reciprocal deviation of a row.
+    /// How the elements of a row are measured, and the reciprocal of its deviation.
     #[inline(always)]
-    unsafe fn row(&self, row: u64) -> (f32, f32) {
+    unsafe fn row(&self, row: u64) -> (Line, f32) {
         let mean = if self.mean.is_null() { 0.0 } else { *self.mean.add(row as usize) };
-        (mean, *self.rstd.add(row as usize))
+        let rstd = *self.rstd.add(row as usize);
+        let (scale, inverse) = norm_scale(mean, rstd);
+        (Line { scale, shift: mean * scale, unit: rstd * inverse }, rstd)
+    }
+}
+
+/// `(x - mean) rstd` by way of `d = x scale - shift`, with a power of two that brings d close to 1.
+#[derive(Clone, Copy)]
+struct Line {
+    scale: f32,
+    shift: f32,
+    unit: f32,
+}
+
+impl Line {
+    #[inline(always)]
+    fn distance(self, x: f32) -> f32 {
+        fma(x, self.scale, -self.shift)
     }
 }
 
@@ -46,26 +63,29 @@ unsafe fn gradient<G: Group, T: Real>(
     dx: *mut T,
 ) {
     let (centred, n) = (!saved.mean.is_null(), p.len as f32);
-    let (shift, rstd) = saved.row(row);
-    let (mut sum_d, mut sum_a, mut sum_ad) = (0.0, 0.0, 0.0);
+    let (line, rstd) = saved.row(row);
+    let [mut sum_d, mut sum_a, mut sum_ad] = [PartSum::default(); 3];
     values.each(|chunk, [x, g]| {
-        let d = chunk.map_live(x, |x| x - shift);
-        let a = zip4(g, chunk.load(gamma)).map(|(g, gamma)| g * gamma);
-        sum_d = fold4(d, sum_d, |sum, d| sum + d);
-        sum_a = fold4(a, sum_a, |sum, a| sum + a);
-        unroll!(E in 0..4 => { sum_ad = fma(d[E as usize], a[E as usize], sum_ad) });
+        let d = chunk.map_live(x, |x| line.distance(x));
+        let a = zip4(g, chunk.load_or(gamma, 1.0)).map(|(g, gamma)| g * gamma);
+        sum_d.take::<G>(chunk, |sum| fold4(d, sum, |sum, d| sum + d));
+        sum_a.take::<G>(chunk, |sum| fold4(a, sum, |sum, a| sum + a));
+        sum_ad.take::<G>(chunk, |mut sum| {
+            unroll!(E in 0..4 => { sum = fma(d[E as usize], a[E as usize], sum) });
+            sum
+        });
     });
     // The saved mean is rounded: the mean of the residuals corrects it, as in the forward pass.
-    let (residual, mean_a) = if centred { (G::sum::<0>(sum_d) / n, G::sum::<1>(sum_a) / n) } else { (0.0, 0.0) };
-    let mean_ah = fma(-residual, mean_a, G::sum::<2>(sum_ad) / n) * rstd;
-    let offset = -residual * rstd;
+    let (residual, mean_a) = if centred { (sum_d.total::<G, 0>() / n, sum_a.total::<G, 1>() / n) } else { (0.0, 0.0) };
+    let mean_ah = fma(-residual, mean_a, sum_ad.total::<G, 2>() / n) * line.unit;
+    let offset = -residual * line.unit;
     if live && centred && G::rank() == 0 {
         *saved.offsets.add(row as usize) = offset;
     }
     let dx = dx.add((row * p.len) as usize);
     values.each(|chunk, [x, g]| {
-        let dx4 = zip4(x, zip4(g, chunk.load(gamma))).map(|(x, (g, gamma))| {
-            let h = fma(x - shift, rstd, offset);
+        let dx4 = zip4(x, zip4(g, chunk.load_or(gamma, 1.0))).map(|(x, (g, gamma))| {
+            let h = fma(line.distance(x), line.unit, offset);
             fma(-h, mean_ah, g * gamma - mean_a) * rstd
         });
         if live {
@@ -112,11 +132,11 @@ unsafe fn parameters<T: Real>(p: &NormParams, x: *const T, g: *const T, saved: &
     let end = (row + NORM_BLOCK_ROWS as u64).min(p.rows);
     let (mut dgamma, mut dbeta) = (0.0, 0.0);
     while u64::from(column) < len && row < end {
-        let (shift, rstd) = saved.row(row);
+        let (line, _) = saved.row(row);
         let offset = if centred { *saved.offsets.add(row as usize) } else { 0.0 };
         let at = (row * len + u64::from(column)) as usize;
         let g = (*g.add(at)).widen();
-        dgamma = fma(g, fma((*x.add(at)).widen() - shift, rstd, offset), dgamma);
+        dgamma = fma(g, fma(line.distance((*x.add(at)).widen()), line.unit, offset), dgamma);
         dbeta += g;
         row += 1;
     }

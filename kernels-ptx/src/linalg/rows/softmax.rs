@@ -12,12 +12,12 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use super::{
     super::{
-        group::{self, Block, Chunk, Group, Held, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
+        group::{self, Block, Chunk, Group, Held, PartSum, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
         index::divide_long,
         math::exp_nonpositive,
         real::{Bf16, F16, Real},
     },
-    state::{Kind, State},
+    state::{Kind, PartState, State},
 };
 
 /// Which elements are left out: those with a false `keep`, those with an `addend` of -inf; null pointers name no mask.
@@ -154,8 +154,8 @@ unsafe fn streamed<G: Group, T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32
     for (row, live) in group::rows::<G>(p.axis.outer) {
         let logits = Logits::new(p, causal, row, x, mask);
         let streamed = Streamed { span, fetch: |chunk| logits.masked(chunk) };
-        let mut state = State::EMPTY;
-        streamed.each(|chunk, values| chunk.each_live(values, |x| state.push(x)));
+        let mut state = PartState::EMPTY;
+        streamed.each(|chunk, values| state.take::<G>(chunk, values));
         let any = G::max::<0>(if logits.any.get() { 1.0 } else { 0.0 }) > 0.0;
         let finish = state.across::<G>().finish(kind, any);
         let y = y.add((row * p.axis.len) as usize);
@@ -170,11 +170,12 @@ unsafe fn streamed<G: Group, T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32
 /// The gradient of rows that `row` reads.
 #[inline(always)]
 unsafe fn backward<G: Group, T: Real>(kind: Kind, row: &impl Row<[[f32; 4]; 2]>, live: bool, dx: *mut T) {
-    let mut sum = 0.0;
-    row.each(|_, [y, g]| {
-        sum = fold4(zip4(y, g).map(|(y, g)| kind.contribution(y, g)), sum, |sum, part| sum + part);
+    let mut sum = PartSum::default();
+    row.each(|chunk, [y, g]| {
+        let parts = zip4(y, g).map(|(y, g)| kind.contribution(y, g));
+        sum.take::<G>(chunk, |sum| fold4(parts, sum, |sum, part| sum + part));
     });
-    let sum = G::sum::<0>(sum);
+    let sum = sum.total::<G, 0>();
     row.each(|chunk, [y, g]| {
         let dx4 = zip4(y, g).map(|(y, g)| kind.gradient(y, g, sum));
         if live {

@@ -1,7 +1,7 @@
 //! The running sum of a softmax, and what it makes of an element.
 
 use super::super::{
-    group::Group,
+    group::{Chunk, Group, Warp},
     math::{exp_nonpositive, log_of_parts},
 };
 
@@ -29,7 +29,7 @@ impl Kind {
     #[inline(always)]
     pub fn contribution(self, y: f32, g: f32) -> f32 {
         match self {
-            Self::Softmax => y * g,
+            Self::Softmax => above_zero(y, y * g),
             Self::Log => live(y, g),
         }
     }
@@ -38,10 +38,16 @@ impl Kind {
     #[inline(always)]
     pub fn gradient(self, y: f32, g: f32, sum: f32) -> f32 {
         match self {
-            Self::Softmax => y * (g - sum),
+            Self::Softmax => above_zero(y, y * (g - sum)),
             Self::Log => live(y, g - exp_nonpositive(y) * sum),
         }
     }
+}
+
+/// `value`, but 0 where y is 0.
+#[inline(always)]
+fn above_zero(y: f32, value: f32) -> f32 {
+    if y == 0.0 { 0.0 } else { value }
 }
 
 /// `value`, but 0 where y is -inf.
@@ -90,6 +96,14 @@ impl State {
         self
     }
 
+    /// The state of the elements of both.
+    #[inline(always)]
+    pub fn with(self, other: Self) -> Self {
+        let greatest = self.greatest.max(other.greatest);
+        let (a, b) = (self.relative_to(greatest), other.relative_to(greatest));
+        Self { greatest, rest: a.rest + b.rest, ties: a.ties + b.ties }
+    }
+
     /// The state of all elements of a group; reductions 1 to 3 of the kernel.
     #[inline(always)]
     pub fn across<G: Group>(self) -> Self {
@@ -107,6 +121,34 @@ impl State {
             Kind::Log => log_of_parts(self.rest, self.ties),
         };
         Finish { kind, greatest, norm, special }
+    }
+}
+
+/// A thread's running sum over its chunks of a row, in parts, so that rounding errors do not grow with the length.
+pub struct PartState {
+    whole: State,
+    part: State,
+}
+
+impl PartState {
+    /// No element.
+    pub const EMPTY: Self = Self { whole: State::EMPTY, part: State::EMPTY };
+
+    /// Takes in the elements of a chunk.
+    #[inline(always)]
+    pub fn take<G: Group>(&mut self, chunk: Chunk, x: [f32; 4]) {
+        chunk.each_live(x, |x| self.part.push(x));
+        if G::SIZE > Warp::SIZE && chunk.ends_part() {
+            self.whole = self.whole.with(self.part);
+            self.part = State::EMPTY;
+        }
+    }
+
+    /// The state of all elements of the group.
+    #[inline(always)]
+    pub fn across<G: Group>(self) -> State {
+        let own = if G::SIZE > Warp::SIZE { self.whole.with(self.part) } else { self.part };
+        own.across::<G>()
     }
 }
 

@@ -16,7 +16,8 @@ pub trait ElementwiseOps: Queue {
     /// Whatever the device fails with.
     fn activate_in_place<T: Real>(&self, f: Activation, x: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
-    /// `dx = g f'(x)`, where `saved` is y for functions with [`Activation::saves_output`] and x for the others.
+    /// `dx = g f'(x)`, where `saved` is y for functions with [`Activation::saves_output`] and x for the others. For ReLU it is
+    /// g or 0, also where g is infinite, and NaN where `saved` is.
     ///
     /// # Errors
     /// [`BackendError::Length`] if the lengths differ.

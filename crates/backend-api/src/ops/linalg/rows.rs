@@ -67,7 +67,8 @@ pub trait RowOps: Queue {
         y: Mut<'_, Self, T>,
     ) -> Result<(), BackendError>;
 
-    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss by y.
+    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss by y. An
+    /// element with y = 0, as those left out have it, is constant: its dx is zero and its g is left out of the sum.
     ///
     /// # Errors
     /// [`BackendError::Length`] if a view does not have the size of its shape.
@@ -92,10 +93,11 @@ pub trait RowOps: Queue {
         dx: Mut<'_, Self, T>,
     ) -> Result<(), BackendError>;
 
-    /// `y = (x - mean) rstd gamma + beta` for each row, with `rstd = 1 / sqrt(variance + eps)` and the biased variance.
-    /// `stats` receives the means of all rows, then their rstd.
+    /// `y = (x - mean) rstd gamma + beta` for each row, with `rstd = 1 / sqrt(variance + eps)` and the biased variance;
+    /// without `gamma` its elements are 1, without `beta` 0. `stats` receives the means of all rows, then their rstd.
     ///
-    /// The mean is corrected by the mean of the residuals, so a mean of 10^4 standard deviations costs no accuracy.
+    /// The mean is corrected by the mean of the residuals, so a mean of 10^4 standard deviations costs no accuracy, and rows
+    /// whose squares would leave the range of f32 are scaled, so every finite row has a result.
     ///
     /// # Errors
     /// [`BackendError::Length`] if a view does not have the size of its shape, [`BackendError::Undefined`] with the first
@@ -104,15 +106,16 @@ pub trait RowOps: Queue {
         &self,
         p: &NormParams,
         x: Ref<'_, Self, T>,
-        gamma: Ref<'_, Self, T>,
-        beta: Ref<'_, Self, T>,
+        gamma: Option<Ref<'_, Self, T>>,
+        beta: Option<Ref<'_, Self, T>>,
         y: Mut<'_, Self, T>,
         stats: Mut<'_, Self, f32>,
     ) -> Result<(), BackendError>;
 
     /// The gradients of [`layer_norm`](Self::layer_norm) for the gradient g of the loss by y. With `a = g gamma` and
     /// `h = (x - mean) rstd`: `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma = sum over rows of g h`, `dbeta = sum over rows
-    /// of g`; rows are summed in blocks of [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS).
+    /// of g`, each if it is asked for; rows are summed in blocks of
+    /// [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS).
     ///
     /// # Errors
     /// [`BackendError::Length`] if a view does not have the size of its shape, [`BackendError::BudgetExceeded`] or
@@ -122,15 +125,16 @@ pub trait RowOps: Queue {
         &self,
         p: &NormParams,
         x: Ref<'_, Self, T>,
-        gamma: Ref<'_, Self, T>,
+        gamma: Option<Ref<'_, Self, T>>,
         stats: Ref<'_, Self, f32>,
         g: Ref<'_, Self, T>,
         dx: Mut<'_, Self, T>,
-        dgamma: Mut<'_, Self, T>,
-        dbeta: Mut<'_, Self, T>,
+        dgamma: Option<Mut<'_, Self, T>>,
+        dbeta: Option<Mut<'_, Self, T>>,
     ) -> Result<(), BackendError>;
 
-    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`; `rstd` receives one value a row.
+    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`; `rstd` receives one value a row. Without
+    /// `gamma` its elements are 1.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm), where the mean square takes the place of the variance.
@@ -138,7 +142,7 @@ pub trait RowOps: Queue {
         &self,
         p: &NormParams,
         x: Ref<'_, Self, T>,
-        gamma: Ref<'_, Self, T>,
+        gamma: Option<Ref<'_, Self, T>>,
         y: Mut<'_, Self, T>,
         rstd: Mut<'_, Self, f32>,
     ) -> Result<(), BackendError>;
@@ -153,10 +157,10 @@ pub trait RowOps: Queue {
         &self,
         p: &NormParams,
         x: Ref<'_, Self, T>,
-        gamma: Ref<'_, Self, T>,
+        gamma: Option<Ref<'_, Self, T>>,
         rstd: Ref<'_, Self, f32>,
         g: Ref<'_, Self, T>,
         dx: Mut<'_, Self, T>,
-        dgamma: Mut<'_, Self, T>,
+        dgamma: Option<Mut<'_, Self, T>>,
     ) -> Result<(), BackendError>;
 }

@@ -68,9 +68,10 @@ fn layer_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine
         let plan = NormPlan::new(rows, columns, 1e-5)?;
         let x = input::<Q, f32>(q, rows * columns)?;
         let (gamma, beta) = (input::<Q, f32>(q, columns)?, input::<Q, f32>(q, columns)?);
-        let (mut y, mut stats) = (q.zeros(rows * columns)?, q.zeros(plan.layer_stats())?);
+        let (mut y, mut stats) = (q.zeros(rows * columns)?, plan.layer_stats(q)?);
         Ok(Box::new(move |q: &Q| {
-            Ok(plan.layer_norm(q, x.view(), gamma.view(), beta.view(), y.view_mut(), stats.view_mut())?)
+            let (gamma, beta) = (Some(gamma.view()), Some(beta.view()));
+            Ok(plan.layer_norm(q, x.view(), gamma, beta, y.view_mut(), stats.view_mut())?)
         }))
     })
 }
@@ -80,8 +81,8 @@ fn rms_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q
         let plan = NormPlan::new(rows, columns, 1e-5)?;
         let x = input::<Q, f32>(q, rows * columns)?;
         let gamma = input::<Q, f32>(q, columns)?;
-        let (mut y, mut rstd) = (q.zeros(rows * columns)?, q.zeros(plan.rms_stats())?);
-        Ok(Box::new(move |q: &Q| Ok(plan.rms_norm(q, x.view(), gamma.view(), y.view_mut(), rstd.view_mut())?)))
+        let (mut y, mut rstd) = (q.zeros(rows * columns)?, plan.rms_stats(q)?);
+        Ok(Box::new(move |q: &Q| Ok(plan.rms_norm(q, x.view(), Some(gamma.view()), y.view_mut(), rstd.view_mut())?)))
     })
 }
 

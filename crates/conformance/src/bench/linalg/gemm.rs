@@ -81,7 +81,7 @@ fn encode_state() -> Contest {
         let x = TensorRef::contiguous(x.view(), &[ROWS, INPUTS])?;
         let w = TensorRef::contiguous(w.view(), &[INPUTS, OUTPUTS])?;
         let bias = TensorRef::contiguous(bias.view(), &[OUTPUTS])?;
-        linear(&q, x, w, bias, Activation::Relu, TensorMut::contiguous(y.view_mut(), &[ROWS, OUTPUTS])?)
+        linear(&q, x, w, Some(bias), Activation::Relu, TensorMut::contiguous(y.view_mut(), &[ROWS, OUTPUTS])?)
     };
     let flops = 2 * ROWS * INPUTS * OUTPUTS;
     Contest {

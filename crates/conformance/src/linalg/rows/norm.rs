@@ -19,6 +19,8 @@ struct Inputs {
     x: Vec<f32>,
     gamma: Vec<f32>,
     beta: Vec<f32>,
+    /// Whether gamma and beta are handed over; else they are ones and zeros.
+    affine: bool,
 }
 
 /// The gradients by x, gamma and beta.
@@ -38,12 +40,32 @@ pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
+/// Logs of deviations whose squares leave the range of f32, or come near its ends, with an eps that matters or does not.
+const EXTREMES: [(i32, f32); 9] =
+    [(-120, 0.0), (-83, 0.0), (-83, 1e-38), (-40, 1e-25), (-34, 0.0), (61, 1e-5), (63, 1e-5), (64, 1e30), (122, 0.0)];
+
+/// Rows that a GPU's warp holds, that it streams, and that a block takes.
+const EXTREME_LENGTHS: [usize; 4] = [17, 64, 1024, 1101];
+
 impl Op {
     /// `rows` rows of `n` values around `offset`.
     fn inputs(self, rows: usize, n: usize, offset: f32) -> Inputs {
         let x = values(n as u64, rows * n).iter().map(|v| v + offset).collect();
         let beta = if self.centred { values(42, n) } else { vec![0.0; n] };
-        Inputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta }
+        Inputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
+    }
+
+    /// `rows` rows of `n` values with standard deviations of about `2^log`, around as much.
+    fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> Inputs {
+        let mut inputs = self.inputs(rows, n, 1.0);
+        // In two steps, for a power that is below the normal numbers.
+        inputs.x.iter_mut().for_each(|x| *x *= 2f32.powi(log / 2) * 2f32.powi(log - log / 2));
+        Inputs { eps, ..inputs }
+    }
+
+    /// The same without gamma and beta.
+    fn plain(self, inputs: Inputs) -> Inputs {
+        Inputs { gamma: vec![1.0; inputs.n], beta: vec![0.0; inputs.n], affine: false, ..inputs }
     }
 
     fn model(self, input: &Inputs, x: &[f64]) -> Vec<f64> {
@@ -66,10 +88,11 @@ impl Op {
         let buf = |v: &[f32]| q.upload(&v.iter().map(|&v| T::from_f32(v)).collect::<Vec<T>>());
         let (x, gamma, beta) = (buf(&input.x)?, buf(&input.gamma)?, buf(&input.beta)?);
         let mut y = q.zeros::<T>(input.x.len())?;
-        let mut stats = q.zeros::<f32>(if self.centred { plan.layer_stats() } else { plan.rms_stats() })?;
+        let mut stats = if self.centred { plan.layer_stats(q)? } else { plan.rms_stats(q)? };
+        let (factors, addends) = (input.affine.then(|| gamma.view()), input.affine.then(|| beta.view()));
         match self.centred {
-            true => plan.layer_norm(q, x.view(), gamma.view(), beta.view(), y.view_mut(), stats.view_mut())?,
-            false => plan.rms_norm(q, x.view(), gamma.view(), y.view_mut(), stats.view_mut())?,
+            true => plan.layer_norm(q, x.view(), factors, addends, y.view_mut(), stats.view_mut())?,
+            false => plan.rms_norm(q, x.view(), factors, y.view_mut(), stats.view_mut())?,
         }
         let host = |buf: &Q::Buf<T>| -> Result<Vec<f32>, NnError> {
             Ok(q.download(buf)?.into_iter().map(Real::to_f32).collect())
@@ -78,10 +101,14 @@ impl Op {
         let g = buf(g)?;
         let (mut dx, mut dgamma) = (q.zeros::<T>(input.x.len())?, q.zeros::<T>(input.n)?);
         let mut dbeta = q.zeros::<T>(input.n)?;
-        let saved = NormSaved { x: x.view(), gamma: gamma.view(), stats: stats.view() };
+        let saved = NormSaved { x: x.view(), gamma: factors, stats: stats.view() };
+        let of_gamma = Some(dgamma.view_mut());
         match self.centred {
-            true => plan.layer_norm_backward(q, saved, g.view(), dx.view_mut(), dgamma.view_mut(), dbeta.view_mut())?,
-            false => plan.rms_norm_backward(q, saved, g.view(), dx.view_mut(), dgamma.view_mut())?,
+            true => {
+                let of_beta = Some(dbeta.view_mut());
+                plan.layer_norm_backward(q, saved, g.view(), dx.view_mut(), of_gamma, of_beta)?;
+            }
+            false => plan.rms_norm_backward(q, saved, g.view(), dx.view_mut(), of_gamma)?,
         }
         Ok((host(&y)?, Some(Gradients { dx: host(&dx)?, dgamma: host(&dgamma)?, dbeta: host(&dbeta)? })))
     }
@@ -123,6 +150,8 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     cases.extend(batches().map(|rows| {
         Case::new(format!("{rows} rows of 17"), move |q| close::<Q, f32>(q, op, &op.inputs(rows, 17, 0.0), 4e-5))
     }));
+    let long = Case::new("a row of 65536", move |q| close::<Q, f32>(q, op, &op.inputs(1, 65_536, 0.0), 2e-5));
+    cases.push(long.on_elements(65_536));
     cases.push(Case::new("a constant row gives beta", move |q| {
         let mut input = op.inputs(1, 17, 0.0);
         input.x.fill(if op.centred { 3.25e4 } else { 0.0 });
@@ -147,6 +176,42 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
             true => Ok(()),
             false => Err(Failure::Broken(format!("got {y:?}"))),
         }
+    }));
+    for (log, eps) in EXTREMES {
+        cases.push(Case::new(format!("deviations of 2^{log}, eps {eps:e}"), move |q| {
+            EXTREME_LENGTHS.iter().try_for_each(|&n| close::<Q, f32>(q, op, &op.scaled(3, n, log, eps), 4e-5))
+        }));
+    }
+    cases.push(Case::new("bf16 deviations of 2^120", move |q| {
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close::<Q, bf16>(q, op, &op.scaled(3, n, 120, 1e-5), 4.0 * 1.6e-2))
+    }));
+    cases.push(Case::new("one extreme row among others", move |q| {
+        for n in EXTREME_LENGTHS {
+            let mut input = op.inputs(6, n, 0.0);
+            input.x[2 * n..3 * n].iter_mut().for_each(|x| *x *= 2f32.powi(120));
+            close::<Q, f32>(q, op, &input, 4e-5)?;
+        }
+        Ok(())
+    }));
+    cases.push(Case::new("constant rows of any size give beta", move |q| {
+        for (value, eps) in [(3e38, 1e-5), (3e38, 1e-20), (1e30, 1e-12), (1e-30, 1e-12), (0.0, 1e-30)] {
+            for n in EXTREME_LENGTHS {
+                let mut input = op.inputs(2, n, 0.0);
+                input.eps = eps;
+                input.x.fill(if op.centred { value } else { 0.0 });
+                let (y, _) = op.run::<Q, f32>(q, &input, None)?;
+                Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, 1e-6)?;
+            }
+        }
+        Ok(())
+    }));
+    cases.push(Case::new("without gamma and beta", move |q| {
+        for n in EXTREME_LENGTHS {
+            close::<Q, f32>(q, op, &op.plain(op.inputs(3, n, 0.0)), 4e-5)?;
+            close::<Q, f16>(q, op, &op.plain(op.inputs(3, n, 0.0)), 2e-3)?;
+            close::<Q, f32>(q, op, &op.plain(op.scaled(3, n, 120, 1e-5)), 4e-5)?;
+        }
+        Ok(())
     }));
     for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
         let of_lengths = move |hold: &dyn Fn(&Inputs) -> Result<(), Failure>| {
@@ -190,6 +255,20 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         let want = model::gradient(&wide(&input.x), &wide(&g), |x| op.model(&input, x));
         unless_near("dx", &want, &got.map(|got| got.dx).unwrap_or_default(), 1e-3)
     }));
+    for (log, eps) in EXTREMES {
+        cases.push(Case::new(format!("deviations of 2^{log}, eps {eps:e}"), move |q| {
+            EXTREME_LENGTHS.iter().try_for_each(|&n| {
+                let input = op.scaled(3, n, log, eps);
+                // dx is of the size of g over the deviation.
+                let g =
+                    values(51, input.x.len()).iter().map(|g| g * 2f32.powi(log.clamp(-60, 112))).collect::<Vec<_>>();
+                near_for::<Q, f32>(q, op, &input, &g, 2e-5)
+            })
+        }));
+    }
+    cases.push(Case::new("without gamma and beta", move |q| {
+        EXTREME_LENGTHS.iter().try_for_each(|&n| near::<Q, f32>(q, op, &op.plain(op.inputs(70, n, 0.0)), 1e-5))
+    }));
     cases.push(Case::new("no rows give zero sums", move |q| {
         let (_, got) = op.run::<Q, f32>(q, &op.inputs(0, 5, 0.0), Some(&[]))?;
         Failure::unless_equal(&[0.0; 5], &got.map(|got| got.dgamma).unwrap_or_default())
@@ -219,10 +298,14 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
 
 /// Holds the gradients to their model within a relative error in the Euclidean norm.
 fn near<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, bound: f64) -> Result<(), Failure> {
-    let g = values(51, input.x.len());
-    let (_, got) = op.run::<Q, T>(q, input, Some(&g))?;
+    near_for::<Q, T>(q, op, input, &values(51, input.x.len()), bound)
+}
+
+/// The same for the gradient g of the result.
+fn near_for<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, g: &[f32], bound: f64) -> Result<(), Failure> {
+    let (_, got) = op.run::<Q, T>(q, input, Some(g))?;
     let Some(got) = got else { return Err(Failure::Broken("no gradients".to_owned())) };
-    let want = op.model_gradients(input, &g);
+    let want = op.model_gradients(input, g);
     unless_near("dx", &want.dx, &got.dx, bound)?;
     unless_near("dgamma", &want.dgamma, &got.dgamma, bound)?;
     unless_near("dbeta", &want.dbeta, &got.dbeta, bound)

@@ -73,6 +73,9 @@ const SHAPES: [(&[usize], usize); 8] = [
     (&[6, 2, 2, 3], 0),
 ];
 
+/// Shapes whose sums have so many terms that a single chain of additions would show, of at most 2^16 elements.
+const LONG: [(&[usize], usize); 4] = [(&[21_845, 3], 0), (&[936, 70], 0), (&[1, 65_536], 1), (&[1, 65_535], 1)];
+
 /// Shapes that are held to the model in every element type: columns, rows of typical lengths, and rows that a GPU's warp
 /// holds.
 fn typed_shapes() -> impl Iterator<Item = ([usize; 2], usize)> {
@@ -88,6 +91,10 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| rows_case(op, 3, n)).into();
     cases.extend(batches().map(|rows| rows_case(op, rows, 17)));
     cases.extend(SHAPES.map(|(shape, axis)| shape_case(op, shape, axis)));
+    cases.push(rows_case(op, 1, 65_536).on_elements(65_536));
+    for (shape, axis) in LONG {
+        cases.push(repeated_case(op, shape, axis).on_elements(65_536));
+    }
     cases.push(Case::new("large offsets and dominated rows", move |q| {
         let x = [1e4f32, 1e4 + 1.0, 1e4 - 2.0, 0.0, 30.0, 0.5, -1e38, 1e38, 0.0, 1.0, 1.0, -80.0];
         let want = model::along(&wide(&x), 3, 1, op.model);
@@ -176,6 +183,29 @@ fn shape_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize)
     })
 }
 
+/// The first element along the axis is 0 and all others are -1: rounding errors of equal terms add up.
+fn repeated_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
+    Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
+        let (len, inner) = axis_lengths(shape, axis);
+        let at = |i: usize| if (i / inner).is_multiple_of(len) { 0.0 } else { -1.0 };
+        let x: Vec<f32> = (0..shape.iter().product()).map(at).collect();
+        let y = op.run::<Q, f32>(q, shape, axis, &x, Mask::None)?;
+        Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, 5e-6, 0.0)
+    })
+}
+
+/// Equal gradients g for elements that each count wholly: dx is g less n times g.
+fn repeated_gradient_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
+    Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
+        let (len, _) = axis_lengths(shape, axis);
+        let count: usize = shape.iter().product();
+        let (y, g) = (if op.log { 0.0 } else { 1.0 }, 0.3f32);
+        let dx = op.run_backward::<Q, f32>(q, shape, axis, &vec![y; count], &vec![g; count])?;
+        let want = f64::from(g) - len as f64 * f64::from(g);
+        Failure::unless_close(&vec![want; count], &dx, 5e-6, 0.0)
+    })
+}
+
 fn typed<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
     for (shape, axis) in typed_shapes() {
         let (len, inner) = axis_lengths(&shape, axis);
@@ -261,6 +291,29 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
             model::gradient(x, &wide(g), op.model)
         });
         unless_near("dx", &want, &op.run_backward::<Q, f32>(q, &[2, 19], 1, &y, &g)?, 1e-3)
+    }));
+    for (shape, axis) in LONG {
+        cases.push(repeated_gradient_case(op, shape, axis).on_elements(65_536));
+    }
+    cases.push(Case::new("an infinite gradient of elements left out changes nothing", move |q| {
+        let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
+        for (shape, axis, inner) in [([4, 40], 1, 1), ([4, 1101], 1, 1), ([60, 2], 0, 2), ([60, 70], 0, 70)] {
+            let (len, count) = (shape[axis], shape[0] * shape[1]);
+            let (mut y, mut g) = (vec![if op.log { -2.0 } else { 0.125 }; count], values(24, count));
+            // Every third element along the axis is left out.
+            let left_out = |i: usize| i / inner % len % 3 == 1;
+            (0..count).filter(|&i| left_out(i)).for_each(|i| (y[i], g[i]) = (out, 0.0));
+            let want = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+            for (i, g) in g.iter_mut().enumerate().filter(|&(i, _)| left_out(i)) {
+                *g = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN][i % 3];
+            }
+            let got = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+            Failure::unless_close(&wide(&want), &got, 1e-5, 1e-6)?;
+            if (0..count).any(|i| left_out(i) && got[i] != 0.0) {
+                return Err(Failure::Broken(format!("got {got:?}")));
+            }
+        }
+        Ok(())
     }));
     cases.push(Case::new("elements left out have no gradient", move |q| {
         let out = if op.log { f32::NEG_INFINITY } else { 0.0 };

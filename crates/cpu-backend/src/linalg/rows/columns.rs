@@ -4,7 +4,7 @@ use backend_api::Real;
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use super::{
-    Kind, MaskSlice,
+    Kind, MaskSlice, PART_STEPS,
     softmax::{log_of_parts, log_sum_step},
 };
 use crate::linalg::{
@@ -23,30 +23,60 @@ pub(super) struct Strip<'a, T> {
     first_inner: usize,
     /// Columns of each outer index; `outers * width <= STRIP`.
     width: usize,
-    /// One piece of `width` elements for each outer index and each index along the axis, in that order.
-    pieces: Vec<&'a mut [T]>,
+    results: Results<'a, T>,
+}
+
+/// The results of a strip, for each outer index and each index along the axis `width` neighbours.
+enum Results<'a, T> {
+    /// One behind the other.
+    Block(&'a mut [T]),
+    /// Each in a row of its own.
+    Pieces(Vec<&'a mut [T]>),
+}
+
+/// The number of strips that [`strips`] cuts, and the bytes of its lists of pieces.
+pub(super) fn strips_and_bytes<T>(axis: &AxisParams) -> (usize, u64) {
+    let (outer, inner) = (axis.outer as usize, axis.inner as usize);
+    if inner <= STRIP {
+        return (outer.div_ceil(STRIP / inner), 0);
+    }
+    let strips = outer * inner.div_ceil(STRIP);
+    (strips, strips as u64 * axis.len * size_of::<&mut [T]>() as u64)
+}
+
+/// Elements of scratch that one strip takes, in each tensor that is gathered.
+pub(super) fn strip_scratch(len: usize) -> usize {
+    len * STRIP
 }
 
 /// Cuts a row-major output into strips. The cut depends on the shape alone.
 pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, T>> {
     let (len, inner) = (axis.len as usize, axis.inner as usize);
-    let per_strip = (STRIP / inner).max(1);
+    if inner <= STRIP {
+        let outers = STRIP / inner;
+        let blocks = y.chunks_mut(outers * len * inner).enumerate();
+        let strip = |(group, block): (usize, &'a mut [T])| Strip {
+            first_outer: group * outers,
+            outers: block.len() / (len * inner),
+            first_inner: 0,
+            width: inner,
+            results: Results::Block(block),
+        };
+        return blocks.map(strip).collect();
+    }
     let mut strips = Vec::new();
-    for (group, block) in y.chunks_mut(per_strip * len * inner).enumerate() {
-        let outers = block.len() / (len * inner);
-        let first = strips.len();
-        strips.extend((0..inner).step_by(STRIP).map(|first_inner| Strip {
-            first_outer: group * per_strip,
-            outers,
+    for (first_outer, block) in y.chunks_mut(len * inner).enumerate() {
+        let mut pieces: Vec<_> = (0..inner).step_by(STRIP).map(|_| Vec::with_capacity(len)).collect();
+        for row in block.chunks_mut(inner) {
+            pieces.iter_mut().zip(row.chunks_mut(STRIP)).for_each(|(pieces, piece)| pieces.push(piece));
+        }
+        strips.extend(pieces.into_iter().zip((0..inner).step_by(STRIP)).map(|(pieces, first_inner)| Strip {
+            first_outer,
+            outers: 1,
             first_inner,
             width: STRIP.min(inner - first_inner),
-            pieces: Vec::with_capacity(outers * len),
+            results: Results::Pieces(pieces),
         }));
-        for row in block.chunks_mut(inner) {
-            for (strip, piece) in strips[first..].iter_mut().zip(row.chunks_mut(STRIP)) {
-                strip.pieces.push(piece);
-            }
-        }
     }
     strips
 }
@@ -65,11 +95,26 @@ impl<T: Real> Strip<'_, T> {
 
     /// Writes the results.
     fn scatter(self, len: usize, from: &[f32]) {
-        for (k, piece) in self.pieces.into_iter().enumerate() {
+        let width = self.width;
+        let write = |(k, piece): (usize, &mut [T])| {
             let (o, c) = (k / len, k % len);
-            convert::narrow(&from[c * STRIP + o * self.width..][..self.width], piece);
+            convert::narrow(&from[c * STRIP + o * width..][..width], piece);
+        };
+        match self.results {
+            Results::Block(block) => block.chunks_exact_mut(width).enumerate().for_each(write),
+            Results::Pieces(pieces) => pieces.into_iter().enumerate().for_each(write),
         }
     }
+}
+
+/// Rows of a strip whose terms are added up before their sum joins that of the rows before, so that rounding errors do not
+/// grow with the length of the axis.
+const PART: usize = PART_STEPS * STRIP;
+
+/// Adds the sums of a part to those of the parts before.
+#[inline(always)]
+fn join(sums: &mut [f64; STRIP], part: &[f32; STRIP]) {
+    sums.iter_mut().zip(part).for_each(|(sum, &part)| *sum += f64::from(part));
 }
 
 /// A softmax of one strip.
@@ -151,17 +196,21 @@ impl<T: Real> Kernel for Forward<'_, T> {
 
 #[inline(always)]
 fn softmax<L: Lanes>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
-    let mut sums = [0.0; STRIP];
-    for row in z.chunks_exact_mut(STRIP) {
-        let stats = greatest.chunks_exact(L::N).zip(sums.chunks_exact_mut(L::N));
-        for (x, (m, sum)) in row.chunks_exact_mut(L::N).zip(stats) {
-            let e = exp_scaled(l, l.sub(l.load(x), l.load(m)));
-            l.store(x, e);
-            let total = l.add(l.load(sum), e);
-            l.store(sum, total);
+    let mut sums = [0.0f64; STRIP];
+    for part in z.chunks_mut(PART) {
+        let mut of_part = [0.0; STRIP];
+        for row in part.chunks_exact_mut(STRIP) {
+            let stats = greatest.chunks_exact(L::N).zip(of_part.chunks_exact_mut(L::N));
+            for (x, (m, sum)) in row.chunks_exact_mut(L::N).zip(stats) {
+                let e = exp_scaled(l, l.sub(l.load(x), l.load(m)));
+                l.store(x, e);
+                let total = l.add(l.load(sum), e);
+                l.store(sum, total);
+            }
         }
+        join(&mut sums, &of_part);
     }
-    let factors = sums.map(|sum: f32| 1.0 / sum);
+    let factors = sums.map(|sum| 1.0 / sum as f32);
     for row in z.chunks_exact_mut(STRIP) {
         for (x, f) in row.chunks_exact_mut(L::N).zip(factors.chunks_exact(L::N)) {
             let v = l.mul(l.load(x), l.load(f));
@@ -172,18 +221,23 @@ fn softmax<L: Lanes>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
 
 #[inline(always)]
 fn log_softmax<L: Lanes>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
-    let (mut rests, mut ties) = ([0.0; STRIP], [0.0; STRIP]);
-    for row in z.chunks_exact(STRIP) {
-        let sums = rests.chunks_exact_mut(L::N).zip(ties.chunks_exact_mut(L::N));
-        for ((x, m), (rest, tie)) in row.chunks_exact(L::N).zip(greatest.chunks_exact(L::N)).zip(sums) {
-            let (r, t) = log_sum_step(l, l.load(x), l.load(m), l.load(rest), l.load(tie));
-            l.store(rest, r);
-            l.store(tie, t);
+    let (mut rests, mut ties) = ([0.0f64; STRIP], [0.0f64; STRIP]);
+    for part in z.chunks(PART) {
+        let (mut rests_of_part, mut ties_of_part) = ([0.0; STRIP], [0.0; STRIP]);
+        for row in part.chunks_exact(STRIP) {
+            let sums = rests_of_part.chunks_exact_mut(L::N).zip(ties_of_part.chunks_exact_mut(L::N));
+            for ((x, m), (rest, tie)) in row.chunks_exact(L::N).zip(greatest.chunks_exact(L::N)).zip(sums) {
+                let (r, t) = log_sum_step(l, l.load(x), l.load(m), l.load(rest), l.load(tie));
+                l.store(rest, r);
+                l.store(tie, t);
+            }
         }
+        join(&mut rests, &rests_of_part);
+        join(&mut ties, &ties_of_part);
     }
     let mut log_sums = [0.0; STRIP];
     for (log_sum, (&rest, &ties)) in log_sums.iter_mut().zip(rests.iter().zip(&ties)) {
-        *log_sum = log_of_parts(rest, ties);
+        *log_sum = log_of_parts(rest as f32, ties as f32);
     }
     for row in z.chunks_exact_mut(STRIP) {
         let stats = greatest.chunks_exact(L::N).zip(log_sums.chunks_exact(L::N));
@@ -212,13 +266,11 @@ impl<T: Real> Kernel for Backward<'_, T> {
         let (mut y, mut g) = (vec![0.0; len * STRIP], vec![0.0; len * STRIP]);
         self.strip.gather(self.axis, self.y, &mut y);
         self.strip.gather(self.axis, self.g, &mut g);
-        let mut sums = [0.0; STRIP];
-        for (y, g) in y.chunks_exact(STRIP).zip(g.chunks_exact(STRIP)) {
-            let vectors = y.chunks_exact(L::N).zip(g.chunks_exact(L::N));
-            for ((y, g), sum) in vectors.zip(sums.chunks_exact_mut(L::N)) {
-                let total = self.kind.contribution(l, l.load(y), l.load(g), l.load(sum));
-                l.store(sum, total);
-            }
+        let mut sums = column_sums(l, self.kind, &y, &g);
+        if matches!(self.kind, Kind::Softmax) && sums.iter().any(|sum| !sum.is_finite()) {
+            // An element of 0 is left out, whatever its gradient.
+            g.iter_mut().zip(&y).filter(|&(_, &y)| y == 0.0).for_each(|(g, _)| *g = 0.0);
+            sums = column_sums(l, self.kind, &y, &g);
         }
         for (y, g) in y.chunks_exact(STRIP).zip(g.chunks_exact_mut(STRIP)) {
             let vectors = y.chunks_exact(L::N).zip(sums.chunks_exact(L::N));
@@ -229,4 +281,22 @@ impl<T: Real> Kernel for Backward<'_, T> {
         }
         self.strip.scatter(len, &g);
     }
+}
+
+/// The sum that the gradients of each column share.
+#[inline(always)]
+fn column_sums<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> [f32; STRIP] {
+    let mut sums = [0.0f64; STRIP];
+    for (y, g) in y.chunks(PART).zip(g.chunks(PART)) {
+        let mut of_part = [0.0; STRIP];
+        for (y, g) in y.chunks_exact(STRIP).zip(g.chunks_exact(STRIP)) {
+            let vectors = y.chunks_exact(L::N).zip(g.chunks_exact(L::N));
+            for ((y, g), sum) in vectors.zip(of_part.chunks_exact_mut(L::N)) {
+                let total = kind.contribution(l, l.load(y), l.load(g), l.load(sum));
+                l.store(sum, total);
+            }
+        }
+        join(&mut sums, &of_part);
+    }
+    sums.map(|sum| sum as f32)
 }

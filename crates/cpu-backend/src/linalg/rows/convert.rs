@@ -5,7 +5,7 @@ use backend_api::{DType, Real};
 use crate::linalg::{convert, lanes::Lanes};
 
 /// `row` itself if it is f32, else its values in `scratch`, which has room for them.
-pub(super) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f32] {
+pub(in crate::linalg) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f32] {
     if T::DTYPE == DType::F32 {
         return bytemuck::cast_slice(row);
     }
@@ -15,7 +15,7 @@ pub(super) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f
 }
 
 /// An output row as f32.
-pub(super) enum OutRow<'a, T> {
+pub(in crate::linalg) enum OutRow<'a, T> {
     /// The row itself.
     Direct(&'a mut [f32]),
     /// Scratch to compute in, and the row to round it into.
@@ -24,7 +24,7 @@ pub(super) enum OutRow<'a, T> {
 
 impl<'a, T: Real> OutRow<'a, T> {
     /// `row` itself if it is f32, else `scratch`, which has room for it.
-    pub(super) fn new(row: &'a mut [T], scratch: &'a mut [f32]) -> Self {
+    pub(in crate::linalg) fn new(row: &'a mut [T], scratch: &'a mut [f32]) -> Self {
         if T::DTYPE == DType::F32 {
             return Self::Direct(bytemuck::cast_slice_mut(row));
         }
@@ -33,7 +33,7 @@ impl<'a, T: Real> OutRow<'a, T> {
 
     /// Where to compute the values.
     #[inline(always)]
-    pub(super) fn values(&mut self) -> &mut [f32] {
+    pub(in crate::linalg) fn values(&mut self) -> &mut [f32] {
         match self {
             Self::Direct(row) => row,
             Self::Rounded(scratch, _) => scratch,
@@ -41,7 +41,7 @@ impl<'a, T: Real> OutRow<'a, T> {
     }
 
     /// Writes the values to the row.
-    pub(super) fn finish(self) {
+    pub(in crate::linalg) fn finish(self) {
         if let Self::Rounded(scratch, row) = self {
             convert::narrow(scratch, row);
         }
@@ -49,8 +49,25 @@ impl<'a, T: Real> OutRow<'a, T> {
 }
 
 /// Scratch for one row of `len` elements of `T`: nothing for f32.
-pub(super) fn scratch<T: Real>(len: usize) -> Vec<f32> {
+pub(in crate::linalg) fn scratch<T: Real>(len: usize) -> Vec<f32> {
     if T::DTYPE == DType::F32 { Vec::new() } else { vec![0.0; len] }
+}
+
+/// The values of the columns as f32, or `default` for each where there are none; `scratch` holds what is made for it.
+pub(super) fn column_values<'a, T: Real>(
+    given: Option<&'a [T]>,
+    default: f32,
+    len: usize,
+    scratch: &'a mut Vec<f32>,
+) -> &'a [f32] {
+    if let Some(values) = given.and_then(convert::as_f32) {
+        return values;
+    }
+    scratch.resize(len, default);
+    if let Some(given) = given {
+        convert::widen(given, scratch);
+    }
+    scratch
 }
 
 /// The row behind row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The processor
@@ -58,6 +75,12 @@ pub(super) fn scratch<T: Real>(len: usize) -> Vec<f32> {
 #[inline(always)]
 pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
     convert::as_f32(rows).and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])
+}
+
+/// The elements of a row from index `start` on; none if the row is none.
+#[inline(always)]
+pub(super) fn behind(row: &[f32], start: usize) -> &[f32] {
+    row.get(start..).unwrap_or_default()
 }
 
 /// Asks for the cache lines of a block.

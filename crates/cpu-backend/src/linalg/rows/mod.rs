@@ -1,8 +1,9 @@
 //! Softmax and normalisations.
 
 mod columns;
-mod convert;
+pub(super) mod convert;
 mod norm;
+mod norm_backward;
 mod softmax;
 #[cfg(test)]
 mod tests;
@@ -10,16 +11,21 @@ mod tests;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backend_api::{
-    BackendError, Buffer, Queue, Real,
+    BackendError, Buffer, DType, Queue, Real, Reservation,
     ops::linalg::{RowMask, RowOps, check_len, product},
 };
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
+use self::norm_backward::NormBackward;
 use super::lanes::dispatch;
 use crate::CpuQueue;
 
 /// Elements that one task works on at least: 64 KiB of f32.
 const GRAIN: usize = 16 * 1024;
+
+/// Steps of a sum over a row or column, of one or more vectors each, whose terms are added up before their sum joins that of
+/// the steps before, so that rounding errors do not grow with the length.
+pub(super) const PART_STEPS: usize = 64;
 
 /// Softmax or its logarithm.
 #[derive(Clone, Copy)]
@@ -86,6 +92,7 @@ impl CpuQueue {
         }
         let simd = self.simd();
         if p.axis.inner > 1 {
+            let _scratch = self.reserve_strips::<T>(&p.axis, 1)?;
             self.for_jobs(columns::strips(&p.axis, y), |_, strip| {
                 dispatch(simd, columns::Forward { kind, p, mask, x, strip });
             });
@@ -93,6 +100,8 @@ impl CpuQueue {
         }
         let len = p.axis.len as usize;
         let rows = rows_per_task(len);
+        let masked = matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_));
+        let _scratch = self.reserve_rows::<T>(y.len().div_ceil(rows * len), len, 2, usize::from(masked))?;
         self.for_chunks(y, rows * len, |i, y| {
             let x = &x[i * rows * len..][..y.len()];
             dispatch(simd, softmax::Forward { kind, p, mask, first_row: i * rows, x, y });
@@ -116,6 +125,7 @@ impl CpuQueue {
         }
         let simd = self.simd();
         if axis.inner > 1 {
+            let _scratch = self.reserve_strips::<T>(axis, 2)?;
             self.for_jobs(columns::strips(axis, dx), |_, strip| {
                 dispatch(simd, columns::Backward { kind, axis, y, g, strip });
             });
@@ -123,6 +133,7 @@ impl CpuQueue {
         }
         let len = axis.len as usize;
         let chunk = rows_per_task(len) * len;
+        let _scratch = self.reserve_rows::<T>(dx.len().div_ceil(chunk), len, 3, 0)?;
         self.for_chunks(dx, chunk, |i, dx| {
             let range = i * chunk..i * chunk + dx.len();
             dispatch(simd, softmax::Backward { kind, len, y: &y[range.clone()], g: &g[range], dx });
@@ -130,23 +141,49 @@ impl CpuQueue {
         Ok(())
     }
 
+    /// Counts what a softmax along an axis that is not the last takes beside its operands, `gathered` of which it copies.
+    fn reserve_strips<T>(&self, axis: &AxisParams, gathered: usize) -> Result<[Reservation; 2], BackendError> {
+        let (strips, bytes) = columns::strips_and_bytes::<T>(axis);
+        let scratch = gathered * columns::strip_scratch(axis.len as usize);
+        Ok([self.budget().reserve(bytes)?, self.reserve_scratch::<f32>(strips, scratch)?])
+    }
+
+    /// Counts the scratch of tasks that hold `always` rows of `len` f32, and `narrow` more unless `T` is f32.
+    fn reserve_rows<T: Real>(
+        &self,
+        tasks: usize,
+        len: usize,
+        narrow: usize,
+        always: usize,
+    ) -> Result<Reservation, BackendError> {
+        let rows = always + if T::DTYPE == DType::F32 { 0 } else { narrow };
+        self.reserve_scratch::<f32>(tasks, rows * len)
+    }
+
     /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`.
     fn norm_forward<T: Real, const CENTRED: bool>(
         &self,
         p: &NormParams,
-        [x, gamma, beta]: [&[T]; 3],
+        x: &[T],
+        [gamma, beta]: [Option<&[T]>; 2],
         y: &mut [T],
         [mean, rstd]: [&mut [f32]; 2],
     ) -> Result<(), BackendError> {
         let elements = product(&[p.rows, p.len]);
-        for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.len, gamma.len()), (p.rows, rstd.len())] {
+        for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.rows, rstd.len())] {
             check_len(expected, got)?;
+        }
+        for values in [gamma, beta].into_iter().flatten() {
+            check_len(p.len, values.len())?;
         }
         if y.is_empty() {
             return Ok(());
         }
         let (simd, len) = (self.simd(), p.len as usize);
         let rows = rows_per_task(len);
+        let given = [gamma, beta].into_iter().flatten().count();
+        let made = usize::from(gamma.is_none()) + usize::from(CENTRED && beta.is_none());
+        let _scratch = self.reserve_rows::<T>(y.len().div_ceil(rows * len), len, 2 + given, made)?;
         let undefined = AtomicUsize::new(usize::MAX);
         let mut means = mean.chunks_mut(rows);
         let tasks = x.chunks(rows * len).zip(y.chunks_mut(rows * len)).zip(rstd.chunks_mut(rows));
@@ -170,46 +207,54 @@ impl CpuQueue {
     fn norm_backward<T: Real, const CENTRED: bool>(
         &self,
         p: &NormParams,
-        [x, gamma, g]: [&[T]; 3],
+        [x, g]: [&[T]; 2],
+        gamma: Option<&[T]>,
         [mean, rstd]: [&[f32]; 2],
         dx: &mut [T],
-        [dgamma, dbeta]: [&mut [T]; 2],
+        parameters: [Option<&mut [T]>; 2],
     ) -> Result<(), BackendError> {
         let elements = product(&[p.rows, p.len]);
-        for (expected, got) in [
-            (elements, x.len()),
-            (elements, g.len()),
-            (elements, dx.len()),
-            (p.len, gamma.len()),
-            (p.len, dgamma.len()),
-            (p.rows, rstd.len()),
-        ] {
+        for (expected, got) in [(elements, x.len()), (elements, g.len()), (elements, dx.len()), (p.rows, rstd.len())] {
             check_len(expected, got)?;
+        }
+        let [dgamma, dbeta] = &parameters;
+        for values in [gamma, dgamma.as_deref(), dbeta.as_deref()].into_iter().flatten() {
+            check_len(p.len, values.len())?;
         }
         let (simd, len) = (self.simd(), p.len as usize);
         if len == 0 {
             return Ok(());
         }
         let chunk = NORM_BLOCK_ROWS * len;
+        let blocks = dx.len().div_ceil(chunk);
         let width = if CENTRED { 2 * len } else { len };
-        let mut sums = self.zeros::<f32>(dx.len().div_ceil(chunk) * width)?;
+        let given = usize::from(gamma.is_some());
+        let _scratch = self.reserve_rows::<T>(blocks, len, 3 + given, 1 - given)?;
+        let mut sums = self.zeros::<f32>(blocks * width)?;
         let tasks = dx.chunks_mut(chunk).zip(sums.view_mut().chunks_mut(width)).collect();
         self.for_jobs(tasks, |block, (dx, sums)| {
             let rows = block * NORM_BLOCK_ROWS..block * NORM_BLOCK_ROWS + dx.len() / len;
             let cells = rows.start * len..rows.end * len;
             let (x, g, rstd) = (&x[cells.clone()], &g[cells], &rstd[rows.clone()]);
             let mean = if CENTRED { &mean[rows] } else { &[] };
-            dispatch(simd, norm::Backward::<T, CENTRED> { p, x, gamma, mean, rstd, g, dx, sums });
+            dispatch(simd, NormBackward::<T, CENTRED> { p, x, gamma, mean, rstd, g, dx, sums });
         });
-        let sums = sums.view_mut();
-        let (first, others) = sums.split_at_mut(width.min(sums.len()));
-        for block in others.chunks_exact(width) {
-            first.iter_mut().zip(block).for_each(|(total, sum)| *total += sum);
-        }
-        for (i, out) in dgamma.iter_mut().chain(dbeta).enumerate() {
-            *out = T::from_f32(first.get(i).copied().unwrap_or(0.0));
+        for (first, out) in [0, len].into_iter().zip(parameters) {
+            add_blocks(sums.view().get(first..).unwrap_or_default(), width, out.unwrap_or_default());
         }
         Ok(())
+    }
+}
+
+/// The sums over blocks, which lie `width` elements apart, of as many columns as `out` has.
+fn add_blocks<T: Real>(blocks: &[f32], width: usize, out: &mut [T]) {
+    const COLUMNS: usize = 64;
+    for (i, out) in out.chunks_mut(COLUMNS).enumerate() {
+        let mut totals = [0.0f64; COLUMNS];
+        for block in blocks.chunks(width) {
+            totals.iter_mut().zip(&block[i * COLUMNS..]).for_each(|(total, &sum)| *total += f64::from(sum));
+        }
+        out.iter_mut().zip(totals).for_each(|(out, total)| *out = T::from_f32(total as f32));
     }
 }
 
@@ -252,55 +297,53 @@ impl RowOps for CpuQueue {
         &self,
         p: &NormParams,
         x: &[T],
-        gamma: &[T],
-        beta: &[T],
+        gamma: Option<&[T]>,
+        beta: Option<&[T]>,
         y: &mut [T],
         stats: &mut [f32],
     ) -> Result<(), BackendError> {
-        check_len(p.len, beta.len())?;
         check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
-        self.norm_forward::<T, true>(p, [x, gamma, beta], y, [mean, rstd])
+        self.norm_forward::<T, true>(p, x, [gamma, beta], y, [mean, rstd])
     }
 
     fn layer_norm_backward<T: Real>(
         &self,
         p: &NormParams,
         x: &[T],
-        gamma: &[T],
+        gamma: Option<&[T]>,
         stats: &[f32],
         g: &[T],
         dx: &mut [T],
-        dgamma: &mut [T],
-        dbeta: &mut [T],
+        dgamma: Option<&mut [T]>,
+        dbeta: Option<&mut [T]>,
     ) -> Result<(), BackendError> {
-        check_len(p.len, dbeta.len())?;
         check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at(stats.len() / 2);
-        self.norm_backward::<T, true>(p, [x, gamma, g], [mean, rstd], dx, [dgamma, dbeta])
+        self.norm_backward::<T, true>(p, [x, g], gamma, [mean, rstd], dx, [dgamma, dbeta])
     }
 
     fn rms_norm<T: Real>(
         &self,
         p: &NormParams,
         x: &[T],
-        gamma: &[T],
+        gamma: Option<&[T]>,
         y: &mut [T],
         rstd: &mut [f32],
     ) -> Result<(), BackendError> {
-        self.norm_forward::<T, false>(p, [x, gamma, &[]], y, [&mut [], rstd])
+        self.norm_forward::<T, false>(p, x, [gamma, None], y, [&mut [], rstd])
     }
 
     fn rms_norm_backward<T: Real>(
         &self,
         p: &NormParams,
         x: &[T],
-        gamma: &[T],
+        gamma: Option<&[T]>,
         rstd: &[f32],
         g: &[T],
         dx: &mut [T],
-        dgamma: &mut [T],
+        dgamma: Option<&mut [T]>,
     ) -> Result<(), BackendError> {
-        self.norm_backward::<T, false>(p, [x, gamma, g], [&[], rstd], dx, [dgamma, &mut []])
+        self.norm_backward::<T, false>(p, [x, g], gamma, [&[], rstd], dx, [dgamma, None])
     }
 }

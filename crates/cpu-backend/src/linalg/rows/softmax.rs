@@ -4,8 +4,8 @@ use backend_api::Real;
 use core_types::params::rows::SoftmaxParams;
 
 use super::{
-    Kind, MaskSlice,
-    convert::{OutRow, next_row, prefetch, scratch, widen},
+    Kind, MaskSlice, PART_STEPS,
+    convert::{OutRow, behind, next_row, prefetch, scratch, widen},
 };
 use crate::linalg::{
     lanes::{Kernel, Lanes},
@@ -114,11 +114,21 @@ fn greatest<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f32 {
 /// `y = 2^64 exp(x - greatest)`; returns the sum of y, NaN if any element is NaN.
 #[inline(always)]
 fn exp_and_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
+    let mut sum = l.splat(0.0);
+    let part = PART_STEPS * UNROLL * L::N;
+    for (i, (x, y)) in x.chunks(part).zip(y.chunks_mut(part)).enumerate() {
+        sum = l.add(sum, exp_of_part(l, x, behind(next, i * part), greatest, y));
+    }
+    l.sum(sum)
+}
+
+#[inline(always)]
+fn exp_of_part<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> L::V {
     let m = l.splat(greatest);
     let mut acc = [l.splat(0.0); UNROLL];
+    let mut fetch = next.chunks(UNROLL * L::N);
     let mut blocks = x.chunks_exact(UNROLL * L::N);
     let mut outs = y.chunks_exact_mut(UNROLL * L::N);
-    let mut fetch = next.chunks(UNROLL * L::N);
     for (x, y) in (&mut blocks).zip(&mut outs) {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
@@ -140,7 +150,13 @@ fn exp_and_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [
         l.store_partial(outs.into_remainder(), e);
         acc[1] = l.add(acc[1], e);
     }
-    l.sum(l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3])))
+    total(l, acc)
+}
+
+/// The sum of four accumulators.
+#[inline(always)]
+fn total<L: Lanes>(l: L, acc: [L::V; UNROLL]) -> L::V {
+    l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3]))
 }
 
 /// `y *= factor`.
@@ -160,11 +176,22 @@ fn scale<L: Lanes>(l: L, y: &mut [f32], factor: f32) {
 /// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted apart, so that a sum near 1 loses nothing.
 #[inline(always)]
 fn log_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
+    let (mut rest, mut ties) = (l.splat(0.0), l.splat(0.0));
+    let part = PART_STEPS * UNROLL * L::N;
+    for (i, x) in x.chunks(part).enumerate() {
+        let (r, t) = log_sum_of_part(l, x, behind(next, i * part), greatest);
+        (rest, ties) = (l.add(rest, r), l.add(ties, t));
+    }
+    log_of_parts(l.sum(rest), l.sum(ties))
+}
+
+#[inline(always)]
+fn log_sum_of_part<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> (L::V, L::V) {
     let m = l.splat(greatest);
+    let mut fetch = next.chunks(UNROLL * L::N);
     let mut rest = [l.splat(0.0); UNROLL];
     let mut ties = rest;
     let mut blocks = x.chunks_exact(UNROLL * L::N);
-    let mut fetch = next.chunks(UNROLL * L::N);
     for x in &mut blocks {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
@@ -179,8 +206,7 @@ fn log_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
         let x = l.load_partial(vectors.remainder(), f32::NEG_INFINITY); // adds less than 1e-25 of 2^64 to the rest
         (rest[1], ties[1]) = log_sum_step(l, x, m, rest[1], ties[1]);
     }
-    let total = |v: [L::V; UNROLL]| l.sum(l.add(l.add(v[0], v[1]), l.add(v[2], v[3])));
-    log_of_parts(total(rest), total(ties))
+    (total(l, rest), total(l, ties))
 }
 
 /// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere; NaN makes both NaN or counts, so that the
@@ -229,11 +255,13 @@ impl<T: Real> Kernel for Backward<'_, T> {
     fn run<L: Lanes>(self, l: L) {
         let n = self.len;
         let (mut wide_y, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
+        let mut lost = false;
         let rows = self.y.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
         for ((y, g), dx) in rows {
             let (y, g) = (widen(y, &mut wide_y), widen(g, &mut wide_g));
             let mut out = OutRow::new(dx, &mut wide_dx);
             let sum = weighted_sum(l, self.kind, y, g);
+            lost |= !sum.is_finite();
             let (factor, dx) = (l.splat(sum), out.values());
             let (mut ys, mut gs) = (y.chunks_exact(L::N), g.chunks_exact(L::N));
             let mut outs = dx.chunks_exact_mut(L::N);
@@ -243,6 +271,28 @@ impl<T: Real> Kernel for Backward<'_, T> {
             let (y, g) = (l.load_partial(ys.remainder(), 0.0), l.load_partial(gs.remainder(), 0.0));
             l.store_partial(outs.into_remainder(), self.kind.gradient(l, y, g, factor));
             out.finish();
+        }
+        if lost && matches!(self.kind, Kind::Softmax) {
+            self.repair();
+        }
+    }
+}
+
+impl<T: Real> Backward<'_, T> {
+    /// Computes the softmax rows again in which an infinite gradient, or NaN, met an element of 0.
+    #[cold]
+    fn repair(self) {
+        let n = self.len;
+        let rows = self.y.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
+        for ((y, g), dx) in rows {
+            let pairs = || y.iter().zip(g).map(|(y, g)| (f64::from(y.to_f32()), f64::from(g.to_f32())));
+            if pairs().all(|(y, g)| y != 0.0 || g.is_finite()) {
+                continue;
+            }
+            let sum: f64 = pairs().filter(|&(y, _)| y != 0.0).map(|(y, g)| y * g).sum();
+            for (dx, (y, g)) in dx.iter_mut().zip(pairs()) {
+                *dx = T::from_f32(if y == 0.0 { 0.0 } else { (y * (g - sum)) as f32 });
+            }
         }
     }
 }
@@ -279,6 +329,16 @@ fn live<L: Lanes>(l: L, y: L::V, v: L::V) -> L::V {
 /// The sum that the gradients of a row share.
 #[inline(always)]
 fn weighted_sum<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> f32 {
+    let mut sum = l.splat(0.0);
+    let part = PART_STEPS * UNROLL * L::N;
+    for (y, g) in y.chunks(part).zip(g.chunks(part)) {
+        sum = l.add(sum, weighted_sum_of_part(l, kind, y, g));
+    }
+    l.sum(sum)
+}
+
+#[inline(always)]
+fn weighted_sum_of_part<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> L::V {
     let mut acc = [l.splat(0.0); UNROLL];
     let (mut ys, mut gs) = (y.chunks_exact(UNROLL * L::N), g.chunks_exact(UNROLL * L::N));
     for (y, g) in (&mut ys).zip(&mut gs) {
@@ -292,5 +352,5 @@ fn weighted_sum<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> f32 {
     }
     let (y, g) = (l.load_partial(ys.remainder(), 0.0), l.load_partial(gs.remainder(), 0.0));
     acc[1] = kind.contribution(l, y, g, acc[1]);
-    l.sum(l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3])))
+    total(l, acc)
 }

@@ -2,8 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use backend_api::ops::linalg::{RowMask, RowOps};
+use backend_api::{
+    BackendError, Budget, Queue,
+    ops::linalg::{LossOps, RowMask, RowOps},
+};
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
+use half::bf16;
 
 use crate::{CpuConfig, CpuQueue, linalg::lanes::tests::levels};
 
@@ -49,11 +53,11 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
     let (gamma, beta) = (values(3, n), values(4, n));
     let (mut y, mut stats, mut dx) = (vec![0.0; count], vec![0.0; 2 * rows], vec![0.0; count]);
     let (mut dgamma, mut dbeta) = (vec![0.0; n], vec![0.0; n]);
-    q.layer_norm(&p, &x, &gamma, &beta, &mut y, &mut stats).unwrap();
-    q.layer_norm_backward(&p, &x, &gamma, &stats, &g, &mut dx, &mut dgamma, &mut dbeta).unwrap();
+    q.layer_norm(&p, &x, Some(&gamma), Some(&beta), &mut y, &mut stats).unwrap();
+    q.layer_norm_backward(&p, &x, Some(&gamma), &stats, &g, &mut dx, Some(&mut dgamma), Some(&mut dbeta)).unwrap();
     out.extend([y.clone(), dx.clone(), dgamma.clone(), dbeta]);
-    q.rms_norm(&p, &x, &gamma, &mut y, &mut stats[..rows]).unwrap();
-    q.rms_norm_backward(&p, &x, &gamma, &stats[..rows], &g, &mut dx, &mut dgamma).unwrap();
+    q.rms_norm(&p, &x, Some(&gamma), &mut y, &mut stats[..rows]).unwrap();
+    q.rms_norm_backward(&p, &x, Some(&gamma), &stats[..rows], &g, &mut dx, Some(&mut dgamma)).unwrap();
     out.extend([y, dx, dgamma]);
     out
 }
@@ -101,4 +105,65 @@ fn a_softmax_row_is_within_its_bound_of_the_f64_model() {
             }
         }
     }
+}
+
+#[test]
+fn a_row_that_is_wholly_left_out_gives_zeros_and_one_of_minus_infinity_nan() {
+    let low = f32::NEG_INFINITY;
+    for simd in levels() {
+        let q = queue(simd, 1);
+        for (len, inner) in [(3, 1), (40, 1), (3, 2), (40, 70)] {
+            let count = len * inner;
+            let x: Vec<f32> = [vec![1.0; count], vec![low; count], vec![2.0; count]].concat();
+            // The first part is left out wholly, the second not at all, the third in its first place.
+            let keep: Vec<bool> = (0..3 * count).map(|i| i >= count && i / inner != 2 * len).collect();
+            let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.0 } else { low }).collect();
+            let p = SoftmaxParams { mask_period: 3, ..softmax_params(3, len, inner) };
+            for mask in [RowMask::Keep(&keep[..]), RowMask::Additive(&addend[..])] {
+                let mut y = vec![7.0; x.len()];
+                q.softmax(&p, &x, mask, &mut y).unwrap();
+                assert!(y[..count].iter().all(|&y| y == 0.0), "{simd:?} {len}x{inner} {mask:?}");
+                assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
+                assert_eq!((y[2 * count], y[2 * count + inner]), (0.0, 1.0 / (len as f32 - 1.0)));
+                q.log_softmax(&p, &x, mask, &mut y).unwrap();
+                assert!(y[..count].iter().all(|&y| y == low), "{simd:?} {len}x{inner} {mask:?}");
+                assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
+            }
+        }
+    }
+}
+
+/// What an op takes beside its operands, by the budget's peak on two threads.
+fn scratch_bytes<T>(op: impl FnOnce(&CpuQueue, T) -> Result<(), BackendError>, operands: T) -> u64 {
+    let q = CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(2), ..CpuConfig::default() }).unwrap();
+    op(&q, operands).unwrap();
+    q.budget().peak_bytes()
+}
+
+#[test]
+fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
+    let (len, inner) = (1000, 300);
+    let x = values(1, len * inner);
+    let p = softmax_params(1, len, inner);
+    // Two strips of 64 columns at once, and a fat pointer for each row of each of five strips.
+    let columns = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(&p, &x, RowMask::None, &mut y), x.clone());
+    assert_eq!(columns, 2 * 64 * 4 * len as u64 + 16 * 5 * len as u64);
+    let few = softmax_params(1, len * inner / 3, 3);
+    let block = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(&few, &x, RowMask::None, &mut y), x.clone());
+    assert_eq!(block, 64 * 4 * (len * inner / 3) as u64);
+    let rows = softmax_params(len, inner, 1);
+    let plain = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(&rows, &x, RowMask::None, &mut y), x.clone());
+    assert_eq!(plain, 0);
+    let narrow: Vec<bf16> = x.iter().map(|&x| bf16::from_f32(x)).collect();
+    let widened = |q: &CpuQueue, mut y: Vec<bf16>| q.softmax(&rows, &narrow, RowMask::None, &mut y);
+    assert_eq!(scratch_bytes(widened, narrow.clone()), 2 * 2 * 4 * inner as u64);
+    let (targets, mut losses) = (vec![0; len], vec![0.0; len]);
+    let entropy = |q: &CpuQueue, mut y: Vec<bf16>| q.cross_entropy(inner, 1.0, &narrow, &targets, &mut losses, &mut y);
+    assert_eq!(scratch_bytes(entropy, narrow.clone()), 2 * 2 * 4 * inner as u64);
+
+    let tight = CpuConfig { budget: Budget::new(columns - 1), threads: NonZeroUsize::new(2), ..CpuConfig::default() };
+    let (q, mut y) = (CpuQueue::open(tight).unwrap(), vec![7.0; x.len()]);
+    let refused = q.softmax(&p, &x, RowMask::None, &mut y);
+    assert!(matches!(refused, Err(BackendError::BudgetExceeded { .. })), "{refused:?}");
+    assert!(y.iter().all(|&y| y == 7.0) && q.budget().live_bytes() == 0);
 }

@@ -21,7 +21,7 @@ const COLUMNS_PER_BLOCK: u64 = 256;
 #[derive(Debug)]
 pub(crate) struct NormForward<'a, T> {
     pub(crate) x: CudaRef<'a, T>,
-    pub(crate) gamma: CudaRef<'a, T>,
+    pub(crate) gamma: Option<CudaRef<'a, T>>,
     pub(crate) beta: Option<CudaRef<'a, T>>,
     pub(crate) y: CudaMut<'a, T>,
     pub(crate) mean: Option<CudaMut<'a, f32>>,
@@ -32,7 +32,7 @@ pub(crate) struct NormForward<'a, T> {
 #[derive(Debug)]
 pub(crate) struct NormBackward<'a, T> {
     pub(crate) x: CudaRef<'a, T>,
-    pub(crate) gamma: CudaRef<'a, T>,
+    pub(crate) gamma: Option<CudaRef<'a, T>>,
     pub(crate) mean: Option<CudaRef<'a, f32>>,
     pub(crate) rstd: CudaRef<'a, f32>,
     pub(crate) g: CudaRef<'a, T>,
@@ -55,15 +55,15 @@ pub(crate) fn norm<'a, T: Real>(
     status: Option<&CudaMut<'a, u64>>,
 ) -> Result<(), BackendError> {
     let NormForward { x, gamma, beta, y, mean, rstd } = views;
-    let beta_aligned = beta.is_none_or(|beta| aligned(beta));
-    let group = Group::new(p.len, aligned(*x) && aligned(*gamma) && beta_aligned && aligned(y.as_ref()));
+    let columns_aligned = [gamma, beta].into_iter().flatten().all(|values| aligned(*values));
+    let group = Group::new(p.len, aligned(*x) && columns_aligned && aligned(y.as_ref()));
     let family = match group {
         Group::Held => HELD,
         Group::Warp => WARP,
         Group::Block => BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
-    let launch = optional(launch.value(&words(p)).input(*x).input(*gamma), *beta).output(y);
+    let launch = optional(optional(launch.value(&words(p)).input(*x), *gamma), *beta).output(y);
     let launch = optional_mut(optional_mut(launch, mean.as_ref()).output(rstd), status);
     // SAFETY: the op has checked that x and y have `p.rows p.len` elements, gamma and beta `p.len`, mean and rstd
     // `p.rows`, and that no row is empty.
@@ -78,14 +78,15 @@ pub(crate) fn norm_backward<'a, T: Real>(
     dx: &CudaMut<'a, T>,
 ) -> Result<(), BackendError> {
     let NormBackward { x, gamma, mean, rstd, g, offsets } = views;
-    let group = Group::new(p.len, aligned(*x) && aligned(*gamma) && aligned(*g) && aligned(dx.as_ref()));
+    let gamma_aligned = gamma.is_none_or(|gamma| aligned(gamma));
+    let group = Group::new(p.len, aligned(*x) && gamma_aligned && aligned(*g) && aligned(dx.as_ref()));
     let family = match group {
         Group::Held => BACKWARD_HELD,
         Group::Warp => BACKWARD_WARP,
         Group::Block => BACKWARD_BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
-    let launch = optional(launch.value(&words(p)).input(*x).input(*gamma), *mean).input(*rstd).input(*g);
+    let launch = optional(optional(launch.value(&words(p)).input(*x), *gamma), *mean).input(*rstd).input(*g);
     let launch = optional_mut(launch.output(dx), offsets.as_ref());
     // SAFETY: the op has checked that x, g and dx have `p.rows p.len` elements, gamma `p.len`, mean, rstd and offsets
     // `p.rows`, and that no row is empty.

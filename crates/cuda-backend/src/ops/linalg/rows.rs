@@ -58,41 +58,39 @@ impl RowOps for CudaQueue {
         &self,
         p: &NormParams,
         x: CudaRef<'_, T>,
-        gamma: CudaRef<'_, T>,
-        beta: CudaRef<'_, T>,
+        gamma: Option<CudaRef<'_, T>>,
+        beta: Option<CudaRef<'_, T>>,
         y: CudaMut<'_, T>,
         stats: CudaMut<'_, f32>,
     ) -> Result<(), BackendError> {
-        check_len(p.len, beta.len())?;
         check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at(p.rows as usize)?;
-        norm(self, p, NormForward { x, gamma, beta: Some(beta), y, mean: Some(mean), rstd })
+        norm(self, p, NormForward { x, gamma, beta, y, mean: Some(mean), rstd })
     }
 
     fn layer_norm_backward<T: Real>(
         &self,
         p: &NormParams,
         x: CudaRef<'_, T>,
-        gamma: CudaRef<'_, T>,
+        gamma: Option<CudaRef<'_, T>>,
         stats: CudaRef<'_, f32>,
         g: CudaRef<'_, T>,
         dx: CudaMut<'_, T>,
-        dgamma: CudaMut<'_, T>,
-        dbeta: CudaMut<'_, T>,
+        dgamma: Option<CudaMut<'_, T>>,
+        dbeta: Option<CudaMut<'_, T>>,
     ) -> Result<(), BackendError> {
-        check_len(p.len, dbeta.len())?;
         check_len(product(&[p.rows, 2]), stats.len())?;
         let (mean, rstd) = stats.split_at(p.rows as usize)?;
         let mut offsets = self.scratch(p.rows as usize)?;
         let views = NormBackward { x, gamma, mean: Some(mean), rstd, g, offsets: Some(offsets.view_mut()) };
-        norm_backward(self, p, &views, &dx, dgamma, Some(dbeta))
+        norm_backward(self, p, &views, &dx, [dgamma, dbeta])
     }
 
     fn rms_norm<T: Real>(
         &self,
         p: &NormParams,
         x: CudaRef<'_, T>,
-        gamma: CudaRef<'_, T>,
+        gamma: Option<CudaRef<'_, T>>,
         y: CudaMut<'_, T>,
         rstd: CudaMut<'_, f32>,
     ) -> Result<(), BackendError> {
@@ -103,14 +101,14 @@ impl RowOps for CudaQueue {
         &self,
         p: &NormParams,
         x: CudaRef<'_, T>,
-        gamma: CudaRef<'_, T>,
+        gamma: Option<CudaRef<'_, T>>,
         rstd: CudaRef<'_, f32>,
         g: CudaRef<'_, T>,
         dx: CudaMut<'_, T>,
-        dgamma: CudaMut<'_, T>,
+        dgamma: Option<CudaMut<'_, T>>,
     ) -> Result<(), BackendError> {
         let views = NormBackward { x, gamma, mean: None, rstd, g, offsets: None };
-        norm_backward(self, p, &views, &dx, dgamma, None)
+        norm_backward(self, p, &views, &dx, [dgamma, None])
     }
 }
 
@@ -179,9 +177,12 @@ fn softmax_gradient<T: Real>(
 /// Layer norm, or RMS norm without `beta` and `mean`.
 fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -> Result<(), BackendError> {
     let elements = product(&[p.rows, p.len]);
-    let NormForward { x, gamma, y, rstd, .. } = &views;
-    for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.len, gamma.len()), (p.rows, rstd.len())] {
+    let NormForward { x, gamma, beta, y, rstd, .. } = &views;
+    for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.rows, rstd.len())] {
         check_len(expected, got)?;
+    }
+    for values in [gamma, beta].into_iter().flatten() {
+        check_len(p.len, values.len())?;
     }
     if elements == 0 {
         return Ok(());
@@ -206,41 +207,40 @@ fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -
     }
 }
 
-/// The gradients of layer norm, or of RMS norm without `mean`, `offsets` and `dbeta`.
+/// The gradients of layer norm, or of RMS norm without `mean`, `offsets` and the second of `parameters`: dgamma and dbeta.
 fn norm_backward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,
     views: &NormBackward<'a, T>,
     dx: &CudaMut<'a, T>,
-    mut dgamma: CudaMut<'a, T>,
-    dbeta: Option<CudaMut<'a, T>>,
+    mut parameters: [Option<CudaMut<'a, T>>; 2],
 ) -> Result<(), BackendError> {
     let elements = product(&[p.rows, p.len]);
     let NormBackward { x, gamma, rstd, g, .. } = views;
-    for (expected, got) in [
-        (elements, x.len()),
-        (elements, g.len()),
-        (elements, dx.len()),
-        (p.len, gamma.len()),
-        (p.len, dgamma.len()),
-        (p.rows, rstd.len()),
-    ] {
+    for (expected, got) in [(elements, x.len()), (elements, g.len()), (elements, dx.len()), (p.rows, rstd.len())] {
         check_len(expected, got)?;
     }
+    let of_columns = parameters.iter().flatten().map(BufferMut::len).chain(gamma.iter().map(BufferRef::len));
+    for got in of_columns {
+        check_len(p.len, got)?;
+    }
     if elements == 0 {
-        queue.clear(&mut dgamma)?;
-        return dbeta.map_or(Ok(()), |mut dbeta| queue.clear(&mut dbeta));
+        return parameters.iter_mut().flatten().try_for_each(|sums| queue.clear(sums));
     }
     index_bound("layer_norm_backward", p.len)?;
     linalg::norm_backward(queue, p, views, dx)?;
+    if parameters.iter().all(Option::is_none) {
+        return Ok(());
+    }
     let blocks = p.rows.div_ceil(NORM_BLOCK_ROWS as u64);
-    let width = if dbeta.is_some() { 2 * p.len } else { p.len };
+    let width = if views.mean.is_some() { 2 * p.len } else { p.len };
     let mut sums = queue.scratch::<f32>((blocks * width) as usize)?;
     linalg::norm_parameters(queue, p, views, &sums.view_mut())?;
     let totals = SumParams { outer: 1, len: blocks, inner: p.len, accumulate: 0 };
-    sum_columns(queue, &totals, width, sums.view(), &dgamma)?;
-    match dbeta {
-        Some(dbeta) => sum_columns(queue, &totals, width, sums.slice(p.len as usize..sums.len())?, &dbeta),
-        None => Ok(()),
+    for (first, out) in [0, p.len as usize].into_iter().zip(parameters) {
+        if let Some(out) = out {
+            sum_columns(queue, &totals, width, sums.slice(first..sums.len())?, &out)?;
+        }
     }
+    Ok(())
 }
