@@ -44,8 +44,8 @@ pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
 const EXTREMES: [(i32, f32); 9] =
     [(-120, 0.0), (-83, 0.0), (-83, 1e-38), (-40, 1e-25), (-34, 0.0), (61, 1e-5), (63, 1e-5), (64, 1e30), (122, 0.0)];
 
-/// Rows that a GPU's warp holds, that it streams, and that a block takes.
-const EXTREME_LENGTHS: [usize; 4] = [17, 64, 1024, 1101];
+/// Rows that a GPU's warp streams, that it holds, and that a block takes, aligned and not.
+const EXTREME_LENGTHS: [usize; 5] = [17, 64, 1024, 1100, 1101];
 
 impl Op {
     /// `rows` rows of `n` values around `offset`.
@@ -193,18 +193,19 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         }
         Ok(())
     }));
-    cases.push(Case::new("constant rows of any size give beta", move |q| {
-        for (value, eps) in [(3e38, 1e-5), (3e38, 1e-20), (1e30, 1e-12), (1e-30, 1e-12), (0.0, 1e-30)] {
-            for n in EXTREME_LENGTHS {
-                let mut input = op.inputs(2, n, 0.0);
-                input.eps = eps;
-                input.x.fill(if op.centred { value } else { 0.0 });
-                let (y, _) = op.run::<Q, f32>(q, &input, None)?;
-                Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, 1e-6)?;
-            }
-        }
-        Ok(())
-    }));
+    let large = [(3e38, 1e-5), (3e38, 1e-20), (1e30, 1e-12), (1e-30, 1e-12)];
+    let common = [(3e4, 1e-20), (0.0, 1e-30)];
+    cases.extend([
+        Case::new("constant rows of any size give beta", move |q| {
+            large.into_iter().chain(common).try_for_each(|row| constant_rows::<Q, f32>(q, op, row, 1e-6))
+        }),
+        Case::new("constant rows of any size give beta, f16", move |q| {
+            common.into_iter().try_for_each(|row| constant_rows::<Q, f16>(q, op, row, 2e-3))
+        }),
+        Case::new("constant rows of any size give beta, bf16", move |q| {
+            common.into_iter().try_for_each(|row| constant_rows::<Q, bf16>(q, op, row, 1.6e-2))
+        }),
+    ]);
     cases.push(Case::new("without gamma and beta", move |q| {
         for n in EXTREME_LENGTHS {
             close::<Q, f32>(q, op, &op.plain(op.inputs(3, n, 0.0)), 4e-5)?;
@@ -237,6 +238,18 @@ fn close<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, atol: f64) -> Result
     let (y, _) = op.run::<Q, T>(q, input, None)?;
     let want = model::along(&wide(&input.x), input.n, 1, |x| op.model(input, x));
     Failure::unless_close(&want, &y, 0.0, atol)
+}
+
+/// Rows of one value, or of zeros where they are not centred: they give beta whatever is left of them beside eps.
+fn constant_rows<Q: RowOps, T: Real>(q: &Q, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
+    for n in EXTREME_LENGTHS {
+        let mut input = op.inputs(2, n, 0.0);
+        input.eps = eps;
+        input.x.fill(if op.centred { value } else { 0.0 });
+        let (y, _) = op.run::<Q, T>(q, &input, None)?;
+        Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, atol)?;
+    }
+    Ok(())
 }
 
 fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {

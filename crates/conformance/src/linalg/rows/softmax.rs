@@ -112,6 +112,11 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         }
         Ok(())
     }));
+    cases.extend([
+        Case::new("a row that begins with parts of -inf, f32", move |q| empty_parts::<Q, f32>(q, op, 5e-6)),
+        Case::new("a row that begins with parts of -inf, f16", move |q| empty_parts::<Q, f16>(q, op, 1.0 / 1024.0)),
+        Case::new("a row that begins with parts of -inf, bf16", move |q| empty_parts::<Q, bf16>(q, op, 1.0 / 128.0)),
+    ]);
     cases.push(masked_case::<Q, f32>(op, "keep mask, last axis", &[6, 5, 17], 2, 5e-6));
     cases.push(masked_case::<Q, f32>(op, "keep mask, last axis, aligned", &[6, 5, 20], 2, 5e-6));
     cases.push(masked_case::<Q, f32>(op, "keep mask, last axis, long", &[2, 1, 1101], 2, 5e-6));
@@ -214,6 +219,15 @@ fn typed<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
         Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, rtol, 1e-7)?;
     }
     Ok(())
+}
+
+/// A row whose sum is added up in parts, the first of which has no element above -inf.
+fn empty_parts<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
+    const LEN: usize = 16_600;
+    let mut x = values(14, LEN);
+    x[..16_400].fill(f32::NEG_INFINITY);
+    let want = model::along(&wide(&x), LEN, 1, op.model);
+    Failure::unless_close(&want, &op.run::<Q, T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
 }
 
 /// The model with elements left out; a row without others gives zeros, or -inf for the logarithm.
