@@ -124,6 +124,7 @@ type Check<Q> = Box<dyn Fn(&Q) -> Result<(), Failure> + Send + Sync>;
 pub struct Case<Q> {
     name: String,
     elements: u64,
+    waits: bool,
     check: Check<Q>,
 }
 
@@ -136,7 +137,7 @@ impl<Q> Case<Q> {
 
     /// A case with a name that states sizes or the property, unique within its op.
     pub fn new(name: impl Into<String>, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Self {
-        Self { name: name.into(), elements: 0, check: Box::new(check) }
+        Self { name: name.into(), elements: 0, waits: false, check: Box::new(check) }
     }
 
     /// Runs the op on `q` and compares; then waits for `q`.
@@ -155,6 +156,16 @@ impl<Q> Case<Q> {
     #[must_use]
     pub fn on_elements(self, elements: u64) -> Self {
         Self { elements, ..self }
+    }
+
+    /// States that an op of the case waits for the device, which a device that records refuses.
+    #[must_use]
+    pub fn that_waits(self) -> Self {
+        Self { waits: true, ..self }
+    }
+
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
     }
 }
 

@@ -71,7 +71,10 @@ impl Condition {
                 run_each(&guarded, &selection.of(self::specs()), watch, |case| guarded.hold(case))
             }
             Self::Starved => run_each(q, &specs(), watch, |case| hold_after_refusals(q, case)),
-            Self::Recorded => run(&Recorded::new(q.clone()), &selection.of(self::specs()), watch),
+            Self::Recorded => {
+                let recorded = Recorded::new(q.clone());
+                run_each(&recorded, &selection.of(self::specs()), watch, |case| hold_recorded(&recorded, case))
+            }
         })
     }
 }
@@ -159,6 +162,14 @@ impl Report {
     #[must_use]
     pub fn is_cut_short(&self) -> bool {
         self.outcomes.last().and_then(|outcome| outcome.failure.as_ref()).is_some_and(Failure::is_lost_device)
+    }
+}
+
+/// A case that waits may be refused, since it cannot be recorded; any other must hold.
+fn hold_recorded<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
+    match case.hold(q) {
+        Err(Failure::Backend(BackendError::Unsupported { op: "record", .. })) if case.waits() => Ok(()),
+        held => held,
     }
 }
 

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use backend_api::BackendError;
-use conformance::{Failure, OpSpec, Outcome};
+use conformance::{Condition, Failure, OpSpec, Outcome, Selection};
 use cuda_backend::{CudaConfig, CudaQueue};
 use cuda_sim::driver::session;
 
@@ -41,6 +41,20 @@ fn circle_transforms_hold_under_every_checker() {
 #[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
+}
+
+#[test]
+fn norms_and_inversions_are_recorded_unless_they_wait() {
+    let session = session("").unwrap();
+    let q = CudaQueue::open(CudaConfig::default()).unwrap();
+    for filter in ["norm", "inverse"] {
+        let selection = Selection { filter, max_elements: MAX_ELEMENTS, ..Selection::default() };
+        let report = Condition::Recorded.run(&q, selection, |_| ()).unwrap();
+        assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
+        assert!(!report.outcomes.is_empty());
+    }
+    drop(q);
+    assert_eq!(session.reports(), []);
 }
 
 /// Wherever the driver refuses memory, a case fails for lack of memory or holds, and holds once there is memory again.

@@ -158,7 +158,7 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         let (y, _) = op.run::<Q, f32>(q, &input, None)?;
         Failure::unless_equal(&input.beta, &y)
     }));
-    cases.push(Case::new("a constant row without eps is an error with its number", move |q| {
+    let undefined = Case::new("a constant row without eps is an error with its number", move |q| {
         let mut input = op.inputs(3, 17, 0.0);
         input.eps = 0.0;
         input.x[17..].fill(0.0);
@@ -167,7 +167,8 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
             Ok((y, _)) => Err(Failure::Broken(format!("got {y:?}"))),
             Err(error) => Err(error.into()),
         }
-    }));
+    });
+    cases.push(undefined.that_waits());
     cases.push(Case::new("NaN and infinity stay in their row", move |q| {
         let mut input = op.inputs(3, 17, 0.0);
         (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
@@ -178,7 +179,7 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         }
     }));
     for (log, eps) in EXTREMES {
-        cases.push(Case::new(format!("deviations of 2^{log}, eps {eps:e}"), move |q| {
+        cases.push(extreme_case(log, eps, move |q| {
             EXTREME_LENGTHS.iter().try_for_each(|&n| close::<Q, f32>(q, op, &op.scaled(3, n, log, eps), 4e-5))
         }));
     }
@@ -240,6 +241,12 @@ fn close<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, atol: f64) -> Result
     Failure::unless_close(&want, &y, 0.0, atol)
 }
 
+/// A case of rows with deviations of `2^log`. Without eps, a norm waits to learn of rows that have no result.
+fn extreme_case<Q>(log: i32, eps: f32, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Case<Q> {
+    let case = Case::new(format!("deviations of 2^{log}, eps {eps:e}"), check);
+    if eps == 0.0 { case.that_waits() } else { case }
+}
+
 /// Rows of one value, or of zeros where they are not centred: they give beta whatever is left of them beside eps.
 fn constant_rows<Q: RowOps, T: Real>(q: &Q, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
@@ -269,7 +276,7 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         unless_near("dx", &want, &got.map(|got| got.dx).unwrap_or_default(), 1e-3)
     }));
     for (log, eps) in EXTREMES {
-        cases.push(Case::new(format!("deviations of 2^{log}, eps {eps:e}"), move |q| {
+        cases.push(extreme_case(log, eps, move |q| {
             EXTREME_LENGTHS.iter().try_for_each(|&n| {
                 let input = op.scaled(3, n, log, eps);
                 // dx is of the size of g over the deviation.
