@@ -11,17 +11,19 @@ mod tests;
 mod transform;
 mod twiddles;
 
+use core::sync::atomic::{AtomicU64, Ordering};
+
 use backend_api::{
     BackendError,
     ops::circle::{CircleOps, check_columns, check_domain, check_extension, check_inverse},
 };
 use core_types::{
     circle::MAX_LOG_DOMAIN,
-    field::{M31, QM31, Twiddle},
+    field::{Field, M31, QM31, Twiddle},
     params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
 };
 
-use self::{inverse::InvertChunk, kernels::Kernels, pass::Factors, point::Basis, transform::Region};
+use self::{kernels::Kernels, pass::Factors, point::Basis, transform::Region};
 use crate::CpuQueue;
 
 impl CpuQueue {
@@ -89,21 +91,24 @@ impl CpuQueue {
         unsafe { self.run_regions(kernels, log_size, count, region) };
     }
 
-    fn batch_inverse<F: InvertChunk>(
+    fn batch_inverse<F: Field + Send + Sync>(
         &self,
         elements: &[F],
         inverses: &mut [F],
         first_zero: &mut [u64],
     ) -> Result<(), BackendError> {
         check_inverse(elements.len(), inverses.len(), first_zero.len())?;
-        if let Some(index) = inverse::first_zero(elements) {
-            first_zero[0] = first_zero[0].min(index as u64);
-            return Ok(());
-        }
+        let zero = AtomicU64::new(first_zero[0]);
         self.for_chunks(inverses, inverse::CHUNK, |i, chunk| {
             let start = i * inverse::CHUNK;
-            F::invert_chunk(&elements[start..start + chunk.len()], chunk);
+            let elements = &elements[start..start + chunk.len()];
+            if !inverse::invert_chunk(self.simd(), elements, chunk)
+                && let Some(index) = inverse::first_zero(elements)
+            {
+                zero.fetch_min((start + index) as u64, Ordering::Relaxed);
+            }
         });
+        first_zero[0] = zero.into_inner();
         Ok(())
     }
 }
@@ -119,7 +124,7 @@ impl CircleOps for CpuQueue {
         check_columns(twiddles.len(), 1, params.log_size - 1)?;
         check_columns(inverse_twiddles.len(), 1, params.log_size - 1)?;
         let _scratch = self.reserve_scratch::<[M31; 2]>(1, twiddles.len())?;
-        twiddles::fill(params.log_size, twiddles, inverse_twiddles);
+        twiddles::fill(self.simd(), params.log_size, twiddles, inverse_twiddles);
         Ok(())
     }
 

@@ -92,12 +92,17 @@ fn every_level_extends_as_evaluation_of_padded_coefficients() {
 #[test]
 fn inverses_multiply_to_one_at_every_length() {
     for q in queues() {
-        for len in [0, 1, 2, 15, 16, 17, 31, 33, 255, 257, 4095, 4096, 4097, 20_000] {
+        for len in [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 255, 257, 4095, 4096, 4097, 20_000] {
             let nonzero: Vec<M31> =
                 elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
             let (mut inverses, mut first_zero) = (vec![M31::ZERO; len], [u64::MAX]);
             q.batch_inverse_m31(&nonzero, &mut inverses, &mut first_zero).unwrap();
             assert!(nonzero.iter().zip(&inverses).all(|(&x, &y)| x * y == M31::ONE));
+            let secure: Vec<QM31> =
+                (0..len).map(|i| QM31::from_coordinates([1, 7, 31, 4].map(|k| nonzero[i * k % len]))).collect();
+            let mut secure_inverses = vec![QM31::ZERO; len];
+            q.batch_inverse_qm31(&secure, &mut secure_inverses, &mut first_zero).unwrap();
+            assert!(secure.iter().zip(&secure_inverses).all(|(&x, &y)| x * y == QM31::ONE));
             assert_eq!(first_zero, [u64::MAX]);
         }
     }

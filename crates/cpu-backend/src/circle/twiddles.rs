@@ -5,7 +5,8 @@ use core_types::{
     field::{M31, Twiddle},
 };
 
-use super::inverse::invert_m31_in_chains;
+use super::inverse::{CHUNK, invert_chunk};
+use crate::Simd;
 
 /// The points `g (1 + 4 bitrev(h))` of the half coset behind layer 1, `h < 2^(log_size - 2)`, then the x-coordinates of
 /// all layers and the padding one.
@@ -40,10 +41,12 @@ pub(super) fn x_coordinates(log_size: u32) -> Vec<M31> {
 }
 
 /// Writes the factors of the domain of `2^log_size` points and their inverses, `2^(log_size - 1)` each.
-pub(super) fn fill(log_size: u32, twiddles: &mut [Twiddle], inverse_twiddles: &mut [Twiddle]) {
+pub(super) fn fill(simd: Simd, log_size: u32, twiddles: &mut [Twiddle], inverse_twiddles: &mut [Twiddle]) {
     let plain = x_coordinates(log_size);
     let mut inverses = vec![M31::ZERO; plain.len()];
-    invert_m31_in_chains(&plain, &mut inverses);
+    for (plain, inverses) in plain.chunks(CHUNK).zip(inverses.chunks_mut(CHUNK)) {
+        invert_chunk(simd, plain, inverses);
+    }
     for ((t, inverse), (plain, inverted)) in
         twiddles.iter_mut().zip(inverse_twiddles).zip(plain.into_iter().zip(inverses))
     {
