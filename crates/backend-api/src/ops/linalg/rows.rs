@@ -101,7 +101,8 @@ pub trait RowOps: Queue {
     ///
     /// # Errors
     /// [`BackendError::Length`] if a view does not have the size of its shape, [`BackendError::Undefined`] with the first
-    /// row where variance and eps are both zero; outputs are unspecified then.
+    /// row where variance and eps are both zero; outputs are unspecified then. With an eps of zero the op waits for that, so
+    /// it cannot be recorded.
     fn layer_norm<T: Real>(
         &self,
         p: &NormParams,
