@@ -91,7 +91,8 @@ pub fn axpby<Q: ElementwiseOps, T: Real>(
     Ok(q.axpby(alpha, x.flat("axpby")?, beta, y.flat("axpby")?)?)
 }
 
-/// One step of gradient descent: `w -= rate g`; equal shapes, both contiguous.
+/// One step of gradient descent: `w -= rate g`; equal shapes, both contiguous. Each element is rounded to its type, so weights
+/// of 16 bits lose a step below half their last place: keep them in f32 to train.
 ///
 /// # Errors
 /// [`NnError::Parameter`] if `rate` is not finite; otherwise as [`activate`].
