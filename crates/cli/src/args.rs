@@ -68,6 +68,11 @@ pub(crate) struct DoctorArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Compile every kernel on the device of TREFOIL_BACKEND and show how long that takes, registers, local and shared
+    /// bytes, and how many blocks a multiprocessor runs at once. Fails where a module cannot be used, a kernel spills, or
+    /// takes more registers than its budget.
+    #[arg(long)]
+    pub(crate) kernels: bool,
 }
 
 /// Hold a backend to the models and golden outputs of the conformance suite.

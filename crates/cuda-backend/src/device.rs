@@ -36,6 +36,8 @@ pub struct DeviceInfo {
     pub max_grid: [u32; 3],
     /// Shared bytes that a block may have if its kernel asks for them.
     pub max_shared_bytes: u32,
+    /// Shared bytes of all blocks on a multiprocessor together.
+    pub multiprocessor_shared_bytes: u32,
     /// Bytes of the cache that all multiprocessors share.
     pub cache_bytes: u64,
     /// Whether the driver pools device memory in the order of streams.
@@ -66,6 +68,7 @@ impl DeviceInfo {
                 attribute(number::MAX_GRID_DIM_Z)?,
             ],
             max_shared_bytes: attribute(number::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            multiprocessor_shared_bytes: attribute(number::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
             cache_bytes: attribute(number::L2_CACHE_SIZE)?.into(),
             memory_pools: attribute(number::MEMORY_POOLS_SUPPORTED)? != 0,
         })

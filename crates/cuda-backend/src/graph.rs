@@ -114,7 +114,11 @@ impl Record for CudaQueue {
             return no_graph(device);
         }
         ran?;
-        let ready = joined.and(captured).and_then(|captured| Ok((captured.nodes()?, captured.instantiate()?)));
+        let ready = joined.and(captured).and_then(|captured| {
+            let executable = captured.instantiate()?;
+            executable.upload(self.lane().stream())?;
+            Ok((captured.nodes()?, executable))
+        });
         match ready {
             Ok((nodes, executable)) => Ok(Some(CudaGraph { executable, used, nodes, streams: Mutex::default() })),
             Err(fault) => refused(device, fault),

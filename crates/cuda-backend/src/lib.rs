@@ -37,7 +37,9 @@ pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
 pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
 pub use graph::CudaGraph;
-pub use kernels::{KernelSource, ManifestError, ModuleError, ModuleInfo, ModuleText, modules};
+pub use kernels::{
+    KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText, modules,
+};
 pub use launch::Launch;
 pub use mem::PinnedCounts;
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, MIN_CAPABILITY, OpenError, devices, driver};

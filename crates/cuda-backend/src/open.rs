@@ -64,13 +64,14 @@ const NEEDED: &[&str] = &[
     "cuLaunchKernel",
 ];
 
-/// The driver functions that only recordings and the driver's own pool of memory use.
+/// The driver functions that only recordings, the driver's own pool of memory and reports use.
 const OPTIONAL: &[&str] = &[
     "cuGraphDestroy",
     "cuGraphExecDestroy",
     "cuGraphGetNodes",
     "cuGraphInstantiateWithFlags",
     "cuGraphLaunch",
+    "cuGraphUpload",
     "cuMemAllocFromPoolAsync",
     "cuMemFreeAsync",
     "cuMemPoolCreate",
@@ -78,6 +79,7 @@ const OPTIONAL: &[&str] = &[
     "cuMemPoolGetAttribute",
     "cuMemPoolSetAttribute",
     "cuMemPoolTrimTo",
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor",
     "cuStreamBeginCapture_v2",
     "cuStreamEndCapture",
     "cuThreadExchangeStreamCaptureMode",

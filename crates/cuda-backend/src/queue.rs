@@ -5,7 +5,7 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 use bytemuck::checked;
 
 use crate::{
-    AesKernel, CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, OpenError,
+    AesKernel, CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, OpenError,
     lane::Lane,
     launch::Launch,
     mem::{self, Block},
@@ -60,12 +60,14 @@ impl CudaQueue {
         &self.inner.lane
     }
 
-    /// Compiles every kernel now instead of at its first launch.
+    /// Compiles the modules whose names begin with `prefix` now instead of at the first launch of one of their kernels, each on
+    /// a thread of its own, and says what came of each. The empty prefix names all.
     ///
     /// # Errors
-    /// [`OpenError::Module`] for the first module that cannot be used here.
-    pub fn load_kernels(&self) -> Result<(), OpenError> {
-        Ok(self.device().kernels().load_all(self.device())?)
+    /// What the driver answers if the queue records. Each module comes with its own error: the others can be used.
+    pub fn compile(&self, prefix: &str) -> Result<Vec<ModuleOutcome>, BackendError> {
+        let _relaxed = self.lane().relax()?;
+        Ok(self.device().kernels().load_all(self.device(), prefix))
     }
 
     /// A launch of the kernel `name`, to be given its grid and arguments.

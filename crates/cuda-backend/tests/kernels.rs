@@ -4,7 +4,7 @@
 mod support;
 
 use backend_api::{BackendError, Buffer, Queue};
-use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleText};
+use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleOutcome, ModuleText};
 use support::{Machine, PTX, config, manifest, open, scale, stray};
 
 #[test]
@@ -130,8 +130,11 @@ fn manifest_for(ptx: &str) -> String {
 fn modules_that_are_not_ours_are_refused_with_the_reason() {
     let machine = Machine::new("");
     let refused = |ptx: &str, manifest: &str| {
-        let error = CudaQueue::open(with(ptx, manifest)).and_then(|queue| queue.load_kernels()).unwrap_err();
-        error.to_string()
+        let compiled = CudaQueue::open(with(ptx, manifest)).map(|queue| queue.compile("").unwrap().remove(0).outcome);
+        match compiled {
+            Err(error) => error.to_string(),
+            Ok(outcome) => outcome.unwrap_err().to_string(),
+        }
     };
     assert!(refused(&PTX.replace("mul.lo", "add"), &manifest()).contains("SHA-256"));
     assert!(refused(PTX, &manifest()[..200]).contains("cannot be read"));
@@ -147,6 +150,66 @@ fn modules_that_are_not_ours_are_refused_with_the_reason() {
     let wide = manifest().replace("[1, 1, 1], \"min", "[1024, 1, 1], \"min");
     assert!(refused(PTX, &wide).contains("does not fit the device"));
     drop(machine);
+}
+
+#[test]
+fn a_module_that_cannot_be_compiled_leaves_the_others() {
+    let machine = Machine::new("");
+    let text = |name: &'static str, ptx: String| {
+        let manifest = manifest_for(&ptx).replace("\"test", &format!("\"{name}"));
+        ModuleText { name: name.into(), ptx: ptx.into(), manifest: manifest.into() }
+    };
+    let broken = PTX.replace("test_", "broken_").replace("ld.param.b64 %rd1,", "ld.param.b64 ]%rd1,");
+    let modules = [text("broken", broken), text("test", PTX.to_owned())];
+    let open = |modules: &[ModuleText]| {
+        CudaQueue::open(CudaConfig { kernels: KernelSource::Texts(modules.to_vec()), ..config(Allocator::Auto) })
+    };
+    let queue = open(&modules).unwrap();
+    assert_eq!(machine.counters().calls_of("cuModuleLoadDataEx"), 0);
+    let refused = queue.kernel("broken_scale").unwrap_err();
+    assert!(matches!(&refused, BackendError::Kernel { kernel: "broken_scale", reason } if reason.contains("line")));
+    assert_eq!(queue.kernel("broken_add").unwrap_err().to_string(), refused.to_string().replace("_scale", "_add"));
+    let mut words = queue.upload(&[1u32; 64]).unwrap();
+    scale(&queue, &mut words.view_mut(), 2).unwrap();
+    assert_eq!(queue.download(&words).unwrap(), [2; 64]);
+    let outcomes = queue.compile("").unwrap();
+    let names: Vec<_> = outcomes.iter().map(|compiled| (&*compiled.module, compiled.outcome.is_ok())).collect();
+    assert_eq!(names, [("broken", false), ("test", true)]);
+    assert_eq!(queue.compile("t").unwrap(), outcomes[1..]);
+    // Each was compiled once: a failure comes with what the compiler said, and stays.
+    assert_eq!(machine.counters().calls_of("cuModuleLoadDataEx"), 2);
+
+    let again = manifest().replace("\"test\"", "\"other\"");
+    let again = ModuleText { name: "other".into(), manifest: again.into(), ..modules[1].clone() };
+    let error = open(&[modules[1].clone(), again]).unwrap_err().to_string();
+    assert!(error.contains("another module has it too"), "{error}");
+}
+
+#[test]
+fn the_kernels_that_ship_compile_on_threads_and_fit_as_they_are_meant_to() {
+    let machine = Machine::new("");
+    let queue = CudaQueue::open(CudaConfig { kernels: KernelSource::Embedded, ..config(Allocator::Auto) }).unwrap();
+    let outcomes = queue.compile("").unwrap();
+    assert_eq!(machine.counters().calls_of("cuModuleLoadDataEx"), outcomes.len() as u64);
+    let mut sharing = 0;
+    for ModuleOutcome { module, outcome } in outcomes {
+        let facts = outcome.unwrap();
+        assert!(!facts.kernels.is_empty() && facts.log.contains("compiled"), "{module}: {}", facts.log);
+        for kernel in facts.kernels {
+            assert_eq!(kernel.local_bytes, 0, "{}", kernel.name);
+            assert!(kernel.blocks.is_some_and(|blocks| blocks > 0), "{}", kernel.name);
+            // What the blocks share must fit into what is asked for.
+            let needed = u64::from(kernel.shared_bytes) * u64::from(kernel.min_blocks.max(1));
+            let device = u64::from(queue.device().info().multiprocessor_shared_bytes);
+            match u64::try_from(kernel.carveout) {
+                Ok(100) => {}
+                Ok(percent) => assert!(kernel.shared_bytes > 0 && percent * device >= needed * 100, "{}", kernel.name),
+                Err(_) => assert_eq!((kernel.carveout, kernel.shared_bytes), (-1, 0), "{}", kernel.name),
+            }
+            sharing += usize::from(kernel.shared_bytes > 0);
+        }
+    }
+    assert!(sharing > 40);
 }
 
 #[test]

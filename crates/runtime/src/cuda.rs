@@ -13,7 +13,7 @@ use cuda_backend::{
 use cuda_loader::{Origin, Source};
 use cuda_sim::driver;
 
-use crate::{Choice, CudaLibrary, Settings, Unavailable};
+use crate::{Choice, CudaLibrary, Domain, Settings, Unavailable};
 
 /// What `doctor` says of CUDA on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +69,15 @@ pub fn simulator_reports() -> Vec<String> {
     driver::reports().iter().map(ToString::to_string).collect()
 }
 
-/// Opens a device of the driver that `choice` means and makes sure that it computes.
-pub(crate) fn open(settings: &Settings, choice: Choice) -> Result<CudaQueue, Unavailable> {
+/// Opens a device of the driver that `choice` means and makes sure that it computes what `domain` is about; `None` stands for
+/// no domain in particular. Modules of kernels are compiled when they are first used, or all that the domain has here if the
+/// caller has something to stand in for a device that cannot run one of them.
+pub(crate) fn open(
+    settings: &Settings,
+    choice: Choice,
+    domain: Option<Domain>,
+    stand_in: bool,
+) -> Result<CudaQueue, Unavailable> {
     choose_driver(settings, choice)?;
     let opened = CudaQueue::open(CudaConfig {
         device: settings.cuda_device,
@@ -83,8 +90,15 @@ pub(crate) fn open(settings: &Settings, choice: Choice) -> Result<CudaQueue, Una
     });
     let gpu = |source| Unavailable::Gpu(Box::new(source));
     let queue = opened.map_err(gpu)?;
-    queue.load_kernels().map_err(gpu)?;
-    self_test(&queue)?;
+    if stand_in {
+        let compiled = queue.compile(domain.map_or("", op_set)).map_err(|source| gpu(source.into()))?;
+        for module in compiled {
+            module.outcome.map_err(|source| gpu(source.into()))?;
+        }
+    }
+    for tested in DOMAINS.into_iter().filter(|&tested| domain == Some(tested) || (domain.is_none() && stand_in)) {
+        self_test(&queue, tested)?;
+    }
     Ok(queue)
 }
 
@@ -109,26 +123,39 @@ fn is_simulated() -> bool {
     cuda_loader::available().is_ok_and(|driver| *driver.origin() == Origin::Installed)
 }
 
-/// Launches a kernel of each module on known values, so that a device that computes wrongly is found out before it is used.
-fn self_test(queue: &CudaQueue) -> Result<(), Unavailable> {
-    // AES-128 of block 0 under key 0: FIPS 197 by way of NIST's known-answer tests.
-    computes("aes_ctr_fill", &[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], || {
-        let mut words = queue.zeros::<u64>(2)?;
-        queue.aes_ctr_fill(&AesCtrParams { key: AesKey::new([0; 16]), first: 0 }, words.view_mut())?;
-        queue.download(&words)
-    })?;
-    // 2 * 2^30 = 1 modulo 2^31 - 1.
-    computes("batch_inverse_m31", &[M31::from_u32(1 << 30)], || {
-        let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
-        let mut first_zero = queue.upload(&[u64::MAX])?;
-        queue.batch_inverse_m31(elements.view(), inverses.view_mut(), first_zero.view_mut())?;
-        queue.download(&inverses)
-    })?;
-    computes("axpby", &[9.0f32], || {
-        let (x, mut y) = (queue.upload(&[1.5f32])?, queue.upload(&[2.0f32])?);
-        queue.axpby(2.0, x.view(), 3.0, y.view_mut())?;
-        queue.download(&y)
-    })
+const DOMAINS: [Domain; 3] = [Domain::Pfss, Domain::Stark, Domain::Nn];
+
+/// The op set of a domain, with whose name those of its modules begin.
+const fn op_set(domain: Domain) -> &'static str {
+    match domain {
+        Domain::Pfss => "fss",
+        Domain::Stark => "circle",
+        Domain::Nn => "linalg",
+    }
+}
+
+/// Launches a kernel of `domain` on known values, so that a device that computes wrongly is found out before it is used.
+fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
+    match domain {
+        // AES-128 of block 0 under key 0: FIPS 197 by way of NIST's known-answer tests.
+        Domain::Pfss => computes("aes_ctr_fill", &[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], || {
+            let mut words = queue.zeros::<u64>(2)?;
+            queue.aes_ctr_fill(&AesCtrParams { key: AesKey::new([0; 16]), first: 0 }, words.view_mut())?;
+            queue.download(&words)
+        }),
+        // 2 * 2^30 = 1 modulo 2^31 - 1.
+        Domain::Stark => computes("batch_inverse_m31", &[M31::from_u32(1 << 30)], || {
+            let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
+            let mut first_zero = queue.upload(&[u64::MAX])?;
+            queue.batch_inverse_m31(elements.view(), inverses.view_mut(), first_zero.view_mut())?;
+            queue.download(&inverses)
+        }),
+        Domain::Nn => computes("axpby", &[9.0f32], || {
+            let (x, mut y) = (queue.upload(&[1.5f32])?, queue.upload(&[2.0f32])?);
+            queue.axpby(2.0, x.view(), 3.0, y.view_mut())?;
+            queue.download(&y)
+        }),
+    }
 }
 
 /// Makes sure that `op`, by `run`, gives what was `expected`.

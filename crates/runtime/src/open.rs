@@ -169,14 +169,15 @@ pub fn open_with(
     };
     let requested = explicit.or(own).or(settings.backend).unwrap_or(Choice::Cpu);
     let lenient = domain == Some(Domain::Nn) && explicit.is_none() && own.is_some() && !settings.nn_strict;
+    let stand_in = requested == Choice::Auto || (requested == Choice::Gpu && lenient);
     let fallback = match requested {
         Choice::Cpu => None,
-        Choice::Gpu | Choice::Sim | Choice::Auto => match device(settings, requested) {
+        Choice::Gpu | Choice::Sim | Choice::Auto => match device(settings, requested, domain, stand_in) {
             Ok(queue) => {
                 let active = if requested == Choice::Auto { Choice::Gpu } else { requested };
                 return Ok((queue, BackendStatus { requested, active, fallback: None }));
             }
-            Err(reason) if requested == Choice::Auto || (requested == Choice::Gpu && lenient) => Some(reason),
+            Err(reason) if stand_in => Some(reason),
             Err(reason) => return Err(OpenError::Unavailable { requested, reason }),
         },
     };
@@ -191,13 +192,18 @@ pub fn open_with(
 
 /// Opens the device that `choice` means.
 #[cfg(feature = "cuda")]
-fn device(settings: &Settings, choice: Choice) -> Result<AnyQueue, Unavailable> {
-    cuda::open(settings, choice).map(AnyQueue::Cuda)
+fn device(
+    settings: &Settings,
+    choice: Choice,
+    domain: Option<Domain>,
+    stand_in: bool,
+) -> Result<AnyQueue, Unavailable> {
+    cuda::open(settings, choice, domain, stand_in).map(AnyQueue::Cuda)
 }
 
 /// Opens no device: there is none.
 #[cfg(not(feature = "cuda"))]
-fn device(_: &Settings, _: Choice) -> Result<AnyQueue, Unavailable> {
+fn device(_: &Settings, _: Choice, _: Option<Domain>, _: bool) -> Result<AnyQueue, Unavailable> {
     Err(Unavailable::NotBuilt)
 }
 

@@ -1,29 +1,47 @@
 //! From the compiler's text to the text that ships.
 
-use anyhow::{Context, Result};
-use ptx::{ast, rewrite};
+use anyhow::{Context, Result, ensure};
+use ptx::{
+    ast::{self, FunctionKind},
+    rewrite,
+};
 
 use super::{
-    Module, manifest,
+    manifest,
     manifest::Manifest,
+    module::Module,
     table::{self, Record},
 };
 
 /// PTX and manifest of a module.
 pub(super) struct Finished {
+    pub(super) module: Module,
     pub(super) ptx: String,
     pub(super) manifest: Manifest,
 }
 
-/// Takes the kernel table out, inserts the launch bounds, drops what no kernel reaches and normalises names.
-pub(super) fn finish(module: Module, compiler: &str, raw: &str) -> Result<Finished> {
-    let mut tree = ptx::parse(raw).context("the compiler's PTX")?;
-    let records = take_records(&mut tree)?;
+/// Takes the kernel table out, gives each of the `modules` its kernels, inserts the launch bounds, drops what no kernel
+/// reaches and normalises names.
+pub(super) fn finish(modules: &[Module], compiler: &str, raw: &str) -> Result<Vec<Finished>> {
+    let mut whole = ptx::parse(raw).context("the compiler's PTX")?;
+    let records = take_records(&mut whole)?;
+    for record in &records {
+        let held = modules.iter().filter(|module| module.holds(&record.name)).count();
+        ensure!(held == 1, "expected one module with kernel `{}`, got {held}", record.name);
+    }
+    modules.iter().map(|&module| part(module, compiler, &whole, &records)).collect()
+}
+
+/// The kernels of `whole` that are of `module`.
+fn part(module: Module, compiler: &str, whole: &ast::Module, records: &[Record]) -> Result<Finished> {
+    let records: Vec<_> = records.iter().filter(|record| module.holds(&record.name)).collect();
+    let mut tree = whole.clone();
+    tree.functions.retain(|function| function.kind != FunctionKind::Entry || module.holds(&function.name));
     let specs = records.iter().map(|record| (&*record.name, record.block, record.min_blocks, record.barriers));
     rewrite::prepare(&mut tree, &manifest::table(specs))?;
     let ptx = ptx::print(&tree);
     let manifest = Manifest::new(module, compiler, &ptx, &tree, &records)?;
-    Ok(Finished { ptx, manifest })
+    Ok(Finished { module, ptx, manifest })
 }
 
 /// The kernel table, which the module no longer holds afterwards.
@@ -41,6 +59,8 @@ fn take_records(tree: &mut ast::Module) -> Result<Vec<Record>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CIRCLE: Module = Module::ALL[0];
 
     fn raw(name: &str) -> String {
         let mut bytes = name.as_bytes().to_vec();
@@ -61,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_table_becomes_bounds_and_a_manifest() {
-        let finished = finish(Module::Circle, "some compiler", &raw("scale")).unwrap();
+        let finished = finish(&[CIRCLE], "some compiler", &raw("scale")).unwrap().remove(0);
         assert!(finished.ptx.contains(".maxntid 64, 2, 1") && finished.ptx.contains(".minnctapersm 3"));
         assert!(!finished.ptx.contains("KERNEL_TABLE") && !finished.ptx.contains("unused"), "{}", finished.ptx);
         let json = finished.manifest.render().unwrap();
@@ -76,7 +96,13 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_of_no_module_or_of_two_is_refused() {
+        assert!(finish(&[], "some compiler", &raw("scale")).is_err());
+        assert!(finish(&[CIRCLE; 2], "some compiler", &raw("scale")).is_err());
+    }
+
+    #[test]
     fn a_table_that_names_another_kernel_is_refused() {
-        assert!(finish(Module::Circle, "some compiler", &raw("other")).is_err());
+        assert!(finish(&[CIRCLE], "some compiler", &raw("other")).is_err());
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Module,
+    module::Module,
     table::{DynamicShared, Record},
 };
 
@@ -53,7 +53,7 @@ impl Manifest {
         compiler: &str,
         text: &str,
         tree: &ast::Module,
-        records: &[Record],
+        records: &[&Record],
     ) -> Result<Self> {
         let (major, minor) = tree.version;
         let mut kernels = Vec::new();

@@ -7,10 +7,11 @@ mod compiler;
 mod differential;
 mod finish;
 mod manifest;
+mod module;
 mod ptxas;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use xshell::Shell;
@@ -20,32 +21,9 @@ use self::{
     compiler::{Compiler, FLAGS, NONE_FOUND},
     finish::{Finished, finish},
     manifest::Manifest,
+    module::{Module, OP_SETS},
 };
 use crate::{pool::on_every_core, step::skip, tally::Tally};
-
-/// One PTX module: an op set, a cargo feature of `kernels-ptx`, and two files in `ptx/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Module {
-    Circle,
-    Fss,
-    Linalg,
-}
-
-impl Module {
-    const ALL: [Self; 3] = [Self::Circle, Self::Fss, Self::Linalg];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Circle => "circle",
-            Self::Fss => "fss",
-            Self::Linalg => "linalg",
-        }
-    }
-
-    fn file(self, root: &Path, extension: &str) -> PathBuf {
-        root.join("kernels-ptx/ptx").join(format!("{}.{extension}", self.name()))
-    }
-}
 
 /// Builds every module and writes the files, or with `check` compares them; then checks the files.
 pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
@@ -69,17 +47,22 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
     }
     eprintln!("== build-ptx: {}", compiler.version);
     let mut tally = Tally::default();
-    for module in Module::ALL {
-        let title = format!("PTX of module {}", module.name());
-        let built =
-            compiler.build(root, module.name(), &FLAGS, &[]).and_then(|raw| finish(module, &compiler.version, &raw));
-        tally += match built {
-            Ok(finished) => keep_module(root, module, &finished, check)?,
-            Err(error) => {
-                println!("error: {title}: {error:#}");
-                Tally::of(&title, false)
+    for op_set in OP_SETS {
+        let built = compiler
+            .build(root, op_set, &FLAGS, &[])
+            .and_then(|raw| finish(&Module::of(op_set).collect::<Vec<_>>(), &compiler.version, &raw));
+        match built {
+            Ok(modules) => {
+                for finished in modules {
+                    tally += keep_module(root, &finished, check)?;
+                }
             }
-        };
+            Err(error) => {
+                let title = format!("PTX of op set {op_set}");
+                println!("error: {title}: {error:#}");
+                tally += Tally::of(&title, false);
+            }
+        }
     }
     tally += canary::run(compiler, root, check)?;
     tally += differential::run(compiler, root, check)?;
@@ -98,10 +81,10 @@ fn committed_compiler(root: &Path) -> Option<String> {
 }
 
 /// Writes both files of a module, or with `check` compares them.
-fn keep_module(root: &Path, module: Module, finished: &Finished, check: bool) -> Result<Tally> {
+fn keep_module(root: &Path, finished: &Finished, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (extension, built) in [("ptx", &finished.ptx), ("json", &finished.manifest.render()?)] {
-        tally += keep(root, &format!("ptx/{}.{extension}", module.name()), built, check)?;
+        tally += keep(root, &format!("ptx/{}.{extension}", finished.module.name()), built, check)?;
     }
     Ok(tally)
 }

@@ -107,15 +107,16 @@ fn a_kernel_that_traps_hangs_or_computes_wrongly_costs_its_own_cases() {
     let good = suite(None, &["linalg.s"]);
     assert!(verdicts(&good).len() > 100);
 
-    let trapping = kernels("linalg", |ptx| begin_with(ptx, "linalg_softmax_warp_f32", "\ttrap;"));
+    let trapping = kernels("linalg_softmax", |ptx| begin_with(ptx, "linalg_softmax_warp_f32", "\ttrap;"));
     let events = suite(Some(trapping.path()), &["linalg.s"]);
     compare(&events, &good, |verdict, reason| verdict == "lost" && reason.contains("linalg_softmax_warp_f32"));
 
-    let hanging = kernels("linalg", |ptx| begin_with(ptx, "linalg_softmax_warp_bf16", "$HANG:\n\tbra \t$HANG;"));
+    let hanging =
+        kernels("linalg_softmax", |ptx| begin_with(ptx, "linalg_softmax_warp_bf16", "$HANG:\n\tbra \t$HANG;"));
     let events = suite(Some(hanging.path()), &["linalg.s", "--case-limit", "5"]);
     compare(&events, &good, |verdict, reason| verdict == "hung" && reason.contains("5 s"));
 
-    let wrong = kernels("linalg", |ptx| {
+    let wrong = kernels("linalg_softmax", |ptx| {
         let at = ptx.find(".entry linalg_softmax_warp_f16(").unwrap();
         let end = at + ptx[at..].find("\n}\n").unwrap();
         let body = ptx[at..end].replace("sub.rn.f32", "add.rn.f32");
@@ -125,6 +126,40 @@ fn a_kernel_that_traps_hangs_or_computes_wrongly_costs_its_own_cases() {
     let events = suite(Some(wrong.path()), &["linalg.s"]);
     compare(&events, &good, |verdict, reason| verdict == "failed" && reason.contains("expected"));
     assert!(not_run(&events).is_empty());
+}
+
+#[test]
+fn a_module_that_the_driver_does_not_compile_costs_its_own_ops() {
+    let broken = kernels("linalg_norm", |ptx| begin_with(ptx, "linalg_norm_warp_f32", "\tadd.f32 ], %f1;"));
+    let events = suite(Some(broken.path()), &["linalg."]);
+    let of = |verdict: &str| -> BTreeSet<String> {
+        let ended = events.iter().filter(|event| event["verdict"] == verdict);
+        ended.map(|event| event["op"].as_str().unwrap().to_owned()).collect()
+    };
+    let (failed, passed) = (of("failed"), of("passed"));
+    assert!(!failed.is_empty() && failed.iter().all(|op| op.contains("norm")), "{failed:?}");
+    assert!(["linalg.gemm", "linalg.softmax", "linalg.axpby"].iter().all(|&op| passed.contains(op)), "{passed:?}");
+    let reason = events.iter().find(|event| event["verdict"] == "failed").unwrap()["reason"].to_string();
+    assert!(reason.contains("module `linalg_norm` was not loaded") && reason.contains("line"), "{reason}");
+
+    let mut doctor = trefoil();
+    doctor.args(["doctor", "--kernels", "--json"]).env("TREFOIL_BACKEND", "sim").env("TREFOIL_PTX_DIR", broken.path());
+    let facts: Value = serde_json::from_slice(&doctor.assert().code(1).get_output().stdout).unwrap();
+    let modules = facts["compiled"]["modules"].as_array().unwrap();
+    let unusable: Vec<_> = modules.iter().filter(|module| !module["reason"].is_null()).collect();
+    assert_eq!((modules.len(), unusable.len()), (8, 1));
+    assert_eq!(unusable[0]["name"], "linalg_norm");
+}
+
+#[test]
+fn doctor_shows_what_the_driver_makes_of_each_kernel() {
+    let mut doctor = trefoil();
+    doctor.args(["doctor", "--kernels"]).env("TREFOIL_BACKEND", "sim");
+    let shown = text(&doctor.assert().success().get_output().stdout).to_owned();
+    let line = shown.lines().find(|line| line.trim_start().starts_with("fss_cmp_eval ")).unwrap();
+    assert!(line.contains("(48)") && line.contains("(5)") && line.contains('%'), "{line}");
+    let error = trefoil().args(["doctor", "--kernels"]).assert().code(1).get_output().stderr.clone();
+    assert!(text(&error).contains("needs a device"), "{}", text(&error));
 }
 
 #[test]
@@ -149,7 +184,7 @@ fn a_backend_that_is_not_there_is_one_message_and_code_3() {
 /// What `trefoil bench` leaves as JSON for these lines, in `mode`, with a kernel of softmax that traps.
 fn measured(mode: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
-    let bad = kernels("linalg", |ptx| begin_with(ptx, "linalg_softmax_held_f32", "\ttrap;"));
+    let bad = kernels("linalg_softmax", |ptx| begin_with(ptx, "linalg_softmax_held_f32", "\ttrap;"));
     let (json, html) = (folder.path().join("lines.json"), folder.path().join("lines.html"));
     let mut command = trefoil();
     command.args(["bench", "--quick", "--backend", "sim", "nn."]).args(mode).env("TREFOIL_PTX_DIR", bad.path());

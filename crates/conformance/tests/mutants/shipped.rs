@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use conformance::{Guarded, OpSpec};
 use cuda_backend::{AesKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
 use ptx::ast::{FunctionKind, Module};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// A module that ships, and the specifications of the op set that it serves.
+/// The modules that ship for an op set, as one, and its specifications.
 pub(crate) struct Shipped {
     name: &'static str,
-    ptx: &'static str,
-    manifest: &'static str,
+    /// PTX and manifest of each.
+    texts: &'static [(&'static str, &'static str)],
     pub(crate) specs: fn() -> Vec<OpSpec<CudaQueue>>,
     pub(crate) guarded_specs: fn() -> Vec<OpSpec<Guarded<CudaQueue>>>,
     /// The ways to evaluate keys that it has.
@@ -19,11 +20,13 @@ pub(crate) struct Shipped {
 }
 
 macro_rules! shipped {
-    ($name:ident, $aes:expr) => {
+    ($name:ident, [$($module:literal),*], $aes:expr) => {
         Shipped {
             name: stringify!($name),
-            ptx: include_str!(concat!("../../../../kernels-ptx/ptx/", stringify!($name), ".ptx")),
-            manifest: include_str!(concat!("../../../../kernels-ptx/ptx/", stringify!($name), ".json")),
+            texts: &[$((
+                include_str!(concat!("../../../../kernels-ptx/ptx/", $module, ".ptx")),
+                include_str!(concat!("../../../../kernels-ptx/ptx/", $module, ".json")),
+            )),*],
             specs: conformance::$name::specs,
             guarded_specs: conformance::$name::specs,
             aes: &$aes,
@@ -31,23 +34,42 @@ macro_rules! shipped {
     };
 }
 
-pub(crate) const CIRCLE: Shipped = shipped!(circle, [AesKernel::Table]);
-pub(crate) const FSS: Shipped = shipped!(fss, AesKernel::ALL);
-pub(crate) const LINALG: Shipped = shipped!(linalg, [AesKernel::Table]);
+pub(crate) const CIRCLE: Shipped = shipped!(circle, ["circle"], [AesKernel::Table]);
+pub(crate) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], AesKernel::ALL);
+pub(crate) const LINALG: Shipped = shipped!(
+    linalg,
+    ["linalg_elementwise", "linalg_gemm", "linalg_gemm_mma", "linalg_norm", "linalg_softmax"],
+    [AesKernel::Table]
+);
 
 impl Shipped {
-    /// The whole module.
+    /// All kernels in one module.
     pub(crate) fn parse(&self) -> Module {
-        ptx::parse(self.ptx).unwrap()
+        let mut modules = self.texts.iter().map(|(text, _)| ptx::parse(text).unwrap());
+        let mut whole = modules.next().unwrap();
+        for module in modules {
+            for global in module.globals {
+                match whole.globals.iter().find(|known| known.name == global.name) {
+                    Some(known) => assert_eq!(*known, global, "two variables of one name"),
+                    None => whole.globals.push(global),
+                }
+            }
+            assert!(module.functions.iter().all(|function| whole.function(&function.name).is_none()));
+            whole.functions.extend(module.functions);
+        }
+        whole
     }
 
     /// A queue whose kernels are those of `module`, which is this one with some left out or altered.
     pub(crate) fn open(&self, module: &Module, aes: AesKernel) -> CudaQueue {
         let ptx = ptx::print(module);
-        let mut manifest: serde_json::Value = serde_json::from_str(self.manifest).unwrap();
+        let mut manifests = self.texts.iter().map(|(_, text)| serde_json::from_str::<Value>(text).unwrap());
+        let mut manifest = manifests.next().unwrap();
+        manifest["module"] = self.name.into();
         let digest: String = Sha256::digest(&ptx).iter().map(|byte| format!("{byte:02x}")).collect();
         manifest["sha256"] = digest.into();
         let kernels = manifest["kernels"].as_array_mut().unwrap();
+        kernels.extend(manifests.flat_map(|other| other["kernels"].as_array().unwrap().clone()));
         kernels.retain(|kernel| kernel["name"].as_str().is_some_and(|name| module.function(name).is_some()));
         let text = ModuleText { name: self.name.into(), ptx: ptx.into(), manifest: manifest.to_string().into() };
         let kernels = KernelSource::Texts(vec![text]);

@@ -69,6 +69,16 @@ pub(crate) struct Executable {
 }
 
 impl Executable {
+    /// Puts the recording on the device, so that its first run need not. Drivers before CUDA 11.1 cannot, and those that
+    /// refuse do it in the first run.
+    pub(crate) fn upload(&self, stream: &Stream) -> Result<(), Fault> {
+        // SAFETY: graph and stream are alive.
+        match self.context.call("cuGraphUpload", || unsafe { ffi::cuGraphUpload(self.raw, stream.raw()) }) {
+            Err(fault @ Fault::Lost(_)) => Err(fault),
+            Ok(()) | Err(Fault::Refused { .. }) => Ok(()),
+        }
+    }
+
     /// Submits the recording to `stream`.
     ///
     /// # Safety

@@ -1,15 +1,13 @@
-use core::{fmt, mem::ManuallyDrop};
+use core::fmt;
 use std::{
-    ffi::{CStr, c_void},
+    ffi::{CStr, CString, c_void},
     ptr,
     sync::Arc,
 };
 
-use cuda_loader::ffi::{self, CUfunction, CUmodule, CUstream};
-use cust::{
-    error::CudaError,
-    function::{Function as CustFunction, FunctionAttribute},
-    module::Module,
+use cuda_loader::{
+    Status,
+    ffi::{self, CUfunction, CUmodule, CUstream},
 };
 
 use super::{Context, Stream};
@@ -21,7 +19,7 @@ const LOG_BYTES: usize = 16 << 10;
 /// PTX that the driver compiled for the device.
 pub(crate) struct LoadedModule {
     context: Arc<Context>,
-    module: ManuallyDrop<Module>,
+    raw: CUmodule,
 }
 
 /// Why PTX was not loaded, with what the compiler said.
@@ -51,44 +49,118 @@ pub(crate) struct FunctionFacts {
 }
 
 impl LoadedModule {
-    /// Compiles and loads `ptx`.
-    pub(crate) fn load(context: &Arc<Context>, ptx: &CStr) -> Result<Self, LoadFailure> {
-        match context.cust("cuModuleLoadDataEx", || Module::from_ptx_cstr(ptx, &[])) {
-            Ok(module) => Ok(Self { context: Arc::clone(context), module: ManuallyDrop::new(module) }),
-            Err(fault @ Fault::Lost(_)) => Err(LoadFailure { fault, log: String::new() }),
-            Err(fault) => Err(LoadFailure { log: compiler_log(context, ptx), fault }),
+    /// Compiles and loads `ptx`; with what the compiler said.
+    pub(crate) fn load(context: &Arc<Context>, ptx: &CStr) -> Result<(Self, String), LoadFailure> {
+        let (mut said, mut failed) = ([0u8; LOG_BYTES], [0u8; LOG_BYTES]);
+        let mut options = [
+            ffi::jit::INFO_LOG_BUFFER,
+            ffi::jit::INFO_LOG_BUFFER_SIZE_BYTES,
+            ffi::jit::ERROR_LOG_BUFFER,
+            ffi::jit::ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        // The driver takes integers of up to pointer size in the place of the pointer.
+        let mut values: [*mut c_void; 4] = [
+            said.as_mut_ptr().cast(),
+            ptr::without_provenance_mut(LOG_BYTES),
+            failed.as_mut_ptr().cast(),
+            ptr::without_provenance_mut(LOG_BYTES),
+        ];
+        let mut raw = CUmodule::NULL;
+        let loaded = context.call("cuModuleLoadDataEx", || {
+            // SAFETY: the text ends in zero; both arrays have four entries, and the buffers have the stated sizes.
+            unsafe {
+                ffi::cuModuleLoadDataEx(&raw mut raw, ptx.as_ptr().cast(), 4, options.as_mut_ptr(), values.as_mut_ptr())
+            }
+        });
+        match loaded {
+            Ok(()) => Ok((Self { context: Arc::clone(context), raw }, text(&said))),
+            Err(fault) => Err(LoadFailure { fault, log: text(&failed) }),
         }
     }
 
     /// The kernel `name` and what the compiler made of it; `None` if the module lacks it.
     pub(crate) fn function(&self, name: &str) -> Result<Option<(Function, FunctionFacts)>, Fault> {
-        let found = self.context.cust("cuModuleGetFunction", || match self.module.get_function(name) {
-            Err(CudaError::NotFound) => Ok(None),
-            other => other.map(Some),
-        })?;
-        let Some(function) = found else { return Ok(None) };
+        let Ok(name) = CString::new(name) else { return Ok(None) };
+        let mut raw = CUfunction::NULL;
+        let found = self.context.call("cuModuleGetFunction", || {
+            // SAFETY: the module is loaded, the name ends in zero, and the call writes one handle.
+            unsafe { ffi::cuModuleGetFunction(&raw mut raw, self.raw, name.as_ptr()) }
+        });
+        match found {
+            Ok(()) => {}
+            Err(Fault::Refused { status: Status::NOT_FOUND, .. }) => return Ok(None),
+            Err(fault) => return Err(fault),
+        }
+        let function = Function { raw };
+        let attribute = |number| Ok::<_, Fault>(u32::try_from(self.attribute(function, number)?).unwrap_or(0));
         let facts = FunctionFacts {
-            max_threads: self.attribute(&function, FunctionAttribute::MaxThreadsPerBlock)?,
-            static_shared: self.attribute(&function, FunctionAttribute::SharedMemorySizeBytes)?,
-            registers: self.attribute(&function, FunctionAttribute::NumRegisters)?,
-            local_bytes: self.attribute(&function, FunctionAttribute::LocalSizeBytes)?,
+            max_threads: attribute(ffi::function::MAX_THREADS_PER_BLOCK)?,
+            static_shared: attribute(ffi::function::SHARED_SIZE_BYTES)?,
+            registers: attribute(ffi::function::NUM_REGS)?,
+            local_bytes: attribute(ffi::function::LOCAL_SIZE_BYTES)?,
         };
-        Ok(Some((Function { raw: CUfunction(function.to_raw().cast()) }, facts)))
+        Ok(Some((function, facts)))
     }
 
     /// Lets launches of `function` ask for up to `bytes` of dynamic shared memory.
     pub(crate) fn allow_dynamic_shared(&self, function: Function, bytes: u32) -> Result<(), Fault> {
-        let value = i32::try_from(bytes).unwrap_or(i32::MAX);
+        self.set_attribute(function, ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
+    }
+
+    /// Asks that multiprocessors share out `percent` hundredths of their memory while they run `function`.
+    pub(crate) fn prefer_shared(&self, function: Function, percent: u32) -> Result<(), Fault> {
+        self.set_attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT, percent)
+    }
+
+    /// What [`prefer_shared`](Self::prefer_shared) asked for; `-1` for nothing.
+    pub(crate) fn carveout(&self, function: Function) -> Result<i32, Fault> {
+        self.attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT)
+    }
+
+    /// Blocks of `function` that a multiprocessor runs at once; `None` if the driver cannot say.
+    pub(crate) fn blocks(&self, function: Function, threads: u32, dynamic_shared: u32) -> Result<Option<u32>, Fault> {
+        let mut blocks = 0;
+        let threads = i32::try_from(threads).unwrap_or(i32::MAX);
+        let asked = self.context.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", || {
+            // SAFETY: the function belongs to this module, which is loaded, and the call writes one number.
+            unsafe {
+                ffi::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &raw mut blocks,
+                    function.raw,
+                    threads,
+                    dynamic_shared as usize,
+                )
+            }
+        });
+        match asked {
+            Ok(()) => Ok(u32::try_from(blocks).ok()),
+            Err(Fault::Refused { .. }) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn set_attribute(&self, function: Function, attribute: u32, value: u32) -> Result<(), Fault> {
+        let value = i32::try_from(value).unwrap_or(i32::MAX);
         self.context.call("cuFuncSetAttribute", || {
             // SAFETY: the function belongs to this module, which is loaded.
-            unsafe { ffi::cuFuncSetAttribute(function.raw, ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES, value) }
+            unsafe { ffi::cuFuncSetAttribute(function.raw, attribute, value) }
         })
     }
 
-    fn attribute(&self, function: &CustFunction<'_>, attribute: FunctionAttribute) -> Result<u32, Fault> {
-        let value = self.context.cust("cuFuncGetAttribute", || function.get_attribute(attribute))?;
-        Ok(u32::try_from(value).unwrap_or(0))
+    fn attribute(&self, function: Function, attribute: u32) -> Result<i32, Fault> {
+        let mut value = 0;
+        self.context.call("cuFuncGetAttribute", || {
+            // SAFETY: the function belongs to this module, which is loaded, and the call writes one number.
+            unsafe { ffi::cuFuncGetAttribute(&raw mut value, attribute, function.raw) }
+        })?;
+        Ok(value)
     }
+}
+
+/// What the compiler wrote into a log.
+fn text(log: &[u8]) -> String {
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).trim().to_owned()
 }
 
 impl Drop for LoadedModule {
@@ -97,11 +169,8 @@ impl Drop for LoadedModule {
         // A second try, should the driver refuse once. If it keeps refusing, the module goes with the context.
         let idle = self.context.synchronize().or_else(|_| self.context.synchronize());
         if idle.is_ok() {
-            let _refused = self.context.cust("cuModuleUnload", || {
-                // SAFETY: the field is not used again.
-                unsafe { ManuallyDrop::drop(&mut self.module) }
-                Ok(())
-            });
+            // SAFETY: the module is loaded and not used again.
+            let _refused = self.context.call("cuModuleUnload", || unsafe { ffi::cuModuleUnload(self.raw) });
         }
     }
 }
@@ -110,27 +179,6 @@ impl fmt::Debug for LoadedModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LoadedModule").field("context", &self.context).finish_non_exhaustive()
     }
-}
-
-/// Loads `ptx` once more for the compiler's messages, which `cust` cannot ask for.
-fn compiler_log(context: &Context, ptx: &CStr) -> String {
-    let mut log = vec![0u8; LOG_BYTES];
-    let mut options = [ffi::jit::ERROR_LOG_BUFFER, ffi::jit::ERROR_LOG_BUFFER_SIZE_BYTES];
-    // The driver takes integers of up to pointer size in the place of the pointer.
-    let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(LOG_BYTES)];
-    let mut module = CUmodule::NULL;
-    let loaded = context.call("cuModuleLoadDataEx", || {
-        // SAFETY: the text ends in zero; both arrays have two entries, and the buffer has the stated size.
-        unsafe {
-            ffi::cuModuleLoadDataEx(&raw mut module, ptx.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
-        }
-    });
-    if loaded.is_ok() {
-        // SAFETY: the module was just loaded and nothing of it is used.
-        let _refused = context.call("cuModuleUnload", || unsafe { ffi::cuModuleUnload(module) });
-    }
-    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
-    String::from_utf8_lossy(&log[..end]).trim().to_owned()
 }
 
 impl Function {

@@ -21,7 +21,7 @@ pub enum KernelSource {
 /// One module: PTX and its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleText {
-    /// Name of the module, with which the names of its kernels begin: `fss` for `fss_cmp_eval`.
+    /// Name of the module. It begins with that of the op set, as the names of its kernels do: `linalg_norm`.
     pub name: Cow<'static, str>,
     /// The PTX.
     pub ptx: Cow<'static, str>,
@@ -40,7 +40,16 @@ macro_rules! embedded {
 }
 
 /// Name, PTX and manifest of each module of this program.
-const EMBEDDED: &[(&str, &str, &str)] = embedded!("circle", "fss", "linalg");
+const EMBEDDED: &[(&str, &str, &str)] = embedded!(
+    "circle",
+    "fss",
+    "fss_bitsliced",
+    "linalg_elementwise",
+    "linalg_gemm",
+    "linalg_gemm_mma",
+    "linalg_norm",
+    "linalg_softmax"
+);
 
 impl KernelSource {
     /// The texts.

@@ -6,8 +6,14 @@ use bytemuck::{NoUninit, Pod};
 use cuda_sim::exec::{self, Checks, Counters, Grid, Memory, Options, Program, Schedule};
 use serde::Deserialize;
 
-pub(crate) const PTX: &str = include_str!("../../../../kernels-ptx/ptx/fss.ptx");
-const MANIFEST: &str = include_str!("../../../../kernels-ptx/ptx/fss.json");
+/// PTX and manifest of the modules.
+pub(crate) const TEXTS: [(&str, &str); 2] = [
+    (include_str!("../../../../kernels-ptx/ptx/fss.ptx"), include_str!("../../../../kernels-ptx/ptx/fss.json")),
+    (
+        include_str!("../../../../kernels-ptx/ptx/fss_bitsliced.ptx"),
+        include_str!("../../../../kernels-ptx/ptx/fss_bitsliced.json"),
+    ),
+];
 
 /// Bytes of the device's memory.
 const CAPACITY: u64 = 1 << 30;
@@ -30,11 +36,18 @@ struct Module {
     entries: HashMap<String, Entry>,
 }
 
-static MODULE: LazyLock<Module> = LazyLock::new(|| {
-    let manifest: Manifest = serde_json::from_str(MANIFEST).unwrap();
-    let entries = manifest.kernels.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-    Module { program: Program::load(PTX).unwrap(), entries }
+static MODULES: LazyLock<[Module; 2]> = LazyLock::new(|| {
+    TEXTS.map(|(ptx, manifest)| {
+        let manifest: Manifest = serde_json::from_str(manifest).unwrap();
+        let entries = manifest.kernels.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+        Module { program: Program::load(ptx).unwrap(), entries }
+    })
 });
+
+/// The module of a kernel.
+fn module(kernel: &str) -> &'static Module {
+    MODULES.iter().find(|module| module.entries.contains_key(kernel)).unwrap()
+}
 
 /// Every order of turns, with every checker on.
 pub(crate) fn schedules() -> [Options; 4] {
@@ -62,14 +75,14 @@ pub(crate) struct Done {
 
 impl Call {
     pub(crate) fn new(kernel: &'static str) -> Self {
-        let parameters = &MODULE.program.kernel(kernel).unwrap().parameters;
+        let parameters = &module(kernel).program.kernel(kernel).unwrap().parameters;
         let bytes = parameters.last().map_or(0, |last| last.offset + last.bytes) as usize;
         Self { kernel, memory: Memory::new(&[CAPACITY]), params: vec![0; bytes], given: 0, outputs: Vec::new() }
     }
 
     /// Passes a plain value.
     pub(crate) fn value<T: NoUninit>(mut self, value: &T) -> Self {
-        let parameter = MODULE.program.kernel(self.kernel).unwrap().parameters[self.given];
+        let parameter = module(self.kernel).program.kernel(self.kernel).unwrap().parameters[self.given];
         assert_eq!(size_of::<T>() as u64, parameter.bytes, "parameter {} of {}", self.given, self.kernel);
         self.params[parameter.offset as usize..][..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(value));
         self.given += 1;
@@ -101,9 +114,10 @@ impl Call {
 
     /// Runs the kernel and reads its outputs, every byte of which it must have written.
     pub(crate) fn run(self, grid: [u32; 3], options: &Options) -> Done {
-        let entry = &MODULE.entries[self.kernel];
+        let module = module(self.kernel);
+        let entry = &module.entries[self.kernel];
         let grid = Grid { grid, block: entry.block, dynamic_shared: entry.dynamic_shared.unwrap_or(0) };
-        let launched = exec::launch(&MODULE.program, self.kernel, grid, &self.params, &self.memory, 0, options);
+        let launched = exec::launch(&module.program, self.kernel, grid, &self.params, &self.memory, 0, options);
         let counters = launched.unwrap_or_else(|fault| panic!("{} under {:?}: {fault}", self.kernel, options.schedule));
         let outputs = self.outputs.iter().map(|&(address, bytes)| self.read(address, bytes)).collect();
         Done { outputs, counters }

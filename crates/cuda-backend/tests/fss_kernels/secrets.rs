@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use ptx::ast::{AddressBase, Body, Instruction, Module, Operand, Symbol};
 
-use crate::device::PTX;
+use crate::device::TEXTS;
 
-static MODULE: LazyLock<Module> = LazyLock::new(|| ptx::parse(PTX).unwrap());
+static MODULES: LazyLock<[Module; 2]> = LazyLock::new(|| TEXTS.map(|(ptx, _)| ptx::parse(ptx).unwrap()));
 
 /// A set of parameters, a bit for each.
 type Params = u32;
@@ -98,7 +98,8 @@ impl Origins {
 
 /// The kinds of memory accesses and branches of `kernel` that follow from what lies behind `secret` parameters.
 fn following_from(kernel: &str, secret: Params) -> Vec<String> {
-    let body = MODULE.function(kernel).unwrap().body.as_ref().unwrap();
+    let function = MODULES.iter().find_map(|module| module.function(kernel)).unwrap();
+    let body = function.body.as_ref().unwrap();
     let origins = Origins::of(body);
     let mut found = Vec::new();
     for instruction in &body.instructions {

@@ -1,8 +1,10 @@
 //! `trefoil doctor`: facts about this machine and the choices that follow from them.
 
+mod kernels;
+
 use std::io::{self, Write as _};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use backend_api::Queue as _;
 use cpu_backend::SimdLevel;
 use runtime::{AnyQueue, ModuleInfo, Settings, VARIABLES};
@@ -20,6 +22,8 @@ struct Facts {
     backends: Vec<Backend>,
     cuda: Cuda,
     kernels: Modules,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compiled: Option<kernels::Compiled>,
     active: Active,
     variables: Vec<VariableFact>,
 }
@@ -117,6 +121,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
         },
     };
     let settings = Settings::from_env().unwrap_or_default();
+    let compiled = match &opened {
+        Ok((queue, _)) if args.kernels => {
+            let simulated = runtime::cuda_facts(&settings).is_ok_and(|facts| facts.simulated);
+            Some(kernels::compile(queue, simulated)?)
+        }
+        _ => None,
+    };
+    let wrong = compiled.as_ref().and_then(kernels::Compiled::wrong);
     let facts = Facts {
         version: env!("CARGO_PKG_VERSION"),
         architecture: std::env::consts::ARCH,
@@ -132,6 +144,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
             .into(),
         cuda: cuda(&settings),
         kernels: modules(&settings),
+        compiled,
         active,
         variables: variables.into(),
     };
@@ -143,7 +156,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
         print(&mut out, &facts)?;
     }
     opened?;
-    Ok(())
+    match wrong {
+        Some(wrong) => bail!(wrong),
+        None => Ok(()),
+    }
 }
 
 fn cuda(settings: &Settings) -> Cuda {
@@ -186,7 +202,7 @@ fn modules(settings: &Settings) -> Modules {
 fn print_modules(out: &mut impl io::Write, modules: &Modules) -> io::Result<()> {
     writeln!(out, "\nkernels     {}", modules.reason.as_deref().unwrap_or("as built or given, checked"))?;
     for ModuleFact { name, target, ptx_version, kernels } in &modules.modules {
-        writeln!(out, "  {name:<9} {kernels} kernels, {target}, PTX {ptx_version}")?;
+        writeln!(out, "  {name:<18} {kernels} kernels, {target}, PTX {ptx_version}")?;
     }
     Ok(())
 }
@@ -226,6 +242,9 @@ fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
     }
     print_cuda(out, &facts.cuda)?;
     print_modules(out, &facts.kernels)?;
+    if let Some(compiled) = &facts.compiled {
+        compiled.print(out)?;
+    }
     writeln!(out, "\nactive      {}", facts.active.status)?;
     if facts.active.threads > 0 {
         writeln!(out, "  device    {}", facts.active.device)?;

@@ -1,0 +1,68 @@
+use std::path::PathBuf;
+
+use backend_api::BackendError;
+use thiserror::Error;
+
+use super::ManifestError;
+
+/// Why a module of kernels cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ModuleError {
+    /// A file of the folder cannot be read.
+    #[error("`{path}` cannot be read: {reason}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot.
+        reason: String,
+    },
+    /// The manifest is not what it should be, or the PTX is not the one it describes.
+    #[error("module `{module}`: {reason}")]
+    Manifest {
+        /// The module.
+        module: String,
+        /// What is wrong.
+        reason: ManifestError,
+    },
+    /// The device is of a lower compute capability than the module is made for.
+    #[error("module `{module}` needs compute capability {}.{}, the device has {}.{}", need.0, need.1, found.0, found.1)]
+    Capability {
+        /// The module.
+        module: String,
+        /// What the module needs.
+        need: (u32, u32),
+        /// What the device has.
+        found: (u32, u32),
+    },
+    /// The driver did not compile or load the PTX.
+    #[error("module `{module}` was not loaded: {reason}{}", log_lines(.log))]
+    Load {
+        /// The module.
+        module: String,
+        /// What the driver answered.
+        reason: BackendError,
+        /// What its compiler said; may be empty.
+        log: String,
+    },
+    /// The PTX lacks a kernel of the manifest.
+    #[error("module `{module}` lacks kernel `{kernel}`")]
+    Missing {
+        /// The module.
+        module: String,
+        /// The kernel.
+        kernel: String,
+    },
+    /// The device cannot run a kernel with the blocks it is made for.
+    #[error("kernel `{kernel}` does not fit the device: {reason}")]
+    Unfit {
+        /// The kernel.
+        kernel: String,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+fn log_lines(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("\n{log}") }
+}

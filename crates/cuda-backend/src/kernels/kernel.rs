@@ -1,0 +1,197 @@
+use std::sync::Arc;
+
+use super::{
+    ModuleError,
+    manifest::{DynamicShared, Entry, Parameter},
+};
+use crate::{
+    DeviceInfo,
+    error::Fault,
+    ffi::{Function, FunctionFacts, LoadedModule},
+};
+
+/// Shared bytes, static and dynamic, that a block may have without its kernel asking for them.
+const PLAIN_SHARED_BYTES: u32 = 48 << 10;
+
+/// Shared bytes of each block that the driver takes for itself.
+const RESERVED_SHARED_BYTES: u32 = 1 << 10;
+
+/// What the driver made of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelFacts {
+    /// Its name.
+    pub name: String,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of local memory of a thread: spilled registers and its stack.
+    pub local_bytes: u32,
+    /// Shared bytes of a block, at most.
+    pub shared_bytes: u32,
+    /// Blocks that a multiprocessor runs at once; `None` if the driver cannot say.
+    pub blocks: Option<u32>,
+    /// Blocks that a multiprocessor is meant to run at once, at least.
+    pub min_blocks: u32,
+    /// How much of its memory a multiprocessor is asked to share out, in hundredths; `-1` if that is left to the driver.
+    pub carveout: i32,
+}
+
+/// A kernel, ready to launch.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    function: Function,
+    facts: FunctionFacts,
+    shared: Shared,
+    entry: Entry,
+    /// Keeps the function loaded.
+    module: Arc<LoadedModule>,
+}
+
+impl Kernel {
+    /// The kernel of the manifest's `entry`, allowed as much shared memory as its launches ask for.
+    pub(super) fn find(module: &Arc<LoadedModule>, entry: &Entry, info: &DeviceInfo) -> Result<Self, Unusable> {
+        let (function, facts) = module.function(&entry.name)?.ok_or(Unusable::Missing)?;
+        let shared = fit(entry, facts, info).map_err(Unusable::Unfit)?;
+        let bytes = shared.fixed.saturating_add(shared.dynamic);
+        if bytes > PLAIN_SHARED_BYTES {
+            module.allow_dynamic_shared(function, shared.dynamic)?;
+        }
+        if let Some(percent) = carveout(bytes, entry.min_blocks, info.multiprocessor_shared_bytes) {
+            module.prefer_shared(function, percent)?;
+        }
+        Ok(Self { function, facts, shared, entry: entry.clone(), module: Arc::clone(module) })
+    }
+
+    /// What the driver made of it.
+    pub(super) fn facts(&self) -> Result<KernelFacts, Fault> {
+        let threads = self.entry.block.iter().product();
+        Ok(KernelFacts {
+            name: self.entry.name.clone(),
+            threads,
+            registers: self.facts.registers,
+            local_bytes: self.facts.local_bytes,
+            shared_bytes: self.shared.fixed.saturating_add(self.shared.dynamic),
+            blocks: self.module.blocks(self.function, threads, self.shared.dynamic)?,
+            min_blocks: self.entry.min_blocks,
+            carveout: self.module.carveout(self.function)?,
+        })
+    }
+
+    pub(crate) fn function(&self) -> Function {
+        self.function
+    }
+
+    /// Where each parameter lies among the packed ones.
+    pub(crate) fn parameters(&self) -> &[Parameter] {
+        &self.entry.params
+    }
+
+    /// Bytes of all parameters.
+    pub(crate) fn parameter_bytes(&self) -> usize {
+        self.entry.parameter_bytes()
+    }
+
+    /// Threads of a block along x, y and z.
+    pub(crate) fn block(&self) -> [u32; 3] {
+        self.entry.block
+    }
+
+    /// Dynamic shared bytes of a launch that asks for `wanted`, or why it cannot have them.
+    pub(crate) fn dynamic_shared(&self, wanted: Option<u32>) -> Result<u32, String> {
+        match (self.entry.dynamic_shared, wanted) {
+            (None, None) => Ok(0),
+            (Some(DynamicShared::Bytes(bytes)), None) => Ok(bytes),
+            (Some(DynamicShared::UpTo { up_to }), Some(bytes)) if bytes <= up_to => Ok(bytes),
+            (Some(DynamicShared::UpTo { up_to }), Some(bytes)) => {
+                Err(format!("{bytes} bytes of dynamic shared memory are asked for, {up_to} are possible"))
+            }
+            (Some(DynamicShared::UpTo { .. }), None) => Err("the launch must say how much shared memory".to_owned()),
+            (_, Some(_)) => Err("the launch may not say how much shared memory".to_owned()),
+        }
+    }
+}
+
+/// Why a kernel of a loaded module cannot be used.
+pub(super) enum Unusable {
+    /// The module lacks it.
+    Missing,
+    /// The device cannot run its blocks.
+    Unfit(String),
+    /// The driver refused.
+    Refused(Fault),
+}
+
+impl From<Fault> for Unusable {
+    fn from(fault: Fault) -> Self {
+        Self::Refused(fault)
+    }
+}
+
+impl Unusable {
+    /// The error that says so of `kernel`, of a module of so many `bytes`.
+    pub(super) fn of(self, module: &str, kernel: &str, bytes: u64) -> ModuleError {
+        let (module, kernel) = (module.to_owned(), kernel.to_owned());
+        match self {
+            Self::Missing => ModuleError::Missing { module, kernel },
+            Self::Unfit(reason) => ModuleError::Unfit { kernel, reason },
+            Self::Refused(fault) => {
+                ModuleError::Load { module, reason: fault.of_allocation(bytes), log: String::new() }
+            }
+        }
+    }
+}
+
+/// The hundredths of a multiprocessor's memory that must be shared out for `blocks` blocks of `bytes` each, if any.
+fn carveout(bytes: u32, blocks: u32, available: u32) -> Option<u32> {
+    if bytes == 0 || available == 0 {
+        return None;
+    }
+    let needed = u64::from(bytes.saturating_add(RESERVED_SHARED_BYTES)) * u64::from(blocks.max(1));
+    Some((needed * 100).div_ceil(u64::from(available)).min(100) as u32)
+}
+
+/// Shared bytes of a block.
+#[derive(Clone, Copy, Debug)]
+struct Shared {
+    /// Those that the kernel takes whatever the launch asks for.
+    fixed: u32,
+    /// The most that launches ask for.
+    dynamic: u32,
+}
+
+/// The most shared bytes of a kernel's blocks, or why they do not fit the device.
+fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared, String> {
+    let threads: u32 = entry.block.iter().product();
+    let possible = facts.max_threads.min(info.max_block_threads);
+    if threads > possible {
+        let registers = facts.registers;
+        return Err(format!("blocks of {threads} threads, {possible} are possible with {registers} registers each"));
+    }
+    let dynamic = match entry.dynamic_shared {
+        None => 0,
+        Some(DynamicShared::Bytes(bytes) | DynamicShared::UpTo { up_to: bytes }) => bytes,
+    };
+    let fixed = facts.static_shared.max(entry.static_shared);
+    let shared = u64::from(dynamic) + u64::from(fixed);
+    if shared > u64::from(info.max_shared_bytes) {
+        return Err(format!("{shared} bytes of shared memory to a block, {} are possible", info.max_shared_bytes));
+    }
+    Ok(Shared { fixed, dynamic })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::carveout;
+
+    #[test]
+    fn as_much_memory_is_shared_out_as_the_blocks_need() {
+        const A100: u32 = 164 << 10;
+        assert_eq!(carveout(0, 8, A100), None);
+        assert_eq!(carveout(32 << 10, 4, A100), Some(81)); // 132 of 164 KiB
+        assert_eq!(carveout(48 << 10, 2, A100), Some(60));
+        assert_eq!(carveout(67_584, 0, A100), Some(41));
+        assert_eq!(carveout(u32::MAX, 1, A100), Some(100));
+        assert_eq!(carveout(1, 1, 0), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! The PTX modules, and which kernels each holds.
+
+use std::path::{Path, PathBuf};
+
+/// A PTX module: the kernels of an op set that a device compiles together, when the first of them is launched, and two files
+/// in `ptx/`. What fails to compile, or takes long, fails and takes long for these alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Module {
+    name: &'static str,
+    op_set: &'static str,
+}
+
+/// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
+pub(super) const OP_SETS: [&str; 3] = ["circle", "fss", "linalg"];
+
+const fn module(name: &'static str, op_set: &'static str) -> Module {
+    Module { name, op_set }
+}
+
+impl Module {
+    pub(super) const ALL: [Self; 8] = [
+        module("circle", "circle"),
+        module("fss", "fss"),
+        module("fss_bitsliced", "fss"),
+        module("linalg_elementwise", "linalg"),
+        module("linalg_gemm", "linalg"),
+        module("linalg_gemm_mma", "linalg"),
+        module("linalg_norm", "linalg"),
+        module("linalg_softmax", "linalg"),
+    ];
+
+    /// The modules of an op set.
+    pub(super) fn of(op_set: &str) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |module| module.op_set == op_set)
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// Whether the kernel of this op set belongs to the module.
+    pub(super) fn holds(self, kernel: &str) -> bool {
+        let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| kernel.starts_with(prefix));
+        let mma = begins(&["linalg_gemm_mma"]);
+        let rows = begins(&["linalg_gemm", "linalg_norm", "linalg_softmax", "linalg_entropy"]);
+        match self.name {
+            "fss" => !kernel.ends_with("_bitsliced"),
+            "fss_bitsliced" => kernel.ends_with("_bitsliced"),
+            "linalg_elementwise" => !rows,
+            "linalg_gemm" => begins(&["linalg_gemm"]) && !mma,
+            "linalg_gemm_mma" => mma,
+            "linalg_norm" => begins(&["linalg_norm"]),
+            "linalg_softmax" => begins(&["linalg_softmax", "linalg_entropy"]),
+            _ => true,
+        }
+    }
+
+    pub(super) fn file(self, root: &Path, extension: &str) -> PathBuf {
+        root.join("kernels-ptx/ptx").join(format!("{}.{extension}", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_has_one_module() {
+        let of = |op_set, kernel: &str| -> Vec<&str> {
+            Module::of(op_set).filter(|module| module.holds(kernel)).map(Module::name).collect()
+        };
+        assert_eq!(of("circle", "circle_twiddles"), ["circle"]);
+        assert_eq!(of("fss", "fss_cmp_eval_window"), ["fss"]);
+        assert_eq!(of("fss", "fss_cmp_eval_window_bitsliced"), ["fss_bitsliced"]);
+        assert_eq!(of("linalg", "linalg_sum_rows_warp_f32"), ["linalg_elementwise"]);
+        assert_eq!(of("linalg", "linalg_gemm_join_f16"), ["linalg_gemm"]);
+        assert_eq!(of("linalg", "linalg_gemm_mma64_tt_f16"), ["linalg_gemm_mma"]);
+        assert_eq!(of("linalg", "linalg_norm_backward_held_f32"), ["linalg_norm"]);
+        assert_eq!(of("linalg", "linalg_entropy_warp_f32"), ["linalg_softmax"]);
+    }
+}
