@@ -12,7 +12,10 @@ mod output;
 mod private;
 mod report;
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write as _},
+    process::{self, ExitCode},
+};
 
 use clap::Parser;
 
@@ -27,5 +30,11 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Pfss(args) => private::run(&args.command),
     };
-    exit::code(result)
+    let code = exit::code(result);
+    if runtime::abandoned() {
+        // Work hangs on the device, and the driver would wait for it as this process ends.
+        let _gone = io::stdout().flush();
+        process::abort();
+    }
+    code
 }

@@ -35,6 +35,7 @@ mod timed;
 
 pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
+pub use ffi::abandoned;
 pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
 pub use graph::CudaGraph;
 pub use kernels::{

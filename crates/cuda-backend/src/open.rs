@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use backend_api::{BackendError, Budget};
 use cuda_loader::{DriverVersion, Status, Unavailable};
@@ -54,6 +54,7 @@ const NEEDED: &[&str] = &[
     "cuMemsetD8Async",
     "cuStreamCreate",
     "cuStreamDestroy_v2",
+    "cuStreamQuery",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
     "cuEventCreate",
@@ -100,6 +101,9 @@ pub struct CudaConfig {
     pub pinned_bytes: Option<u64>,
     /// How keys are evaluated.
     pub aes: AesKernel,
+    /// Longest time that the host waits for work in one go. What takes longer counts as hung: the device is lost, the
+    /// error names the kernels in flight, and nothing of the device is released before the process ends. `None` for no limit.
+    pub timeout: Option<Duration>,
 }
 
 /// Where device memory comes from.
@@ -244,7 +248,7 @@ pub(crate) fn open(config: CudaConfig) -> Result<CudaQueue, OpenError> {
         return Err(OpenError::Capability { index, name: info.name, found: info.capability });
     }
     let kernels = Kernels::read(&config.kernels, &info)?;
-    let context = Context::retain(index, device)?;
+    let context = Context::retain(index, device, config.timeout)?;
     let limit_bytes = match config.budget_bytes {
         Some(limit) => limit,
         None => ffi::memory_info(&context)?.0 / 10 * 9,

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use backend_api::{BackendError, Buffer, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleOutcome, ModuleText};
 use support::{Machine, PTX, config, manifest, open, scale, stray};
@@ -112,6 +114,39 @@ fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
         // Its context is gone with all holders, so the device can be opened anew.
         assert_eq!(support::program(Allocator::StreamOrdered).unwrap(), support::expected());
     }
+}
+
+#[test]
+fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
+    let limited = |queue: Option<f64>| CudaConfig {
+        timeout: queue.map(Duration::from_secs_f64),
+        ..config(Allocator::StreamOrdered)
+    };
+    for schedule in ["schedule=eager", "schedule=lazy"] {
+        let machine = Machine::new(&format!("{schedule};hang@cuLaunchKernel:3"));
+        let queue = CudaQueue::open(limited(Some(0.05))).unwrap();
+        let mut words = queue.upload(&[1u32; 64]).unwrap();
+        scale(&queue, &mut words.view_mut(), 2).unwrap();
+        scale(&queue, &mut words.view_mut(), 2).unwrap();
+        assert_eq!(queue.download(&words).unwrap(), [4; 64]);
+        stray(&queue).unwrap();
+        let lost = queue.finish().unwrap_err();
+        let BackendError::DeviceLost { cause, in_flight } = &lost else { panic!("{lost}") };
+        assert_eq!(cause, "cuStreamSynchronize waited 0.05 s for work that did not end");
+        assert_eq!(in_flight, &["test_stray"], "{schedule}");
+        assert_eq!(queue.download(&words).unwrap_err(), lost);
+        assert!(cuda_backend::abandoned());
+        let before = machine.counters();
+        drop((words, queue));
+        // Whatever the driver would do, it might wait for the kernel.
+        assert_eq!(machine.counters().calls, before.calls);
+    }
+    // Without a limit the driver says what it says.
+    let _machine = Machine::new("hang@cuLaunchKernel:1");
+    let queue = CudaQueue::open(limited(None)).unwrap();
+    stray(&queue).unwrap();
+    let error = queue.finish().unwrap_err().to_string();
+    assert!(error.contains("CUDA_ERROR_LAUNCH_TIMEOUT (702)"), "{error}");
 }
 
 fn with(ptx: &str, manifest: &str) -> CudaConfig {

@@ -86,6 +86,7 @@ pub(crate) fn open(
         // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
         allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
         aes: settings.gpu_aes.unwrap_or_default(),
+        timeout: settings.gpu_timeout,
         ..CudaConfig::default()
     });
     let gpu = |source| Unavailable::Gpu(Box::new(source));

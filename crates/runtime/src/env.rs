@@ -1,4 +1,4 @@
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use cpu_backend::SimdLevel;
 #[cfg(feature = "cuda")]
@@ -44,13 +44,17 @@ const CUDA_LIBRARY: Variable = Variable {
     name: "TREFOIL_CUDA_LIBRARY",
     help: "path of the CUDA driver library, sim for the simulated one, none for no GPU; default the platform's",
 };
+const GPU_TIMEOUT: Variable = Variable {
+    name: "TREFOIL_GPU_TIMEOUT",
+    help: "seconds that work on the GPU may take before it counts as hung; default no limit",
+};
 const PTX_DIR: Variable =
     Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests in the place of the built-in ones" };
 const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 13] = [
+pub const VARIABLES: [Variable; 14] = [
     BACKEND,
     PFSS_BACKEND,
     NN_BACKEND,
@@ -62,6 +66,7 @@ pub const VARIABLES: [Variable; 13] = [
     GPU_AES,
     CUDA_DEVICE,
     CUDA_LIBRARY,
+    GPU_TIMEOUT,
     PTX_DIR,
     SIMULATED,
 ];
@@ -149,6 +154,8 @@ pub struct Settings {
     pub cuda_device: u32,
     /// `TREFOIL_CUDA_LIBRARY`.
     pub cuda_library: CudaLibrary,
+    /// `TREFOIL_GPU_TIMEOUT`.
+    pub gpu_timeout: Option<Duration>,
     /// `TREFOIL_PTX_DIR`.
     pub ptx_dir: Option<PathBuf>,
     /// `TREFOIL_SIM`.
@@ -215,6 +222,10 @@ impl Settings {
                 "none" => CudaLibrary::None,
                 path => CudaLibrary::Path(path.into()),
             }),
+            gpu_timeout: parsed(GPU_TIMEOUT, set(GPU_TIMEOUT)?, "a number of seconds above 0", |text| {
+                let seconds = text.parse().ok().filter(|&seconds| seconds > 0.0)?;
+                Duration::try_from_secs_f64(seconds).ok()
+            })?,
             ptx_dir: set(PTX_DIR)?.map(PathBuf::from),
             #[cfg(feature = "cuda")]
             simulated: set(SIMULATED)?.map(|text| text.parse().map_err(SettingsError::Simulator)).transpose()?,
@@ -268,6 +279,7 @@ mod tests {
         assert_eq!(with("TREFOIL_GPU_AES", "bitsliced").unwrap().gpu_aes, Some(AesKernel::Bitsliced));
         assert_eq!(with("TREFOIL_CUDA_DEVICE", "2").unwrap().cuda_device, 2);
         assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
+        assert_eq!(with("TREFOIL_GPU_TIMEOUT", "2.5").unwrap().gpu_timeout, Some(Duration::from_millis(2500)));
         assert_eq!(with("TREFOIL_PTX_DIR", "/ptx").unwrap().ptx_dir, Some(PathBuf::from("/ptx")));
         #[cfg(feature = "cuda")]
         assert_eq!(with("TREFOIL_SIM", "devices=2").unwrap().simulated.unwrap().devices, 2);

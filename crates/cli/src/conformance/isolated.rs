@@ -101,7 +101,7 @@ fn one(args: &ConformanceArgs, op: &str, limits: &Limits, show: &mut Show) -> Re
 
 /// Starts a process for an op, from a run on, and shows what it tells.
 fn follow(args: &ConformanceArgs, op: &str, from: usize, limits: &Limits, show: &mut Show) -> Result<Course> {
-    let mut child = Child::start(&arguments(args, op, from), &[])?;
+    let mut child = Child::start(&arguments(args, op, from), &limits.variables())?;
     let mut total = None;
     let mut running: Option<(Run, Instant)> = None;
     loop {

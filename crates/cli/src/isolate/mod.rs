@@ -42,6 +42,16 @@ impl Limits {
         format!("{} s", self.silence.as_secs())
     }
 
+    /// Variables of a part: its device is given up before the part is, so that it can say which kernels hang. A limit that is
+    /// set already stays.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        const TIMEOUT: &str = "TREFOIL_GPU_TIMEOUT";
+        if std::env::var_os(TIMEOUT).is_some() {
+            return Vec::new();
+        }
+        vec![(TIMEOUT, format!("{}", self.silence.as_secs_f64() * 0.75))]
+    }
+
     fn left(&self) -> Option<Duration> {
         self.end.map(|end| end.saturating_duration_since(Instant::now()))
     }

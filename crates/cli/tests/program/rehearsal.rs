@@ -129,6 +129,23 @@ fn a_kernel_that_traps_hangs_or_computes_wrongly_costs_its_own_cases() {
 }
 
 #[test]
+fn a_launch_that_hangs_is_given_up_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = folder.path().join("events");
+    let mut command = trefoil();
+    command.args(["conformance", "--isolate", "--backend", "sim", "--exact", "linalg.axpby", "--max-elements", "0"]);
+    command.args(["--condition", "plain", "--events"]).arg(&events);
+    command.env("TREFOIL_SIM", "hang@cuLaunchKernel:4").env("TREFOIL_GPU_TIMEOUT", "0.2");
+    command.assert().code(1);
+    let lost: Vec<_> = lines(&events).into_iter().filter(|event| event["verdict"] == "lost").collect();
+    assert!(!lost.is_empty());
+    for event in lost {
+        let reason = event["reason"].as_str().unwrap();
+        assert!(reason.contains("waited 0.2 s") && reason.contains("linalg_axpby_"), "{reason}");
+    }
+}
+
+#[test]
 fn a_module_that_the_driver_does_not_compile_costs_its_own_ops() {
     let broken = kernels("linalg_norm", |ptx| begin_with(ptx, "linalg_norm_warp_f32", "\tadd.f32 ], %f1;"));
     let events = suite(Some(broken.path()), &["linalg."]);

@@ -2,11 +2,13 @@ use core::{
     fmt,
     mem::ManuallyDrop,
     ptr,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, OnceLock},
+    thread,
+    time::{Duration, Instant},
 };
 
 use backend_api::BackendError;
@@ -28,17 +30,35 @@ use crate::{
 /// How many launches are remembered for the report of a lost device.
 const REMEMBERED_LAUNCHES: usize = 64;
 
+/// How long a thread that waits with a limit looks at the work without sleeping, and its longest sleep.
+const LOOKING: Duration = Duration::from_micros(200);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// Whether a wait of this process ran out of time.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a wait of this process ran out of time ([`CudaConfig::timeout`](crate::CudaConfig)). The work may still be on the
+/// device, and a process that ends by returning may wait for it in the driver; one that aborts does not.
+#[must_use]
+pub fn abandoned() -> bool {
+    ABANDONED.load(Ordering::Relaxed)
+}
 
 /// The primary context of a device, retained. Every driver call of this crate goes through one, which is current for as
 /// long as the call takes: the thread belongs to the program, which may have another context current, and finds it so again.
 ///
-/// After the first sticky code no call is made any more but the release of the context, which frees all it holds.
+/// After the first sticky code no call is made any more but the release of the context, which frees all it holds. After a wait
+/// that ran out of time not even that: it would wait too.
 pub(crate) struct Context {
     id: u64,
     ordinal: u32,
     primary: ManuallyDrop<PrimaryContext>,
+    timeout: Option<Duration>,
     lost: OnceLock<BackendError>,
+    /// A wait ran out of time, so the release of the context may never return.
+    hung: AtomicBool,
     submission: Mutex<()>,
     in_flight: Mutex<VecDeque<Launched>>,
 }
@@ -63,7 +83,7 @@ struct Launched {
 
 impl Context {
     /// Retains the primary context of `device`.
-    pub(crate) fn retain(ordinal: u32, device: Device) -> Result<Arc<Self>, Fault> {
+    pub(crate) fn retain(ordinal: u32, device: Device, timeout: Option<Duration>) -> Result<Arc<Self>, Fault> {
         let before = current().map_err(|status| Fault::Refused { call: "cuCtxGetCurrent", status })?;
         // This makes the new context current.
         let primary = PrimaryContext::new(device)
@@ -77,7 +97,9 @@ impl Context {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             ordinal,
             primary: ManuallyDrop::new(primary),
+            timeout,
             lost: OnceLock::new(),
+            hung: AtomicBool::new(false),
             submission: Mutex::new(()),
             in_flight: Mutex::new(VecDeque::new()),
         }))
@@ -112,6 +134,38 @@ impl Context {
         })
     }
 
+    /// Waits for work by the driver call `wait`; where there is a limit, by asking `is_done`, so that the device is given up
+    /// when it is over.
+    pub(crate) fn wait(
+        &self,
+        call: &'static str,
+        wait: impl FnOnce() -> Status,
+        is_done: impl Fn() -> Status,
+    ) -> Result<(), Fault> {
+        let Some(timeout) = self.timeout else { return self.call(call, wait) };
+        let start = Instant::now();
+        let mut sleep = Duration::from_micros(20);
+        loop {
+            match self.within(&is_done)? {
+                Status::NOT_READY => {}
+                status => return self.judge(call, status),
+            }
+            let waited = start.elapsed();
+            if waited >= timeout {
+                return Err(self.give_up(call, timeout));
+            }
+            if waited >= LOOKING {
+                thread::sleep(sleep);
+                sleep = LONGEST_SLEEP.min(sleep * 2);
+            }
+        }
+    }
+
+    /// Whether waits have a limit.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.timeout.is_some()
+    }
+
     /// Waits for the right to submit. The thread must not hold it already.
     pub(crate) fn turn(&self) -> Turn<'_> {
         Turn { _submission: lock(&self.submission) }
@@ -120,6 +174,22 @@ impl Context {
     /// Waits for all work of all streams.
     pub(crate) fn synchronize(&self) -> Result<(), Fault> {
         self.cust("cuCtxSynchronize", CurrentContext::synchronize)
+    }
+
+    /// Takes the device for lost, as work did not end in time.
+    fn give_up(&self, call: &'static str, timeout: Duration) -> Fault {
+        self.hung.store(true, Ordering::Relaxed);
+        ABANDONED.store(true, Ordering::Relaxed);
+        let lost = self.lost.get_or_init(|| BackendError::DeviceLost {
+            cause: format!("{call} waited {} s for work that did not end", timeout.as_secs_f64()),
+            in_flight: self.in_flight(),
+        });
+        Fault::Lost(lost.clone())
+    }
+
+    /// Kernels that were launched and not waited for.
+    fn in_flight(&self) -> Vec<&'static str> {
+        lock(&self.in_flight).iter().map(|launched| launched.kernel).collect()
     }
 
     /// Notes a launch as number `at` of a stream's work.
@@ -170,7 +240,7 @@ impl Context {
         }
         let lost = self.lost.get_or_init(|| BackendError::DeviceLost {
             cause: BackendError::from(Fault::Refused { call, status }).to_string(),
-            in_flight: lock(&self.in_flight).iter().map(|launched| launched.kernel).collect(),
+            in_flight: self.in_flight(),
         });
         Err(Fault::Lost(lost.clone()))
     }
@@ -196,8 +266,10 @@ fn leave(call: impl Fn() -> Status) -> Status {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the field is not used again.
-        unsafe { ManuallyDrop::drop(&mut self.primary) }
+        if !*self.hung.get_mut() {
+            // SAFETY: the field is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.primary) }
+        }
     }
 }
 

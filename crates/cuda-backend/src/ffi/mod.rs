@@ -12,6 +12,7 @@ mod memory;
 mod module;
 mod stream;
 
+pub use context::abandoned;
 pub(crate) use context::{Context, Turn};
 pub(crate) use device::device_attribute;
 pub(crate) use event::{Event, Events};

@@ -149,6 +149,7 @@ impl Entry {
             match self.step(goal) {
                 Step::Reached => break,
                 Step::Run(id) => self.run(id),
+                Step::Wait if self.driver().queue.give_up() => {}
                 Step::Wait => {
                     let guard = self.guard.take();
                     self.guard = guard.map(|guard| PROGRESS.wait(guard).unwrap_or_else(PoisonError::into_inner));

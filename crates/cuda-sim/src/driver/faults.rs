@@ -9,8 +9,9 @@ use super::spec::SpecError;
 /// One fault: what happens, in which calls.
 ///
 /// As a text it is `what@where[:n]`. `what` is `oom` (the call answers out of memory), `fail=CODE` (the call answers
-/// the code and does nothing), `late=CODE` (the call succeeds, and the work it enqueued fails when it runs) or `slow`
-/// (the work takes long, so other ready work overtakes it). `where` is a class of calls or the name of a function, and
+/// the code and does nothing), `late=CODE` (the call succeeds, and the work it enqueued fails when it runs), `slow`
+/// (the work takes long, so other ready work overtakes it) or `hang` (the work never ends: whoever asks is told that it is
+/// not ready, and whoever waits for it is told that the launch timed out). `where` is a class of calls or the name of a function, and
 /// `n` the call it happens in, counted from 1 in each class or function; without it, in every call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
@@ -29,6 +30,8 @@ pub(super) enum Effect {
     Late(Status),
     /// The work that the call enqueues takes long.
     Slow,
+    /// The work that the call enqueues never ends.
+    Hang,
 }
 
 /// Names of the classes of calls that a [`Rule`] may name.
@@ -114,9 +117,10 @@ impl FromStr for Rule {
         let what = match what.split_once('=') {
             None if what == "oom" => Effect::Answer(Status::OUT_OF_MEMORY),
             None if what == "slow" => Effect::Slow,
+            None if what == "hang" => Effect::Hang,
             Some(("fail", digits)) => Effect::Answer(code(digits)?),
             Some(("late", digits)) => Effect::Late(code(digits)?),
-            _ => return Err(refuse("oom, fail=CODE, late=CODE or slow before `@`")),
+            _ => return Err(refuse("oom, fail=CODE, late=CODE, slow or hang before `@`")),
         };
         if !CLASSES.contains(&place) && !place.starts_with("cu") {
             return Err(refuse("a class of calls or the name of a function after `@`"));

@@ -92,8 +92,10 @@ impl Driver {
         };
         let context = self.streams.get(&stream).map_or(0, |stream| stream.context);
         let slow = effect == Some(Effect::Slow);
+        let hung = effect == Some(Effect::Hang);
         let source = self.watch_host(&work);
-        self.queue.push(Task { context, stream, work, who, clock: clock.clone(), source, after, slow, running: false })
+        let clock = clock.clone();
+        self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, running: false })
     }
 
     /// Makes sure that it shows if the host touches pinned memory before a copy that runs later is done: remembers what a

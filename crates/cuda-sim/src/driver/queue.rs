@@ -8,6 +8,8 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use cuda_loader::Status;
+
 use super::{handle::Id, spec::StreamSchedule, work::Work};
 
 /// Number of a task; larger ones were enqueued later.
@@ -68,6 +70,8 @@ pub(super) struct Task {
     pub(super) after: Vec<TaskId>,
     /// Overtaken by other ready tasks.
     pub(super) slow: bool,
+    /// It never ends by itself.
+    pub(super) hung: bool,
     /// Some thread is at it.
     pub(super) running: bool,
 }
@@ -133,6 +137,20 @@ impl Queue {
         self.pending.values()
     }
 
+    /// Fails what never ends, unless a thread is at work and may get somebody further; whether there was such work.
+    pub(super) fn give_up(&mut self) -> bool {
+        if self.pending.values().any(|task| task.running) {
+            return false;
+        }
+        let mut any = false;
+        for task in self.pending.values_mut().filter(|task| task.hung) {
+            any = true;
+            task.hung = false;
+            task.work = Work::Fail(Status::LAUNCH_TIMEOUT, format!("{} never ends", task.work));
+        }
+        any
+    }
+
     /// Whether a goal is reached.
     pub(super) fn is_reached(&self, goal: &Goal) -> bool {
         !self.pending.iter().any(|(id, task)| goal.names(*id, task))
@@ -170,7 +188,7 @@ impl Queue {
 
     fn is_ready(&self, id: TaskId) -> bool {
         let task = &self.pending[&id];
-        !task.running && task.after.iter().all(|before| self.done(*before))
+        !task.running && !task.hung && task.after.iter().all(|before| self.done(*before))
     }
 }
 
@@ -199,6 +217,7 @@ mod tests {
             source: None,
             after: after.to_vec(),
             slow: false,
+            hung: false,
             running: false,
         }
     }
@@ -230,6 +249,18 @@ mod tests {
         let b = queue.push(task(10, &[a]));
         let c = queue.push(task(20, &[]));
         assert_eq!(order(&mut queue, &Goal::All, StreamSchedule::Eager), [c, a, b]);
+    }
+
+    #[test]
+    fn work_that_hangs_is_never_ready_and_fails_whoever_waits_for_it() {
+        let mut queue = Queue::default();
+        let a = queue.push(Task { hung: true, ..task(10, &[]) });
+        let b = queue.push(task(20, &[]));
+        assert_eq!(order(&mut queue, &Goal::All, StreamSchedule::Eager), [b]);
+        assert!(!queue.is_reached(&Goal::Stream(10)));
+        assert!(queue.give_up() && !queue.give_up());
+        assert!(matches!(queue.get_mut(a).unwrap().work, Work::Fail(Status::LAUNCH_TIMEOUT, _)));
+        assert_eq!(order(&mut queue, &Goal::All, StreamSchedule::Eager), [a]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn one(
     if args.quick {
         line.push("--quick".into());
     }
-    let mut child = Child::start(&line, &[])?;
+    let mut child = Child::start(&line, &limits.variables())?;
     let mut settled = false;
     loop {
         match child.hear(limits.wait()) {
