@@ -1,60 +1,197 @@
 #!/usr/bin/env bash
 # Holds a GPU to the conformance suite and measures the main ops on it. Needs a CUDA driver, no Rust and no network.
 #
-#   ./run.sh [--backend gpu|sim] [--quick] [--out DIR]
+#   ./run.sh [check] [speed] [tools] [--backend gpu|sim] [--quick] [--out DIR] [--seconds N]
 #
-# Writes DIR/doctor.txt, DIR/conformance.txt, DIR/trefoil-gpu.json and DIR/trefoil-gpu.html (DIR: ./results). Where python3
-# has torch, its times for the same ops stand beside ours.
-set -euo pipefail
+# check: what the machine is, what its compiler makes of the kernels, trials of that compiler, the suite with both forms of AES
+#        and with every op recorded and replayed
+# speed: the main ops beside the driver's copy and, where python3 has torch, torch
+# tools: the suite's other conditions, compute-sanitizer and ncu where they are found
+#
+# Without a stage all three run. Each ends within N seconds (540), whatever hangs, and no piece of it ends another: what is in
+# DIR (./results) is whole at any moment. summary.txt has a line for each piece, log.txt all they said.
+set -uo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+trefoil="$here/trefoil"
 backend=gpu
 out=results
-quick=()
-conditions=()
+quick=0
+seconds=540
+stages=()
+
+usage() {
+    echo "run.sh: $1; try [check] [speed] [tools] [--backend gpu|sim] [--quick] [--out DIR] [--seconds N]" >&2
+    exit 2
+}
+
 while [ $# -gt 0 ]; do
     case "$1" in
-        --backend | --out)
-            if [ $# -lt 2 ]; then echo "run.sh: $1 takes a value" >&2; exit 2; fi
-            if [ "$1" = --out ]; then out="$2"; else backend="$2"; fi
+        check | speed | tools) stages+=("$1") ;;
+        --backend | --out | --seconds)
+            if [ $# -lt 2 ]; then usage "$1 takes a value"; fi
+            case "$1" in
+                --backend) backend="$2" ;;
+                --out) out="$2" ;;
+                --seconds) seconds="$2" ;;
+            esac
             shift ;;
-        --quick) quick=(--quick); conditions=(--condition plain) ;;
-        *) echo "run.sh: unknown argument \`$1\`; try --backend gpu|sim, --quick, --out DIR" >&2; exit 2 ;;
+        --quick) quick=1 ;;
+        *) usage "unknown argument \`$1\`" ;;
     esac
     shift
 done
-mkdir -p "$out"
+case "$seconds" in '' | *[!0-9]*) usage "--seconds takes a whole number" ;; esac
+if [ ${#stages[@]} -eq 0 ]; then stages=(check speed tools); fi
+mkdir -p "$out" || exit 2
+# Without a place to keep compiled kernels, every process of every piece compiles them anew.
+export HOME="${HOME:-/tmp}" CUDA_CACHE_PATH="${CUDA_CACHE_PATH:-${TMPDIR:-/tmp}/trefoil-jit}"
 failed=0
 
-"$here/trefoil" doctor | tee "$out/doctor.txt"
-
-echo "== conformance on $backend"
-"$here/trefoil" conformance --backend "$backend" "${conditions[@]}" 2>&1 | tee "$out/conformance.txt" || failed=$?
-if [ "$failed" -ge 2 ]; then exit "$failed"; fi
-
-peer=()
-if [ "$backend" = gpu ] && python3 -c 'import torch' 2>/dev/null; then
-    echo "== torch"
-    if python3 "$here/torch_times.py" "${quick[@]}" > "$out/torch.json"; then
-        peer=(--peer "$out/torch.json")
-    else
-        echo "run.sh: torch failed; its times are left out" >&2
-        failed=1
+# Images that mount the driver without telling the loader: with the library its folder, where the JIT's library lies too.
+find_driver() {
+    if [ "$backend" != gpu ] || [ -n "${TREFOIL_CUDA_LIBRARY:-}" ]; then return; fi
+    if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then return; fi
+    local library
+    library="$(find -L /usr/local/nvidia /usr/local/cuda /usr/lib -name 'libcuda.so.1' 2>/dev/null | head -n 1)"
+    if [ -n "$library" ]; then
+        export TREFOIL_CUDA_LIBRARY="$library"
+        LD_LIBRARY_PATH="$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+        export LD_LIBRARY_PATH
+        note "driver library: $library"
     fi
-else
-    echo "run.sh: no torch beside this backend; its times are left out"
-fi
+}
 
-note="clocks not read: no nvidia-smi"
-if [ "$backend" = sim ]; then
-    note="simulated device: times say nothing about a real one"
-elif command -v nvidia-smi >/dev/null; then
-    note="$(nvidia-smi --query-gpu=driver_version,clocks.sm,clocks.max.sm,clocks.mem --format=csv,noheader | head -n 1)"
-fi
+note() { echo "$*" | tee -a "$out/summary.txt"; }
 
-echo "== speed on $backend"
-"$here/trefoil" bench --backend "$backend" "${quick[@]}" "${peer[@]}" --note "$note" \
-    --json "$out/trefoil-gpu.json" --html "$out/trefoil-gpu.html" || failed=1
+# piece NAME SECONDS COMMAND...: runs the command for at most so long and notes how it ended.
+piece() {
+    local name="$1" limit="$2" left start status
+    shift 2
+    left=$((stage_end - SECONDS))
+    if [ "$left" -lt 5 ]; then
+        note "$name: not run, out of time"
+        failed=1
+        return 1
+    fi
+    if [ "$limit" -gt "$left" ]; then limit="$left"; fi
+    echo "== $name (at most $limit s)" | tee -a "$out/log.txt"
+    start=$SECONDS
+    LIMIT="$limit" timeout -k 5 "$limit" "$@" >> "$out/log.txt" 2>&1
+    status=$?
+    if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+        note "$name: killed after $limit s"
+    else
+        note "$name: exit $status after $((SECONDS - start)) s"
+    fi
+    if [ "$status" -ne 0 ]; then failed=1; fi
+    return "$status"
+}
 
+# suite EVENTS ARGUMENT...: the suite, an op to a process, ended a little before the piece would be.
+suite() {
+    local events="$1"
+    shift
+    "$trefoil" conformance --backend "$backend" --isolate --case-limit 30 --deadline $((LIMIT > 15 ? LIMIT - 10 : LIMIT)) \
+        --events "$out/$events" "$@"
+}
+bench() {
+    local name="$1"
+    shift
+    "$trefoil" bench --backend "$backend" --isolate --line-limit 60 --deadline $((LIMIT > 15 ? LIMIT - 10 : LIMIT)) \
+        --json "$out/$name.json" --html "$out/$name.html" "$@"
+}
+kernels() { TREFOIL_BACKEND="$backend" "$trefoil" doctor --kernels --json > "$out/kernels.json"; }
+torch() { python3 "$here/torch_times.py" "$@" "$out/torch.json"; }
+bitsliced() { TREFOIL_GPU_AES=bitsliced "$@"; }
+sanitizer() {
+    local tool="$1" ops="$2" elements="$3"
+    TREFOIL_GPU_TIMEOUT='' "$compute_sanitizer" --tool "$tool" --error-exitcode 9 "$trefoil" conformance \
+        --backend "$backend" --condition plain --max-elements "$elements" --verbose "$ops" 2>&1 | tee -a "$out/sanitizer.txt" | tail -n 40
+}
+profile() {
+    "$ncu" --csv --page raw --clock-control none --launch-skip 4 --launch-count 2 \
+        --section SpeedOfLight --section Occupancy --section LaunchStats --section MemoryWorkloadAnalysis \
+        "$trefoil" bench --backend "$backend" --exact "$1" >> "$out/ncu.csv"
+}
+export -f suite bench kernels torch bitsliced sanitizer profile
+export here trefoil backend out
+
+# run NAME SECONDS FUNCTION ARGUMENT...: a piece that is one of the functions above.
+run() {
+    local name="$1" limit="$2"
+    shift 2
+    # shellcheck disable=SC2016 # the inner shell expands it
+    piece "$name" "$limit" bash -c 'set -o pipefail; "$@"' run "$@"
+}
+
+tool() {
+    command -v "$1" || find -L /usr/local/cuda*/bin /opt/nvidia -maxdepth 3 -name "$1" -type f 2>/dev/null | sort | tail -n 1
+}
+
+check() {
+    local small=4096
+    if [ "$quick" = 1 ]; then small=0; fi
+    piece doctor 60 "$trefoil" doctor
+    run "suite, small, AES by table" 150 suite small-table.jsonl --condition plain --max-elements "$small"
+    if [ $? -eq 3 ]; then exit 3; fi
+    run "suite, small, bitsliced AES" 60 bitsliced suite small-bitsliced.jsonl --condition plain --max-elements "$small" fss.
+    run "kernels as compiled" 120 kernels
+    run "trials of the compiler" 60 "$trefoil" trials --backend "$backend"
+    if [ "$quick" = 1 ]; then return; fi
+    run "suite, AES by table" 240 suite full-table.jsonl --condition plain
+    run "suite, bitsliced AES" 120 bitsliced suite full-bitsliced.jsonl --condition plain fss.
+    run "suite, recorded and replayed" 120 suite recorded.jsonl --condition recorded --max-elements 65536
+}
+
+speed() {
+    local arguments=() small=()
+    if [ "$quick" = 1 ]; then small=(--quick); fi
+    if [ "$backend" != gpu ]; then
+        arguments=(--note "simulated device: times say nothing about a real one")
+    elif ! python3 -c 'import torch' 2>/dev/null; then
+        note "torch: not found; its times are left out"
+    else
+        run torch 150 torch "${small[@]}"
+        # It holds what was measured, also where torch did not get to its end.
+        if [ -s "$out/torch.json" ]; then arguments=(--peer "$out/torch.json"); fi
+    fi
+    run "speed" 360 bench speed --events "$out/speed.jsonl" "${small[@]}" "${arguments[@]}"
+    run "speed, bitsliced AES" 90 bitsliced bench speed-bitsliced "${small[@]}" pfss.
+}
+
+tools() {
+    local elements=65536 ops line
+    if [ "$quick" = 1 ]; then elements=0; fi
+    run "suite, other conditions" 150 suite conditions.jsonl --condition forked --condition guarded --condition starved \
+        --max-elements "$elements"
+    if [ "$backend" != gpu ]; then return; fi
+    compute_sanitizer="$(tool compute-sanitizer)" ncu="$(tool ncu)"
+    export compute_sanitizer ncu
+    if [ -z "$compute_sanitizer" ]; then
+        note "compute-sanitizer: not found"
+    else
+        for ops in circle. fss. linalg.; do
+            run "memcheck, $ops" 60 sanitizer memcheck "$ops" 512
+            run "racecheck, $ops" 60 sanitizer racecheck "$ops" 128
+        done
+        run "synccheck" 40 sanitizer synccheck fss. 128
+        run "initcheck" 40 sanitizer initcheck circle. 128
+    fi
+    if [ -z "$ncu" ]; then
+        note "ncu: not found"
+    else
+        for line in $("$trefoil" bench --backend "$backend" --list); do
+            run "ncu, $line" 30 profile "$line"
+        done
+    fi
+}
+
+find_driver
+for stage in "${stages[@]}"; do
+    stage_end=$((SECONDS + seconds))
+    note "== $stage on $backend"
+    "$stage"
+done
 echo "results: $out"
 exit "$failed"

@@ -27,7 +27,7 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     Ok(built)
 }
 
-/// A bundle of `program` on the simulated device: its script runs through and leaves both reports.
+/// A bundle of `program` on the simulated device: its script runs through all stages and leaves their reports.
 pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
     let mut tally = program.build(sh);
     if tally.failed.is_empty() {
@@ -38,7 +38,8 @@ pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
             "bundle on sim",
             cmd!(sh, "bash {folder}/run.sh --backend sim --quick --out {out}").env("TREFOIL_SIM", ""),
         );
-        for report in ["trefoil-gpu.json", "trefoil-gpu.html"] {
+        let reports = ["summary.txt", "log.txt", "kernels.json", "small-table.jsonl", "small-bitsliced.jsonl"];
+        for report in reports.into_iter().chain(["speed.json", "speed.html", "speed.jsonl", "conditions.jsonl"]) {
             tally += Tally::of(report, fs::metadata(out.join(report)).is_ok_and(|file| file.len() > 0));
         }
     }

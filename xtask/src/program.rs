@@ -1,5 +1,10 @@
 //! The program `trefoil`, built for the tasks that run it.
 
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
 use xshell::{Shell, cmd};
 
 use crate::{step::check, tally::Tally};
@@ -25,11 +30,13 @@ impl Program {
         }
     }
 
-    /// Where it is then, from the root of the workspace.
-    pub(crate) fn path(self) -> &'static str {
-        match self {
-            Self::Dev => "target/debug/trefoil",
-            Self::Release => "target/release/trefoil",
-        }
+    /// Where it is then, from the root of the workspace unless `CARGO_TARGET_DIR` is elsewhere.
+    pub(crate) fn path(self) -> PathBuf {
+        let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+        let profile = match self {
+            Self::Dev => "debug",
+            Self::Release => "release",
+        };
+        Path::new(&target).join(profile).join("trefoil")
     }
 }

@@ -136,6 +136,9 @@ pub(crate) struct BenchArgs {
     /// Measure only the lines whose name contains TEXT, such as `pfss.` or `matmul`.
     #[arg(value_name = "TEXT", default_value = "")]
     pub(crate) filter: String,
+    /// Print the names of the lines and measure none.
+    #[arg(long, requires = "backend")]
+    pub(crate) list: bool,
     /// Measure only the line whose name is TEXT, without the copy.
     #[arg(long, requires = "backend")]
     pub(crate) exact: bool,

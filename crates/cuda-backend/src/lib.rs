@@ -35,8 +35,8 @@ mod timed;
 
 pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
-pub use ffi::abandoned;
 pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
+pub use ffi::abandoned;
 pub use graph::CudaGraph;
 pub use kernels::{
     KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText, modules,

@@ -8,6 +8,8 @@ mod events;
 
 use std::time::{Duration, Instant};
 
+use runtime::Settings;
+
 pub(crate) use child::{Child, Ending, Heard};
 pub(crate) use events::Events;
 
@@ -45,11 +47,10 @@ impl Limits {
     /// Variables of a part: its device is given up before the part is, so that it can say which kernels hang. A limit that is
     /// set already stays.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
-        const TIMEOUT: &str = "TREFOIL_GPU_TIMEOUT";
-        if std::env::var_os(TIMEOUT).is_some() {
+        if Settings::from_env().is_ok_and(|settings| settings.gpu_timeout.is_some()) {
             return Vec::new();
         }
-        vec![(TIMEOUT, format!("{}", self.silence.as_secs_f64() * 0.75))]
+        vec![("TREFOIL_GPU_TIMEOUT", format!("{}", self.silence.as_secs_f64() * 0.75))]
     }
 
     fn left(&self) -> Option<Duration> {

@@ -42,7 +42,8 @@ impl Event {
     /// Waits for the work in front of the event.
     pub(crate) fn wait(&self) -> Result<(), Fault> {
         // SAFETY: the event is alive.
-        let (wait, query) = (|| unsafe { ffi::cuEventSynchronize(self.raw) }, || unsafe { ffi::cuEventQuery(self.raw) });
+        let (wait, query) =
+            (|| unsafe { ffi::cuEventSynchronize(self.raw) }, || unsafe { ffi::cuEventQuery(self.raw) });
         self.context.wait("cuEventSynchronize", wait, query)
     }
 

@@ -70,7 +70,8 @@ impl Stream {
     pub(crate) fn synchronize(&self) -> Result<(), Fault> {
         let at = self.submitted(&self.context.turn());
         // SAFETY: the stream is alive.
-        let (wait, query) = (|| unsafe { ffi::cuStreamSynchronize(self.raw) }, || unsafe { ffi::cuStreamQuery(self.raw) });
+        let (wait, query) =
+            (|| unsafe { ffi::cuStreamSynchronize(self.raw) }, || unsafe { ffi::cuStreamQuery(self.raw) });
         self.context.wait("cuStreamSynchronize", wait, query)?;
         self.note_completed(at);
         Ok(())

@@ -7,7 +7,11 @@ mod measure;
 mod results;
 mod show;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
 
 use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,6 +27,10 @@ use crate::{args::BenchArgs, isolate::Events};
 /// Runs the command.
 pub(super) fn run(args: &BenchArgs, choice: Choice) -> Result<()> {
     let ids: Vec<_> = measure::chosen(args)?.into_iter().map(|line| line.id).collect();
+    if args.list {
+        let mut out = io::stdout().lock();
+        return ids.iter().try_for_each(|id| writeln!(out, "{id}")).context("printing");
+    }
     let mut watch = Watch::new(args, choice, ids.len())?;
     let outcome = if args.isolate {
         isolated::run(args, choice, ids.into_iter(), &mut |event| watch.tell(event))
