@@ -15,6 +15,7 @@ mod parse;
 mod print;
 pub mod rewrite;
 mod table;
+pub mod typing;
 pub mod uniform;
 
 pub use error::{ParseError, ParseErrorKind};

@@ -6,6 +6,7 @@ use crate::{
     ast::{Body, Directive, Function, FunctionKind, Instruction, Module, Space},
     opcodes, print_instruction,
     table::{KernelSpec, Table},
+    typing::{self, Mistake, Reason},
     uniform::{Collective, Spread, divergent_collectives},
 };
 
@@ -26,6 +27,8 @@ pub enum Lint {
     DivergentCollective,
     /// Another number of barriers than the table declares.
     BarrierCount,
+    /// Something that the assembler refuses.
+    Refused,
     /// An opcode that the executor does not run.
     UnknownOpcode,
     /// Launch bounds other than the table declares.
@@ -46,6 +49,7 @@ impl Lint {
             Self::PanicSymbol => "panic-symbol",
             Self::DivergentCollective => "divergent-collective",
             Self::BarrierCount => "barrier-count",
+            Self::Refused => "refused",
             Self::UnknownOpcode => "unknown-opcode",
             Self::LaunchBounds => "launch-bounds",
             Self::Unlisted => "unlisted",
@@ -82,6 +86,13 @@ impl fmt::Display for Finding {
 #[must_use]
 pub fn check(module: &Module, table: &Table) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let refused = typing::check(module).into_iter();
+    findings.extend(refused.map(|mistake| Finding {
+        lint: Lint::Refused,
+        kernel: place(module, &mistake),
+        line: mistake.line,
+        text: mistake.reason.to_string(),
+    }));
     panic_symbols(module, &mut findings);
     let unknown = unknown_opcodes(module);
     for function in &module.functions {
@@ -96,6 +107,16 @@ pub fn check(module: &Module, table: &Table) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What a mistake is in: the thing declared, or the function around its line.
+fn place(module: &Module, mistake: &Mistake) -> String {
+    if let Reason::Declaration { name, .. } = &mistake.reason {
+        return name.clone();
+    }
+    let after = module.functions.partition_point(|function| function.line <= mistake.line);
+    let function = after.checked_sub(1).map(|index| module.functions[index].name.to_string());
+    function.unwrap_or_else(|| "module".to_owned())
 }
 
 fn panic_symbols(module: &Module, findings: &mut Vec<Finding>) {

@@ -3,15 +3,19 @@
 mod body;
 mod operand;
 
-use std::fmt::{self, Write};
+use std::{
+    collections::HashSet,
+    fmt::{self, Write},
+};
 
 use crate::ast::{
-    Body, Directive, Function, FunctionKind, Initialiser, Instruction, Linkage, Module, Param, Shape, Variable,
+    Body, Directive, Function, FunctionKind, Initialiser, Instruction, Linkage, Module, Operand, Param, Shape, Variable,
 };
 
 /// The text of `module`: equal modules print to equal bytes, whatever the line numbers they carry.
 ///
-/// Declarations of functions come first, then variables, then definitions, as LLVM orders them.
+/// Declarations of functions come first, then variables, then definitions, as LLVM orders them. A function whose address
+/// is the value of a variable is declared, for names are declared before they are used.
 #[must_use]
 pub fn print(module: &Module) -> String {
     let mut text = String::new();
@@ -30,6 +34,14 @@ pub fn print_instruction(function: &Function, body: &Body, instruction: &Instruc
     text
 }
 
+/// The text of one operand, for messages.
+pub(crate) fn operand_text(function: &Function, body: &Body, operand: &Operand) -> String {
+    let mut text = String::new();
+    let written = operand::write_operand(&mut text, function, body, operand);
+    debug_assert!(written.is_ok());
+    text
+}
+
 fn write_module(out: &mut String, module: &Module) -> fmt::Result {
     writeln!(out, ".version {}.{}", module.version.0, module.version.1)?;
     writeln!(out, ".target {}", module.target.join(", "))?;
@@ -38,9 +50,21 @@ fn write_module(out: &mut String, module: &Module) -> fmt::Result {
         writeln!(out, ".file {index} \"{path}\"")?;
     }
     let (declared, defined): (Vec<_>, Vec<_>) = module.functions.iter().partition(|function| function.body.is_none());
-    for function in declared {
+    for function in &declared {
         out.push('\n');
         write_function(out, function)?;
+    }
+    let known: HashSet<&str> = declared.iter().map(|function| &*function.name).collect();
+    let pointees: HashSet<&str> = module.globals.iter().flat_map(pointees).collect();
+    for function in &defined {
+        if pointees.contains(&*function.name) && !known.contains(&*function.name) {
+            out.push('\n');
+            write_head(out, function)?;
+            if function.directives.contains(&Directive::NoReturn) {
+                write_directive(out, &Directive::NoReturn)?;
+            }
+            out.push_str(";\n");
+        }
     }
     for variable in &module.globals {
         out.push('\n');
@@ -51,6 +75,14 @@ fn write_module(out: &mut String, module: &Module) -> fmt::Result {
         write_function(out, function)?;
     }
     Ok(())
+}
+
+/// The names whose addresses a variable holds.
+fn pointees(variable: &Variable) -> impl Iterator<Item = &str> {
+    variable.initialiser.iter().filter_map(|value| match value {
+        Initialiser::Address { symbol, .. } => Some(&**symbol),
+        _ => None,
+    })
 }
 
 fn write_linkage(out: &mut String, linkage: Linkage) -> fmt::Result {
@@ -113,7 +145,8 @@ fn write_initialiser(out: &mut String, value: &Initialiser) -> fmt::Result {
     }
 }
 
-fn write_function(out: &mut String, function: &Function) -> fmt::Result {
+/// Name and parameters of a function.
+fn write_head(out: &mut String, function: &Function) -> fmt::Result {
     write_linkage(out, function.linkage)?;
     out.push_str(if function.kind == FunctionKind::Entry { ".entry " } else { ".func " });
     if !function.returns.is_empty() {
@@ -121,7 +154,11 @@ fn write_function(out: &mut String, function: &Function) -> fmt::Result {
         out.push(' ');
     }
     out.push_str(&function.name);
-    write_params(out, &function.params, "\n\t")?;
+    write_params(out, &function.params, "\n\t")
+}
+
+fn write_function(out: &mut String, function: &Function) -> fmt::Result {
+    write_head(out, function)?;
     for directive in &function.directives {
         out.push('\n');
         write_directive(out, directive)?;

@@ -42,8 +42,11 @@ fn each_planted_fault_is_found_at_its_line() {
         (Lint::GenericAccess, "atom.add.u32 %r2, [%rd1], 1;"),
         (Lint::GenericAccess, "red.gpu.add.u32 [%rd1], 1;"),
         (Lint::LocalDepot, ".local .align 16 .b8 __local_depot0[64];"),
-        (Lint::Call, "call.uni kernel, ();"),
+        (Lint::Call, "call.uni helper, ();"),
         (Lint::Trap, "trap;"),
+        (Lint::Refused, "add.u32 %r2, %r1, %rd1;"),
+        (Lint::Refused, "st.param.b32 [n], %r1;"),
+        (Lint::Refused, "@%r1 mov.b32 %r2, 1;"),
         (Lint::UnknownOpcode, "frobnicate.b32 %r2, %r1;"),
         (Lint::UnknownOpcode, "add.s33 %r2, %r1, %r1;"),
     ] {

@@ -43,11 +43,11 @@ const REACH: &str = "
 .address_size 64
 .func leaf();
 .global .b32 deep = 1;
-.global .b64 pointer = generic(deep);
-.global .b64 orphan = generic(only_orphan);
+.global .u64 pointer = generic(deep);
 .global .b32 only_orphan;
-.visible .global .b64 exported = kept_by_exported;
+.global .u64 orphan = generic(only_orphan);
 .global .b32 kept_by_exported;
+.visible .global .u64 exported = kept_by_exported;
 .func unused() { call leaf, (); ret; }
 .func leaf() { ret; }
 .func middle() { .reg .b64 %rd<3>; ld.global.b64 %rd1, [pointer]; mov.b64 %rd2, leaf; ret; }
@@ -60,7 +60,7 @@ fn what_no_kernel_reaches_goes() {
     let mut module = parse(REACH).unwrap();
     drop_unreachable(&mut module);
     let globals: Vec<_> = module.globals.iter().map(|variable| &*variable.name).collect();
-    assert_eq!(globals, ["deep", "pointer", "exported", "kept_by_exported"]);
+    assert_eq!(globals, ["deep", "pointer", "kept_by_exported", "exported"]);
     let functions: Vec<_> = module.functions.iter().map(|function| &*function.name).collect();
     assert_eq!(functions, ["leaf", "leaf", "middle", "kernel"]);
     parse(&print(&module)).unwrap();

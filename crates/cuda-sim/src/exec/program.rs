@@ -30,6 +30,16 @@ pub enum LoadError {
     /// The text is not PTX.
     #[error(transparent)]
     Parse(#[from] ptx::ParseError),
+    /// The assembler would refuse the text.
+    #[error("line {line}: `{text}`: {reason}")]
+    Refused {
+        /// Line of the PTX text, from 1.
+        line: u32,
+        /// The line.
+        text: String,
+        /// What is wrong with it.
+        reason: ptx::typing::Reason,
+    },
     /// Addresses of another width than 64 bits.
     #[error("expected .address_size 64, got {0}")]
     AddressSize(u32),
@@ -94,12 +104,15 @@ impl Program {
     /// Parses and decodes `text`.
     ///
     /// # Errors
-    /// [`LoadError`] if the text is malformed, refers to what it does not define or holds an instruction outside the executor's
+    /// [`LoadError`] if the text is malformed or mistyped, refers to what it does not define or holds an instruction outside the executor's
     /// table.
     pub fn load(text: &str) -> Result<Self, LoadError> {
         let module = ptx::parse(text)?;
         if module.address_size != 64 {
             return Err(LoadError::AddressSize(module.address_size));
+        }
+        if let Some(ptx::typing::Mistake { line, reason }) = ptx::typing::check(&module).into_iter().next() {
+            return Err(LoadError::Refused { line, text: line_of(text, line), reason });
         }
         check_addresses(&module)?;
         let mut kernels = Vec::new();

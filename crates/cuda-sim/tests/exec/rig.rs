@@ -7,7 +7,7 @@ pub(crate) fn module(params: usize, body: &str) -> String {
     let params: Vec<String> = (0..params).map(|i| format!(".param .u64 p{i}")).collect();
     let params = params.join(", ");
     format!(
-        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k({params})\n{{\n\
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k({params})\n{{\n\
          .reg .pred %p<8>;\n.reg .b16 %h<24>;\n.reg .b32 %r<40>;\n.reg .b64 %d<24>;\n{body}\n}}\n"
     )
 }

@@ -138,7 +138,7 @@ fn resident_blocks_take_turns() {
 fn trap_and_bad_barriers_are_reported() {
     let options = Options::default();
     assert_eq!(kind("trap;", 32, &options), FaultKind::Trap);
-    assert!(matches!(kind("bar.sync 16;", 32, &options), FaultKind::Barrier { got: 16, .. }));
-    assert!(matches!(kind("bar.sync 1, 33;", 32, &options), FaultKind::Barrier { got: 33, .. }));
+    assert!(matches!(kind("mov.u32 %r0, 16;\nbar.sync %r0;", 32, &options), FaultKind::Barrier { got: 16, .. }));
+    assert!(matches!(kind("mov.u32 %r0, 33;\nbar.sync 1, %r0;", 32, &options), FaultKind::Barrier { got: 33, .. }));
     assert!(matches!(kind("vote.sync.any.pred %p0, 1, 0;", 32, &options), FaultKind::DivergentCollective { .. }));
 }

@@ -151,9 +151,20 @@ pub struct Label {
     pub scope: usize,
 }
 
+/// What a list of targets is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// `.branchtargets`.
+    Branch,
+    /// `.calltargets`.
+    Call,
+}
+
 /// `.branchtargets` or `.calltargets`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetList {
+    /// Which of the two it is.
+    pub kind: TargetKind,
     /// Its label.
     pub name: Name,
     /// The instruction it stands before.

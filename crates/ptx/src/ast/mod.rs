@@ -8,7 +8,7 @@ mod variable;
 
 pub use function::{
     Body, Directive, Function, FunctionKind, Label, LabelId, Param, ParamLayout, Pointer, PragmaAt, Prototype,
-    PrototypeId, Reg, Register, RegisterDeclaration, Scope, TargetList, TargetListId,
+    PrototypeId, Reg, Register, RegisterDeclaration, Scope, TargetKind, TargetList, TargetListId,
 };
 pub use instruction::{Address, AddressBase, Guard, Instruction, Opcode, Operand, SourceLine, Symbol};
 pub use special::{Axis, Special};

@@ -4,9 +4,13 @@
 //! lag behind the compiler unseen.
 
 mod forms;
+mod order;
 mod pattern;
+mod role;
 
 pub use forms::FORMS;
+pub use order::canonical;
+pub use role::{Role, Signature, Ty};
 
 /// A family of opcodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,13 +41,15 @@ pub enum Group {
     Tensor,
 }
 
-/// A set of admissible opcodes.
+/// A set of admissible opcodes, their modifiers in one order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The family.
     pub group: Group,
     /// The opcodes: literal text, with `{a,b,}` for one of several texts, the last one here empty.
     pub pattern: &'static str,
+    /// The operands that the opcodes take, by their number; none where other rules say it.
+    pub signatures: &'static [Signature],
 }
 
 impl Form {
@@ -60,10 +66,16 @@ impl Form {
     }
 }
 
+/// The form that admits `opcode`, if one does.
+#[must_use]
+pub fn form(opcode: &str) -> Option<&'static Form> {
+    FORMS.iter().find(|form| form.admits(opcode))
+}
+
 /// The family of `opcode`, or `None` if it is not admitted.
 #[must_use]
 pub fn group(opcode: &str) -> Option<Group> {
-    FORMS.iter().find(|form| form.admits(opcode)).map(|form| form.group)
+    form(opcode).map(|form| form.group)
 }
 
 /// Every admitted opcode with its family.

@@ -7,7 +7,7 @@ use crate::{
     ParseError, ParseErrorKind,
     ast::{
         Body, Label, LabelId, Linkage, Operand, PragmaAt, Prototype, PrototypeId, Reg, Register, RegisterDeclaration,
-        Scope, SourceLine, Space, Symbol, TargetList, TargetListId, Type,
+        Scope, SourceLine, Space, Symbol, TargetKind, TargetList, TargetListId, Type,
     },
     lex::{Kind, Token, excerpt},
 };
@@ -166,23 +166,27 @@ impl<'text> BodyBuilder<'text> {
     }
 
     /// Takes a name for one of the module's.
-    pub(super) fn module_symbol(&mut self, parser: &mut Parser<'text>, token: Token<'text>) -> Symbol {
+    pub(super) fn module_symbol(
+        &mut self,
+        parser: &mut Parser<'text>,
+        token: Token<'text>,
+    ) -> Result<Symbol, ParseError> {
         self.early.insert(token.text);
-        Symbol::Module(parser.module_name(token))
+        Ok(Symbol::Module(parser.module_name(token)?))
     }
 
     /// The meaning of a postponed name: a label, list or prototype of an enclosing scope, else a name of the module.
-    fn resolve(&self, parser: &mut Parser<'text>, scope: usize, token: Token<'text>) -> Operand {
+    fn resolve(&self, parser: &mut Parser<'text>, scope: usize, token: Token<'text>) -> Result<Operand, ParseError> {
         let mut scope = Some(scope);
         while let Some(index) = scope {
             match self.scopes[index].names.get(token.text).map(|known| known.local) {
-                Some(Local::Label(label)) => return Operand::Label(label),
-                Some(Local::Targets(list)) => return Operand::Targets(list),
-                Some(Local::Prototype(prototype)) => return Operand::Prototype(prototype),
+                Some(Local::Label(label)) => return Ok(Operand::Label(label)),
+                Some(Local::Targets(list)) => return Ok(Operand::Targets(list)),
+                Some(Local::Prototype(prototype)) => return Ok(Operand::Prototype(prototype)),
                 _ => scope = self.body.scopes[index].parent,
             }
         }
-        Operand::Symbol { symbol: Symbol::Module(parser.module_name(token)), offset: 0 }
+        Ok(Operand::Symbol { symbol: Symbol::Module(parser.module_name(token)?), offset: 0 })
     }
 
     fn close_scope(&mut self) {
@@ -202,15 +206,15 @@ impl<'text> BodyBuilder<'text> {
         Ok(())
     }
 
-    fn finish(mut self, parser: &mut Parser<'text>) -> Body {
+    fn finish(mut self, parser: &mut Parser<'text>) -> Result<Body, ParseError> {
         for Pending { place, scope, token } in std::mem::take(&mut self.pending) {
-            let operand = self.resolve(parser, scope, token);
+            let operand = self.resolve(parser, scope, token)?;
             match place {
                 Place::Operand(instruction, index) => self.body.instructions[instruction].operands[index] = operand,
                 Place::Target(list, index) => self.body.targets[list].targets[index] = operand,
             }
         }
-        self.body
+        Ok(self.body)
     }
 }
 
@@ -228,7 +232,7 @@ impl<'text> Parser<'text> {
         while builder.depth > 0 {
             self.statement(&mut builder)?;
         }
-        Ok(builder.finish(self))
+        builder.finish(self)
     }
 
     fn statement(&mut self, builder: &mut BodyBuilder<'text>) -> Result<(), ParseError> {
@@ -239,12 +243,15 @@ impl<'text> Parser<'text> {
                 builder.close_scope();
                 Ok(())
             }
-            Kind::Punct(b';') => self.take().map(drop),
             Kind::Directive => self.body_directive(builder),
             Kind::Punct(b'@') => self.instruction(builder, None),
             Kind::Word => {
                 let word = self.take()?;
-                if self.eat(b':')? { self.labelled(builder, word) } else { self.instruction(builder, Some(word)) }
+                if word.text != "_" && self.eat(b':')? {
+                    self.labelled(builder, word)
+                } else {
+                    self.instruction(builder, Some(word))
+                }
             }
             _ => Err(self.ahead.expected("a statement or `}`")),
         }
@@ -292,7 +299,7 @@ impl<'text> Parser<'text> {
         self.take()?;
         let ty = self.type_name()?;
         loop {
-            let token = self.identifier("a register name")?;
+            let token = self.new_name("a register name")?;
             let count = if self.eat(b'<')? {
                 let count = self.count32("number of registers")?;
                 self.expect(b'>', "`>`")?;
@@ -336,7 +343,14 @@ impl<'text> Parser<'text> {
     fn labelled(&mut self, builder: &mut BodyBuilder<'text>, word: Token<'text>) -> Result<(), ParseError> {
         let (at, scope) = (builder.body.instructions.len(), builder.scope);
         let name = self.name(word.text);
-        if self.eat_directive(".branchtargets")? || self.eat_directive(".calltargets")? {
+        let kind = if self.eat_directive(".branchtargets")? {
+            Some(TargetKind::Branch)
+        } else if self.eat_directive(".calltargets")? {
+            Some(TargetKind::Call)
+        } else {
+            None
+        };
+        if let Some(kind) = kind {
             let list = builder.body.targets.len();
             builder.declare(&word, Local::Targets(TargetListId(list as u32)))?;
             let mut targets = Vec::new();
@@ -348,7 +362,7 @@ impl<'text> Parser<'text> {
                     break;
                 }
             }
-            builder.body.targets.push(TargetList { name, at, scope, targets });
+            builder.body.targets.push(TargetList { kind, name, at, scope, targets });
             return self.expect(b';', "`;` or `,`");
         }
         if self.eat_directive(".callprototype")? {
@@ -367,7 +381,10 @@ impl<'text> Parser<'text> {
     /// `(returns) _ (params) .noreturn;`
     fn prototype(&mut self) -> Result<Prototype, ParseError> {
         let (_, returns) = self.named_params()?;
-        let name = self.identifier("`_`")?;
+        if self.ahead.text != "_" {
+            return Err(self.ahead.expected("`_`"));
+        }
+        let name = self.take()?;
         let name = self.name(name.text);
         let (_, params) = self.named_params()?;
         let noreturn = self.eat_directive(".noreturn")?;

@@ -17,14 +17,12 @@ impl<'text> Parser<'text> {
     pub(super) fn function(&mut self, linkage: Linkage) -> Result<Function, ParseError> {
         let start = self.take()?;
         let kind = if start.text == ".entry" { FunctionKind::Entry } else { FunctionKind::Func };
-        let mut directives = Vec::new();
-        if self.eat_directive(".noreturn")? {
-            directives.push(Directive::NoReturn);
-        }
         let (return_names, returns) = self.named_params()?;
         let token = self.identifier("a function name")?;
         let name = self.name(token.text);
+        self.declared.insert(name.clone());
         let (param_names, params) = self.named_params()?;
+        let mut directives = Vec::new();
         while let Some(text) = self.directive() {
             self.take()?;
             let directive = self.function_directive(text)?;
@@ -128,15 +126,12 @@ impl<'text> Parser<'text> {
     /// What follows `.ptr`.
     fn pointer(&mut self) -> Result<Pointer, ParseError> {
         let mut pointer = Pointer { space: None, align: None };
-        while let Some(text) = self.directive() {
+        if let Some(space) = self.directive().and_then(Space::from_name).filter(|space| *space != Space::Param) {
             self.take()?;
-            if text == "align" {
-                pointer.align = Some(self.alignment()?);
-            } else if let Some(space) = Space::from_name(text) {
-                pointer.space = Some(space);
-            } else {
-                return Err(self.ahead.expected("`.align` or a state space"));
-            }
+            pointer.space = Some(space);
+        }
+        if self.eat_directive(".align")? {
+            pointer.align = Some(self.alignment()?);
         }
         Ok(pointer)
     }

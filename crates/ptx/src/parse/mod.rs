@@ -7,15 +7,19 @@ mod number;
 mod operand;
 mod variable;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use crate::{
     ParseError, ParseErrorKind,
     ast::{Module, Name, Type},
-    lex::{Kind, Lexer, Token},
+    lex::{Kind, Lexer, Token, excerpt},
+    opcodes,
 };
 
-/// Parses one PTX module.
+/// Parses one PTX module. Modifiers of opcodes are put in the order of the opcode table.
 ///
 /// Memory is linear in the length of `text`, whatever counts it declares.
 ///
@@ -32,8 +36,12 @@ struct Parser<'text> {
     lexer: Lexer<'text>,
     ahead: Token<'text>,
     names: HashSet<Name>,
-    /// Names that must turn out to be globals or functions, with the place of their use.
-    uses: Vec<(Token<'text>, Name)>,
+    /// Opcodes as written, with the same opcode in the table's order.
+    opcodes: HashMap<&'text str, Name>,
+    /// Indices of `.file` entries.
+    files: HashSet<u32>,
+    /// Variables and functions of module scope that are declared so far.
+    declared: HashSet<Name>,
     /// Variables and functions of module scope that are defined so far, not just declared.
     defined: HashSet<Name>,
 }
@@ -42,7 +50,15 @@ impl<'text> Parser<'text> {
     fn new(text: &'text str) -> Result<Self, ParseError> {
         let mut lexer = Lexer::new(text)?;
         let ahead = lexer.next()?;
-        Ok(Self { lexer, ahead, names: HashSet::new(), uses: Vec::new(), defined: HashSet::new() })
+        Ok(Self {
+            lexer,
+            ahead,
+            names: HashSet::new(),
+            opcodes: HashMap::new(),
+            files: HashSet::new(),
+            declared: HashSet::new(),
+            defined: HashSet::new(),
+        })
     }
 
     /// Takes the next token.
@@ -90,8 +106,18 @@ impl<'text> Parser<'text> {
         self.expect_kind(Kind::Word, expected)
     }
 
+    /// A name that is declared; `_` is none.
+    fn new_name(&mut self, expected: &'static str) -> Result<Token<'text>, ParseError> {
+        if self.ahead.text == "_" {
+            return Err(self.ahead.expected(expected));
+        }
+        self.identifier(expected)
+    }
+
+    /// The type of a register, variable or parameter.
     fn type_name(&mut self) -> Result<Type, ParseError> {
-        let Some(ty) = self.directive().and_then(Type::from_name) else {
+        let of_opcodes = [Type::Bf16, Type::Bf16x2, Type::Tf32];
+        let Some(ty) = self.directive().and_then(Type::from_name).filter(|ty| !of_opcodes.contains(ty)) else {
             return Err(self.ahead.expected("a type such as `.b32`"));
         };
         self.take()?;
@@ -114,14 +140,26 @@ impl<'text> Parser<'text> {
         name
     }
 
-    /// A name that the module must declare somewhere.
-    fn module_name(&mut self, token: Token<'text>) -> Name {
-        let name = self.name(token.text);
-        self.uses.push((token, name.clone()));
-        name
+    /// The shared copy of an opcode, its modifiers in the table's order.
+    fn opcode(&mut self, text: &'text str) -> Name {
+        if let Some(opcode) = self.opcodes.get(text) {
+            return opcode.clone();
+        }
+        let known = opcodes::form(text).is_some();
+        let opcode = self.name(if known { text } else { opcodes::canonical(text).unwrap_or(text) });
+        self.opcodes.insert(text, opcode.clone());
+        opcode
+    }
+
+    /// A name that the module has declared before.
+    fn module_name(&mut self, token: Token<'text>) -> Result<Name, ParseError> {
+        match self.declared.get(token.text) {
+            Some(name) => Ok(name.clone()),
+            None => Err(token.error(ParseErrorKind::Undefined(excerpt(token.text)))),
+        }
     }
 
     fn duplicate(token: &Token<'_>) -> ParseError {
-        token.error(ParseErrorKind::Duplicate(crate::lex::excerpt(token.text)))
+        token.error(ParseErrorKind::Duplicate(excerpt(token.text)))
     }
 }

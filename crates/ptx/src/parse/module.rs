@@ -1,7 +1,5 @@
 //! Module scope.
 
-use std::collections::HashSet;
-
 use super::Parser;
 use crate::{
     ParseError, ParseErrorKind,
@@ -15,7 +13,6 @@ impl<'text> Parser<'text> {
         while self.ahead.kind != Kind::End {
             self.item(&mut module)?;
         }
-        self.check_uses(&module)?;
         Ok(module)
     }
 
@@ -54,12 +51,9 @@ impl<'text> Parser<'text> {
     }
 
     fn item(&mut self, module: &mut Module) -> Result<(), ParseError> {
-        if self.eat(b';')? {
-            return Ok(());
-        }
         let start = self.ahead;
         let mut linkage = Linkage::Internal;
-        while let Some(found) = self.directive().and_then(Linkage::from_name) {
+        if let Some(found) = self.directive().and_then(Linkage::from_name) {
             linkage = found;
             self.take()?;
         }
@@ -72,8 +66,11 @@ impl<'text> Parser<'text> {
                 module.functions.push(function);
             }
             Some("file") if linkage == Linkage::Internal => {
-                let file = self.file()?;
-                module.files.push(file);
+                let (index, path) = self.file()?;
+                if !self.files.insert(index) {
+                    return Err(Self::duplicate(&start));
+                }
+                module.files.push((index, path));
             }
             Some("section") if linkage == Linkage::Internal => self.skip_section()?,
             Some(name) if Space::from_name(name).is_some_and(|space| space != Space::Param) => {
@@ -81,6 +78,7 @@ impl<'text> Parser<'text> {
                     if linkage != Linkage::Extern {
                         self.define(&token, &variable.name)?;
                     }
+                    self.declared.insert(variable.name.clone());
                     module.globals.push(variable);
                 }
             }
@@ -120,17 +118,6 @@ impl<'text> Parser<'text> {
                 Kind::Punct(b'{') | Kind::End => return Err(token.expected("`}` at the end of the section")),
                 _ => {}
             }
-        }
-    }
-
-    /// Checks that every name used as one of the module's is one.
-    fn check_uses(&self, module: &Module) -> Result<(), ParseError> {
-        let globals = module.globals.iter().map(|variable| &*variable.name);
-        let functions = module.functions.iter().map(|function| &*function.name);
-        let declared: HashSet<&str> = globals.chain(functions).collect();
-        match self.uses.iter().find(|(_, name)| !declared.contains(&**name)) {
-            Some((token, name)) => Err(token.error(ParseErrorKind::Undefined(excerpt(name)))),
-            None => Ok(()),
         }
     }
 }

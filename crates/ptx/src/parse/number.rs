@@ -53,8 +53,8 @@ impl<'text> Parser<'text> {
         let number = magnitude(&token)?;
         Ok(match number {
             Number::Int(value) if negative => Number::Int(value.wrapping_neg()),
-            Number::F32(bits) if negative => Number::F32(bits ^ 1 << 31),
-            Number::F64(bits) if negative => Number::F64(bits ^ 1 << 63),
+            Number::F64(bits) if negative && !is_bits(token.text) => Number::F64(bits ^ 1 << 63),
+            _ if negative => return Err(token.error(ParseErrorKind::Number(excerpt(token.text)))),
             number => number,
         })
     }
@@ -70,10 +70,15 @@ impl<'text> Parser<'text> {
         }
     }
 
-    /// `+4`, `-4`, `+-4` or nothing.
+    /// `+4`, `+-4` or nothing.
     pub(super) fn offset(&mut self) -> Result<i64, ParseError> {
-        if self.eat(b'+')? || self.ahead.is(b'-') { self.integer("offset") } else { Ok(0) }
+        if self.eat(b'+')? { self.integer("offset") } else { Ok(0) }
     }
+}
+
+/// Whether a number is the bits of a float: `0f` or `0d` and digits. Such numbers take no sign.
+fn is_bits(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'0', b'f' | b'F' | b'd' | b'D', ..])
 }
 
 /// The value of a number token.
@@ -91,7 +96,8 @@ fn magnitude(token: &Token<'_>) -> Result<Number, ParseError> {
         _ => {}
     }
     if text.contains('.') || (text.contains(['e', 'E']) && !text.starts_with("0x") && !text.starts_with("0X")) {
-        return text.parse::<f64>().map(|value| Number::F64(value.to_bits())).map_err(|_| malformed());
+        let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+        return value.map(|value| Number::F64(value.to_bits())).ok_or_else(malformed);
     }
     let digits = text.strip_suffix('U').unwrap_or(text);
     let (digits, radix) = match digits.as_bytes() {

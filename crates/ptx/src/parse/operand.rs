@@ -52,7 +52,7 @@ impl<'text> Parser<'text> {
         }
         self.expect(b';', "`,` or `;`")?;
         let (line, source) = (opcode.line, builder.source);
-        let opcode = Opcode::new(self.name(opcode.text));
+        let opcode = Opcode::new(self.opcode(opcode.text));
         builder.body.instructions.push(Instruction { line, source, guard, opcode, operands });
         Ok(())
     }
@@ -87,8 +87,8 @@ impl<'text> Parser<'text> {
             Kind::Word => {
                 let token = self.take()?;
                 match self.meaning(builder, token)? {
-                    Meaning::Unknown if self.ahead.is(b'+') || self.ahead.is(b'-') => {
-                        let symbol = builder.module_symbol(self, token);
+                    Meaning::Unknown if self.ahead.is(b'+') => {
+                        let symbol = builder.module_symbol(self, token)?;
                         Ok(Operand::Symbol { symbol, offset: self.offset()? })
                     }
                     Meaning::Unknown => {
@@ -116,10 +116,11 @@ impl<'text> Parser<'text> {
         };
         let token = self.ahead;
         let second = self.simple(builder)?;
-        if !matches!(second, Operand::Reg(_) | Operand::Sink) {
-            return Err(token.expected("a predicate"));
+        match (half(first), half(&second)) {
+            (None, None) => Err(token.expected("a predicate")),
+            _ if !matches!(second, Operand::Reg(_) | Operand::Sink) => Err(token.expected("a predicate")),
+            (first, second) => Ok(Operand::Pair(first, second)),
         }
-        Ok(Operand::Pair(half(first), half(&second)))
     }
 
     /// Simple operands up to `close`, the opening token still ahead.
@@ -155,7 +156,7 @@ impl<'text> Parser<'text> {
         Ok(match self.meaning(builder, token)? {
             Meaning::Operand(Operand::Symbol { symbol, .. }) => Operand::Symbol { symbol, offset: self.offset()? },
             Meaning::Operand(operand) => operand,
-            Meaning::Unknown => Operand::Symbol { symbol: builder.module_symbol(self, token), offset: self.offset()? },
+            Meaning::Unknown => Operand::Symbol { symbol: builder.module_symbol(self, token)?, offset: self.offset()? },
         })
     }
 
@@ -197,7 +198,7 @@ impl<'text> Parser<'text> {
                 Meaning::Operand(Operand::Reg(reg)) => AddressBase::Reg(reg),
                 Meaning::Operand(Operand::Symbol { symbol, .. }) => AddressBase::Symbol(symbol),
                 Meaning::Operand(_) => return Err(token.expected("a register, symbol or number")),
-                Meaning::Unknown => AddressBase::Symbol(builder.module_symbol(self, token)),
+                Meaning::Unknown => AddressBase::Symbol(builder.module_symbol(self, token)?),
             };
             Address { base, offset: self.offset()? }
         };

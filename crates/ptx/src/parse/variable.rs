@@ -22,26 +22,18 @@ impl<'text> Parser<'text> {
         self.take()?;
         let mut align = None;
         let mut lanes = 1;
-        let ty = loop {
-            match self.directive() {
-                Some("align") => {
-                    self.take()?;
-                    align = Some(self.alignment()?);
-                }
-                Some("v2") => {
-                    self.take()?;
-                    lanes = 2;
-                }
-                Some("v4") => {
-                    self.take()?;
-                    lanes = 4;
-                }
-                _ => break self.type_name()?,
-            }
-        };
+        while self.eat_directive(".align")? {
+            align = Some(self.alignment()?);
+        }
+        if self.eat_directive(".v2")? {
+            lanes = 2;
+        } else if self.eat_directive(".v4")? {
+            lanes = 4;
+        }
+        let ty = self.type_name()?;
         let mut variables = Vec::new();
         loop {
-            let token = self.identifier("a variable name")?;
+            let token = self.new_name("a variable name")?;
             let name = self.name(token.text);
             let shape = Shape::Scalar;
             let mut variable =
@@ -60,6 +52,7 @@ impl<'text> Parser<'text> {
     fn shape(&mut self, token: &Token<'text>, variable: &mut Variable) -> Result<(), ParseError> {
         let range = |what| token.error(ParseErrorKind::Range { what, got: excerpt(token.text) });
         let mut count: Option<u64> = None;
+        let mut dimensions = 0;
         let mut open = false;
         while self.eat(b'[')? {
             if self.ahead.is(b']') && count.is_none() && !open {
@@ -69,9 +62,19 @@ impl<'text> Parser<'text> {
                 count = Some(count.unwrap_or(1).checked_mul(dimension).ok_or_else(|| range("variable size"))?);
             }
             self.expect(b']', "`]`")?;
+            dimensions += 1;
         }
         if self.eat(b'=')? {
-            variable.initialiser = self.initialiser()?;
+            // Rows and vectors within an array have braces of their own, which no compiler of kernels writes.
+            let braces = dimensions + u32::from(variable.lanes > 1);
+            variable.initialiser = match braces {
+                0 => vec![self.initial_value()?],
+                1 => self.initial_values()?,
+                _ => return Err(range("dimensions of initial values")),
+            };
+            if dimensions == 0 && variable.initialiser.len() != variable.lanes as usize {
+                return Err(range("number of initial values"));
+            }
         }
         let given = variable.initialiser.len() as u64;
         variable.shape = match (open, count) {
@@ -95,11 +98,9 @@ impl<'text> Parser<'text> {
         Ok(())
     }
 
-    /// One value, or a brace list of them.
-    fn initialiser(&mut self) -> Result<Vec<Initialiser>, ParseError> {
-        if !self.eat(b'{')? {
-            return Ok(vec![self.initial_value()?]);
-        }
+    /// Values in braces.
+    fn initial_values(&mut self) -> Result<Vec<Initialiser>, ParseError> {
+        self.expect(b'{', "`{`")?;
         let mut values = Vec::new();
         if self.eat(b'}')? {
             return Ok(values);
@@ -142,7 +143,7 @@ impl<'text> Parser<'text> {
             token = self.identifier("a symbol")?;
             self.expect(b')', "`)`")?;
         }
-        let symbol = self.module_name(token);
+        let symbol = self.module_name(token)?;
         let offset = self.offset()?;
         Ok(Initialiser::Address { symbol, offset, generic, mask })
     }

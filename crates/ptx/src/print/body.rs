@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{operand::write_operand, write_params, write_variable};
-use crate::ast::{Body, Function, Instruction, Operand, SourceLine};
+use crate::ast::{Body, Function, Instruction, SourceLine, TargetKind};
 
 /// A statement that stands before an instruction without being one.
 enum Mark {
@@ -122,8 +122,11 @@ impl Cursor<'_> {
 
     fn write_targets(&self, out: &mut String, list: usize) -> fmt::Result {
         let list = &self.body.targets[list];
-        let branch = list.targets.iter().all(|target| matches!(target, Operand::Label(_)));
-        write!(out, "{}: .{} ", list.name, if branch { "branchtargets" } else { "calltargets" })?;
+        let directive = match list.kind {
+            TargetKind::Branch => "branchtargets",
+            TargetKind::Call => "calltargets",
+        };
+        write!(out, "{}: .{directive} ", list.name)?;
         for (index, target) in list.targets.iter().enumerate() {
             if index > 0 {
                 out.push_str(", ");

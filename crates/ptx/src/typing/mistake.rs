@@ -1,0 +1,75 @@
+use thiserror::Error;
+
+/// Something that the assembler refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {reason}")]
+pub struct Mistake {
+    /// Line of the PTX text, from 1.
+    pub line: u32,
+    /// What is wrong there.
+    pub reason: Reason,
+}
+
+/// Why the assembler refuses it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A version of PTX that there is not, or that is too old.
+    #[error("expected a version of PTX from 6.0 to 9.5, got {}.{}", .0.0, .0.1)]
+    Version((u32, u32)),
+    /// A target that there is not, or that is too old.
+    #[error("expected a target such as sm_80, sm_50 at least, got `{0}`")]
+    Target(String),
+    /// A feature newer than the module's version.
+    #[error("{what} needs PTX {}.{}, the module has {}.{}", since.0, since.1, got.0, got.1)]
+    TooOld {
+        /// The feature.
+        what: String,
+        /// The version that brought it.
+        since: (u32, u32),
+        /// The version of the module.
+        got: (u32, u32),
+    },
+    /// A feature that the module's target lacks.
+    #[error("{what} needs target sm_{since}, the module has sm_{got}")]
+    TooSmall {
+        /// The feature.
+        what: String,
+        /// The first architecture that has it.
+        since: u32,
+        /// The architecture of the module.
+        got: u32,
+    },
+    /// Another number of operands than the instruction takes.
+    #[error("expected {expected} operands, got {got}")]
+    Operands {
+        /// How many the instruction takes.
+        expected: String,
+        /// How many it has.
+        got: usize,
+    },
+    /// An operand that does not fit the instruction.
+    #[error("operand {number}: expected {expected}, got {got}")]
+    Operand {
+        /// Its place, from 1.
+        number: usize,
+        /// What may stand there.
+        expected: String,
+        /// What stands there.
+        got: String,
+    },
+    /// A guard that is no predicate.
+    #[error("expected a predicate as guard, got {got}")]
+    Guard {
+        /// The register.
+        got: String,
+    },
+    /// A declaration that does not hold together.
+    #[error("`{name}`: {fault}")]
+    Declaration {
+        /// What is declared.
+        name: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+}
