@@ -21,7 +21,8 @@ const CLEAN: &str = "ld.param.b64 %rd1, [src];\nld.global.b32 %r1, [%rd1];\nbar.
 
 /// The lints that a kernel breaks, with the line of each.
 fn broken(directives: &str, code: &str) -> Vec<(Lint, String)> {
-    let text = text(directives, code);
+    // A function to call, on a line that is there without it.
+    let text = text(directives, code).replace("tile[1024];", "tile[1024]; .func helper() { ret; }");
     let findings = check(&parse(&text).unwrap(), &table());
     findings
         .into_iter()

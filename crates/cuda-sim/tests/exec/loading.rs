@@ -31,6 +31,36 @@ fn texts_that_are_not_ptx_are_refused() {
 }
 
 #[test]
+fn what_the_assembler_refuses_is_refused_with_its_line_and_the_reason() {
+    for (instruction, expected) in [
+        (
+            "add.u32 %r0, %r1, %d2;",
+            "operand 3: expected an integer register of 32 bits or such a number, got `%d2` of type .b64",
+        ),
+        (
+            "mov.b64 %r0, %d0;",
+            "operand 1: expected a register of 64 bits, or its parts in braces, got `%r0` of type .b32",
+        ),
+        ("bar.sync 16;", "operand 1: expected an integer register of 32 bits, or a barrier from 0 to 15, got `16`"),
+        ("st.param.u64 [p0], %d0;", "operand 1: expected a place in .param memory, got `[p0]`"),
+        ("add.u32 %r0, %r1;", "expected 3 operands, got 2"),
+        ("mov.u32 %r0, %clusterid.x;", "`%clusterid.x` needs target sm_90, the module has sm_80"),
+    ] {
+        // Threads need not come there.
+        match refused(&module(1, &format!("ret;\n{instruction}\nret;"))) {
+            LoadError::Refused { line, text, reason } => {
+                assert_eq!((line, text.as_str(), reason.to_string().as_str()), (11, instruction, expected));
+            }
+            other => panic!("{other}"),
+        }
+    }
+    let old = module(0, "ld.global.L1::no_allocate.u32 %r0, [%d0];\nret;").replace(".version 7.8", ".version 7.3");
+    assert!(refused(&old).to_string().contains("`ld.L1::no_allocate` needs PTX 7.4, the module has 7.3"));
+    let small = module(0, "redux.sync.add.u32 %r0, %r1, -1;\nret;").replace("sm_80", "sm_75");
+    assert!(refused(&small).to_string().contains("`redux` needs target sm_80, the module has sm_75"));
+}
+
+#[test]
 fn instructions_outside_the_table_are_refused_even_where_no_thread_comes() {
     for instruction in ["tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d0, {%r4, %r5}];", "frobnicate.b32 %r0, %r1;"] {
         let (line, text, reason) = unsupported(&module(0, &format!("ret;\n{instruction}\nret;")));
@@ -68,7 +98,7 @@ fn names_that_nothing_defines_are_refused() {
     let twice = format!("{HEAD}.visible .entry k() {{ ret; }}\n.visible .entry k() {{ ret; }}");
     assert_eq!(kind(&twice), ParseErrorKind::Duplicate("k".to_owned()));
     let declared = format!("{HEAD}.extern .func outside();\n.visible .entry k() {{ call outside; ret; }}");
-    assert!(unsupported(&declared).2.contains("`outside` has no body"));
+    assert!(refused(&declared).to_string().contains("expected a device function of this module, got `outside`"));
     let pointer = format!("{HEAD}.extern .global .u32 outside;\n.global .u64 table[1] = {{outside}};");
     let (variable, symbol) = ("table".to_owned(), "outside".to_owned());
     assert_eq!(refused(&pointer), LoadError::Undefined { variable, symbol });

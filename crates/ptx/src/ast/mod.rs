@@ -26,6 +26,8 @@ pub struct Module {
     pub target: Vec<Name>,
     /// Bits of a generic address: 64, or 32 in old text.
     pub address_size: u32,
+    /// Whether it has debug sections, which are not kept.
+    pub has_sections: bool,
     /// `.file` entries: index and path.
     pub files: Vec<(u32, Name)>,
     /// Variables at module scope, in text order.

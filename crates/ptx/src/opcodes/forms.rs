@@ -4,10 +4,10 @@ use super::{
     Form, Group,
     role::{
         Role::{
-            AddressOf, Barrier, Byte, CopySource, From, FromBits, FromParts, FromPred, FromPredOrSpecial, FromVector,
-            FromWider, FromWiderOrSpecial, Label, Loaded, Number, OneOf, Place, Pointer, Read, SomeThreads, Stored,
-            Targets, Threads, To, ToAndPred, ToAndPredOrSink, ToOrSink, ToParts, ToPred, ToPredOrSink, ToPreds,
-            ToVector, ToWider, Write,
+            AddressOf, Barrier, Byte, CopySource, From, FromBits, FromParts, FromPred, FromPredOrSpecial,
+            FromRegisters, FromVector, FromWider, FromWiderOrSpecial, Label, Loaded, Number, OneOf, Place, Pointer,
+            Read, SomeThreads, Stored, Targets, Threads, To, ToAndPred, ToAndPredOrSink, ToOrSink, ToParts, ToPred,
+            ToPredOrSink, ToPreds, ToVector, ToWider, Update, Write,
         },
         Signature,
         Ty::{Before, Last, Of, Wide},
@@ -34,8 +34,8 @@ const CONVERT_INTEGER: &[Signature] = &[&[ToWider(Before), FromWiderOrSpecial(La
 const CONVERT_PAIR: &[Signature] = &[&[ToWider(Before), FromWider(Last), FromWider(Last)]];
 const LOAD: &[Signature] = &[&[Loaded, Read]];
 const STORE: &[Signature] = &[&[Write, Stored]];
-const ATOMIC: &[Signature] = &[&[ToOrSink(Last), Write, From(Last)]];
-const REDUCE: &[Signature] = &[&[Write, From(Last)]];
+const ATOMIC: &[Signature] = &[&[ToOrSink(Last), Update, From(Last)]];
+const REDUCE: &[Signature] = &[&[Update, From(Last)]];
 const NOTHING: &[Signature] = &[&[]];
 const COPY_4: &[Signature] = &[
     &[Place(Shared), Place(Global), OneOf(&[4, 8, 16])],
@@ -231,7 +231,7 @@ pub const FORMS: &[Form] = &[
         "atom{.relaxed,.acquire,.release,.acq_rel,}{.cta,.gpu,.sys,}{.global,.shared,}.exch.{b32,b64}", ATOMIC),
     form(Group::Atomic,
         "atom{.relaxed,.acquire,.release,.acq_rel,}{.cta,.gpu,.sys,}{.global,.shared,}.cas.{b32,b64}",
-        &[&[ToOrSink(Last), Write, From(Last), From(Last)]]),
+        &[&[ToOrSink(Last), Update, From(Last), From(Last)]]),
     form(Group::Atomic, "fence{.sc,.acq_rel,}.{cta,gpu,sys}", NOTHING),
     form(Group::Atomic, "membar.{cta,gl,sys}", NOTHING),
 
@@ -265,17 +265,17 @@ pub const FORMS: &[Form] = &[
     form(Group::Tensor, "ldmatrix.sync.aligned.m8n8.x2{.trans,}.shared.b16", &[&[ToVector(2, Of(B32)), Place(Shared)]]),
     form(Group::Tensor, "ldmatrix.sync.aligned.m8n8.x4{.trans,}.shared.b16", &[&[ToVector(4, Of(B32)), Place(Shared)]]),
     form(Group::Tensor, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
-        &[&[ToVector(4, Last), FromVector(4, Of(Bf16x2)), FromVector(2, Of(Bf16x2)), FromVector(4, Last)]]),
+        &[&[ToVector(4, Last), FromRegisters(4, Of(Bf16x2)), FromRegisters(2, Of(Bf16x2)), FromVector(4, Last)]]),
     form(Group::Tensor, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-        &[&[ToVector(4, Last), FromVector(4, Of(F16x2)), FromVector(2, Of(F16x2)), FromVector(4, Last)]]),
+        &[&[ToVector(4, Last), FromRegisters(4, Of(F16x2)), FromRegisters(2, Of(F16x2)), FromVector(4, Last)]]),
     form(Group::Tensor, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-        &[&[ToVector(4, Last), FromVector(4, Of(Tf32)), FromVector(2, Of(Tf32)), FromVector(4, Last)]]),
+        &[&[ToVector(4, Last), FromRegisters(4, Of(Tf32)), FromRegisters(2, Of(Tf32)), FromVector(4, Last)]]),
     form(Group::Tensor, "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32",
-        &[&[ToVector(4, Last), FromVector(2, Of(Bf16x2)), FromVector(1, Of(Bf16x2)), FromVector(4, Last)]]),
+        &[&[ToVector(4, Last), FromRegisters(2, Of(Bf16x2)), FromRegisters(1, Of(Bf16x2)), FromVector(4, Last)]]),
     form(Group::Tensor, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-        &[&[ToVector(4, Last), FromVector(2, Of(F16x2)), FromVector(1, Of(F16x2)), FromVector(4, Last)]]),
+        &[&[ToVector(4, Last), FromRegisters(2, Of(F16x2)), FromRegisters(1, Of(F16x2)), FromVector(4, Last)]]),
     form(Group::Tensor, "mma.sync.aligned.m16n8k32.row.col{.satfinite,}.s32.s8.s8.s32",
-        &[&[ToVector(4, Last), FromVector(4, Of(U32)), FromVector(2, Of(U32)), FromVector(4, Last)]]),
+        &[&[ToVector(4, Last), FromRegisters(4, Of(U32)), FromRegisters(2, Of(U32)), FromVector(4, Last)]]),
     form(Group::Tensor, "cp.async.ca.shared.global{.L2::64B,.L2::128B,.L2::256B,}", COPY_4),
     form(Group::Tensor, "cp.async.cg.shared.global{.L2::64B,.L2::128B,.L2::256B,}", COPY_16),
     form(Group::Tensor, "cp.async.{commit_group,wait_all}", NOTHING),

@@ -11,7 +11,7 @@ use crate::ast::{Space, Type};
 /// What belongs to the name of an instruction.
 const NAMES: &[(&str, &[&str])] = &[
     ("bar", &["cta", "sync", "arrive", "red", "warp"]),
-    ("barrier", &["cta", "sync", "arrive", "red"]),
+    ("barrier", &["cta", "arrive", "red"]),
     ("brx", &["idx"]),
     ("cp", &["async", "commit_group", "wait_group", "wait_all"]),
     ("cvta", &["to"]),
@@ -83,6 +83,7 @@ mod tests {
             ("atom.add.u32.global.gpu", "atom.gpu.global.add.u32"),
             ("cp.async.shared.cg.global", "cp.async.cg.shared.global"),
             ("bar.red.u32.popc", "bar.red.popc.u32"),
+            ("barrier.cta.aligned.sync", "barrier.cta.sync.aligned"),
         ] {
             assert_eq!(canonical(other), Some(opcode), "{other}");
         }
@@ -92,7 +93,7 @@ mod tests {
             "bar.sync.cta",
             "cp.async.cg.global.shared",
             "cvta.shared.to.u64",
-            "barrier.aligned.sync",
+            "barrier.aligned.arrive",
             "shf.wrap.l.b32",
             "add.add.u32",
             "add",

@@ -56,6 +56,8 @@ pub enum Role {
     FromPredOrSpecial,
     /// So many registers or numbers in braces.
     FromVector(usize, Ty),
+    /// So many registers in braces to read.
+    FromRegisters(usize, Ty),
     /// As many registers or numbers as `.v2` or `.v4` say, of the type's width or wider.
     Stored,
     /// A 32-bit or 64-bit register with an address, or a number.
@@ -66,6 +68,8 @@ pub enum Role {
     Read,
     /// A place in brackets to write, in the space that the opcode names.
     Write,
+    /// A place in brackets to read and write at once, in the space that the opcode names.
+    Update,
     /// A place in brackets, in this space.
     Place(Space),
     /// Any number.

@@ -47,7 +47,15 @@ impl<'text> Parser<'text> {
         } else {
             32
         };
-        Ok(Module { version, target, address_size, files: Vec::new(), globals: Vec::new(), functions: Vec::new() })
+        Ok(Module {
+            version,
+            target,
+            address_size,
+            has_sections: false,
+            files: Vec::new(),
+            globals: Vec::new(),
+            functions: Vec::new(),
+        })
     }
 
     fn item(&mut self, module: &mut Module) -> Result<(), ParseError> {
@@ -72,7 +80,10 @@ impl<'text> Parser<'text> {
                 }
                 module.files.push((index, path));
             }
-            Some("section") if linkage == Linkage::Internal => self.skip_section()?,
+            Some("section") if linkage == Linkage::Internal => {
+                module.has_sections = true;
+                self.skip_section()?;
+            }
             Some(name) if Space::from_name(name).is_some_and(|space| space != Space::Param) => {
                 for (token, variable) in self.variables(start.line, linkage)? {
                     if linkage != Linkage::Extern {

@@ -98,13 +98,10 @@ impl<'text> Parser<'text> {
         Ok(())
     }
 
-    /// Values in braces.
+    /// Values in braces, one at least.
     fn initial_values(&mut self) -> Result<Vec<Initialiser>, ParseError> {
         self.expect(b'{', "`{`")?;
         let mut values = Vec::new();
-        if self.eat(b'}')? {
-            return Ok(values);
-        }
         loop {
             values.push(self.initial_value()?);
             if !self.eat(b',')? {

@@ -6,7 +6,10 @@ use super::{
     symbols::Named,
     types::{Meaning, holds, meaning},
 };
-use crate::ast::{FunctionKind, Operand, Param, Shape, Space, Symbol, Type, Variable};
+use crate::ast::{Function, FunctionKind, Instruction, Linkage, Operand, Param, Shape, Space, Symbol, Type, Variable};
+
+/// Device functions that need no definition.
+const SYSTEM: [&str; 4] = ["__assertfail", "free", "malloc", "vprintf"];
 
 /// What is wrong with the operands of a call: `(results), callee, (arguments), prototype`.
 pub(super) fn check(at: &Operands<'_>) -> Option<Reason> {
@@ -25,10 +28,10 @@ pub(super) fn check(at: &Operands<'_>) -> Option<Reason> {
     };
     let (returns, params) = match (called, operands.get(last)) {
         (Operand::Symbol { symbol, offset: 0 }, None) => match at.symbols.named(at.body, symbol) {
-            Some(Named::Function(function)) if function.kind == FunctionKind::Func => {
+            Some(Named::Function(function)) if function.kind == FunctionKind::Func && is_there(function) => {
                 (&function.returns, &function.params)
             }
-            _ => return Some(at.refuse(callee, "a device function".to_owned())),
+            _ => return Some(at.refuse(callee, "a device function of this module".to_owned())),
         },
         (Operand::Reg(reg), Some(Operand::Prototype(prototype))) => {
             let ty = at.type_of(*reg);
@@ -57,6 +60,24 @@ pub(super) fn check(at: &Operands<'_>) -> Option<Reason> {
         let wrong = items.iter().zip(params).find(|(item, param)| !passes(at, item, param, written))?;
         let expected = format!("{what} that fit, `{}` as .{}{}", wrong.1.name, wrong.1.ty.name(), array(wrong.1));
         Some(Reason::Operand { number: place + 1, expected, got: at.text(wrong.0) })
+    })
+}
+
+/// Whether the module or the assembler has the body of a function.
+fn is_there(function: &Function) -> bool {
+    function.body.is_some() || function.linkage != Linkage::Extern || SYSTEM.contains(&&*function.name)
+}
+
+/// The variables that a call puts its results into.
+pub(super) fn results(instruction: &Instruction) -> impl Iterator<Item = u32> + '_ {
+    let lists = instruction.operands.first().filter(|_| instruction.opcode.base() == "call").into_iter();
+    let items = lists.filter_map(|operand| match operand {
+        Operand::List(items) => Some(items),
+        _ => None,
+    });
+    items.flatten().filter_map(|item| match item {
+        Operand::Symbol { symbol: Symbol::Local(index), .. } => Some(*index),
+        _ => None,
     })
 }
 

@@ -148,7 +148,7 @@ fn function_faults(function: &Function, release: Release) -> Vec<Fault> {
         (function.returns.len() > 1, "a function returns one value at most"),
         (params().any(|param| param.ty == Type::Pred), "predicates live in registers"),
         (params().any(|param| param.ty == Type::F16x2), "a parameter is no vector"),
-        (entry && params().any(|param| param.count == Some(0)), "expected a number of elements"),
+        (params().any(|param| param.count == Some(0)), "expected a number of elements"),
         (!entry && params().any(|param| param.pointer.is_some()), ".ptr is for parameters of kernels"),
         (!entry && params().any(|param| &*param.name == "_"), "expected a name for each parameter"),
         (!entry && params().any(is_over_aligned), "parameters are aligned to at most 128 bytes"),
@@ -226,8 +226,8 @@ fn size_fault(function: &Function, release: Release) -> Option<Fault> {
 /// What is wrong with the registers, target lists and prototypes of a body.
 fn body_faults(body: &Body, release: Release) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let wide = body.scopes.iter().flat_map(|scope| &scope.registers).find(|registers| registers.ty == Type::B128);
-    faults.extend(wide.and_then(|registers| type_lacks(registers.ty, release)));
+    let mut registers = body.scopes.iter().flat_map(|scope| &scope.registers);
+    faults.extend(registers.find_map(|registers| type_lacks(registers.ty, release)));
     for list in &body.targets {
         let wrong = |target: &Operand| match list.kind {
             TargetKind::Branch => !matches!(target, Operand::Label(_)),

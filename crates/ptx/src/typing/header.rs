@@ -63,7 +63,11 @@ pub(super) fn check(module: &Module) -> Vec<Mistake> {
         let what = format!("target {text}");
         return mistake(Reason::TooOld { what, since: *since, got: module.version });
     }
-    Vec::new()
+    if module.address_size != 64 {
+        return mistake(Reason::AddressSize(module.address_size));
+    }
+    let debug = module.target.iter().any(|option| &**option == "debug");
+    if debug && !module.has_sections { mistake(Reason::Debug) } else { Vec::new() }
 }
 
 /// What the module is written for; a target that cannot be read has been reported, and takes everything.

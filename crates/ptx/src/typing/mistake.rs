@@ -20,6 +20,12 @@ pub enum Reason {
     /// A target that there is not, or that is too old.
     #[error("expected a target such as sm_80, sm_50 at least, got `{0}`")]
     Target(String),
+    /// Addresses of another width than 64 bits.
+    #[error("expected .address_size 64, got {0}")]
+    AddressSize(u32),
+    /// `.target debug` without debug sections.
+    #[error("expected debug sections after .target debug, got none")]
+    Debug,
     /// A feature newer than the module's version.
     #[error("{what} needs PTX {}.{}, the module has {}.{}", since.0, since.1, got.0, got.1)]
     TooOld {

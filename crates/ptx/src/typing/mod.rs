@@ -6,15 +6,19 @@
 
 mod call;
 mod declaration;
+mod expected;
 mod gates;
 mod header;
 mod known;
 mod mistake;
 mod names;
 mod operand;
+mod place;
 mod symbols;
 mod types;
 mod vector;
+
+use std::collections::HashSet;
 
 pub use mistake::{Mistake, Reason};
 
@@ -51,6 +55,7 @@ fn check_body<'module>(
     body: &'module Body,
     mistakes: &mut Vec<Mistake>,
 ) {
+    let mut results = HashSet::new();
     for (index, instruction) in body.instructions.iter().enumerate() {
         let line = instruction.line;
         if let Some(guard) = instruction.guard
@@ -65,8 +70,9 @@ fn check_body<'module>(
             mistakes.push(Mistake { line, reason: reason.clone() });
             continue;
         }
-        let at = Operands { symbols, release, function, body, known: &known, instruction, index };
+        let at = Operands { symbols, release, function, body, results: &results, known: &known, instruction, index };
         mistakes.extend(check_operands(&at, instruction, &known).map(|reason| Mistake { line, reason }));
+        results.extend(call::results(instruction));
     }
 }
 

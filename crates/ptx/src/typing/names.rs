@@ -3,7 +3,7 @@
 use std::collections::{HashMap, hash_map::Entry};
 
 use super::{Mistake, Reason};
-use crate::ast::{Directive, Function, Linkage, Module, Param, Variable};
+use crate::ast::{Directive, Function, Linkage, Module, Param, Shape, Space, Variable};
 
 /// Reports declarations that contradict earlier ones of the same name.
 pub(super) fn check(module: &Module, mistakes: &mut Vec<Mistake>) {
@@ -25,6 +25,13 @@ pub(super) fn check(module: &Module, mistakes: &mut Vec<Mistake>) {
             }
         }
     }
+    let remaining =
+        |variable: &&Variable| variables.get(&*variable.name).is_some_and(|last| std::ptr::eq(*last, *variable));
+    for variable in module.globals.iter().filter(remaining) {
+        let open = matches!(variable.shape, Shape::Unsized | Shape::Array(0)) && variable.space != Space::Shared;
+        let elsewhere = open && variable.linkage == Linkage::Extern;
+        report(variable.line, &variable.name, elsewhere.then_some("is declared without a size, and not defined"));
+    }
     let mut functions: HashMap<&str, &Function> = HashMap::new();
     for function in &module.functions {
         if variables.contains_key(&*function.name) {
@@ -39,6 +46,12 @@ pub(super) fn check(module: &Module, mistakes: &mut Vec<Mistake>) {
                 earlier.insert(function);
             }
         }
+    }
+    let remaining =
+        |function: &&Function| functions.get(&*function.name).is_some_and(|last| std::ptr::eq(*last, *function));
+    for function in module.functions.iter().filter(remaining) {
+        let missing = function.body.is_none() && function.linkage != Linkage::Extern;
+        report(function.line, &function.name, missing.then_some("is declared, but not defined"));
     }
 }
 

@@ -1,14 +1,17 @@
 //! One operand against the role that the signature gives it.
 
+use std::collections::HashSet;
+
 use super::{
     Reason,
+    expected::expected,
     gates::{Release, special_lacks},
     known::Known,
     symbols::{Named, Symbols},
-    types::{Meaning, holds, holds_within, is_number_of, meaning, register_name, special_widths},
+    types::{Meaning, holds, holds_within, is_number_of, meaning, special_widths},
 };
 use crate::{
-    ast::{AddressBase, Body, Function, Instruction, Operand, Reg, Space, Special, TargetKind, Type},
+    ast::{Body, Function, Instruction, Operand, Reg, Special, TargetKind, Type},
     opcodes::{Role, Ty},
     print::operand_text,
 };
@@ -28,6 +31,8 @@ pub(super) struct Operands<'at> {
     pub(super) release: Release,
     pub(super) function: &'at Function,
     pub(super) body: &'at Body,
+    /// The variables that calls before have put their results into.
+    pub(super) results: &'at HashSet<u32>,
     pub(super) known: &'at Known,
     pub(super) instruction: &'at Instruction,
     /// The number of the instruction in the body.
@@ -39,7 +44,7 @@ impl Operands<'_> {
     pub(super) fn check(&self, place: usize, role: Role) -> Option<Reason> {
         let operand = &self.instruction.operands[place];
         if !self.plays(place, operand, role) {
-            return Some(self.refuse(place, self.expected(role)));
+            return Some(self.refuse(place, expected(self.known, role)));
         }
         match operand {
             Operand::Special(special) => special_lacks(*special, self.release),
@@ -133,6 +138,7 @@ impl Operands<'_> {
                 special || self.is_pred(operand) || matches!(operand, Operand::Int(_))
             }
             Role::FromVector(count, of) => self.is_vector(operand, count, false, |element| from(element, ty(of))),
+            Role::FromRegisters(count, of) => self.is_vector(operand, count, false, |element| to(element, ty(of))),
             Role::Stored => self.is_data(operand, false, |element| from_wider(element, ty(Ty::Last))),
             Role::Pointer => to(operand, Type::U32) || from(operand, Type::U64),
             Role::AddressOf(space) => match operand {
@@ -142,9 +148,8 @@ impl Operands<'_> {
                 }
                 _ => from(operand, Type::U64),
             },
-            Role::Read => self.is_place(operand, self.known.space, false),
-            Role::Write => self.is_place(operand, self.known.space, true),
-            Role::Place(space) => self.is_place(operand, Some(space), false),
+            Role::Read | Role::Write | Role::Update => self.is_place(operand, self.known.space, role),
+            Role::Place(space) => self.is_place(operand, Some(space), role),
             Role::Number => matches!(operand, Operand::Int(_)),
             Role::OneOf(values) => matches!(operand, Operand::Int(value) if values.contains(value)),
             Role::Byte => self.is_word(operand, |value| (0..=255).contains(&value)),
@@ -180,85 +185,12 @@ impl Operands<'_> {
         let address = matches!(meaning(ty), Meaning::Bits | Meaning::Integer);
         match operand {
             Operand::Special(special) => address && special_widths(*special).contains(&ty.bytes()),
-            Operand::Symbol { symbol, .. } => {
-                let named = self.symbols.named(self.body, symbol);
-                address && named.is_some_and(|named| named != Named::Argument)
-            }
+            Operand::Symbol { symbol, offset } => address && self.is_address(symbol, *offset, ty),
             Operand::Vector(parts) => {
                 let whole = !matches!(self.instruction.operands.first(), Some(Operand::Vector(_)));
                 whole && self.are_parts(parts, ty, false)
             }
             _ => self.is_register(operand, ty, holds) || is_number_of(operand, ty),
-        }
-    }
-
-    /// Whether `operand` is a place in brackets within `space`; generic addresses name none.
-    fn is_place(&self, operand: &Operand, space: Option<Space>, written: bool) -> bool {
-        let Operand::Address(address) = operand else { return false };
-        match &address.base {
-            AddressBase::Reg(reg) => {
-                let ty = self.type_of(*reg);
-                matches!(meaning(ty), Meaning::Bits | Meaning::Integer) && ty.bytes() <= 8
-            }
-            AddressBase::Absolute => space == Some(Space::Local),
-            AddressBase::Symbol(symbol) => {
-                let Some(named) = self.symbols.named(self.body, symbol) else { return false };
-                let allowed = match named {
-                    Named::Variable(_) => true,
-                    Named::Parameter => !written,
-                    Named::Return => written,
-                    // Whether an argument is passed does not hang on a predicate.
-                    Named::Argument => self.instruction.guard.is_none(),
-                    Named::Function(_) => false,
-                };
-                let generic = matches!(named.space(), Some(Space::Global | Space::Shared | Space::Local));
-                allowed && if space.is_none() { generic } else { named.space() == space }
-            }
-        }
-    }
-
-    /// What would play `role`, for messages.
-    fn expected(&self, role: Role) -> String {
-        let register = |ty, wider| register_name(self.known.ty(ty), wider);
-        let last = || register(Ty::Last, true);
-        let place = |space: Option<Space>| match space {
-            Some(space) => format!("a place in .{} memory", space.name()),
-            None => "a place in memory".to_owned(),
-        };
-        match role {
-            Role::To(ty) => register(ty, false),
-            Role::ToOrSink(ty) => format!("{} or `_`", register(ty, false)),
-            Role::ToWider(ty) => register(ty, true),
-            Role::ToAndPred(ty) | Role::ToAndPredOrSink(ty) => {
-                format!("{}, and perhaps `|` and a predicate", register(ty, false))
-            }
-            Role::ToPred => "a predicate register".to_owned(),
-            Role::ToPredOrSink => "a predicate register or `_`".to_owned(),
-            Role::ToPreds => "one or two predicate registers".to_owned(),
-            Role::ToParts(ty) => format!("{}, or its parts in braces", register(ty, false)),
-            Role::ToVector(count, ty) => format!("{count} times {} in braces", register(ty, false)),
-            Role::Loaded if self.known.lanes > 1 => format!("{} times {} in braces", self.known.lanes, last()),
-            Role::Loaded => last(),
-            Role::From(ty) | Role::FromBits(ty) => format!("{} or such a number", register(ty, false)),
-            Role::FromWider(ty) | Role::FromWiderOrSpecial(ty) => format!("{} or such a number", register(ty, true)),
-            Role::FromParts(ty) => format!("{}, such a number, or an address", register(ty, false)),
-            Role::FromPred | Role::FromPredOrSpecial => "a predicate or an integer".to_owned(),
-            Role::FromVector(count, ty) => format!("{count} times {} in braces", register(ty, false)),
-            Role::Stored if self.known.lanes > 1 => format!("{} times {} in braces", self.known.lanes, last()),
-            Role::Stored => format!("{} or such a number", last()),
-            Role::Pointer => "an integer register of 32 or 64 bits, or an integer".to_owned(),
-            Role::AddressOf(space) => format!("an address in .{} memory", space.name()),
-            Role::Read | Role::Write => place(self.known.space),
-            Role::Place(space) => place(Some(space)),
-            Role::Number => "an integer".to_owned(),
-            Role::OneOf(values) => format!("one of {values:?}"),
-            Role::Byte => "an integer register of 32 bits, or a number from 0 to 255".to_owned(),
-            Role::Barrier => "an integer register of 32 bits, or a barrier from 0 to 15".to_owned(),
-            Role::Threads => "an integer register of 32 bits, or a multiple of 32".to_owned(),
-            Role::SomeThreads => "an integer register of 32 bits, or a multiple of 32 above 0".to_owned(),
-            Role::CopySource => "an integer register of 32 bits, a number up to the size, or a predicate".to_owned(),
-            Role::Label => "a label".to_owned(),
-            Role::Targets => "a list of branch targets that stands before".to_owned(),
         }
     }
 }
