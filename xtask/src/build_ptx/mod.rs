@@ -10,6 +10,7 @@ mod manifest;
 mod module;
 mod ptxas;
 mod table;
+mod typing;
 
 use std::path::Path;
 
@@ -122,6 +123,7 @@ fn verify(root: &Path) -> Result<Tally> {
         tally += report(&format!("lints of {}.ptx", module.name()), &findings);
     }
     tally += assemble(root, &kernels)?;
+    tally += typing::run(root)?;
     Ok(tally)
 }
 

@@ -3,10 +3,10 @@
 use super::{
     Reason,
     operand::Operands,
-    symbols::Named,
+    symbols::{Named, is_there},
     types::{Meaning, holds, meaning},
 };
-use crate::ast::{Function, FunctionKind, Instruction, Linkage, Operand, Param, Shape, Space, Symbol, Type, Variable};
+use crate::ast::{FunctionKind, Instruction, Operand, Param, Shape, Space, Symbol, Type, Variable};
 
 /// Device functions that need no definition.
 const SYSTEM: [&str; 4] = ["__assertfail", "free", "malloc", "vprintf"];
@@ -28,7 +28,9 @@ pub(super) fn check(at: &Operands<'_>) -> Option<Reason> {
     };
     let (returns, params) = match (called, operands.get(last)) {
         (Operand::Symbol { symbol, offset: 0 }, None) => match at.symbols.named(at.body, symbol) {
-            Some(Named::Function(function)) if function.kind == FunctionKind::Func && is_there(function) => {
+            Some(Named::Function(function))
+                if function.kind == FunctionKind::Func && (is_there(function) || SYSTEM.contains(&&*function.name)) =>
+            {
                 (&function.returns, &function.params)
             }
             _ => return Some(at.refuse(callee, "a device function of this module".to_owned())),
@@ -61,11 +63,6 @@ pub(super) fn check(at: &Operands<'_>) -> Option<Reason> {
         let expected = format!("{what} that fit, `{}` as .{}{}", wrong.1.name, wrong.1.ty.name(), array(wrong.1));
         Some(Reason::Operand { number: place + 1, expected, got: at.text(wrong.0) })
     })
-}
-
-/// Whether the module or the assembler has the body of a function.
-fn is_there(function: &Function) -> bool {
-    function.body.is_some() || function.linkage != Linkage::Extern || SYSTEM.contains(&&*function.name)
 }
 
 /// The variables that a call puts its results into.

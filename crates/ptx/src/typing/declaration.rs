@@ -1,10 +1,9 @@
 //! Variables and functions by themselves, and declarations of one name against each other.
 
-use std::collections::HashMap;
-
 use super::{
     Mistake, Reason,
     gates::Release,
+    symbols::{Named, Symbols, is_there},
     types::{Meaning, meaning},
 };
 use crate::ast::{
@@ -20,10 +19,7 @@ const PARAMETERS: (u64, u64) = (32_764, 4352);
 const PARAMETER_ALIGN: u32 = 128;
 
 /// Reports every mistake of the declarations of `module`.
-pub(super) fn check(module: &Module, release: Release, mistakes: &mut Vec<Mistake>) {
-    let spaces = module.globals.iter().map(|variable| (&*variable.name, Some(variable.space)));
-    let functions = module.functions.iter().map(|function| (&*function.name, None));
-    let pointees: HashMap<&str, Option<Space>> = spaces.chain(functions).collect();
+pub(super) fn check(module: &Module, symbols: &Symbols<'_>, release: Release, mistakes: &mut Vec<Mistake>) {
     let mut report = |line: u32, name: &str, fault: Fault| {
         let reason = match fault {
             Fault::Of(fault) => Reason::Declaration { name: name.to_owned(), fault },
@@ -32,7 +28,7 @@ pub(super) fn check(module: &Module, release: Release, mistakes: &mut Vec<Mistak
         mistakes.push(Mistake { line, reason });
     };
     for variable in &module.globals {
-        for fault in module_variable(variable).into_iter().chain(variable_faults(variable, release, &pointees)) {
+        for fault in module_variable(variable).into_iter().chain(variable_faults(variable, release, symbols)) {
             report(variable.line, &variable.name, fault);
         }
     }
@@ -42,7 +38,7 @@ pub(super) fn check(module: &Module, release: Release, mistakes: &mut Vec<Mistak
         }
         let Some(body) = &function.body else { continue };
         for variable in &body.variables {
-            for fault in variable_faults(variable, release, &pointees) {
+            for fault in variable_faults(variable, release, symbols) {
                 report(variable.line, &variable.name, fault);
             }
         }
@@ -68,7 +64,7 @@ fn module_variable(variable: &Variable) -> Option<Fault> {
 }
 
 /// What is wrong with a variable of any scope.
-fn variable_faults(variable: &Variable, release: Release, pointees: &HashMap<&str, Option<Space>>) -> Vec<Fault> {
+fn variable_faults(variable: &Variable, release: Release, symbols: &Symbols<'_>) -> Vec<Fault> {
     let external = variable.linkage == Linkage::Extern;
     let initialised = !variable.initialiser.is_empty();
     let packed = variable.ty == Type::F16x2 || variable.lanes > 1;
@@ -85,30 +81,28 @@ fn variable_faults(variable: &Variable, release: Release, pointees: &HashMap<&st
         (initialised && matches!(variable.ty, Type::F16 | Type::F16x2), "values of this type cannot be written"),
     ];
     let found = faults.into_iter().filter_map(|(found, fault)| found.then_some(Fault::Of(fault)));
-    let values = variable.initialiser.iter().find_map(|value| value_fault(variable.ty, value, release, pointees));
+    let values = variable.initialiser.iter().find_map(|value| value_fault(variable.ty, value, release, symbols));
     found.chain(values).chain(type_lacks(variable.ty, release)).collect()
 }
 
 /// What is wrong with one initial value.
-fn value_fault(
-    ty: Type,
-    value: &Initialiser,
-    release: Release,
-    pointees: &HashMap<&str, Option<Space>>,
-) -> Option<Fault> {
+fn value_fault(ty: Type, value: &Initialiser, release: Release, symbols: &Symbols<'_>) -> Option<Fault> {
     let of_bits = meaning(ty) == Meaning::Bits;
     let Initialiser::Address { symbol, offset, generic, mask } = value else {
         let integer = matches!(value, Initialiser::Int(_));
         let fits = of_bits || integer == (meaning(ty) == Meaning::Integer);
         return (!fits).then_some(Fault::Of("expected an initial value of the variable's type"));
     };
-    match pointees.get(&**symbol).copied().flatten() {
-        Some(Space::Global | Space::Const) => {}
-        Some(_) => return Some(Fault::Of("expected the address of a .global or .const variable, or of a function")),
-        None if *generic || *offset != 0 || mask.is_some() => {
+    match symbols.of_module(symbol) {
+        Some(Named::Variable(Space::Global | Space::Const)) => {}
+        Some(Named::Function(function)) if !is_there(function) => {
+            return Some(Fault::Of("expected the address of a function of this module"));
+        }
+        Some(Named::Function(_)) if *generic || *offset != 0 || mask.is_some() => {
             return Some(Fault::Of("expected the address of a function as it is"));
         }
-        None => {}
+        Some(Named::Function(_)) => {}
+        _ => return Some(Fault::Of("expected the address of a .global or .const variable, or of a function")),
     }
     let Some(mask) = mask else {
         let fits = matches!(ty, Type::U32 | Type::U64);

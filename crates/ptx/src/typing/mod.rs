@@ -35,9 +35,9 @@ use crate::ast::{Body, Function, Instruction, Module, Type};
 pub fn check(module: &Module) -> Vec<Mistake> {
     let mut mistakes = header::check(module);
     let release = header::release(module);
-    declaration::check(module, release, &mut mistakes);
-    names::check(module, &mut mistakes);
     let symbols = Symbols::new(module);
+    declaration::check(module, &symbols, release, &mut mistakes);
+    names::check(module, &mut mistakes);
     let mut opcodes = Opcodes::new(release);
     for function in &module.functions {
         if let Some(body) = &function.body {

@@ -2,7 +2,7 @@
 
 use super::{
     operand::Operands,
-    symbols::Named,
+    symbols::{Named, is_there},
     types::{Meaning, meaning},
 };
 use crate::{
@@ -63,7 +63,7 @@ impl Operands<'_> {
     pub(super) fn is_address(&self, symbol: &Symbol, offset: i64, ty: Type) -> bool {
         match self.symbols.named(self.body, symbol) {
             Some(Named::Variable(Space::Global)) => ty.bytes() == ADDRESS,
-            Some(Named::Function(_)) => offset == 0 && ty.bytes() >= 4,
+            Some(Named::Function(function)) => is_there(function) && offset == 0 && ty.bytes() >= 4,
             Some(Named::Argument) | None => false,
             Some(_) => true,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ast::{Body, Function, Module, Space, Symbol};
+use crate::ast::{Body, Function, Linkage, Module, Space, Symbol};
 
 /// What a symbol names.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +50,17 @@ impl<'module> Symbols<'module> {
             },
             Symbol::Param(_) => Named::Parameter,
             Symbol::Return(_) => Named::Return,
-            Symbol::Module(name) => return self.names.get(&**name).copied(),
+            Symbol::Module(name) => return self.of_module(name),
         })
     }
+
+    /// What a name of module scope stands for.
+    pub(super) fn of_module(&self, name: &str) -> Option<Named<'module>> {
+        self.names.get(name).copied()
+    }
+}
+
+/// Whether the module has the body of a function.
+pub(super) fn is_there(function: &Function) -> bool {
+    function.body.is_some() || function.linkage != Linkage::Extern
 }
