@@ -78,6 +78,9 @@ impl<'text> Lexer<'text> {
             None => Kind::End,
             Some(byte) if is_name_start(*byte) => {
                 self.word();
+                if matches!(&bytes[start..self.at], b"%" | b"$") {
+                    return Err(self.error_at(start, ParseErrorKind::Byte(*byte)));
+                }
                 Kind::Word
             }
             Some(b'0'..=b'9') => {
@@ -163,7 +166,9 @@ impl<'text> Lexer<'text> {
         }
     }
 
+    /// A first byte, and parts after dots.
     fn word(&mut self) {
+        self.at += 1;
         self.name();
         while let [b'.', byte, ..] = &self.text.as_bytes()[self.at..]
             && is_name(*byte)
@@ -205,5 +210,5 @@ const fn is_name_start(byte: u8) -> bool {
 }
 
 const fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
 }

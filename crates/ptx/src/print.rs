@@ -60,10 +60,7 @@ fn write_module(out: &mut String, module: &Module) -> fmt::Result {
         if pointees.contains(&*function.name) && !known.contains(&*function.name) {
             out.push('\n');
             write_head(out, function)?;
-            if function.directives.contains(&Directive::NoReturn) {
-                write_directive(out, &Directive::NoReturn)?;
-            }
-            out.push_str(";\n");
+            out.push_str(if function.directives.contains(&Directive::NoReturn) { "\n.noreturn\n;\n" } else { "\n;\n" });
         }
     }
     for variable in &module.globals {

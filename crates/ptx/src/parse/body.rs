@@ -14,8 +14,6 @@ use crate::{
 
 /// Most braces within each other, the body's own included.
 const MAX_NESTING: usize = 64;
-/// Digits of the largest index of a register.
-const MAX_INDEX_DIGITS: usize = 10;
 
 /// What a name in a body stands for.
 #[derive(Clone, Copy, Debug)]
@@ -51,13 +49,12 @@ impl ScopeNames<'_> {
         if self.ranges.is_empty() {
             return None;
         }
-        let digits = name.bytes().rev().take(MAX_INDEX_DIGITS).take_while(u8::is_ascii_digit).count();
-        (1..=digits).find_map(|digits| {
-            let (prefix, index) = name.split_at(name.len() - digits);
-            let (count, ty) = self.ranges.get(prefix)?;
-            let plain = digits == 1 || !index.starts_with('0');
-            (plain && index.parse::<u32>().is_ok_and(|index| index < *count)).then_some(*ty)
-        })
+        // All digits are the index, so a range whose name ends in one declares nothing that can be used.
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (prefix, index) = name.split_at(name.len() - digits);
+        let (count, ty) = self.ranges.get(prefix)?;
+        let plain = digits == 1 || !index.starts_with('0');
+        (plain && index.parse::<u32>().is_ok_and(|index| index < *count)).then_some(*ty)
     }
 }
 
@@ -247,7 +244,7 @@ impl<'text> Parser<'text> {
             Kind::Punct(b'@') => self.instruction(builder, None),
             Kind::Word => {
                 let word = self.take()?;
-                if word.text != "_" && self.eat(b':')? {
+                if word.text != "_" && !word.text.contains(['.', ':']) && self.eat(b':')? {
                     self.labelled(builder, word)
                 } else {
                     self.instruction(builder, Some(word))
@@ -328,14 +325,16 @@ impl<'text> Parser<'text> {
         while self.eat(b',')? {
             let word = self.identifier("`function_name` or `inlined_at`")?;
             if word.text == "inlined_at" {
-                for what in ["file index", "line", "column"] {
-                    self.count32(what)?;
+                let caller = [self.count32("file index")?, self.count32("line")?, self.count32("column")?];
+                if !self.locations.contains(&caller) {
+                    return Err(word.error(ParseErrorKind::Undefined(format!("{caller:?}"))));
                 }
             } else {
                 self.identifier("a label")?;
                 self.offset()?;
             }
         }
+        self.locations.insert([file, line, column]);
         Ok(SourceLine { file, line, column })
     }
 

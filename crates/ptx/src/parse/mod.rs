@@ -38,6 +38,8 @@ struct Parser<'text> {
     names: HashSet<Name>,
     /// Opcodes as written, with the same opcode in the table's order.
     opcodes: HashMap<&'text str, Name>,
+    /// What `.loc` has named so far: file, line and column.
+    locations: HashSet<[u32; 3]>,
     /// Indices of `.file` entries.
     files: HashSet<u32>,
     /// Variables and functions of module scope that are declared so far.
@@ -55,6 +57,7 @@ impl<'text> Parser<'text> {
             ahead,
             names: HashSet::new(),
             opcodes: HashMap::new(),
+            locations: HashSet::new(),
             files: HashSet::new(),
             declared: HashSet::new(),
             defined: HashSet::new(),
