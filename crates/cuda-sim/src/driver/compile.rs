@@ -10,11 +10,6 @@ use super::{
     limits,
 };
 
-/// Parameters of a kernel, in bytes, for texts before PTX 8.1.
-const PARAMETERS: u64 = 4352;
-/// The same from PTX 8.1 on, for devices from 7.0 on.
-const MORE_PARAMETERS: u64 = 32_764;
-
 /// A refusal: the code for the caller, and the reason for its log.
 type Refusal = (Status, String);
 
@@ -55,7 +50,7 @@ fn dotted((major, minor): Version) -> String {
     format!("{major}.{minor}")
 }
 
-/// Why a compiler refuses a module whose text is right: what is too large for any device.
+/// Why a compiler refuses a module whose text is right: what needs more memory than any device has.
 pub(super) fn refuse_sizes(module: &Module) -> Option<Refusal> {
     let invalid = |reason: String| Some((Status::INVALID_PTX, reason));
     let constant = |variable: &&Variable| variable.space == Space::Const && variable.linkage != Linkage::Extern;
@@ -64,15 +59,10 @@ pub(super) fn refuse_sizes(module: &Module) -> Option<Refusal> {
         let most = limits::CONSTANT;
         return invalid(format!("the module uses too much constant memory ({constants} bytes, {most} max)"));
     }
-    let most = if module.version < (8, 1) { PARAMETERS } else { MORE_PARAMETERS };
     for (entry, _) in module.entries() {
-        let name = &entry.name;
-        let parameters = entry.param_layout().last().map_or(0, |last| last.offset + last.size);
-        if parameters > most {
-            return invalid(format!("entry `{name}` uses too much parameter space ({parameters} bytes, {most} max)"));
-        }
         let (shared, most) = (static_shared(module, entry), u64::from(limits::SHARED_DEFAULT));
         if shared > most {
+            let name = &entry.name;
             return invalid(format!("entry `{name}` uses too much shared memory ({shared} bytes, {most} max)"));
         }
     }

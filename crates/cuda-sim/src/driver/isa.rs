@@ -18,46 +18,6 @@ pub(super) fn newest(release: i32) -> Option<Version> {
     }
 }
 
-/// The oldest PTX that has each target, as an assembler says.
-const TARGETS: &[(&str, Version)] = &[
-    ("20", (2, 0)),
-    ("30", (3, 0)),
-    ("32", (4, 0)),
-    ("35", (3, 1)),
-    ("37", (4, 1)),
-    ("50", (4, 0)),
-    ("52", (4, 1)),
-    ("53", (4, 2)),
-    ("60", (5, 0)),
-    ("61", (5, 0)),
-    ("62", (5, 0)),
-    ("70", (6, 0)),
-    ("72", (6, 1)),
-    ("75", (6, 3)),
-    ("80", (7, 0)),
-    ("86", (7, 1)),
-    ("87", (7, 4)),
-    ("88", (9, 0)),
-    ("89", (7, 8)),
-    ("90", (7, 8)),
-    ("90a", (8, 0)),
-    ("100", (8, 6)),
-    ("100a", (8, 6)),
-    ("100f", (8, 8)),
-    ("103", (8, 8)),
-    ("103a", (8, 8)),
-    ("103f", (8, 8)),
-    ("110", (9, 0)),
-    ("110a", (9, 0)),
-    ("110f", (9, 0)),
-    ("120", (8, 7)),
-    ("120a", (8, 7)),
-    ("120f", (8, 8)),
-    ("121", (8, 8)),
-    ("121a", (8, 8)),
-    ("121f", (8, 8)),
-];
-
 /// The device that a text is made for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
@@ -82,7 +42,7 @@ impl Target {
     /// The target of a name such as `sm_90a`.
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.strip_prefix("sm_")?;
-        let since = TARGETS.iter().find(|(known, _)| *known == name)?.1;
+        let since = ptx::typing::first_version(name)?;
         let kind = match name.as_bytes().last() {
             Some(b'a') => Kind::Exact,
             Some(b'f') => Kind::Family,

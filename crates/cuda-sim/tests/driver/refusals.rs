@@ -42,15 +42,18 @@ fn what_is_too_large_for_every_device_is_not_compiled() {
     let shared = |bytes: u32| text("7.0", "", "()", &format!(".shared .align 4 .b8 s[{bytes}];"));
     let constant = |bytes: u32| text("7.0", &format!(".const .align 4 .b8 c[{bytes}];"), "()", "");
     let parameters = |version, bytes: u32| text(version, "", &format!("(.param .align 8 .b8 p[{bytes}])"), "");
-    for (fits, too_large) in [
-        (shared(48 << 10), shared((48 << 10) + 1)),
-        (constant(64 << 10), constant((64 << 10) + 4)),
-        (parameters("8.0", 4352), parameters("8.0", 4353)),
-        (parameters("8.1", 32_764), parameters("8.1", 32_765)),
+    for (fits, too_large, why) in [
+        (shared(48 << 10), shared((48 << 10) + 1), "too much shared memory"),
+        (constant(64 << 10), constant((64 << 10) + 4), "too much constant memory"),
+        (parameters("8.0", 4352), parameters("8.0", 4353), "parameters above 4352 bytes needs PTX 8.1"),
+        (parameters("8.1", 32_764), parameters("8.1", 32_765), "parameters take at most 32764 bytes"),
     ] {
         assert_eq!(load(&fits).0, Status::SUCCESS, "{fits}");
         assert_eq!(load(&too_large).0, Status::INVALID_PTX, "{too_large}");
-        assert!(matches!(bench.session.reports().last(), Some(Report::Module(reason)) if reason.contains("too much")));
+        assert!(
+            matches!(bench.session.reports().last(), Some(Report::Module(reason)) if reason.contains(why)),
+            "{why}"
+        );
     }
 }
 

@@ -47,6 +47,12 @@ const OPTIONS: [&str; 3] = ["debug", "texmode_independent", "texmode_unified"];
 /// The line that heads are reported at.
 const LINE: u32 = 1;
 
+/// The version of PTX that brought an architecture, such as `80` or `90a`; `None` if there is no such one from `50` on.
+#[must_use]
+pub fn first_version(architecture: &str) -> Option<(u32, u32)> {
+    ARCHITECTURES.iter().find(|(known, _)| *known == architecture).map(|(_, since)| *since)
+}
+
 pub(super) fn check(module: &Module) -> Vec<Mistake> {
     let mistake = |reason| vec![Mistake { line: LINE, reason }];
     let (major, minor) = module.version;
@@ -54,14 +60,14 @@ pub(super) fn check(module: &Module) -> Vec<Mistake> {
         return mistake(Reason::Version(module.version));
     }
     let text = module.target.first().map_or("", |target| &**target);
-    let known = text.strip_prefix("sm_").and_then(|name| ARCHITECTURES.iter().find(|(known, _)| *known == name));
-    let Some((_, since)) = known else { return mistake(Reason::Target(text.to_owned())) };
+    let known = text.strip_prefix("sm_").and_then(first_version);
+    let Some(since) = known else { return mistake(Reason::Target(text.to_owned())) };
     if let Some(option) = module.target.iter().skip(1).find(|option| !OPTIONS.contains(&&***option)) {
         return mistake(Reason::Target(option.to_string()));
     }
-    if module.version < *since {
+    if module.version < since {
         let what = format!("target {text}");
-        return mistake(Reason::TooOld { what, since: *since, got: module.version });
+        return mistake(Reason::TooOld { what, since, got: module.version });
     }
     if module.address_size != 64 {
         return mistake(Reason::AddressSize(module.address_size));

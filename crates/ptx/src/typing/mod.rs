@@ -20,6 +20,7 @@ mod vector;
 
 use std::collections::HashSet;
 
+pub use header::first_version;
 pub use mistake::{Mistake, Reason};
 
 use self::{
