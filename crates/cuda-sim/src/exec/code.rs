@@ -133,8 +133,11 @@ pub(super) enum Op {
     WaitGroup(u32),
     /// Waits for every asynchronous copy, committed or not.
     WaitAll,
-    /// A memory fence; the flag says whether other blocks see its order.
-    Fence(bool),
+    /// A memory fence: whether other blocks see its order, and whether all such fences have one order.
+    Fence {
+        wide: bool,
+        sequential: bool,
+    },
     /// Moves call arguments or results within local memory: index into [`Code::moves`].
     MoveLocal(u32),
     Bra(u32),
@@ -395,13 +398,18 @@ pub(super) enum Window {
     Fixed(Space),
 }
 
-/// How an access takes part in the order between blocks.
+/// How an access takes part in the order between threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
-    /// Relaxed, volatile or stronger: races with no other such access.
+    /// Relaxed, volatile or stronger: races with no other such access within the scopes of both.
     pub(super) strong: bool,
+    pub(super) volatile: bool,
+    /// For threads of the own block only.
+    pub(super) narrow: bool,
     pub(super) acquire: bool,
     pub(super) release: bool,
+    /// A load of what no thread of the launch writes.
+    pub(super) constant: bool,
 }
 
 /// A load or store of up to four elements.
@@ -516,6 +524,8 @@ pub(super) struct Code {
     /// Narrowest store to shared or generic, and to global or generic memory: the granule of the race checkers.
     pub(super) shared_granule: u64,
     pub(super) global_granule: u64,
+    /// Whether some access is volatile.
+    pub(super) volatile: bool,
 }
 
 /// Where a step comes from.

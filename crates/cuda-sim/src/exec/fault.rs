@@ -49,8 +49,16 @@ pub enum Access {
     Read,
     /// A store.
     Write,
-    /// A read-modify-write, or a load or store marked as synchronising.
+    /// A load that takes its place to be constant: `ld.global.nc`.
+    ConstantRead,
+    /// A read-modify-write, or a load or store marked as synchronising, of a scope wider than a block.
     Atomic,
+    /// As `Atomic`, for the threads of one block only.
+    BlockAtomic,
+    /// A volatile load or store.
+    Volatile,
+    /// The read of a `cp.async`.
+    AsyncRead,
     /// The write of a `cp.async`.
     AsyncWrite,
 }
@@ -60,7 +68,11 @@ impl fmt::Display for Access {
         f.write_str(match self {
             Self::Read => "read",
             Self::Write => "write",
+            Self::ConstantRead => "read as a constant",
             Self::Atomic => "atomic",
+            Self::BlockAtomic => "atomic of block scope",
+            Self::Volatile => "volatile access",
+            Self::AsyncRead => "asynchronous read",
             Self::AsyncWrite => "asynchronous write",
         })
     }

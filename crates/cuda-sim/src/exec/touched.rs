@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::Access;
+
 /// Bytes of one page.
 const PAGE: u64 = 4096;
 /// Words of one page's bits.
@@ -29,11 +31,11 @@ struct Bytes {
 
 impl Touched {
     /// Notes an access.
-    pub(super) fn note(&mut self, access: super::Access, bytes: Range<u64>) {
+    pub(super) fn note(&mut self, access: Access, bytes: Range<u64>) {
         match access {
-            super::Access::Read => self.reads.add(bytes),
-            super::Access::Write | super::Access::AsyncWrite => self.writes.add(bytes),
-            super::Access::Atomic => self.atomics.add(bytes),
+            Access::Read | Access::ConstantRead | Access::AsyncRead => self.reads.add(bytes),
+            Access::Write | Access::AsyncWrite => self.writes.add(bytes),
+            Access::Atomic | Access::BlockAtomic | Access::Volatile => self.atomics.add(bytes),
         }
     }
 

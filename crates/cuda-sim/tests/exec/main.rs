@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 #![allow(clippy::precedence, reason = "shifts and masks stand as in the definitions they are taken from")]
 
+mod copies;
 mod floats;
 mod hazards;
 mod integers;
 mod loading;
 mod memory_faults;
+mod order;
 mod programs;
 mod races;
 mod rig;

@@ -1,6 +1,6 @@
 //! Runs short kernels.
 
-use cuda_sim::exec::{Counters, Fault, Grid, Memory, Options, Program, launch};
+use cuda_sim::exec::{Counters, Fault, FaultKind, Grid, Memory, Options, Program, Schedule, Space, launch};
 
 /// Wraps a kernel body in a module. Parameters are `p0`, `p1`, ..., 64 bits each.
 pub(crate) fn module(params: usize, body: &str) -> String {
@@ -47,4 +47,44 @@ pub(crate) fn run(
     let program = Program::load(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let params: Vec<u8> = params.iter().flat_map(|param| param.to_le_bytes()).collect();
     launch(&program, "k", grid, &params, memory, 0, options)
+}
+
+/// Every checker, with warps and blocks in several orders.
+pub(crate) fn checked_orders() -> Vec<Options> {
+    let seeded = (1..5).map(Schedule::Seeded);
+    let orders = [Schedule::Natural, Schedule::Reverse].into_iter().chain(seeded);
+    orders.map(|schedule| Options { schedule, cooperative: true, ..Options::sanitize() }).collect()
+}
+
+/// What the checkers say of kernel `body` in one order. `p0` points to a buffer with these words; `%r0` is the number of
+/// the thread in its block, `%r1` that of the block, `%r2` that of the thread in the grid, and `%d1` points to the word of the
+/// thread in the grid.
+pub(crate) fn verdict(body: &str, grid: Grid, words: &[u32], options: &Options) -> Option<FaultKind> {
+    let start = "ld.param.u64 %d0, [p0];
+        mov.u32 %r0, %tid.x;
+        mov.u32 %r1, %ctaid.x;
+        mov.u32 %r2, %ntid.x;
+        mad.lo.u32 %r2, %r1, %r2, %r0;
+        mul.wide.u32 %d1, %r2, 4;
+        add.s64 %d1, %d1, %d0;";
+    let memory = memory();
+    let data = upload(&memory, words);
+    run(&module(1, &format!("{start}{body}")), grid, &[data], &memory, options).err().map(|fault| fault.kind)
+}
+
+/// The kernel holds in every order.
+pub(crate) fn silent(name: &str, body: &str, grid: Grid, words: &[u32]) {
+    for options in checked_orders() {
+        let said = verdict(body, grid, words, &options);
+        assert_eq!(said, None, "{name}, {:?}", options.schedule);
+    }
+}
+
+/// The kernel is reported as a race on `space` in every order.
+pub(crate) fn races(name: &str, space: Space, body: &str, grid: Grid, words: &[u32]) {
+    for options in checked_orders() {
+        let said = verdict(body, grid, words, &options);
+        let is_race = matches!(&said, Some(FaultKind::Race { space: on, .. }) if *on == space);
+        assert!(is_race, "{name}, {:?}: {said:?}", options.schedule);
+    }
 }

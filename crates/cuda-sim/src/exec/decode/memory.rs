@@ -15,9 +15,12 @@ fn order(ins: &Instruction) -> Order {
     let has = |part| ins.opcode.has(part);
     let both = has("acq_rel") || has("sc");
     Order {
-        strong: both || ["relaxed", "volatile", "acquire", "release", "mmio"].iter().any(|part| ins.opcode.has(part)),
+        strong: both || ["relaxed", "volatile", "acquire", "release", "mmio"].into_iter().any(has),
+        volatile: has("volatile"),
+        narrow: has("cta"),
         acquire: both || has("acquire"),
         release: both || has("release"),
+        constant: has("nc"),
     }
 }
 
@@ -80,6 +83,7 @@ impl Body<'_> {
     }
 
     fn access(&mut self, access: Access, op: fn(u32) -> Op) {
+        self.build.code.volatile |= access.order.volatile;
         let index = self.build.code.accesses.len() as u32;
         self.build.code.accesses.push(access);
         self.emit(op(index));
@@ -164,8 +168,8 @@ impl Body<'_> {
         if ins.opcode.has("proxy") || ins.opcode.has("mbarrier_init") {
             return refuse("proxy and mbarrier fences");
         }
-        let block_only = ins.opcode.has("cta");
-        self.emit(Op::Fence(!block_only));
+        let sequential = ins.opcode.base() == "membar" || ins.opcode.has("sc");
+        self.emit(Op::Fence { wide: !ins.opcode.has("cta"), sequential });
         Ok(())
     }
 

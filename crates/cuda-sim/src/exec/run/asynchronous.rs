@@ -7,7 +7,7 @@ use super::super::lanes::{Bits, WARP};
 use super::Outcome;
 use super::access::{Memory, check, check_aligned};
 use super::block::Turn;
-use super::check::Seen;
+use super::check::{Seen, Source};
 use super::warp::Warp;
 
 /// What the destination of an unfinished copy holds: NaN in every float format.
@@ -39,7 +39,7 @@ pub(super) fn step(turn: &mut Turn<'_, '_>, warp: &mut Warp, op: Op, active: u32
             Bits(active).for_each(|lane| warp.copies.committed[lane] += 1);
             Ok(())
         }
-        Op::WaitGroup(left) => land(turn, warp, active, |committed, group| group + left < committed),
+        Op::WaitGroup(left) => land(turn, warp, active, |committed, group| committed - group > left),
         _ => land(turn, warp, active, |_, _| true),
     }
 }
@@ -62,6 +62,13 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
         left &= !group;
     }
     if turn.job.checked {
+        for lane in Bits(active) {
+            let (start, bytes) = (sources[lane], length(warp, lane));
+            let (group, range) = (warp.copies.committed[lane], start..start + bytes);
+            if bytes > 0 {
+                turn.watch().sources.add(warp.index, Source { lane, group, range, pc: warp.pc });
+            }
+        }
         let write = Seen {
             space: Space::Shared,
             access: Access::AsyncWrite,
@@ -97,7 +104,7 @@ fn fetch(
     if turn.job.checked {
         let seen = Seen {
             space: Space::Global,
-            access: Access::Read,
+            access: Access::AsyncRead,
             reads: true,
             writes: false,
             order: Order::default(),
@@ -128,6 +135,10 @@ fn land(turn: &mut Turn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32
     let mut copies = std::mem::take(&mut warp.copies);
     let mut result = Ok(());
     let committed = copies.committed;
+    if turn.job.checked {
+        let over = |source: &Source| active >> source.lane & 1 == 1 && done(committed[source.lane], source.group);
+        turn.watch().sources.land(warp.index, over);
+    }
     copies.pending.retain(|copy| {
         let over = active >> copy.lane & 1 == 1 && done(committed[copy.lane], copy.group);
         if over && result.is_ok() {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::super::code::{Atomic, AtomicOp};
-use super::super::fault::{Access, FaultKind, Space};
+use super::super::fault::{FaultKind, Space};
 use super::super::lanes::{Bits, float::canon, half};
 use super::super::memory::Region;
 use super::access::{Memory, by_space, check};
@@ -71,7 +71,7 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
     by_space(atomic.window, &mut addresses, active, |space, active, addresses| {
         let memory = check(turn, warp, space, addresses, active, bytes)?;
         if turn.job.checked {
-            let (order, access) = (atomic.order, Access::Atomic);
+            let (order, access) = (atomic.order, Seen::access(atomic.order, true));
             let memory = &memory;
             let (reads, writes, stored) = (true, true, &[][..]);
             let seen = Seen { space, access, reads, writes, order, active, addresses, bytes, memory, stored };

@@ -99,10 +99,9 @@ pub(super) fn arrive(
     Ok(())
 }
 
-/// Lets the threads that wait at barrier `id` go on; `role` tells what the step at a place asks for. True if there were
-/// any.
-pub(super) fn release(warp: &mut Warp, id: u8, barrier: &Barrier, role: impl Fn(u32) -> Option<Role>) -> bool {
-    let mut released = false;
+/// Lets the threads that wait at barrier `id` go on; `role` tells what the step at a place asks for. Returns their lanes.
+pub(super) fn release(warp: &mut Warp, id: u8, barrier: &Barrier, role: impl Fn(u32) -> Option<Role>) -> u32 {
+    let mut released = 0;
     for fragment in &mut warp.fragments {
         if fragment.state != State::AtBarrier(id) {
             continue;
@@ -117,7 +116,7 @@ pub(super) fn release(warp: &mut Warp, id: u8, barrier: &Barrier, role: impl Fn(
         }
         fragment.pc += 1;
         fragment.state = State::Ready;
-        released = true;
+        released |= fragment.mask;
     }
     released
 }

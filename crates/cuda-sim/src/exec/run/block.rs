@@ -12,7 +12,7 @@ use super::super::options::Schedule;
 use super::super::touched::Touched;
 use super::Outcome;
 use super::barrier::{BARRIERS, Barrier, release};
-use super::check::{BlockClock, BlockWatch, Clocks, GlobalShadow, SharedShadow, WrittenBytes};
+use super::check::{BlockWatch, Clocks, GlobalShadow, SharedShadow, Sources, Strength, Volatile, WrittenBytes};
 use super::collective::{awaited, settle};
 use super::fragment::{self, Stop};
 use super::job::{Executor, Failure, Job};
@@ -90,25 +90,28 @@ impl Turn<'_, '_> {
         self.clock_base - self.fuel
     }
 
-    /// A memory fence, seen by other blocks or only by this one.
-    pub(super) fn fence(&mut self, device_wide: bool) {
+    /// A memory fence of lanes.
+    pub(super) fn fence(&mut self, warp: &Warp, mask: u32, strength: Strength) {
         std::sync::atomic::fence(SeqCst);
-        if device_wide && let Some(watch) = &mut self.core.watch {
-            watch.global.fence();
+        if let Some(watch) = &mut self.core.watch {
+            watch.clocks.fence(warp.index as usize, mask, warp.live, strength);
+            watch.volatile.fence(warp.index as usize, mask);
         }
     }
 
     /// Lanes arrived at a block barrier.
     pub(super) fn arrived(&mut self, warp: &Warp, id: u8, mask: u32) {
         if let Some(watch) = &mut self.core.watch {
-            watch.clocks.arrive(warp.index as usize, id.into(), mask);
+            watch.clocks.arrive(warp.index as usize, id.into(), mask, warp.live);
+            watch.volatile.fence(warp.index as usize, mask);
         }
     }
 
     /// Lanes met at a warp barrier.
-    pub(super) fn warp_barrier(&mut self, warp: u32, mask: u32) {
+    pub(super) fn warp_barrier(&mut self, warp: &Warp, mask: u32) {
         if let Some(watch) = &mut self.core.watch {
-            watch.clocks.meet(warp as usize, mask);
+            watch.clocks.meet(warp.index as usize, mask, warp.live);
+            watch.volatile.fence(warp.index as usize, mask);
         }
     }
 
@@ -124,12 +127,13 @@ fn new_watch(job: &Job<'_>, linear: u64) -> BlockWatch {
     let (bytes, checks) = (job.shared_bytes(), job.options.checks);
     let warps = job.grid.threads().div_ceil(WARP as u64) as usize;
     BlockWatch {
-        clocks: Clocks::new(warps),
+        clocks: Clocks::new(linear as u32, warps),
         shared: checks.shared_races.then(|| SharedShadow::new(bytes, job.code.shared_granule)),
         written: checks.uninitialised.then(|| WrittenBytes::new(bytes as usize)),
         unfinished: vec![false; bytes as usize],
         under_way: 0,
-        global: BlockClock::new(linear),
+        sources: Sources::new(warps),
+        volatile: Volatile::new(if job.code.volatile { warps } else { 0 }),
     }
 }
 
@@ -236,14 +240,15 @@ impl Block {
                 continue;
             }
             let barrier = std::mem::take(&mut self.core.barriers[id]);
-            let mut released = Vec::new();
+            let mut waited = Vec::new();
             for warp in &mut self.warps {
-                if release(warp, id as u8, &barrier, role) {
-                    released.push(warp.index as usize);
+                let lanes = release(warp, id as u8, &barrier, role);
+                if lanes != 0 {
+                    waited.push((warp.index as usize, lanes, warp.live));
                 }
             }
             if let Some(watch) = &mut self.core.watch {
-                watch.clocks.leave(id, released.into_iter());
+                watch.clocks.leave(id, &waited);
             }
             executor.counters.barriers += 1;
             any = true;

@@ -130,7 +130,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
     let regs = &mut warp.regs;
     match collective.kind {
         Kind::Barrier { .. } => {}
-        Kind::WarpBarrier => turn.warp_barrier(warp.index, lanes),
+        Kind::WarpBarrier => turn.warp_barrier(warp, lanes),
         Kind::Shuffle { mode, d, valid, a, lane: source, clamp } => {
             let values = regs.w32[a as usize].0;
             let (sources, clamps) = (regs.w32[source as usize].0, regs.w32[clamp as usize].0);

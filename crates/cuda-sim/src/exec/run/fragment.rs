@@ -5,6 +5,7 @@ use super::super::code::{Code, HalfKind, NO_GUARD, Op, PredOp};
 use super::super::fault::FaultKind;
 use super::super::lanes::{Bits, Lanes, convert, float, half, integer, map1, map2, map3, test2};
 use super::block::Turn;
+use super::check::Strength;
 use super::warp::{Fragment, State, Warp};
 use super::{Outcome, resolve, trouble};
 
@@ -432,7 +433,7 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
         Op::CopyAsync(_) | Op::CommitGroup | Op::WaitGroup(_) | Op::WaitAll => {
             return super::asynchronous::step(turn, warp, op, active);
         }
-        Op::Fence(device_wide) => turn.fence(device_wide),
+        Op::Fence { wide, sequential } => turn.fence(warp, active, Strength { wide, sequential }),
         Op::MoveLocal(index) => super::access::move_local(warp, &code.moves[index as usize], active),
         Op::Trap => return trouble(active.trailing_zeros() as usize, FaultKind::Trap),
         Op::TooDeep => {

@@ -39,7 +39,7 @@ pub(super) fn load(
     }
     let memory = check(turn, warp, Space::Shared, &addresses, giving, ROW)?;
     if turn.job.checked {
-        let seen = Seen {
+        let row = Seen {
             space: Space::Shared,
             access: Access::Read,
             reads: true,
@@ -51,7 +51,21 @@ pub(super) fn load(
             memory: &memory,
             stored: &[],
         };
-        turn.observe(warp, seen)?;
+        turn.observe_unordered(warp, &row)?;
+        for matrix in 0..usize::from(count) {
+            let rows = &addresses[8 * matrix..][..8];
+            let element = |row: usize, column: usize| rows[row] + 2 * column as u64;
+            // Each lane reads the two elements that it gets.
+            if transposed {
+                for second in 0..2 {
+                    let places = std::array::from_fn(|lane| element(2 * (lane % 4) + second, lane / 4));
+                    turn.order(warp, &Seen { active: FULL, addresses: &places, bytes: 2, ..row })?;
+                }
+            } else {
+                let places = std::array::from_fn(|lane| element(lane / 4, 2 * (lane % 4)));
+                turn.order(warp, &Seen { active: FULL, addresses: &places, bytes: 4, ..row })?;
+            }
+        }
     }
     for (matrix, &d) in d.iter().enumerate().take(count.into()) {
         let element = |row: usize, column: usize| {

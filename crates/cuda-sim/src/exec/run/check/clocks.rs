@@ -1,102 +1,346 @@
-//! Who of a block has synchronised with whom: vector clocks of warps, and of lanes within a warp.
+//! Who has synchronised with whom: clocks of warps, and what each lane knows of the clocks of others.
+//!
+//! A clock goes on whenever something is published: at a barrier, a fence, a release. Barriers tell all lanes of a warp
+//! the same, so knowledge is kept per warp, and per lane only where lanes differ.
+
+use std::rc::Rc;
 
 use super::super::super::lanes::{Bits, WARP};
+use super::super::barrier::BARRIERS;
+use super::known::{Known, Times, join};
+use super::places::Released;
 
-/// When something happened: the clock of its warp and of its lane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::exec::run) struct When {
-    pub(super) warp: u32,
-    pub(super) lane: u32,
+/// What the lanes of a warp know.
+#[derive(Clone, Default)]
+struct Knowledge {
+    /// Every lane, of its own block.
+    own: Rc<Times>,
+    /// Every lane, of other blocks.
+    others: Rc<Known>,
+    /// Single lanes beyond that, of any block.
+    apart: Option<Rc<[Option<Rc<Known>>; WARP]>>,
 }
 
-struct WarpClock {
+impl Knowledge {
+    fn of_lane(&self, lane: usize) -> Option<&Rc<Known>> {
+        self.apart.as_ref().and_then(|apart| apart[lane].as_ref())
+    }
+
+    /// Adds to `target` what `lanes` of `warp` know, and what they did up to `time`.
+    fn publish(&self, (block, warp, lanes): (u32, usize, u32), time: u32, target: &mut Rc<Known>) {
+        let mut own = (*self.own).clone();
+        Bits(lanes).for_each(|lane| own.learn_lane(warp, lane, time));
+        let target = Rc::make_mut(target);
+        target.join_block(block, &Rc::new(own));
+        target.join(&self.others);
+        Bits(lanes).filter_map(|lane| self.of_lane(lane)).for_each(|apart| target.join(apart));
+    }
+
+    /// The lanes of `mask` learn `known`.
+    fn learn(&mut self, block: u32, mask: u32, live: u32, known: &Rc<Known>) {
+        if known.is_empty() {
+            return;
+        }
+        if live & !mask == 0 {
+            if let Some(times) = known.of_block(block) {
+                Rc::make_mut(&mut self.own).join(times);
+            }
+            for (other, times) in known.of_others(block) {
+                Rc::make_mut(&mut self.others).join_block(other, times);
+            }
+            return;
+        }
+        let apart = Rc::make_mut(self.apart.get_or_insert_default());
+        for lane in Bits(mask) {
+            match &mut apart[lane] {
+                Some(own) => join(own, known),
+                none => *none = Some(known.clone()),
+            }
+        }
+    }
+}
+
+/// A fence that lanes have made: what their later strong writes release.
+struct Fence {
+    lanes: u32,
+    strength: Strength,
+    time: u32,
+    before: Knowledge,
+}
+
+/// What a fence orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::exec::run) struct Strength {
+    /// Whether other blocks can rely on it.
+    pub(in crate::exec::run) wide: bool,
+    /// Whether it has a place in the one order of all such fences. What is before it and told to other threads, by a barrier
+    /// say, is released by their strong writes too, to who reads from those and then makes such a fence.
+    pub(in crate::exec::run) sequential: bool,
+}
+
+/// What lanes have read from a strong access and acquire at their next fence.
+struct Pending {
+    lanes: u32,
+    wide: Rc<Known>,
+    narrow: Rc<Known>,
+    sequential: Rc<Known>,
+}
+
+/// Pending reads of a warp that are told apart.
+const PENDING: usize = 16;
+
+/// The clock of a warp.
+#[derive(Default)]
+pub(super) struct WarpClock {
     now: u32,
-    /// For each warp, up to which of its clocks everything is ordered before this warp.
-    known: Vec<u32>,
-    /// Clock of each lane.
-    lanes: [u32; WARP],
-    /// `lane_known[a][b]`: up to which of lane b's clocks everything is ordered before lane a.
-    lane_known: Box<[[u32; WARP]; WARP]>,
+    knowledge: Knowledge,
+    fences: Vec<Fence>,
+    /// What lanes know to be before wide sequential fences of others.
+    fenced: Vec<(u32, Rc<Known>)>,
+    pending: Vec<Pending>,
+}
+
+impl WarpClock {
+    /// The present.
+    #[inline(always)]
+    pub(super) fn now(&self) -> u32 {
+        self.now
+    }
+
+    /// Up to which of its clocks everything that a warp of the block did is ordered before all lanes of this one.
+    #[inline(always)]
+    pub(super) fn of_warp(&self, warp: usize) -> u32 {
+        self.knowledge.own.of_warp(warp)
+    }
+
+    /// Whether what a lane of the own block (or of another) did is ordered before the present of `lane`.
+    pub(super) fn knows(&self, lane: usize, block: Option<u32>, own: u32, other: (usize, usize), time: u32) -> bool {
+        let (warp, other) = other;
+        let all = match block {
+            None => self.knowledge.own.knows(warp, other, time),
+            Some(block) => self.knowledge.others.knows(block, warp, other, time),
+        };
+        all || self.knowledge.of_lane(lane).is_some_and(|apart| apart.knows(block.unwrap_or(own), warp, other, time))
+    }
+
+    /// The latest clock of another block that `lane` knows of.
+    pub(super) fn latest_of(&self, lane: usize, block: u32) -> u32 {
+        let of = |known: &Known| known.of_block(block).map_or(0, |times| times.latest());
+        of(&self.knowledge.others).max(self.knowledge.of_lane(lane).map_or(0, |apart| of(apart)))
+    }
+}
+
+/// Adds to `known` what is before wide sequential fences that lanes know of.
+fn collect_fenced(clock: &WarpClock, block: u32, warp: usize, mask: u32, known: &mut Rc<Known>) {
+    for fence in &clock.fences {
+        let lanes = fence.lanes & mask;
+        if lanes != 0 && fence.strength.wide && fence.strength.sequential {
+            fence.before.publish((block, warp, lanes), fence.time, known);
+        }
+    }
+    clock.fenced.iter().filter(|(lanes, _)| lanes & mask != 0).for_each(|(_, fenced)| join(known, fenced));
+}
+
+/// Lanes learn what is before wide sequential fences of others.
+fn learn_fenced(clock: &mut WarpClock, mask: u32, known: &Rc<Known>) {
+    if known.is_empty() {
+        return;
+    }
+    clock.fenced.iter_mut().for_each(|(lanes, _)| *lanes &= !mask);
+    clock.fenced.retain(|(lanes, _)| *lanes != 0);
+    clock.fenced.push((mask, known.clone()));
+}
+
+/// What the warps that have arrived at a barrier knew.
+#[derive(Default)]
+struct Gathered {
+    own: Times,
+    others: Rc<Known>,
+    fenced: Rc<Known>,
 }
 
 /// The clocks of a block.
 pub(in crate::exec::run) struct Clocks {
+    block: u32,
     warps: Vec<WarpClock>,
-    /// What the warps that have arrived at each named barrier knew.
-    barriers: Vec<Vec<u32>>,
-}
-
-fn join(into: &mut [u32], from: &[u32]) {
-    into.iter_mut().zip(from).for_each(|(into, from)| *into = (*into).max(*from));
+    barriers: [Gathered; BARRIERS],
 }
 
 impl Clocks {
-    pub(in crate::exec::run) fn new(warps: usize) -> Self {
-        let warp =
-            |_| WarpClock { now: 1, known: vec![0; warps], lanes: [1; WARP], lane_known: Box::new([[0; WARP]; WARP]) };
-        let barriers = vec![vec![0; warps]; super::super::barrier::BARRIERS];
-        Self { warps: (0..warps).map(warp).collect(), barriers }
+    pub(in crate::exec::run) fn new(block: u32, warps: usize) -> Self {
+        let warps = (0..warps).map(|_| WarpClock { now: 1, ..WarpClock::default() }).collect();
+        Self { block, warps, barriers: Default::default() }
     }
 
-    /// What warp `warp` knows at present.
-    pub(super) fn view(&self, warp: usize) -> View<'_> {
-        View { warp, clock: &self.warps[warp] }
+    /// Number of the block.
+    #[inline(always)]
+    pub(super) fn block(&self) -> u32 {
+        self.block
+    }
+
+    #[inline(always)]
+    pub(super) fn warp(&self, warp: usize) -> &WarpClock {
+        &self.warps[warp]
     }
 
     /// Lanes of a warp meet.
-    pub(in crate::exec::run) fn meet(&mut self, warp: usize, mask: u32) {
-        let warp = &mut self.warps[warp];
-        let mut all = [0; WARP];
-        let mut latest = 0;
-        for lane in Bits(mask) {
-            join(&mut all, &warp.lane_known[lane]);
-            all[lane] = all[lane].max(warp.lanes[lane]);
-            latest = latest.max(warp.lanes[lane]);
-        }
-        for lane in Bits(mask) {
-            warp.lane_known[lane] = all;
-            warp.lanes[lane] = latest + 1;
-        }
-    }
-
-    /// Lanes of a warp arrive at a block barrier: what they did so far is published there.
-    pub(in crate::exec::run) fn arrive(&mut self, warp: usize, barrier: usize, mask: u32) {
-        self.meet(warp, mask);
-        let clock = &mut self.warps[warp];
-        clock.known[warp] = clock.now;
+    pub(in crate::exec::run) fn meet(&mut self, warp: usize, mask: u32, live: u32) {
+        let (block, clock) = (self.block, &mut self.warps[warp]);
+        let mut fenced = Rc::default();
+        collect_fenced(clock, block, warp, mask, &mut fenced);
+        learn_fenced(clock, mask, &fenced);
+        let met = clock.now;
         clock.now += 1;
-        join(&mut self.barriers[barrier], &clock.known);
+        let knowledge = &mut clock.knowledge;
+        let mut joined = Rc::default();
+        for lane in Bits(mask) {
+            if let Some(apart) = knowledge.of_lane(lane) {
+                join(&mut joined, apart);
+            }
+        }
+        if live & !mask == 0 {
+            knowledge.learn(block, mask, live, &joined);
+            Rc::make_mut(&mut knowledge.own).learn_warp(warp, met);
+            knowledge.apart = None;
+            return;
+        }
+        let mut times = Times::default();
+        Bits(mask).for_each(|lane| times.learn_lane(warp, lane, met));
+        Rc::make_mut(&mut joined).join_block(block, &Rc::new(times));
+        knowledge.learn(block, mask, live, &joined);
     }
 
-    /// Warps leave a complete barrier with all that was published there.
-    pub(in crate::exec::run) fn leave(&mut self, barrier: usize, warps: impl Iterator<Item = usize>) {
-        for warp in warps {
-            join(&mut self.warps[warp].known, &self.barriers[barrier]);
+    /// Lanes of a warp arrive at a block barrier: what they did so far, and knew, is published there.
+    pub(in crate::exec::run) fn arrive(&mut self, warp: usize, barrier: usize, mask: u32, live: u32) {
+        let (block, clock) = (self.block, &mut self.warps[warp]);
+        let gathered = &mut self.barriers[barrier];
+        collect_fenced(clock, block, warp, mask, &mut gathered.fenced);
+        let Knowledge { own, others, apart } = &clock.knowledge;
+        gathered.own.join(own);
+        join(&mut gathered.others, others);
+        for known in Bits(if apart.is_some() { mask } else { 0 }).filter_map(|lane| clock.knowledge.of_lane(lane)) {
+            if let Some(times) = known.of_block(block) {
+                gathered.own.join(times);
+            }
+            for (other, times) in known.of_others(block) {
+                Rc::make_mut(&mut gathered.others).join_block(other, times);
+            }
         }
-        self.barriers[barrier].fill(0);
+        if live & !mask == 0 {
+            gathered.own.learn_warp(warp, clock.now);
+        } else {
+            Bits(mask).for_each(|lane| gathered.own.learn_lane(warp, lane, clock.now));
+        }
+        clock.now += 1;
+    }
+
+    /// Lanes leave a complete barrier with all that was published there. Each item is a warp, its lanes that have waited and
+    /// those that have not exited.
+    pub(in crate::exec::run) fn leave(&mut self, barrier: usize, waited: &[(usize, u32, u32)]) {
+        let Gathered { own, others, fenced } = std::mem::take(&mut self.barriers[barrier]);
+        let own = Rc::new(own);
+        for &(warp, mask, live) in waited {
+            learn_fenced(&mut self.warps[warp], mask, &fenced);
+            let knowledge = &mut self.warps[warp].knowledge;
+            if live & !mask == 0 {
+                // All of its lanes have arrived, so what they knew is among it.
+                *knowledge = Knowledge { own: own.clone(), others: others.clone(), apart: None };
+            } else {
+                let mut known = Known::clone(&others);
+                known.join_block(self.block, &own);
+                knowledge.learn(self.block, mask, live, &Rc::new(known));
+            }
+        }
+    }
+
+    /// Lanes make a fence.
+    pub(in crate::exec::run) fn fence(&mut self, warp: usize, mask: u32, live: u32, strength: Strength) {
+        let (block, clock) = (self.block, &mut self.warps[warp]);
+        let Strength { wide, sequential } = strength;
+        let mut pending = std::mem::take(&mut clock.pending);
+        for read in pending.iter_mut().filter(|read| read.lanes & mask != 0) {
+            let gained = gained(&read.wide, block, wide);
+            clock.knowledge.learn(block, mask & read.lanes, live, &gained);
+            clock.knowledge.learn(block, mask & read.lanes, live, &read.narrow);
+            if wide && sequential {
+                clock.knowledge.learn(block, mask & read.lanes, live, &read.sequential);
+                read.lanes &= !mask;
+            }
+        }
+        pending.retain(|read| read.lanes != 0);
+        clock.pending = pending;
+        let weaker = |fence: &Strength| (wide || !fence.wide) && (sequential || !fence.sequential);
+        for fence in clock.fences.iter_mut().filter(|fence| weaker(&fence.strength)) {
+            fence.lanes &= !mask;
+        }
+        clock.fences.retain(|fence| fence.lanes != 0);
+        clock.fences.push(Fence { lanes: mask, strength, time: clock.now, before: clock.knowledge.clone() });
+        clock.now += 1;
+    }
+
+    /// A lane has read from a strong access: it acquires what was released there, now or at its next fence.
+    pub(super) fn acquire(&mut self, (warp, lane): (usize, usize), live: u32, from: &Released, now: Option<bool>) {
+        let (block, clock) = (self.block, &mut self.warps[warp]);
+        let bit = 1 << lane;
+        let narrow = from.in_block(block);
+        if let Some(wide) = now {
+            clock.knowledge.learn(block, bit, live, &gained(from.in_grid(), block, wide));
+            if let Some(narrow) = narrow {
+                clock.knowledge.learn(block, bit, live, narrow);
+            }
+            return;
+        }
+        let (wide, narrow) = (from.in_grid().clone(), narrow.cloned().unwrap_or_default());
+        let sequential = from.before_fences().clone();
+        let same = |a: &Rc<Known>, b: &Rc<Known>| Rc::ptr_eq(a, b) || a.is_empty() && b.is_empty();
+        let known = |read: &&mut Pending| {
+            same(&read.wide, &wide) && same(&read.narrow, &narrow) && same(&read.sequential, &sequential)
+        };
+        if let Some(read) = clock.pending.iter_mut().find(known) {
+            read.lanes |= bit;
+            return;
+        }
+        if clock.pending.len() == PENDING {
+            // Rather known too well than not at all: the oldest reads become one.
+            let oldest = clock.pending.remove(0);
+            let next = &mut clock.pending[0];
+            next.lanes |= oldest.lanes;
+            join(&mut next.wide, &oldest.wide);
+            join(&mut next.narrow, &oldest.narrow);
+            join(&mut next.sequential, &oldest.sequential);
+        }
+        clock.pending.push(Pending { lanes: bit, wide, narrow, sequential });
+    }
+
+    /// A strong write of a lane releases what was before the lane's last fences, and if it `releases` by itself, all
+    /// before it.
+    pub(super) fn release(&self, (warp, lane): (usize, usize), to: &mut Released, releases: bool, wide: bool) {
+        let (clock, who) = (&self.warps[warp], (self.block, warp, 1 << lane));
+        for fence in clock.fences.iter().filter(|fence| fence.lanes >> lane & 1 == 1) {
+            fence.before.publish(who, fence.time, to.target(self.block, fence.strength.wide && wide));
+        }
+        for (_, fenced) in clock.fenced.iter().filter(|(lanes, _)| wide && lanes >> lane & 1 == 1) {
+            to.add_before_fences(fenced);
+        }
+        if releases {
+            clock.knowledge.publish(who, clock.now, to.target(self.block, wide));
+        }
+    }
+
+    /// Ends the present of a warp that has released something.
+    pub(super) fn advance(&mut self, warp: usize) {
+        self.warps[warp].now += 1;
     }
 }
 
-/// What a warp and its lanes know at present.
-#[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    warp: usize,
-    clock: &'a WarpClock,
-}
-
-impl View<'_> {
-    /// The present of a lane.
-    #[inline(always)]
-    pub(super) fn now(&self, lane: usize) -> When {
-        When { warp: self.clock.now, lane: self.clock.lanes[lane] }
+/// What an acquire gets of that which was released to the whole grid: all, or what it says of the own block.
+fn gained(released: &Rc<Known>, block: u32, wide: bool) -> Rc<Known> {
+    if wide || released.is_empty() {
+        return released.clone();
     }
-
-    /// Whether what lane `(warp, lane)` did at `when` is ordered before the present of `by_lane` of this warp.
-    #[inline(always)]
-    pub(super) fn ordered(&self, (warp, lane): (usize, usize), when: When, by_lane: usize) -> bool {
-        if warp != self.warp {
-            return self.clock.known[warp] >= when.warp;
-        }
-        lane == by_lane || self.clock.lane_known[by_lane][lane] >= when.lane
+    let mut own = Known::default();
+    if let Some(times) = released.of_block(block) {
+        own.join_block(block, times);
     }
+    Rc::new(own)
 }

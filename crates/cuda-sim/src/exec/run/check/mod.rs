@@ -2,9 +2,16 @@
 
 mod clocks;
 mod global;
+mod history;
 mod initial;
+mod known;
+mod past;
+mod places;
+mod races;
 mod shared;
+mod sources;
 mod traffic;
+mod volatile;
 
 use std::ops::Range;
 
@@ -15,10 +22,13 @@ use super::access::Memory;
 use super::block::Turn;
 use super::warp::Warp;
 use super::{Outcome, Trouble};
-pub(super) use clocks::Clocks;
-pub(super) use global::{BlockClock, GlobalShadow};
+pub(super) use clocks::{Clocks, Strength};
+pub(super) use global::GlobalShadow;
+use history::{Mark, Race};
 pub(super) use initial::WrittenBytes;
 pub(super) use shared::SharedShadow;
+pub(super) use sources::{Source, Sources};
+pub(super) use volatile::Volatile;
 
 /// An access of a warp whose bounds and alignment are right, all in one space.
 #[derive(Clone, Copy)]
@@ -38,11 +48,14 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// A load (or a store) with this order.
-    pub(super) fn plain_access(order: Order, writes: bool) -> Access {
+    /// A load, a store or a read-modify-write with this order.
+    pub(super) fn access(order: Order, writes: bool) -> Access {
         match (order.strong, writes) {
+            (true, _) if order.volatile => Access::Volatile,
+            (true, _) if order.narrow => Access::BlockAtomic,
             (true, _) => Access::Atomic,
             (false, true) => Access::Write,
+            (false, false) if order.constant => Access::ConstantRead,
             (false, false) => Access::Read,
         }
     }
@@ -101,15 +114,6 @@ impl Granule {
     }
 }
 
-/// Who made an access, in brief.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Who {
-    /// Number of the thread in its block.
-    pub(super) thread: u32,
-    /// The step.
-    pub(super) pc: u32,
-}
-
 /// What a block's checkers remember.
 pub(super) struct BlockWatch {
     pub(super) clocks: Clocks,
@@ -119,28 +123,30 @@ pub(super) struct BlockWatch {
     pub(super) unfinished: Vec<bool>,
     /// Copies under way.
     pub(super) under_way: usize,
-    pub(super) global: BlockClock,
+    /// What they read.
+    pub(super) sources: Sources,
+    pub(super) volatile: Volatile,
 }
 
 impl Turn<'_, '_> {
     /// Shows an access to the checkers.
     pub(super) fn observe(&mut self, warp: &mut Warp, seen: Seen<'_>) -> Outcome {
+        self.observe_unordered(warp, &seen)?;
+        self.order(warp, &seen)
+    }
+
+    /// Shows an access to the checkers, but for races.
+    pub(super) fn observe_unordered(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> Outcome {
         let checks = self.job.options.checks;
         let range = seen.range();
         if checks.traffic {
-            traffic::count(self, warp, &seen, range.as_ref());
+            traffic::count(self, warp, seen, range.as_ref());
         }
         if seen.space == Space::Shared {
-            self.finished(&seen)?;
+            self.finished(seen)?;
         }
         if checks.uninitialised {
-            initial::check(self, warp, &seen, range.as_ref())?;
-        }
-        if checks.shared_races && seen.space == Space::Shared {
-            shared::check(self, warp, &seen)?;
-        }
-        if checks.global_races && seen.space == Space::Global {
-            global::check(self, warp, &seen)?;
+            initial::check(self, warp, seen, range.as_ref())?;
         }
         if checks.streams && seen.space == Space::Global {
             match range {
@@ -152,6 +158,34 @@ impl Turn<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Holds an access to shared or global memory against those before it.
+    pub(super) fn order(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> Outcome {
+        let checks = self.job.options.checks;
+        if !(checks.shared_races && seen.space == Space::Shared || checks.global_races && seen.space == Space::Global) {
+            return Ok(());
+        }
+        let mut shadow = self.shadow.take();
+        let BlockWatch { clocks, shared, sources, volatile, .. } = self.watch();
+        if let Some(relied) = volatile.begin(warp.index as usize, seen) {
+            warp.pc = relied.pc;
+            let (space, address) = relied.place;
+            return Err(self.race(space, Access::Volatile, &relied.race, address));
+        }
+        let found = match (seen.space, shared, &mut shadow) {
+            (Space::Shared, Some(shadow), _) => races::check(shadow, clocks, volatile, warp, seen),
+            (Space::Global, _, Some(shadow)) => {
+                let source = if seen.writes { sources.overwritten(clocks.block(), seen) } else { None };
+                source.or_else(|| races::check(shadow, clocks, volatile, warp, seen))
+            }
+            _ => None,
+        };
+        self.shadow = shadow;
+        match found {
+            None => Ok(()),
+            Some((race, address)) => Err(self.race(seen.space, seen.access, &race, address)),
+        }
     }
 
     /// No access may touch bytes that an asynchronous copy has still to deliver.
@@ -176,9 +210,7 @@ impl Turn<'_, '_> {
     /// until they land.
     pub(super) fn observe_begun(&mut self, warp: &mut Warp, seen: Seen<'_>) -> Outcome {
         self.finished(&seen)?;
-        if self.job.options.checks.shared_races {
-            shared::check(self, warp, &seen)?;
-        }
+        self.order(warp, &seen)?;
         for lane in Bits(seen.active) {
             let start = seen.addresses[lane] as usize;
             let watch = self.watch();
@@ -197,9 +229,6 @@ impl Turn<'_, '_> {
         if let Some(written) = &mut watch.written {
             written.mark(range);
         }
-        if !self.job.options.checks.shared_races {
-            return Ok(());
-        }
         let mut addresses = [0; WARP];
         addresses[lane] = address;
         let seen = Seen {
@@ -214,33 +243,15 @@ impl Turn<'_, '_> {
             memory: &Memory::Window,
             stored: &[],
         };
-        shared::check(self, warp, &seen)
+        self.order(warp, &seen)
     }
 
-    /// A race between the running step of `lane` and an earlier access.
-    fn race(&self, lane: usize, seen: &Seen<'_>, address: u64, earlier: Earlier) -> Box<Trouble> {
-        let block = match earlier.block {
-            None => self.core.index,
-            Some(linear) => self.job.block_at(linear),
-        };
-        let thread = super::warp::thread_at(earlier.who.thread, self.job.grid.block);
-        let party = Party { block, thread, ..Party::default() };
-        let kind = FaultKind::Race {
-            space: seen.space,
-            address,
-            access: seen.access,
-            earlier_access: earlier.access,
-            earlier: Box::new(party),
-        };
-        Box::new(Trouble { kind, lane, earlier: Some(earlier.who.pc) })
+    /// A race on `address` between the running step and an earlier access.
+    fn race(&self, space: Space, access: Access, race: &Race, address: u64) -> Box<Trouble> {
+        let &Race { earlier: Mark { block, warp, pc, access: earlier_access, .. }, other, lane } = race;
+        let thread = super::warp::thread_at(u32::from(warp) * WARP as u32 + other as u32, self.job.grid.block);
+        let earlier = Box::new(Party { block: self.job.block_at(block.into()), thread, ..Party::default() });
+        let kind = FaultKind::Race { space, address, access, earlier_access, earlier };
+        Box::new(Trouble { kind, lane, earlier: Some(pc) })
     }
-}
-
-/// The earlier party of a race.
-#[derive(Clone, Copy)]
-struct Earlier {
-    /// Number of its block; absent for the running one.
-    block: Option<u64>,
-    who: Who,
-    access: Access,
 }

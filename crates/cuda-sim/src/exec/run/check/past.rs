@@ -1,0 +1,79 @@
+//! Which blocks have read a place: lists that places share, since neighbours are mostly read by the same blocks in turn.
+
+use std::collections::HashMap;
+
+use super::history::Mark;
+
+/// A list of blocks with the clock of their latest read; 0 is the empty one.
+pub(super) type Set = u32;
+
+/// Blocks that are looked for in a list before one of them is added again: those that run at the same time.
+const RESIDENT: usize = 32;
+
+/// A list: its latest block, and the list before that.
+struct Node {
+    before: Set,
+    /// Its lanes are not known; the first stands for them.
+    read: Mark,
+}
+
+/// All lists.
+#[derive(Default)]
+pub(super) struct Past {
+    nodes: Vec<Node>,
+    /// The list that follows from another with a block and a clock.
+    next: HashMap<(Set, u32, u32), Set>,
+    latest: ((Set, u32, u32), Set),
+}
+
+impl Past {
+    /// The list with another read.
+    pub(super) fn with(&mut self, set: Set, read: Mark) -> Set {
+        let key = (set, read.block, read.time);
+        if self.latest.0 == key && self.latest.1 != 0 {
+            return self.latest.1;
+        }
+        let known = self.next.get(&key).copied();
+        let made = known.unwrap_or_else(|| {
+            let made = self.make(set, read);
+            self.next.insert(key, made);
+            made
+        });
+        self.latest = (key, made);
+        made
+    }
+
+    fn make(&mut self, set: Set, read: Mark) -> Set {
+        let mut above = Vec::new();
+        let mut at = set;
+        while at != 0 && above.len() < RESIDENT {
+            let node = &self.nodes[at as usize - 1];
+            if node.read.block == read.block {
+                if node.read.time >= read.time {
+                    return set;
+                }
+                // The older read of that block is left out.
+                let before = node.before;
+                let shorter = above.iter().rev().fold(before, |set, &read| self.with(set, read));
+                return self.push(shorter, read);
+            }
+            above.push(node.read);
+            at = node.before;
+        }
+        self.push(set, read)
+    }
+
+    fn push(&mut self, before: Set, read: Mark) -> Set {
+        self.nodes.push(Node { before, read: Mark { lanes: 1, ..read } });
+        self.nodes.len() as u32
+    }
+
+    /// The reads of a list, latest first.
+    pub(super) fn members(&self, mut set: Set) -> impl Iterator<Item = Mark> {
+        std::iter::from_fn(move || {
+            let node = &self.nodes[(set as usize).checked_sub(1)?];
+            set = node.before;
+            Some(node.read)
+        })
+    }
+}

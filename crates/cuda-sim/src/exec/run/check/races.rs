@@ -1,0 +1,122 @@
+//! Races on shared and global memory: shows the accesses of a warp to what is remembered of their places.
+
+use super::super::super::code::Slot;
+use super::super::super::fault::Access;
+use super::super::super::lanes::{Bits, WARP};
+use super::super::warp::Warp;
+use super::clocks::Clocks;
+use super::history::{Cell, Mark, Present, Race, Rest};
+use super::volatile::Volatile;
+use super::{Granule, Seen};
+
+/// What is remembered of a memory.
+pub(super) trait Shadow {
+    fn granule(&self) -> Granule;
+
+    /// The number of the next warp-wide access, modulo 2^32.
+    fn serial(&mut self) -> u32;
+
+    /// What is remembered of granule `place`.
+    fn cell(&mut self, place: u64) -> (&mut Cell, &mut Rest);
+}
+
+/// The race of an access, if there is one, and its address; the access is remembered.
+pub(super) fn check(
+    shadow: &mut impl Shadow,
+    clocks: &mut Clocks,
+    volatile: &mut Volatile,
+    warp: &Warp,
+    seen: &Seen<'_>,
+) -> Option<(Race, u64)> {
+    let serial = shadow.serial();
+    if seen.order.strong {
+        return strong(shadow, clocks, volatile, warp, seen, serial);
+    }
+    let granule = shadow.granule();
+    let present = present(clocks, warp, seen, serial);
+    if seen.writes {
+        for lane in Bits(seen.active) {
+            for place in granule.places(seen.addresses[lane], seen.bytes) {
+                let (cell, rest) = shadow.cell(place);
+                let race = present.write(cell, rest, lane, |other| is_same(warp, seen, lane, other));
+                if let Some(race) = race {
+                    return Some((race, granule.address(place)));
+                }
+            }
+        }
+        return None;
+    }
+    let first = seen.addresses[seen.active.trailing_zeros() as usize % WARP];
+    if Bits(seen.active).all(|lane| seen.addresses[lane] == first) {
+        return granule.places(first, seen.bytes).find_map(|place| {
+            let (cell, rest) = shadow.cell(place);
+            present.read(cell, rest, seen.active).map(|race| (race, granule.address(place)))
+        });
+    }
+    for lane in Bits(seen.active) {
+        for place in granule.places(seen.addresses[lane], seen.bytes) {
+            let (cell, rest) = shadow.cell(place);
+            if let Some(race) = present.read(cell, rest, 1 << lane) {
+                return Some((race, granule.address(place)));
+            }
+        }
+    }
+    None
+}
+
+fn present<'a>(clocks: &'a Clocks, warp: &Warp, seen: &Seen<'_>, serial: u32) -> Present<'a> {
+    let clock = clocks.warp(warp.index as usize);
+    let (block, time, warp, pc) = (clocks.block(), clock.now(), warp.index as u8, warp.pc);
+    Present { clock, mark: Mark { block, time, lanes: 0, pc, warp, access: seen.access }, serial }
+}
+
+/// Whether two lanes of one store write the same value to the same place, which does no harm.
+fn is_same(warp: &Warp, seen: &Seen<'_>, lane: usize, other: usize) -> bool {
+    let value = |slot: Slot, lane: usize| warp.regs.lane(slot, lane);
+    seen.addresses[other] == seen.addresses[lane]
+        && !seen.stored.is_empty()
+        && seen.stored.iter().all(|&slot| value(slot, other) == value(slot, lane))
+}
+
+/// Strong accesses, lane after lane: they also synchronise.
+#[inline(never)]
+fn strong(
+    shadow: &mut impl Shadow,
+    clocks: &mut Clocks,
+    volatile: &mut Volatile,
+    warp: &Warp,
+    seen: &Seen<'_>,
+    serial: u32,
+) -> Option<(Race, u64)> {
+    let (index, granule, order) = (warp.index as usize, shadow.granule(), seen.order);
+    for lane in Bits(seen.active) {
+        let address = seen.addresses[lane];
+        for place in granule.places(address, seen.bytes) {
+            let (cell, rest) = shadow.cell(place);
+            let present = present(clocks, warp, seen, serial);
+            let mut race = None;
+            if seen.access == Access::Volatile {
+                race = volatile.meet(&present, (cell, rest), lane, seen);
+            }
+            race = race.or_else(|| present.strong(cell, rest, lane, (seen.reads, seen.writes)));
+            if let Some(race) = race {
+                return Some((race, granule.address(place)));
+            }
+        }
+        let (cell, rest) = shadow.cell(granule.places(address, seen.bytes).start);
+        let released = rest.released(cell);
+        if seen.reads && !released.is_empty() {
+            clocks.acquire((index, lane), warp.live, released, order.acquire.then_some(!order.narrow));
+        }
+        if seen.writes {
+            if !seen.reads {
+                released.overwrite((clocks.block(), (index * WARP + lane) as u16));
+            }
+            clocks.release((index, lane), released, order.release, !order.narrow);
+        }
+    }
+    if order.release {
+        clocks.advance(index);
+    }
+    None
+}
