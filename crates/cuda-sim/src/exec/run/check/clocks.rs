@@ -239,7 +239,10 @@ impl Clocks {
     pub(in crate::exec::run) fn leave(&mut self, barrier: usize, waited: &[(usize, u32, u32)]) {
         let Gathered { own, others, fenced } = std::mem::take(&mut self.barriers[barrier]);
         let own = Rc::new(own);
+        // Equal clocks let marks of several warps be one.
+        let latest = waited.iter().map(|&(warp, ..)| self.warps[warp].now).max().unwrap_or(0);
         for &(warp, mask, live) in waited {
+            self.warps[warp].now = latest;
             learn_fenced(&mut self.warps[warp], mask, &fenced);
             let knowledge = &mut self.warps[warp].knowledge;
             if live & !mask == 0 {

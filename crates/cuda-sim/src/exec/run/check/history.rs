@@ -13,21 +13,22 @@ use super::clocks::WarpClock;
 use super::past::{Past, Set};
 use super::places::Released;
 
-/// A remembered access of lanes of one warp, in one instruction or several.
+/// A remembered access of threads of one block, in one instruction or several.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     /// Number of the block; grids of more blocks than fit are not run under this checker in any sensible time.
     pub(super) block: u32,
-    /// The clock of the warp; 0 if there is no access.
+    /// The clock of each of the warps; 0 if there is no access.
     pub(super) time: u32,
+    /// Which warps of the block, and which lanes of each of them.
+    pub(super) warps: u32,
     pub(super) lanes: u32,
     pub(super) pc: u32,
-    pub(super) warp: u8,
     pub(super) access: Access,
 }
 
 impl Mark {
-    const NONE: Self = Self { block: 0, time: 0, lanes: 0, pc: 0, warp: 0, access: Access::Read };
+    const NONE: Self = Self { block: 0, time: 0, warps: 0, lanes: 0, pc: 0, access: Access::Read };
 
     #[inline(always)]
     fn is_none(&self) -> bool {
@@ -36,6 +37,38 @@ impl Mark {
 
     fn is_strong(&self) -> bool {
         matches!(self.access, Access::Atomic | Access::BlockAtomic | Access::Volatile)
+    }
+
+    /// Adds another access of the same kind and clock. False if a mark of both would say more than the two.
+    #[inline(always)]
+    fn add(&mut self, other: &Self) -> bool {
+        if (self.time, self.block, self.access) != (other.time, other.block, other.access) {
+            return false;
+        }
+        if self.warps == other.warps {
+            self.lanes |= other.lanes;
+        } else if self.lanes == other.lanes {
+            self.warps |= other.warps;
+        } else {
+            return other.warps & !self.warps == 0 && other.lanes & !self.lanes == 0;
+        }
+        true
+    }
+
+    /// Takes threads out, if a mark can say so.
+    fn remove(&mut self, other: &Self) {
+        if self.block != other.block || self.access != other.access {
+            return;
+        }
+        if self.warps & !other.warps == 0 {
+            self.lanes &= !other.lanes;
+        } else if self.lanes & !other.lanes == 0 {
+            self.warps &= !other.warps;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.warps == 0 || self.lanes == 0
     }
 }
 
@@ -50,10 +83,12 @@ pub(super) struct Cell {
     read: Mark,
     /// Index of the rest plus 1, or 0.
     more: u32,
+    /// Whether there may be strong accesses among the rest.
+    strong: bool,
 }
 
 impl Cell {
-    pub(super) const NEW: Self = Self { write: Mark::NONE, serial: 0, read: Mark::NONE, more: 0 };
+    pub(super) const NEW: Self = Self { write: Mark::NONE, serial: 0, read: Mark::NONE, more: 0, strong: false };
 }
 
 /// What most places have none of.
@@ -98,13 +133,18 @@ impl Rest {
         &mut self.more[cell.more as usize - 1]
     }
 
+    fn strong<'r>(&'r mut self, cell: &mut Cell) -> &'r mut Strong {
+        cell.strong = true;
+        self.of(cell).strong.get_or_insert_default()
+    }
+
     fn known(&self, cell: &Cell) -> Option<&More> {
         (cell.more as usize).checked_sub(1).map(|index| &self.more[index])
     }
 
     /// What strong writes have released at a place, for the one that is next.
     pub(super) fn released(&mut self, cell: &mut Cell) -> &mut Released {
-        &mut self.of(cell).strong.get_or_insert_default().released
+        &mut self.strong(cell).released
     }
 }
 
@@ -112,8 +152,8 @@ impl Rest {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Race {
     pub(super) earlier: Mark,
-    /// The lane of the earlier access.
-    pub(super) other: usize,
+    /// Warp and lane of the earlier access.
+    pub(super) other: (usize, usize),
     /// The lane of the later access.
     pub(super) lane: usize,
 }
@@ -128,29 +168,34 @@ pub(super) struct Present<'a> {
 }
 
 impl Present<'_> {
-    /// A lane of `earlier`, and one of `lanes`, with no order between them.
+    /// A thread of `earlier`, and one of `lanes`, with no order between them.
     #[inline(always)]
     fn unordered(&self, earlier: &Mark, lanes: u32) -> Option<Race> {
         if earlier.block == self.mark.block {
-            if self.clock.of_warp(earlier.warp.into()) >= earlier.time {
-                return None;
-            }
-            if earlier.warp == self.mark.warp && earlier.lanes == lanes && lanes.is_power_of_two() {
+            if earlier.warps.is_power_of_two() {
+                if self.clock.of_warp(earlier.warps.trailing_zeros() as usize) >= earlier.time {
+                    return None;
+                }
+                if earlier.warps == self.mark.warps && earlier.lanes == lanes && lanes.is_power_of_two() {
+                    return None;
+                }
+            } else if Bits(earlier.warps).all(|warp| self.clock.of_warp(warp) >= earlier.time) {
                 return None;
             }
         }
         self.unordered_lanes(earlier, lanes)
     }
 
-    #[cold]
+    #[inline(never)]
     fn unordered_lanes(&self, earlier: &Mark, lanes: u32) -> Option<Race> {
-        let (own, warp) = (self.mark.block, usize::from(earlier.warp));
+        let own = self.mark.block;
         let block = (earlier.block != own).then_some(earlier.block);
-        let is_self = |lane: usize, other: usize| block.is_none() && earlier.warp == self.mark.warp && lane == other;
-        let pairs = Bits(lanes).flat_map(|lane| Bits(earlier.lanes).map(move |other| (lane, other)));
+        let is_self = |lane: usize, (warp, other)| block.is_none() && 1_u32 << warp == self.mark.warps && lane == other;
+        let others = Bits(earlier.warps).flat_map(|warp| Bits(earlier.lanes).map(move |lane| (warp, lane)));
+        let pairs = Bits(lanes).flat_map(|lane| others.clone().map(move |other| (lane, other)));
         let found = pairs
             .filter(|&(lane, other)| !is_self(lane, other))
-            .find(|&(lane, other)| !self.clock.knows(lane, block, own, (warp, other), earlier.time));
+            .find(|&(lane, other)| !self.clock.knows(lane, block, own, other, earlier.time));
         found.map(|(lane, other)| Race { earlier: *earlier, other, lane })
     }
 
@@ -166,7 +211,7 @@ impl Present<'_> {
         if write.is_none() {
             return None;
         }
-        let own = if write.block == self.mark.block && write.warp == self.mark.warp { write.lanes } else { 0 };
+        let own = if write.block == self.mark.block && write.warps == self.mark.warps { write.lanes } else { 0 };
         if lanes & !own == 0 { None } else { self.unordered(write, lanes & !own) }
     }
 
@@ -184,14 +229,14 @@ impl Present<'_> {
             let mut past = rest.past.members(more.past).filter(|read| read.block != self.mark.block);
             past.find_map(|read| {
                 let lane = Bits(lanes).find(|&lane| self.clock.latest_of(lane, read.block) < read.time)?;
-                Some(Race { earlier: read, other: read.lanes.trailing_zeros() as usize, lane })
+                Some(Race { lane, ..self.any(&read, lanes) })
             })
         })
     }
 
     /// The race with the strong accesses of a place; those to strong ones are allowed within their scopes.
     fn after_strong(&self, cell: &Cell, rest: &Rest, lanes: u32, writes: bool) -> Option<Race> {
-        let strong = rest.known(cell)?.strong.as_deref()?;
+        let strong = if cell.strong { rest.known(cell)?.strong.as_deref()? } else { return None };
         let atomic = self.mark.is_strong();
         if atomic && !strong.narrow && self.mark.access != Access::BlockAtomic {
             return None;
@@ -207,8 +252,8 @@ impl Present<'_> {
 
     /// The race of a pair of lanes, whatever orders them.
     fn any(&self, earlier: &Mark, lanes: u32) -> Race {
-        let (other, lane) = (earlier.lanes.trailing_zeros() as usize, lanes.trailing_zeros() as usize);
-        Race { earlier: *earlier, other, lane }
+        let first = |mask: u32| mask.trailing_zeros() as usize;
+        Race { earlier: *earlier, other: (first(earlier.warps), first(earlier.lanes)), lane: first(lanes) }
     }
 
     /// A plain read by `lanes`.
@@ -218,11 +263,13 @@ impl Present<'_> {
         if race.is_some() {
             return race;
         }
-        let old = &mut cell.read;
-        if cell.more == 0 && self.mark.access != Access::ConstantRead {
-            let again = old.time == self.mark.time && old.block == self.mark.block && old.warp == self.mark.warp;
-            if old.is_none() || again && old.access == self.mark.access {
-                *old = Mark { lanes: old.lanes | lanes, ..self.mark };
+        if !cell.strong && self.mark.access != Access::ConstantRead {
+            let mark = Mark { lanes, ..self.mark };
+            if cell.read.is_none() {
+                cell.read = mark;
+                return None;
+            }
+            if cell.read.add(&mark) {
                 return None;
             }
         }
@@ -252,60 +299,55 @@ impl Present<'_> {
 
     /// Adds a plain read. Those that are ordered before it need not be remembered.
     fn remember_read(&self, cell: &mut Cell, rest: &mut Rest, lanes: u32) {
-        let old = std::mem::replace(&mut cell.read, Mark { lanes, ..self.mark });
-        if old.is_none() {
+        let mark = Mark { lanes, ..self.mark };
+        if cell.read.is_none() {
+            cell.read = mark;
             return;
         }
-        if old.block != self.mark.block {
-            let clock = self.clock;
-            let others = rest.known(cell).map_or(&[][..], |more| &more.reads[..]);
-            let latest = others.iter().fold(old, |a, b| if b.time > a.time { *b } else { a });
-            let known = Bits(lanes).any(|lane| {
-                others.iter().chain([&old]).all(|read| {
-                    Bits(read.lanes).all(|other| {
-                        let place = (usize::from(read.warp), other);
-                        clock.knows(lane, Some(read.block), self.mark.block, place, read.time)
-                    })
-                })
-            });
-            if cell.more == 0 && known {
-                return;
-            }
-            let index = cell_index(rest, cell);
-            let Rest { more, past } = rest;
-            let more = &mut more[index];
-            more.reads.clear();
-            if !known {
-                more.past = past.with(more.past, latest);
+        if cell.read.block != self.mark.block {
+            let old = std::mem::replace(&mut cell.read, mark);
+            self.leave_behind(cell, rest, &old, lanes);
+            return;
+        }
+        if cell.more != 0 && rest.of(cell).reads.iter_mut().any(|old| old.add(&mark)) {
+            return;
+        }
+        let old = std::mem::replace(&mut cell.read, mark);
+        if cell.more == 0 {
+            let mut rest_of_it = vec![old];
+            self.thin(&mut rest_of_it, &mark);
+            if !rest_of_it.is_empty() {
+                rest.of(cell).reads = rest_of_it;
             }
             return;
         }
-        let mut list = match rest.known(cell) {
-            None => Vec::new(),
-            Some(_) => std::mem::take(&mut rest.of(cell).reads),
-        };
-        list.push(old);
-        cell.read.lanes |= self.thin(&mut list, lanes);
-        if !list.is_empty() || cell.more != 0 {
-            rest.of(cell).reads = list;
+        let reads = &mut rest.of(cell).reads;
+        reads.push(old);
+        self.thin(reads, &mark);
+    }
+
+    /// The reads of another block, `old` and others, become past, unless they are ordered before the present one.
+    fn leave_behind(&self, cell: &mut Cell, rest: &mut Rest, old: &Mark, lanes: u32) {
+        let others = rest.known(cell).map_or(&[][..], |more| &more.reads[..]);
+        let all_known = others.iter().chain([old]).all(|read| self.unordered(read, lanes).is_none());
+        if cell.more == 0 && all_known {
+            return;
+        }
+        let latest = others.iter().fold(*old, |a, b| if b.time > a.time { *b } else { a });
+        let index = cell_index(rest, cell);
+        let Rest { more, past } = rest;
+        more[index].reads.clear();
+        if !all_known {
+            more[index].past = past.with(more[index].past, latest);
         }
     }
 
-    /// Drops from a list what the present access of `lanes` makes superfluous. Returns the lanes of an entry that it is
-    /// one with.
-    fn thin(&self, list: &mut Vec<Mark>, lanes: u32) -> u32 {
-        let mut same = 0;
+    /// Drops from a list what the present access makes superfluous.
+    fn thin(&self, list: &mut Vec<Mark>, mark: &Mark) {
         list.retain_mut(|old| {
-            if old.warp == self.mark.warp && old.access == self.mark.access {
-                if old.time == self.mark.time {
-                    same |= old.lanes;
-                    return false;
-                }
-                old.lanes &= !lanes;
-            }
-            old.lanes != 0 && self.unordered(old, lanes).is_some()
+            old.remove(mark);
+            !old.is_empty() && self.unordered(old, mark.lanes).is_some()
         });
-        same
     }
 
     /// A plain write by one lane. `same` says whether another lane of this very instruction writes the same there.
@@ -319,10 +361,10 @@ impl Present<'_> {
     ) -> Option<Race> {
         let bit = 1 << lane;
         let old = &mut cell.write;
-        if !old.is_none() && cell.serial == self.serial && old.block == self.mark.block && old.warp == self.mark.warp {
-            let other = old.lanes.trailing_zeros() as usize;
-            if old.lanes & bit == 0 && !same(other) {
-                return Some(Race { earlier: *old, other, lane });
+        if !old.is_none() && cell.serial == self.serial && old.block == self.mark.block && old.warps == self.mark.warps
+        {
+            if old.lanes & bit == 0 && !same(old.lanes.trailing_zeros() as usize) {
+                return Some(self.any(old, bit));
             }
             old.lanes |= bit;
             return None;
@@ -333,6 +375,7 @@ impl Present<'_> {
             if race.is_none() && cell.more != 0 {
                 // All of it is ordered before this write.
                 *rest.of(cell) = More::default();
+                cell.strong = false;
             }
         }
         if race.is_none() {
@@ -360,7 +403,7 @@ impl Present<'_> {
         if race.is_some() {
             return race;
         }
-        let strong = rest.of(cell).strong.get_or_insert_default();
+        let strong = rest.strong(cell);
         strong.narrow |= self.mark.access == Access::BlockAtomic;
         let mark = Mark { lanes: bit, ..self.mark };
         if writes {
@@ -368,21 +411,20 @@ impl Present<'_> {
             strong.observed.clear();
             if let Some(replaced) = replaced.filter(|old| self.unordered(old, bit).is_some()) {
                 let list = strong.writes.entry(replaced.block).or_default();
-                list.retain(|old| (old.warp, old.lanes) != (replaced.warp, replaced.lanes));
+                list.retain(|old| (old.warps, old.lanes) != (replaced.warps, replaced.lanes));
                 list.push(replaced);
             }
             return None;
         }
-        let own = |old: &&mut Mark| old.block == mark.block && old.warp == mark.warp;
-        if !strong.observed.iter_mut().filter(own).any(|old| old.lanes & bit != 0) {
-            match strong.observed.iter_mut().filter(own).find(|old| old.time == mark.time) {
-                Some(old) => old.lanes |= bit,
-                None => strong.observed.push(mark),
-            }
+        let has = |old: &Mark| old.block == mark.block && old.warps & mark.warps != 0 && old.lanes & bit != 0;
+        if !strong.observed.iter().any(has) && !strong.observed.iter_mut().any(|old| old.add(&mark)) {
+            strong.observed.push(mark);
         }
         let list = strong.reads.entry(mark.block).or_default();
-        let lanes = bit | self.thin(list, bit);
-        list.push(Mark { lanes, ..mark });
+        if !list.iter_mut().any(|old| old.add(&mark)) {
+            self.thin(list, &mark);
+            list.push(mark);
+        }
         None
     }
 
@@ -392,10 +434,11 @@ impl Present<'_> {
         let strong = rest.known(cell)?.strong.as_deref()?;
         let reads = strong.reads.get(&self.mark.block).filter(|_| writes);
         let others = reads.into_iter().flatten().chain(strong.latest.as_ref().filter(|_| !writes));
-        let near = others
-            .filter(|old| old.block == self.mark.block && old.warp == self.mark.warp && old.access == Access::Volatile);
-        let mut unexcused = near.map(|old| Mark { lanes: old.lanes & !excused, ..*old });
-        unexcused.find_map(|old| if old.lanes == 0 { None } else { self.unordered(&old, 1 << lane) })
+        let near = others.filter(|old| {
+            old.block == self.mark.block && old.warps & self.mark.warps != 0 && old.access == Access::Volatile
+        });
+        let mut unexcused = near.map(|old| Mark { warps: self.mark.warps, lanes: old.lanes & !excused, ..*old });
+        unexcused.find_map(|old| if old.is_empty() { None } else { self.unordered(&old, 1 << lane) })
     }
 }
 

@@ -248,8 +248,8 @@ impl Turn<'_, '_> {
 
     /// A race on `address` between the running step and an earlier access.
     fn race(&self, space: Space, access: Access, race: &Race, address: u64) -> Box<Trouble> {
-        let &Race { earlier: Mark { block, warp, pc, access: earlier_access, .. }, other, lane } = race;
-        let thread = super::warp::thread_at(u32::from(warp) * WARP as u32 + other as u32, self.job.grid.block);
+        let &Race { earlier: Mark { block, pc, access: earlier_access, .. }, other, lane } = race;
+        let thread = super::warp::thread_at((other.0 * WARP + other.1) as u32, self.job.grid.block);
         let earlier = Box::new(Party { block: self.job.block_at(block.into()), thread, ..Party::default() });
         let kind = FaultKind::Race { space, address, access, earlier_access, earlier };
         Box::new(Trouble { kind, lane, earlier: Some(pc) })

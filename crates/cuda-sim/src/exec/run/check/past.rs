@@ -13,7 +13,7 @@ const RESIDENT: usize = 32;
 /// A list: its latest block, and the list before that.
 struct Node {
     before: Set,
-    /// Its lanes are not known; the first stands for them.
+    /// Its threads are not known; the first of a warp stands for them.
     read: Mark,
 }
 

@@ -66,8 +66,8 @@ pub(super) fn check(
 
 fn present<'a>(clocks: &'a Clocks, warp: &Warp, seen: &Seen<'_>, serial: u32) -> Present<'a> {
     let clock = clocks.warp(warp.index as usize);
-    let (block, time, warp, pc) = (clocks.block(), clock.now(), warp.index as u8, warp.pc);
-    Present { clock, mark: Mark { block, time, lanes: 0, pc, warp, access: seen.access }, serial }
+    let (block, time, warps, pc) = (clocks.block(), clock.now(), 1 << warp.index, warp.pc);
+    Present { clock, mark: Mark { block, time, warps, lanes: 0, pc, access: seen.access }, serial }
 }
 
 /// Whether two lanes of one store write the same value to the same place, which does no harm.

@@ -56,8 +56,9 @@ impl Sources {
             let mut hit = sources.filter(|(_, source)| start < source.range.end && source.range.start < end);
             let (warp, source) = hit.next()?;
             let &Source { lane: other, pc, ref range, .. } = source;
-            let earlier = Mark { block, time: 0, lanes: 1 << (other % WARP), pc, warp, access: Access::AsyncRead };
-            Some((Race { earlier, other, lane }, start.max(range.start)))
+            let (warps, lanes) = (1 << warp, 1 << (other % WARP));
+            let earlier = Mark { block, time: 0, warps, lanes, pc, access: Access::AsyncRead };
+            Some((Race { earlier, other: (warp, other), lane }, start.max(range.start)))
         })
     }
 }

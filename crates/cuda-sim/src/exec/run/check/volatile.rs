@@ -69,7 +69,7 @@ impl Volatile {
         seen: &Seen<'_>,
     ) -> Option<Race> {
         let place = (seen.space, seen.addresses[lane]);
-        let lanes = self.0.get_mut(usize::from(present.mark.warp))?;
+        let lanes = self.0.get_mut(present.mark.warps.trailing_zeros() as usize)?;
         if seen.writes {
             let polling = |lane: &usize| lanes[*lane].polls && lanes[*lane].polled == place;
             let excused = (0..WARP).filter(polling).fold(0, |mask, lane| mask | 1 << lane);
