@@ -52,20 +52,19 @@ pub(super) fn load(
             stored: &[],
         };
         turn.observe_unordered(warp, &row)?;
-        for matrix in 0..usize::from(count) {
-            let rows = &addresses[8 * matrix..][..8];
-            let element = |row: usize, column: usize| rows[row] + 2 * column as u64;
-            // Each lane reads the two elements that it gets.
-            if transposed {
-                for second in 0..2 {
-                    let places = std::array::from_fn(|lane| element(2 * (lane % 4) + second, lane / 4));
-                    turn.order(warp, &Seen { active: FULL, addresses: &places, bytes: 2, ..row })?;
-                }
-            } else {
-                let places = std::array::from_fn(|lane| element(lane / 4, 2 * (lane % 4)));
-                turn.order(warp, &Seen { active: FULL, addresses: &places, bytes: 4, ..row })?;
-            }
-        }
+        turn.order_words(
+            warp,
+            &row,
+            (0..8 * u64::from(count)).flat_map(|row| {
+                // Each lane reads what it gets: a word of a row, or an element of each of two neighbouring rows.
+                let place = addresses[row as usize];
+                let lanes = move |word| match (transposed, row % 8) {
+                    (true, row) => 0x11_u32 << (row / 2 + 8 * word),
+                    (false, row) => 1_u32 << (4 * row + word),
+                };
+                (0..4).map(move |word| (place + 4 * word, lanes(word)))
+            }),
+        )?;
     }
     for (matrix, &d) in d.iter().enumerate().take(count.into()) {
         let element = |row: usize, column: usize| {

@@ -188,6 +188,21 @@ impl Turn<'_, '_> {
         }
     }
 
+    /// As [`Turn::order`], for a plain read of shared memory by words, each of which goes to the lanes with it.
+    pub(super) fn order_words(
+        &mut self,
+        warp: &mut Warp,
+        seen: &Seen<'_>,
+        words: impl Iterator<Item = (u64, u32)>,
+    ) -> Outcome {
+        let BlockWatch { clocks, shared, .. } = self.watch();
+        let Some(shadow) = shared else { return Ok(()) };
+        match races::check_words(shadow, clocks, warp, seen, words) {
+            None => Ok(()),
+            Some((race, address)) => Err(self.race(seen.space, seen.access, &race, address)),
+        }
+    }
+
     /// No access may touch bytes that an asynchronous copy has still to deliver.
     fn finished(&mut self, seen: &Seen<'_>) -> Outcome {
         let watch = self.watch();

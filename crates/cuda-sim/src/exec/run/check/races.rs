@@ -64,6 +64,27 @@ pub(super) fn check(
     None
 }
 
+/// The race of a plain read of words, each by its lanes, if there is one, and its address; the read is remembered.
+pub(super) fn check_words(
+    shadow: &mut impl Shadow,
+    clocks: &Clocks,
+    warp: &Warp,
+    seen: &Seen<'_>,
+    words: impl Iterator<Item = (u64, u32)>,
+) -> Option<(Race, u64)> {
+    let (serial, granule) = (shadow.serial(), shadow.granule());
+    let present = present(clocks, warp, seen, serial);
+    for (address, lanes) in words {
+        for place in granule.places(address, 4) {
+            let (cell, rest) = shadow.cell(place);
+            if let Some(race) = present.read(cell, rest, lanes) {
+                return Some((race, granule.address(place)));
+            }
+        }
+    }
+    None
+}
+
 fn present<'a>(clocks: &'a Clocks, warp: &Warp, seen: &Seen<'_>, serial: u32) -> Present<'a> {
     let clock = clocks.warp(warp.index as usize);
     let (block, time, warps, pc) = (clocks.block(), clock.now(), 1 << warp.index, warp.pc);
