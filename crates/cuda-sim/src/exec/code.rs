@@ -4,6 +4,8 @@
 //! extended), 64-bit words, and predicates (one bit per lane). Constants, addresses of symbols and special registers
 //! are registers that are filled before the first instruction.
 
+use std::sync::OnceLock;
+
 use ptx::ast::Special;
 
 use super::collective::Collective;
@@ -141,6 +143,11 @@ pub(super) enum Op {
     /// Moves call arguments or results within local memory: index into [`Code::moves`].
     MoveLocal(u32),
     Bra(u32),
+    /// A branch past a barrier: index into [`Code::forks`].
+    Fork {
+        target: u32,
+        fork: u32,
+    },
     /// Branch by table: index register, index into [`Code::tables`].
     BraTable(R, u32),
     /// Jump and note the way back in a 32-bit register.
@@ -507,6 +514,10 @@ pub(super) struct Code {
     /// Callees of each indirect call: handle, first step, register for the way back.
     pub(super) calls: Vec<Vec<(u64, u32, R)>>,
     pub(super) collectives: Vec<Collective>,
+    /// The barriers of [`Code::barriers`] that a thread goes past which takes a fork, and which does not.
+    pub(super) forks: Vec<[u64; 2]>,
+    /// Steps with a barrier of the whole block, if some of them are in branches.
+    pub(super) barriers: Vec<u32>,
     /// Sizes of the three register files.
     pub(super) words32: usize,
     pub(super) words64: usize,
@@ -524,8 +535,12 @@ pub(super) struct Code {
     /// Narrowest store to shared or generic, and to global or generic memory: the granule of the race checkers.
     pub(super) shared_granule: u64,
     pub(super) global_granule: u64,
+    /// Whether some step asks which lanes are active.
+    pub(super) active_mask: bool,
     /// Whether some access is volatile.
     pub(super) volatile: bool,
+    /// Numbers of the registers that a thread may read before it has written them, once somebody has asked.
+    pub(super) unassigned: OnceLock<Vec<usize>>,
 }
 
 /// Where a step comes from.

@@ -166,6 +166,13 @@ pub enum FaultKind {
         /// The byte.
         address: u64,
     },
+    /// A register decides something whose value nothing defined: it was never written, or got its value from a lane that took
+    /// no part in a shuffle.
+    #[error("a value that nothing defined is {used_as}")]
+    Undefined {
+        /// What it is used as.
+        used_as: &'static str,
+    },
     /// A read or write of bytes that an asynchronous copy has not delivered yet.
     #[error("{access} of shared address {address:#x} before the wait for the `cp.async` that writes it")]
     Unfinished {
@@ -206,6 +213,12 @@ pub enum FaultKind {
         /// Who waits where.
         waiting: String,
     },
+    /// A barrier in a branch that not all threads of the block took: some went past it and have ended.
+    #[error("barrier in a branch: thread {thread:?} went past it and ended")]
+    SkippedBarrier {
+        /// One of those threads.
+        thread: [u32; 3],
+    },
     /// A barrier number or thread count outside the rules.
     #[error("barrier {quantity}: expected {expected}, got {got}")]
     Barrier {
@@ -243,11 +256,12 @@ impl FaultKind {
             Self::Memory(_) | Self::Window { .. } => 700,
             Self::Timeout { .. } => 702,
             Self::CallDepth(_) => 714,
-            Self::Barrier { .. } | Self::DivergentCollective { .. } => 715,
+            Self::Barrier { .. } | Self::DivergentCollective { .. } | Self::SkippedBarrier { .. } => 715,
             Self::Misaligned { .. } => 716,
             Self::IllegalTarget(_) => 718,
             Self::Trap
             | Self::Uninitialised { .. }
+            | Self::Undefined { .. }
             | Self::Unfinished { .. }
             | Self::Race { .. }
             | Self::BarrierDeadlock { .. } => 719,

@@ -36,13 +36,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod assigned;
 mod code;
 mod collective;
 mod counters;
 mod decode;
 mod fault;
+mod flow;
+mod forks;
 mod lanes;
 mod memory;
+mod operands;
 mod options;
 mod program;
 mod run;

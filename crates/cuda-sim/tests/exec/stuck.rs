@@ -49,19 +49,6 @@ fn threads_that_exited_count_as_arrived() {
 }
 
 #[test]
-fn a_member_that_exited_is_an_error() {
-    let body = "mov.u32 %r0, %laneid;
-        setp.eq.u32 %p0, %r0, 3;
-        @%p0 exit;
-        vote.sync.ballot.b32 %r1, %p0, -1;
-        ret;";
-    for options in all_modes() {
-        let FaultKind::DivergentCollective { exited, .. } = kind(body, 32, &options) else { panic!() };
-        assert_eq!(exited, 8);
-    }
-}
-
-#[test]
 fn an_exit_block_laid_out_before_the_loop_is_no_error() {
     // Lanes leave the loop at different times to a block that comes first; the others still vote among themselves.
     let body = "ld.param.u64 %d0, [p0];

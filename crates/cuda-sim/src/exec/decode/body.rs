@@ -33,6 +33,8 @@ pub(super) struct Body<'a> {
     /// Holds the step after the call, per lane.
     pub(super) back: R,
     guard: (R, bool),
+    /// Index of the instruction.
+    pub(super) at: usize,
     pub(super) steps: Vec<Step>,
     pub(super) origin: Vec<u32>,
     /// Functions called, each with the table entry or step that jumps to it.
@@ -65,6 +67,7 @@ impl<'a> Body<'a> {
             carry: None,
             back,
             guard: (NO_GUARD, false),
+            at: 0,
             steps: Vec::new(),
             origin: Vec::new(),
             calls: HashMap::new(),
@@ -93,6 +96,15 @@ impl<'a> Body<'a> {
     pub(super) fn emit(&mut self, op: Op) {
         let (guard, negated) = self.guard;
         self.steps.push(Step { guard, negated, op });
+    }
+
+    /// Turns the guard of the instruction into a branch around it.
+    pub(super) fn branch_around(&mut self) {
+        let (guard, negated) = self.guard;
+        if guard != NO_GUARD {
+            self.steps.push(Step { guard, negated: !negated, op: Op::Bra(self.at as u32 + 1) });
+            self.guard = (NO_GUARD, false);
+        }
     }
 
     /// Emits what [`Body::dest`] left to do.

@@ -23,6 +23,7 @@ use self::build::{Build, Refusal};
 pub(super) use self::layout::{FUNCTION_HANDLES, functions, global_variables};
 use self::layout::{Layout, frame};
 use super::code::{Code, NO_GUARD, Op, Origin, R, Step};
+use super::forks;
 
 /// Calls are followed to this depth; one deeper is a fault when it is made.
 pub(super) const MAX_DEPTH: u32 = 24;
@@ -82,12 +83,15 @@ pub(super) fn decode(module: &Module, entry: usize) -> Result<Code, Undecoded> {
     build.code.static_shared = layout.static_shared;
     build.code.local = base;
     build.code.params = kernel.param_layout().last().map_or(0, |last| last.offset + last.size);
-    Ok(link(build.code, chunks, &taken))
+    let mut code = link(build.code, chunks, &taken);
+    forks::mark(&mut code);
+    Ok(code)
 }
 
 fn decode_function(body: &mut Body<'_>, function: usize, depth: u32) -> Result<Chunk, Undecoded> {
     let mut starts = Vec::with_capacity(body.body.instructions.len() + 1);
     for instruction in &body.body.instructions {
+        body.at = starts.len();
         starts.push(body.steps.len() as u32);
         let origin = body.build.code.origins.len() as u32;
         body.build.code.origins.push(origin_of(instruction));

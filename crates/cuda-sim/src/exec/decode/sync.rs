@@ -31,6 +31,7 @@ impl Body<'_> {
         }
         let aligned = ins.opcode.base() == "bar" || has("aligned");
         let members = if aligned { Members::Live } else { Members::Arriving };
+        self.branch_around();
         if has("red") {
             let (op, d, finish) = if has("popc") {
                 let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
@@ -175,6 +176,7 @@ impl Body<'_> {
 
     pub(super) fn activemask(&mut self, ins: &Instruction) -> Decoded<()> {
         let (d, finish) = self.plain32(operand(ins, 0)?)?;
+        self.build.code.active_mask = true;
         self.emit(Op::ActiveMask(d));
         self.finish(finish);
         Ok(())
@@ -233,10 +235,8 @@ impl Body<'_> {
             },
             _ => return refuse("shape and types"),
         };
-        let sizes = match shape {
-            Mma::M16N8K16(_) | Mma::M16N8K8Tf32 | Mma::Bytes { depth: 32, .. } => [4, 4, 2, 4],
-            Mma::M16N8K8(_) | Mma::M16N8K4Tf32 | Mma::Bytes { .. } => [4, 2, 1, 4],
-        };
+        let (a_words, b_words) = shape.words();
+        let sizes = [4, a_words, b_words, 4];
         for (index, size) in sizes.into_iter().enumerate() {
             if Self::fragment_len(operand(ins, index)?) != size {
                 return refuse(format!("expected {size} registers in operand {}", index + 1));

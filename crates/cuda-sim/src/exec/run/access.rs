@@ -240,8 +240,8 @@ fn observe(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &P
     let &Places { space, active, addresses, ref memory } = places;
     let bytes = u64::from(access.width) * u64::from(access.count);
     let (order, kind) = (access.order, Seen::access(access.order, writes));
-    let stored = if writes { &access.regs[..access.count.into()] } else { &[] };
-    let seen = Seen { space, access: kind, reads: !writes, writes, order, active, addresses, bytes, memory, stored };
+    let regs = &access.regs[..access.count.into()];
+    let seen = Seen { space, access: kind, reads: !writes, writes, order, active, addresses, bytes, memory, regs };
     turn.observe(warp, seen)
 }
 

@@ -79,7 +79,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
             addresses: &targets,
             bytes,
             memory: &Memory::Window,
-            stored: &[],
+            regs: &[],
         };
         turn.observe_begun(warp, write)?;
     }
@@ -112,7 +112,7 @@ fn fetch(
             addresses: sources,
             bytes: length,
             memory: &memory,
-            stored: &[],
+            regs: &[],
         };
         turn.observe(warp, seen)?;
     }

@@ -73,8 +73,8 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
         if turn.job.checked {
             let (order, access) = (atomic.order, Seen::access(atomic.order, true));
             let memory = &memory;
-            let (reads, writes, stored) = (true, true, &[][..]);
-            let seen = Seen { space, access, reads, writes, order, active, addresses, bytes, memory, stored };
+            let (reads, writes, regs) = (true, true, &[][..]);
+            let seen = Seen { space, access, reads, writes, order, active, addresses, bytes, memory, regs };
             turn.observe(warp, seen)?;
         }
         for lane in Bits(active) {

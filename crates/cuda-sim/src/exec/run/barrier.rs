@@ -91,6 +91,9 @@ pub(super) fn arrive(
         barrier.votes.1 += (mask & !yes).count_ones();
     }
     turn.arrived(warp, id as u8, mask);
+    if expected.is_none() {
+        warp.arrive(mask);
+    }
     let (pc, state) = match role {
         Role::Arrive => (pc + 1, State::Ready),
         Role::Sync | Role::Reduce { .. } => (pc, State::AtBarrier(id as u8)),

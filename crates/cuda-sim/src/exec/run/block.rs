@@ -174,7 +174,7 @@ impl Block {
                 loop {
                     let (ended, used) = self.turn(executor, index)?;
                     progress |= used > 0;
-                    progress |= self.complete_barriers(executor);
+                    progress |= self.complete_barriers(executor)?;
                     tired |= ended == Ended::Tired;
                     let seeded = matches!(executor.job.options.schedule, Schedule::Seeded(_));
                     if ended != Ended::Fuel || seeded {
@@ -225,7 +225,7 @@ impl Block {
     }
 
     /// Releases the warps at barriers that are complete. True if there was one.
-    fn complete_barriers(&mut self, executor: &mut Executor<'_, '_>) -> bool {
+    fn complete_barriers(&mut self, executor: &mut Executor<'_, '_>) -> Result<bool, Failure> {
         let code = executor.job.code;
         let role = |pc: u32| match code.steps[pc as usize].op {
             Op::Collective(index) => match code.collectives[index as usize].kind {
@@ -238,6 +238,9 @@ impl Block {
         for id in 0..BARRIERS {
             if !self.core.barriers[id].is_complete(self.core.live_threads) {
                 continue;
+            }
+            if u64::from(self.core.live_threads) < executor.job.grid.threads() {
+                self.all_came(executor, id as u8)?;
             }
             let barrier = std::mem::take(&mut self.core.barriers[id]);
             let mut waited = Vec::new();
@@ -253,7 +256,28 @@ impl Block {
             executor.counters.barriers += 1;
             any = true;
         }
-        any
+        Ok(any)
+    }
+
+    /// Whether a thread that has ended went past the barrier `id` that the others wait at.
+    fn all_came(&self, executor: &Executor<'_, '_>, id: u8) -> Result<(), Failure> {
+        let job = executor.job;
+        for warp in &self.warps {
+            for fragment in warp.fragments.iter().filter(|fragment| fragment.state == State::AtBarrier(id)) {
+                let Some(barrier) = job.code.barriers.iter().position(|&pc| pc == fragment.pc) else { continue };
+                let lane = fragment.mask.trailing_zeros() as usize;
+                let absentee = |other: &Warp| {
+                    let absent = other.absentee(barrier, warp.arrived[lane])?;
+                    Some(other.thread(absent, job.grid.block))
+                };
+                if let Some(thread) = self.warps.iter().find_map(absentee) {
+                    let waiting = warp.thread(lane, job.grid.block);
+                    let kind = FaultKind::SkippedBarrier { thread };
+                    return Err(executor.failure(kind, fragment.pc, self.core.index, waiting));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Why no warp can run: a collective that waits in vain, or a barrier.

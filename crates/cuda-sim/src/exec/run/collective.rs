@@ -5,8 +5,8 @@ use super::super::collective::{Collective, Kind, Members, Redux, Shuffle, Vote};
 use super::super::fault::FaultKind;
 use super::super::lanes::{Bits, FULL, WARP};
 use super::block::Turn;
-use super::warp::{Fragment, State, Warp};
-use super::{Outcome, barrier, matrix, trouble};
+use super::warp::{Fragment, State, UNWRITTEN, Warp};
+use super::{Outcome, barrier, matrix, trouble, undefined};
 
 /// Carries out a collective that every live lane has arrived at together. False if it has to wait after all.
 #[inline(always)]
@@ -16,12 +16,14 @@ pub(super) fn at_once(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Col
     }
     if let Members::Mask(reg) = collective.members {
         let masks = &warp.regs.w32[reg as usize].0;
-        if !Bits(lanes).all(|lane| masks[lane] == lanes) {
+        let mask = masks[lanes.trailing_zeros() as usize % WARP];
+        if mask & warp.live != lanes || !Bits(lanes).all(|lane| masks[lane] == mask) {
             return Ok(false);
         }
     }
     match collective.kind {
-        Kind::Shuffle { mode, d, valid: None, a, lane, clamp } if lanes == FULL => {
+        Kind::Shuffle { mode, d, valid: None, a, lane, clamp } if lanes == FULL && warp.undefined.is_none() => {
+            warp.meet(lanes);
             shuffle_full(warp, mode, [d, a, lane, clamp]);
         }
         _ => perform(turn, warp, collective, lanes)?,
@@ -77,6 +79,7 @@ pub(super) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<bool> 
         warp.pc = fragment.pc;
         let Some(collective) = collective_at(turn.job.code, fragment.pc) else { continue };
         if let Kind::Barrier { id, threads, role } = collective.kind {
+            warp.meet(complete);
             barrier::arrive(turn, warp, (id, threads, role), fragment.pc, complete)?;
         } else {
             perform(turn, warp, &collective, complete)?;
@@ -110,8 +113,10 @@ fn members(turn: &Turn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Outcome<
             let (present, exited) = (fragment.mask, !warp.live);
             return trouble(lane, FaultKind::DivergentCollective { members, present, exited, elsewhere });
         }
-        if members & fragment.mask == members && Bits(members).all(|other| masks[other] == members) {
-            return Ok(members);
+        // Who has exited takes no part.
+        let alive = members & warp.live;
+        if alive & !fragment.mask == 0 && Bits(alive).all(|other| masks[other] == members) {
+            return Ok(alive);
         }
     }
     Ok(0)
@@ -127,6 +132,8 @@ pub(super) fn awaited(code: &Code, warp: &Warp, fragment: Fragment) -> u32 {
 
 /// Carries out a collective for the lanes of one group.
 fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, lanes: u32) -> Outcome {
+    warp.meet(lanes);
+    let mut from_lane = [0; WARP];
     let regs = &mut warp.regs;
     match collective.kind {
         Kind::Barrier { .. } => {}
@@ -134,20 +141,21 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
         Kind::Shuffle { mode, d, valid, a, lane: source, clamp } => {
             let values = regs.w32[a as usize].0;
             let (sources, clamps) = (regs.w32[source as usize].0, regs.w32[clamp as usize].0);
-            let mut in_range = 0;
+            let (mut in_range, mut missing) = (0, 0);
             for lane in Bits(lanes) {
                 let (from, valid) = shuffle_source(mode, lane as u32, sources[lane], clamps[lane]);
                 in_range |= u32::from(valid) << lane;
-                if lanes >> from & 1 == 0 {
-                    let (members, exited) = (lanes, !warp.live);
-                    let elsewhere = format!("lane {lane} reads lane {from}, which takes no part");
-                    let kind = FaultKind::DivergentCollective { members, present: lanes, exited, elsewhere };
-                    return trouble(lane, kind);
-                }
-                regs.w32[d as usize].0[lane] = values[from as usize];
+                from_lane[lane] = from as u8;
+                // A lane that takes no part gives nothing that is defined.
+                let takes_part = lanes >> from & 1 == 1;
+                missing |= u32::from(!takes_part) << lane;
+                regs.w32[d as usize].0[lane] = if takes_part { values[from as usize] } else { UNWRITTEN as u32 };
             }
             if let Some(valid) = valid {
                 regs.set_predicate(valid, lanes, in_range);
+            }
+            if missing != 0 && turn.job.options.checks.uninitialised {
+                warp.undefined_registers(turn.job.code);
             }
         }
         Kind::Vote { vote, d, a } => {
@@ -198,10 +206,11 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
             regs.set_predicate(chosen, lanes, 1 << leader);
         }
         Kind::LoadMatrix { transposed, count, d, target } => {
-            return matrix::load(turn, warp, (transposed, count), d, target, lanes);
+            matrix::load(turn, warp, (transposed, count), d, target, lanes)?;
         }
         Kind::Mma { shape, d, a, b, c } => matrix::multiply(warp, shape, d, a, b, c, lanes)?,
     }
+    undefined::collect(warp, turn.job.code, collective, lanes, &from_lane);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::super::lanes::{Bits, Lanes, convert, float, half, integer, map1, map2
 use super::block::Turn;
 use super::check::Strength;
 use super::warp::{Fragment, State, Warp};
-use super::{Outcome, resolve, trouble};
+use super::{Outcome, resolve, trouble, undefined};
 
 /// Why a fragment stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,9 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
             return Ok(stop);
         }
         let step = &code.steps[pc as usize];
+        if warp.undefined.is_some() {
+            undefined::follow(warp, code, step, mask, pc)?;
+        }
         let active = if step.guard == NO_GUARD {
             mask
         } else {
@@ -81,11 +84,18 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
         turn.fuel -= 1;
         turn.lanes += u64::from(active.count_ones());
         if active == 0 {
+            if let Op::Fork { fork, .. } = step.op {
+                warp.skip(code, fork, 0, mask);
+            }
             pc += 1;
             continue;
         }
         let target = match step.op {
             Op::Bra(target) => target,
+            Op::Fork { target, fork } => {
+                warp.skip(code, fork, active, mask);
+                target
+            }
             Op::Exit => {
                 warp.live &= !active;
                 turn.core.live_threads -= active.count_ones();
@@ -112,6 +122,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                     return trouble(lane, FaultKind::IllegalTarget(choice.into()));
                 };
                 if together != active {
+                    warp.part(together);
                     // The lanes that chose otherwise come back to this step.
                     warp.fragments.push(ready(pc, active & !together));
                     if mask != active {
@@ -135,6 +146,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                     continue;
                 }
                 if mask != active {
+                    warp.part(active);
                     warp.fragments.push(ready(pc + 1, mask & !active));
                 }
                 super::collective::park(turn, warp, collective, pc, active)?;
@@ -151,6 +163,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
         if active == mask {
             pc = target;
         } else {
+            warp.part(active);
             let other = if target < pc + 1 { ready(pc + 1, mask & !active) } else { ready(target, active) };
             (pc, mask) = if target < pc + 1 { (target, active) } else { (pc + 1, mask & !active) };
             limit = meeting_point(warp, pc).min(other.pc);
@@ -192,6 +205,7 @@ fn leave(code: &Code, warp: &mut Warp, pc: u32, mask: u32, active: u32, op: Op) 
             }
             _ => (left, pc + 1),
         };
+        warp.part(together);
         warp.fragments.push(Fragment { pc: target, mask: together, state: State::Ready, loops: 0 });
         left &= !together;
     }
@@ -426,7 +440,10 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
             let now = turn.clock();
             map1(active, &mut w64!(d), Lanes([now; 32]), |word| word);
         }
-        Op::ActiveMask(d) => map1(active, &mut w32!(d), Lanes([active; 32]), |word| word),
+        Op::ActiveMask(d) => {
+            let groups = Lanes(warp.groups());
+            map1(active, &mut warp.regs.w32[d as usize], groups, |group| group & active);
+        }
         Op::Load(index) => return super::access::load(turn, warp, &code.accesses[index as usize], active),
         Op::Store(index) => return super::access::store(turn, warp, &code.accesses[index as usize], active),
         Op::Atomic(index) => return super::atomic::atomic(turn, warp, &code.atomics[index as usize], active),
@@ -439,7 +456,7 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
         Op::TooDeep => {
             return trouble(active.trailing_zeros() as usize, FaultKind::CallDepth(super::super::decode::MAX_DEPTH));
         }
-        Op::Nop | Op::Bra(_) | Op::BraTable(..) | Op::Call { .. } | Op::CallTable { .. } => {}
+        Op::Nop | Op::Bra(_) | Op::Fork { .. } | Op::BraTable(..) | Op::Call { .. } | Op::CallTable { .. } => {}
         Op::Return(_) | Op::Exit | Op::Collective(_) => {}
     }
     Ok(())

@@ -49,7 +49,7 @@ pub(super) fn load(
             addresses: &addresses,
             bytes: ROW,
             memory: &memory,
-            stored: &[],
+            regs: &[],
         };
         turn.observe_unordered(warp, &row)?;
         turn.order_words(

@@ -10,6 +10,7 @@ mod collective;
 mod fragment;
 mod job;
 mod matrix;
+mod undefined;
 mod warp;
 
 pub(super) use job::{Failure, Parts, run};

@@ -3,12 +3,14 @@
 use ptx::ast::{Axis, Special};
 
 use super::super::code::{Code, Preset, R, Slot, Target};
-use super::super::lanes::{FULL, Lanes, WARP};
+use super::super::lanes::{Bits, FULL, Lanes, WARP};
 use super::asynchronous::AsyncCopies;
+use super::check::Byte;
 use super::job::Job;
+use super::undefined::Undefined;
 
 /// What registers hold before they are written: a pattern that is unlikely to be mistaken for data.
-const UNWRITTEN: u64 = 0xa5a5_a5a5_a5a5_a5a5;
+pub(super) const UNWRITTEN: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 /// The register files of a warp.
 #[derive(Default)]
@@ -106,8 +108,17 @@ pub(super) struct Warp {
     pub(super) regs: Regs,
     /// Local memory, lane after lane.
     pub(super) local: Vec<u8>,
-    /// Which local bytes were written, if that is checked.
-    pub(super) local_written: Vec<bool>,
+    /// What is known of the local bytes, if that is checked.
+    pub(super) local_written: Vec<Byte>,
+    /// Registers without a value, if some are known and that is checked.
+    pub(super) undefined: Option<Box<Undefined>>,
+    /// Lanes that surely go together, if some step asks for them: those that a branch has parted need not meet again before a
+    /// collective, though they do here.
+    together: Vec<u32>,
+    /// Barriers that lanes have gone past since they last came to one.
+    skipped: Vec<(u32, u64)>,
+    /// Barriers of the whole block that each lane has come to.
+    pub(super) arrived: [u32; WARP],
     pub(super) copies: AsyncCopies,
     /// Index of the region that was accessed last.
     pub(super) hot: usize,
@@ -127,6 +138,10 @@ impl Warp {
             regs: Regs::default(),
             local: vec![0; code.local as usize * WARP],
             local_written: Vec::new(),
+            undefined: None,
+            together: Vec::new(),
+            skipped: Vec::new(),
+            arrived: [0; WARP],
             copies: AsyncCopies::default(),
             hot: 0,
             pc: 0,
@@ -142,8 +157,19 @@ impl Warp {
         self.copies = AsyncCopies::default();
         self.local.fill(UNWRITTEN as u8);
         self.local_written.clear();
+        self.together.clear();
+        if code.active_mask {
+            self.together.push(self.exists);
+        }
+        self.skipped.clear();
+        self.arrived = [0; WARP];
+        self.undefined = None;
         if job.options.checks.uninitialised {
-            self.local_written.resize(self.local.len(), false);
+            self.local_written.resize(self.local.len(), Byte::Unwritten);
+            if !code.unassigned().is_empty() {
+                let undefined = self.undefined.insert(Box::new(Undefined::new(code)));
+                code.unassigned().iter().for_each(|&number| undefined.set(number, FULL, FULL));
+            }
         }
         let regs = &mut self.regs;
         regs.w32.clear();
@@ -163,6 +189,61 @@ impl Warp {
         for &(reg, preset) in &code.presets64 {
             regs.w64[reg as usize].0 = [preset_value(preset, job, block, self.index, 0); WARP];
         }
+    }
+
+    /// Lanes go another way than others.
+    pub(super) fn part(&mut self, lanes: u32) {
+        for index in 0..self.together.len() {
+            let group = self.together[index];
+            if group & lanes != 0 && group & !lanes != 0 {
+                self.together[index] = group & lanes;
+                self.together.push(group & !lanes);
+            }
+        }
+    }
+
+    /// Lanes meet at a collective.
+    pub(super) fn meet(&mut self, lanes: u32) {
+        if self.together.len() > 1 {
+            self.together.retain_mut(|group| {
+                *group &= !lanes;
+                *group != 0
+            });
+            self.together.push(lanes);
+        }
+    }
+
+    /// For each lane, those that surely go together with it.
+    pub(super) fn groups(&self) -> [u32; WARP] {
+        let mut groups = [0; WARP];
+        self.together.iter().for_each(|&group| Bits(group).for_each(|lane| groups[lane] = group));
+        groups
+    }
+
+    /// Lanes `taken` of `mask` take a fork.
+    pub(super) fn skip(&mut self, code: &Code, fork: u32, taken: u32, mask: u32) {
+        let sides = code.forks[fork as usize].into_iter().zip([taken, mask & !taken]);
+        for (barriers, lanes) in sides.filter(|&(barriers, lanes)| barriers != 0 && lanes != 0) {
+            match self.skipped.iter_mut().find(|(_, known)| *known == barriers) {
+                Some((known, _)) => *known |= lanes,
+                None => self.skipped.push((lanes, barriers)),
+            }
+        }
+    }
+
+    /// Lanes come to a barrier of the whole block.
+    pub(super) fn arrive(&mut self, mask: u32) {
+        Bits(mask).for_each(|lane| self.arrived[lane] += 1);
+        self.skipped.iter_mut().for_each(|(lanes, _)| *lanes &= !mask);
+    }
+
+    /// A lane that has ended after it went past the barrier number `barrier` of the code, which others have come to as their
+    /// barrier number `count`.
+    pub(super) fn absentee(&self, barrier: usize, count: u32) -> Option<usize> {
+        let ended = self.exists & !self.live;
+        let past = self.skipped.iter().filter(|(_, barriers)| barriers >> barrier & 1 == 1);
+        let lanes = past.fold(0, |lanes, (more, _)| lanes | more);
+        Bits(lanes & ended).find(|&lane| self.arrived[lane] + 1 == count)
     }
 
     /// Whether every thread has ended.

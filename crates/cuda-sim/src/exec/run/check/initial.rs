@@ -4,84 +4,117 @@ use std::ops::Range;
 
 use super::super::super::fault::{FaultKind, Space};
 use super::super::super::lanes::Bits;
+use super::super::super::operands::Register;
 use super::super::access::Memory;
 use super::super::block::Turn;
 use super::super::warp::Warp;
 use super::super::{Outcome, trouble};
 use super::Seen;
 
-/// Which bytes of a block's shared memory were written.
-pub(in crate::exec::run) struct WrittenBytes(Vec<bool>);
+/// What is known of a byte of shared or local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(in crate::exec::run) enum Byte {
+    Unwritten,
+    Written,
+    /// Holds a part of a value that nothing had defined.
+    Undefined,
+}
+
+/// The first of the bytes that nothing wrote.
+fn first_gap(bytes: &[Byte]) -> Option<usize> {
+    bytes.iter().position(|&byte| byte == Byte::Unwritten)
+}
+
+/// What is known of the bytes of a block's shared memory.
+pub(in crate::exec::run) struct WrittenBytes(Vec<Byte>);
 
 impl WrittenBytes {
     pub(in crate::exec::run) fn new(bytes: usize) -> Self {
-        Self(vec![false; bytes])
+        Self(vec![Byte::Unwritten; bytes])
     }
 
     pub(super) fn mark(&mut self, range: Range<usize>) {
-        self.0[range].fill(true);
+        self.0[range].fill(Byte::Written);
     }
 
-    fn first_gap(&self, range: Range<usize>) -> Option<u64> {
-        let start = range.start;
-        // Most reads have no gap, which is found without a branch per byte.
-        if self.0[range.clone()].iter().fold(true, |all, &written| all & written) {
-            return None;
-        }
-        self.0[range].iter().position(|&written| !written).map(|index| (start + index) as u64)
+    /// Whether all bytes were written; without a branch per byte.
+    fn is_written(&self, range: Range<usize>) -> bool {
+        self.0[range].iter().fold(true, |all, &byte| all & (byte == Byte::Written))
     }
 }
 
 /// A read of bytes that nothing wrote is a fault; writes leave their mark.
 pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>, range: Option<&Range<u64>>) -> Outcome {
-    if range.is_some_and(|range| check_range(turn, seen, range)) {
+    let code = turn.job.code;
+    let undefined = match &warp.undefined {
+        Some(undefined) if seen.writes => undefined.of_slots(code, seen.regs) & seen.active,
+        _ => 0,
+    };
+    if undefined != 0 && seen.space == Space::Global {
+        let used_as = "stored to global memory";
+        return trouble(undefined.trailing_zeros() as usize, FaultKind::Undefined { used_as });
+    }
+    if undefined == 0 && range.is_some_and(|range| check_range(turn, seen, range)) {
         return Ok(());
     }
-    let stride = turn.job.code.local;
+    let stride = code.local;
     for lane in Bits(seen.active) {
         let address = seen.addresses[lane];
-        let region = match seen.memory {
-            Memory::Region(region) => Some(*region),
-            Memory::Regions(each) => Some(&turn.job.view.regions[each[lane] as usize]),
-            Memory::Window => None,
+        let window = address as usize..(address + seen.bytes) as usize;
+        let bytes = match seen.space {
+            Space::Global => {
+                if let Some(address) = check_global(turn, lane, seen) {
+                    return trouble(lane, FaultKind::Uninitialised { space: Space::Global, address });
+                }
+                continue;
+            }
+            Space::Local => {
+                let start = (lane as u64 * stride) as usize;
+                &mut warp.local_written[start + window.start..start + window.end]
+            }
+            Space::Shared => match &mut turn.watch().written {
+                Some(written) => &mut written.0[window],
+                None => continue,
+            },
+            Space::Param => continue,
         };
-        let gap = match (seen.space, region) {
-            (Space::Global, Some(region)) => {
-                let base = region.info.base;
-                let gap = if seen.reads { region.storage.first_unwritten(address - base, seen.bytes) } else { None };
-                if seen.writes {
-                    region.storage.mark(address - base, seen.bytes, true);
-                }
-                gap.map(|at| at + base)
+        if seen.reads {
+            if let Some(gap) = first_gap(bytes) {
+                let (space, address) = (seen.space, address + gap as u64);
+                return trouble(lane, FaultKind::Uninitialised { space, address });
             }
-            (Space::Local, _) => {
-                let start = (lane as u64 * stride + address) as usize;
-                let written = &mut warp.local_written[start..][..seen.bytes as usize];
-                let gap = if seen.reads { written.iter().position(|&written| !written) } else { None };
-                if seen.writes {
-                    written.fill(true);
+            if bytes.contains(&Byte::Undefined) {
+                if seen.regs.is_empty() {
+                    return trouble(lane, FaultKind::Undefined { used_as: "read where it is relied upon" });
                 }
-                gap.map(|index| address + index as u64)
+                let (loaded, lanes) = (seen.regs.iter().filter_map(|&slot| Register::of(slot)), 1 << lane);
+                let undefined = warp.undefined_registers(code);
+                loaded.for_each(|register| undefined.set_register(code, register, lanes, lanes));
             }
-            (Space::Shared, _) => {
-                let range = address as usize..(address + seen.bytes) as usize;
-                let Some(written) = &mut turn.watch().written else { continue };
-                let gap = if seen.reads { written.first_gap(range.clone()) } else { None };
-                if seen.writes {
-                    written.mark(range);
-                }
-                gap
-            }
-            _ => None,
-        };
-        if let Some(address) = gap {
-            return trouble(lane, FaultKind::Uninitialised { space: seen.space, address });
+        } else {
+            bytes.fill(if undefined >> lane & 1 == 1 { Byte::Undefined } else { Byte::Written });
         }
     }
     Ok(())
 }
 
-/// Checks and marks an access as a whole. False if it was not, or some byte is missing.
+/// Checks and marks the access of a lane to global memory: the first byte that was not written, if it reads one.
+fn check_global(turn: &Turn<'_, '_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
+    let region = match seen.memory {
+        Memory::Region(region) => *region,
+        Memory::Regions(each) => &turn.job.view.regions[each[lane] as usize],
+        Memory::Window => return None,
+    };
+    let (base, address) = (region.info.base, seen.addresses[lane]);
+    let gap = if seen.reads { region.storage.first_unwritten(address - base, seen.bytes) } else { None };
+    if seen.writes {
+        region.storage.mark(address - base, seen.bytes, true);
+    }
+    gap.map(|at| at + base)
+}
+
+/// Checks and marks an access as a whole. False if it was not, or some byte is not simply written.
 fn check_range(turn: &mut Turn<'_, '_>, seen: &Seen<'_>, range: &Range<u64>) -> bool {
     match seen.memory {
         Memory::Region(region) => {
@@ -96,7 +129,7 @@ fn check_range(turn: &mut Turn<'_, '_>, seen: &Seen<'_>, range: &Range<u64>) -> 
         Memory::Window => {
             let range = range.start as usize..range.end as usize;
             let Some(written) = &mut turn.watch().written else { return true };
-            if seen.reads && written.first_gap(range.clone()).is_some() {
+            if seen.reads && !written.is_written(range.clone()) {
                 return false;
             }
             if seen.writes {

@@ -25,7 +25,7 @@ use super::{Outcome, Trouble};
 pub(super) use clocks::{Clocks, Strength};
 pub(super) use global::GlobalShadow;
 use history::{Mark, Race};
-pub(super) use initial::WrittenBytes;
+pub(super) use initial::{Byte, WrittenBytes};
 pub(super) use shared::SharedShadow;
 pub(super) use sources::{Source, Sources};
 pub(super) use volatile::Volatile;
@@ -43,8 +43,8 @@ pub(super) struct Seen<'a> {
     /// Bytes at each address.
     pub(super) bytes: u64,
     pub(super) memory: &'a Memory<'a>,
-    /// The registers that a store writes: equal values at one place in one instruction are no race.
-    pub(super) stored: &'a [Slot],
+    /// The registers that a load or store moves. Equal values at one place in one store are no race.
+    pub(super) regs: &'a [Slot],
 }
 
 impl Seen<'_> {
@@ -256,7 +256,7 @@ impl Turn<'_, '_> {
             addresses: &addresses,
             bytes,
             memory: &Memory::Window,
-            stored: &[],
+            regs: &[],
         };
         self.order(warp, &seen)
     }

@@ -95,8 +95,8 @@ fn present<'a>(clocks: &'a Clocks, warp: &Warp, seen: &Seen<'_>, serial: u32) ->
 fn is_same(warp: &Warp, seen: &Seen<'_>, lane: usize, other: usize) -> bool {
     let value = |slot: Slot, lane: usize| warp.regs.lane(slot, lane);
     seen.addresses[other] == seen.addresses[lane]
-        && !seen.stored.is_empty()
-        && seen.stored.iter().all(|&slot| value(slot, other) == value(slot, lane))
+        && !seen.regs.is_empty()
+        && seen.regs.iter().all(|&slot| value(slot, other) == value(slot, lane))
 }
 
 /// Strong accesses, lane after lane: they also synchronise.

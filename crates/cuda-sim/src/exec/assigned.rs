@@ -1,0 +1,108 @@
+//! Which registers a thread may read before it has written them, on some path through the kernel.
+
+use super::code::{Code, NO_GUARD, R};
+use super::flow::Flow;
+use super::operands::{Register, Use, operands};
+
+/// A set of registers of all files.
+#[derive(Clone, PartialEq, Eq)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn insert(&mut self, index: usize) {
+        self.0[index / 64] |= 1 << (index % 64);
+    }
+
+    fn contains(&self, index: usize) -> bool {
+        self.0[index / 64] >> (index % 64) & 1 == 1
+    }
+}
+
+impl Code {
+    /// The place of a register among those of all files.
+    pub(super) fn number_of(&self, register: Register) -> usize {
+        match register {
+            Register::W32(reg) => reg.into(),
+            Register::W64(reg) => self.words32 + usize::from(reg),
+            Register::Predicate(reg) => self.words32 + self.words64 + usize::from(reg),
+        }
+    }
+
+    /// Registers of all files.
+    pub(super) fn registers(&self) -> usize {
+        self.words32 + self.words64 + self.predicates
+    }
+
+    /// Numbers of the registers that a thread may read before it has written them.
+    pub(super) fn unassigned(&self) -> &[usize] {
+        self.unassigned.get_or_init(|| find(self))
+    }
+}
+
+fn find(code: &Code) -> Vec<usize> {
+    let flow = Flow::new(code);
+    let (mut before, written): (Vec<Set>, Vec<Set>) =
+        flow.blocks.iter().map(|block| summary(code, block.steps.clone())).unzip();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (index, block) in flow.blocks.iter().enumerate().rev() {
+            for word in 0..before[index].0.len() {
+                let after = block.successors.iter().fold(0, |after, &next| after | before[next].0[word]);
+                let known = before[index].0[word];
+                before[index].0[word] |= after & !written[index].0[word];
+                changed |= before[index].0[word] != known;
+            }
+        }
+    }
+    let mut preset = Set(vec![0; code.registers().div_ceil(64)]);
+    let words = code.presets32.iter().map(|&(reg, _)| Register::W32(reg));
+    let words = words.chain(code.presets64.iter().map(|&(reg, _)| Register::W64(reg)));
+    let always = code.true_predicate.map(Register::Predicate);
+    words.chain(always).for_each(|register| preset.insert(code.number_of(register)));
+    let unassigned =
+        |&number: &usize| !preset.contains(number) && flow.roots.iter().any(|&root| before[root].contains(number));
+    (0..code.registers()).filter(unassigned).collect()
+}
+
+/// What steps read before they write it, and what they write in every thread.
+fn summary(code: &Code, steps: std::ops::Range<usize>) -> (Set, Set) {
+    let empty = || Set(vec![0; code.registers().div_ceil(64)]);
+    let (mut read, mut written) = (empty(), empty());
+    // Registers written in the threads of a guard, as long as that holds what it held.
+    let mut under: Vec<(usize, R, bool)> = Vec::new();
+    for step in &code.steps[steps] {
+        let guard = (step.guard, step.negated);
+        if step.guard != NO_GUARD {
+            let number = code.number_of(Register::Predicate(step.guard));
+            if !written.contains(number) {
+                read.insert(number);
+            }
+        }
+        operands(code, step.op, &mut |register, what| {
+            let number = code.number_of(register);
+            match what {
+                Use::Read => {
+                    if !written.contains(number) && !under.contains(&(number, guard.0, guard.1)) {
+                        read.insert(number);
+                    }
+                }
+                Use::Write => {
+                    if let Register::Predicate(reg) = register {
+                        under.retain(|&(_, guard, _)| guard != reg);
+                    }
+                    if guard.0 == NO_GUARD {
+                        written.insert(number);
+                    } else {
+                        let other = (number, guard.0, !guard.1);
+                        if under.contains(&other) {
+                            written.insert(number);
+                        }
+                        under.push((number, guard.0, guard.1));
+                    }
+                }
+            }
+        });
+    }
+    (read, written)
+}

@@ -1,0 +1,142 @@
+//! Control flow of a decoded kernel: blocks of steps, and what every thread passes after a block.
+
+use std::ops::Range;
+
+use super::code::{Code, NO_GUARD, Op};
+
+/// The blocks of a kernel and its functions.
+pub(super) struct Flow {
+    pub(super) blocks: Vec<Block>,
+    block_of: Vec<usize>,
+    /// Blocks at which the kernel and its functions begin.
+    pub(super) roots: Vec<usize>,
+}
+
+/// Steps that run one after the other.
+pub(super) struct Block {
+    pub(super) steps: Range<usize>,
+    pub(super) successors: Vec<usize>,
+    /// Whether a thread may end or return at its last step. A `trap` ends the launch.
+    leaves: bool,
+}
+
+/// Where control goes after a step; absent for one that only goes on, as calls do, which come back.
+fn targets(code: &Code, pc: usize) -> Option<Vec<usize>> {
+    let step = &code.steps[pc];
+    let mut targets: Vec<usize> = match step.op {
+        Op::Bra(target) | Op::Fork { target, .. } => vec![target as usize],
+        Op::BraTable(_, table) => code.tables[table as usize].iter().map(|&target| target as usize).collect(),
+        Op::Return(_) | Op::Exit | Op::Trap | Op::TooDeep => Vec::new(),
+        _ => return None,
+    };
+    if step.guard != NO_GUARD {
+        targets.push(pc + 1);
+    }
+    Some(targets)
+}
+
+impl Flow {
+    pub(super) fn new(code: &Code) -> Self {
+        let count = code.steps.len();
+        let mut starts = vec![code.start as usize];
+        let mut leader = vec![false; count + 1];
+        for (pc, step) in code.steps.iter().enumerate() {
+            match step.op {
+                Op::Call { target, .. } => starts.push(target as usize),
+                Op::CallTable { table, .. } => {
+                    starts.extend(code.calls[table as usize].iter().map(|&(_, target, _)| target as usize));
+                }
+                _ => {}
+            }
+            if let Some(targets) = targets(code, pc) {
+                targets.into_iter().for_each(|target| leader[target] = true);
+                leader[pc + 1] = true;
+            }
+        }
+        starts.iter().for_each(|&start| leader[start] = true);
+        let first: Vec<usize> = (0..count).filter(|&pc| pc == 0 || leader[pc]).collect();
+        let mut block_of = vec![0; count];
+        let mut blocks = Vec::with_capacity(first.len());
+        for (index, &start) in first.iter().enumerate() {
+            let end = first.get(index + 1).copied().unwrap_or(count);
+            block_of[start..end].fill(index);
+            let leaves = matches!(code.steps[end - 1].op, Op::Exit | Op::Return(_));
+            blocks.push(Block { steps: start..end, successors: Vec::new(), leaves });
+        }
+        for block in &mut blocks {
+            let next = targets(code, block.steps.end - 1).unwrap_or_else(|| vec![block.steps.end]);
+            block.successors = next.into_iter().filter(|&pc| pc < count).map(|pc| block_of[pc]).collect();
+        }
+        Self { blocks, roots: starts.into_iter().map(|start| block_of[start]).collect(), block_of }
+    }
+
+    /// The block of a step.
+    pub(super) fn block_of(&self, pc: usize) -> usize {
+        self.block_of[pc]
+    }
+
+    /// The blocks that a thread can come to from those of `from`, themselves included, without entering `without`.
+    pub(super) fn reach(&self, from: &[usize], without: Option<usize>) -> Vec<bool> {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut left: Vec<usize> = from.to_vec();
+        while let Some(block) = left.pop() {
+            if Some(block) != without && !std::mem::replace(&mut reached[block], true) {
+                left.extend(&self.blocks[block].successors);
+            }
+        }
+        reached
+    }
+
+    /// For each block the next one that every thread passes that ends at all, if there is one.
+    pub(super) fn joins(&self) -> Vec<Option<usize>> {
+        let end = self.blocks.len();
+        let mut before = vec![Vec::new(); end + 1];
+        for (index, block) in self.blocks.iter().enumerate() {
+            block.successors.iter().for_each(|&next| before[next].push(index));
+            if block.leaves {
+                before[end].push(index);
+            }
+        }
+        // Post-order of the reversed graph: who comes to the end late has a low rank.
+        let (mut rank, mut order) = (vec![usize::MAX; end + 1], Vec::new());
+        let (mut seen, mut stack) = (vec![false; end + 1], vec![(end, 0)]);
+        seen[end] = true;
+        while let Some((block, next)) = stack.last_mut() {
+            match before[*block].get(*next) {
+                Some(&earlier) => {
+                    *next += 1;
+                    if !std::mem::replace(&mut seen[earlier], true) {
+                        stack.push((earlier, 0));
+                    }
+                }
+                None => {
+                    rank[*block] = order.len();
+                    order.push(*block);
+                    stack.pop();
+                }
+            }
+        }
+        let mut join: Vec<Option<usize>> = vec![None; end + 1];
+        join[end] = Some(end);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in order.iter().rev().filter(|&&block| block != end) {
+                let Block { successors, leaves, .. } = &self.blocks[block];
+                let after = successors.iter().copied().chain(leaves.then_some(end));
+                let known = after.filter(|&next| join[next].is_some());
+                let meet = known.reduce(|mut a, mut b| {
+                    while a != b {
+                        let lower = if rank[a] < rank[b] { &mut a } else { &mut b };
+                        *lower = join[*lower].unwrap_or(end);
+                    }
+                    a
+                });
+                changed |= join[block] != meet;
+                join[block] = meet;
+            }
+        }
+        join.truncate(end);
+        join.into_iter().map(|join| join.filter(|&join| join != end)).collect()
+    }
+}

@@ -1,0 +1,76 @@
+//! Barriers in branches: where a thread decides to go past a barrier that others may come to.
+
+use super::code::{Code, NO_GUARD, Op};
+use super::collective::{Kind, Members};
+use super::flow::Flow;
+
+/// Barriers of a kernel that are told apart.
+const MOST: usize = 64;
+
+impl Op {
+    /// Whether a thread does more than to end or to compute in registers.
+    fn has_effect(self) -> bool {
+        matches!(
+            self,
+            Self::Load(_)
+                | Self::Store(_)
+                | Self::Atomic(_)
+                | Self::CopyAsync(_)
+                | Self::Collective(_)
+                | Self::Call { .. }
+                | Self::CallTable { .. }
+        )
+    }
+}
+
+/// Turns each branch into a [`Op::Fork`] that has a side from which a thread goes past a barrier of the whole block to a
+/// place that it would have come to from the barrier too, and still does something there. A thread that only ends leaves
+/// the barrier to the others, which is allowed.
+pub(super) fn mark(code: &mut Code) {
+    let is_barrier = |op: Op| match op {
+        Op::Collective(index) => {
+            let collective = &code.collectives[index as usize];
+            collective.members == Members::Live && matches!(collective.kind, Kind::Barrier { threads: None, .. })
+        }
+        _ => false,
+    };
+    let barriers: Vec<usize> = (0..code.steps.len()).filter(|&pc| is_barrier(code.steps[pc].op)).take(MOST).collect();
+    if barriers.is_empty() {
+        return;
+    }
+    let flow = Flow::new(code);
+    let joins = flow.joins();
+    let effect = |block: usize| code.steps[flow.blocks[block].steps.clone()].iter().any(|step| step.op.has_effect());
+    let effects: Vec<bool> = (0..flow.blocks.len()).map(effect).collect();
+    let matters =
+        |block: usize| flow.reach(&[block], None).iter().zip(&effects).any(|(reached, effect)| *reached && *effect);
+    let mut forks = Vec::new();
+    for (index, block) in flow.blocks.iter().enumerate() {
+        let pc = block.steps.end - 1;
+        let step = &code.steps[pc];
+        let (Op::Bra(target), Some(join)) = (step.op, joins[index]) else { continue };
+        if step.guard == NO_GUARD || pc + 1 >= code.steps.len() {
+            continue;
+        }
+        let sides = [target as usize, pc + 1].map(|pc| {
+            let reached = flow.reach(&[flow.block_of(pc)], Some(join));
+            let bit = |(bit, &barrier): (usize, &usize)| u64::from(reached[flow.block_of(barrier)]) << bit;
+            barriers.iter().enumerate().map(bit).sum::<u64>()
+        });
+        if sides[0] == sides[1] || !matters(join) {
+            continue;
+        }
+        let passes = |&bit: &usize| flow.reach(&[flow.block_of(barriers[bit])], Some(index))[join];
+        let both = sides[0] ^ sides[1];
+        let inside = (0..barriers.len()).filter(|bit| both >> bit & 1 == 1).filter(passes);
+        let inside = inside.fold(0, |mask, bit| mask | 1_u64 << bit);
+        if inside != 0 {
+            forks.push((pc, target, sides.map(|side| inside & !side)));
+        }
+    }
+    for (pc, target, skips) in forks {
+        code.steps[pc].op = Op::Fork { target, fork: code.forks.len() as u32 };
+        code.forks.push(skips);
+    }
+    code.barriers = barriers.into_iter().map(|pc| pc as u32).collect();
+}
