@@ -1,5 +1,6 @@
 //! Control flow of a decoded kernel: blocks of steps, and what every thread passes after a block.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::code::{Code, NO_GUARD, Op};
@@ -75,20 +76,33 @@ impl Flow {
         self.block_of[pc]
     }
 
-    /// The blocks that a thread can come to from those of `from`, themselves included, without entering `without`.
-    pub(super) fn reach(&self, from: &[usize], without: Option<usize>) -> Vec<bool> {
-        let mut reached = vec![false; self.blocks.len()];
-        let mut left: Vec<usize> = from.to_vec();
+    /// The blocks that a thread can come to from `from`, itself included, without entering `without`.
+    pub(super) fn reach(&self, from: usize, without: usize) -> HashSet<usize> {
+        let mut reached = HashSet::new();
+        let mut left = vec![from];
         while let Some(block) = left.pop() {
-            if Some(block) != without && !std::mem::replace(&mut reached[block], true) {
+            if block != without && reached.insert(block) {
                 left.extend(&self.blocks[block].successors);
             }
         }
         reached
     }
 
-    /// For each block the next one that every thread passes that ends at all, if there is one.
-    pub(super) fn joins(&self) -> Vec<Option<usize>> {
+    /// For each block whether a thread can come from it to one of those that `goal` picks, which may be itself.
+    pub(super) fn leads_to(&self, goal: impl Fn(usize) -> bool) -> Vec<bool> {
+        let before = self.before();
+        let mut leads = vec![false; self.blocks.len()];
+        let mut left: Vec<usize> = (0..self.blocks.len()).filter(|&block| goal(block)).collect();
+        while let Some(block) = left.pop() {
+            if !std::mem::replace(&mut leads[block], true) {
+                left.extend(&before[block]);
+            }
+        }
+        leads
+    }
+
+    /// The blocks that a thread may come from to each block, and behind those the ones where it may end.
+    fn before(&self) -> Vec<Vec<usize>> {
         let end = self.blocks.len();
         let mut before = vec![Vec::new(); end + 1];
         for (index, block) in self.blocks.iter().enumerate() {
@@ -97,6 +111,12 @@ impl Flow {
                 before[end].push(index);
             }
         }
+        before
+    }
+
+    /// For each block the next one that every thread passes that ends at all, if there is one.
+    pub(super) fn joins(&self) -> Vec<Option<usize>> {
+        let (end, before) = (self.blocks.len(), self.before());
         // Post-order of the reversed graph: who comes to the end late has a low rank.
         let (mut rank, mut order) = (vec![usize::MAX; end + 1], Vec::new());
         let (mut seen, mut stack) = (vec![false; end + 1], vec![(end, 0)]);

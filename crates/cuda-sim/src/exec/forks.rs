@@ -2,7 +2,7 @@
 
 use super::code::{Code, NO_GUARD, Op};
 use super::collective::{Kind, Members};
-use super::flow::Flow;
+use super::flow::{Block, Flow};
 
 /// Barriers of a kernel that are told apart.
 const MOST: usize = 64;
@@ -40,27 +40,27 @@ pub(super) fn mark(code: &mut Code) {
     }
     let flow = Flow::new(code);
     let joins = flow.joins();
-    let effect = |block: usize| code.steps[flow.blocks[block].steps.clone()].iter().any(|step| step.op.has_effect());
-    let effects: Vec<bool> = (0..flow.blocks.len()).map(effect).collect();
-    let matters =
-        |block: usize| flow.reach(&[block], None).iter().zip(&effects).any(|(reached, effect)| *reached && *effect);
+    let effect = |block: &Block| code.steps[block.steps.clone()].iter().any(|step| step.op.has_effect());
+    let matters = flow.leads_to(|block| effect(&flow.blocks[block]));
+    let of_barriers: Vec<usize> = barriers.iter().map(|&pc| flow.block_of(pc)).collect();
+    let near = flow.leads_to(|block| of_barriers.contains(&block));
     let mut forks = Vec::new();
     for (index, block) in flow.blocks.iter().enumerate() {
         let pc = block.steps.end - 1;
         let step = &code.steps[pc];
         let (Op::Bra(target), Some(join)) = (step.op, joins[index]) else { continue };
-        if step.guard == NO_GUARD || pc + 1 >= code.steps.len() {
+        if step.guard == NO_GUARD || pc + 1 >= code.steps.len() || !matters[join] || !near[index] {
             continue;
         }
         let sides = [target as usize, pc + 1].map(|pc| {
-            let reached = flow.reach(&[flow.block_of(pc)], Some(join));
-            let bit = |(bit, &barrier): (usize, &usize)| u64::from(reached[flow.block_of(barrier)]) << bit;
-            barriers.iter().enumerate().map(bit).sum::<u64>()
+            let reached = flow.reach(flow.block_of(pc), join);
+            let bit = |(bit, &barrier): (usize, &usize)| u64::from(reached.contains(&barrier)) << bit;
+            of_barriers.iter().enumerate().map(bit).sum::<u64>()
         });
-        if sides[0] == sides[1] || !matters(join) {
+        if sides[0] == sides[1] {
             continue;
         }
-        let passes = |&bit: &usize| flow.reach(&[flow.block_of(barriers[bit])], Some(index))[join];
+        let passes = |&bit: &usize| flow.reach(of_barriers[bit], index).contains(&join);
         let both = sides[0] ^ sides[1];
         let inside = (0..barriers.len()).filter(|bit| both >> bit & 1 == 1).filter(passes);
         let inside = inside.fold(0, |mask, bit| mask | 1_u64 << bit);

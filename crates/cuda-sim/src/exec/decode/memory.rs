@@ -12,16 +12,20 @@ use super::layout::Place;
 
 /// What an opcode says of memory order.
 fn order(ins: &Instruction) -> Order {
-    let has = |part| ins.opcode.has(part);
-    let both = has("acq_rel") || has("sc");
-    Order {
-        strong: both || ["relaxed", "volatile", "acquire", "release", "mmio"].into_iter().any(has),
-        volatile: has("volatile"),
-        narrow: has("cta"),
-        acquire: both || has("acquire"),
-        release: both || has("release"),
-        constant: has("nc"),
+    let mut order = Order::default();
+    for part in ins.opcode.modifiers() {
+        match part {
+            "relaxed" | "mmio" => order.strong = true,
+            "volatile" => (order.strong, order.volatile) = (true, true),
+            "acquire" => (order.strong, order.acquire) = (true, true),
+            "release" => (order.strong, order.release) = (true, true),
+            "acq_rel" | "sc" => (order.strong, order.acquire, order.release) = (true, true, true),
+            "cta" => order.narrow = true,
+            "nc" => order.constant = true,
+            _ => {}
+        }
     }
+    order
 }
 
 impl Body<'_> {
