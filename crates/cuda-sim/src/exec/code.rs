@@ -4,6 +4,7 @@
 //! extended), 64-bit words, and predicates (one bit per lane). Constants, addresses of symbols and special registers
 //! are registers that are filled before the first instruction.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use ptx::ast::Special;
@@ -528,6 +529,9 @@ pub(super) struct Code {
     pub(super) true_predicate: Option<R>,
     /// Shared memory the kernel declares, in bytes; dynamic shared memory follows.
     pub(super) static_shared: u64,
+    /// The arrays in shared memory, which here has gaps between them of so many bytes together.
+    pub(super) arrays: Vec<Range<u64>>,
+    pub(super) gaps: u64,
     /// Local memory per thread, in bytes.
     pub(super) local: u64,
     /// Bytes of the parameter buffer.

@@ -148,6 +148,14 @@ pub enum FaultKind {
         /// Size of the space for this launch.
         size: u64,
     },
+    /// An access outside every array in shared memory, though inside shared memory.
+    #[error("illegal address, {bytes} bytes at shared address {address:#x}, between two arrays")]
+    BetweenArrays {
+        /// First address of the access.
+        address: u64,
+        /// Length of the access.
+        bytes: u64,
+    },
     /// An address that is not a multiple of the access width.
     #[error("misaligned {space} address {address:#x} for an access of {bytes} bytes")]
     Misaligned {
@@ -253,7 +261,7 @@ impl FaultKind {
             Self::NoSuchKernel => 500,
             Self::Launch { .. } => 1,
             Self::OutOfMemory(_) => 2,
-            Self::Memory(_) | Self::Window { .. } => 700,
+            Self::Memory(_) | Self::Window { .. } | Self::BetweenArrays { .. } => 700,
             Self::Timeout { .. } => 702,
             Self::CallDepth(_) => 714,
             Self::Barrier { .. } | Self::DivergentCollective { .. } | Self::SkippedBarrier { .. } => 715,

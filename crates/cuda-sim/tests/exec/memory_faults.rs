@@ -1,6 +1,6 @@
 //! Stray, stale, misaligned and uninitialised accesses.
 
-use cuda_sim::exec::{FaultKind, GAP, GUARD, Grid, Memory, MemoryProblem, Options, Space};
+use cuda_sim::exec::{FaultKind, GAP, GUARD, Grid, Memory, MemoryProblem, Options, Program, Space};
 
 use crate::rig::{memory, module, run, upload};
 
@@ -47,6 +47,37 @@ fn stray_addresses_name_what_they_missed() {
 }
 
 #[test]
+fn no_32_bit_offset_leads_from_one_allocation_into_another() {
+    let memory = memory();
+    let buffers: Vec<u64> = (0..16).map(|_| upload(&memory, &[1; 64])).collect();
+    let target = memory.alloc(0, 4).unwrap();
+    for (index, &base) in buffers.iter().enumerate() {
+        for offset in (8..31).map(|power| 1 << power).chain([u64::from(u32::MAX - 7)]) {
+            let said = problem(&memory, base + offset, target);
+            let nearest = matches!(said, MemoryProblem::PastEnd { allocation, .. } if allocation.base == base);
+            assert!(nearest || offset > 1 << 31, "{offset} bytes behind buffer {index}: {said}");
+            if index > 0 {
+                let said = problem(&memory, base - offset, target);
+                let nearest = matches!(said, MemoryProblem::Before { allocation, .. } if allocation.base == base);
+                assert!(nearest || offset > 1 << 31, "{offset} bytes before buffer {index}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gaps_narrow_before_addresses_run_out() {
+    let memory = memory();
+    let mut last = memory.alloc(0, 4).unwrap();
+    for _ in 0..1 << 18 {
+        memory.free(last).unwrap();
+        let next = memory.alloc(0, 4).unwrap();
+        assert!(next - last >= cuda_sim::exec::GUARD, "{next:#x} behind {last:#x}");
+        last = next;
+    }
+}
+
+#[test]
 fn misaligned_and_uninitialised_words_are_faults() {
     let memory = memory();
     let (data, target) = (upload(&memory, &[1, 2]), memory.alloc(0, 8).unwrap());
@@ -80,6 +111,53 @@ fn shared_and_local_memory_have_bounds_and_must_be_written_first() {
     assert_eq!(attempt(&format!("{local} {generic}")), None);
     let wide = format!("{shared} st.shared.b64 [s+4], %d0; ret;");
     assert_eq!(attempt(&wide), Some(FaultKind::Misaligned { space: Space::Shared, address: 4, bytes: 8 }));
+}
+
+#[test]
+fn an_index_past_the_end_of_a_shared_array_reaches_no_other_array() {
+    // A row of words, one of halves and one that is sized at launch.
+    let body = |access: &str| {
+        format!(
+            ".shared .align 4 .b8 first[64];
+             .shared .align 16 .b8 second[24];
+             mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2;
+             mov.u32 %r2, first; mov.u32 %r3, second; mov.u32 %r4, last;
+             add.u32 %r2, %r2, %r1; add.u32 %r4, %r4, %r1;
+             {access}
+             ret;"
+        )
+    };
+    let text = |access: &str| {
+        let module = module(0, &body(access));
+        module.replace(".visible .entry", ".extern .shared .align 8 .b8 last[];\n.visible .entry")
+    };
+    let attempt = |access: &str, threads: u32, options: &Options| {
+        let grid = Grid { dynamic_shared: 64, ..Grid::linear(1, threads) };
+        run(&text(access), grid, &[], &memory(), options).err().map(|fault| fault.kind)
+    };
+    for options in [Options::default(), Options::sanitize()] {
+        for access in ["st.shared.b32 [%r2], 1;", "st.shared.b32 [%r4], 1;", "st.shared.b16 [%r3+22], 1;"] {
+            let alone = format!("setp.ne.u32 %p0, %r0, 0; @%p0 ret; {access}");
+            assert_eq!(attempt(if access.contains("%r3") { &alone } else { access }, 16, &options), None, "{access}");
+        }
+        for access in [
+            "st.shared.b32 [%r2], 1;",
+            "ld.shared.b32 %r5, [%r2+4];",
+            "ld.shared.b32 %r5, [%r2+1000];",
+            "st.shared.b32 [%r3+24], 1;",
+            "st.shared.b32 [%r3+-4], 1;",
+            "st.shared.b32 [%r3+-1000], 1;",
+            "red.shared.add.u32 [%r3+28], 1;",
+            "st.shared.b32 [%r4+-4], 1;",
+        ] {
+            let said = attempt(access, 17, &options);
+            assert!(matches!(said, Some(FaultKind::BetweenArrays { .. })), "{access}: {said:?}");
+        }
+        let said = attempt("st.shared.b32 [%r4], 1;", 17, &options);
+        assert!(matches!(said, Some(FaultKind::Window { space: Space::Shared, .. })), "{said:?}");
+    }
+    let program = Program::load(&text("")).unwrap();
+    assert_eq!(program.kernel("k").unwrap().static_shared, 88, "gaps are no memory of the kernel");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Where variables and parameters lie.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use ptx::ast::{Function, Linkage, Module, Shape, Space, Variable};
 
@@ -43,7 +44,13 @@ pub(in crate::exec) struct Layout<'a> {
     shared: HashMap<(&'a str, &'a str), u64>,
     /// Bytes of shared memory that is not sized at launch.
     pub(in crate::exec) static_shared: u64,
+    /// The arrays in shared memory in the order of their addresses; that which is sized at launch has no end.
+    pub(in crate::exec) arrays: Vec<Range<u64>>,
 }
+
+/// Least distance between two arrays in shared memory: an index that leads out of one leads to no other. A multiple of
+/// the bytes of all banks, so each array keeps its banks.
+const ARRAY_GAP: u64 = 1024;
 
 /// Variables that a module defines in global or constant memory, in text order: those at module scope, then those of function
 /// bodies.
@@ -70,7 +77,8 @@ impl<'a> Layout<'a> {
     pub(in crate::exec) fn new(module: &'a Module, entry: &'a Function) -> Self {
         let globals = global_variables(module).zip(0..).map(|(variable, index)| (&*variable.name, index)).collect();
         let functions = functions(module);
-        let mut layout = Self { module, globals, functions, shared: HashMap::new(), static_shared: 0 };
+        let (shared, arrays) = (HashMap::new(), Vec::new());
+        let mut layout = Self { module, globals, functions, shared, static_shared: 0, arrays };
         let mut unsized_names = Vec::new();
         let at_module = module.globals.iter().map(|variable| ("", variable));
         let visible = module.functions.iter().filter(|f| f.kind != entry.kind || f.name == entry.name);
@@ -79,6 +87,8 @@ impl<'a> Layout<'a> {
             variables.map(|variable| (&*function.name, variable))
         });
         let mut dynamic_align = 1;
+        // What gaps add to the address of the next array.
+        let mut added = 0_u64;
         for (owner, variable) in at_module.chain(inner).filter(|(_, variable)| variable.space == Space::Shared) {
             let align = variable.alignment().max(1);
             if variable.shape == Shape::Unsized {
@@ -87,14 +97,33 @@ impl<'a> Layout<'a> {
                 continue;
             }
             let at = layout.static_shared.next_multiple_of(align);
-            layout.shared.insert((owner, &variable.name), at);
             layout.static_shared = at + variable.bytes();
+            if !layout.arrays.is_empty() {
+                added = (added + ARRAY_GAP).next_multiple_of(align);
+            }
+            layout.arrays.push(at + added..layout.static_shared + added);
+            layout.shared.insert((owner, &variable.name), at + added);
         }
         layout.static_shared = layout.static_shared.next_multiple_of(dynamic_align);
+        if !unsized_names.is_empty() {
+            if !layout.arrays.is_empty() {
+                added = (added + ARRAY_GAP).next_multiple_of(dynamic_align);
+            }
+            layout.arrays.push(layout.static_shared + added..u64::MAX);
+        }
         for key in unsized_names {
-            layout.shared.insert(key, layout.static_shared);
+            layout.shared.insert(key, layout.static_shared + added);
         }
         layout
+    }
+
+    /// Bytes that gaps add to shared memory.
+    pub(in crate::exec) fn gaps(&self) -> u64 {
+        match &self.arrays[..] {
+            [.., dynamic] if dynamic.end == u64::MAX => dynamic.start - self.static_shared,
+            [.., last] => last.end - self.static_shared,
+            [] => 0,
+        }
     }
 
     /// A name of module scope.

@@ -81,6 +81,8 @@ pub(super) fn decode(module: &Module, entry: usize) -> Result<Code, Undecoded> {
         }
     }
     build.code.static_shared = layout.static_shared;
+    build.code.gaps = layout.gaps();
+    build.code.arrays = layout.arrays;
     build.code.local = base;
     build.code.params = kernel.param_layout().last().map_or(0, |last| last.offset + last.size);
     let mut code = link(build.code, chunks, &taken);

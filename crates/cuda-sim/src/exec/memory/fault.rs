@@ -61,7 +61,7 @@ pub enum MemoryProblem {
         /// Distance from the end of the allocation to the end of the access.
         past: u64,
     },
-    /// The access starts below a live allocation, within its guard gap.
+    /// The access starts below a live allocation.
     #[error("{before} bytes before {allocation}")]
     Before {
         /// The allocation behind the access.

@@ -1,5 +1,7 @@
 //! Loads and stores of a warp.
 
+use std::ops::Range;
+
 use super::super::code::{Access, LocalMove, Slot, Window};
 use super::super::fault::{FaultKind, Space};
 use super::super::lanes::{Bits, FULL, WARP};
@@ -101,6 +103,13 @@ pub(super) fn check_aligned<'j>(
         if span.high >= size || bytes > size - span.high {
             return outside(space, addresses, active, bytes, size);
         }
+        let arrays = &turn.job.code.arrays;
+        if space == Space::Shared && arrays.len() > 1 {
+            let holds = |array: &Range<u64>| array.start <= span.low && span.high + bytes <= array.end;
+            if !arrays.get(warp.hot_array).is_some_and(holds) {
+                within_arrays(warp, arrays, addresses, active, bytes)?;
+            }
+        }
         return Ok(Memory::Window);
     }
     let regions = &turn.job.view.regions;
@@ -122,6 +131,21 @@ pub(super) fn check_aligned<'j>(
         }
     }
     Ok(Memory::Regions(each))
+}
+
+/// Checks that every active address and the bytes behind it lie within one array in shared memory.
+#[inline(never)]
+fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP], active: u32, bytes: u64) -> Outcome {
+    for lane in Bits(active) {
+        let address = addresses[lane];
+        let index = arrays.partition_point(|array| array.end <= address);
+        let holds = |array: &Range<u64>| array.start <= address && address + bytes <= array.end;
+        if !arrays.get(index).is_some_and(holds) {
+            return trouble(lane, FaultKind::BetweenArrays { address, bytes });
+        }
+        warp.hot_array = index;
+    }
+    Ok(())
 }
 
 #[cold]

@@ -124,7 +124,7 @@ impl Turn<'_, '_> {
 
 /// What the checkers of block number `linear` remember when it starts.
 fn new_watch(job: &Job<'_>, linear: u64) -> BlockWatch {
-    let (bytes, checks) = (job.shared_bytes(), job.options.checks);
+    let (bytes, checks) = (job.shared_span(), job.options.checks);
     let warps = job.grid.threads().div_ceil(WARP as u64) as usize;
     BlockWatch {
         clocks: Clocks::new(linear as u32, warps),
@@ -143,7 +143,7 @@ impl Block {
         let threads = job.grid.threads() as u32;
         let warps =
             (0..threads.div_ceil(WARP as u32)).map(|index| Warp::new(index, threads - index * WARP as u32, job.code));
-        let shared = vec![0; job.shared_bytes() as usize];
+        let shared = vec![0; job.shared_span() as usize];
         let core = Core { index: [0; 3], shared, live_threads: 0, barriers: Default::default(), watch: None };
         Self { core, warps: warps.collect() }
     }

@@ -93,6 +93,11 @@ impl<'j> Job<'j> {
     pub(super) fn shared_bytes(&self) -> u64 {
         self.code.static_shared + u64::from(self.grid.dynamic_shared)
     }
+
+    /// Shared memory of a block with the gaps between its arrays.
+    pub(super) fn shared_span(&self) -> u64 {
+        self.shared_bytes() + self.code.gaps
+    }
 }
 
 /// What one host thread carries from block to block.

@@ -122,6 +122,8 @@ pub(super) struct Warp {
     pub(super) copies: AsyncCopies,
     /// Index of the region that was accessed last.
     pub(super) hot: usize,
+    /// Index of the array in shared memory that was accessed last.
+    pub(super) hot_array: usize,
     /// The step that is running, for faults.
     pub(super) pc: u32,
 }
@@ -144,6 +146,7 @@ impl Warp {
             arrived: [0; WARP],
             copies: AsyncCopies::default(),
             hot: 0,
+            hot_array: 0,
             pc: 0,
         }
     }
