@@ -8,7 +8,7 @@ use ptx::ast::{Directive, Function, Module, Space as PtxSpace};
 
 use super::code::Code;
 use super::counters::Counters;
-use super::decode::{FUNCTION_HANDLES, Undecoded, decode, functions, global_variables};
+use super::decode::{FUNCTION_HANDLES, MAX_LOCAL, Undecoded, decode, functions, global_variables};
 use super::fault::{Fault, FaultKind, Party, Place};
 use super::memory::{Memory, MemoryFault, OutOfMemory, View};
 use super::options::{Grid, Options};
@@ -118,10 +118,9 @@ impl Program {
         let mut kernels = Vec::new();
         for (index, function) in module.functions.iter().enumerate() {
             if function.kind == ptx::ast::FunctionKind::Entry && function.body.is_some() {
-                let code = decode(&module, index).map_err(|Undecoded { line, reason }| LoadError::Unsupported {
-                    line,
-                    text: line_of(text, line),
-                    reason,
+                let code = decode(&module, index).map_err(|Undecoded { line, reason }| {
+                    let text = line_of(text, line);
+                    LoadError::Unsupported { line, text, reason }
                 })?;
                 kernels.push((describe(function, &code), code));
             }
@@ -289,6 +288,9 @@ fn check_launch(kernel: &Kernel, code: &Code, grid: &Grid, params: &[u8]) -> Res
     let shared = code.static_shared + u64::from(grid.dynamic_shared);
     if shared > MAX_SHARED {
         return refuse("shared memory", format!("at most {MAX_SHARED} bytes"), shared);
+    }
+    if code.local > MAX_LOCAL {
+        return refuse("local memory of a thread", format!("at most {MAX_LOCAL} bytes"), code.local);
     }
     if params.len() as u64 != code.params {
         return refuse("parameters", format!("{} bytes", code.params), params.len() as u64);

@@ -1,9 +1,9 @@
 //! What is refused at load, with the reason: a text that loads runs to the end of every instruction in it.
 
-use cuda_sim::exec::{LoadError, Program};
+use cuda_sim::exec::{FaultKind, Grid, LoadError, Options, Program};
 use ptx::ParseErrorKind;
 
-use crate::rig::module;
+use crate::rig::{memory, module, run};
 
 const HEAD: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
@@ -119,4 +119,38 @@ fn a_shipped_text_is_refused_wherever_it_is_cut_within_a_function() {
             assert!(matches!(refused(before), LoadError::Parse(_)), "cut at {at}");
         }
     }
+}
+
+#[test]
+fn more_local_memory_than_a_thread_can_have_is_refused_at_the_launch() {
+    let said = |text: &str| match run(text, Grid::linear(1, 32), &[], &memory(), &Options::default()) {
+        Err(fault) => match fault.kind {
+            FaultKind::Launch { got, .. } => Some(got),
+            other => panic!("{other}"),
+        },
+        Ok(_) => None,
+    };
+    let with = |bytes: u64| module(0, &format!(".local .align 4 .b8 l[{bytes}]; st.local.b32 [l], 1; ret;"));
+    assert_eq!(said(&with(512 << 10)), None);
+    for bytes in [(512 << 10) + 16, 4 << 30, 1 << 40] {
+        assert_eq!(said(&with(bytes)), Some(bytes));
+    }
+    // The arrays of called functions count; a recursion is followed as far as there is room.
+    let callee = |body: &str| {
+        format!(
+            "{HEAD}.func far() {{ .local .align 16 .b8 l[300000]; {body} ret; }}
+             .visible .entry k() {{ .local .align 16 .b8 l[300000]; call far; ret; }}"
+        )
+    };
+    assert_eq!(said(&callee("")), Some(600_000));
+    assert!(Program::load(&callee("call far;").replace("300000", "100000")).is_ok());
+}
+
+#[test]
+fn a_wait_for_fewer_than_no_groups_is_refused() {
+    for (left, is_refused) in [("0", false), ("7", false), ("-1", true), ("4294967296", true)] {
+        let text = module(0, &format!("cp.async.wait_group {left};\nret;"));
+        assert_eq!(Program::load(&text).is_err(), is_refused, "{left}");
+    }
+    assert!(unsupported(&module(0, "cp.async.wait_group -1;\nret;")).2.contains("number of groups"));
 }

@@ -185,7 +185,8 @@ impl Body<'_> {
             ["async", "wait_all"] => self.emit(Op::WaitAll),
             ["async", "wait_group"] => {
                 let Operand::Int(left) = operand(ins, 0)? else { return refuse("expected a constant") };
-                self.emit(Op::WaitGroup(*left as u32));
+                let left = u32::try_from(*left).or_else(|_| refuse("expected a number of groups from 0 on"))?;
+                self.emit(Op::WaitGroup(left));
             }
             ["async", "ca" | "cg", "shared" | "shared::cta", "global", ..] => {
                 let (target, _) = self.target(operand(ins, 0)?)?;

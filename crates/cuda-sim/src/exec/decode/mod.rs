@@ -28,7 +28,10 @@ use super::forks;
 /// Calls are followed to this depth; one deeper is a fault when it is made.
 pub(super) const MAX_DEPTH: u32 = 24;
 
-/// An instruction that was not decoded: its line and the reason.
+/// Most local memory of a thread, in bytes.
+pub(super) const MAX_LOCAL: u64 = 512 << 10;
+
+/// Why a kernel was not decoded: the line of an instruction or a function, and the reason.
 pub(super) struct Undecoded {
     pub(super) line: u32,
     pub(super) reason: String,
@@ -52,11 +55,17 @@ pub(super) fn decode(module: &Module, entry: usize) -> Result<Code, Undecoded> {
     let taken = address_taken(module);
     let mut chunks = Vec::new();
     let mut level = BTreeSet::from([entry]);
+    let mut seen = BTreeSet::new();
     let mut base = 0;
     for depth in 0..MAX_DEPTH {
         let frames = level.iter().map(|&index| frame(&module.functions[index], base, depth == 0));
         let frames: Vec<_> = frames.collect();
         let callee_base = frames.iter().map(|frame| frame.end).max().unwrap_or(base).next_multiple_of(16);
+        if callee_base > MAX_LOCAL && level.is_subset(&seen) {
+            // A recursion that there is no room for is a fault when it gets there.
+            break;
+        }
+        seen.extend(&level);
         let mut called = BTreeSet::new();
         for (&index, frame) in level.iter().zip(frames) {
             let function = &module.functions[index];
