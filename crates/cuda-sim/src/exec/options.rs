@@ -79,7 +79,9 @@ pub struct Options {
     pub schedule: Schedule,
     /// Optional checkers.
     pub checks: Checks,
-    /// Warp instructions after which a launch counts as hung.
+    /// Warp instructions after which a launch counts as hung, or a 128th of it (but at least 2^24) without a thread ending, a
+    /// barrier being complete, a block starting or a store to memory. A launch whose threads all loop over the same
+    /// registers, which nothing can change any more, is found out at once.
     pub watchdog: u64,
     /// Blocks that may be under way at once; all of them if `cooperative`.
     pub resident_blocks: u32,

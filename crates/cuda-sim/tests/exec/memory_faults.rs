@@ -66,18 +66,6 @@ fn no_32_bit_offset_leads_from_one_allocation_into_another() {
 }
 
 #[test]
-fn gaps_narrow_before_addresses_run_out() {
-    let memory = memory();
-    let mut last = memory.alloc(0, 4).unwrap();
-    for _ in 0..1 << 18 {
-        memory.free(last).unwrap();
-        let next = memory.alloc(0, 4).unwrap();
-        assert!(next - last >= cuda_sim::exec::GUARD, "{next:#x} behind {last:#x}");
-        last = next;
-    }
-}
-
-#[test]
 fn misaligned_and_uninitialised_words_are_faults() {
     let memory = memory();
     let (data, target) = (upload(&memory, &[1, 2]), memory.alloc(0, 8).unwrap());

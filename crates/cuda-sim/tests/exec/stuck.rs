@@ -19,6 +19,96 @@ fn an_endless_loop_meets_the_watchdog() {
     }
 }
 
+/// Block 0 waits for a flag that the last block raises after so many rounds of a loop; `wait` is what it does on the way.
+fn waiting(rounds: u32, wait: &str) -> String {
+    module(
+        1,
+        &format!(
+            "ld.param.u64 %d0, [p0];
+             mov.u32 %r0, %ctaid.x;
+             mov.b32 %r3, 0;
+             mov.b32 %r5, 0;
+             setp.ne.u32 %p0, %r0, 0;
+             @%p0 bra $work;
+             $wait:
+             ld.relaxed.gpu.global.b32 %r1, [%d0];
+             {wait}
+             setp.eq.u32 %p1, %r1, 0;
+             @%p1 bra $wait;
+             ret;
+             $work:
+             add.u32 %r3, %r3, 1;
+             setp.lt.u32 %p1, %r3, {rounds};
+             @%p1 bra $work;
+             st.relaxed.gpu.global.b32 [%d0], FLAG;
+             ret;"
+        ),
+    )
+}
+
+#[test]
+fn threads_that_wait_for_what_never_comes_are_found_out_at_once() {
+    // By loads alone, by failing exchanges, by a round of three places, and with lanes that wait apart.
+    let exchange = "atom.relaxed.gpu.global.cas.b32 %r2, [%d0], 5, 6;";
+    let places = "add.u32 %r5, %r5, 4; setp.eq.u32 %p2, %r5, 12; @%p2 mov.b32 %r5, 0;";
+    let lanes = "mov.u32 %r6, %laneid; and.b32 %r6, %r6, 1; setp.eq.u32 %p2, %r6, 0; @%p2 bra $wait;";
+    for wait in ["", exchange, places, lanes] {
+        for options in all_modes() {
+            let memory = memory();
+            let flag = upload(&memory, &[0]);
+            let text = waiting(1, wait).replace("FLAG", "0");
+            let fault = run(&text, Grid::linear(2, 64), &[flag], &memory, &options).unwrap_err();
+            assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{fault}");
+            assert_eq!(fault.party.block, [0, 0, 0], "{fault}");
+        }
+    }
+}
+
+#[test]
+fn threads_that_wait_for_long_work_are_left_alone() {
+    for options in all_modes() {
+        let memory = memory();
+        let flag = upload(&memory, &[0]);
+        let text = waiting(1 << 20, "").replace("FLAG", "1");
+        run(&text, Grid::linear(2, 32), &[flag], &memory, &options)
+            .unwrap_or_else(|fault| panic!("{fault}, {options:?}"));
+    }
+}
+
+#[test]
+fn lanes_that_part_and_meet_in_a_loop_let_other_warps_go_on() {
+    let parting = "mov.u32 %r6, %laneid; and.b32 %r6, %r6, 1; setp.eq.u32 %p2, %r6, 0;
+        @%p2 bra $even; add.u32 %r7, %r7, 1; $even: mov.b32 %r8, 2;";
+    let table = "mov.u32 %r6, %laneid; and.b32 %r6, %r6, 1;
+        $targets: .branchtargets $even, $odd; brx.idx %r6, $targets; $odd: add.u32 %r7, %r7, 1; $even: mov.b32 %r8, 2;";
+    let halves = "mov.u32 %r6, %laneid; mov.b32 %r7, 0xffff; setp.ge.u32 %p2, %r6, 16; @%p2 mov.b32 %r7, 0xffff0000;
+        vote.sync.any.pred %p3, %p2, %r7;";
+    for wait in [parting, table, halves] {
+        for options in all_modes() {
+            // Warp 0 of one block waits for warp 1, and then one block for another.
+            let text =
+                waiting(3, wait).replace("FLAG", "1").replace("mov.b32 %r5, 0;", "mov.b32 %r5, 0; mov.b32 %r7, 0;");
+            for (text, grid) in
+                [(text.replace("%ctaid.x", "%warpid"), Grid::linear(1, 64)), (text.clone(), Grid::linear(2, 32))]
+            {
+                let memory = memory();
+                let flag = upload(&memory, &[0]);
+                let options = Options { watchdog: 1 << 21, ..options.clone() };
+                run(&text, grid, &[flag], &memory, &options).unwrap_or_else(|fault| panic!("{fault}, {options:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_counts_forever_ends_without_progress() {
+    let counting = "$spin: add.u64 %d0, %d0, 1; bra.uni $spin;";
+    for options in [Options::default(), Options::sanitize()] {
+        let options = Options { watchdog: 1 << 31, ..options };
+        let FaultKind::Timeout { .. } = kind(&format!("mov.b64 %d0, 0; {counting}"), 32, &options) else { panic!() };
+    }
+}
+
 #[test]
 fn warps_at_different_barriers_deadlock() {
     let body = "mov.u32 %r0, %tid.x;

@@ -1,7 +1,7 @@
 //! Simulated device memory: one 64-bit address space for all virtual devices.
 //!
-//! Device `d` allocates from its own range far above any host address, never twice from the same place, with gaps of at
-//! least [`GUARD`] bytes and mostly of [`GAP`]; so a stray or stale address names the
+//! Device `d` allocates from its own range far above any host address, never twice from the same place, with gaps of
+//! [`GAP`] bytes, and of at least [`GUARD`] once half the range is used up; so a stray or stale address names the
 //! allocation it belongs to instead of hitting another.
 
 mod fault;
@@ -25,9 +25,7 @@ pub const ALIGNMENT: u64 = 512;
 /// two counts side by side do not look like an address.
 const HEAP_BASE: u64 = 0x0013_5a3d << 32;
 /// Address space of one device.
-const HEAP_SPAN: u64 = 1 << 49;
-/// Gaps narrow once the address space is half used up: so many of the present width fit in what is left.
-const GAPS_LEFT: u64 = 1 << 16;
+const HEAP_SPAN: u64 = 1 << 50;
 /// Freed allocations that are remembered, oldest forgotten first.
 const HISTORY: usize = 1 << 16;
 
@@ -109,7 +107,7 @@ impl Memory {
             return Err(OutOfMemory { device, requested: bytes, free });
         }
         let base = owner.next;
-        let gap = ((end - base - bytes) / GAPS_LEFT).clamp(GUARD, GAP);
+        let gap = if base + bytes + GAP < end - HEAP_SPAN / 2 { GAP } else { GUARD };
         owner.next = (base + bytes + gap).next_multiple_of(ALIGNMENT);
         owner.usage.used += bytes;
         owner.usage.peak = owner.usage.peak.max(owner.usage.used);

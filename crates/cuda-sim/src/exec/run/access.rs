@@ -345,6 +345,7 @@ pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, a
         if space == Space::Param {
             return outside(space, addresses, active, bytes, 0);
         }
+        turn.changed = true;
         let memory = check(turn, warp, space, addresses, active, bytes)?;
         let places = Places { space, active, addresses, memory };
         observe(turn, warp, access, &places, true)?;

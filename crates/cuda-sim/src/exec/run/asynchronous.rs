@@ -83,6 +83,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
         };
         turn.observe_begun(warp, write)?;
     }
+    turn.changed = true;
     for lane in Bits(active) {
         let (group, data) = (warp.copies.committed[lane], data[lane]);
         warp.copies.pending.push(Pending { lane, group, target: targets[lane], bytes: copy.bytes, data });
@@ -142,6 +143,7 @@ fn land(turn: &mut Turn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32
     copies.pending.retain(|copy| {
         let over = active >> copy.lane & 1 == 1 && done(committed[copy.lane], copy.group);
         if over && result.is_ok() {
+            turn.changed = true;
             let bytes = usize::from(copy.bytes);
             turn.core.shared[copy.target as usize..][..bytes].copy_from_slice(&copy.data[..bytes]);
             if turn.job.checked {

@@ -100,6 +100,7 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
                     return trouble(lane, FaultKind::Window { space, address, bytes, size });
                 }
             };
+            turn.changed |= update(old) != old;
             warp.regs.set_lane(atomic.old, lane, old);
         }
         Ok(())

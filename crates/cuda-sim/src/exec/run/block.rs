@@ -47,6 +47,8 @@ pub(super) struct Turn<'a, 'j> {
     pub(super) fuel: u64,
     /// Lane instructions so far.
     pub(super) lanes: u64,
+    /// Whether memory has changed or a thread has ended.
+    pub(super) changed: bool,
     /// What is remembered of global memory, where races on it are checked.
     pub(super) shadow: Option<GlobalShadow>,
     pub(super) traffic: &'a mut BTreeMap<u32, Traffic>,
@@ -205,11 +207,16 @@ impl Block {
         let clock_base = executor.counters.warp_instructions + fuel;
         let shadow = executor.shadow.take();
         let Counters { traffic, touched, .. } = &mut executor.counters;
-        let mut turn = Turn { job, core: &mut self.core, fuel, lanes: 0, shadow, traffic, touched, clock_base };
+        let core = &mut self.core;
+        let mut turn = Turn { job, core, fuel, lanes: 0, changed: false, shadow, traffic, touched, clock_base };
         let warp = &mut self.warps[index];
         let ended = run_warp(&mut turn, warp);
-        let (used, lanes) = (fuel - turn.fuel, turn.lanes);
+        let (used, lanes, changed) = (fuel - turn.fuel, turn.lanes, turn.changed);
         executor.shadow = turn.shadow;
+        executor.progress.note(used, changed);
+        if matches!(ended, Ok(Ended::Tired)) {
+            executor.progress.look(warp);
+        }
         executor.counters.warp_instructions += used;
         executor.counters.lane_instructions += lanes;
         match ended {
@@ -254,6 +261,7 @@ impl Block {
                 watch.clocks.leave(id, &waited);
             }
             executor.counters.barriers += 1;
+            executor.progress.note(0, true);
             any = true;
         }
         Ok(any)
@@ -317,7 +325,8 @@ impl Block {
         executor.failure(FaultKind::BarrierDeadlock { waiting: waiting.join("; ") }, pc, self.core.index, thread)
     }
 
-    fn timed_out(&self, executor: &mut Executor<'_, '_>, index: usize) -> Failure {
+    /// The launch has come to its limit, or hangs.
+    pub(super) fn timed_out(&self, executor: &Executor<'_, '_>, index: usize) -> Failure {
         let code = executor.job.code;
         let mut fragments = Vec::new();
         for warp in &self.warps {
@@ -368,7 +377,7 @@ fn merge(warp: &mut Warp) {
         };
         if let Some(first) = warp.fragments[..index].iter().position(twin) {
             warp.fragments[first].mask |= fragment.mask;
-            warp.fragments[first].loops = warp.fragments[first].loops.min(fragment.loops);
+            warp.fragments[first].loops = warp.fragments[first].loops.max(fragment.loops);
             warp.fragments.swap_remove(index);
         } else {
             index += 1;

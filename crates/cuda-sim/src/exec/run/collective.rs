@@ -46,14 +46,15 @@ fn shuffle_full(warp: &mut Warp, mode: Shuffle, [d, a, lane, clamp]: [R; 4]) {
 }
 
 /// Parks lanes at a collective, and carries it out if they were the last to arrive.
-pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, pc: u32, lanes: u32) -> Outcome {
+pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, arriving: Fragment) -> Outcome {
+    let Fragment { pc, mask: lanes, loops, .. } = arriving;
     if let (Members::Arriving, Kind::Barrier { id, threads, role }) = (collective.members, collective.kind) {
         return barrier::arrive(turn, warp, (id, threads, role), pc, lanes);
     }
     let together = warp.fragments.iter_mut().find(|other| other.pc == pc && other.state == State::Parked);
     match together {
-        Some(other) => other.mask |= lanes,
-        None => warp.fragments.push(Fragment { pc, mask: lanes, state: State::Parked, loops: 0 }),
+        Some(other) => (other.mask, other.loops) = (other.mask | lanes, other.loops.max(loops)),
+        None => warp.fragments.push(Fragment { state: State::Parked, ..arriving }),
     }
     settle(turn, warp).map(|_| ())
 }
@@ -84,7 +85,7 @@ pub(super) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<bool> 
         } else {
             perform(turn, warp, &collective, complete)?;
             let (pc, mask) = (fragment.pc + 1, complete);
-            warp.fragments.push(Fragment { pc, mask, state: State::Ready, loops: 0 });
+            warp.fragments.push(Fragment { pc, mask, state: State::Ready, ..fragment });
         }
     }
     Ok(progress)

@@ -64,11 +64,12 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
     let code: &Code = turn.job.code;
     let Fragment { mut pc, mut mask, mut loops, .. } = warp.fragments.swap_remove(index);
     let mut limit = meeting_point(warp, pc);
-    let ready = |pc, mask| Fragment { pc, mask, state: State::Ready, loops: 0 };
     loop {
+        // Parts of a fragment have looped for as long as the whole.
+        let ready = |pc, mask| Fragment { pc, mask, state: State::Ready, loops };
         if pc >= limit || turn.fuel == 0 {
             let stop = if turn.fuel == 0 { Stop::Fuel } else { Stop::Switch };
-            warp.fragments.push(Fragment { loops, ..ready(pc, mask) });
+            warp.fragments.push(ready(pc, mask));
             return Ok(stop);
         }
         let step = &code.steps[pc as usize];
@@ -99,6 +100,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
             Op::Exit => {
                 warp.live &= !active;
                 turn.core.live_threads -= active.count_ones();
+                turn.changed = true;
                 mask &= !active;
                 if mask == 0 {
                     return Ok(Stop::Switch);
@@ -128,14 +130,15 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                     if mask != active {
                         warp.fragments.push(ready(pc + 1, mask & !active));
                     }
-                    warp.fragments.push(ready(target, together));
+                    let loops = loops + u32::from(target <= pc);
+                    warp.fragments.push(Fragment { loops, ..ready(target, together) });
                     return Ok(Stop::Switch);
                 }
                 target
             }
             Op::Return(_) | Op::CallTable { .. } => {
                 warp.pc = pc;
-                leave(code, warp, pc, mask, active, step.op)?;
+                leave(code, warp, ready(pc, mask), active, step.op)?;
                 return Ok(Stop::Switch);
             }
             Op::Collective(index) => {
@@ -149,7 +152,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                     warp.part(active);
                     warp.fragments.push(ready(pc + 1, mask & !active));
                 }
-                super::collective::park(turn, warp, collective, pc, active)?;
+                super::collective::park(turn, warp, collective, ready(pc, active))?;
                 return Ok(Stop::Switch);
             }
             op => {
@@ -172,7 +175,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
         if backward {
             loops += 1;
             limit = meeting_point(warp, pc);
-            let looping = Fragment { loops, ..ready(pc, mask) };
+            let looping = Fragment { pc, mask, state: State::Ready, loops };
             if looping.is_tired(!warp.fragments.is_empty()) {
                 warp.fragments.push(looping);
                 return Ok(Stop::Switch);
@@ -182,7 +185,8 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
 }
 
 /// Sends lanes to where each has to go: back from a call, or into the function it names.
-fn leave(code: &Code, warp: &mut Warp, pc: u32, mask: u32, active: u32, op: Op) -> Outcome {
+fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: Op) -> Outcome {
+    let Fragment { pc, mask, .. } = fragment;
     let mut left = active;
     while left != 0 {
         let lane = left.trailing_zeros() as usize;
@@ -206,11 +210,11 @@ fn leave(code: &Code, warp: &mut Warp, pc: u32, mask: u32, active: u32, op: Op) 
             _ => (left, pc + 1),
         };
         warp.part(together);
-        warp.fragments.push(Fragment { pc: target, mask: together, state: State::Ready, loops: 0 });
+        warp.fragments.push(Fragment { pc: target, mask: together, ..fragment });
         left &= !together;
     }
     if mask != active {
-        warp.fragments.push(Fragment { pc: pc + 1, mask: mask & !active, state: State::Ready, loops: 0 });
+        warp.fragments.push(Fragment { pc: pc + 1, mask: mask & !active, ..fragment });
     }
     Ok(())
 }
@@ -451,7 +455,10 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
             return super::asynchronous::step(turn, warp, op, active);
         }
         Op::Fence { wide, sequential } => turn.fence(warp, active, Strength { wide, sequential }),
-        Op::MoveLocal(index) => super::access::move_local(warp, &code.moves[index as usize], active),
+        Op::MoveLocal(index) => {
+            turn.changed = true;
+            super::access::move_local(warp, &code.moves[index as usize], active);
+        }
         Op::Trap => return trouble(active.trailing_zeros() as usize, FaultKind::Trap),
         Op::TooDeep => {
             return trouble(active.trailing_zeros() as usize, FaultKind::CallDepth(super::super::decode::MAX_DEPTH));

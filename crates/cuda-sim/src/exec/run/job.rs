@@ -13,6 +13,8 @@ use super::super::options::{Grid, Options, Schedule};
 use super::block::{Block, Round};
 use super::check::GlobalShadow;
 use super::fragment::has_wide_vectors;
+use super::progress::{Common, Progress};
+use super::warp::{State, Warp};
 
 /// What every block of a launch needs to know.
 pub(in crate::exec) struct Job<'j> {
@@ -32,6 +34,9 @@ pub(in crate::exec) struct Job<'j> {
     pub(super) wide_vectors: bool,
     /// Steps made by all host threads.
     spent: AtomicU64,
+    progress: Common,
+    /// Host threads that share the blocks.
+    threads: usize,
     /// Set when some block has failed.
     cancelled: AtomicBool,
 }
@@ -62,6 +67,9 @@ pub(in crate::exec) struct Failure {
 impl<'j> Job<'j> {
     fn new(parts: Parts<'j>) -> Self {
         let Parts { code, params, grid, options, memory, device, view, globals } = parts;
+        let checked = options.checks.any();
+        let alone = checked || options.cooperative || options.schedule != Schedule::Natural;
+        let threads = if alone { 1 } else { (options.threads as u64).clamp(1, grid.blocks().max(1)) as usize };
         Self {
             code,
             params,
@@ -71,9 +79,11 @@ impl<'j> Job<'j> {
             device,
             view,
             globals,
-            checked: options.checks.any(),
+            checked,
             wide_vectors: has_wide_vectors(),
             spent: AtomicU64::new(0),
+            progress: Common::new(threads),
+            threads,
             cancelled: AtomicBool::new(false),
         }
     }
@@ -105,6 +115,7 @@ pub(super) struct Executor<'e, 'j> {
     pub(super) job: &'e Job<'j>,
     pub(super) counters: Counters,
     pub(super) shadow: Option<GlobalShadow>,
+    pub(super) progress: Progress<'e>,
     state: u64,
 }
 
@@ -117,12 +128,19 @@ impl Executor<'_, '_> {
 
     /// Counts steps against the watchdog. False once it has run out.
     pub(super) fn spend(&self, steps: u64) -> bool {
-        self.job.spent.fetch_add(steps, Relaxed) + steps <= self.job.options.watchdog
+        let watchdog = self.job.options.watchdog;
+        let spent = self.job.spent.fetch_add(steps, Relaxed) + steps;
+        spent <= watchdog && self.progress.quiet() <= quiet_limit(watchdog)
     }
 
     pub(super) fn failure(&self, kind: FaultKind, pc: u32, block: [u32; 3], thread: [u32; 3]) -> Failure {
         Failure { kind, pc, block, thread, earlier: None }
     }
+}
+
+/// Steps without any progress after which a launch counts as hung.
+fn quiet_limit(watchdog: u64) -> u64 {
+    (watchdog / 128).max(1 << 24)
 }
 
 /// Runs all blocks of a launch.
@@ -137,14 +155,13 @@ pub(in crate::exec) fn run(parts: Parts<'_>) -> Result<Counters, Failure> {
     if let Some(seed) = seed {
         return run_some(job, seed, &mut shuffled(blocks, seed).into_iter());
     }
-    let threads = (job.options.threads as u64).min(blocks);
-    if threads <= 1 || job.checked || job.options.cooperative {
+    if job.threads == 1 {
         return run_some(job, 0, &mut (0..blocks));
     }
     let next = AtomicU64::new(0);
     let outcome = Mutex::new((Counters::default(), None::<(u64, Failure)>));
     rayon::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..job.threads {
             scope.spawn(|_| {
                 let mut last = 0;
                 let mut queue = std::iter::from_fn(|| {
@@ -184,7 +201,8 @@ fn shuffled(count: u64, seed: u64) -> Vec<u64> {
 /// Runs the blocks of `queue` on this host thread, at most the resident number of them at a time.
 fn run_some(job: &Job<'_>, seed: u64, queue: &mut dyn Iterator<Item = u64>) -> Result<Counters, Failure> {
     let shadow = job.options.checks.global_races.then(|| GlobalShadow::new(job.code.global_granule));
-    let mut executor = Executor { job, counters: Counters::default(), shadow, state: mix(seed) };
+    let (counters, progress) = (Counters::default(), Progress::new(&job.progress));
+    let mut executor = Executor { job, counters, shadow, progress, state: mix(seed) };
     let seeded = matches!(job.options.schedule, Schedule::Seeded(_));
     let most = if job.options.cooperative { usize::MAX } else { job.options.resident_blocks.max(1) as usize };
     let (mut resident, mut spare) = (VecDeque::new(), Vec::<Block>::new());
@@ -220,8 +238,19 @@ fn run_some(job: &Job<'_>, seed: u64, queue: &mut dyn Iterator<Item = u64>) -> R
                 return Ok(executor.counters);
             }
         }
-        if !resident.is_empty() && resident.len() < most {
-            resident.extend(admit(&mut spare));
+        if !resident.is_empty()
+            && resident.len() < most
+            && let Some(block) = admit(&mut spare)
+        {
+            resident.push_back(block);
+            executor.progress.note(0, true);
+        } else if executor.progress.is_over(resident.iter().flat_map(|block| &block.warps)) {
+            let ready = |warp: &Warp| warp.fragments.iter().any(|fragment| fragment.state == State::Ready);
+            let block = resident.iter().find(|block| block.warps.iter().any(ready));
+            if let Some(block) = block {
+                let index = block.warps.iter().position(ready).unwrap_or(0);
+                return Err(block.timed_out(&executor, index));
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod collective;
 mod fragment;
 mod job;
 mod matrix;
+mod progress;
 mod undefined;
 mod warp;
 

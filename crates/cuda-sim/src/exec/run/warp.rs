@@ -7,6 +7,7 @@ use super::super::lanes::{Bits, FULL, Lanes, WARP};
 use super::asynchronous::AsyncCopies;
 use super::check::Byte;
 use super::job::Job;
+use super::progress::Circle;
 use super::undefined::Undefined;
 
 /// What registers hold before they are written: a pattern that is unlikely to be mistaken for data.
@@ -120,6 +121,8 @@ pub(super) struct Warp {
     /// Barriers of the whole block that each lane has come to.
     pub(super) arrived: [u32; WARP],
     pub(super) copies: AsyncCopies,
+    /// Whether it goes in circles.
+    pub(super) circle: Circle,
     /// Index of the region that was accessed last.
     pub(super) hot: usize,
     /// Index of the array in shared memory that was accessed last.
@@ -145,6 +148,7 @@ impl Warp {
             skipped: Vec::new(),
             arrived: [0; WARP],
             copies: AsyncCopies::default(),
+            circle: Circle::default(),
             hot: 0,
             hot_array: 0,
             pc: 0,
@@ -158,6 +162,7 @@ impl Warp {
         self.fragments.clear();
         self.fragments.push(Fragment { pc: code.start, mask: self.exists, state: State::Ready, loops: 0 });
         self.copies = AsyncCopies::default();
+        self.circle = Circle::default();
         self.local.fill(UNWRITTEN as u8);
         self.local_written.clear();
         self.together.clear();
