@@ -69,7 +69,7 @@ fn threads_that_wait_for_long_work_are_left_alone() {
     for options in all_modes() {
         let memory = memory();
         let flag = upload(&memory, &[0]);
-        let text = waiting(1 << 20, "").replace("FLAG", "1");
+        let text = waiting(1 << 18, "").replace("FLAG", "1");
         run(&text, Grid::linear(2, 32), &[flag], &memory, &options)
             .unwrap_or_else(|fault| panic!("{fault}, {options:?}"));
     }
@@ -181,8 +181,9 @@ fn a_lock_between_lanes_and_blocks_makes_progress() {
     for options in all_modes() {
         let memory = memory();
         let lock = upload(&memory, &[0, 0]);
-        run(&module(1, body), Grid::linear(3, 40), &[lock], &memory, &options).unwrap();
+        let counters = run(&module(1, body), Grid::linear(3, 40), &[lock], &memory, &options).unwrap();
         assert_eq!(download(&memory, lock, 2), [0, 120], "{options:?}");
+        assert!(counters.warp_instructions < 20_000, "{} steps, {options:?}", counters.warp_instructions);
     }
 }
 

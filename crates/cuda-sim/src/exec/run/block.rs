@@ -20,6 +20,8 @@ use super::warp::{State, Warp};
 
 /// Steps after which a warp gives way in the natural order, so that the watchdog is looked at.
 const TURN: u64 = 1 << 16;
+/// Times that all fragments of a warp may have looped for long before other warps have their turn.
+const ROUNDS: u32 = 64;
 /// Longest turn of a seeded schedule, in steps.
 const SEEDED_TURN: u64 = 256;
 
@@ -357,8 +359,12 @@ fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
             return Ok(Ended::Blocked);
         };
         if fragment.is_tired(others) {
-            // Everyone has looped for long: start over, after the other warps.
+            // Everyone has looped for long: start over, and now and then after the other warps.
             warp.fragments.iter_mut().for_each(|fragment| fragment.loops = 0);
+            warp.rounds += 1;
+            if others && !warp.rounds.is_multiple_of(ROUNDS) {
+                continue;
+            }
             return Ok(Ended::Tired);
         }
         if fragment::run(turn, warp, index)? == Stop::Fuel {

@@ -106,6 +106,8 @@ pub(super) struct Warp {
     /// Lanes that stand for a thread.
     pub(super) exists: u32,
     pub(super) fragments: Vec<Fragment>,
+    /// Times that all of them had looped for long.
+    pub(super) rounds: u32,
     pub(super) regs: Regs,
     /// Local memory, lane after lane.
     pub(super) local: Vec<u8>,
@@ -140,6 +142,7 @@ impl Warp {
             live: 0,
             exists,
             fragments: Vec::new(),
+            rounds: 0,
             regs: Regs::default(),
             local: vec![0; code.local as usize * WARP],
             local_written: Vec::new(),
@@ -160,6 +163,7 @@ impl Warp {
         let code = job.code;
         self.live = self.exists;
         self.fragments.clear();
+        self.rounds = 0;
         self.fragments.push(Fragment { pc: code.start, mask: self.exists, state: State::Ready, loops: 0 });
         self.copies = AsyncCopies::default();
         self.circle = Circle::default();

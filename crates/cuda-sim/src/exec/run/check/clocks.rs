@@ -98,6 +98,8 @@ pub(super) struct WarpClock {
     /// What lanes know to be before wide sequential fences of others.
     fenced: Vec<(u32, Rc<Known>)>,
     pending: Vec<Pending>,
+    /// What lanes have acquired last, so that a lane that waits for a lock learns nothing twice.
+    acquired: (u32, Rc<Known>),
 }
 
 impl WarpClock {
@@ -287,6 +289,15 @@ impl Clocks {
         let bit = 1 << lane;
         let narrow = from.in_block(block);
         if let Some(wide) = now {
+            let (lanes, known) = &mut clock.acquired;
+            if narrow.is_none() && wide {
+                if !Rc::ptr_eq(known, from.in_grid()) {
+                    (*lanes, *known) = (0, from.in_grid().clone());
+                } else if *lanes & bit != 0 {
+                    return;
+                }
+                *lanes |= bit;
+            }
             clock.knowledge.learn(block, bit, live, &gained(from.in_grid(), block, wide));
             if let Some(narrow) = narrow {
                 clock.knowledge.learn(block, bit, live, narrow);
