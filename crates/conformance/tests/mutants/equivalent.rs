@@ -13,7 +13,6 @@ pub(crate) struct Equivalent {
     pub(crate) reason: &'static str,
 }
 
-const NO_ROW: &str = "a warp without a row repeats the last one, and writes what that row's own warp writes";
 const NOTHING: &str = "an element behind the end counts as -inf, which adds nothing to a sum of exponentials";
 const HALF: &str = "no bound: squares of f16 elements stay finite in f32";
 const FIRST: &str = "the first turn of a loop that every block enters: the grid has no block without work";
@@ -34,24 +33,16 @@ pub(crate) const EQUIVALENT: &[Equivalent] = &[
         guards: &[1],
         reason: "an element that begins with a word is treated alike as one that began before, and every word has one",
     },
-    Equivalent { kernel: "linalg_entropy_probs_warp_*", guards: &[26], reason: NO_ROW },
-    Equivalent { kernel: "linalg_entropy_warp_*", guards: &[11, 17], reason: NO_ROW },
     Equivalent { kernel: "linalg_gemm_general_*", guards: &[0], reason: "without terms, it adds a tile of zeros" },
     Equivalent { kernel: "linalg_gemm_mma128_nt_*", guards: &[1], reason: "products of many tiles have no parts" },
     Equivalent { kernel: "linalg_gemm_mma128_tt_*", guards: &[1], reason: "products of many tiles have no parts" },
-    Equivalent { kernel: "linalg_norm_backward_warp_*", guards: &[27], reason: NO_ROW },
-    Equivalent { kernel: "linalg_norm_held_*", guards: &[12], reason: NO_ROW },
     Equivalent { kernel: "linalg_norm_held_f16", guards: &[10], reason: HALF },
-    Equivalent { kernel: "linalg_norm_warp_bf16", guards: &[16, 30], reason: NO_ROW },
     Equivalent { kernel: "linalg_norm_warp_f16", guards: &[10], reason: HALF },
-    Equivalent { kernel: "linalg_norm_warp_f16", guards: &[16, 30], reason: NO_ROW },
-    Equivalent { kernel: "linalg_norm_warp_f32", guards: &[24, 38], reason: NO_ROW },
     Equivalent {
         kernel: "linalg_norm_warp_f32",
         guards: &[2, 3, 4, 5],
         reason: "the first chunk of two that are taken at once is whole",
     },
-    Equivalent { kernel: "linalg_softmax_backward_warp_*", guards: &[18], reason: NO_ROW },
     Equivalent {
         kernel: "linalg_softmax_block_*",
         guards: &[0],
@@ -70,7 +61,6 @@ pub(crate) const EQUIVALENT: &[Equivalent] = &[
         guards: &[15],
         reason: "no bound: a sum relative to its own greatest element is the same sum",
     },
-    Equivalent { kernel: "linalg_softmax_warp_*", guards: &[25], reason: NO_ROW },
 ];
 
 impl Equivalent {
