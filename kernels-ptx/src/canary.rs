@@ -1,6 +1,6 @@
-//! Kernels that a compiler without the flags of `README.md` breaks, and one that no flag repairs. They do not ship:
+//! Kernels that a compiler without the flags of `README.md` breaks, and one that no flag repairs. No op uses them:
 //! `cargo xtask build-ptx` compiles them with and without those flags, and a test of `cuda-sim` shows that the simulator and the
-//! lints pass the one and report the other.
+//! lints pass the one and report the other. `trefoil trials` runs the former on a device.
 //!
 //! # Safety
 //! `from` and `to` are `len` words. Block: 64; grid: one block for each 64 words begun.

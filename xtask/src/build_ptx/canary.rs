@@ -7,6 +7,8 @@ use anyhow::{Context, Result};
 use super::{
     compiler::{Compiler, FLAGS},
     keep,
+    manifest::Manifest,
+    table::{DynamicShared, Record},
 };
 use crate::tally::Tally;
 
@@ -27,7 +29,14 @@ const TEXTS: [(&str, Without); 6] = [
     ("without-immediate-abort", Without::Setting("CARGO_PROFILE_RELEASE_PANIC", "abort")),
 ];
 
-/// Builds the texts in `kernels-ptx/ptx/canary`, or with `check` compares them.
+/// Dynamic shared memory of the one kernel that uses it, in bytes.
+const SHARED: (&str, u32) = ("canary_shared", 256);
+
+/// The kernels with a barrier.
+const WITH_BARRIER: [&str; 2] = ["canary_barrier", "canary_shared"];
+
+/// Builds the texts in `kernels-ptx/ptx/canary`, and the manifest of the one that a device can run, or with `check` compares
+/// them.
 pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (name, without) in TEXTS {
@@ -38,8 +47,24 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
         };
         let flags: Vec<&str> = FLAGS.into_iter().filter(|&other| Some(other) != flag).collect();
         let raw = compiler.build(root, "canary", &flags, setting.as_slice())?;
-        let built = ptx::print(&ptx::parse(&raw).context("the compiler's PTX")?);
+        let tree = ptx::parse(&raw).context("the compiler's PTX")?;
+        let built = ptx::print(&tree);
         tally += keep(root, &format!("ptx/canary/{name}.ptx"), &built, check)?;
+        if let Without::Nothing = without {
+            let manifest = Manifest::of_all("canary", &compiler.version, &built, &tree, record)?;
+            tally += keep(root, &format!("ptx/canary/{name}.json"), &manifest.render()?, check)?;
+        }
     }
     Ok(tally)
+}
+
+/// How a canary is launched.
+pub(super) fn record(name: &str) -> Record {
+    Record {
+        name: name.to_owned(),
+        block: [64, 1, 1],
+        min_blocks: 1,
+        shared: (name == SHARED.0).then_some(DynamicShared::Bytes(SHARED.1)),
+        barriers: WITH_BARRIER.contains(&name).into(),
+    }
 }

@@ -40,7 +40,7 @@ fn part(module: Module, compiler: &str, whole: &ast::Module, records: &[Record])
     let specs = records.iter().map(|record| (&*record.name, record.block, record.min_blocks, record.barriers));
     rewrite::prepare(&mut tree, &manifest::table(specs))?;
     let ptx = ptx::print(&tree);
-    let manifest = Manifest::new(module, compiler, &ptx, &tree, &records)?;
+    let manifest = Manifest::new(module.name(), compiler, &ptx, &tree, &records)?;
     Ok(Finished { module, ptx, manifest })
 }
 

@@ -5,10 +5,7 @@ use ptx::{KernelSpec, Table, ast};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{
-    module::Module,
-    table::{DynamicShared, Record},
-};
+use super::table::{DynamicShared, Record};
 
 /// `ptx/MODULE.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +46,7 @@ struct Param {
 impl Manifest {
     /// Describes `text`, the finished PTX of `tree`.
     pub(super) fn new(
-        module: Module,
+        module: &str,
         compiler: &str,
         text: &str,
         tree: &ast::Module,
@@ -73,13 +70,25 @@ impl Manifest {
         }
         kernels.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self {
-            module: module.name().to_owned(),
+            module: module.to_owned(),
             target: tree.target.join(", "),
             ptx_version: format!("{major}.{minor}"),
             compiler: compiler.to_owned(),
             sha256: sha256(text),
             kernels,
         })
+    }
+
+    /// As [`new`](Self::new), of all kernels of `tree`, of which `record` says how each is launched.
+    pub(super) fn of_all(
+        module: &str,
+        compiler: &str,
+        text: &str,
+        tree: &ast::Module,
+        record: fn(&str) -> Record,
+    ) -> Result<Self> {
+        let records: Vec<_> = tree.entries().map(|(kernel, _)| record(&kernel.name)).collect();
+        Self::new(module, compiler, text, tree, &records.iter().collect::<Vec<_>>())
     }
 
     /// The manifest in the committed file's text.
@@ -125,4 +134,28 @@ fn static_shared(tree: &ast::Module, function: &ast::Function) -> u64 {
 
 fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build_ptx::{canary, differential};
+
+    #[test]
+    fn the_committed_manifests_of_trials_describe_the_texts_beside_them() {
+        let describe = |module, ptx, json, record| {
+            let committed = Manifest::parse(json).unwrap();
+            let tree = ptx::parse(ptx).unwrap();
+            let made = Manifest::of_all(module, &committed.compiler, ptx, &tree, record).unwrap();
+            assert_eq!(made.render().unwrap(), json, "{module}");
+        };
+        macro_rules! file {
+            ($path:literal) => {
+                include_str!(concat!("../../../kernels-ptx/ptx/", $path))
+            };
+        }
+        describe("canary", file!("canary/guarded.ptx"), file!("canary/guarded.json"), canary::record);
+        let (ptx, json) = (file!("differential/programs.ptx"), file!("differential/programs.json"));
+        describe("differential", ptx, json, differential::record);
+    }
 }

@@ -1,6 +1,6 @@
 //! Random programs, written by `cargo xtask build-ptx`: change its generator, not these files.
 //!
-//! The same text is compiled for the device and for the host; a test of `cuda-sim` compares what they compute.
+//! The same text is compiled for the device and for the host; both must compute the same.
 
 pub(crate) mod arrays;
 pub(crate) mod calls;

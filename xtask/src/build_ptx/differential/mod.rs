@@ -1,4 +1,5 @@
-//! The random programs of the differential test of the simulator: their Rust source, and the PTX the compiler makes of it.
+//! The random programs that hold the simulator and devices to the host: their Rust source, the PTX the compiler makes of it,
+//! and its manifest.
 
 mod families;
 mod program;
@@ -13,13 +14,15 @@ use anyhow::{Context, Result};
 use super::{
     compiler::{Compiler, FLAGS},
     keep,
+    manifest::Manifest,
+    table::Record,
 };
 use crate::tally::Tally;
 
 /// Folder of the source below `kernels-ptx`.
 const FOLDER: &str = "src/differential/programs";
 
-/// Writes the source and its PTX, or with `check` compares them.
+/// Writes the source, its PTX and the manifest, or with `check` compares them.
 pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (name, text) in source::files() {
@@ -28,6 +31,14 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
     let mut tree = ptx::parse(&compiler.build(root, "differential", &FLAGS, &[])?).context("the compiler's PTX")?;
     ptx::rewrite::drop_unreachable(&mut tree);
     ptx::rewrite::normalise_names(&mut tree);
-    tally += keep(root, "ptx/differential/programs.ptx", &ptx::print(&tree), check)?;
+    let built = ptx::print(&tree);
+    tally += keep(root, "ptx/differential/programs.ptx", &built, check)?;
+    let manifest = Manifest::of_all("differential", &compiler.version, &built, &tree, record)?;
+    tally += keep(root, "ptx/differential/programs.json", &manifest.render()?, check)?;
     Ok(tally)
+}
+
+/// How the programs of a family are launched.
+pub(super) fn record(name: &str) -> Record {
+    Record { name: name.to_owned(), block: [128, 1, 1], min_blocks: 1, shared: None, barriers: 0 }
 }

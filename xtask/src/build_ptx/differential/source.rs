@@ -22,7 +22,7 @@ fn root_file() -> String {
     let mut text = String::from(
         "//! Random programs, written by `cargo xtask build-ptx`: change its generator, not these files.\n\
          //!\n\
-         //! The same text is compiled for the device and for the host; a test of `cuda-sim` compares what they compute.\n\n",
+         //! The same text is compiled for the device and for the host; both must compute the same.\n\n",
     );
     let mut names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
     names.sort_unstable();
