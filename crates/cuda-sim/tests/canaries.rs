@@ -16,6 +16,7 @@
 use std::collections::BTreeSet;
 
 use cuda_sim::exec::{FaultKind, Grid, Memory, Options, Program, Schedule, Space, launch};
+use device_trials::{CANARIES, Canary};
 use ptx::lint::Lint;
 
 macro_rules! canary {
@@ -24,7 +25,7 @@ macro_rules! canary {
     };
 }
 
-const GUARDED: &str = canary!("guarded");
+const GUARDED: &str = device_trials::GUARDED.ptx;
 const WITHOUT_MIR_FLAG: &str = canary!("without-mir-flag");
 const WITHOUT_SMALL_BLOCK_FLAG: &str = canary!("without-small-block-flag");
 const WITHOUT_ADDRESS_SPACE_PASS: &str = canary!("without-address-space-pass");
@@ -40,7 +41,7 @@ fn run_on(text: &str, kernel: &str, words: u32, schedule: Schedule) -> Result<Ve
     let program = Program::load(text).unwrap();
     let memory = Memory::new(&[1 << 20]);
     let [from, to] = [(); 2].map(|()| memory.alloc(0, 4 * u64::from(words)).unwrap());
-    memory.write(from, &(0..words).flat_map(u32::to_le_bytes).collect::<Vec<_>>()).unwrap();
+    memory.write(from, &Canary::input(words).into_iter().flat_map(u32::to_le_bytes).collect::<Vec<_>>()).unwrap();
     memory.fill(to, &[0], 4 * u64::from(words)).unwrap();
     let mut parameters = [from.to_le_bytes(), to.to_le_bytes()].concat();
     parameters.extend(words.to_le_bytes());
@@ -57,6 +58,10 @@ fn run(text: &str, kernel: &str) -> Result<Vec<u32>, FaultKind> {
     run_on(text, kernel, WORDS, Schedule::Natural)
 }
 
+fn canary(kernel: &str) -> Canary {
+    CANARIES.into_iter().find(|canary| canary.kernel == kernel).unwrap()
+}
+
 /// The lints that find something about a kernel, or about the symbols of the module.
 fn lints(text: &str, kernel: &str) -> BTreeSet<Lint> {
     let findings = ptx::lint::check(&ptx::parse(text).unwrap(), &ptx::Table::default());
@@ -66,10 +71,9 @@ fn lints(text: &str, kernel: &str) -> BTreeSet<Lint> {
 
 #[test]
 fn every_canary_is_right_when_built_with_all_flags() {
-    assert_eq!(run(GUARDED, "canary_barrier").unwrap(), (0..WORDS).collect::<Vec<_>>());
-    let neighbours: Vec<u32> = (0..WORDS).map(|i| i ^ 1).collect();
-    for kernel in ["canary_shuffle", "canary_assembly_shuffle", "canary_checked"] {
-        assert_eq!(run(GUARDED, kernel).unwrap(), neighbours, "{kernel}");
+    for canary in CANARIES {
+        let got = run_on(GUARDED, canary.kernel, canary.lengths[0], Schedule::Natural).unwrap();
+        canary.judge(canary.lengths[0], &got).unwrap_or_else(|wrong| panic!("{}: {wrong}", canary.kernel));
     }
 }
 
@@ -92,9 +96,9 @@ fn shared_memory_is_reached_by_its_space_only_with_the_pass_and_lto() {
         assert!(lints(text, "canary_shared").contains(&Lint::GenericAccess));
     }
     // Either way is right, so no run of a kernel tells them apart.
-    let mirrored: Vec<u32> = (0..4 * THREADS).map(|i| i ^ 63).collect();
     for text in [GUARDED, WITHOUT_ADDRESS_SPACE_PASS, WITHOUT_LTO] {
-        assert_eq!(run_on(text, "canary_shared", 4 * THREADS, Schedule::Natural).unwrap(), mirrored);
+        let mirrored = run_on(text, "canary_shared", 4 * THREADS, Schedule::Natural).unwrap();
+        assert_eq!(canary("canary_shared").judge(4 * THREADS, &mirrored), Ok(()));
     }
 }
 
@@ -107,11 +111,10 @@ fn panics_leave_functions_behind_unless_they_abort_at_once() {
 
 #[test]
 fn the_last_block_needs_fences_around_its_atomic() {
-    const BLOCKS: u32 = 4;
-    let words = BLOCKS * THREADS;
+    let words = 4 * THREADS;
     for schedule in [Schedule::Natural, Schedule::Reverse, Schedule::Seeded(1), Schedule::Seeded(2)] {
         let sums = run_on(GUARDED, "canary_last_block_fenced", words, schedule).unwrap();
-        assert_eq!(sums[..2], [BLOCKS, (0..words).sum()], "{schedule:?}");
+        assert_eq!(canary("canary_last_block_fenced").judge(words, &sums), Ok(()), "{schedule:?}");
         let kind = run_on(GUARDED, "canary_last_block_ordered", words, schedule).unwrap_err();
         assert!(matches!(kind, FaultKind::Race { space: Space::Global, .. }), "{schedule:?}: {kind}");
     }

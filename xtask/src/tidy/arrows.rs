@@ -14,7 +14,22 @@ struct Arrow {
     dev: &'static [&'static str],
 }
 
-/// Everything below the programs, for the two crates that tie it together.
+/// Everything below the program.
+const PROGRAM: &[&str] = &[
+    "core-types",
+    "backend-api",
+    "cpu-backend",
+    "cuda-backend",
+    "pfss",
+    "stark-fft",
+    "nn-ops",
+    "runtime",
+    "conformance",
+    "inference",
+    "device-trials",
+];
+
+/// What the suite of conformance tests may see.
 const LIBRARIES: &[&str] = &[
     "core-types",
     "backend-api",
@@ -35,7 +50,8 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &[] },
-    Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types"] },
+    Arrow { package: "device-trials", normal: &[], dev: &[] },
+    Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types", "device-trials"] },
     Arrow {
         package: "cuda-backend",
         normal: &["core-types", "backend-api", "cuda-loader"],
@@ -53,7 +69,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
     Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &[] },
     Arrow { package: "inference", normal: &["core-types", "backend-api", "pfss", "nn-ops"], dev: &["runtime"] },
-    Arrow { package: "trefoil", normal: LIBRARIES, dev: &[] },
+    Arrow { package: "trefoil", normal: PROGRAM, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];
 

@@ -14,6 +14,7 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/runtime/src/lib.rs",
     "crates/conformance/src/lib.rs",
     "crates/cli/src/main.rs",
+    "crates/device-trials/src/lib.rs",
     "crates/ptx/src/lib.rs",
     "xtask/src/main.rs",
 ];

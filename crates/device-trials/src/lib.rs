@@ -1,0 +1,25 @@
+//! Kernels with known results, which no op uses: they try the device, its driver's compiler, and the simulator in their place.
+//!
+//! - [`FAMILIES`] of random programs, compiled for the host into this crate and for the device into [`PROGRAMS`]. Both must
+//!   compute the same, bit for bit.
+//! - [`CANARIES`], kernels that a compiler without the flags of `kernels-ptx/README.md` breaks, built with all of them into
+//!   [`GUARDED`].
+//!
+//! `cargo xtask build-ptx` writes the programs, the PTX and the manifests. A test of `cuda-sim` runs both on the executor, and
+//! `trefoil trials` on a device.
+#![forbid(unsafe_code)]
+
+mod canary;
+mod float;
+mod outcome;
+#[allow(unused, clippy::all, reason = "random programs are not written for readers")]
+#[rustfmt::skip]
+#[path = "../../../kernels-ptx/src/differential/programs/mod.rs"]
+mod programs;
+mod random;
+mod text;
+
+pub use canary::{CANARIES, Canary};
+pub use outcome::Wrong;
+pub use random::{Arrangement, FAMILIES, Family, Work};
+pub use text::{GUARDED, PROGRAMS, Text};
