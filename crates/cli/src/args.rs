@@ -34,6 +34,7 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Conformance(ConformanceArgs),
     Bench(BenchArgs),
+    Trials(TrialsArgs),
     Pfss(PfssArgs),
 }
 
@@ -117,6 +118,24 @@ pub(crate) struct ConformanceArgs {
     /// Longest time of the whole suite, after which it ends with the rest not run.
     #[arg(long, value_name = "SECONDS", requires = "isolate")]
     pub(crate) deadline: Option<u64>,
+}
+
+/// Try a device and its driver's compiler on kernels whose results are known.
+///
+/// Random programs over all widths of integers and floats, with loops, tables, arrays and calls, are compiled into this program
+/// for the host and for the device, and have to compute the same, bit for bit. Canaries are small kernels with barriers,
+/// exchanges between lanes, shared memory and fences, which a compiler easily breaks. A kernel's name is printed before it runs.
+#[derive(Args, Debug)]
+pub(crate) struct TrialsArgs {
+    /// Run only the kernels whose name contains TEXT, such as `single` or `canary`.
+    #[arg(value_name = "TEXT", default_value = "")]
+    pub(crate) filter: String,
+    /// Device to try: gpu (= cuda) or sim.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<Choice>,
+    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
 }
 
 /// The names of all conditions.

@@ -11,6 +11,7 @@ mod isolate;
 mod output;
 mod private;
 mod report;
+mod trials;
 
 use std::{
     io::{self, Write as _},
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Trials(args) => trials::run(&args),
         Command::Pfss(args) => private::run(&args.command),
     };
     let code = exit::code(result);

@@ -41,7 +41,7 @@ pub use graph::CudaGraph;
 pub use kernels::{
     KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText, modules,
 };
-pub use launch::Launch;
+pub use launch::{Launch, launch_canary, launch_programs};
 pub use mem::PinnedCounts;
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, MIN_CAPABILITY, OpenError, devices, driver};
 pub use queue::CudaQueue;

@@ -8,12 +8,12 @@ use backend_api::{
 };
 use core_types::{AesKey, field::M31, params::fss::AesCtrParams};
 use cuda_backend::{
-    Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, ModuleInfo, OpenError,
+    Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, ModuleInfo, ModuleText,
 };
 use cuda_loader::{Origin, Source};
 use cuda_sim::driver;
 
-use crate::{Choice, CudaLibrary, Domain, Settings, Unavailable};
+use crate::{Choice, CudaLibrary, Domain, OpenError, Settings, Unavailable};
 
 /// What `doctor` says of CUDA on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,17 @@ pub fn cuda_modules(settings: &Settings) -> Result<Vec<ModuleInfo>, Unavailable>
     cuda_backend::modules(&kernel_source(settings)).map_err(gpu)
 }
 
+/// Opens the simulated device if `choice` is [`Choice::Sim`], or else the GPU, with kernels of the caller instead of those of
+/// the ops.
+///
+/// # Errors
+/// [`OpenError::Unavailable`] with the reason.
+pub fn cuda_queue(settings: &Settings, choice: Choice, kernels: Vec<ModuleText>) -> Result<CudaQueue, OpenError> {
+    let requested = if choice == Choice::Sim { Choice::Sim } else { Choice::Gpu };
+    let opened = open_with_kernels(settings, requested, KernelSource::Texts(kernels));
+    opened.map_err(|reason| OpenError::Unavailable { requested, reason })
+}
+
 fn kernel_source(settings: &Settings) -> KernelSource {
     settings.ptx_dir.clone().map_or(KernelSource::Embedded, KernelSource::Folder)
 }
@@ -78,20 +89,9 @@ pub(crate) fn open(
     domain: Option<Domain>,
     stand_in: bool,
 ) -> Result<CudaQueue, Unavailable> {
-    choose_driver(settings, choice)?;
-    let opened = CudaQueue::open(CudaConfig {
-        device: settings.cuda_device,
-        budget_bytes: settings.mem_limit_bytes,
-        kernels: kernel_source(settings),
-        // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
-        allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
-        aes: settings.gpu_aes.unwrap_or_default(),
-        timeout: settings.gpu_timeout,
-        ..CudaConfig::default()
-    });
-    let gpu = |source| Unavailable::Gpu(Box::new(source));
-    let queue = opened.map_err(gpu)?;
+    let queue = open_with_kernels(settings, choice, kernel_source(settings))?;
     if stand_in {
+        let gpu = |source| Unavailable::Gpu(Box::new(source));
         let compiled = queue.compile(domain.map_or("", op_set)).map_err(|source| gpu(source.into()))?;
         for module in compiled {
             module.outcome.map_err(|source| gpu(source.into()))?;
@@ -101,6 +101,22 @@ pub(crate) fn open(
         self_test(&queue, tested)?;
     }
     Ok(queue)
+}
+
+/// Opens a device of the driver that `choice` means, with these kernels.
+fn open_with_kernels(settings: &Settings, choice: Choice, kernels: KernelSource) -> Result<CudaQueue, Unavailable> {
+    choose_driver(settings, choice)?;
+    let opened = CudaQueue::open(CudaConfig {
+        device: settings.cuda_device,
+        budget_bytes: settings.mem_limit_bytes,
+        kernels,
+        // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
+        allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
+        aes: settings.gpu_aes.unwrap_or_default(),
+        timeout: settings.gpu_timeout,
+        ..CudaConfig::default()
+    });
+    opened.map_err(|source| Unavailable::Gpu(Box::new(source)))
 }
 
 /// Makes the driver that `choice` means the driver of this process.
@@ -165,7 +181,7 @@ fn computes<T: PartialEq + Debug>(
     expected: &[T],
     run: impl FnOnce() -> Result<Vec<T>, BackendError>,
 ) -> Result<(), Unavailable> {
-    let got = run().map_err(|source| Unavailable::Gpu(Box::new(OpenError::Backend(source))))?;
+    let got = run().map_err(|source| Unavailable::Gpu(Box::new(source.into())))?;
     if got == expected {
         return Ok(());
     }

@@ -39,6 +39,6 @@ pub use cuda_backend::{AesKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOu
 pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};
 #[cfg(feature = "cuda")]
-pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, simulator_reports};
+pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, cuda_queue, simulator_reports};
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};

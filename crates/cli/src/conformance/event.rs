@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// What happens in a run of the suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// The backend is open.
     Opened {
         status: String,
@@ -36,18 +36,18 @@ pub(super) enum Event {
 
 /// A case under a condition.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// Its number among the runs of this selection, from 0.
-    pub(super) run: usize,
-    pub(super) condition: String,
-    pub(super) op: String,
-    pub(super) case: String,
+    pub(crate) run: usize,
+    pub(crate) condition: String,
+    pub(crate) op: String,
+    pub(crate) case: String,
 }
 
 /// How a case ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// It held.
     Passed,
     /// The result was not right.
@@ -62,7 +62,7 @@ pub(super) enum Verdict {
 
 impl Verdict {
     /// In a word, as it is shown.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Passed => "ok",
             Self::Failed => "FAILED",

@@ -9,7 +9,10 @@ use anyhow::{Result, bail};
 use conformance::Selection;
 use runtime::AnyQueue;
 
-use self::show::Show;
+pub(crate) use self::{
+    event::{Event, Run, Verdict},
+    show::Show,
+};
 use crate::args::ConformanceArgs;
 
 /// Runs the command.
@@ -20,7 +23,7 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     if ops.is_empty() {
         bail!("no op of the suite {} `{}`", if args.exact { "is" } else { "contains" }, args.filter);
     }
-    let mut show = Show::new(args)?;
+    let mut show = Show::new(args.events.as_deref(), args.verbose)?;
     if args.isolate {
         let conditions = suite::conditions(args, None).len();
         isolated::run(args, ops.iter().map(|spec| (spec.op, spec.cases.len() * conditions)), &mut show)?;

@@ -1,6 +1,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write as _},
+    path::Path,
 };
 
 use anyhow::Result;
@@ -8,7 +9,7 @@ use conformance::Condition;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::event::{Event, Run, Verdict};
-use crate::{args::ConformanceArgs, isolate::Events};
+use crate::isolate::Events;
 
 /// What was counted under a condition.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +20,7 @@ struct Count {
 }
 
 /// Shows events to the user, writes them down, and counts.
-pub(super) struct Show {
+pub(crate) struct Show {
     events: Option<Events>,
     /// Whether standard output holds events and nothing else.
     quiet: bool,
@@ -34,13 +35,13 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn new(args: &ConformanceArgs) -> Result<Self> {
-        let bar = if args.verbose { ProgressBar::hidden() } else { ProgressBar::new(0) };
+    pub(crate) fn new(events: Option<&Path>, verbose: bool) -> Result<Self> {
+        let bar = if verbose { ProgressBar::hidden() } else { ProgressBar::new(0) };
         bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
         Ok(Self {
-            quiet: Events::is_stdout(args.events.as_deref()),
-            events: args.events.as_deref().map(Events::begin).transpose()?,
-            verbose: args.verbose,
+            quiet: Events::is_stdout(events),
+            events: events.map(Events::begin).transpose()?,
+            verbose,
             bar,
             counts: BTreeMap::new(),
             status: String::new(),
@@ -52,7 +53,7 @@ impl Show {
     }
 
     /// Takes an event.
-    pub(super) fn tell(&mut self, event: &Event) -> Result<()> {
+    pub(crate) fn tell(&mut self, event: &Event) -> Result<()> {
         if let Some(events) = &mut self.events {
             events.tell(event)?;
         }
@@ -115,7 +116,7 @@ impl Show {
     }
 
     /// Shows the counts, and gives what is wrong, if something is.
-    pub(super) fn finish(self) -> Result<Option<String>> {
+    pub(crate) fn finish(self) -> Result<Option<String>> {
         self.bar.finish_and_clear();
         for condition in Condition::ALL {
             if let Some(Count { passed, failed, seconds }) = self.counts.get(condition.name()) {

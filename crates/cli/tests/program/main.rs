@@ -4,6 +4,7 @@
 mod bundles;
 mod private;
 mod rehearsal;
+mod trials;
 
 use assert_cmd::Command;
 
@@ -28,6 +29,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "doctor",
         "conformance",
         "bench",
+        "trials",
         "Exit codes",
         "backend is not available",
         "keys were refused",

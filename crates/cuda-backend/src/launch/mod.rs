@@ -18,6 +18,8 @@ pub(crate) mod circle;
 pub(crate) mod fss;
 pub(crate) mod linalg;
 pub(crate) mod share;
+mod trials;
 
 pub use builder::Launch;
 pub(crate) use builder::replay;
+pub use trials::{launch_canary, launch_programs};

@@ -1,0 +1,162 @@
+use core::fmt;
+
+use backend_api::{BackendError, Buffer as _, Queue as _};
+use cuda_backend::{CudaQueue, ModuleError, launch_canary, launch_programs};
+use device_trials::{Arrangement, CANARIES, Canary, FAMILIES, Family, GUARDED, PROGRAMS, Wrong};
+use runtime::Choice;
+
+use crate::conformance::Verdict;
+
+/// Inputs of each program on a GPU, and on the simulated device: multiples of a warp.
+const INPUTS: usize = 8192;
+const SIMULATED_INPUTS: usize = 96;
+
+/// One trial: something of a kernel, or of a module, that is held to what the host knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trial {
+    /// Name of the kernel, or of the module.
+    pub(super) kernel: &'static str,
+    task: Task,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    /// To compile the module of this name.
+    Compile,
+    /// To run every program of a family on so many inputs.
+    Programs(Family, Arrangement, usize),
+    /// To run a canary on so many words.
+    Canary(Canary, u32),
+}
+
+/// What was wrong.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    Wrong(Wrong),
+    Module(ModuleError),
+    Backend(BackendError),
+}
+
+impl Failure {
+    pub(super) fn verdict(&self) -> Verdict {
+        match self {
+            Self::Backend(BackendError::DeviceLost { .. })
+            | Self::Module(ModuleError::Load { reason: BackendError::DeviceLost { .. }, .. }) => Verdict::Lost,
+            _ => Verdict::Failed,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wrong(wrong) => wrong.fmt(f),
+            Self::Module(error) => error.fmt(f),
+            Self::Backend(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<Wrong> for Failure {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl From<ModuleError> for Failure {
+    fn from(error: ModuleError) -> Self {
+        Self::Module(error)
+    }
+}
+
+impl From<BackendError> for Failure {
+    fn from(error: BackendError) -> Self {
+        Self::Backend(error)
+    }
+}
+
+/// The trials of the kernels whose names contain `filter`. The modules that they are of are compiled first.
+pub(super) fn chosen(filter: &str, choice: Choice) -> Vec<Trial> {
+    let inputs = if choice == Choice::Sim { SIMULATED_INPUTS } else { INPUTS };
+    let programs = FAMILIES.into_iter().flat_map(|family| {
+        let task = move |arrangement| Task::Programs(family, arrangement, inputs);
+        Arrangement::ALL.map(|arrangement| Trial { kernel: family.kernel, task: task(arrangement) })
+    });
+    let canaries = CANARIES.into_iter().flat_map(|canary| {
+        canary.lengths.map(|words| Trial { kernel: canary.kernel, task: Task::Canary(canary, words) })
+    });
+    let behind_compiling = |module, trials: &mut dyn Iterator<Item = Trial>| -> Vec<Trial> {
+        let mut chosen: Vec<_> = trials.filter(|trial| trial.kernel.contains(filter)).collect();
+        if !chosen.is_empty() {
+            chosen.insert(0, Trial { kernel: module, task: Task::Compile });
+        }
+        chosen
+    };
+    [behind_compiling(PROGRAMS.name, &mut { programs }), behind_compiling(GUARDED.name, &mut { canaries })].concat()
+}
+
+impl Trial {
+    /// What is done, in words.
+    pub(super) fn case(&self) -> String {
+        match self.task {
+            Task::Compile => "compiled by the driver".to_owned(),
+            Task::Programs(_, arrangement, inputs) => format!("{inputs} inputs, {}", arrangement.name()),
+            Task::Canary(_, words) => format!("{words} words"),
+        }
+    }
+
+    /// Runs it and holds its results to the host's.
+    pub(super) fn run(&self, queue: &CudaQueue) -> Result<(), Failure> {
+        match self.task {
+            Task::Compile => {
+                for module in queue.compile(self.kernel)? {
+                    module.outcome?;
+                }
+                Ok(())
+            }
+            Task::Programs(family, arrangement, inputs) => run_programs(queue, &family, arrangement, inputs),
+            Task::Canary(canary, words) => run_canary(queue, &canary, words),
+        }
+    }
+}
+
+fn run_programs(queue: &CudaQueue, family: &Family, arrangement: Arrangement, inputs: usize) -> Result<(), Failure> {
+    let work = family.work(arrangement, inputs);
+    let programs: Vec<_> = work.iter().map(|work| work.program).collect();
+    let inputs: Vec<_> = work.iter().flat_map(|work| work.input).collect();
+    let (programs, inputs) = (queue.upload(&programs)?, queue.upload(&inputs)?);
+    let mut results = queue.zeros::<u64>(work.len())?;
+    launch_programs(queue, family.kernel, programs.view(), inputs.view(), &results.view_mut())?;
+    Ok(family.judge(&work, &queue.download(&results)?)?)
+}
+
+fn run_canary(queue: &CudaQueue, canary: &Canary, words: u32) -> Result<(), Failure> {
+    let from = queue.upload(&Canary::input(words))?;
+    let mut to = queue.zeros::<u32>(words as usize)?;
+    launch_canary(queue, canary.kernel, from.view(), &to.view_mut())?;
+    Ok(canary.judge(words, &queue.download(&to)?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_compiled_before_their_kernels_run() {
+        let kernels = |filter| -> Vec<_> { chosen(filter, Choice::Sim).iter().map(|trial| trial.kernel).collect() };
+        assert_eq!(kernels("wide"), ["differential", "differential_wide", "differential_wide"]);
+        assert_eq!(kernels("canary_shared"), ["canary", "canary_shared", "canary_shared"]);
+        assert_eq!(kernels("").len(), 2 + 2 * (FAMILIES.len() + CANARIES.len()));
+        assert!(kernels("no such kernel").is_empty());
+    }
+
+    #[test]
+    fn a_lost_device_is_told_apart_from_wrong_results() {
+        let wrong = Wrong { wrong: 1, all: 2, first: "word 0".to_owned() };
+        assert_eq!(Failure::from(wrong).verdict(), Verdict::Failed);
+        let lost = || BackendError::DeviceLost { cause: "trap".to_owned(), in_flight: Vec::new() };
+        assert_eq!(Failure::from(lost()).verdict(), Verdict::Lost);
+        let load = ModuleError::Load { module: "m".to_owned(), reason: lost(), log: String::new() };
+        assert_eq!(Failure::from(load).verdict(), Verdict::Lost);
+    }
+}

@@ -1,0 +1,81 @@
+//! Kernels with known results on the simulated device.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use super::{text, trefoil};
+
+/// Standard output, exit code and events of a run with these arguments on this simulated machine.
+fn run(arguments: &[&str], machine: &str) -> (String, Option<i32>, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    let events = folder.path().join("events");
+    let mut command = trefoil();
+    command.args(["trials", "--backend", "sim"]).args(arguments).arg("--events").arg(&events);
+    command.env("TREFOIL_SIM", machine);
+    let output = command.assert().get_output().clone();
+    (text(&output.stdout), output.status.code(), lines(&events))
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// What the events of this kind say under a key.
+fn of<'a>(events: &'a [Value], kind: &str, key: &str) -> Vec<&'a str> {
+    let chosen = events.iter().filter(|event| event["event"] == kind);
+    chosen.map(|event| event[key].as_str().unwrap_or_default()).collect()
+}
+
+#[test]
+fn trials_hold_the_simulated_device_to_the_host() {
+    let (shown, code, events) = run(&[], "sms=132;cc=9.0;driver=13.0");
+    assert_eq!(code, Some(0), "{shown}");
+    let begun = of(&events, "begins", "op");
+    for family in ["narrow", "words", "wide", "single", "double", "casts", "control", "arrays", "calls"] {
+        let kernel = format!("differential_{family}");
+        assert_eq!(begun.iter().filter(|&&op| op == kernel).count(), 2, "{kernel}");
+    }
+    for canary in ["barrier", "shuffle", "assembly_shuffle", "checked", "shared", "last_block_fenced"] {
+        let kernel = format!("canary_{canary}");
+        assert_eq!(begun.iter().filter(|&&op| op == kernel).count(), 2, "{kernel}");
+    }
+    assert!(!shown.contains("canary_last_block_ordered"));
+    assert_eq!(of(&events, "ends", "verdict"), vec!["passed"; 32]);
+    assert!(shown.contains("32 passed, 0 failed") && shown.ends_with("32 cases on sim\n"), "{shown}");
+    let closed = events.last().unwrap();
+    assert_eq!(closed["event"], "closed");
+}
+
+#[test]
+fn a_lost_device_ends_the_trials_at_the_kernel_that_lost_it() {
+    let (shown, code, events) = run(&["canary_s"], "fail=700@launch:2");
+    assert_eq!(code, Some(1));
+    assert_eq!(of(&events, "begins", "op"), ["canary", "canary_shuffle", "canary_shuffle"]);
+    assert_eq!(of(&events, "ends", "verdict"), ["passed", "passed", "lost"]);
+    let rest = events.iter().find(|event| event["event"] == "not_run").unwrap();
+    assert_eq!((&rest["op"], &rest["runs"]), (&"canary_shuffle".into(), &2.into()));
+    assert!(shown.contains("LOST") && shown.contains("2 cases not run: the device is lost"), "{shown}");
+}
+
+#[test]
+fn a_refused_launch_is_reported_and_the_next_kernel_follows() {
+    let (_, code, events) = run(&["canary_s"], "fail=701@launch:1");
+    assert_eq!(code, Some(1));
+    assert_eq!(of(&events, "ends", "verdict"), ["passed", "failed", "passed", "passed", "passed"]);
+}
+
+#[test]
+fn trials_need_a_device_and_a_kernel() {
+    let command = |arguments: &[&str]| {
+        let mut command = trefoil();
+        command.arg("trials").args(arguments).env("TREFOIL_CUDA_LIBRARY", "none");
+        command
+    };
+    for no_device in [&[][..], &["--backend", "cpu"]] {
+        let error = command(no_device).assert().code(2).get_output().stderr.clone();
+        assert!(text(&error).contains("need a device"), "{}", text(&error));
+    }
+    command(&["--backend", "gpu"]).assert().code(3);
+    command(&["--backend", "sim", "no such kernel"]).assert().code(1);
+}

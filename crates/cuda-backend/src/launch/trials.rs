@@ -1,0 +1,72 @@
+//! Launches of the kernels that try a device, which no op uses. They do not ship with this crate: a queue that is to run them
+//! is opened with the modules of crate `device-trials`.
+
+use backend_api::{BackendError, BufferMut as _, BufferRef as _};
+
+use crate::{CudaMut, CudaQueue, CudaRef};
+
+/// Words of input of a random program.
+const INPUT_WORDS: usize = 3;
+
+/// Words that a canary needs: the one that counts blocks leaves two in front of a word for each.
+const CANARY_WORDS: usize = 3;
+
+/// Runs random programs by `kernel`, the one of their family: `results[i]` becomes what program `programs[i]` makes of the three
+/// words from `inputs[3 * i]` on.
+///
+/// # Errors
+/// [`BackendError::Kernel`] if the name does not begin with `differential_` or there are too many programs,
+/// [`BackendError::Length`] if lengths contradict each other, and what the driver answers.
+pub fn launch_programs(
+    queue: &CudaQueue,
+    kernel: &'static str,
+    programs: CudaRef<'_, u32>,
+    inputs: CudaRef<'_, u64>,
+    results: &CudaMut<'_, u64>,
+) -> Result<(), BackendError> {
+    belongs(kernel, "differential_")?;
+    let len = count(kernel, programs.len())?;
+    same(programs.len(), results.len())?;
+    same(programs.len().saturating_mul(INPUT_WORDS), inputs.len())?;
+    let launch = queue.kernel(kernel)?.cover(programs.len()).input(programs).input(inputs).output(results).value(&len);
+    // SAFETY: there are `len` programs, results, and inputs of three words; the grid has a thread for each.
+    unsafe { launch.launch() }
+}
+
+/// Runs the canary `kernel` on the words `from`, which it may overwrite `to` with.
+///
+/// # Errors
+/// [`BackendError::Kernel`] if the name does not begin with `canary_` or there are too many words, [`BackendError::Length`] if
+/// there are fewer than three or the lengths differ, and what the driver answers.
+pub fn launch_canary(
+    queue: &CudaQueue,
+    kernel: &'static str,
+    from: CudaRef<'_, u32>,
+    to: &CudaMut<'_, u32>,
+) -> Result<(), BackendError> {
+    belongs(kernel, "canary_")?;
+    let len = count(kernel, from.len())?;
+    same(from.len().max(CANARY_WORDS), from.len())?;
+    same(from.len(), to.len())?;
+    let launch = queue.kernel(kernel)?.cover(from.len()).input(from).output(to).value(&len);
+    // SAFETY: there are `len` words on both sides, and no fewer than two and one for each block of 64.
+    unsafe { launch.launch() }
+}
+
+/// Refuses kernels with other parameters.
+fn belongs(kernel: &'static str, prefix: &str) -> Result<(), BackendError> {
+    if kernel.starts_with(prefix) {
+        return Ok(());
+    }
+    Err(BackendError::Kernel { kernel, reason: format!("it is no trial: the name does not begin with `{prefix}`") })
+}
+
+/// A number of elements as the kernels take it.
+fn count(kernel: &'static str, len: usize) -> Result<u32, BackendError> {
+    let refused = |_| BackendError::Kernel { kernel, reason: format!("{len} elements are more than it can count") };
+    u32::try_from(len).map_err(refused)
+}
+
+fn same(expected: usize, got: usize) -> Result<(), BackendError> {
+    if expected == got { Ok(()) } else { Err(BackendError::Length { expected, got }) }
+}
