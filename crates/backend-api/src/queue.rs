@@ -10,6 +10,10 @@ pub type Mut<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Mut<'a>;
 ///
 /// Work may run after the call returns; [`read`](Self::read), [`download`](Self::download) and
 /// [`finish`](Self::finish) wait. Every buffer holds a reservation in [`budget`](Self::budget).
+///
+/// A backend may copy through host memory of its own, which it keeps and uses again. Secrets are copied by
+/// [`write_secret`](Self::write_secret), [`read_secret`](Self::read_secret) and their siblings, which leave nothing there.
+/// The caller's own memory and device memory are the caller's to wipe.
 pub trait Queue: Sized {
     /// Device memory for `T`.
     type Buf<T: Element>: Buffer<T>;
@@ -39,6 +43,19 @@ pub trait Queue: Sized {
     /// [`BackendError::Corrupt`] if an element is not a valid value of `T`.
     fn read<T: Element>(&self, src: Ref<'_, Self, T>) -> Result<Vec<T>, BackendError>;
 
+    /// [`write`](Self::write) of a secret: when [`finish`](Self::finish) has returned, no host memory of the backend
+    /// holds it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn write_secret<T: Element>(&self, host: &[T], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
+
+    /// [`read`](Self::read) of a secret: on return no host memory of the backend holds it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn read_secret<T: Element>(&self, src: Ref<'_, Self, T>) -> Result<Vec<T>, BackendError>;
+
     /// Copies a view to another of equal length.
     ///
     /// # Errors
@@ -67,5 +84,23 @@ pub trait Queue: Sized {
     /// As [`read`](Self::read).
     fn download<T: Element>(&self, buf: &Self::Buf<T>) -> Result<Vec<T>, BackendError> {
         self.read(buf.view())
+    }
+
+    /// [`upload`](Self::upload) of a secret, copied as by [`write_secret`](Self::write_secret).
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    fn upload_secret<T: Element>(&self, host: &[T]) -> Result<Self::Buf<T>, BackendError> {
+        let mut buf = self.zeros(host.len())?;
+        self.write_secret(host, buf.view_mut())?;
+        Ok(buf)
+    }
+
+    /// [`download`](Self::download) of a secret, copied as by [`read_secret`](Self::read_secret).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn download_secret<T: Element>(&self, buf: &Self::Buf<T>) -> Result<Vec<T>, BackendError> {
+        self.read_secret(buf.view())
     }
 }

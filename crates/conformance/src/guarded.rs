@@ -152,6 +152,14 @@ impl<Q: Queue + Clone> Queue for Guarded<Q> {
         self.queue.read(src)
     }
 
+    fn write_secret<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.queue.write_secret(host, dst)
+    }
+
+    fn read_secret<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
+        self.queue.read_secret(src)
+    }
+
     fn copy<T: Element>(&self, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
         self.submit(|queue| queue.copy(src, dst))
     }

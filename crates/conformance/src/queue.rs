@@ -35,6 +35,13 @@ pub fn specs<Q: Queue + 'static>() -> Vec<OpSpec<Q>> {
                 .collect(),
         },
         OpSpec {
+            op: "queue.write_secret",
+            cases: [each("u8", write_secret::<Q, u8>), each("M31", write_secret::<Q, M31>)]
+                .into_iter()
+                .flatten()
+                .collect(),
+        },
+        OpSpec {
             op: "queue.copy",
             cases: [each("u8", copy::<Q, u8>), each("u64", copy::<Q, u64>)].into_iter().flatten().collect(),
         },
@@ -92,6 +99,23 @@ fn write<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     }
     let mut buf = q.zeros::<T>(len)?;
     Failure::unless_refused("one element more", q.write(&data::<T>(len + 1, 3), buf.view_mut()))
+}
+
+/// Secrets arrive as other data do, among other data, and are refused as other data are.
+fn write_secret<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+    for (before, behind) in INSETS {
+        let mut whole = data::<T>(before + len + behind, 1);
+        let mut buf = q.upload(&whole)?;
+        let new = data::<T>(len, 2);
+        q.write_secret(&new, buf.slice_mut(before..before + len)?)?;
+        Failure::unless_equal(&new, &q.read_secret(buf.slice(before..before + len)?)?)?;
+        whole[before..before + len].copy_from_slice(&new);
+        Failure::unless_equal(&whole, &q.download(&buf)?)?;
+    }
+    let host = data::<T>(len, 3);
+    Failure::unless_equal(&host, &q.download_secret(&q.upload_secret(&host)?)?)?;
+    let mut buf = q.zeros::<T>(len)?;
+    Failure::unless_refused("one element more", q.write_secret(&data::<T>(len + 1, 3), buf.view_mut()))
 }
 
 /// What is copied into the middle of a buffer is there, and nothing beside it changes.

@@ -49,6 +49,14 @@ impl<Q: Record> Queue for Recorded<Q> {
         self.0.read(src)
     }
 
+    fn write_secret<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.0.write_secret(host, dst)
+    }
+
+    fn read_secret<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
+        self.0.read_secret(src)
+    }
+
     fn copy<T: Element>(&self, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
         self.submit(|queue| queue.copy(src, dst))
     }

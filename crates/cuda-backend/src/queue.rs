@@ -2,13 +2,12 @@ use core::fmt;
 use std::sync::Arc;
 
 use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
-use bytemuck::checked;
 
 use crate::{
     AesKernel, CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, OpenError,
     lane::Lane,
     launch::Launch,
-    mem::{self, Block},
+    mem::{self, Block, Content},
     open,
 };
 
@@ -101,6 +100,28 @@ impl CudaQueue {
         mem::fill_zero(self.lane(), dst)
     }
 
+    fn upload_as<T: Element>(&self, content: Content, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        let expected = backend_api::BufferMut::len(&dst);
+        if host.len() != expected {
+            return Err(BackendError::Length { expected, got: host.len() });
+        }
+        let Some(region) = dst.region() else { return Ok(()) };
+        self.own("write", region)?;
+        mem::upload(self.device(), self.lane(), region, bytemuck::cast_slice(host), content)
+    }
+
+    fn download_as<T: Element>(&self, content: Content, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
+        let len = backend_api::BufferRef::len(&src);
+        let Some(region) = src.region() else {
+            return Ok(vec![T::zeroed(); len]); // no bytes: elements without content, or none
+        };
+        self.own("read", region)?;
+        let out_of_memory = |()| BackendError::OutOfMemory { bytes: region.bytes() };
+        let mut host = bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?;
+        mem::download(self.device(), self.lane(), region, &mut host, content)?;
+        Ok(host)
+    }
+
     /// Fails if a view lives on another device.
     fn own(&self, op: &'static str, region: mem::Region<'_>) -> Result<(), BackendError> {
         if Arc::ptr_eq(region.block().device(), self.device()) {
@@ -129,25 +150,19 @@ impl Queue for CudaQueue {
     }
 
     fn write<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
-        let expected = backend_api::BufferMut::len(&dst);
-        if host.len() != expected {
-            return Err(BackendError::Length { expected, got: host.len() });
-        }
-        let Some(region) = dst.region() else { return Ok(()) };
-        self.own("write", region)?;
-        mem::upload(self.device(), self.lane(), region, bytemuck::cast_slice(host))
+        self.upload_as(Content::Plain, host, dst)
     }
 
     fn read<T: Element>(&self, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
-        let len = backend_api::BufferRef::len(&src);
-        let Some(region) = src.region() else {
-            return Ok(vec![T::zeroed(); len]); // no bytes: elements without content, or none
-        };
-        self.own("read", region)?;
-        let mut host = Vec::new();
-        host.try_reserve_exact(len).map_err(|_| BackendError::OutOfMemory { bytes: region.bytes() })?;
-        mem::download(self.device(), self.lane(), region, size_of::<T>(), |bytes| append(&mut host, bytes))?;
-        Ok(host)
+        self.download_as(Content::Plain, src)
+    }
+
+    fn write_secret<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        self.upload_as(Content::Secret, host, dst)
+    }
+
+    fn read_secret<T: Element>(&self, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
+        self.download_as(Content::Secret, src)
     }
 
     fn copy<T: Element>(&self, src: CudaRef<'_, T>, dst: CudaMut<'_, T>) -> Result<(), BackendError> {
@@ -164,22 +179,9 @@ impl Queue for CudaQueue {
     fn finish(&self) -> Result<(), BackendError> {
         self.lane().permit_waiting("finish")?;
         self.lane().stream().synchronize()?;
-        // What uploads left in pinned memory goes now, and not with the next upload.
+        // What uploads of secrets left in pinned memory goes now, and not with the next upload.
         Ok(self.device().pinned().settle()?)
     }
-}
-
-/// Appends the elements that `bytes` hold, if all of them are valid.
-fn append<T: Element>(host: &mut Vec<T>, bytes: &[u8]) -> Result<(), BackendError> {
-    if let Ok(elements) = checked::try_cast_slice::<u8, T>(bytes) {
-        host.extend_from_slice(elements);
-        return Ok(());
-    }
-    for element in bytes.chunks_exact(size_of::<T>()) {
-        let corrupt = BackendError::Corrupt { index: host.len(), type_name: core::any::type_name::<T>() };
-        host.push(checked::try_pod_read_unaligned(element).map_err(|_| corrupt)?);
-    }
-    Ok(())
 }
 
 impl fmt::Debug for CudaQueue {

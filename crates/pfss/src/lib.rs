@@ -78,6 +78,8 @@
 //! level and a mask per element. Those of the second are of whole models on two GPUs, at the accuracy of its tables;
 //! `docs/pfss.md` quotes them. This crate has no figure from a GPU to set beside them.
 #![forbid(unsafe_code)]
+// Of the plain copies that clippy.toml names, each is of something public and says so; all others are of secrets.
+#![deny(clippy::disallowed_methods)]
 
 mod auto_trunc;
 pub mod batch;

@@ -8,7 +8,7 @@ pub(crate) struct Staged<'q, Q: Queue, T: Element + Default> {
 
 impl<'q, Q: Queue, T: Element + Default> Staged<'q, Q, T> {
     pub(crate) fn upload(q: &'q Q, host: &[T]) -> Result<Self, BackendError> {
-        Ok(Self { q, buffer: q.upload(host)? })
+        Ok(Self { q, buffer: q.upload_secret(host)? })
     }
 
     pub(crate) fn zeros(q: &'q Q, len: usize) -> Result<Self, BackendError> {
@@ -24,13 +24,14 @@ impl<'q, Q: Queue, T: Element + Default> Staged<'q, Q, T> {
     }
 
     pub(crate) fn download(&self) -> Result<Vec<T>, BackendError> {
-        self.q.download(&self.buffer)
+        self.q.download_secret(&self.buffer)
     }
 }
 
 impl<Q: Queue, T: Element + Default> Drop for Staged<'_, Q, T> {
     fn drop(&mut self) {
         let zeros = vec![T::default(); self.buffer.len()];
+        #[expect(clippy::disallowed_methods, reason = "zeros are no secret")]
         // The lengths are equal; a queue that cannot write any more has lost its memory, and its next op says so.
         let _ = self.q.write(&zeros, self.buffer.view_mut());
     }

@@ -38,10 +38,10 @@ pub(crate) fn words_to_bytes<Q: FssOps>(q: &Q, ring: Ring, words: &[u64]) -> Res
             packed.extend_from_slice(words);
             continue;
         }
-        let source = q.upload(words)?;
+        let source = q.upload_secret(words)?;
         let mut target = q.zeros::<u64>(word_len(words.len(), ring))?;
         q.pack_bits(&params(words.len(), ring), source.view(), target.view_mut())?;
-        packed.extend(q.download(&target)?);
+        packed.extend(q.download_secret(&target)?);
     }
     let mut out: Vec<u8> = packed.iter().flat_map(|word| word.to_le_bytes()).collect();
     out.truncate(bytes);
@@ -70,10 +70,10 @@ pub(crate) fn words_from_bytes<Q: FssOps>(
     let mut words = Vec::with_capacity(count);
     for packed in packed.chunks(word_len(PACKED_AT_ONCE, ring)) {
         let part = PACKED_AT_ONCE.min(count - words.len());
-        let source = q.upload(packed)?;
+        let source = q.upload_secret(packed)?;
         let mut target = q.zeros::<u64>(part)?;
         q.unpack_bits(&params(part, ring), source.view(), target.view_mut())?;
-        words.extend(q.download(&target)?);
+        words.extend(q.download_secret(&target)?);
     }
     Ok(words)
 }

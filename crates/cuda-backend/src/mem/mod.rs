@@ -2,6 +2,7 @@
 
 mod arena;
 mod block;
+mod host_copy;
 mod pinned;
 mod pool;
 mod transfer;
@@ -9,7 +10,7 @@ mod uses;
 
 pub(crate) use block::{Block, Region};
 pub use pinned::PinnedCounts;
-pub(crate) use pinned::{Piece, PinnedPool};
+pub(crate) use pinned::{Content, Piece, PinnedPool};
 pub(crate) use pool::DevicePool;
 pub(crate) use transfer::{copy, download, fill_zero, upload};
 pub(crate) use uses::{Access, Uses};

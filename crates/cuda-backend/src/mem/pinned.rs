@@ -1,11 +1,10 @@
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
 };
 
 use backend_api::{Budget, Reservation};
-use zeroize::Zeroize;
 
 use crate::{
     error::Fault,
@@ -42,8 +41,17 @@ pub struct PinnedCounts {
     pub pageable_fallbacks: u64,
 }
 
+/// What a copy moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What may stay in memory of the backend.
+    Plain,
+    /// What may not.
+    Secret,
+}
+
 /// Pinned host memory that copies go through. A piece is given out again only when the event behind its last copy has
-/// passed, and it is wiped before.
+/// passed; if that moved a secret, it is wiped before.
 #[derive(Debug)]
 pub(crate) struct PinnedPool {
     context: Arc<Context>,
@@ -75,8 +83,10 @@ struct Memory {
     slab: Arc<Slab>,
     start: usize,
     class: usize,
-    /// Bytes from the start that were asked for since the last wipe.
+    /// Bytes from the start that were asked for.
     asked: usize,
+    /// What they were asked for.
+    content: Content,
 }
 
 impl Memory {
@@ -95,17 +105,19 @@ impl Memory {
         unsafe { core::slice::from_raw_parts_mut(self.start(), self.asked) }
     }
 
-    /// Zeroes what a copy has left.
+    /// Zeroes what a copy of a secret has left.
     ///
     /// # Safety
     /// No copy uses the memory.
     unsafe fn wipe(&mut self) {
-        // SAFETY: this function's contract.
-        let (start, words, end) = bytemuck::pod_align_to_mut::<u8, u128>(unsafe { self.bytes_mut() });
-        start.zeroize();
-        words.zeroize();
-        end.zeroize();
-        self.asked = 0;
+        if self.content == Content::Secret {
+            // SAFETY: this function's contract.
+            unsafe { self.bytes_mut() }.fill(0);
+            // The driver, which gave out the memory, may read it at any later call: these stores are not dead. The fence keeps
+            // them in front of whatever gives the memory away.
+            compiler_fence(Ordering::SeqCst);
+            self.content = Content::Plain;
+        }
     }
 }
 
@@ -141,7 +153,7 @@ impl PinnedPool {
     }
 
     /// A piece of at least `bytes` bytes, at most 64 MiB; `None` if the copy must do without.
-    pub(super) fn acquire(self: &Arc<Self>, bytes: usize) -> Result<Option<Piece>, Fault> {
+    pub(super) fn acquire(self: &Arc<Self>, bytes: usize, content: Content) -> Result<Option<Piece>, Fault> {
         let class = (bytes.max(1).div_ceil(SMALLEST_BYTES)).next_power_of_two().trailing_zeros() as usize;
         let Some(shelf) = self.classes.get(class) else { return Ok(None) };
         let mut shelf = lock(shelf);
@@ -156,10 +168,11 @@ impl PinnedPool {
                 self.pin(class, &mut shelf)?
             }
         };
-        Ok(memory.map(|memory| Piece { memory: Some(Memory { asked: bytes, ..memory }), pool: Arc::clone(self) }))
+        Ok(memory
+            .map(|memory| Piece { memory: Some(Memory { asked: bytes, content, ..memory }), pool: Arc::clone(self) }))
     }
 
-    /// Wipes every piece whose copy is done.
+    /// Wipes every piece of a secret whose copy is done.
     pub(crate) fn settle(&self) -> Result<(), Fault> {
         self.classes.iter().try_for_each(|shelf| self.collect(&mut lock(shelf)))
     }
@@ -218,7 +231,13 @@ impl PinnedPool {
         self.pin_calls.fetch_add(1, Ordering::Relaxed);
         let slab = Arc::new(Slab { memory, _reserved: reserved });
         let pieces = (0..length).step_by(SMALLEST_BYTES << class);
-        shelf.idle.extend(pieces.map(|start| Memory { slab: Arc::clone(&slab), start, class, asked: 0 }));
+        shelf.idle.extend(pieces.map(|start| Memory {
+            slab: Arc::clone(&slab),
+            start,
+            class,
+            asked: 0,
+            content: Content::Plain,
+        }));
         Ok(shelf.idle.pop())
     }
 
@@ -355,6 +374,7 @@ impl Drop for InFlight {
 mod tests {
     use backend_api::{Buffer, Queue};
 
+    use super::{Content, Piece};
     use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::Access};
 
     /// What the pool prevents: under the lazy schedule a copy reads its source as late as it may, so a piece that went
@@ -367,7 +387,7 @@ mod tests {
         let buf = queue.zeros::<u8>(4096).unwrap();
         let (region, lane) = (buf.view().region().unwrap(), queue.lane());
         for (retired, arrives) in [(true, 1), (false, 2)] {
-            let mut piece = queue.device().pinned().acquire(4096).unwrap().unwrap();
+            let mut piece = queue.device().pinned().acquire(4096, Content::Plain).unwrap().unwrap();
             let start = piece.start();
             piece.bytes_mut().fill(1);
             let admitted = lane.admit("write", &[(region.block(), Access::Write)]).unwrap();
@@ -379,7 +399,7 @@ mod tests {
             } else {
                 drop(piece);
             }
-            let mut next = queue.device().pinned().acquire(4096).unwrap().unwrap();
+            let mut next = queue.device().pinned().acquire(4096, Content::Plain).unwrap().unwrap();
             assert_eq!(next.start() == start, !retired);
             next.bytes_mut().fill(2);
             assert!(queue.download(&buf).unwrap() == [arrives; 4096]);
@@ -387,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn pinned_memory_is_wiped_when_its_copy_is_done() {
+    fn pinned_memory_is_wiped_when_the_copy_of_a_secret_is_done_and_after_no_other() {
         for schedule in ["schedule=eager", "schedule=lazy", "schedule=random;seed=1"] {
             let _session = cuda_sim::driver::session(schedule).unwrap();
             let kernels = KernelSource::Texts(Vec::new());
@@ -395,18 +415,27 @@ mod tests {
             let pool = queue.device().pinned();
             for len in [1, 100, 4096, 70_001] {
                 let seen = {
-                    let piece = pool.acquire(len).unwrap().unwrap();
+                    let piece = pool.acquire(len, Content::Secret).unwrap().unwrap();
                     piece.start()
                 };
-                let content = |piece: &mut super::Piece| {
+                let left = |what: &str, expected: u8| {
+                    let mut piece: Piece = pool.acquire(len, Content::Plain).unwrap().unwrap();
                     assert_eq!(piece.start(), seen, "the last idle piece is the next one");
-                    piece.bytes_mut().to_vec()
+                    assert_eq!(piece.bytes_mut().to_vec(), vec![expected; len], "{schedule}, {what}, {len}");
                 };
-                let secret = queue.upload(&vec![0xabu8; len]).unwrap();
+                let secret = queue.upload_secret(&vec![0xabu8; len]).unwrap();
                 queue.finish().unwrap();
-                assert_eq!(content(&mut pool.acquire(len).unwrap().unwrap()), vec![0; len], "{schedule}, up, {len}");
-                assert!(queue.download(&secret).unwrap() == vec![0xab; len]);
-                assert_eq!(content(&mut pool.acquire(len).unwrap().unwrap()), vec![0; len], "{schedule}, down, {len}");
+                left("secret up", 0);
+                assert!(queue.download_secret(&secret).unwrap() == vec![0xab; len]);
+                left("secret down", 0);
+                let plain = queue.upload(&vec![0xcdu8; len]).unwrap();
+                queue.finish().unwrap();
+                left("plain up", 0xcd);
+                drop(queue.upload_secret(&vec![0xabu8; len]).unwrap());
+                queue.finish().unwrap();
+                left("secret up after plain", 0);
+                assert!(queue.download(&plain).unwrap() == vec![0xcd; len]);
+                left("plain down", 0xcd);
             }
         }
     }

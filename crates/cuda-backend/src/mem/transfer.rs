@@ -2,12 +2,13 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use backend_api::BackendError;
+use backend_api::{BackendError, Element};
 use zeroize::Zeroizing;
 
 use super::{
     Access, Block, Region,
-    pinned::{InFlight, Piece},
+    host_copy::{copy_bytes, copy_elements},
+    pinned::{Content, InFlight, Piece},
     pool::GRANULE_BYTES,
 };
 use crate::{device::DeviceCtx, error::Fault, ffi, lane::Lane};
@@ -38,16 +39,22 @@ impl Block {
 }
 
 /// Copies `host` to a region of the same length. The host may reuse its memory at once.
-pub(crate) fn upload(device: &DeviceCtx, lane: &Lane, target: Region<'_>, host: &[u8]) -> Result<(), BackendError> {
+pub(crate) fn upload(
+    device: &DeviceCtx,
+    lane: &Lane,
+    target: Region<'_>,
+    host: &[u8],
+    content: Content,
+) -> Result<(), BackendError> {
     let mut done = 0u64;
     for chunk in host.chunks(CHUNK_BYTES) {
         let bytes = chunk.len() as u64;
         let target = target.part(done, bytes);
         done += bytes;
-        let mut piece = acquire(device, lane, chunk.len())?;
+        let mut piece = acquire(device, lane, chunk.len(), content)?;
         let source = match &mut piece {
             Some(piece) => {
-                piece.bytes_mut().copy_from_slice(chunk);
+                copy_bytes(chunk, piece.bytes_mut());
                 piece.start().cast_const()
             }
             None => {
@@ -70,38 +77,31 @@ pub(crate) fn upload(device: &DeviceCtx, lane: &Lane, target: Region<'_>, host: 
     Ok(())
 }
 
-/// Copies a region to the host and gives it to `sink` piece by piece, each a multiple of `element_bytes` long.
-pub(crate) fn download(
+/// Copies a region to elements on the host, which are as long, and checks every bit pattern.
+pub(crate) fn download<T: Element>(
     device: &DeviceCtx,
     lane: &Lane,
     source: Region<'_>,
-    element_bytes: usize,
-    mut sink: impl FnMut(&[u8]) -> Result<(), BackendError>,
+    host: &mut [T],
+    content: Content,
 ) -> Result<(), BackendError> {
     lane.permit_waiting("read")?;
-    let chunk_bytes = (CHUNK_BYTES / element_bytes).max(1) * element_bytes;
-    let mut under_way = VecDeque::new();
+    let mut arrivals = Arrivals { lane, host, arrived: 0, under_way: VecDeque::new() };
+    let chunk_bytes = (CHUNK_BYTES / size_of::<T>()).max(1) * size_of::<T>();
     let mut start = 0u64;
     while start < source.bytes() {
         let part = source.part(start, chunk_bytes as u64);
         start += part.bytes();
-        if under_way.len() == READS_AHEAD {
-            arrive(lane, &mut under_way, &mut sink)?;
-        }
-        match acquire(device, lane, part.bytes() as usize)? {
-            Some(piece) => under_way.push_back(depart(lane, part, piece)?),
+        arrivals.leave(READS_AHEAD - 1)?;
+        match acquire(device, lane, part.bytes() as usize, content)? {
+            Some(piece) => arrivals.under_way.push_back(depart(lane, part, piece)?),
             None => {
-                while !under_way.is_empty() {
-                    arrive(lane, &mut under_way, &mut sink)?;
-                }
-                download_pageable(lane, part, &mut sink)?;
+                arrivals.leave(0)?;
+                arrivals.pageable(part)?;
             }
         }
     }
-    while !under_way.is_empty() {
-        arrive(lane, &mut under_way, &mut sink)?;
-    }
-    Ok(())
+    arrivals.leave(0)
 }
 
 /// A copy to the host that is under way.
@@ -120,30 +120,47 @@ fn depart(lane: &Lane, part: Region<'_>, piece: Piece) -> Result<Departed, Backe
     Ok(Departed { copy: piece.in_flight(lane.stream())?, at })
 }
 
-fn arrive(
-    lane: &Lane,
-    under_way: &mut VecDeque<Departed>,
-    sink: &mut impl FnMut(&[u8]) -> Result<(), BackendError>,
-) -> Result<(), BackendError> {
-    let Some(Departed { copy, at }) = under_way.pop_front() else { return Ok(()) };
-    let mut piece = copy.wait()?;
-    lane.stream().note_completed(at);
-    sink(piece.bytes_mut())
+/// Elements that arrive on the host part by part.
+struct Arrivals<'a, T> {
+    lane: &'a Lane,
+    host: &'a mut [T],
+    /// Elements that have arrived.
+    arrived: usize,
+    under_way: VecDeque<Departed>,
 }
 
-fn download_pageable(
-    lane: &Lane,
-    part: Region<'_>,
-    sink: &mut impl FnMut(&[u8]) -> Result<(), BackendError>,
-) -> Result<(), BackendError> {
-    let bytes = part.bytes() as usize;
-    let mut host = Zeroizing::new(vec![0u128; bytes.div_ceil(size_of::<u128>())]);
-    let admitted = lane.admit("read", &[(part.block(), Access::Read)])?;
-    // SAFETY: the region is alive; to pageable memory the driver has copied when the call returns.
-    unsafe { ffi::copy_to_host(lane.stream(), host.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
-    drop(admitted);
-    lane.stream().synchronize()?;
-    sink(&bytemuck::cast_slice(&host[..])[..bytes])
+impl<T: Element> Arrivals<'_, T> {
+    /// Waits until at most `most` copies are under way.
+    fn leave(&mut self, most: usize) -> Result<(), BackendError> {
+        while self.under_way.len() > most
+            && let Some(Departed { copy, at }) = self.under_way.pop_front()
+        {
+            let mut piece = copy.wait()?;
+            self.lane.stream().note_completed(at);
+            self.take(piece.bytes_mut())?;
+        }
+        Ok(())
+    }
+
+    /// Copies a part without pinned memory.
+    fn pageable(&mut self, part: Region<'_>) -> Result<(), BackendError> {
+        let bytes = part.bytes() as usize;
+        let mut staged = Zeroizing::new(vec![0u128; bytes.div_ceil(size_of::<u128>())]);
+        let admitted = self.lane.admit("read", &[(part.block(), Access::Read)])?;
+        // SAFETY: the region is alive; to pageable memory the driver has copied when the call returns.
+        unsafe { ffi::copy_to_host(self.lane.stream(), staged.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
+        drop(admitted);
+        self.lane.stream().synchronize()?;
+        self.take(&bytemuck::cast_slice(&staged[..])[..bytes])
+    }
+
+    /// Takes in the next elements.
+    fn take(&mut self, bytes: &[u8]) -> Result<(), BackendError> {
+        let start = self.arrived;
+        self.arrived += bytes.len() / size_of::<T>();
+        copy_elements(bytes, &mut self.host[start..self.arrived])
+            .map_err(|index| BackendError::Corrupt { index: start + index, type_name: core::any::type_name::<T>() })
+    }
 }
 
 /// Copies a region of the device to another of the same length.
@@ -163,7 +180,7 @@ pub(crate) fn fill_zero(lane: &Lane, target: Region<'_>) -> Result<(), BackendEr
     Ok(())
 }
 
-fn acquire(device: &DeviceCtx, lane: &Lane, bytes: usize) -> Result<Option<Piece>, Fault> {
+fn acquire(device: &DeviceCtx, lane: &Lane, bytes: usize, content: Content) -> Result<Option<Piece>, Fault> {
     let _relaxed = lane.relax()?;
-    device.pinned().acquire(bytes)
+    device.pinned().acquire(bytes, content)
 }

@@ -91,14 +91,14 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
                     vcw.view_mut(),
                     last.view_mut(),
                 )?;
-                let (vcw, last) = (Zeroizing::new(q.download(&vcw)?), Zeroizing::new(q.download(&last)?));
+                let (vcw, last) = (Zeroizing::new(q.download_secret(&vcw)?), Zeroizing::new(q.download_secret(&last)?));
                 for keys in keys.iter_mut() {
                     keys.vcw.extend_from_slice(&vcw);
                     keys.last.extend_from_slice(&last);
                 }
             }
         }
-        let cw = Zeroizing::new(q.download(&cw)?);
+        let cw = Zeroizing::new(q.download_secret(&cw)?);
         for (party, keys) in keys.iter_mut().enumerate() {
             keys.cw.extend_from_slice(&cw);
             if rows.root > 0 {

@@ -119,7 +119,7 @@ impl Sums {
             walk.during(Activity::CopyIn, || Operands::stage(walk.queue(), bundle, x, 0..x.len(), &nothing))?;
         let sums = walk.during(Activity::Walk, || self.combine(walk.queue(), bundle, &staged, rows))?;
         walk.meanwhile()?;
-        Ok(walk.during(Activity::CopyOut, || walk.results().read(sums.view()))?)
+        Ok(walk.during(Activity::CopyOut, || walk.results().read_secret(sums.view()))?)
     }
 
     /// The sums of the elements `range` of the bundle.
@@ -178,6 +178,7 @@ struct Operands<'q, Q: FssOps> {
 
 impl<'q, Q: FssOps> Operands<'q, Q> {
     /// Those of the elements `range` of the bundle, with the public words `x` of these.
+    #[expect(clippy::disallowed_methods, reason = "both parties know what was opened")]
     fn stage(q: &'q Q, bundle: &KeyBundle, x: &[u64], range: Range<usize>, opened: &Opened) -> Result<Self, PfssError> {
         Ok(Self { x: q.upload(x)?, opened: q.upload(opened.bits())?, held: stage_words(q, bundle, range)? })
     }
@@ -196,7 +197,7 @@ fn stage_words<'q, Q: FssOps>(
     let mut held = Staged::zeros(q, bundle.word_rows() * width)?;
     for (row, words) in bundle.keys.words.chunks_exact(padded).enumerate() {
         let place = held.view_mut().slice(row * width..(row + 1) * width)?;
-        q.write(&words[range.start..][..width], place)?;
+        q.write_secret(&words[range.start..][..width], place)?;
     }
     Ok(held)
 }

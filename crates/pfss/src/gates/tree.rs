@@ -89,7 +89,7 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
             Ok::<_, BackendError>(units)
         })?;
         self.walk.meanwhile()?;
-        Ok(Zeroizing::new(self.walk.during(Activity::CopyOut, || self.walk.results().read(units.view()))?))
+        Ok(Zeroizing::new(self.walk.during(Activity::CopyOut, || self.walk.results().read_secret(units.view()))?))
     }
 }
 
@@ -139,6 +139,7 @@ impl<'w, Q: Queue, T: Element + Default> Shares<'w, Q, T> {
     ) -> Result<Self, PfssError> {
         let (q, clusters) = (walk.queue(), Clusters::new(tree, offsets).clusters);
         let order: Vec<usize> = clusters.iter().flat_map(|cluster| cluster.points.iter().copied()).collect();
+        #[expect(clippy::disallowed_methods, reason = "offsets are public, and both parties know what was opened")]
         let (x_hat, ordered) = walk.during(Activity::CopyIn, || {
             let ordered: Vec<u64> = order.iter().map(|&point| offsets[point]).collect();
             Ok::<_, BackendError>((q.upload(x_hat)?, q.upload(&ordered)?))
@@ -165,7 +166,7 @@ impl<'w, Q: Queue, T: Element + Default> Shares<'w, Q, T> {
         T: Zeroize,
     {
         walk.meanwhile()?;
-        let shares = Zeroizing::new(walk.during(Activity::CopyOut, || walk.results().read(self.buf.view()))?);
+        let shares = Zeroizing::new(walk.during(Activity::CopyOut, || walk.results().read_secret(self.buf.view()))?);
         if self.rows.is_sorted() {
             return Ok(shares);
         }

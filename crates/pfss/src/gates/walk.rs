@@ -105,10 +105,10 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
         Ok(Self {
             shape: tree.shape,
             roots,
-            cw: q.upload(tree.cw)?,
+            cw: q.upload_secret(tree.cw)?,
             leaf: Staged::upload(q, tree.leaf)?,
-            vcw: q.upload(tree.vcw)?,
-            last: q.upload(tree.last)?,
+            vcw: q.upload_secret(tree.vcw)?,
+            last: q.upload_secret(tree.last)?,
         })
     }
 }

@@ -217,6 +217,24 @@ impl Queue for AnyQueue {
         }
     }
 
+    fn write_secret<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
+        match (self, dst) {
+            (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_secret(host, dst),
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_secret(host, dst),
+            _ => Err(BackendError::MixedBackend { op: "write_secret" }),
+        }
+    }
+
+    fn read_secret<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
+        match (self, src) {
+            (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read_secret(src),
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read_secret(src),
+            _ => Err(BackendError::MixedBackend { op: "read_secret" }),
+        }
+    }
+
     fn copy<T: Element>(&self, src: AnyRef<'_, T>, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         match (self, src, dst) {
             (Self::Cpu(queue), AnyRef::Cpu(src), AnyMut::Cpu(dst)) => queue.copy(src, dst),
