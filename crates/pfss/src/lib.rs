@@ -59,8 +59,8 @@
 //!   A GPU deals keys by tables in shared memory, and evaluates them so unless it was opened with bitsliced AES.
 //!   Timing of the dealer's random generator and of memory allocation depends on public sizes only.
 //! - Keys, shares of masks and serialised bundles are wiped when dropped, as are the copies of masks, roots and truth
-//!   tables in device memory. The
-//!   state of a dealer's generator and copies made by callers are not.
+//!   tables in device memory, and all of these in the host memory that a queue copies through. The state of a dealer's
+//!   generator and copies made by callers are not.
 //!
 //! # Sources
 //!
