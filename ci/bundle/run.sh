@@ -44,6 +44,8 @@ done
 case "$seconds" in '' | *[!0-9]*) usage "--seconds takes a whole number" ;; esac
 if [ ${#stages[@]} -eq 0 ]; then stages=(check speed tools); fi
 mkdir -p "$out" || exit 2
+# Where the program keeps keys and weights, no image of its memory may stay behind.
+ulimit -c 0
 # Without a place to keep compiled kernels, every process of every piece compiles them anew.
 export HOME="${HOME:-/tmp}" CUDA_CACHE_PATH="${CUDA_CACHE_PATH:-${TMPDIR:-/tmp}/trefoil-jit}"
 failed=0
@@ -51,9 +53,13 @@ failed=0
 # Images that mount the driver without telling the loader: with the library its folder, where the JIT's library lies too.
 find_driver() {
     if [ "$backend" != gpu ] || [ -n "${TREFOIL_CUDA_LIBRARY:-}" ]; then return; fi
-    if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then return; fi
-    local library
-    library="$(find -L /usr/local/nvidia /usr/local/cuda /usr/lib -name 'libcuda.so.1' 2>/dev/null | head -n 1)"
+    local known library
+    known="$(PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null)"
+    if [[ "$known" == *libcuda.so.1* ]]; then return; fi
+    for folder in /usr/local/nvidia /usr/lib /usr/lib64 /usr/local/cuda; do
+        library="$(find -L "$folder" -name libcuda.so.1 ! -path '*/stubs/*' 2>/dev/null | sort | head -n 1)"
+        if [ -n "$library" ]; then break; fi
+    done
     if [ -n "$library" ]; then
         export TREFOIL_CUDA_LIBRARY="$library"
         LD_LIBRARY_PATH="$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -101,7 +107,12 @@ bench() {
     "$trefoil" bench --backend "$backend" --isolate --line-limit 60 --deadline $((LIMIT > 15 ? LIMIT - 10 : LIMIT)) \
         --json "$out/$name.json" --html "$out/$name.html" "$@"
 }
-kernels() { TREFOIL_BACKEND="$backend" "$trefoil" doctor --kernels --json > "$out/kernels.json"; }
+kernels() {
+    local status=0
+    TREFOIL_BACKEND="$backend" "$trefoil" doctor --kernels --json > "$out/kernels.json.part" || status=$?
+    mv "$out/kernels.json.part" "$out/kernels.json"
+    return "$status"
+}
 torch() { python3 "$here/torch_times.py" "$@" "$out/torch.json"; }
 bitsliced() { TREFOIL_GPU_AES=bitsliced "$@"; }
 sanitizer() {
@@ -117,12 +128,13 @@ profile() {
 export -f suite bench kernels torch bitsliced sanitizer profile
 export here trefoil backend out
 
-# run NAME SECONDS FUNCTION ARGUMENT...: a piece that is one of the functions above.
+# run NAME SECONDS FUNCTION ARGUMENT...: a piece that is one of the functions above. The shell outlives the first signal, so
+# that the second one finds whatever did not end by it.
 run() {
     local name="$1" limit="$2"
     shift 2
     # shellcheck disable=SC2016 # the inner shell expands it
-    piece "$name" "$limit" bash -c 'set -o pipefail; "$@"' run "$@"
+    piece "$name" "$limit" bash -c 'trap : TERM; set -o pipefail; "$@"' run "$@"
 }
 
 tool() {
@@ -149,9 +161,10 @@ speed() {
     if [ "$quick" = 1 ]; then small=(--quick); fi
     if [ "$backend" != gpu ]; then
         arguments=(--note "simulated device: times say nothing about a real one")
-    elif ! python3 -c 'import torch' 2>/dev/null; then
+    elif ! timeout -k 5 60 python3 -c 'import torch' 2>/dev/null; then
         note "torch: not found; its times are left out"
     else
+        rm -f "$out/torch.json"
         run torch 150 torch "${small[@]}"
         # It holds what was measured, also where torch did not get to its end.
         if [ -s "$out/torch.json" ]; then arguments=(--peer "$out/torch.json"); fi
@@ -163,7 +176,7 @@ speed() {
 tools() {
     local elements=65536 ops line
     if [ "$quick" = 1 ]; then elements=0; fi
-    run "suite, other conditions" 150 suite conditions.jsonl --condition forked --condition guarded --condition starved \
+    run "suite, other conditions" 120 suite conditions.jsonl --condition forked --condition guarded --condition starved \
         --max-elements "$elements"
     if [ "$backend" != gpu ]; then return; fi
     compute_sanitizer="$(tool compute-sanitizer)" ncu="$(tool ncu)"
@@ -172,16 +185,18 @@ tools() {
         note "compute-sanitizer: not found"
     else
         for ops in circle. fss. linalg.; do
-            run "memcheck, $ops" 60 sanitizer memcheck "$ops" 512
-            run "racecheck, $ops" 60 sanitizer racecheck "$ops" 128
+            run "memcheck, $ops" 35 sanitizer memcheck "$ops" 512
+            run "racecheck, $ops" 35 sanitizer racecheck "$ops" 128
         done
-        run "synccheck" 40 sanitizer synccheck fss. 128
-        run "initcheck" 40 sanitizer initcheck circle. 128
+        run "synccheck" 25 sanitizer synccheck fss. 128
+        run "initcheck" 25 sanitizer initcheck circle. 128
     fi
     if [ -z "$ncu" ]; then
         note "ncu: not found"
     else
         for line in $("$trefoil" bench --backend "$backend" --list); do
+            # As many as there is time for.
+            if [ $((stage_end - SECONDS)) -lt 30 ]; then break; fi
             run "ncu, $line" 30 profile "$line"
         done
     fi
@@ -192,6 +207,7 @@ for stage in "${stages[@]}"; do
     stage_end=$((SECONDS + seconds))
     note "== $stage on $backend"
     "$stage"
+    rm -f "$out"/*.part "$out"/.tmp*
 done
 echo "results: $out"
 exit "$failed"

@@ -1,8 +1,6 @@
 //! Exit codes: 0 ok, 1 failed, 2 usage, 3 backend unavailable, 4 keys refused, 5 other party failed.
 
 use core::fmt;
-use std::process::ExitCode;
-
 use inference::{InferenceError, Outcome};
 use runtime::OpenError;
 
@@ -50,8 +48,8 @@ impl fmt::Display for Relayed {
 impl std::error::Error for Relayed {}
 
 /// Prints an error with its causes and one hint, and gives the code that belongs to it.
-pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
-    let Err(error) = result else { return ExitCode::SUCCESS };
+pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
+    let Err(error) = result else { return 0 };
     eprintln!("error: {}", with_causes(&error));
     let (code, hint) = match error.downcast_ref::<OpenError>() {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
@@ -71,7 +69,7 @@ pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
     if !hint.is_empty() {
         eprintln!("hint: {hint}");
     }
-    ExitCode::from(code)
+    code
 }
 
 /// An error's message and those of its causes, without a cause that a message before it says already, as messages of

@@ -15,7 +15,7 @@ mod trials;
 
 use std::{
     io::{self, Write as _},
-    process::{self, ExitCode},
+    process::ExitCode,
 };
 
 use clap::Parser;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     if runtime::abandoned() {
         // Work hangs on the device, and the driver would wait for it as this process ends.
         let _gone = io::stdout().flush();
-        process::abort();
+        runtime::leave(code);
     }
-    code
+    ExitCode::from(code)
 }

@@ -54,7 +54,6 @@ const NEEDED: &[&str] = &[
     "cuMemsetD8Async",
     "cuStreamCreate",
     "cuStreamDestroy_v2",
-    "cuStreamQuery",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
     "cuEventCreate",
@@ -103,6 +102,9 @@ pub struct CudaConfig {
     pub aes: AesKernel,
     /// Longest time that the host waits for work in one go. What takes longer counts as hung: the device is lost, the
     /// error names the kernels in flight, and nothing of the device is released before the process ends. `None` for no limit.
+    ///
+    /// Calls of the driver that wait by themselves are not bounded: launches into a full queue, and allocations, releases and
+    /// the loading of a module behind a kernel that hangs.
     pub timeout: Option<Duration>,
 }
 

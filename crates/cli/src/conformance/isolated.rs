@@ -31,8 +31,8 @@ enum Course {
     Case { run: usize, verdict: Verdict, left: usize },
     /// Before the backend was open.
     Closed(String),
-    /// Behind its last case.
-    Late(String),
+    /// Between two cases or behind the last one, after so many runs.
+    Late { done: usize, reason: String },
     /// As there was no time left.
     OutOfTime { left: usize },
 }
@@ -44,7 +44,7 @@ pub(super) fn run(
     show: &mut Show,
 ) -> Result<()> {
     let limits = Limits::new(args.case_limit, args.deadline);
-    let (mut closed, mut stopped) = (0, None);
+    let (mut closed, mut stopped, mut opened) = (0, None, false);
     for (op, runs) in ops {
         if limits.are_over() {
             stopped.get_or_insert_with(|| "out of time".to_owned());
@@ -53,7 +53,7 @@ pub(super) fn run(
             show.tell(&Event::NotRun { op: op.to_owned(), runs, reason: reason.clone() })?;
             continue;
         }
-        match one(args, op, &limits, show)? {
+        match one(args, op, runs, &limits, &mut opened, show)? {
             None => closed = 0,
             Some(reason) => {
                 closed += 1;
@@ -68,20 +68,37 @@ pub(super) fn run(
 }
 
 /// Runs one op in as many processes as it takes. Gives why the backend did not open, if it did not.
-fn one(args: &ConformanceArgs, op: &str, limits: &Limits, show: &mut Show) -> Result<Option<String>> {
+///
+/// `opened` says whether any process of the suite opened the backend: what the first one cannot is said by this program.
+fn one(
+    args: &ConformanceArgs,
+    op: &str,
+    runs: usize,
+    limits: &Limits,
+    opened: &mut bool,
+    show: &mut Show,
+) -> Result<Option<String>> {
     let not_run = |runs, reason: &str| Event::NotRun { op: op.to_owned(), runs, reason: reason.to_owned() };
     let (mut from, mut faults, mut hangs) = (0, 0, 0);
     loop {
-        match follow(args, op, from, limits, show)? {
+        match follow(args, op, from, limits, opened, show)? {
             Course::Done => return Ok(None),
             Course::Closed(reason) if from == 0 => return Ok(Some(reason)),
-            Course::Closed(reason) | Course::Late(reason) => {
-                show.tell(&not_run(1, &reason))?;
+            Course::Closed(reason) => {
+                show.tell(&not_run(runs.saturating_sub(from).max(1), &reason))?;
                 return Ok(None);
             }
             Course::OutOfTime { left } => {
                 show.tell(&not_run(left.max(1), "out of time"))?;
                 return Ok(None);
+            }
+            Course::Late { done, reason } => {
+                faults += 1;
+                if done <= from || done >= runs || faults == MAX_FAULTS {
+                    show.tell(&not_run(runs.saturating_sub(done).max(1), &reason))?;
+                    return Ok(None);
+                }
+                from = done;
             }
             Course::Case { left: 0, .. } => return Ok(None),
             Course::Case { run, verdict, left } => {
@@ -100,17 +117,27 @@ fn one(args: &ConformanceArgs, op: &str, limits: &Limits, show: &mut Show) -> Re
 }
 
 /// Starts a process for an op, from a run on, and shows what it tells.
-fn follow(args: &ConformanceArgs, op: &str, from: usize, limits: &Limits, show: &mut Show) -> Result<Course> {
+fn follow(
+    args: &ConformanceArgs,
+    op: &str,
+    from: usize,
+    limits: &Limits,
+    opened: &mut bool,
+    show: &mut Show,
+) -> Result<Course> {
     let mut child = Child::start(&arguments(args, op, from), &limits.variables())?;
-    let mut total = None;
+    let (mut total, mut done) = (None, from);
     let mut running: Option<(Run, Instant)> = None;
     loop {
         match child.hear(limits.wait()) {
             Heard::Event(event) => {
                 match &event {
-                    Event::Opened { cases, conditions, .. } => total = Some(cases * conditions),
+                    Event::Opened { cases, conditions, .. } => {
+                        *opened = true;
+                        total = Some(cases * conditions);
+                    }
                     Event::Begins(run) => running = Some((run.clone(), Instant::now())),
-                    Event::Ends { .. } => running = None,
+                    Event::Ends { run, .. } => (running, done) = (None, run.run + 1),
                     Event::NotRun { .. } | Event::Driver { .. } => {}
                     Event::Closed => return Ok(Course::Done),
                 }
@@ -130,16 +157,17 @@ fn follow(args: &ConformanceArgs, op: &str, from: usize, limits: &Limits, show: 
                     (None, _) => Ok(Course::Closed(reason)),
                     (Some(total), Some((run, _))) if over => Ok(Course::OutOfTime { left: total - run.run }),
                     (Some(total), Some(running)) => end(running, Verdict::Hung, reason, total, show),
-                    (Some(_), None) => Ok(Course::Late(reason)),
+                    (Some(total), None) if over => Ok(Course::OutOfTime { left: total.saturating_sub(done) }),
+                    (Some(_), None) => Ok(Course::Late { done, reason }),
                 };
             }
             Heard::Ending(ending) => {
                 return match (total, running) {
                     (Some(total), Some(running)) => end(running, Verdict::Died, ending.to_string(), total, show),
-                    (Some(_), None) => Ok(Course::Late(ending.to_string())),
+                    (Some(_), None) => Ok(Course::Late { done, reason: ending.to_string() }),
                     (None, _) => match Relayed::of(&ending) {
-                        Some(relayed) => Err(relayed.into()),
-                        None => Ok(Course::Closed(ending.to_string())),
+                        Some(relayed) if !*opened => Err(relayed.into()),
+                        _ => Ok(Course::Closed(ending.to_string())),
                     },
                 };
             }

@@ -6,7 +6,7 @@ use core::{
 };
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -144,7 +144,6 @@ impl Context {
     ) -> Result<(), Fault> {
         let Some(timeout) = self.timeout else { return self.call(call, wait) };
         let start = Instant::now();
-        let mut sleep = Duration::from_micros(20);
         loop {
             match self.within(&is_done)? {
                 Status::NOT_READY => {}
@@ -155,8 +154,8 @@ impl Context {
                 return Err(self.give_up(call, timeout));
             }
             if waited >= LOOKING {
-                thread::sleep(sleep);
-                sleep = LONGEST_SLEEP.min(sleep * 2);
+                // Short beside what was waited for already, so that no time that is measured grows by it.
+                thread::sleep(LONGEST_SLEEP.min(waited / 64));
             }
         }
     }
@@ -172,8 +171,21 @@ impl Context {
     }
 
     /// Waits for all work of all streams.
-    pub(crate) fn synchronize(&self) -> Result<(), Fault> {
-        self.cust("cuCtxSynchronize", CurrentContext::synchronize)
+    pub(crate) fn synchronize(self: &Arc<Self>) -> Result<(), Fault> {
+        let wait = |context: &Self| context.cust("cuCtxSynchronize", CurrentContext::synchronize);
+        let Some(timeout) = self.timeout else { return wait(self) };
+        // Nothing asks whether a whole context is done, so another thread waits, for ever if it must.
+        let (tell, heard) = mpsc::channel();
+        let context = Arc::clone(self);
+        let waiting = thread::Builder::new().spawn(move || {
+            let outcome = wait(&context);
+            drop(context); // so that whoever hears of it may be the last to hold it
+            tell.send(outcome)
+        });
+        if waiting.is_err() {
+            return wait(self);
+        }
+        heard.recv_timeout(timeout).unwrap_or_else(|_| Err(self.give_up("cuCtxSynchronize", timeout)))
     }
 
     /// Takes the device for lost, as work did not end in time.

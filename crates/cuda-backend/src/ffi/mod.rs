@@ -10,6 +10,7 @@ mod event;
 mod graph;
 mod memory;
 mod module;
+mod process;
 mod stream;
 
 pub use context::abandoned;
@@ -22,4 +23,5 @@ pub(crate) use memory::{
     take, take_ordered,
 };
 pub(crate) use module::{Function, FunctionFacts, LoadedModule};
+pub use process::leave;
 pub(crate) use stream::Stream;

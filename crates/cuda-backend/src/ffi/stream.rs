@@ -69,10 +69,13 @@ impl Stream {
     /// Waits for all work. The caller holds no turn.
     pub(crate) fn synchronize(&self) -> Result<(), Fault> {
         let at = self.submitted(&self.context.turn());
-        // SAFETY: the stream is alive.
-        let (wait, query) =
-            (|| unsafe { ffi::cuStreamSynchronize(self.raw) }, || unsafe { ffi::cuStreamQuery(self.raw) });
-        self.context.wait("cuStreamSynchronize", wait, query)?;
+        if self.context.is_limited() {
+            // Of its own place in the stream: others may go on submitting, so that the stream is never idle.
+            Events::new(&self.context).record(self)?.wait()?;
+        } else {
+            // SAFETY: the stream is alive.
+            self.context.call("cuStreamSynchronize", || unsafe { ffi::cuStreamSynchronize(self.raw) })?;
+        }
         self.note_completed(at);
         Ok(())
     }
@@ -119,10 +122,6 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.context.is_limited() {
-            // So that whoever waits for the whole context later, which has no limit, need not.
-            let _refused = self.synchronize();
-        }
         // SAFETY: the stream is alive and not used again; the driver finishes its work. Its refusal leaks a stream.
         let _refused = self.context.call("cuStreamDestroy_v2", || unsafe { ffi::cuStreamDestroy_v2(self.raw) });
     }

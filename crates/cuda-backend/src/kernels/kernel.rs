@@ -57,7 +57,9 @@ impl Kernel {
         if bytes > PLAIN_SHARED_BYTES {
             module.allow_dynamic_shared(function, shared.dynamic)?;
         }
-        if let Some(percent) = carveout(bytes, entry.min_blocks, info.multiprocessor_shared_bytes) {
+        let threads = entry.block.iter().product();
+        let blocks = module.blocks(function, threads, shared.dynamic)?.unwrap_or(0).max(entry.min_blocks);
+        if let Some(percent) = carveout(bytes, blocks, info.multiprocessor_shared_bytes) {
             module.prefer_shared(function, percent)?;
         }
         Ok(Self { function, facts, shared, entry: entry.clone(), module: Arc::clone(module) })

@@ -7,6 +7,7 @@ use std::{
 };
 
 use backend_api::BackendError;
+use cuda_loader::Status;
 
 use super::{Kernel, KernelFacts, KernelSource, ManifestError, ModuleError, ModuleText, manifest::Manifest};
 use crate::{DeviceCtx, DeviceInfo, error::Fault, ffi::LoadedModule, sync::lock};
@@ -131,6 +132,23 @@ impl Kernels {
     }
 }
 
+/// Whether an error is a property of the text, and no refusal for a reason of the moment.
+fn is_of_the_text(error: &ModuleError) -> bool {
+    const CODES: [Status; 6] = [
+        Status::INVALID_IMAGE,
+        Status::NO_BINARY_FOR_GPU,
+        Status::INVALID_PTX,
+        Status::JIT_COMPILER_NOT_FOUND,
+        Status::UNSUPPORTED_PTX_VERSION,
+        Status::JIT_COMPILATION_DISABLED,
+    ];
+    match error {
+        ModuleError::Load { reason: BackendError::Driver { code, .. }, .. } => CODES.contains(&Status(*code)),
+        ModuleError::Load { .. } => false,
+        _ => true,
+    }
+}
+
 impl Module {
     fn load(&self, device: &DeviceCtx) -> Loaded {
         let mut loaded = lock(&self.loaded);
@@ -138,12 +156,7 @@ impl Module {
             return outcome.clone();
         }
         let outcome = self.compile(device).map(Arc::new);
-        // A refusal for a reason of the moment is no property of the text.
-        let passing = matches!(
-            &outcome,
-            Err(ModuleError::Load { reason: BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }, .. })
-        );
-        if !passing {
+        if outcome.as_ref().err().is_none_or(is_of_the_text) {
             *loaded = Some(outcome.clone());
         }
         outcome

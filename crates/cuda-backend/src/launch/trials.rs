@@ -33,11 +33,12 @@ pub fn launch_programs(
     unsafe { launch.launch() }
 }
 
-/// Runs the canary `kernel` on the words `from`, which it may overwrite `to` with.
+/// Runs the canary `kernel` on the words `from`, which it may overwrite `to` with. Those that add to `to` expect zeros there.
 ///
 /// # Errors
 /// [`BackendError::Kernel`] if the name does not begin with `canary_` or there are too many words, [`BackendError::Length`] if
-/// there are fewer than three or the lengths differ, and what the driver answers.
+/// there are fewer than three, the lengths differ, or they are not what the kernel takes (`canary_shared` whole blocks of 64,
+/// `canary_checked` pairs), and what the driver answers.
 pub fn launch_canary(
     queue: &CudaQueue,
     kernel: &'static str,
@@ -47,6 +48,12 @@ pub fn launch_canary(
     belongs(kernel, "canary_")?;
     let len = count(kernel, from.len())?;
     same(from.len().max(CANARY_WORDS), from.len())?;
+    let parts = match kernel {
+        "canary_shared" => 64,
+        "canary_checked" => 2,
+        _ => 1,
+    };
+    same(from.len().next_multiple_of(parts), from.len())?;
     same(from.len(), to.len())?;
     let launch = queue.kernel(kernel)?.cover(from.len()).input(from).output(to).value(&len);
     // SAFETY: there are `len` words on both sides, and no fewer than two and one for each block of 64.

@@ -13,6 +13,9 @@ use serde::Serialize;
 /// Milliseconds between two samples.
 const PERIOD_MS: &str = "100";
 
+/// How long a sampler that was killed may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The clocks at a moment.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
@@ -77,7 +80,11 @@ impl Drop for Sampler {
     fn drop(&mut self) {
         // It fails for a process that ended by itself.
         let _gone = self.process.kill();
-        let _status = self.process.wait();
+        // It may be stuck in a call of the driver, so nobody waits for long.
+        let start = Instant::now();
+        while matches!(self.process.try_wait(), Ok(None)) && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 

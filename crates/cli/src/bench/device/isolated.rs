@@ -20,20 +20,22 @@ pub(super) fn run(
     tell: &mut dyn FnMut(&Event) -> Result<()>,
 ) -> Result<()> {
     let limits = Limits::new(args.line_limit, args.deadline);
-    for (turn, id) in ids.enumerate() {
-        if let Some(reason) = one(args, choice, &id, turn == 0, &limits, tell)? {
+    let mut opened = false;
+    for id in ids {
+        if let Some(reason) = one(args, choice, &id, &mut opened, &limits, tell)? {
             tell(&Event::Failed { id, reason })?;
         }
     }
     tell(&Event::Closed)
 }
 
-/// Measures a line. Gives why it was not measured, if it was not and its process did not say so.
+/// Measures a line. Gives why it was not measured, if it was not and its process did not say so. `opened` says whether a
+/// process opened the backend before: what the first one cannot is said by this program.
 fn one(
     args: &BenchArgs,
     choice: Choice,
     id: &str,
-    first: bool,
+    opened: &mut bool,
     limits: &Limits,
     tell: &mut dyn FnMut(&Event) -> Result<()>,
 ) -> Result<Option<String>> {
@@ -51,13 +53,13 @@ fn one(
         match child.hear(limits.wait()) {
             Heard::Event(Event::Closed) => return Ok(None),
             Heard::Event(event) => {
-                let (opened, measured) =
-                    (matches!(event, Event::Opened(_)), matches!(event, Event::Measured(_) | Event::Failed { .. }));
+                let opens = matches!(event, Event::Opened(_));
                 // What is shared by all processes is told once.
-                if first || !opened {
+                if !(opens && *opened) {
                     tell(&event)?;
                 }
-                settled |= measured;
+                *opened |= opens;
+                settled |= matches!(event, Event::Measured(_) | Event::Failed { .. });
             }
             Heard::Silence if limits.are_over() => return Ok((!settled).then(|| "out of time".to_owned())),
             Heard::Silence => {
@@ -66,8 +68,8 @@ fn one(
             }
             Heard::Ending(ending) => {
                 return match Relayed::of(&ending) {
-                    Some(relayed) => Err(relayed.into()),
-                    None => Ok((!settled).then(|| ending.to_string())),
+                    Some(relayed) if !*opened => Err(relayed.into()),
+                    _ => Ok((!settled).then(|| ending.to_string())),
                 };
             }
         }
