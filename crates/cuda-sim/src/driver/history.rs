@@ -1,7 +1,7 @@
 //! What work has touched, and whether anything orders it before later work at the same place.
 //!
 //! Each task is held against the tasks done before it that its clock does not know. Two that meet at a byte are reported
-//! unless both read it or both go there by atomics: on a device either may come first.
+//! unless both read it or both go there by atomics or strong loads and stores: on a device either may come first.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -30,11 +30,17 @@ pub(super) struct Accesses {
     pub(super) reads: Ranges,
     pub(super) writes: Ranges,
     pub(super) atomics: Ranges,
+    pub(super) strong_reads: Ranges,
 }
 
 impl From<Touched> for Accesses {
     fn from(touched: Touched) -> Self {
-        Self { reads: touched.reads(), writes: touched.writes(), atomics: touched.atomics() }
+        Self {
+            reads: touched.reads(),
+            writes: touched.writes(),
+            atomics: touched.atomics(),
+            strong_reads: touched.strong_reads(),
+        }
     }
 }
 
@@ -81,6 +87,8 @@ impl Accesses {
             (&self.atomics, &other.writes),
             (&self.reads, &other.atomics),
             (&self.atomics, &other.reads),
+            (&self.writes, &other.strong_reads),
+            (&self.strong_reads, &other.writes),
         ];
         pairs.into_iter().find_map(|(mine, theirs)| meeting(mine, theirs))
     }
@@ -105,6 +113,7 @@ impl Accesses {
         split(self.reads, |part| &mut part.reads);
         split(self.writes, |part| &mut part.writes);
         split(self.atomics, |part| &mut part.atomics);
+        split(self.strong_reads, |part| &mut part.strong_reads);
         parts
     }
 }
@@ -195,16 +204,19 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_atomics_of_two_tasks_may_meet_themselves_alone() {
+    fn two_tasks_may_meet_where_both_read_or_neither_access_is_weak() {
         let at = |kind: usize| {
-            let mut ranges = [const { Vec::new() }; 3];
+            let mut ranges = [const { Vec::new() }; 4];
             ranges[kind].push(16..20);
-            let [reads, writes, atomics] = ranges;
-            Accesses { reads, writes, atomics }
+            let [reads, writes, atomics, strong_reads] = ranges;
+            Accesses { reads, writes, atomics, strong_reads }
         };
-        for (a, b) in (0..3).flat_map(|a| (0..3).map(move |b| (a, b))) {
-            let harmless = a == b && a != 1;
-            assert_eq!(at(a).conflict(&at(b)).is_none(), harmless, "{a} {b}");
+        let [read, atomic, strong_read] = [0, 2, 3];
+        let harmless =
+            [[read, read], [atomic, atomic], [strong_read, strong_read], [read, strong_read], [atomic, strong_read]];
+        for (a, b) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))) {
+            let expected = harmless.contains(&[a, b]) || harmless.contains(&[b, a]);
+            assert_eq!(at(a).conflict(&at(b)).is_none(), expected, "{a} {b}");
         }
     }
 }

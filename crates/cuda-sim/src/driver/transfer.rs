@@ -115,7 +115,7 @@ impl Copy {
         Accesses {
             reads: joined(sources.into_iter().filter_map(|at| range(&self.source, at))),
             writes: joined(targets.into_iter().filter_map(|at| range(&self.target, at))),
-            atomics: Vec::new(),
+            ..Accesses::default()
         }
     }
 

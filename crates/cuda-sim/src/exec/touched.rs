@@ -16,6 +16,7 @@ pub struct Touched {
     reads: Bytes,
     writes: Bytes,
     atomics: Bytes,
+    strong_reads: Bytes,
 }
 
 /// A set of addresses.
@@ -30,11 +31,12 @@ struct Bytes {
 }
 
 impl Touched {
-    /// Notes an access.
-    pub(super) fn note(&mut self, access: Access, bytes: Range<u64>) {
+    /// Notes an access, which writes or only reads.
+    pub(super) fn note(&mut self, access: Access, writes: bool, bytes: Range<u64>) {
         match access {
             Access::Read | Access::ConstantRead | Access::AsyncRead => self.reads.add(bytes),
             Access::Write | Access::AsyncWrite => self.writes.add(bytes),
+            Access::Atomic | Access::BlockAtomic | Access::Volatile if !writes => self.strong_reads.add(bytes),
             Access::Atomic | Access::BlockAtomic | Access::Volatile => self.atomics.add(bytes),
         }
     }
@@ -49,16 +51,24 @@ impl Touched {
         self.writes.ranges()
     }
 
-    /// Bytes that atomics and synchronising loads and stores go to, likewise.
+    /// Bytes that atomics and synchronising stores go to, likewise.
     pub fn atomics(&self) -> Vec<Range<u64>> {
         self.atomics.ranges()
     }
 
+    /// Bytes that synchronising loads read, likewise.
+    pub fn strong_reads(&self) -> Vec<Range<u64>> {
+        self.strong_reads.ranges()
+    }
+
     /// Adds what another part of the launch touches.
     pub(super) fn add(&mut self, other: &Self) {
-        for (mine, theirs) in
-            [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes), (&mut self.atomics, &other.atomics)]
-        {
+        for (mine, theirs) in [
+            (&mut self.reads, &other.reads),
+            (&mut self.writes, &other.writes),
+            (&mut self.atomics, &other.atomics),
+            (&mut self.strong_reads, &other.strong_reads),
+        ] {
             theirs.ranges().into_iter().for_each(|range| mine.add(range));
         }
     }
@@ -128,10 +138,10 @@ mod tests {
     fn bytes_become_the_fewest_ranges_whatever_the_order() {
         let mut touched = Touched::default();
         for range in [8190..8194, 4096..4097, 0..64, 64..128, 130..131, 4000..8190, 12_000..20_000] {
-            touched.note(Access::Read, range);
+            touched.note(Access::Read, false, range);
         }
         assert_eq!(touched.reads(), [0..128, 130..131, 4000..8194, 12_000..20_000]);
-        touched.note(Access::Write, 5..5);
+        touched.note(Access::Write, true, 5..5);
         assert!(touched.writes().is_empty() && touched.atomics().is_empty());
     }
 
@@ -141,7 +151,7 @@ mod tests {
         for _ in 0..2000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let (start, length) = (state >> 33 & 0x3fff, 1 + (state >> 50) % 70);
-            touched.note(Access::Atomic, start..start + length);
+            touched.note(Access::Atomic, true, start..start + length);
             set[start as usize..(start + length) as usize].fill(true);
         }
         let mut found = vec![false; set.len()];

@@ -125,6 +125,32 @@ fn streams_that_read_one_place_or_count_there_or_write_apart_need_none() {
 }
 
 #[test]
+fn strong_loads_meet_all_but_plain_writes() {
+    for (schedule, strong) in SCHEDULES.into_iter().flat_map(|s| ["look", "peek", "acquire"].map(|load| (s, load))) {
+        let bench = checked(schedule);
+        let (first, second, third) = (bench.stream(), bench.stream(), bench.stream());
+        let (strong, copy, count) = (kernel(strong), kernel("move"), kernel("count"));
+        let data = bench.upload(&[1; 8]);
+        // Beside a plain load, a copy on the device and a copy to the host of the same word.
+        run(strong, [data, data + 8], first);
+        run(copy, [data, data + 12], second);
+        ok!(cuMemcpyDtoDAsync_v2(data + 16, data, 4, third));
+        let mut back = 0u32;
+        ok!(cuMemcpyDtoH_v2((&raw mut back).cast(), data, 4));
+        assert_eq!(unordered(&bench), 0, "{schedule}");
+        assert_eq!(back, 1);
+        // Beside a counter that another stream adds to.
+        run(count, [data + 20], second);
+        run(strong, [data + 20, data + 24], first);
+        assert_eq!(unordered(&bench), 0, "{schedule}");
+        // Not beside a plain store.
+        run(strong, [data + 4, data + 28], first);
+        run(copy, [data + 12, data + 4], second);
+        assert_eq!(unordered(&bench), 1, "{schedule}");
+    }
+}
+
+#[test]
 fn the_legacy_stream_is_in_no_order_with_streams_that_do_not_block() {
     type Work = fn(CUdeviceptr, CUdeviceptr);
     let works: [Work; 5] = [

@@ -150,10 +150,10 @@ impl Turn<'_, '_> {
         }
         if checks.streams && seen.space == Space::Global {
             match range {
-                Some(range) => self.touched.note(seen.access, range),
+                Some(range) => self.touched.note(seen.access, seen.writes, range),
                 None => Bits(seen.active).for_each(|lane| {
                     let start = seen.addresses[lane];
-                    self.touched.note(seen.access, start..start + seen.bytes);
+                    self.touched.note(seen.access, seen.writes, start..start + seen.bytes);
                 }),
             }
         }
