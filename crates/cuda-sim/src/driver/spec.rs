@@ -28,7 +28,7 @@ use crate::exec::{Checks, Options, Schedule};
 /// | `order=natural\|reverse\|seeded` | turns of blocks and warps; `seeded` uses `seed` | `natural` |
 /// | `threads=N` | host threads that share a launch, 1 to 64; for `natural` order without checks | 1 |
 /// | `checks=none\|sanitize` | optional checkers of the executor | `none` |
-/// | `watchdog=N` | warp instructions after which a launch counts as hung | 2^34 |
+/// | `watchdog=N` | warp instructions after which a launch counts as hung; so does one that makes N / 128 of them, or 2^24 if that is more, without a store, an atomic that changes a word, a barrier or the end of a thread | 2^34, hence 2^27 |
 /// | anything with `@` | a fault to inject, see [`Rule`] | |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {

@@ -49,9 +49,10 @@ impl Endpoint<'_> {
     /// Waits for the peer; the first that proves to be it is taken, and all others are dropped. Whoever is not the peer
     /// is refused, reported to `refused`, and the wait goes on; it ends once `patience` is over, if there is one.
     ///
-    /// Nobody keeps the peer out: up to 512 handshakes go on at once, on the calling thread. Each has 2 seconds for its
-    /// first message and 10 in all; where more come, the oldest gives way, of those that have sent a first message or of
-    /// those that have not, whichever are more. That the system cannot accept a connection, as it has no more files or the
+    /// A standing crowd does not keep the peer out: up to 512 handshakes go on at once, on the calling thread. Each has 2
+    /// seconds for its first message and 10 in all; where more come, the oldest gives way, of those that have sent a first
+    /// message or of those that have not, whichever are more. A flood that goes on, of several hundred new handshakes in
+    /// each round trip, may keep the peer out. That the system cannot accept a connection, as it has no more files or the
     /// other side is gone already, is reported and passes.
     ///
     /// # Errors
