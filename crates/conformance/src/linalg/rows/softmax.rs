@@ -329,6 +329,9 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         }
         Ok(())
     }));
+    cases.push(Case::new("elements left out have no gradient beside one without bounds", move |q| {
+        no_gradient::<Q>(q, op)
+    }));
     cases.push(Case::new("elements left out have no gradient", move |q| {
         let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
         let live = if op.log { 0.5f32.ln() } else { 0.5 };
@@ -344,6 +347,30 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         Case::new("typed shapes, bf16", move |q| typed_gradients::<Q, bf16>(q, op, 5e-2)),
     ]);
     cases
+}
+
+/// Gradients of a first row or column with a huge one, an infinite one or NaN at an element that counts.
+fn no_gradient<Q: RowOps>(q: &Q, op: Op) -> Result<(), Failure> {
+    let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
+    for (shape, axis, inner) in [([4, 40], 1, 1), ([4, 1101], 1, 1), ([60, 2], 0, 2), ([60, 70], 0, 70)] {
+        let (len, count) = (shape[axis], shape[0] * shape[1]);
+        let (mut y, mut g) = (vec![if op.log { -2.0 } else { 0.125 }; count], values(25, count));
+        let left_out = |i: usize| i / inner % len % 3 == 1;
+        (0..count).filter(|&i| left_out(i)).for_each(|i| (y[i], g[i]) = (out, f32::MAX));
+        let mut first = vec![false; count];
+        (0..len).for_each(|c| first[c * inner] = true);
+        let want = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+        for huge in [-f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+            g[0] = huge;
+            let got = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+            let others = |all: &[f32]| (0..count).filter(|&i| !first[i]).map(|i| all[i]).collect::<Vec<_>>();
+            Failure::unless_close(&wide(&others(&want)), &others(&got), 1e-5, 1e-6)?;
+            if (0..count).any(|i| left_out(i) && got[i] != 0.0) {
+                return Err(Failure::Broken(format!("{huge} gives {got:?}")));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn gradient_case<Q: RowOps + 'static>(op: Op, shape: &'_ [usize], axis: usize) -> Case<Q> {

@@ -267,9 +267,11 @@ impl<T: Real> Kernel for Backward<'_, T> {
         self.strip.gather(self.axis, self.y, &mut y);
         self.strip.gather(self.axis, self.g, &mut g);
         let mut sums = column_sums(l, self.kind, &y, &g);
-        if matches!(self.kind, Kind::Softmax) && sums.iter().any(|sum| !sum.is_finite()) {
-            // An element of 0 is left out, whatever its gradient.
-            g.iter_mut().zip(&y).filter(|&(_, &y)| y == 0.0).for_each(|(g, _)| *g = 0.0);
+        let lost = sums.iter().any(|&sum| self.kind.may_lose_zeros(sum));
+        // An element of 0 is left out, whatever its gradient and the sum.
+        let leave_out = |g: &mut [f32]| g.iter_mut().zip(&y).filter(|&(_, &y)| y == 0.0).for_each(|(g, _)| *g = 0.0);
+        if lost {
+            leave_out(&mut g);
             sums = column_sums(l, self.kind, &y, &g);
         }
         for (y, g) in y.chunks_exact(STRIP).zip(g.chunks_exact_mut(STRIP)) {
@@ -278,6 +280,9 @@ impl<T: Real> Kernel for Backward<'_, T> {
                 let dx = self.kind.gradient(l, l.load(y), l.load(g), l.load(sum));
                 l.store(g, dx);
             }
+        }
+        if lost {
+            leave_out(&mut g);
         }
         self.strip.scatter(len, &g);
     }

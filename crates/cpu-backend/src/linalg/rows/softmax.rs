@@ -239,6 +239,9 @@ fn subtract<L: Lanes>(l: L, x: &[f32], greatest: f32, log_sum: f32, y: &mut [f32
     l.store_partial(outs.into_remainder(), v);
 }
 
+/// A sum below this leaves `g - sum` finite for every finite g: half a unit in the last place of `f32::MAX` is 2^103.
+const HARMLESS_SUM: f32 = 5e30;
+
 /// Consecutive rows of a backward pass with `inner = 1`.
 pub(super) struct Backward<'a, T> {
     pub(super) kind: Kind,
@@ -261,7 +264,7 @@ impl<T: Real> Kernel for Backward<'_, T> {
             let (y, g) = (widen(y, &mut wide_y), widen(g, &mut wide_g));
             let mut out = OutRow::new(dx, &mut wide_dx);
             let sum = weighted_sum(l, self.kind, y, g);
-            lost |= !sum.is_finite();
+            lost |= self.kind.may_lose_zeros(sum);
             let (factor, dx) = (l.splat(sum), out.values());
             let (mut ys, mut gs) = (y.chunks_exact(L::N), g.chunks_exact(L::N));
             let mut outs = dx.chunks_exact_mut(L::N);
@@ -272,14 +275,14 @@ impl<T: Real> Kernel for Backward<'_, T> {
             l.store_partial(outs.into_remainder(), self.kind.gradient(l, y, g, factor));
             out.finish();
         }
-        if lost && matches!(self.kind, Kind::Softmax) {
+        if lost {
             self.repair();
         }
     }
 }
 
 impl<T: Real> Backward<'_, T> {
-    /// Computes the softmax rows again in which an infinite gradient, or NaN, met an element of 0.
+    /// Puts the softmax rows right in which an infinite gradient or sum, or NaN, met an element of 0.
     #[cold]
     fn repair(self) {
         let n = self.len;
@@ -287,6 +290,8 @@ impl<T: Real> Backward<'_, T> {
         for ((y, g), dx) in rows {
             let pairs = || y.iter().zip(g).map(|(y, g)| (f64::from(y.to_f32()), f64::from(g.to_f32())));
             if pairs().all(|(y, g)| y != 0.0 || g.is_finite()) {
+                let zeros = dx.iter_mut().zip(y).filter(|(dx, y)| y.to_f32() == 0.0 && dx.to_f32().is_nan());
+                zeros.for_each(|(dx, _)| *dx = T::from_f32(0.0));
                 continue;
             }
             let sum: f64 = pairs().filter(|&(y, _)| y != 0.0).map(|(y, g)| y * g).sum();
@@ -305,6 +310,12 @@ impl Kind {
             Self::Softmax => l.mul_add(y, g, sum),
             Self::Log => l.add(sum, live(l, y, g)),
         }
+    }
+
+    /// Whether elements of 0 need another look after [`gradient`](Self::gradient), given the sum that their row shares.
+    #[inline(always)]
+    pub(super) fn may_lose_zeros(self, sum: f32) -> bool {
+        matches!(self, Self::Softmax) && (sum.is_nan() || sum.abs() >= HARMLESS_SUM)
     }
 
     /// The gradient of one element, given the sum that its row shares.
