@@ -176,8 +176,9 @@ fn tasks(q: &CpuQueue) -> Result<()> {
     let shares = both(zero, one, split(&plaintexts()), |session, keys, x| {
         let [relu, gap, select, product] =
             <[KeyBundle; 4]>::try_from(keys).unwrap_or_else(|_| unreachable!("four gates"));
-        let mut scaled = GateChain::on(x.to_vec()).then(Class::Coeff, Task::Relu, relu).then(Class::Trunc, shift, gap);
-        let mut piecewise = GateChain::on(x.to_vec()).then_suf(Class::Coeff, select);
+        let mut scaled =
+            GateChain::on(x.to_vec()).then(Class::Coeff, Task::Relu, relu)?.then(Class::Trunc, shift, gap)?;
+        let mut piecewise = GateChain::on(x.to_vec()).then_suf(Class::Coeff, select)?;
         let mut square = Square { bundle: Some(product), x: x.to_vec(), opening: None, words: Vec::new() };
         executor(q)?.run(session, &mut [&mut scaled, &mut piecewise, &mut square])?;
         Ok([scaled.into_words().unwrap_or_default(), piecewise.into_words().unwrap_or_default(), square.words])

@@ -141,6 +141,9 @@ pub enum PfssError {
     /// The gate does not mask its outputs, so that opening them would reveal them.
     #[error("expected keys of a gate with masked outputs, got shares that are not to be opened")]
     BareOutputs,
+    /// A gate masks its outputs, and another was to take them as shares of results.
+    #[error("expected shares of results for the next gate, got a gate with masked outputs before it")]
+    MaskedOutputs,
     /// An earlier step failed half-way, so the two parties may no longer agree on what comes next.
     #[error("session is closed after an earlier failure")]
     Closed,

@@ -2,11 +2,13 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use super::{Class, Job, Need, PhaseTask, Port, Ticket, job::Kind};
-use crate::{KeyBundle, MaskedKeys, PfssError, Task};
+use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Task};
 
 /// Gates one after the other, each on the words of the one before.
 pub struct GateChain<'a> {
     gates: VecDeque<(Class, Kind<'a>, KeyBundle)>,
+    /// Whether the last gate so far masks its outputs.
+    masked: bool,
     state: State<'a>,
 }
 
@@ -26,21 +28,37 @@ impl<'a> GateChain<'a> {
     /// No gates yet, on this party's shares of the inputs.
     #[must_use]
     pub fn on(x: Vec<u64>) -> Self {
-        Self { gates: VecDeque::new(), state: State::Idle(x) }
+        Self { gates: VecDeque::new(), masked: false, state: State::Idle(x) }
     }
 
-    /// A further gate.
-    #[must_use]
-    pub fn then(mut self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Self {
-        self.gates.push_back((class, Kind::Task(task), bundle));
-        self
+    /// A further gate. The last alone may have [masked outputs](crate::Gate::with_masked_outputs): a gate takes shares of
+    /// results. Nothing is spent or opened by a refusal.
+    ///
+    /// # Errors
+    /// [`PfssError::MaskedOutputs`] behind a gate that masks its outputs, [`PfssError::OpenInputs`] for keys whose inputs come
+    /// open from an earlier gate, and [`PfssError::Kind`] and the like for keys that do not fit the task.
+    pub fn then(self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
+        task.check(&bundle, bundle.count())?;
+        self.with(class, Kind::Task(task), bundle)
     }
 
     /// A further gate, given by the descriptor of its keys.
-    #[must_use]
-    pub fn then_suf(mut self, class: Class, bundle: KeyBundle) -> Self {
-        self.gates.push_back((class, Kind::Suf, bundle));
-        self
+    ///
+    /// # Errors
+    /// As [`then`](Self::then).
+    pub fn then_suf(self, class: Class, bundle: KeyBundle) -> Result<Self, PfssError> {
+        bundle.check_use(GateKind::Suf, bundle.count())?;
+        self.with(class, Kind::Suf, bundle)
+    }
+
+    fn with(mut self, class: Class, kind: Kind<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
+        if self.masked {
+            return Err(PfssError::MaskedOutputs);
+        }
+        bundle.check_mask(bundle.gate().inputs() * bundle.count())?;
+        self.masked = bundle.gate().masks_outputs();
+        self.gates.push_back((class, kind, bundle));
+        Ok(self)
     }
 
     /// This party's shares of the words of the last gate, when it is done.

@@ -4,7 +4,7 @@
 use std::{thread, time::Duration};
 
 use pfss::{
-    Dealer, Gate, KeyBundle, MaskedKeys, MemoryChannel, PfssError, Session, SignedRange, Task,
+    Dealer, Gate, GateKind, Inputs, KeyBundle, MaskedKeys, MemoryChannel, PfssError, Session, SignedRange, Task,
     batch::{
         BarrierPolicy, BatchConfig, BatchError, BatchLimits, Class, Fit, GateChain, Job, LayerLimits, LayerTotals,
         Limit, Need, Pace, PhaseExecutor, PhaseTask, Port, Ticket,
@@ -47,11 +47,8 @@ impl Layer {
     fn chain(&self, party: usize) -> GateChain<'static> {
         let [zero, one] = self.deal();
         let [relu, shift] = if party == 0 { zero } else { one };
-        GateChain::on(self.x[party].clone()).then(Class::Coeff, Task::Relu, relu).then(
-            Class::Trunc,
-            Self::shift(),
-            shift,
-        )
+        let chain = GateChain::on(self.x[party].clone()).then(Class::Coeff, Task::Relu, relu).unwrap();
+        chain.then(Class::Trunc, Self::shift(), shift).unwrap()
     }
 
     fn expected(&self) -> [Vec<u64>; 2] {
@@ -138,8 +135,8 @@ fn gates_of_different_numbers_of_rounds_run_side_by_side() {
         let mut executor = executor(&q, BatchConfig::default(), LAZY);
         let bundle = |case: &Case| case.deal().into_iter().nth(party).unwrap();
         let chains = vec![
-            GateChain::on(relu.x[party].clone()).then(Class::Trunc, Task::Relu, bundle(relu)),
-            GateChain::on(suf.x[party].clone()).then_suf(Class::Coeff, bundle(suf)),
+            GateChain::on(relu.x[party].clone()).then(Class::Trunc, Task::Relu, bundle(relu)).unwrap(),
+            GateChain::on(suf.x[party].clone()).then_suf(Class::Coeff, bundle(suf)).unwrap(),
         ];
         let words = run_all(&mut executor, &mut session, chains).unwrap();
         (words, session.traffic().rounds)
@@ -148,6 +145,34 @@ fn gates_of_different_numbers_of_rounds_run_side_by_side() {
     let words = 2 * 35;
     assert_eq!([0, 1].map(|party: usize| results[party].0[1].clone()), suf.expected().map(|all| all[..words].to_vec()));
     assert_eq!(results[0].1, suf.gate.cost().rounds);
+}
+
+/// A gate that masks its outputs ends a chain, keys for opened inputs are none of its, and a refusal spends nothing.
+#[test]
+fn a_chain_refuses_gates_that_do_not_take_shares_of_results() {
+    let (q, mut dealer) = (runtime::cpu().unwrap(), Dealer::from_os().unwrap());
+    let bare = Gate::relu(64).unwrap();
+    let masked = bare.clone().with_masked_outputs().unwrap();
+    let ([first, _], wires) = dealer.deal_wired(&q, &masked, Inputs::Fresh(2)).unwrap();
+    let ([open, _], _) = dealer.deal_wired(&q, &bare, Inputs::Open(&[&wires[0]])).unwrap();
+    let [fresh, _] = dealer.deal(&q, &bare, 2).unwrap();
+    let again = |bundle: &KeyBundle| KeyBundle::from_bytes(&bundle.to_bytes()).unwrap();
+    let suf = || crate::common::cases(2)[12].deal().into_iter().next().unwrap();
+    let chain = || GateChain::on(vec![5, 6]);
+    let then = |chain: GateChain<'static>, bundle| chain.then(Class::Coeff, Task::Relu, bundle);
+
+    let ends = || then(chain(), again(&first)).unwrap();
+    assert_eq!(then(ends(), again(&fresh)).unwrap_err(), PfssError::MaskedOutputs);
+    assert_eq!(ends().then_suf(Class::Coeff, suf()).unwrap_err(), PfssError::MaskedOutputs);
+    assert_eq!(then(chain(), again(&open)).unwrap_err(), PfssError::OpenInputs);
+    assert_eq!(then(then(chain(), again(&fresh)).unwrap(), again(&open)).unwrap_err(), PfssError::OpenInputs);
+    let kind = |expected, got| PfssError::Kind { expected, got };
+    assert_eq!(then(chain(), suf()).unwrap_err(), kind(GateKind::Relu, GateKind::Suf));
+    assert_eq!(chain().then_suf(Class::Coeff, again(&fresh)).unwrap_err(), kind(GateKind::Suf, GateKind::Relu));
+
+    // A gate with masked outputs may be the last, and no key was spent.
+    assert!(then(then(chain(), again(&fresh)).unwrap(), again(&first)).is_ok());
+    assert!(fresh.mask(&[5, 6]).is_ok() && first.mask(&[5, 6]).is_ok() && open.with_open_inputs().is_ok());
 }
 
 /// A product of secrets: one opening and nothing else.
