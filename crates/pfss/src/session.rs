@@ -1,5 +1,6 @@
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
+use zeroize::Zeroizing;
 
 use crate::{
     AutoTrunc, BitShares, Channel, ChannelError, GapCert, Gate, GateKind, Interval, KeyBundle, MaskedKeys, Party,
@@ -239,7 +240,7 @@ impl<C: Channel> Session<C> {
     /// As [`relu`](Self::relu).
     pub fn product<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
         bundle.check_factors(x, y)?;
-        let masked = self.mask(bundle, &[x, y].concat())?;
+        let masked = self.mask(bundle, &Zeroizing::new([x, y].concat()))?;
         self.closing(|session| {
             let (keys, opened) = session.open_inputs(q, masked, &[])?;
             keys.eval_product(&opened)

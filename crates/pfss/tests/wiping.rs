@@ -9,10 +9,12 @@ use std::{
         Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
     },
+    thread,
+    time::Duration,
 };
 
 use pfss::{
-    Dealer, Gate, GateKind, Interval, KeyBundle, Predicate,
+    Dealer, Gate, GateKind, Interval, KeyBundle, Predicate, Session, memory_pair,
     suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -161,6 +163,26 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
         });
         assert_eq!(leftovers, 0, "{}", gate.kind());
     }
+}
+
+#[test]
+fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
+    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let (q, mut dealer) = (runtime::cpu().unwrap(), Dealer::insecure_from_seed(9));
+    let mut deal = || dealer.deal(&q, &Gate::product(64).unwrap(), 2).unwrap();
+    let watched = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
+    let (x, y) = watched.split_at(2);
+    let [keys, _] = deal();
+    assert_eq!(found(watched, || drop(keys.mask_factors(x, y).unwrap())), 0);
+
+    let ([keys_zero, keys_one], (zero, one)) = (deal(), memory_pair(Duration::from_secs(20)));
+    let run = || {
+        thread::scope(|scope| {
+            scope.spawn(|| drop(Session::new(zero).product(&q, keys_zero, [x, y]).unwrap()));
+            drop(Session::new(one).product(&q, keys_one, [&[1, 2], &[3, 4]]).unwrap());
+        });
+    };
+    assert_eq!(found(watched, run), 0);
 }
 
 /// Shares of single points, which no result shows: each buffer has a size that nothing else has.

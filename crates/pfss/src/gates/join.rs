@@ -1,5 +1,7 @@
 //! Parts of a batch, evaluated one after the other, made whole again.
 
+use zeroize::Zeroizing;
+
 use super::{BitShares, Pending, SufBools, SufShares, SufStep};
 
 /// Results of consecutive elements that can be put together. Every part but the last has a multiple of 32 elements.
@@ -12,6 +14,7 @@ pub(crate) trait Join: Sized + Send + Sync + 'static {
 /// Rows of `count` elements.
 impl Join for Vec<u64> {
     fn join(parts: Vec<(usize, Self)>) -> Self {
+        let parts: Vec<_> = parts.into_iter().map(|(count, words)| (count, Zeroizing::new(words))).collect();
         let total = parts.iter().map(|(_, words)| words.len()).sum();
         let rows = parts.iter().map(|(count, words)| words.len().checked_div(*count).unwrap_or(0)).max().unwrap_or(0);
         let mut out = Self::with_capacity(total);
@@ -26,22 +29,27 @@ impl Join for SufShares {
     fn join(parts: Vec<(usize, Self)>) -> Self {
         let (mut words, mut additive, mut bits) = (Vec::new(), Vec::new(), Vec::new());
         for (_, part) in parts {
-            words.extend(part.words);
+            words.push(Zeroizing::new(part.words));
             match part.bools {
-                SufBools::Additive(shares) => additive.extend(shares),
+                SufBools::Additive(shares) => additive.push(Zeroizing::new(shares)),
                 SufBools::Xor(shares) => bits.push(shares),
             }
         }
         let bools = match bits.first() {
-            None => SufBools::Additive(additive),
+            None => SufBools::Additive(end_to_end(&additive)),
             Some(first) => {
                 let (party, count) = (first.party(), bits.iter().map(BitShares::count).sum());
                 let rows = bits.iter().map(|part| (part.count(), part.words()));
                 SufBools::Xor(BitShares::new(party, count, join_rows(&rows.collect::<Vec<_>>())))
             }
         };
-        Self { words, bools }
+        Self { words: end_to_end(&words), bools }
     }
+}
+
+/// Shares one behind the other, in memory of their size.
+fn end_to_end(parts: &[Zeroizing<Vec<u64>>]) -> Vec<u64> {
+    parts.iter().map(|part| &part[..]).collect::<Vec<_>>().concat()
 }
 
 impl Join for SufStep {

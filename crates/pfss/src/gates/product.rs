@@ -1,3 +1,5 @@
+use zeroize::Zeroizing;
+
 use crate::{GateKind, KeyBundle, MaskedKeys, PfssError};
 
 /// Rows of the words section behind the mask `[a]` of the first factor: `[b]`, `[a b]`.
@@ -13,7 +15,7 @@ impl KeyBundle {
     /// [`mask`](Self::mask).
     pub fn mask_factors(self, x: &[u64], y: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
         self.check_factors(x, y)?;
-        self.mask(&[x, y].concat())
+        self.mask(&Zeroizing::new([x, y].concat()))
     }
 
     /// Whether these are keys for so many factors.

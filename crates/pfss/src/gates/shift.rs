@@ -1,6 +1,7 @@
 //! Shifts that are exact for every input of the ring.
 
 use core_types::params::share::{Threshold, WordTerm};
+use zeroize::Zeroizing;
 
 use super::{
     BitShares, Pending,
@@ -85,9 +86,9 @@ impl MaskedKeys {
         let Self(bundle) = self;
         bundle.check_use(GateKind::ReluArs, x_hat.len())?;
         let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
-        let mut bits = bundle.carry_bits(q, LOW_TREE, bundle.gate().f(), &x_hat)?;
-        bits.extend(bundle.sign_bits(q, HIGH_TREE, &x_hat)?);
-        let bits = BitShares::new(bundle.party(), bundle.count(), bits);
+        let carry = Zeroizing::new(bundle.carry_bits(q, LOW_TREE, bundle.gate().f(), &x_hat)?);
+        let sign = Zeroizing::new(bundle.sign_bits(q, HIGH_TREE, &x_hat)?);
+        let bits = BitShares::new(bundle.party(), bundle.count(), [&carry[..], &sign].concat());
         let (n, f) = (ring.bits(), bundle.gate().f());
         let sums = Sums::new(ring, ring).of_shifted(0, f).sum(relu_shift(lower_half(ring), 1 << (n - f))); // 1 <= f < n
         Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
@@ -97,9 +98,9 @@ impl MaskedKeys {
 impl KeyBundle {
     /// XOR shares of the carry out of the low `f` bits and, in a second row, out of the low `k`.
     fn shift_bits<Q: Walk>(&self, q: &Q, x_hat: &[u64], k: u32) -> Result<BitShares, PfssError> {
-        let mut bits = self.carry_bits(q, LOW_TREE, self.gate().f(), x_hat)?;
-        bits.extend(self.carry_bits(q, HIGH_TREE, k, x_hat)?);
-        Ok(BitShares::new(self.party(), self.count(), bits))
+        let first = Zeroizing::new(self.carry_bits(q, LOW_TREE, self.gate().f(), x_hat)?);
+        let second = Zeroizing::new(self.carry_bits(q, HIGH_TREE, k, x_hat)?);
+        Ok(BitShares::new(self.party(), self.count(), [&first[..], &second].concat()))
     }
 }
 

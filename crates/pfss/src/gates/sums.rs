@@ -7,6 +7,7 @@ use core_types::{
     Ring,
     params::share::{WordParams, WordTerm},
 };
+use zeroize::Zeroizing;
 
 use super::{
     pending::{Opened, Rest},
@@ -95,7 +96,8 @@ impl Sums {
         for start in (0..count).step_by(at_once) {
             let range = start..count.min(start + at_once);
             let opened = opened.part(range.clone());
-            let part = self.part(q, bundle, &x[range.clone()], range.clone(), &opened)?.download()?;
+            let part = self.part(q, bundle, &x[range.clone()], range.clone(), &opened)?;
+            let part = Zeroizing::new(part.download()?);
             if self.interleaved {
                 out[sums * start..][..part.len()].copy_from_slice(&part);
             } else {

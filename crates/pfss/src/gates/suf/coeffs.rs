@@ -1,6 +1,7 @@
 //! Output words: sums that select polynomials, by each way of selecting.
 
 use core_types::params::share::{NO_ROW, ONE_ROW, Threshold, WordTerm};
+use zeroize::Zeroizing;
 
 use super::super::{
     intervals::{mask_power, mask_row},
@@ -151,8 +152,8 @@ pub(super) fn hidden_pieces<W: Walk>(
             sums.sum(terms)
         });
         let sums = if piece == 0 { sums.under_output_masks(bundle.gate()) } else { sums };
-        let part = sums.run_with(walk, bundle, x_hat, ahead.buf.view())?;
-        out.iter_mut().zip(part).for_each(|(sum, part)| *sum = ring.add(*sum, part));
+        let part = Zeroizing::new(sums.run_with(walk, bundle, x_hat, ahead.buf.view())?);
+        out.iter_mut().zip(part.iter()).for_each(|(sum, part)| *sum = ring.add(*sum, *part));
     }
     Ok(out)
 }

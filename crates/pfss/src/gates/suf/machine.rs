@@ -243,8 +243,8 @@ impl Machine {
         let bools = match self.program.modes().bools {
             BoolMode::Additive => SufBools::Additive(self.bools),
             BoolMode::XorPacked => {
-                let rows = self.program.bools().outputs.iter().flat_map(|&output| self.value(output).iter().copied());
-                SufBools::Xor(BitShares::new(self.bundle.party(), self.x_hat.len(), rows.collect()))
+                let rows: Vec<&[u32]> = self.program.bools().outputs.iter().map(|&output| self.value(output)).collect();
+                SufBools::Xor(BitShares::new(self.bundle.party(), self.x_hat.len(), rows.concat()))
             }
         };
         SufShares { words: self.words, bools }
