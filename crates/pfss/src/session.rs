@@ -9,6 +9,11 @@ use crate::{
 
 /// Bytes of the step digest in front of every message.
 const DIGEST_BYTES: usize = 16;
+/// What a record of the transcript is of, in its first byte. The bytes behind it tell where the record ends, so that no two
+/// sequences of records have the same bytes.
+const KEYS: u8 = 1;
+const DIGEST: u8 = 2;
+const MESSAGE: u8 = 3;
 
 /// What one party has moved over its channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +47,7 @@ impl<C: Channel> Session<C> {
     /// A session over an open channel.
     pub fn new(channel: C) -> Self {
         let mut transcript = blake3::Hasher::new();
-        transcript.update(b"pfss session v2");
+        transcript.update(b"pfss session v3");
         Self { channel, transcript, traffic: Traffic::default(), closed: false }
     }
 
@@ -301,7 +306,7 @@ impl<C: Channel> Session<C> {
             return Err(PfssError::BareOutputs);
         }
         self.closing(|session| {
-            session.record_digest(&gate.digest());
+            session.record_digest(&gate.digest(), shares.len());
             session.open_words(q, gate.out_ring(), shares)
         })
     }
@@ -345,6 +350,7 @@ impl<C: Channel> Session<C> {
 
     /// Adds what both parties must agree on to the transcript.
     pub(crate) fn record(&mut self, bundle: &Header, facts: &[u64]) {
+        self.transcript.update(&[KEYS]);
         bundle.record(facts, &mut self.transcript);
     }
 
@@ -369,9 +375,11 @@ impl<C: Channel> Session<C> {
         Ok(opened)
     }
 
-    /// Adds a digest of public facts to the transcript.
-    pub(crate) fn record_digest(&mut self, digest: &[u8; 32]) {
+    /// Adds a digest of public facts, and how many elements or jobs they are of, to the transcript.
+    pub(crate) fn record_digest(&mut self, digest: &[u8; 32], count: usize) {
+        self.transcript.update(&[DIGEST]);
         self.transcript.update(digest);
+        self.transcript.update(&(count as u64).to_le_bytes());
     }
 
     /// Gives additively shared words to one party: one round.
@@ -413,6 +421,7 @@ impl<C: Channel> Session<C> {
 
     /// The digest of all public facts up to a message with a body of `len` bytes.
     fn step_digest(&mut self, len: usize) -> [u8; DIGEST_BYTES] {
+        self.transcript.update(&[MESSAGE]);
         self.transcript.update(&self.traffic.rounds.to_le_bytes());
         self.transcript.update(&(len as u64).to_le_bytes());
         let digest = *self.transcript.finalize().as_bytes();
@@ -433,5 +442,51 @@ impl<C: Channel> Session<C> {
         }
         let got = core::array::from_fn(|i| theirs.get(i).copied().unwrap_or(0));
         Err(ChannelError::Step { round: self.traffic.rounds - 1, expected, got })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::memory_pair;
+
+    #[test]
+    fn different_records_give_different_transcripts() {
+        type Record = fn(&mut Session<crate::MemoryChannel>, &Header);
+        fn nonce(header: &Header, facts: u64) -> [u8; 32] {
+            // What follows a gate's digest in the record of its keys.
+            let parts = [&header.nonce[..], &(header.count as u64).to_le_bytes(), &facts.to_le_bytes()].concat();
+            core::array::from_fn(|at| parts[at])
+        }
+        let records: [Record; 8] = [
+            |_, _| (),
+            |session, header| session.record(header, &[]),
+            |session, header| session.record(header, &[1]),
+            |session, header| session.record_digest(&header.gate.digest(), header.count),
+            |session, header| session.record_digest(&header.gate.digest(), header.count + 1),
+            |session, header| {
+                session.record_digest(&header.gate.digest(), 0);
+                session.record_digest(&nonce(header, 0), 0);
+            },
+            |session, header| {
+                session.record_digest(&nonce(header, 0), 0);
+                session.record_digest(&header.gate.digest(), 0);
+            },
+            |session, header| {
+                session.step_digest(header.count);
+            },
+        ];
+        let header =
+            Header { gate: Gate::relu(64).unwrap(), party: Party::Zero, count: 7, nonce: [9; 16], open_inputs: false };
+        let transcripts = records.map(|record| {
+            let mut session = Session::new(memory_pair(Duration::from_secs(1)).0);
+            record(&mut session, &header);
+            session.step_digest(0)
+        });
+        for (at, transcript) in transcripts.iter().enumerate() {
+            assert!(!transcripts[..at].contains(transcript), "record {at}");
+        }
     }
 }

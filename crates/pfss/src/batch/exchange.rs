@@ -82,7 +82,7 @@ impl<C: Channel> Session<C> {
                 mine.extend(wire::words_to_bytes(q, opening.ring(), &opening.mine)?);
             }
             for batch in batches.iter_mut() {
-                session.record_digest(&batch.digest());
+                session.record_digest(&batch.digest(), batch.jobs());
                 let round = batch.round()?;
                 mine.extend(round.iter().flatten());
                 rounds.push(round.map(|message| message.len()));

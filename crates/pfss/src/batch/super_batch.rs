@@ -185,6 +185,11 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         &self.budget
     }
 
+    /// Jobs so far.
+    pub(super) fn jobs(&self) -> usize {
+        self.rows.len()
+    }
+
     /// A digest of all public facts of all jobs so far, in their order: equal for both parties, unless they are out of
     /// step. A [`Session`](crate::Session) compares it by itself.
     #[must_use]

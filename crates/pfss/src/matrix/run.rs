@@ -35,7 +35,7 @@ impl<C: Channel> Session<C> {
         self.closing(|session| {
             let shape = triple.shape;
             let lens = [shape.batch, shape.rows, shape.inner, shape.cols].map(|len| len as u64);
-            session.record_digest(&facts(b"pfss matrix product v1", &triple.nonce, &lens));
+            session.record_digest(&facts(b"pfss matrix product v1", &triple.nonce, &lens), left);
             let masks = triple.a.iter().chain(triple.b.iter());
             let mine: Vec<u64> = x.iter().chain(y).zip(masks).map(|(x, mask)| x.wrapping_add(*mask)).collect();
             let opened = session.open_words(q, RING, &mine)?;
@@ -56,7 +56,7 @@ impl<C: Channel> Session<C> {
     pub fn reveal<Q: FssOps>(&mut self, q: &Q, to: Party, shares: &[u64]) -> Result<Option<Vec<u64>>, PfssError> {
         self.check_open()?;
         self.closing(|session| {
-            session.record_digest(&facts(b"pfss reveal v1", &[to.number()], &[shares.len() as u64]));
+            session.record_digest(&facts(b"pfss reveal v1", &[to.number()], &[shares.len() as u64]), shares.len());
             session.give_words(q, RING, to, shares)
         })
     }
