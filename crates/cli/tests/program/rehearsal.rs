@@ -111,8 +111,9 @@ fn a_kernel_that_traps_hangs_or_computes_wrongly_costs_its_own_cases() {
     let events = suite(Some(trapping.path()), &["linalg.s"]);
     compare(&events, &good, |verdict, reason| verdict == "lost" && reason.contains("linalg_softmax_warp_f32"));
 
-    let hanging =
-        kernels("linalg_softmax", |ptx| begin_with(ptx, "linalg_softmax_warp_bf16", "$HANG:\n\tbra \t$HANG;"));
+    // A loop without barriers the simulator would find out.
+    let endless = "$HANG:\n\tbar.sync \t0;\n\tbra \t$HANG;";
+    let hanging = kernels("linalg_softmax", |ptx| begin_with(ptx, "linalg_softmax_warp_bf16", endless));
     let events = suite(Some(hanging.path()), &["linalg.s", "--case-limit", "5"]);
     compare(&events, &good, |verdict, reason| verdict == "hung" && reason.contains("5 s"));
 
