@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     if runtime::abandoned() {
         // Work hangs on the device, and the driver would wait for it as this process ends.
         let _gone = io::stdout().flush();
-        runtime::leave(code);
+        runtime::exit_at_once(code);
     }
     ExitCode::from(code)
 }

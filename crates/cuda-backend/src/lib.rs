@@ -36,7 +36,7 @@ mod timed;
 pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
 pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
-pub use ffi::{abandoned, leave};
+pub use ffi::{abandoned, exit_at_once};
 pub use graph::CudaGraph;
 pub use kernels::{
     KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText, modules,

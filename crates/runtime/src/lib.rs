@@ -34,7 +34,7 @@ mod env;
 mod open;
 
 #[cfg(feature = "cuda")]
-pub use cuda_backend::{AesKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, leave};
+pub use cuda_backend::{AesKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once};
 
 pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef};
 pub use choice::{Choice, UnknownChoice};

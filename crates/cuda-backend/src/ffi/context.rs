@@ -40,7 +40,7 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 static ABANDONED: AtomicBool = AtomicBool::new(false);
 
 /// Whether a wait of this process ran out of time ([`CudaConfig::timeout`](crate::CudaConfig)). The work may still be on the
-/// device, and a process that ends by returning may wait for it in the driver; one that aborts does not.
+/// device, and a process that ends by returning may wait for it in the driver: see [`exit_at_once`](crate::exit_at_once).
 #[must_use]
 pub fn abandoned() -> bool {
     ABANDONED.load(Ordering::Relaxed)

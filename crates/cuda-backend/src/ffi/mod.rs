@@ -23,5 +23,5 @@ pub(crate) use memory::{
     take, take_ordered,
 };
 pub(crate) use module::{Function, FunctionFacts, LoadedModule};
-pub use process::leave;
+pub use process::exit_at_once;
 pub(crate) use stream::Stream;

@@ -1,6 +1,6 @@
 /// Ends this process with a code, at once and without its libraries' leave: the driver's would wait for work that hangs
 /// ([`abandoned`](super::abandoned)). What is not flushed is lost.
-pub fn leave(code: u8) -> ! {
+pub fn exit_at_once(code: u8) -> ! {
     // SAFETY: the call touches no memory of this process, and does not come back.
     unsafe { libc::_exit(code.into()) }
 }
