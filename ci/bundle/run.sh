@@ -114,6 +114,7 @@ kernels() {
     return "$status"
 }
 torch() { python3 "$here/torch_times.py" "$@" "$out/torch.json"; }
+pageable() { TREFOIL_GPU_PINNED=0 "$@"; }
 bitsliced() { TREFOIL_GPU_AES=bitsliced "$@"; }
 sanitizer() {
     local tool="$1" ops="$2" elements="$3"
@@ -125,7 +126,7 @@ profile() {
         --section SpeedOfLight --section Occupancy --section LaunchStats --section MemoryWorkloadAnalysis \
         "$trefoil" bench --backend "$backend" --exact "$1" >> "$out/ncu.csv"
 }
-export -f suite bench kernels torch bitsliced sanitizer profile
+export -f suite bench kernels torch pageable bitsliced sanitizer profile
 export here trefoil backend out
 
 # run NAME SECONDS FUNCTION ARGUMENT...: a piece that is one of the functions above. The shell outlives the first signal, so
@@ -169,7 +170,8 @@ speed() {
         # It holds what was measured, also where torch did not get to its end.
         if [ -s "$out/torch.json" ]; then arguments=(--peer "$out/torch.json"); fi
     fi
-    run "speed" 360 bench speed --events "$out/speed.jsonl" "${small[@]}" "${arguments[@]}"
+    run "speed" 330 bench speed --events "$out/speed.jsonl" "${small[@]}" "${arguments[@]}"
+    run "copies without pinned memory" 30 pageable bench copies-pageable "${small[@]}" copy.
     run "speed, bitsliced AES" 90 bitsliced bench speed-bitsliced "${small[@]}" pfss.
 }
 

@@ -42,6 +42,20 @@ def copy(elements):
     return lambda: y.copy_(x)
 
 
+def upload(elements, pinned):
+    """As a user moves a tensor of the host: pageable, or pinned before."""
+    host = torch.randint(2**63 - 1, (elements,))
+    host = host.pin_memory() if pinned else host
+    y = torch.empty(elements, device="cuda", dtype=torch.int64)
+    return lambda: y.copy_(host, non_blocking=pinned)
+
+
+def download(elements, pinned):
+    x = torch.randint(2**63 - 1, (elements,), device="cuda")
+    host = torch.empty(elements, dtype=torch.int64, pin_memory=True)
+    return (lambda: host.copy_(x, non_blocking=True)) if pinned else (lambda: x.cpu())
+
+
 def gelu(elements):
     x = random(elements)
     return lambda: F.gelu(x, approximate="tanh")
@@ -77,6 +91,10 @@ def fft(log_size):
 def lines():
     elements, rows, columns = (1 << 12, 8, 64) if QUICK else (1 << 28, 65536, 1024)
     yield "copy", lambda: copy(elements)
+    words = 1 << 12 if QUICK else 1 << 25
+    for name, pinned in [("", False), (".registered", True)]:
+        yield f"copy.upload{name}/{words}", lambda pinned=pinned: upload(words, pinned)
+        yield f"copy.download{name}/{words}", lambda pinned=pinned: download(words, pinned)
     yield f"nn.gelu/{elements}", lambda: gelu(elements)
     yield f"nn.softmax/{rows}x{columns}", lambda: softmax(rows, columns)
     yield f"nn.layer_norm/{rows}x{columns}", lambda: layer_norm(rows, columns)

@@ -19,6 +19,7 @@ pub mod ops;
 mod queue;
 mod real;
 mod record;
+mod register;
 mod timed;
 
 pub use budget::{Budget, Reservation};
@@ -30,4 +31,5 @@ pub use fork::Fork;
 pub use queue::{Mut, Queue, Ref};
 pub use real::{DType, Real};
 pub use record::{Record, ReplayCounts, Replays};
+pub use register::Register;
 pub use timed::Timed;

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use backend_api::{BackendError, Budget, Buffer, Caps, Element, Mut, Queue, Ref};
+use backend_api::{BackendError, Budget, Buffer, Caps, Element, Mut, Queue, Ref, Register};
 
 use crate::{Case, Failure};
 
@@ -166,6 +166,32 @@ impl<Q: Queue + Clone> Queue for Guarded<Q> {
 
     fn finish(&self) -> Result<(), BackendError> {
         self.queue.finish()
+    }
+}
+
+impl<Q: Register + Clone> Register for Guarded<Q> {
+    type Registered<T: Element> = Q::Registered<T>;
+
+    fn register<T: Element>(&self, elements: Vec<T>) -> Result<Q::Registered<T>, BackendError> {
+        self.queue.register(elements)
+    }
+
+    fn write_registered<T: Element>(
+        &self,
+        host: &Q::Registered<T>,
+        first: usize,
+        dst: Mut<'_, Q, T>,
+    ) -> Result<(), BackendError> {
+        self.queue.write_registered(host, first, dst)
+    }
+
+    fn read_registered<T: Element>(
+        &self,
+        src: Ref<'_, Q, T>,
+        host: &mut Q::Registered<T>,
+        first: usize,
+    ) -> Result<(), BackendError> {
+        self.queue.read_registered(src, host, first)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use backend_api::{Buffer, Element, Queue};
+use backend_api::{BackendError, Buffer, Element, Register};
 use core_types::field::M31;
 
 use crate::{Case, Failure, OpSpec};
@@ -13,9 +13,9 @@ const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5,
 /// Elements at which a view begins and ends inside its buffer.
 const INSETS: [(usize, usize); 4] = [(0, 0), (1, 0), (3, 5), (16, 1)];
 
-/// The specifications of [`Queue`].
+/// The specifications of [`Queue`](backend_api::Queue) and [`Register`].
 #[must_use]
-pub fn specs<Q: Queue + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: Register + 'static>() -> Vec<OpSpec<Q>> {
     let each = |name: &str, check: fn(&Q, usize) -> Result<(), Failure>| {
         LENGTHS.map(|len| {
             Case::new(format!("{name}, {len}"), move |q| check(q, len)).on_elements(if len <= 1 << 20 {
@@ -40,6 +40,10 @@ pub fn specs<Q: Queue + 'static>() -> Vec<OpSpec<Q>> {
                 .into_iter()
                 .flatten()
                 .collect(),
+        },
+        OpSpec {
+            op: "queue.register",
+            cases: [each("u8", register::<Q, u8>), each("M31", register::<Q, M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.copy",
@@ -80,14 +84,14 @@ fn data<T: Sample>(len: usize, salt: usize) -> Vec<T> {
     (0..len).map(|i| T::of(word(i ^ salt << 40))).collect()
 }
 
-fn zeros<Q: Queue>(q: &Q, len: usize) -> Result<(), Failure> {
+fn zeros<Q: Register>(q: &Q, len: usize) -> Result<(), Failure> {
     // memory that was used before
     drop(q.upload(&data::<u64>(len, 1))?);
     Failure::unless_equal(&vec![0; len], &q.download(&q.zeros::<u64>(len)?)?)
 }
 
 /// What is written into the middle of a buffer is read back, and nothing beside it changes.
-fn write<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn write<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     for (before, behind) in INSETS {
         let mut whole = data::<T>(before + len + behind, 1);
         let mut buf = q.upload(&whole)?;
@@ -102,7 +106,7 @@ fn write<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
 }
 
 /// Secrets arrive as other data do, among other data, and are refused as other data are.
-fn write_secret<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn write_secret<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     for (before, behind) in INSETS {
         let mut whole = data::<T>(before + len + behind, 1);
         let mut buf = q.upload(&whole)?;
@@ -118,8 +122,45 @@ fn write_secret<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     Failure::unless_refused("one element more", q.write_secret(&data::<T>(len + 1, 3), buf.view_mut()))
 }
 
+/// Parts of registered memory arrive in the middle of a buffer and come back to another place, and nothing beside them changes.
+fn register<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+    for (before, behind) in INSETS {
+        let (first, last) = (behind, before);
+        let from = data::<T>(first + len + last, 1);
+        let mut whole = data::<T>(before + len + behind, 2);
+        let mut host = q.register(from.clone())?;
+        let mut buf = q.upload(&whole)?;
+        q.write_registered(&host, first, buf.slice_mut(before..before + len)?)?;
+        whole[before..before + len].copy_from_slice(&from[first..first + len]);
+        Failure::unless_equal(&whole, &q.download(&buf)?)?;
+        // The host writes there itself before the device does.
+        host.fill(T::of(0));
+        q.read_registered(buf.slice(before..before + len)?, &mut host, last)?;
+        let mut expected = vec![T::of(0); first + len + last];
+        expected[last..last + len].copy_from_slice(&from[first..first + len]);
+        Failure::unless_equal(&expected, &host)?;
+        if len > 0 {
+            let past = q.write_registered(&host, first + last + 1, buf.slice_mut(before..before + len)?);
+            unless_out_of_range("an element past the end", past)?;
+            let past = q.read_registered(buf.slice(before..before + len)?, &mut host, usize::MAX);
+            unless_out_of_range("elements past the last address", past)?;
+        }
+        Failure::unless_equal(&whole, &q.download(&buf)?)?;
+        Failure::unless_equal(&expected, &host.into())?;
+    }
+    Ok(())
+}
+
+fn unless_out_of_range(what: &str, outcome: Result<(), BackendError>) -> Result<(), Failure> {
+    match outcome {
+        Err(BackendError::OutOfRange { .. }) => Ok(()),
+        Err(other) => Err(other.into()),
+        Ok(()) => Err(Failure::Broken(format!("{what}: was not refused"))),
+    }
+}
+
 /// What is copied into the middle of a buffer is there, and nothing beside it changes.
-fn copy<Q: Queue, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn copy<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     for (before, behind) in INSETS {
         let from = data::<T>(behind + len + before, 1);
         let mut whole = data::<T>(before + len + behind, 2);

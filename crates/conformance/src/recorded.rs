@@ -1,6 +1,6 @@
 //! A queue that records every op and replays it.
 
-use backend_api::{BackendError, Budget, Caps, Element, Mut, Queue, Record, Ref};
+use backend_api::{BackendError, Budget, Caps, Element, Mut, Queue, Record, Ref, Register};
 
 /// A queue whose ops run as recordings of one op each, on a device that records; on another they run as they are.
 ///
@@ -63,5 +63,31 @@ impl<Q: Record> Queue for Recorded<Q> {
 
     fn finish(&self) -> Result<(), BackendError> {
         self.0.finish()
+    }
+}
+
+impl<Q: Record + Register> Register for Recorded<Q> {
+    type Registered<T: Element> = Q::Registered<T>;
+
+    fn register<T: Element>(&self, elements: Vec<T>) -> Result<Q::Registered<T>, BackendError> {
+        self.0.register(elements)
+    }
+
+    fn write_registered<T: Element>(
+        &self,
+        host: &Q::Registered<T>,
+        first: usize,
+        dst: Mut<'_, Q, T>,
+    ) -> Result<(), BackendError> {
+        self.0.write_registered(host, first, dst)
+    }
+
+    fn read_registered<T: Element>(
+        &self,
+        src: Ref<'_, Q, T>,
+        host: &mut Q::Registered<T>,
+        first: usize,
+    ) -> Result<(), BackendError> {
+        self.0.read_registered(src, host, first)
     }
 }

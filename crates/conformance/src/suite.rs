@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use backend_api::{
-    BackendError, Fork, Queue, Record,
+    BackendError, Fork, Queue, Record, Register,
     ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
 };
 
@@ -52,7 +52,7 @@ impl Condition {
         watch: impl FnMut(Progress<'_>),
     ) -> Result<Report, BackendError>
     where
-        Q: Fork + Record + CircleOps + FssOps + LinalgOps + Clone + 'static,
+        Q: Fork + Record + Register + CircleOps + FssOps + LinalgOps + Clone + 'static,
     {
         let specs = || selection.of(specs());
         Ok(match self {
@@ -175,7 +175,7 @@ fn hold_recorded<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
 
 /// The specifications of every op set.
 #[must_use]
-pub fn specs<Q: CircleOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: Register + CircleOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = crate::queue::specs();
     all.extend(crate::circle::specs());
     all.extend(crate::fss::specs());

@@ -10,6 +10,7 @@ mod fss;
 mod linalg;
 mod par;
 mod queue;
+mod register;
 mod share;
 mod simd;
 mod timed;

@@ -42,7 +42,7 @@ pub use kernels::{
     KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText, modules,
 };
 pub use launch::{Launch, launch_canary, launch_programs};
-pub use mem::PinnedCounts;
+pub use mem::{CudaRegistered, PinnedCounts};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, MIN_CAPABILITY, OpenError, devices, driver};
 pub use queue::CudaQueue;
 pub use timed::CudaMark;

@@ -123,7 +123,7 @@ impl CudaQueue {
     }
 
     /// Fails if a view lives on another device.
-    fn own(&self, op: &'static str, region: mem::Region<'_>) -> Result<(), BackendError> {
+    pub(crate) fn own(&self, op: &'static str, region: mem::Region<'_>) -> Result<(), BackendError> {
         if Arc::ptr_eq(region.block().device(), self.device()) {
             Ok(())
         } else {

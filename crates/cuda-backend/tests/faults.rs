@@ -59,7 +59,7 @@ fn inject(allocator: Allocator, call: &'static str, code: i32, turn: u64) {
     }
     assert_eq!(machine.counters().calls_after_sticky, Vec::<&str>::new(), "{context}");
     // What only a release can free is gone with the context; an object whose release was refused is the driver's.
-    let releases = ["Destroy", "Free", "Unload", "Release"].iter().any(|word| call.contains(word));
+    let releases = ["Destroy", "Free", "Unload", "Unregister", "Release"].iter().any(|word| call.contains(word));
     if !sticky && !releases {
         assert_eq!(machine.reports(), [], "{context}");
     }

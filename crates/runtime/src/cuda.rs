@@ -113,8 +113,8 @@ fn open_with_kernels(settings: &Settings, choice: Choice, kernels: KernelSource)
         // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
         allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
         aes: settings.gpu_aes.unwrap_or_default(),
+        pinned_bytes: settings.gpu_pinned_bytes,
         timeout: settings.gpu_timeout,
-        ..CudaConfig::default()
     });
     opened.map_err(|source| Unavailable::Gpu(Box::new(source)))
 }

@@ -44,6 +44,10 @@ const CUDA_LIBRARY: Variable = Variable {
     name: "TREFOIL_CUDA_LIBRARY",
     help: "path of the CUDA driver library, sim for the simulated one, none for no GPU; default the platform's",
 };
+const GPU_PINNED: Variable = Variable {
+    name: "TREFOIL_GPU_PINNED",
+    help: "bytes of host memory that copies to and from the GPU may pin, with K, M or G, or 0; default 256M",
+};
 const GPU_TIMEOUT: Variable = Variable {
     name: "TREFOIL_GPU_TIMEOUT",
     help: "seconds that work on the GPU may take before it counts as hung; default no limit",
@@ -54,7 +58,7 @@ const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 14] = [
+pub const VARIABLES: [Variable; 15] = [
     BACKEND,
     PFSS_BACKEND,
     NN_BACKEND,
@@ -66,6 +70,7 @@ pub const VARIABLES: [Variable; 14] = [
     GPU_AES,
     CUDA_DEVICE,
     CUDA_LIBRARY,
+    GPU_PINNED,
     GPU_TIMEOUT,
     PTX_DIR,
     SIMULATED,
@@ -154,6 +159,8 @@ pub struct Settings {
     pub cuda_device: u32,
     /// `TREFOIL_CUDA_LIBRARY`.
     pub cuda_library: CudaLibrary,
+    /// `TREFOIL_GPU_PINNED`, in bytes.
+    pub gpu_pinned_bytes: Option<u64>,
     /// `TREFOIL_GPU_TIMEOUT`.
     pub gpu_timeout: Option<Duration>,
     /// `TREFOIL_PTX_DIR`.
@@ -222,6 +229,7 @@ impl Settings {
                 "none" => CudaLibrary::None,
                 path => CudaLibrary::Path(path.into()),
             }),
+            gpu_pinned_bytes: parsed(GPU_PINNED, set(GPU_PINNED)?, "a byte count such as `512M`", parse_bytes)?,
             gpu_timeout: parsed(GPU_TIMEOUT, set(GPU_TIMEOUT)?, "a number of seconds above 0", |text| {
                 let seconds = text.parse().ok().filter(|&seconds| seconds > 0.0)?;
                 Duration::try_from_secs_f64(seconds).ok()
@@ -279,6 +287,7 @@ mod tests {
         assert_eq!(with("TREFOIL_GPU_AES", "bitsliced").unwrap().gpu_aes, Some(AesKernel::Bitsliced));
         assert_eq!(with("TREFOIL_CUDA_DEVICE", "2").unwrap().cuda_device, 2);
         assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
+        assert_eq!(with("TREFOIL_GPU_PINNED", "0").unwrap().gpu_pinned_bytes, Some(0));
         assert_eq!(with("TREFOIL_GPU_TIMEOUT", "2.5").unwrap().gpu_timeout, Some(Duration::from_millis(2500)));
         assert_eq!(with("TREFOIL_PTX_DIR", "/ptx").unwrap().ptx_dir, Some(PathBuf::from("/ptx")));
         #[cfg(feature = "cuda")]

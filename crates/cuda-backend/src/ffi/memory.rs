@@ -149,6 +149,25 @@ pub(crate) unsafe fn copy_on_device(stream: &Stream, target: u64, source: u64, b
     })
 }
 
+/// Pins memory of the host, so that the device copies from and to it without a detour. Slow, and may wait for the device.
+///
+/// # Safety
+/// `start .. start + bytes` is memory that stays allocated until it is unregistered, or for good.
+pub(crate) unsafe fn register(context: &Context, start: *mut u8, bytes: usize) -> Result<(), Fault> {
+    context.call("cuMemHostRegister_v2", || {
+        // SAFETY: the range is memory that lives long enough, by this function's contract.
+        unsafe { ffi::cuMemHostRegister_v2(start.cast(), bytes, ffi::host::REGISTER_PORTABLE) }
+    })
+}
+
+/// Ends what [`register`] began at `start`. Waits for the device.
+pub(crate) fn unregister(context: &Context, start: *mut u8) -> Result<(), Fault> {
+    context.call("cuMemHostUnregister", || {
+        // SAFETY: the driver only looks up the address, and refuses one that it was not shown.
+        unsafe { ffi::cuMemHostUnregister(start.cast()) }
+    })
+}
+
 /// Pinned memory of the host, which the device copies from and to without a detour. Zeroed when it is made.
 #[derive(Debug)]
 pub(crate) struct HostMemory {

@@ -20,7 +20,7 @@ pub(crate) use event::{Event, Events};
 pub(crate) use graph::{Captured, Executable, Relaxed};
 pub(crate) use memory::{
     HostMemory, MemoryPool, copy_on_device, copy_to_device, copy_to_host, fill_bytes, free, free_ordered, memory_info,
-    take, take_ordered,
+    register, take, take_ordered, unregister,
 };
 pub(crate) use module::{Function, FunctionFacts, LoadedModule};
 pub use process::exit_at_once;

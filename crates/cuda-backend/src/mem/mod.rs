@@ -5,6 +5,7 @@ mod block;
 mod host_copy;
 mod pinned;
 mod pool;
+mod registered;
 mod transfer;
 mod uses;
 
@@ -12,5 +13,6 @@ pub(crate) use block::{Block, Region};
 pub use pinned::PinnedCounts;
 pub(crate) use pinned::{Content, Piece, PinnedPool};
 pub(crate) use pool::DevicePool;
+pub use registered::CudaRegistered;
 pub(crate) use transfer::{copy, download, fill_zero, upload};
 pub(crate) use uses::{Access, Uses};

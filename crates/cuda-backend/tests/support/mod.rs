@@ -83,7 +83,7 @@ pub(crate) fn stray(queue: &CudaQueue) -> Result<(), BackendError> {
 
 /// A small program that uses most of the backend; `[0, 7, 14, ..]` is its result.
 pub(crate) fn program(allocator: Allocator) -> Result<Vec<u32>, OpenError> {
-    use backend_api::{Fork, Queue, Record};
+    use backend_api::{Fork, Queue, Record, Register};
 
     let queue = open(allocator)?;
     let words: Vec<u32> = (0..1000).collect();
@@ -106,11 +106,16 @@ pub(crate) fn program(allocator: Allocator) -> Result<Vec<u32>, OpenError> {
         Some(graph) => queue.replay(&graph)?,
         None => body(&queue, &mut sum.view_mut())?,
     }
-    let one = queue.upload(&words)?;
-    let mut total = queue.zeros::<u32>(words.len())?;
+    let host = queue.register(words)?;
+    let mut one = queue.scratch::<u32>(host.len())?;
+    queue.write_registered(&host, 0, one.view_mut())?;
+    let mut total = queue.zeros::<u32>(host.len())?;
     add(&queue, sum.view(), one.view(), &mut total.view_mut())?;
     queue.finish()?;
-    Ok(queue.download(&total)?)
+    let mut host = host;
+    queue.read_registered(total.view(), &mut host, 0)?;
+    assert_eq!(queue.download(&total)?, *host);
+    Ok(host.into())
 }
 
 /// What [`program`] computes.

@@ -1,6 +1,7 @@
 mod circle;
 mod fss;
 mod linalg;
+mod register;
 mod rows;
 mod share;
 mod timed;
@@ -25,6 +26,7 @@ macro_rules! dispatch {
     };
 }
 use dispatch;
+pub use register::AnyRegistered;
 pub use timed::AnyMark;
 
 /// A queue whose backend is chosen at run time. Generic code stays generic; this is the one enum behind it.

@@ -6,12 +6,13 @@
 mod circle;
 mod fss;
 mod linalg;
+mod transfer;
 
 use core::{error::Error, fmt};
 use std::time::Instant;
 
 use backend_api::{
-    Queue,
+    Queue, Register,
     ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
 };
 
@@ -115,8 +116,9 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: CircleOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub fn lines<Q: Register + CircleOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
+    all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
     all.extend(fss::lines(extent));
     all

@@ -1,0 +1,50 @@
+//! Copies between the host and the device, which the bus limits.
+
+use backend_api::{Buffer, Queue, Register};
+
+use super::{DeviceLine, Extent, Size, words};
+
+pub(super) fn lines<Q: Register + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+    let count = match extent {
+        Extent::Full => 1 << 25,
+        Extent::Small => 1 << 12,
+    };
+    vec![upload(count), upload_registered(count), download(count), download_registered(count)]
+}
+
+/// Words that are moved once.
+fn moved(count: usize) -> Size {
+    let bytes = (count * size_of::<u64>()) as f64;
+    Size { unit: "byte", work: bytes, bytes: 0.0, resident: bytes }
+}
+
+fn upload<Q: Queue + 'static>(count: usize) -> DeviceLine<Q> {
+    DeviceLine::new(format!("copy.upload/{count}"), moved(count), move |q: &Q| {
+        let (host, mut buf) = (words(count, 1), q.zeros::<u64>(count)?);
+        Ok(Box::new(move |q: &Q| Ok(q.write(&host, buf.view_mut())?)))
+    })
+}
+
+fn upload_registered<Q: Register + 'static>(count: usize) -> DeviceLine<Q> {
+    DeviceLine::new(format!("copy.upload.registered/{count}"), moved(count), move |q: &Q| {
+        let (host, mut buf) = (q.register(words(count, 1))?, q.zeros::<u64>(count)?);
+        Ok(Box::new(move |q: &Q| Ok(q.write_registered(&host, 0, buf.view_mut())?)))
+    })
+}
+
+fn download<Q: Queue + 'static>(count: usize) -> DeviceLine<Q> {
+    DeviceLine::new(format!("copy.download/{count}"), moved(count), move |q: &Q| {
+        let buf = q.upload(&words(count, 1))?;
+        Ok(Box::new(move |q: &Q| {
+            core::hint::black_box(q.read(buf.view())?);
+            Ok(())
+        }))
+    })
+}
+
+fn download_registered<Q: Register + 'static>(count: usize) -> DeviceLine<Q> {
+    DeviceLine::new(format!("copy.download.registered/{count}"), moved(count), move |q: &Q| {
+        let (mut host, buf) = (q.register(vec![0u64; count])?, q.upload(&words(count, 1))?);
+        Ok(Box::new(move |q: &Q| Ok(q.read_registered(buf.view(), &mut host, 0)?)))
+    })
+}

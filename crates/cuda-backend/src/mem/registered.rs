@@ -1,0 +1,220 @@
+//! Memory of the host that the device copies from and to without a detour.
+
+use core::{
+    fmt,
+    ops::{Deref, DerefMut, Range},
+    sync::atomic::{AtomicBool, Ordering},
+};
+use std::sync::Arc;
+
+use backend_api::{BackendError, BufferMut, BufferRef, Element, Register};
+use bytemuck::checked;
+
+use super::{Access, Region};
+use crate::{CudaMut, CudaQueue, CudaRef, DeviceCtx, error::Fault, ffi};
+
+/// Elements on the host that a device was shown ([`Register`]).
+///
+/// No copy uses them whenever the owner may: the calls that copy wait. Where a wait failed, so that a copy may still be under
+/// way, the memory is never given back to the allocator.
+pub struct CudaRegistered<T: Element> {
+    device: Arc<DeviceCtx>,
+    elements: Vec<T>,
+    /// Whether the driver was shown them: it takes no empty range.
+    shown: bool,
+    /// Whether a copy from them may still be under way.
+    in_doubt: AtomicBool,
+}
+
+impl<T: Element> CudaRegistered<T> {
+    /// The elements `first..first + len` as bytes.
+    fn bytes(&self, first: usize, len: usize) -> Result<Range<usize>, BackendError> {
+        let end = first.saturating_add(len);
+        if end > self.elements.len() {
+            return Err(BackendError::OutOfRange { start: first, end, len: self.elements.len() });
+        }
+        Ok(first * size_of::<T>()..end * size_of::<T>())
+    }
+
+    /// Ends the registration and takes the elements out.
+    fn take(&mut self) -> Vec<T> {
+        let mut elements = core::mem::take(&mut self.elements);
+        if core::mem::take(&mut self.shown) {
+            // Where the driver refuses, the pages stay pinned and nothing else happens: no copy uses them.
+            let _refused = ffi::unregister(self.device.context(), elements.as_mut_ptr().cast());
+        }
+        if core::mem::take(self.in_doubt.get_mut()) {
+            let copy = elements.clone();
+            core::mem::forget(elements);
+            return copy;
+        }
+        elements
+    }
+
+    /// Gives up memory that a copy may still write to.
+    fn abandon(&mut self) {
+        let len = self.elements.len();
+        core::mem::forget(core::mem::replace(&mut self.elements, vec![T::zeroed(); len]));
+        self.shown = false;
+    }
+
+    /// Fails if they were shown to another device than that of `queue`.
+    fn own(&self, op: &'static str, queue: &CudaQueue) -> Result<(), BackendError> {
+        if Arc::ptr_eq(&self.device, queue.device()) { Ok(()) } else { Err(BackendError::MixedBackend { op }) }
+    }
+}
+
+impl<T: Element> Deref for CudaRegistered<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.elements
+    }
+}
+
+impl<T: Element> DerefMut for CudaRegistered<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.elements
+    }
+}
+
+impl<T: Element> From<CudaRegistered<T>> for Vec<T> {
+    fn from(mut host: CudaRegistered<T>) -> Self {
+        host.take()
+    }
+}
+
+impl<T: Element> Drop for CudaRegistered<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl<T: Element> fmt::Debug for CudaRegistered<T> {
+    /// Length only: the elements may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CudaRegistered").field("len", &self.elements.len()).finish_non_exhaustive()
+    }
+}
+
+impl Register for CudaQueue {
+    type Registered<T: Element> = CudaRegistered<T>;
+
+    fn register<T: Element>(&self, mut elements: Vec<T>) -> Result<CudaRegistered<T>, BackendError> {
+        let _relaxed = self.lane().relax()?;
+        let bytes = size_of_val(elements.as_slice());
+        let shown = bytes > 0;
+        if shown {
+            // SAFETY: the result owns the memory, which it takes back from the driver before it gives it away.
+            unsafe { ffi::register(self.device().context(), elements.as_mut_ptr().cast(), bytes) }
+                .map_err(|fault| fault.of_allocation(bytes as u64))?;
+        }
+        Ok(CudaRegistered { device: Arc::clone(self.device()), elements, shown, in_doubt: AtomicBool::new(false) })
+    }
+
+    fn write_registered<T: Element>(
+        &self,
+        host: &CudaRegistered<T>,
+        first: usize,
+        dst: CudaMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        const OP: &str = "write_registered";
+        let bytes = host.bytes(first, BufferMut::len(&dst))?;
+        host.own(OP, self)?;
+        let Some(region) = dst.region() else { return Ok(()) };
+        self.own(OP, region)?;
+        let source = host.elements.as_ptr().cast::<u8>().wrapping_add(bytes.start);
+        self.copy_and_wait(OP, region, Access::Write, || {
+            // SAFETY: `bytes` lies in the elements, which are borrowed until the copy is done or doubted, and kept from then
+            // on; the region is alive until the stream has passed this use of it.
+            unsafe { ffi::copy_to_device(self.lane().stream(), region.address(), source, region.bytes()) }
+        })
+        .map_err(|error| error.note(|| host.in_doubt.store(true, Ordering::Relaxed)))
+    }
+
+    fn read_registered<T: Element>(
+        &self,
+        src: CudaRef<'_, T>,
+        host: &mut CudaRegistered<T>,
+        first: usize,
+    ) -> Result<(), BackendError> {
+        const OP: &str = "read_registered";
+        let bytes = host.bytes(first, BufferRef::len(&src))?;
+        host.own(OP, self)?;
+        let Some(region) = src.region() else { return Ok(()) };
+        self.own(OP, region)?;
+        let target = host.elements.as_mut_ptr().cast::<u8>().wrapping_add(bytes.start);
+        let copied = self.copy_and_wait(OP, region, Access::Read, || {
+            // SAFETY: `bytes` lies in the elements, which nobody else uses until the copy is done and which are given up if
+            // that is in doubt; the region is alive until the stream has passed this use of it.
+            unsafe { ffi::copy_to_host(self.lane().stream(), target, region.address(), region.bytes()) }
+        });
+        copied.map_err(|error| error.note(|| host.abandon()))?;
+        // SAFETY: `bytes` lies in the elements, of which `host` is the only owner, and no copy uses them any more. They may not
+        // be values of `T` yet, and nobody has them as such.
+        let arrived = unsafe { core::slice::from_raw_parts_mut(target, bytes.len()) };
+        match invalid_element::<T>(arrived) {
+            None => Ok(()),
+            Some(index) => {
+                arrived.fill(0);
+                Err(BackendError::Corrupt { index, type_name: core::any::type_name::<T>() })
+            }
+        }
+    }
+}
+
+/// The first of some elements that is not a valid value.
+fn invalid_element<T: Element>(bytes: &[u8]) -> Option<usize> {
+    if checked::try_cast_slice::<u8, T>(bytes).is_ok() {
+        return None;
+    }
+    bytes.chunks_exact(size_of::<T>()).position(|element| checked::try_pod_read_unaligned::<T>(element).is_err())
+}
+
+/// Why a copy failed.
+enum CopyError {
+    /// It was refused or is done: it does not run.
+    Settled(BackendError),
+    /// It may still be under way.
+    InDoubt(Fault),
+}
+
+impl CopyError {
+    /// The error, after `doubt` has taken care of the memory if the copy may still be under way.
+    fn note(self, doubt: impl FnOnce()) -> BackendError {
+        match self {
+            Self::Settled(error) => error,
+            Self::InDoubt(fault) => {
+                doubt();
+                fault.into()
+            }
+        }
+    }
+}
+
+impl CudaQueue {
+    /// Submits a copy from or to `region` and waits for it.
+    fn copy_and_wait(
+        &self,
+        op: &'static str,
+        region: Region<'_>,
+        access: Access,
+        copy: impl FnOnce() -> Result<(), Fault>,
+    ) -> Result<(), CopyError> {
+        self.lane().permit_waiting(op).map_err(CopyError::Settled)?;
+        let admitted = self.lane().admit(op, &[(region.block(), access)]).map_err(CopyError::Settled)?;
+        let submitted = copy();
+        drop(admitted);
+        match submitted {
+            Ok(()) => {}
+            Err(fault @ Fault::Refused { .. }) => return Err(CopyError::Settled(fault.into())),
+            Err(lost) => return Err(CopyError::InDoubt(lost)),
+        }
+        let stream = self.lane().stream();
+        // A wait that is refused says nothing of the copy: another may.
+        stream.synchronize().map_err(|fault| match stream.synchronize() {
+            Ok(()) => CopyError::Settled(fault.into()),
+            Err(_) => CopyError::InDoubt(fault),
+        })
+    }
+}

@@ -1,0 +1,100 @@
+use core::ops::{Deref, DerefMut};
+
+use backend_api::{BackendError, Element, Register};
+#[cfg(feature = "cuda")]
+use cuda_backend::CudaRegistered;
+
+use super::{AnyMut, AnyQueue, AnyRef};
+
+/// Elements on the host that the device of an [`AnyQueue`] was shown.
+#[non_exhaustive]
+pub enum AnyRegistered<T: Element> {
+    /// The device is the host.
+    Cpu(Vec<T>),
+    /// A GPU, or the simulated one.
+    #[cfg(feature = "cuda")]
+    Cuda(CudaRegistered<T>),
+}
+
+impl<T: Element> Deref for AnyRegistered<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Cpu(host) => host,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(host) => host,
+        }
+    }
+}
+
+impl<T: Element> DerefMut for AnyRegistered<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Self::Cpu(host) => host,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(host) => host,
+        }
+    }
+}
+
+impl<T: Element> From<AnyRegistered<T>> for Vec<T> {
+    fn from(host: AnyRegistered<T>) -> Self {
+        match host {
+            AnyRegistered::Cpu(host) => host,
+            #[cfg(feature = "cuda")]
+            AnyRegistered::Cuda(host) => host.into(),
+        }
+    }
+}
+
+impl<T: Element> core::fmt::Debug for AnyRegistered<T> {
+    /// Length only: the elements may be secrets.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("AnyRegistered").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl Register for AnyQueue {
+    type Registered<T: Element> = AnyRegistered<T>;
+
+    fn register<T: Element>(&self, elements: Vec<T>) -> Result<AnyRegistered<T>, BackendError> {
+        match self {
+            Self::Cpu(queue) => queue.register(elements).map(AnyRegistered::Cpu),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(queue) => queue.register(elements).map(AnyRegistered::Cuda),
+        }
+    }
+
+    fn write_registered<T: Element>(
+        &self,
+        host: &AnyRegistered<T>,
+        first: usize,
+        dst: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        match (self, host, dst) {
+            (Self::Cpu(queue), AnyRegistered::Cpu(host), AnyMut::Cpu(dst)) => queue.write_registered(host, first, dst),
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(queue), AnyRegistered::Cuda(host), AnyMut::Cuda(dst)) => {
+                queue.write_registered(host, first, dst)
+            }
+            _ => Err(BackendError::MixedBackend { op: "write_registered" }),
+        }
+    }
+
+    fn read_registered<T: Element>(
+        &self,
+        src: AnyRef<'_, T>,
+        host: &mut AnyRegistered<T>,
+        first: usize,
+    ) -> Result<(), BackendError> {
+        match (self, src, host) {
+            (Self::Cpu(queue), AnyRef::Cpu(src), AnyRegistered::Cpu(host)) => queue.read_registered(src, host, first),
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(queue), AnyRef::Cuda(src), AnyRegistered::Cuda(host)) => {
+                queue.read_registered(src, host, first)
+            }
+            _ => Err(BackendError::MixedBackend { op: "read_registered" }),
+        }
+    }
+}
