@@ -69,13 +69,16 @@ impl Budget {
     /// # Errors
     /// [`BackendError::BudgetExceeded`] if fewer bytes are free; the budget is unchanged then.
     pub fn reserve(&self, bytes: u64) -> Result<Reservation, BackendError> {
+        if bytes == 0 {
+            return Ok(Reservation { budget: None, bytes });
+        }
         let taken = self.inner.live.fetch_update(Ordering::AcqRel, Ordering::Acquire, |live| {
             live.checked_add(bytes).filter(|&total| total <= self.inner.limit)
         });
         match taken {
             Ok(before) => {
                 self.inner.peak.fetch_max(before + bytes, Ordering::AcqRel);
-                Ok(Reservation { budget: self.clone(), bytes })
+                Ok(Reservation { budget: Some(self.clone()), bytes })
             }
             Err(live) => Err(BackendError::BudgetExceeded {
                 need_bytes: bytes,
@@ -100,7 +103,8 @@ impl fmt::Debug for Budget {
 #[derive(Debug)]
 #[must_use = "a dropped reservation reserves nothing"]
 pub struct Reservation {
-    budget: Budget,
+    /// `None` for no bytes.
+    budget: Option<Budget>,
     bytes: u64,
 }
 
@@ -114,7 +118,9 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.inner.live.fetch_sub(self.bytes, Ordering::AcqRel);
+        if let Some(budget) = &self.budget {
+            budget.inner.live.fetch_sub(self.bytes, Ordering::AcqRel);
+        }
     }
 }
 
@@ -135,6 +141,13 @@ mod tests {
         drop((held, rest));
         assert_eq!(budget.live_bytes(), 0);
         assert_eq!(budget.peak_bytes(), 100);
+    }
+
+    #[test]
+    fn no_bytes_always_fit() {
+        let budget = Budget::new(0);
+        assert_eq!(budget.reserve(0).unwrap().bytes(), 0);
+        assert_eq!(budget.live_bytes(), 0);
     }
 
     #[test]

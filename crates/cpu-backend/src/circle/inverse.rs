@@ -39,16 +39,44 @@ impl<F: Field> Kernel for Inversion<'_, F> {
                 *p = *p * x;
             }
         }
-        let mut inverse = [F::ZERO; CHAINS];
-        let all = invert_serially(&product, &mut inverse);
+        let Some(mut inverse) = invert_in_tree(product) else { return false };
         for (row, prefix) in rows.iter().zip(inverse_rows).rev() {
             for ((i, &x), p) in inverse.iter_mut().zip(row).zip(prefix) {
                 *p = *p * *i;
                 *i = *i * x;
             }
         }
-        invert_serially(tail, inverse_tail) & all
+        invert_serially(tail, inverse_tail)
     }
+}
+
+/// The inverses of all, of which a tree of products takes one inversion; `None` if one has none. Products of a layer of the
+/// tree do not wait for each other.
+#[inline(always)]
+fn invert_in_tree<F: Field>(leaves: [F; CHAINS]) -> Option<[F; CHAINS]> {
+    // Layer `w` are the nodes `w .. 2 w`, each the product of the node below it and of the one `w` further on.
+    let mut nodes = [F::ONE; 2 * CHAINS];
+    nodes[CHAINS..].copy_from_slice(&leaves);
+    for log in (0..CHAINS.ilog2()).rev() {
+        let w = 1 << log;
+        let (layer, below) = nodes[w..4 * w].split_at_mut(w);
+        let (left, right) = below.split_at(w);
+        for (node, (&l, &r)) in layer.iter_mut().zip(left.iter().zip(right)) {
+            *node = l * r;
+        }
+    }
+    nodes[1] = nodes[1].inverse()?;
+    for log in 0..CHAINS.ilog2() {
+        let w = 1 << log;
+        let (layer, below) = nodes[w..4 * w].split_at_mut(w);
+        let (left, right) = below.split_at_mut(w);
+        for (&node, (l, r)) in layer.iter().zip(left.iter_mut().zip(right)) {
+            (*l, *r) = (node * *r, node * *l);
+        }
+    }
+    let mut inverses = [F::ZERO; CHAINS];
+    inverses.copy_from_slice(&nodes[CHAINS..]);
+    Some(inverses)
 }
 
 /// Writes the inverses of `elements` with one running product, and says whether all have one.

@@ -77,12 +77,6 @@ pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
     convert::as_f32(rows).and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])
 }
 
-/// The elements of a row from index `start` on; none if the row is none.
-#[inline(always)]
-pub(super) fn behind(row: &[f32], start: usize) -> &[f32] {
-    row.get(start..).unwrap_or_default()
-}
-
 /// Asks for the cache lines of a block.
 #[inline(always)]
 pub(super) fn prefetch<L: Lanes>(l: L, block: Option<&[f32]>) {

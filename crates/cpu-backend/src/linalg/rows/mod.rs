@@ -27,6 +27,12 @@ const GRAIN: usize = 16 * 1024;
 /// the steps before, so that rounding errors do not grow with the length.
 pub(super) const PART_STEPS: usize = 64;
 
+/// Whether a part ends with this step, counted from 0.
+#[inline(always)]
+pub(super) fn ends_part(step: usize) -> bool {
+    step % PART_STEPS == PART_STEPS - 1
+}
+
 /// Softmax or its logarithm.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -101,7 +107,7 @@ impl CpuQueue {
         let len = p.axis.len as usize;
         let rows = rows_per_task(len);
         let masked = matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_));
-        let _scratch = self.reserve_rows::<T>(y.len().div_ceil(rows * len), len, 2, usize::from(masked))?;
+        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2, usize::from(masked))?;
         self.for_chunks(y, rows * len, |i, y| {
             let x = &x[i * rows * len..][..y.len()];
             dispatch(simd, softmax::Forward { kind, p, mask, first_row: i * rows, x, y });
@@ -133,7 +139,7 @@ impl CpuQueue {
         }
         let len = axis.len as usize;
         let chunk = rows_per_task(len) * len;
-        let _scratch = self.reserve_rows::<T>(dx.len().div_ceil(chunk), len, 3, 0)?;
+        let _scratch = self.reserve_rows::<T>([dx.len(), chunk], len, 3, 0)?;
         self.for_chunks(dx, chunk, |i, dx| {
             let range = i * chunk..i * chunk + dx.len();
             dispatch(simd, softmax::Backward { kind, len, y: &y[range.clone()], g: &g[range], dx });
@@ -148,16 +154,18 @@ impl CpuQueue {
         Ok([self.budget().reserve(bytes)?, self.reserve_scratch::<f32>(strips, scratch)?])
     }
 
-    /// Counts the scratch of tasks that hold `always` rows of `len` f32, and `narrow` more unless `T` is f32.
+    /// Counts the scratch of tasks of `chunk` out of so many elements, each of which holds `always` rows of `len` f32, and
+    /// `narrow` more unless `T` is f32.
     fn reserve_rows<T: Real>(
         &self,
-        tasks: usize,
+        [elements, chunk]: [usize; 2],
         len: usize,
         narrow: usize,
         always: usize,
-    ) -> Result<Reservation, BackendError> {
+    ) -> Result<Option<Reservation>, BackendError> {
         let rows = always + if T::DTYPE == DType::F32 { 0 } else { narrow };
-        self.reserve_scratch::<f32>(tasks, rows * len)
+        // Most rows take none, and the number of tasks takes a division.
+        (rows > 0).then(|| self.reserve_scratch::<f32>(elements.div_ceil(chunk), rows * len)).transpose()
     }
 
     /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`.
@@ -183,7 +191,7 @@ impl CpuQueue {
         let rows = rows_per_task(len);
         let given = [gamma, beta].into_iter().flatten().count();
         let made = usize::from(gamma.is_none()) + usize::from(CENTRED && beta.is_none());
-        let _scratch = self.reserve_rows::<T>(y.len().div_ceil(rows * len), len, 2 + given, made)?;
+        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2 + given, made)?;
         let undefined = AtomicUsize::new(usize::MAX);
         let mut means = mean.chunks_mut(rows);
         let tasks = x.chunks(rows * len).zip(y.chunks_mut(rows * len)).zip(rstd.chunks_mut(rows));
@@ -229,7 +237,7 @@ impl CpuQueue {
         let blocks = dx.len().div_ceil(chunk);
         let width = if CENTRED { 2 * len } else { len };
         let given = usize::from(gamma.is_some());
-        let _scratch = self.reserve_rows::<T>(blocks, len, 3 + given, 1 - given)?;
+        let _scratch = self.reserve_rows::<T>([dx.len(), chunk], len, 3 + given, 1 - given)?;
         let mut sums = self.zeros::<f32>(blocks * width)?;
         let tasks = dx.chunks_mut(chunk).zip(sums.view_mut().chunks_mut(width)).collect();
         self.for_jobs(tasks, |block, (dx, sums)| {

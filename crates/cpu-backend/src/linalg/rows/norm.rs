@@ -4,8 +4,8 @@ use backend_api::Real;
 use core_types::params::rows::NormParams;
 
 use super::{
-    PART_STEPS,
-    convert::{OutRow, behind, column_values, next_row, prefetch, scratch, widen},
+    convert::{OutRow, column_values, next_row, prefetch, scratch, widen},
+    ends_part,
 };
 use crate::linalg::lanes::{Kernel, Lanes};
 
@@ -105,60 +105,48 @@ fn total<L: Lanes>(l: L, v: [L::V; UNROLL]) -> L::V {
 /// The sum of x. Fetches y for the passes behind.
 #[inline(always)]
 fn sum<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f64 {
-    let mut all = l.splat(0.0);
-    let part = PART_STEPS * UNROLL * L::N;
-    for (i, x) in x.chunks(part).enumerate() {
-        all = l.add(all, part_sum(l, x, behind(y, i * part)));
-    }
-    f64::from(l.sum(all))
-}
-
-#[inline(always)]
-fn part_sum<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> L::V {
-    let mut acc = [l.splat(0.0); UNROLL];
+    let (mut all, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let mut fetch = y.chunks(UNROLL * L::N);
     let mut blocks = x.chunks_exact(UNROLL * L::N);
-    for x in &mut blocks {
+    for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
             acc[u] = l.add(acc[u], l.load(&x[u * L::N..]));
         }
+        if ends_part(step) {
+            (all, acc) = (l.add(all, total(l, acc)), [l.splat(0.0); UNROLL]);
+        }
     }
+    acc[3] = l.add(acc[3], all); // beside what follows, not after it
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     for x in &mut vectors {
         acc[0] = l.add(acc[0], l.load(x));
     }
     acc[1] = l.add(acc[1], l.load_partial(vectors.remainder(), 0.0));
-    total(l, acc)
+    f64::from(l.sum(total(l, acc)))
 }
 
 /// The sums of `x - shift` and of `(x - shift)^2`. Fetches the next row.
 #[inline(always)]
 fn moments<L: Lanes>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
-    let (mut residual, mut square) = (l.splat(0.0), l.splat(0.0));
-    let part = PART_STEPS * UNROLL * L::N;
-    for (i, x) in x.chunks(part).enumerate() {
-        let (first, second) = part_moments(l, x, behind(next, i * part), shift);
-        (residual, square) = (l.add(residual, first), l.add(square, second));
-    }
-    (f64::from(l.sum(residual)), f64::from(l.sum(square)))
-}
-
-#[inline(always)]
-fn part_moments<L: Lanes>(l: L, x: &[f32], next: &[f32], shift: f32) -> (L::V, L::V) {
-    let m = l.splat(shift);
-    let mut first = [l.splat(0.0); UNROLL];
-    let mut second = first;
+    let (m, zero) = (l.splat(shift), l.splat(0.0));
+    let (mut residual, mut square) = (zero, zero);
+    let (mut first, mut second) = ([zero; UNROLL], [zero; UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
     let mut blocks = x.chunks_exact(UNROLL * L::N);
-    for x in &mut blocks {
+    for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
             let d = l.sub(l.load(&x[u * L::N..]), m);
             first[u] = l.add(first[u], d);
             second[u] = l.mul_add(d, d, second[u]);
         }
+        if ends_part(step) {
+            (residual, first) = (l.add(residual, total(l, first)), [zero; UNROLL]);
+            (square, second) = (l.add(square, total(l, second)), [zero; UNROLL]);
+        }
     }
+    (first[3], second[3]) = (l.add(first[3], residual), l.add(second[3], square));
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     for x in &mut vectors {
         let d = l.sub(l.load(x), m);
@@ -168,7 +156,7 @@ fn part_moments<L: Lanes>(l: L, x: &[f32], next: &[f32], shift: f32) -> (L::V, L
     let d = l.sub(l.load_partial(vectors.remainder(), shift), m);
     first[1] = l.add(first[1], d);
     second[1] = l.mul_add(d, d, second[1]);
-    (total(l, first), total(l, second))
+    (f64::from(l.sum(total(l, first))), f64::from(l.sum(total(l, second))))
 }
 
 /// `y = ((x - shift) rstd + offset) gamma + beta`, or `y = x rstd gamma`.

@@ -4,8 +4,9 @@ use backend_api::Real;
 use core_types::params::rows::SoftmaxParams;
 
 use super::{
-    Kind, MaskSlice, PART_STEPS,
-    convert::{OutRow, behind, next_row, prefetch, scratch, widen},
+    Kind, MaskSlice,
+    convert::{OutRow, next_row, prefetch, scratch, widen},
+    ends_part,
 };
 use crate::linalg::{
     lanes::{Kernel, Lanes},
@@ -114,29 +115,23 @@ fn greatest<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f32 {
 /// `y = 2^64 exp(x - greatest)`; returns the sum of y, NaN if any element is NaN.
 #[inline(always)]
 fn exp_and_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
-    let mut sum = l.splat(0.0);
-    let part = PART_STEPS * UNROLL * L::N;
-    for (i, (x, y)) in x.chunks(part).zip(y.chunks_mut(part)).enumerate() {
-        sum = l.add(sum, exp_of_part(l, x, behind(next, i * part), greatest, y));
-    }
-    l.sum(sum)
-}
-
-#[inline(always)]
-fn exp_of_part<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> L::V {
     let m = l.splat(greatest);
-    let mut acc = [l.splat(0.0); UNROLL];
+    let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
     let mut blocks = x.chunks_exact(UNROLL * L::N);
     let mut outs = y.chunks_exact_mut(UNROLL * L::N);
-    for (x, y) in (&mut blocks).zip(&mut outs) {
+    for (step, (x, y)) in (&mut blocks).zip(&mut outs).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
             let e = exp_scaled(l, l.sub(l.load(&x[u * L::N..]), m));
             l.store(&mut y[u * L::N..], e);
             acc[u] = l.add(acc[u], e);
         }
+        if ends_part(step) {
+            (sum, acc) = (l.add(sum, total(l, acc)), [l.splat(0.0); UNROLL]);
+        }
     }
+    acc[3] = l.add(acc[3], sum); // beside what follows, not after it
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     let mut outs = outs.into_remainder().chunks_exact_mut(L::N);
     for (x, y) in (&mut vectors).zip(&mut outs) {
@@ -150,7 +145,7 @@ fn exp_of_part<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [
         l.store_partial(outs.into_remainder(), e);
         acc[1] = l.add(acc[1], e);
     }
-    total(l, acc)
+    l.sum(total(l, acc))
 }
 
 /// The sum of four accumulators.
@@ -176,28 +171,23 @@ fn scale<L: Lanes>(l: L, y: &mut [f32], factor: f32) {
 /// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted apart, so that a sum near 1 loses nothing.
 #[inline(always)]
 fn log_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
-    let (mut rest, mut ties) = (l.splat(0.0), l.splat(0.0));
-    let part = PART_STEPS * UNROLL * L::N;
-    for (i, x) in x.chunks(part).enumerate() {
-        let (r, t) = log_sum_of_part(l, x, behind(next, i * part), greatest);
-        (rest, ties) = (l.add(rest, r), l.add(ties, t));
-    }
-    log_of_parts(l.sum(rest), l.sum(ties))
-}
-
-#[inline(always)]
-fn log_sum_of_part<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> (L::V, L::V) {
     let m = l.splat(greatest);
+    let zero = l.splat(0.0);
+    let (mut all_rest, mut all_ties) = (zero, zero);
+    let (mut rest, mut ties) = ([zero; UNROLL], [zero; UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
-    let mut rest = [l.splat(0.0); UNROLL];
-    let mut ties = rest;
     let mut blocks = x.chunks_exact(UNROLL * L::N);
-    for x in &mut blocks {
+    for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
             (rest[u], ties[u]) = log_sum_step(l, l.load(&x[u * L::N..]), m, rest[u], ties[u]);
         }
+        if ends_part(step) {
+            (all_rest, rest) = (l.add(all_rest, total(l, rest)), [zero; UNROLL]);
+            (all_ties, ties) = (l.add(all_ties, total(l, ties)), [zero; UNROLL]);
+        }
     }
+    (rest[3], ties[3]) = (l.add(rest[3], all_rest), l.add(ties[3], all_ties));
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     for x in &mut vectors {
         (rest[0], ties[0]) = log_sum_step(l, l.load(x), m, rest[0], ties[0]);
@@ -206,7 +196,7 @@ fn log_sum_of_part<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> (L
         let x = l.load_partial(vectors.remainder(), f32::NEG_INFINITY); // adds less than 1e-25 of 2^64 to the rest
         (rest[1], ties[1]) = log_sum_step(l, x, m, rest[1], ties[1]);
     }
-    (total(l, rest), total(l, ties))
+    log_of_parts(l.sum(total(l, rest)), l.sum(total(l, ties)))
 }
 
 /// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere; NaN makes both NaN or counts, so that the
@@ -340,28 +330,22 @@ fn live<L: Lanes>(l: L, y: L::V, v: L::V) -> L::V {
 /// The sum that the gradients of a row share.
 #[inline(always)]
 fn weighted_sum<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> f32 {
-    let mut sum = l.splat(0.0);
-    let part = PART_STEPS * UNROLL * L::N;
-    for (y, g) in y.chunks(part).zip(g.chunks(part)) {
-        sum = l.add(sum, weighted_sum_of_part(l, kind, y, g));
-    }
-    l.sum(sum)
-}
-
-#[inline(always)]
-fn weighted_sum_of_part<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> L::V {
-    let mut acc = [l.splat(0.0); UNROLL];
+    let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let (mut ys, mut gs) = (y.chunks_exact(UNROLL * L::N), g.chunks_exact(UNROLL * L::N));
-    for (y, g) in (&mut ys).zip(&mut gs) {
+    for (step, (y, g)) in (&mut ys).zip(&mut gs).enumerate() {
         for u in 0..UNROLL {
             acc[u] = kind.contribution(l, l.load(&y[u * L::N..]), l.load(&g[u * L::N..]), acc[u]);
         }
+        if ends_part(step) {
+            (sum, acc) = (l.add(sum, total(l, acc)), [l.splat(0.0); UNROLL]);
+        }
     }
+    acc[3] = l.add(acc[3], sum);
     let (mut ys, mut gs) = (ys.remainder().chunks_exact(L::N), gs.remainder().chunks_exact(L::N));
     for (y, g) in (&mut ys).zip(&mut gs) {
         acc[0] = kind.contribution(l, l.load(y), l.load(g), acc[0]);
     }
     let (y, g) = (l.load_partial(ys.remainder(), 0.0), l.load_partial(gs.remainder(), 0.0));
     acc[1] = kind.contribution(l, y, g, acc[1]);
-    total(l, acc)
+    l.sum(total(l, acc))
 }
