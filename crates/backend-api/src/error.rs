@@ -38,12 +38,16 @@ pub enum BackendError {
         /// Elements in the buffer.
         len: usize,
     },
-    /// A host slice and a device view that must agree in length do not.
-    #[error("expected {expected} elements, got {got}")]
+    /// A view does not have the length that the other arguments of its op state.
+    #[error("op `{op}`: view `{view}` has {got} elements, expected {expected}")]
     Length {
-        /// Elements in the destination.
+        /// Name of the op.
+        op: &'static str,
+        /// Name of the view.
+        view: &'static str,
+        /// Elements it should have.
         expected: usize,
-        /// Elements supplied.
+        /// Elements it has.
         got: usize,
     },
     /// A downloaded word is not a valid value of its type: the device computed or kept something wrong.

@@ -30,6 +30,6 @@ pub use error::BackendError;
 pub use fork::Fork;
 pub use queue::{Mut, Queue, Ref};
 pub use real::{DType, Real};
-pub use record::{Record, ReplayCounts, Replays};
+pub use record::Record;
 pub use register::Register;
 pub use timed::Timed;

@@ -24,12 +24,18 @@ pub trait Queue: Sized {
     /// The byte budget that every allocation of this queue draws on.
     fn budget(&self) -> &Budget;
 
-    /// Allocates `len` elements of all-zero bytes.
+    /// Allocates `len` elements of unspecified content, for results that are written in full.
     ///
     /// # Errors
     /// [`BackendError::BudgetExceeded`], [`BackendError::OutOfMemory`] or [`BackendError::LengthOverflow`]; nothing is
     /// allocated then.
-    fn zeros<T: Element>(&self, len: usize) -> Result<Self::Buf<T>, BackendError>;
+    fn alloc<T: Element>(&self, len: usize) -> Result<Self::Buf<T>, BackendError>;
+
+    /// Fills a view with zero bytes, also where nothing reads them any more: so secrets are wiped.
+    ///
+    /// # Errors
+    /// [`BackendError::MixedBackend`] for a view of another device, and what the device reports.
+    fn clear<T: Element>(&self, dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
     /// Copies host elements into a view of equal length.
     ///
@@ -62,18 +68,44 @@ pub trait Queue: Sized {
     /// [`BackendError::Length`] if the lengths differ; nothing is written then.
     fn copy<T: Element>(&self, src: Ref<'_, Self, T>, dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
+    /// A view for a shorter time: see [`Buffer::shorten`].
+    fn shorten<'s, 'l: 's, T: Element>(&self, view: Ref<'l, Self, T>) -> Ref<'s, Self, T>
+    where
+        Self::Buf<T>: 'l,
+    {
+        Self::Buf::<T>::shorten(view)
+    }
+
+    /// An exclusive view for a shorter time: see [`Buffer::shorten_mut`].
+    fn shorten_mut<'s, 'l: 's, T: Element>(&self, view: Mut<'l, Self, T>) -> Mut<'s, Self, T>
+    where
+        Self::Buf<T>: 'l,
+    {
+        Self::Buf::<T>::shorten_mut(view)
+    }
+
     /// Waits for all work on the queue and reports its faults.
     ///
     /// # Errors
     /// Whatever a pending op failed with.
     fn finish(&self) -> Result<(), BackendError>;
 
+    /// Allocates `len` elements of all-zero bytes.
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc).
+    fn zeros<T: Element>(&self, len: usize) -> Result<Self::Buf<T>, BackendError> {
+        let mut buf = self.alloc(len)?;
+        self.clear(buf.view_mut())?;
+        Ok(buf)
+    }
+
     /// Allocates a buffer holding a copy of `host`.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// As [`alloc`](Self::alloc).
     fn upload<T: Element>(&self, host: &[T]) -> Result<Self::Buf<T>, BackendError> {
-        let mut buf = self.zeros(host.len())?;
+        let mut buf = self.alloc(host.len())?;
         self.write(host, buf.view_mut())?;
         Ok(buf)
     }
@@ -89,9 +121,9 @@ pub trait Queue: Sized {
     /// [`upload`](Self::upload) of a secret, copied as by [`write_secret`](Self::write_secret).
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// As [`alloc`](Self::alloc).
     fn upload_secret<T: Element>(&self, host: &[T]) -> Result<Self::Buf<T>, BackendError> {
-        let mut buf = self.zeros(host.len())?;
+        let mut buf = self.alloc(host.len())?;
         self.write_secret(host, buf.view_mut())?;
         Ok(buf)
     }

@@ -121,6 +121,20 @@ impl<Q: Queue + Clone, T: Element> Buffer<T> for GuardedBuf<Q, T> {
     fn view_mut(&mut self) -> Mut<'_, Q, T> {
         self.buf.slice_mut(GUARD..GUARD + self.len).expect("the buffer holds its guards")
     }
+
+    fn shorten<'s, 'l: 's>(view: Ref<'l, Q, T>) -> Ref<'s, Q, T>
+    where
+        Self: 'l,
+    {
+        Q::Buf::<T>::shorten(view)
+    }
+
+    fn shorten_mut<'s, 'l: 's>(view: Mut<'l, Q, T>) -> Mut<'s, Q, T>
+    where
+        Self: 'l,
+    {
+        Q::Buf::<T>::shorten_mut(view)
+    }
 }
 
 impl<Q: Queue + Clone> Queue for Guarded<Q> {
@@ -134,14 +148,16 @@ impl<Q: Queue + Clone> Queue for Guarded<Q> {
         self.queue.budget()
     }
 
-    fn zeros<T: Element>(&self, len: usize) -> Result<GuardedBuf<Q, T>, BackendError> {
+    /// The content is that of the guards: an op that counts on zeros shows.
+    fn alloc<T: Element>(&self, len: usize) -> Result<GuardedBuf<Q, T>, BackendError> {
         let element_bytes = size_of::<T>();
         let whole = len.checked_add(2 * GUARD).ok_or(BackendError::LengthOverflow { len, element_bytes })?;
-        let mut buf = self.queue.zeros::<T>(whole)?;
-        let fill = [guard::<T>(); GUARD];
-        self.queue.write(&fill, buf.slice_mut(0..GUARD)?)?;
-        self.queue.write(&fill, buf.slice_mut(GUARD + len..whole)?)?;
+        let buf = self.queue.upload(&vec![guard::<T>(); whole])?;
         Ok(GuardedBuf { buf, len, guarded: self.clone() })
+    }
+
+    fn clear<T: Element>(&self, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.submit(|queue| queue.clear(dst))
     }
 
     fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {

@@ -28,6 +28,10 @@ pub fn specs<Q: Register + 'static>() -> Vec<OpSpec<Q>> {
     vec![
         OpSpec { op: "queue.zeros", cases: each("u64", zeros).into() },
         OpSpec {
+            op: "queue.clear",
+            cases: [each("u8", clear::<Q, u8>), each("M31", clear::<Q, M31>)].into_iter().flatten().collect(),
+        },
+        OpSpec {
             op: "queue.write",
             cases: [each("u8", write::<Q, u8>), each("u64", write::<Q, u64>), each("M31", write::<Q, M31>)]
                 .into_iter()
@@ -88,6 +92,18 @@ fn zeros<Q: Register>(q: &Q, len: usize) -> Result<(), Failure> {
     // memory that was used before
     drop(q.upload(&data::<u64>(len, 1))?);
     Failure::unless_equal(&vec![0; len], &q.download(&q.zeros::<u64>(len)?)?)
+}
+
+/// The middle of a buffer is cleared, and nothing beside it changes.
+fn clear<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+    for (before, behind) in INSETS {
+        let mut whole = data::<T>(before + len + behind, 1);
+        let mut buf = q.upload(&whole)?;
+        q.clear(buf.slice_mut(before..before + len)?)?;
+        whole[before..before + len].fill(T::zeroed());
+        Failure::unless_equal(&whole, &q.download(&buf)?)?;
+    }
+    Failure::unless_equal(&vec![T::zeroed(); len], &q.download(&q.zeros::<T>(len)?)?)
 }
 
 /// What is written into the middle of a buffer is read back, and nothing beside it changes.

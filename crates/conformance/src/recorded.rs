@@ -37,8 +37,12 @@ impl<Q: Record> Queue for Recorded<Q> {
         self.0.budget()
     }
 
-    fn zeros<T: Element>(&self, len: usize) -> Result<Q::Buf<T>, BackendError> {
-        self.0.zeros(len)
+    fn alloc<T: Element>(&self, len: usize) -> Result<Q::Buf<T>, BackendError> {
+        self.0.alloc(len)
+    }
+
+    fn clear<T: Element>(&self, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.submit(|queue| queue.clear(dst))
     }
 
     fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {

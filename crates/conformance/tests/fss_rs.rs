@@ -1,6 +1,6 @@
 //! Reconstructed results equal those of the crate `fss-rs`, whose keys have another format.
 
-use backend_api::ops::fss::FssOps;
+use backend_api::ops::fss::{CmpEval, CmpGen, CmpKeys, DcfEval, DcfGen, DcfKeys, FssOps};
 use core_types::{
     Label, PrgKeys,
     cmp::cmp_levels,
@@ -107,12 +107,27 @@ fn our_dcf(bits: u32, [alphas, betas, points]: &[Vec<u64>; 3]) -> Vec<u64> {
     let roots = roots();
     let (mut corrections, mut values) = (vec![0; bits as usize * row], vec![0; bits as usize * row]);
     let mut last = vec![0; row];
-    q.dcf_gen(&params, alphas, betas, &roots, &mut corrections, &mut values, &mut last).expect("lengths match");
+    q.dcf_gen(DcfGen {
+        params,
+        alphas,
+        betas,
+        roots: &roots,
+        corrections: &mut corrections,
+        values: &mut values,
+        last: &mut last,
+    })
+    .expect("lengths match");
     let shares = [0, 1].map(|party| {
         let mut shares = vec![0; COUNT];
         let params = DcfParams { party: party as u32, ..params };
         let roots = &roots[party * row..][..row];
-        q.dcf_eval(&params, roots, &corrections, &values, &last, points, &mut shares).expect("lengths match");
+        q.dcf_eval(DcfEval {
+            params,
+            keys: DcfKeys { roots, corrections: &corrections, values: &values, last: &last },
+            points,
+            shares: &mut shares,
+        })
+        .expect("lengths match");
         shares
     });
     shares[0].iter().zip(&shares[1]).map(|(a, b)| a.wrapping_add(*b)).collect()
@@ -125,12 +140,19 @@ fn our_cmp(bits: u32, [alphas, _, points]: &[Vec<u64>; 3]) -> Vec<bool> {
     let params = CmpParams { key, bits, party: 0, count: COUNT as u32, points: 1 };
     let roots = roots();
     let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
-    q.cmp_gen(&params, alphas, &roots, &mut corrections, &mut leaves).expect("lengths match");
+    q.cmp_gen(CmpGen { params, alphas, roots: &roots, corrections: &mut corrections, leaves: &mut leaves })
+        .expect("lengths match");
     let shares = [0, 1].map(|party| {
         let mut shares = vec![0; row / 32];
         let params = CmpParams { party: party as u32, ..params };
         let roots = &roots[party * row..][..row];
-        q.cmp_eval(&params, roots, &corrections, &leaves, points, &mut shares).expect("lengths match");
+        q.cmp_eval(CmpEval {
+            params,
+            keys: CmpKeys { roots, corrections: &corrections, leaves: &leaves },
+            points,
+            shares: &mut shares,
+        })
+        .expect("lengths match");
         shares
     });
     (0..COUNT).map(|e| (shares[0][e / 32] ^ shares[1][e / 32]) >> (e % 32) & 1 == 1).collect()

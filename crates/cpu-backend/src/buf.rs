@@ -53,6 +53,20 @@ impl<T: Element> Buffer<T> for CpuBuf<T> {
     fn view_mut(&mut self) -> &mut [T] {
         &mut self.storage[self.start..self.start + self.len]
     }
+
+    fn shorten<'s, 'l: 's>(view: &'l [T]) -> &'s [T]
+    where
+        Self: 'l,
+    {
+        view
+    }
+
+    fn shorten_mut<'s, 'l: 's>(view: &'l mut [T]) -> &'s mut [T]
+    where
+        Self: 'l,
+    {
+        view
+    }
 }
 
 impl<T> fmt::Debug for CpuBuf<T> {

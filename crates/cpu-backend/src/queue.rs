@@ -121,16 +121,24 @@ impl Queue for CpuQueue {
         &self.shared.budget
     }
 
-    fn zeros<T: Element>(&self, len: usize) -> Result<CpuBuf<T>, BackendError> {
+    /// Zeros: the pages of the system are, until they are written.
+    fn alloc<T: Element>(&self, len: usize) -> Result<CpuBuf<T>, BackendError> {
         CpuBuf::zeroed(len, &self.shared.budget)
     }
 
-    fn write<T: Element>(&self, host: &[T], dst: &mut [T]) -> Result<(), BackendError> {
-        if host.len() != dst.len() {
-            return Err(BackendError::Length { expected: dst.len(), got: host.len() });
-        }
-        dst.copy_from_slice(host);
+    fn zeros<T: Element>(&self, len: usize) -> Result<CpuBuf<T>, BackendError> {
+        self.alloc(len)
+    }
+
+    fn clear<T: Element>(&self, dst: &mut [T]) -> Result<(), BackendError> {
+        dst.fill(T::zeroed());
+        // Somebody may look: zeros over a secret whose memory goes back next are no dead stores.
+        core::hint::black_box(dst);
         Ok(())
+    }
+
+    fn write<T: Element>(&self, host: &[T], dst: &mut [T]) -> Result<(), BackendError> {
+        copy("write", "host", host, dst)
     }
 
     fn read<T: Element>(&self, src: &[T]) -> Result<Vec<T>, BackendError> {
@@ -148,12 +156,21 @@ impl Queue for CpuQueue {
     }
 
     fn copy<T: Element>(&self, src: &[T], dst: &mut [T]) -> Result<(), BackendError> {
-        self.write(src, dst)
+        copy("copy", "src", src, dst)
     }
 
     fn finish(&self) -> Result<(), BackendError> {
         Ok(())
     }
+}
+
+/// Copies `view`, the source of `op`.
+fn copy<T: Element>(op: &'static str, view: &'static str, from: &[T], to: &mut [T]) -> Result<(), BackendError> {
+    if from.len() != to.len() {
+        return Err(BackendError::Length { op, view, expected: to.len(), got: from.len() });
+    }
+    to.copy_from_slice(from);
+    Ok(())
 }
 
 impl fmt::Debug for CpuQueue {
@@ -205,7 +222,10 @@ mod tests {
     fn writes_of_another_length_change_nothing() {
         let q = queue(1 << 20);
         let mut buf = q.upload(&[1u8, 2, 3]).unwrap();
-        assert_eq!(q.write(&[9u8], buf.view_mut()), Err(BackendError::Length { expected: 3, got: 1 }));
+        assert_eq!(
+            q.write(&[9u8], buf.view_mut()),
+            Err(BackendError::Length { op: "write", view: "host", expected: 3, got: 1 })
+        );
         assert_eq!(q.download(&buf).unwrap(), [1, 2, 3]);
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use backend_api::{
     Buffer, Queue,
-    ops::linalg::{ElementwiseOps, GemmOps},
+    ops::linalg::{ElementwiseOps, Gemm, GemmOps, SumAxis},
 };
 use core_types::params::{
     elementwise::{Activation, SumParams},
@@ -30,10 +30,11 @@ fn bits(threads: usize, p: &GemmParams, with_bias: bool) -> Vec<u32> {
     let b = q.upload(&values((batch * p.k * p.n) as usize)).unwrap();
     let bias = q.upload(&values(p.n as usize)).unwrap();
     let mut c = q.zeros::<f32>((batch * p.m * p.n) as usize).unwrap();
-    q.gemm(p, a.view(), b.view(), with_bias.then(|| bias.view()), c.view_mut()).unwrap();
+    let bias = with_bias.then(|| bias.view());
+    q.gemm(Gemm { params: *p, a: a.view(), b: b.view(), bias, c: c.view_mut() }).unwrap();
     let mut sums = q.zeros::<f32>(p.n as usize).unwrap();
-    let columns = SumParams { outer: 1, len: batch * p.m, inner: p.n, accumulate: 0 };
-    q.sum_axis(&columns, c.view(), sums.view_mut()).unwrap();
+    let params = SumParams { outer: 1, len: batch * p.m, inner: p.n, accumulate: 0 };
+    q.sum_axis(SumAxis { params, x: c.view(), y: sums.view_mut() }).unwrap();
     [c, sums].iter().flat_map(|buf| q.download(buf).unwrap()).map(f32::to_bits).collect()
 }
 

@@ -106,6 +106,20 @@ impl<T: Element> Buffer<T> for CudaBuf<T> {
     fn view_mut(&mut self) -> CudaMut<'_, T> {
         CudaMut { span: self.span(), element: PhantomData }
     }
+
+    fn shorten<'s, 'l: 's>(view: CudaRef<'l, T>) -> CudaRef<'s, T>
+    where
+        Self: 'l,
+    {
+        view
+    }
+
+    fn shorten_mut<'s, 'l: 's>(view: CudaMut<'l, T>) -> CudaMut<'s, T>
+    where
+        Self: 'l,
+    {
+        view
+    }
 }
 
 impl<'a, T: Element> BufferRef<'a, T> for CudaRef<'a, T> {

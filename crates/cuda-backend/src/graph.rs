@@ -90,28 +90,29 @@ impl Fork for CudaQueue {
 impl Record for CudaQueue {
     type Graph = CudaGraph;
 
-    fn record(&self, body: impl FnOnce(&Self) -> Result<(), BackendError>) -> Result<Option<CudaGraph>, BackendError> {
+    fn record<E: From<BackendError>>(&self, body: impl FnOnce(&Self) -> Result<(), E>) -> Result<Option<CudaGraph>, E> {
         let device = self.device();
         // Within a recording, ops are recorded anyway.
         if self.lane().session().is_some() {
             return Ok(None);
         }
         // A stream of its own, so that no other holder of this queue gets into the recording.
-        let stream = Stream::new(device.context())?;
+        let stream = Stream::new(device.context()).map_err(BackendError::from)?;
         let session = Session::new(device, self.lane().stream());
         if let Err(fault) = Captured::begin(&stream) {
-            return refused(device, fault);
+            return Ok(refused(device, fault)?);
         }
+        device.context().forget_refused_captures();
         let ran = body(&Self::on(Lane::recording(device, Arc::clone(&stream), &session)));
         let joined = session.end(&stream, &device.context().turn());
         let captured = end(&stream);
         let used = session.hand_over();
         if let Some(lost) = device.context().lost() {
-            return Err(lost.clone());
+            return Err(lost.clone().into());
         }
         // Also of a body that went on without what it was refused.
-        if used.refused || matches!(ran, Err(BackendError::Driver { code: 900..=908, .. })) {
-            return no_graph(device);
+        if used.refused || device.context().has_refused_captures() {
+            return Ok(no_graph(device));
         }
         ran?;
         let ready = joined.and(captured).and_then(|captured| {
@@ -121,7 +122,7 @@ impl Record for CudaQueue {
         });
         match ready {
             Ok((nodes, executable)) => Ok(Some(CudaGraph { executable, used, nodes, streams: Mutex::default() })),
-            Err(fault) => refused(device, fault),
+            Err(fault) => Ok(refused(device, fault)?),
         }
     }
 
@@ -143,11 +144,11 @@ fn end(stream: &Stream) -> Result<Captured, Fault> {
 fn refused(device: &crate::DeviceCtx, fault: Fault) -> Result<Option<CudaGraph>, BackendError> {
     match fault {
         Fault::Lost(error) => Err(error),
-        Fault::Refused { .. } => no_graph(device),
+        Fault::Refused { .. } => Ok(no_graph(device)),
     }
 }
 
-fn no_graph(device: &crate::DeviceCtx) -> Result<Option<CudaGraph>, BackendError> {
+fn no_graph(device: &crate::DeviceCtx) -> Option<CudaGraph> {
     device.note_refused_recording();
-    Ok(None)
+    None
 }

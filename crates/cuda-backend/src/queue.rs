@@ -79,31 +79,10 @@ impl CudaQueue {
         Ok(Launch::new(&self.inner.lane, kernel, name))
     }
 
-    /// Device memory of undefined content, for results that a kernel writes in full.
-    ///
-    /// # Errors
-    /// As [`zeros`](Queue::zeros).
-    pub fn scratch<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
-        let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
-        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
-        let block = if bytes == 0 { None } else { Some(Block::take(self.device(), self.lane(), bytes as u64)?) };
-        Ok(CudaBuf::new(block, len))
-    }
-
-    /// Fills a view with zero bytes.
-    ///
-    /// # Errors
-    /// [`BackendError::MixedBackend`] if the view is of another device, and what the driver answers.
-    pub fn clear<T: Element>(&self, dst: &mut CudaMut<'_, T>) -> Result<(), BackendError> {
-        let Some(dst) = dst.region() else { return Ok(()) };
-        self.own("clear", dst)?;
-        mem::fill_zero(self.lane(), dst)
-    }
-
     fn upload_as<T: Element>(&self, content: Content, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
         let expected = backend_api::BufferMut::len(&dst);
         if host.len() != expected {
-            return Err(BackendError::Length { expected, got: host.len() });
+            return Err(BackendError::Length { op: "write", view: "host", expected, got: host.len() });
         }
         let Some(region) = dst.region() else { return Ok(()) };
         self.own("write", region)?;
@@ -143,10 +122,17 @@ impl Queue for CudaQueue {
         self.device().budget()
     }
 
-    fn zeros<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
-        let mut buf = self.scratch(len)?;
-        self.clear(&mut backend_api::Buffer::view_mut(&mut buf))?;
-        Ok(buf)
+    fn alloc<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
+        let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
+        let block = if bytes == 0 { None } else { Some(Block::take(self.device(), self.lane(), bytes as u64)?) };
+        Ok(CudaBuf::new(block, len))
+    }
+
+    fn clear<T: Element>(&self, dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        let Some(dst) = dst.region() else { return Ok(()) };
+        self.own("clear", dst)?;
+        mem::fill_zero(self.lane(), dst)
     }
 
     fn write<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
@@ -168,7 +154,7 @@ impl Queue for CudaQueue {
     fn copy<T: Element>(&self, src: CudaRef<'_, T>, dst: CudaMut<'_, T>) -> Result<(), BackendError> {
         let (expected, got) = (backend_api::BufferMut::len(&dst), backend_api::BufferRef::len(&src));
         if expected != got {
-            return Err(BackendError::Length { expected, got });
+            return Err(BackendError::Length { op: "copy", view: "src", expected, got });
         }
         let (Some(src), Some(dst)) = (src.region(), dst.region()) else { return Ok(()) };
         self.own("copy", src)?;

@@ -102,7 +102,7 @@ mod tests {
         let _session = cuda_sim::driver::session("").unwrap();
         let q = open(0);
         let mut refused = None;
-        let graph = q.record(|q| {
+        let graph = q.record::<BackendError>(|q| {
             refused = q.mark().err();
             Ok(())
         });

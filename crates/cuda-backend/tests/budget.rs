@@ -33,7 +33,7 @@ fn random_traces_stay_within_the_budget_and_return_to_nothing() {
                 let exponent = random.below(21);
                 let bytes = 1 + random.below(1 << exponent);
                 let rounded = bytes.next_multiple_of(512);
-                match queue.scratch::<u8>(bytes as usize) {
+                match queue.alloc::<u8>(bytes as usize) {
                     Ok(buf) => {
                         live += rounded;
                         held.push((buf, rounded));
@@ -117,11 +117,11 @@ fn a_segment_that_the_driver_does_not_take_back_serves_as_before() {
     // No room for a whole segment, so a large block has one as short as those of small blocks.
     let machine = Machine::new("mem=8M;fail=1@cuMemFree_v2:1");
     let queue = open(Allocator::Caching, 64 << 20);
-    drop(queue.scratch::<u8>(2 << 20).unwrap());
-    let refused = queue.scratch::<u8>(7 << 20).unwrap_err();
+    drop(queue.alloc::<u8>(2 << 20).unwrap());
+    let refused = queue.alloc::<u8>(7 << 20).unwrap_err();
     assert!(matches!(refused, BackendError::Driver { call: "cuMemFree_v2", .. }), "{refused}");
     let before = machine.counters().allocations;
-    drop(queue.scratch::<u8>(2 << 20).unwrap());
+    drop(queue.alloc::<u8>(2 << 20).unwrap());
     assert_eq!(machine.counters().allocations, before);
     drop(queue);
     machine.assert_clean();

@@ -46,7 +46,10 @@ fn views_reach_their_elements_and_no_others() {
     assert_eq!(queue.download(&buf).unwrap(), expected);
     assert_eq!(queue.read(buf.view().slice(9..21).unwrap()).unwrap(), expected[9..21]);
     assert_eq!(buf.view().slice(299..301).unwrap_err(), BackendError::OutOfRange { start: 299, end: 301, len: 300 });
-    assert_eq!(queue.write(&[1u32], buf.view_mut()), Err(BackendError::Length { expected: 300, got: 1 }));
+    assert_eq!(
+        queue.write(&[1u32], buf.view_mut()),
+        Err(BackendError::Length { op: "write", view: "host", expected: 300, got: 1 })
+    );
     assert_eq!(queue.download(&buf).unwrap(), expected);
     drop((buf, queue));
     machine.assert_clean();

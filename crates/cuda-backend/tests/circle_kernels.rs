@@ -2,7 +2,13 @@
 //! and warps, with all checkers on; views begin at odd words, and words around them stay as they were.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use backend_api::{BackendError, Buffer, BufferMut, Queue, ops::circle::CircleOps};
+use backend_api::{
+    BackendError, Buffer, BufferMut, Queue,
+    ops::circle::{
+        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate,
+        CircleOps, CircleTwiddles,
+    },
+};
 use core_types::{
     circle::CirclePoint,
     field::{M31, P, QM31, Twiddle},
@@ -46,7 +52,11 @@ fn secure(len: usize, salt: u64) -> Vec<QM31> {
 fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], BackendError> {
     let len = 1 << (log_size - 1);
     let (mut forward, mut inverse) = (q.zeros(len)?, q.zeros(len)?);
-    q.circle_twiddles(&CircleTwiddleParams { log_size }, forward.view_mut(), inverse.view_mut())?;
+    q.circle_twiddles(CircleTwiddles {
+        params: CircleTwiddleParams { log_size },
+        twiddles: forward.view_mut(),
+        inverse_twiddles: inverse.view_mut(),
+    })?;
     Ok([forward, inverse])
 }
 
@@ -70,8 +80,16 @@ fn transforms<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<Transf
     let words = framed(&elements(len, u64::from(log_size)));
     let params = CircleFftParams { log_size, columns };
     let (mut values, mut coefficients) = (q.upload(&words)?, q.upload(&words)?);
-    q.circle_interpolate(&params, inverse.view(), values.view_mut().slice(1..len + 1)?)?;
-    q.circle_evaluate(&params, forward.view(), coefficients.view_mut().slice(1..len + 1)?)?;
+    q.circle_interpolate(CircleInterpolate {
+        params,
+        inverse_twiddles: inverse.view(),
+        columns: values.view_mut().slice(1..len + 1)?,
+    })?;
+    q.circle_evaluate(CircleEvaluate {
+        params,
+        twiddles: forward.view(),
+        columns: coefficients.view_mut().slice(1..len + 1)?,
+    })?;
     Ok(Transformed {
         twiddles: [q.download(&forward)?, q.download(&inverse)?],
         interpolated: q.download(&values)?,
@@ -84,7 +102,12 @@ fn extension<Q: CircleOps>(q: &Q, params: &CircleExtendParams) -> Result<Vec<M31
     let len = (params.columns as usize) << params.log_coefficients;
     let coefficients = q.upload(&framed(&elements(len, 3)))?;
     let mut values = q.zeros::<M31>((params.columns as usize) << params.log_size)?;
-    q.circle_extend(params, forward.view(), coefficients.slice(1..len + 1)?, values.view_mut())?;
+    q.circle_extend(CircleExtend {
+        params: *params,
+        twiddles: forward.view(),
+        coefficients: coefficients.slice(1..len + 1)?,
+        values: values.view_mut(),
+    })?;
     q.download(&values)
 }
 
@@ -93,7 +116,11 @@ fn at_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<Vec<QM31
     let point = CirclePoint::from_parameter(t).unwrap();
     let coefficients = q.upload(&elements((columns as usize) << log_size, 5))?;
     let mut results = q.zeros::<QM31>(columns as usize)?;
-    q.circle_eval_at_point(&CirclePointParams { log_size, columns, point }, coefficients.view(), results.view_mut())?;
+    q.circle_eval_at_point(CircleEvalAtPoint {
+        params: CirclePointParams { log_size, columns, point },
+        coefficients: coefficients.view(),
+        results: results.view_mut(),
+    })?;
     q.download(&results)
 }
 
@@ -139,7 +166,12 @@ fn strips_between_others_run_the_layers_in_between() {
     let expected = {
         let [forward, _] = twiddles(&cpu, log_size).unwrap();
         let mut words = words.clone();
-        cpu.circle_evaluate(&CircleFftParams { log_size, columns }, forward.view(), &mut words).unwrap();
+        cpu.circle_evaluate(CircleEvaluate {
+            params: CircleFftParams { log_size, columns },
+            twiddles: forward.view(),
+            columns: &mut words,
+        })
+        .unwrap();
         words
     };
     let mut got = queue.upload(&words).unwrap();
@@ -228,17 +260,39 @@ fn batch_inverses_equal_the_processors_and_zeros_are_named() {
             let nonzero: Vec<M31> =
                 elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
             let mut expected = vec![M31::ZERO; len];
-            cpu.batch_inverse_m31(&nonzero, &mut expected, &mut [u64::MAX]).unwrap();
+            cpu.batch_inverse_m31(BatchInverseM31 {
+                elements: &nonzero,
+                inverses: &mut expected,
+                first_zero: &mut [u64::MAX],
+            })
+            .unwrap();
             let (x, mut y) = (queue.upload(&nonzero).unwrap(), queue.zeros(len).unwrap());
             let mut first_zero = queue.upload(&[u64::MAX]).unwrap();
-            queue.batch_inverse_m31(x.view(), y.view_mut(), first_zero.view_mut()).unwrap();
+            queue
+                .batch_inverse_m31(BatchInverseM31 {
+                    elements: x.view(),
+                    inverses: y.view_mut(),
+                    first_zero: first_zero.view_mut(),
+                })
+                .unwrap();
             assert_eq!(queue.download(&y).unwrap(), expected, "{len} elements, {order}");
 
             let nonzero = secure(len, 4);
             let mut expected = vec![QM31::ZERO; len];
-            cpu.batch_inverse_qm31(&nonzero, &mut expected, &mut [u64::MAX]).unwrap();
+            cpu.batch_inverse_qm31(BatchInverseQm31 {
+                elements: &nonzero,
+                inverses: &mut expected,
+                first_zero: &mut [u64::MAX],
+            })
+            .unwrap();
             let (x, mut y) = (queue.upload(&nonzero).unwrap(), queue.zeros(len).unwrap());
-            queue.batch_inverse_qm31(x.view(), y.view_mut(), first_zero.view_mut()).unwrap();
+            queue
+                .batch_inverse_qm31(BatchInverseQm31 {
+                    elements: x.view(),
+                    inverses: y.view_mut(),
+                    first_zero: first_zero.view_mut(),
+                })
+                .unwrap();
             assert_eq!(queue.download(&y).unwrap(), expected, "{len} secure elements, {order}");
             assert_eq!(queue.download(&first_zero).unwrap(), [u64::MAX]);
         }
@@ -247,10 +301,22 @@ fn batch_inverses_equal_the_processors_and_zeros_are_named() {
             words[zero] = M31::ZERO;
             let mut first_zeros = [queue.upload(&[u64::MAX]).unwrap(), queue.upload(&[u64::MAX]).unwrap()];
             let (x, mut y) = (queue.upload(&words).unwrap(), queue.zeros(3000).unwrap());
-            queue.batch_inverse_m31(x.view(), y.view_mut(), first_zeros[0].view_mut()).unwrap();
+            queue
+                .batch_inverse_m31(BatchInverseM31 {
+                    elements: x.view(),
+                    inverses: y.view_mut(),
+                    first_zero: first_zeros[0].view_mut(),
+                })
+                .unwrap();
             let secure: Vec<QM31> = words.iter().map(|&word| word.into()).collect();
             let (x, mut y) = (queue.upload(&secure).unwrap(), queue.zeros(3000).unwrap());
-            queue.batch_inverse_qm31(x.view(), y.view_mut(), first_zeros[1].view_mut()).unwrap();
+            queue
+                .batch_inverse_qm31(BatchInverseQm31 {
+                    elements: x.view(),
+                    inverses: y.view_mut(),
+                    first_zero: first_zeros[1].view_mut(),
+                })
+                .unwrap();
             assert_eq!(first_zeros.each_ref().map(|word| queue.download(word).unwrap()), [[zero as u64]; 2]);
         }
         drop(queue);
@@ -264,21 +330,48 @@ fn views_that_do_not_fit_are_refused_and_nothing_runs() {
     let [forward, inverse] = twiddles(&queue, 4).unwrap();
     let (mut words, coefficients) = (queue.zeros::<M31>(33).unwrap(), queue.zeros::<M31>(16).unwrap());
     let fft = |log_size| CircleFftParams { log_size, columns: 2 };
-    let length = |expected, got| Err(BackendError::Length { expected, got });
-    assert_eq!(queue.circle_evaluate(&fft(4), forward.view(), words.view_mut()), length(32, 33));
-    assert_eq!(queue.circle_interpolate(&fft(5), inverse.view(), words.view_mut()), length(16, 8));
+    let length = |op, view, expected, got| Err(BackendError::Length { op, view, expected, got });
+    assert_eq!(
+        queue.circle_evaluate(CircleEvaluate { params: fft(4), twiddles: forward.view(), columns: words.view_mut() }),
+        length("circle_evaluate", "columns", 32, 33)
+    );
+    assert_eq!(
+        queue.circle_interpolate(CircleInterpolate {
+            params: fft(5),
+            inverse_twiddles: inverse.view(),
+            columns: words.view_mut()
+        }),
+        length("circle_interpolate", "inverse_twiddles", 16, 8)
+    );
     for log_size in [0, 31] {
-        let refused = queue.circle_evaluate(&fft(log_size), forward.view(), words.view_mut());
+        let refused = queue.circle_evaluate(CircleEvaluate {
+            params: fft(log_size),
+            twiddles: forward.view(),
+            columns: words.view_mut(),
+        });
         assert!(matches!(refused, Err(BackendError::Unsupported { op: "circle_evaluate", .. })));
     }
     let extend = CircleExtendParams { log_coefficients: 5, log_size: 4, columns: 1 };
-    let refused = queue.circle_extend(&extend, forward.view(), coefficients.view(), words.view_mut());
+    let refused = queue.circle_extend(CircleExtend {
+        params: extend,
+        twiddles: forward.view(),
+        coefficients: coefficients.view(),
+        values: words.view_mut(),
+    });
     assert!(matches!(refused, Err(BackendError::Unsupported { op: "circle_extend", .. })));
     let mut flag = queue.zeros::<u64>(2).unwrap();
-    let refused = queue.batch_inverse_m31(coefficients.view(), words.view_mut(), flag.slice_mut(0..1).unwrap());
-    assert_eq!(refused, length(16, 33));
-    let refused = queue.batch_inverse_m31(words.view(), queue.zeros(33).unwrap().view_mut(), flag.view_mut());
-    assert_eq!(refused, length(1, 2));
+    let refused = queue.batch_inverse_m31(BatchInverseM31 {
+        elements: coefficients.view(),
+        inverses: words.view_mut(),
+        first_zero: flag.slice_mut(0..1).unwrap(),
+    });
+    assert_eq!(refused, length("batch_inverse_m31", "inverses", 16, 33));
+    let refused = queue.batch_inverse_m31(BatchInverseM31 {
+        elements: words.view(),
+        inverses: queue.zeros(33).unwrap().view_mut(),
+        first_zero: flag.view_mut(),
+    });
+    assert_eq!(refused, length("batch_inverse_m31", "first_zero", 1, 2));
     assert_eq!(session.counters().launches, 1, "the twiddles alone");
 }
 

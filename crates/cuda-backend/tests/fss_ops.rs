@@ -3,18 +3,23 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use core::ops::Range;
+
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue,
     ops::{
-        fss::{CmpAllShape, CmpShape, DcfShape, FssOps, PackShape},
-        share::{ShareOps, WordShape},
+        fss::{
+            AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
+            FssOps, PackBits, UnpackBits,
+        },
+        share::{CombineBits, CombineWords, ShareOps},
     },
 };
 use core_types::{
     AesKey, Label, PrgKeys,
-    cmp::CMP_ALL_BITS,
+    cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     params::{
-        fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
+        fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams, padded},
         share::{BitParams, BitTerm, NO_ROW, Threshold, WordParams, WordTerm},
     },
 };
@@ -52,35 +57,71 @@ struct Results {
     bits: Vec<Vec<u32>>,
 }
 
+/// The keys of `party` in sections of both parties.
+fn rows(party: u32, row: usize) -> Range<usize> {
+    party as usize * row..(party as usize + 1) * row
+}
+
+fn cmp_keys<'a, Q: FssOps>(
+    params: &CmpParams,
+    roots: &'a Q::Buf<Label>,
+    corrections: &'a Q::Buf<u128>,
+    leaves: &'a Q::Buf<u128>,
+) -> Result<CmpKeys<'a, Q>, BackendError> {
+    let mine = rows(params.party, padded(params.count));
+    let leaves = if cmp_leaves(params.bits) == 1 { leaves.slice(mine.clone())? } else { leaves.view() };
+    Ok(CmpKeys { roots: roots.slice(mine)?, corrections: corrections.view(), leaves })
+}
+
+fn dcf_keys<'a, Q: FssOps>(
+    params: &DcfParams,
+    roots: &'a Q::Buf<Label>,
+    corrections: &'a Q::Buf<u128>,
+    [values, last]: [&'a Q::Buf<u64>; 2],
+) -> Result<DcfKeys<'a, Q>, BackendError> {
+    let roots = roots.slice(rows(params.party, padded(params.count)))?;
+    Ok(DcfKeys { roots, corrections: corrections.view(), values: values.view(), last: last.view() })
+}
+
 fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Result<(), BackendError> {
-    let shape = CmpShape::new("test", &params)?;
-    let [alphas, roots, corrections, leaves] = shape.gen_lengths();
-    let (alphas, roots) = (q.upload(&words(alphas, 1))?, q.upload(&labels(roots))?);
-    let (mut corrections, mut leaves) = (q.zeros::<u128>(corrections)?, q.zeros::<u128>(leaves)?);
-    q.cmp_gen(&params, alphas.view(), roots.view(), corrections.view_mut(), leaves.view_mut())?;
-    let points = q.upload(&words(shape.eval_lengths()[3], 2))?;
+    let (row, elements) = (padded(params.count), params.count as usize);
+    let (alphas, roots) = (q.upload(&words(elements, 1))?, q.upload(&labels(2 * row))?);
+    let mut corrections = q.zeros::<u128>(cmp_levels(params.bits) as usize * row)?;
+    let mut leaves = q.zeros::<u128>(2 * row)?;
+    q.cmp_gen(CmpGen {
+        params,
+        alphas: alphas.view(),
+        roots: roots.view(),
+        corrections: corrections.view_mut(),
+        leaves: leaves.view_mut(),
+    })?;
+    let points = q.upload(&words(params.points as usize * elements, 2))?;
     for party in 0..2 {
-        let mine = party * shape.row..(party + 1) * shape.row;
-        let params = CmpParams { party: party as u32, ..params };
-        let leaves = if shape.leaves == 1 { leaves.slice(mine.clone())? } else { leaves.view() };
-        let mut shares = q.zeros::<u32>(shape.eval_lengths()[4])?;
-        let roots = roots.slice(mine)?;
-        q.cmp_eval(&params, roots, corrections.view(), leaves, points.view(), shares.view_mut())?;
+        let params = CmpParams { party, ..params };
+        let mut shares = q.zeros::<u32>(params.points as usize * row / 32)?;
+        let keys = cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?;
+        q.cmp_eval(CmpEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
         results.bits.push(q.download(&shares)?);
         let CmpParams { key, bits, party, count, points } = params;
         let window = if bits > 8 { 8 } else { bits };
         let clustered = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
-        let (x_hat, offsets) = (q.upload(&words(shape.count, 2))?, q.upload(&offsets(points, window))?);
-        let (x_hat, offsets) = (x_hat.view(), offsets.view());
-        q.cmp_eval_window(&clustered, roots, corrections.view(), leaves, x_hat, offsets, shares.view_mut())?;
+        let (x_hat, offsets) = (q.upload(&words(elements, 2))?, q.upload(&offsets(points, window))?);
+        q.cmp_eval_window(CmpEvalWindow {
+            params: clustered,
+            keys: cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?,
+            x_hat: x_hat.view(),
+            offsets: offsets.view(),
+            shares: shares.view_mut(),
+        })?;
         results.bits.push(q.download(&shares)?);
         if params.bits <= CMP_ALL_BITS {
             let CmpParams { key, bits, party, count, .. } = params;
             // all keys, or those behind the first group
-            let (first, keys) = if count > 32 && party == 1 { (32, count - 32) } else { (0, count) };
-            let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
-            let mut units = q.zeros::<u128>(CmpAllShape::new("test", &params)?.eval_lengths()[3])?;
-            q.cmp_eval_all(&params, roots, corrections.view(), leaves, units.view_mut())?;
+            let first = if count > 32 && party == 1 { 32 } else { 0 };
+            let all = CmpAllParams { key, bits, party, count, first, keys: count - first, reserved: [0; 3] };
+            let mut units = q.zeros::<u128>(cmp_blocks(bits) as usize * all.keys as usize)?;
+            let keys = cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?;
+            q.cmp_eval_all(CmpEvalAll { params: all, keys, units: units.view_mut() })?;
             results.blocks.push(q.download(&units)?);
         }
     }
@@ -89,35 +130,39 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
 }
 
 fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Result<(), BackendError> {
-    let shape = DcfShape::new("test", &params)?;
-    let [alphas, betas, roots, corrections, values, last] = shape.gen_lengths();
-    let (alphas, betas) = (q.upload(&words(alphas, 1))?, q.upload(&words(betas, 3))?);
-    let roots = q.upload(&labels(roots))?;
-    let mut corrections = q.zeros::<u128>(corrections)?;
-    let (mut values, mut last) = (q.zeros::<u64>(values)?, q.zeros::<u64>(last)?);
-    q.dcf_gen(
-        &params,
-        alphas.view(),
-        betas.view(),
-        roots.view(),
-        corrections.view_mut(),
-        values.view_mut(),
-        last.view_mut(),
-    )?;
-    let points = q.upload(&words(shape.eval_lengths()[4], 2))?;
+    let (row, elements, len) = (padded(params.count), params.count as usize, params.words as usize);
+    let levels = params.bits as usize;
+    let (alphas, betas) = (q.upload(&words(elements, 1))?, q.upload(&words(len * elements, 3))?);
+    let roots = q.upload(&labels(2 * row))?;
+    let mut corrections = q.zeros::<u128>(levels * row)?;
+    let (mut values, mut last) = (q.zeros::<u64>(levels * len * row)?, q.zeros::<u64>(len * row)?);
+    q.dcf_gen(DcfGen {
+        params,
+        alphas: alphas.view(),
+        betas: betas.view(),
+        roots: roots.view(),
+        corrections: corrections.view_mut(),
+        values: values.view_mut(),
+        last: last.view_mut(),
+    })?;
+    let points = q.upload(&words(params.points as usize * elements, 2))?;
     for party in 0..2 {
-        let params = DcfParams { party: party as u32, ..params };
-        let roots = roots.slice(party * shape.row..(party + 1) * shape.row)?;
-        let mut shares = q.zeros::<u64>(shape.eval_lengths()[5])?;
-        let (values, last) = (values.view(), last.view());
-        q.dcf_eval(&params, roots, corrections.view(), values, last, points.view(), shares.view_mut())?;
+        let params = DcfParams { party, ..params };
+        let mut shares = q.zeros::<u64>(params.points as usize * len * elements)?;
+        let keys = dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?;
+        q.dcf_eval(DcfEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
         results.words.push(q.download(&shares)?);
         let DcfParams { keys, bits, party, count, points, words: len, width, .. } = params;
         let window = bits / 2;
         let clustered = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
-        let (x_hat, offsets) = (q.upload(&words(shape.count, 2))?, q.upload(&offsets(points, window))?);
-        let (x_hat, offsets, corrections) = (x_hat.view(), offsets.view(), corrections.view());
-        q.dcf_eval_window(&clustered, roots, corrections, values, last, x_hat, offsets, shares.view_mut())?;
+        let (x_hat, offsets) = (q.upload(&words(elements, 2))?, q.upload(&offsets(points, window))?);
+        q.dcf_eval_window(DcfEvalWindow {
+            params: clustered,
+            keys: dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?,
+            x_hat: x_hat.view(),
+            offsets: offsets.view(),
+            shares: shares.view_mut(),
+        })?;
         results.words.push(q.download(&shares)?);
     }
     results.blocks.push(q.download(&corrections)?);
@@ -127,16 +172,17 @@ fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Resul
 
 fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut Results) -> Result<(), BackendError> {
     let params = PackParams { count, bits };
-    let shape = PackShape::new("test", &params)?;
     // views that begin at odd words
-    let elements = q.upload(&words(shape.count + 1, 5))?;
-    let mut stream = q.zeros::<u64>(shape.words + 1)?;
-    let mut back = q.zeros::<u64>(shape.count + 1)?;
-    q.pack_bits(&params, elements.slice(1..shape.count + 1)?, stream.view_mut().slice(1..shape.words + 1)?)?;
-    q.unpack_bits(&params, stream.slice(1..shape.words + 1)?, back.view_mut().slice(1..shape.count + 1)?)?;
-    let mut expanded = q.zeros::<u64>(count as usize + 1)?;
-    let seed = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
-    q.aes_ctr_fill(&seed, expanded.view_mut().slice(1..count as usize + 1)?)?;
+    let (all, packed) = (1..count as usize + 1, 1..(count * bits).div_ceil(64) as usize + 1);
+    let elements = q.upload(&words(all.end, 5))?;
+    let (mut stream, mut back) = (q.zeros::<u64>(packed.end)?, q.zeros::<u64>(all.end)?);
+    let (source, words) = (elements.slice(all.clone())?, stream.slice_mut(packed.clone())?);
+    q.pack_bits(PackBits { params, elements: source, words })?;
+    let (source, elements) = (stream.slice(packed)?, back.slice_mut(all.clone())?);
+    q.unpack_bits(UnpackBits { params, words: source, elements })?;
+    let mut expanded = q.zeros::<u64>(all.end)?;
+    let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
+    q.aes_ctr_fill(AesCtrFill { params, words: expanded.slice_mut(all)? })?;
     results.words.extend([q.download(&stream)?, q.download(&back)?, q.download(&expanded)?]);
     Ok(())
 }
@@ -205,18 +251,26 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
         reserved: 0,
     };
     let terms = [WordTerm { power: 1, ..WordTerm::word(0) }, WordTerm { last: 1, ..WordTerm::word(1) }];
-    let [x, padded, rows, opened, sums] = WordShape::new(&params, &terms)?.lengths();
-    let (x, padded, rows) = (q.upload(&words(x, 6))?, q.zeros::<u64>(padded)?, q.upload(&words(rows, 7))?);
-    let (opened, mut sums) = (q.zeros::<u32>(opened)?, q.zeros::<u64>(sums)?);
-    let (values, padded, opened) = (rows.view(), padded.view(), opened.view());
-    q.combine_words(&params, &terms, x.view(), padded, values, opened, sums.view_mut())?;
+    let (x, rows) = (q.upload(&words(count as usize, 6))?, q.upload(&words(2 * count as usize, 7))?);
+    let (padded, opened) = (q.zeros::<u64>(0)?, q.zeros::<u32>(0)?);
+    let mut sums = q.zeros::<u64>(count as usize)?;
+    q.combine_words(CombineWords {
+        params,
+        terms: &terms,
+        x: x.view(),
+        padded: padded.view(),
+        rows: rows.view(),
+        opened: opened.view(),
+        sums: sums.view_mut(),
+    })?;
     results.words.push(q.download(&sums)?);
     let row = count.div_ceil(32) as usize;
     let bits = q.upload(&vec![0x5a5a_1234u32; row])?;
     let public = Threshold { shift: 9, bound: 1 << 63, bits: 64, wanted: 0 };
     let terms = [BitTerm { public, row: NO_ROW, last: 0 }, BitTerm { public: Threshold::default(), row: 0, last: 1 }];
     let mut sums = q.zeros::<u32>(row)?;
-    q.combine_bits(&BitParams { count, party: 0 }, &terms, x.view(), bits.view(), sums.view_mut())?;
+    let params = BitParams { count, party: 0 };
+    q.combine_bits(CombineBits { params, terms: &terms, x: x.view(), rows: bits.view(), sums: sums.view_mut() })?;
     results.bits.push(q.download(&sums)?);
     Ok(())
 }
@@ -288,15 +342,15 @@ fn views_of_other_lengths_and_parameters_out_of_range_are_refused_and_nothing_ru
         let roots = roots.slice(0..roots_len).unwrap();
         let [corrections, leaves] = [corrections, leaves].map(|len| blocks.slice(0..len).unwrap());
         let (points, shares) = (points.slice(0..points_len).unwrap(), shares.view_mut().slice(0..shares_len).unwrap());
-        queue.cmp_eval(&params, roots, corrections, leaves, points, shares)
+        queue.cmp_eval(CmpEval { params, keys: CmpKeys { roots, corrections, leaves }, points, shares })
     };
     let params = cmp_params(33, 10, 1);
     assert_eq!(eval(params, right), Ok(()));
-    for view in 0..5 {
+    for (i, view) in ["roots", "corrections", "leaves", "points", "shares"].into_iter().enumerate() {
         let mut lengths = right;
-        lengths[view] -= 1;
-        let (expected, got) = (right[view], lengths[view]);
-        assert_eq!(eval(params, lengths), Err(BackendError::Length { expected, got }));
+        lengths[i] -= 1;
+        let (expected, got) = (right[i], lengths[i]);
+        assert_eq!(eval(params, lengths), Err(BackendError::Length { op: "cmp_eval", view, expected, got }));
     }
     for params in [CmpParams { bits: 0, ..params }, CmpParams { bits: 65, ..params }, CmpParams { party: 2, ..params }]
     {
@@ -307,9 +361,10 @@ fn views_of_other_lengths_and_parameters_out_of_range_are_refused_and_nothing_ru
         DcfParams { words: 9, ..dcf_params(33, 10, 1) },
         DcfParams { width: 65, ..dcf_params(33, 10, 1) },
     ] {
-        let (values, last) = (points.view(), points.view());
+        let (roots, corrections, points) = (roots.view(), blocks.view(), points.view());
         let mut out = queue.zeros::<u64>(1).unwrap();
-        let refused = queue.dcf_eval(&params, roots.view(), blocks.view(), values, last, points.view(), out.view_mut());
+        let keys = DcfKeys { roots, corrections, values: points, last: points };
+        let refused = queue.dcf_eval(DcfEval { params, keys, points, shares: out.view_mut() });
         assert!(matches!(refused, Err(BackendError::Unsupported { op: "dcf_eval", .. })));
     }
     queue.finish().unwrap();

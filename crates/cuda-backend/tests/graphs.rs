@@ -3,8 +3,8 @@
 
 mod support;
 
-use backend_api::{BackendError, Buffer, Fork, Queue, Record, Replays};
-use cuda_backend::{Allocator, CudaBuf, CudaQueue};
+use backend_api::{BackendError, Buffer, Fork, Queue, Record};
+use cuda_backend::{Allocator, CudaBuf, CudaGraph, CudaQueue};
 use support::{Machine, add, open, scale};
 
 /// Input, scratch and output of [`body`].
@@ -23,8 +23,8 @@ impl Work {
 fn body(queue: &CudaQueue, work: &mut Work) -> Result<(), BackendError> {
     let len = work.input.len();
     let branch = queue.fork()?;
-    let mut twice = queue.scratch::<u32>(len)?;
-    let mut thrice = branch.scratch::<u32>(len)?;
+    let mut twice = queue.alloc::<u32>(len)?;
+    let mut thrice = branch.alloc::<u32>(len)?;
     queue.copy(work.input.view(), twice.view_mut())?;
     scale(queue, &mut twice.view_mut(), 2)?;
     branch.copy(work.input.view(), thrice.view_mut())?;
@@ -33,25 +33,42 @@ fn body(queue: &CudaQueue, work: &mut Work) -> Result<(), BackendError> {
     add(queue, twice.view(), thrice.view(), &mut work.output.view_mut())
 }
 
+/// Ops that run one by one the first time, are recorded the second time, if they can be, and replayed from then on.
+#[derive(Default)]
+struct Repeated {
+    runs: u32,
+    graph: Option<CudaGraph>,
+}
+
+impl Repeated {
+    fn run(
+        &mut self,
+        queue: &CudaQueue,
+        mut ops: impl FnMut(&CudaQueue) -> Result<(), BackendError>,
+    ) -> Result<(), BackendError> {
+        self.runs += 1;
+        if self.runs == 2 {
+            self.graph = queue.record(&mut ops)?;
+        }
+        match &self.graph {
+            Some(graph) => queue.replay(graph),
+            None => ops(queue),
+        }
+    }
+}
+
 #[test]
 fn replaying_equals_running_with_one_launch_and_no_allocation() {
     for schedule in ["schedule=eager", "schedule=lazy", "schedule=random;seed=5"] {
         for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
             let machine = Machine::new(schedule);
             let queue = open(allocator).unwrap();
-            let mut replays: Replays<CudaQueue, usize, Work> = Replays::new(4);
+            let (mut repeated, mut work) = (Repeated::default(), Work::new(&queue, 500).unwrap());
             for round in 0..6u32 {
                 let host: Vec<u32> = (0..500).map(|i| i + round).collect();
                 let before = machine.counters();
-                let work = replays
-                    .run(
-                        &queue,
-                        &500,
-                        |queue| Work::new(queue, 500),
-                        |queue, work| queue.write(&host, work.input.view_mut()),
-                        body,
-                    )
-                    .unwrap();
+                queue.write(&host, work.input.view_mut()).unwrap();
+                repeated.run(&queue, |queue| body(queue, &mut work)).unwrap();
                 let expected: Vec<u32> = host.iter().map(|word| 5 * word).collect();
                 assert_eq!(queue.download(&work.output).unwrap(), expected, "{schedule}, round {round}");
                 let after = machine.counters();
@@ -62,9 +79,8 @@ fn replaying_equals_running_with_one_launch_and_no_allocation() {
                     assert_eq!(after.instantiations, before.instantiations);
                 }
             }
-            let counts = replays.counts();
-            assert_eq!((counts.eager, counts.recorded, counts.replayed, counts.fallbacks), (1, 1, 5, 0));
-            drop((replays, queue));
+            assert!(repeated.graph.is_some());
+            drop((repeated, work, queue));
             machine.assert_clean();
         }
     }
@@ -78,10 +94,10 @@ fn a_recording_keeps_what_it_uses() {
     let graph = {
         let constant = [11u32; 64];
         let mut eleven = queue.upload(&constant).unwrap();
-        let recorded = queue.record(|queue| {
+        let recorded = queue.record::<BackendError>(|queue| {
             queue.write(&[4u32; 64], output.view_mut())?;
             scale(queue, &mut eleven.view_mut(), 1)?;
-            let mut copy = queue.scratch::<u32>(64)?;
+            let mut copy = queue.alloc::<u32>(64)?;
             queue.copy(output.view(), copy.view_mut())?;
             add(queue, copy.view(), eleven.view(), &mut output.view_mut())
         });
@@ -124,25 +140,19 @@ fn a_replay_on_another_queue_waits_for_what_it_uses() {
 fn what_waits_is_not_recorded_but_run() {
     let machine = Machine::new("");
     let queue = open(Allocator::Auto).unwrap();
-    let mut replays: Replays<CudaQueue, u8, CudaBuf<u32>> = Replays::new(1);
+    let (mut repeated, mut words) = (Repeated::default(), queue.zeros::<u32>(10).unwrap());
     for _ in 0..3 {
-        let words = replays
-            .run(
-                &queue,
-                &0,
-                |queue| queue.upload(&[1u32; 10]),
-                |queue, words| queue.write(&[7; 10], words.view_mut()),
-                |queue, words| {
-                    let seen = queue.download(words)?;
-                    scale(queue, &mut words.view_mut(), seen[0])
-                },
-            )
-            .unwrap();
-        assert_eq!(queue.download(words).unwrap(), [49; 10]);
+        queue.write(&[7; 10], words.view_mut()).unwrap();
+        let ops = |queue: &CudaQueue| {
+            let seen = queue.download(&words)?;
+            scale(queue, &mut words.view_mut(), seen[0])
+        };
+        repeated.run(&queue, ops).unwrap();
+        assert_eq!(queue.download(&words).unwrap(), [49; 10]);
     }
-    assert_eq!((replays.counts().eager, replays.counts().fallbacks), (1, 2));
+    assert!(repeated.graph.is_none());
     assert_eq!(queue.device().memory().unwrap().refused_recordings, 1);
-    drop((replays, queue));
+    drop((repeated, words, queue));
     assert_eq!(machine.counters().calls_after_sticky, Vec::<&str>::new());
 }
 
@@ -151,7 +161,7 @@ fn a_body_that_goes_on_without_what_it_was_refused_gives_no_graph() {
     let machine = Machine::new("");
     let queue = open(Allocator::Auto).unwrap();
     let mut words = queue.upload(&[2u32; 10]).unwrap();
-    let recorded = queue.record(|queue| {
+    let recorded = queue.record::<BackendError>(|queue| {
         let seen = queue.download(&words).unwrap_or_default();
         scale(queue, &mut words.view_mut(), seen.first().copied().unwrap_or(0))
     });
@@ -168,7 +178,7 @@ fn what_is_left_of_a_recording_s_queues_is_refused() {
     let queue = open(Allocator::StreamOrdered).unwrap();
     let mut words = queue.upload(&[1u32; 100]).unwrap();
     let mut left = Vec::new();
-    let recorded = queue.record(|queue| {
+    let recorded = queue.record::<BackendError>(|queue| {
         let branch = queue.fork()?;
         scale(&branch, &mut words.view_mut(), 3)?;
         queue.join(&branch)?;
@@ -183,7 +193,7 @@ fn what_is_left_of_a_recording_s_queues_is_refused() {
     for stale in &left {
         refused(scale(stale, &mut other.view_mut(), 2));
         refused(stale.write(&[9; 100], other.view_mut()));
-        refused(stale.clear(&mut other.view_mut()));
+        refused(stale.clear(other.view_mut()));
         refused(stale.copy(words.view(), other.view_mut()));
         refused(stale.fork().map(drop));
         refused(stale.join(&left[1]));
@@ -203,13 +213,14 @@ fn a_driver_that_refuses_recording_costs_speed_and_nothing_else() {
     for call in ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"] {
         let machine = Machine::new(&format!("fail=801@{call}"));
         let queue = open(Allocator::StreamOrdered).unwrap();
-        let mut replays: Replays<CudaQueue, u8, Work> = Replays::new(1);
+        let (mut repeated, mut work) = (Repeated::default(), Work::new(&queue, 100).unwrap());
+        queue.write(&[2u32; 100], work.input.view_mut()).unwrap();
         for _ in 0..3 {
-            let load = |queue: &CudaQueue, work: &mut Work| queue.write(&[2u32; 100], work.input.view_mut());
-            let work = replays.run(&queue, &0, |queue| Work::new(queue, 100), load, body).unwrap();
+            queue.clear(work.output.view_mut()).unwrap();
+            repeated.run(&queue, |queue| body(queue, &mut work)).unwrap();
             assert_eq!(queue.download(&work.output).unwrap(), [10; 100], "{call}");
         }
-        assert_eq!(replays.counts().fallbacks, 2, "{call}");
-        drop((replays, queue, machine));
+        assert!(repeated.graph.is_none(), "{call}");
+        drop((repeated, work, queue, machine));
     }
 }

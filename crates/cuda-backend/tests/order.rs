@@ -72,7 +72,7 @@ fn forked_queues_see_earlier_work_and_joined_ones_later() {
         let mut total = queue.zeros::<u32>(words.len()).unwrap();
         for (branch, result) in branches.iter().zip(&results) {
             queue.join(branch).unwrap();
-            let mut sum = queue.scratch::<u32>(words.len()).unwrap();
+            let mut sum = queue.alloc::<u32>(words.len()).unwrap();
             add(&queue, total.view(), result.view(), &mut sum.view_mut()).unwrap();
             total = sum;
         }
@@ -149,7 +149,7 @@ fn checked_schedules() -> [String; 5] {
 fn what_writes_a_buffer_comes_after_its_readers_and_before_the_next_ones_on_other_queues() {
     type Write = fn(&CudaQueue, &CudaBuf<u32>, &mut CudaBuf<u32>) -> Result<(), BackendError>;
     let writes: [(&str, Write); 4] = [
-        ("fill", |queue, _, x| queue.clear(&mut x.view_mut())),
+        ("fill", |queue, _, x| queue.clear(x.view_mut())),
         ("copy", |queue, other, x| queue.copy(other.view(), x.view_mut())),
         ("upload", |queue, _, x| queue.write(&[0; 500], x.view_mut())),
         ("launch", |queue, _, x| scale(queue, &mut x.view_mut(), 0)),
@@ -184,8 +184,8 @@ fn memory_is_used_on_another_queue_only_after_it_was_taken() {
             let mut old = home.upload(&[1u32; 500]).unwrap();
             scale(&home, &mut old.view_mut(), 3).unwrap();
             drop(old);
-            let mut new = home.scratch::<u32>(500).unwrap();
-            other.clear(&mut new.view_mut()).unwrap();
+            let mut new = home.alloc::<u32>(500).unwrap();
+            other.clear(new.view_mut()).unwrap();
             assert_eq!(other.download(&new).unwrap(), [0; 500], "{schedule}, {allocator:?}");
             drop((new, home, other));
             machine.assert_clean();

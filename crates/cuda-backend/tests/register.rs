@@ -42,7 +42,7 @@ fn ranges_devices_and_recordings_that_will_not_do_are_refused() {
     assert_eq!(queue.write_registered(&foreign, 0, buf.view_mut()), Err(mixed.clone()));
     assert_eq!(other.write_registered(&foreign, 0, buf.view_mut()), Err(mixed));
     let mut refused = Ok(());
-    let graph = queue.record(|queue| {
+    let graph = queue.record::<BackendError>(|queue| {
         refused = queue.write_registered(&host, 0, buf.view_mut());
         Ok(())
     });

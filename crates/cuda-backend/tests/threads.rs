@@ -88,7 +88,7 @@ fn queues_of_two_threads_use_the_same_buffers_in_opposite_orders() {
             for (queue, [a, b]) in queues.iter().zip([[&x, &y], [&y, &x]]) {
                 scope.spawn(move || {
                     for _ in 0..ROUNDS {
-                        let mut sum = queue.scratch::<u32>(200).unwrap();
+                        let mut sum = queue.alloc::<u32>(200).unwrap();
                         add(queue, a.view(), b.view(), &mut sum.view_mut()).unwrap();
                         assert_eq!(queue.download(&sum).unwrap(), [7; 200], "{schedule}");
                     }

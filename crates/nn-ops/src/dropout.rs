@@ -1,4 +1,7 @@
-use backend_api::{Real, ops::linalg::ElementwiseOps};
+use backend_api::{
+    Real,
+    ops::linalg::{self, ElementwiseOps},
+};
 use core_types::params::elementwise::DropoutParams;
 
 use crate::{NnError, TensorMut, TensorRef, elementwise::same_shape};
@@ -61,6 +64,6 @@ impl Dropout {
             threshold: (self.p * 4_294_967_296.0) as u64, // exact scaling, then floor
             scale: if self.p == 1.0 { 0.0 } else { 1.0 / (1.0 - self.p as f32) },
         };
-        Ok(q.dropout(&params, x.flat("dropout")?, y.flat("dropout")?)?)
+        Ok(q.dropout(linalg::Dropout { params, x: x.flat("dropout")?, y: y.flat("dropout")? })?)
     }
 }

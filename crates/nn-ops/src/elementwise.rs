@@ -1,4 +1,7 @@
-use backend_api::{Real, ops::linalg::ElementwiseOps};
+use backend_api::{
+    Real,
+    ops::linalg::{self, Activate, ActivateBackward, Axpby, ElementwiseOps, SumAxis},
+};
 use core_types::params::elementwise::{Activation, Binary, BinaryParams, MAX_RANK, SumParams};
 
 use crate::{NnError, Shape, TensorMut, TensorRef};
@@ -14,7 +17,7 @@ pub fn activate<Q: ElementwiseOps, T: Real>(
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     same_shape("activate", &x, &y)?;
-    Ok(q.activate(f, x.flat("activate")?, y.flat("activate")?)?)
+    Ok(q.activate(Activate { f, x: x.flat("activate")?, y: y.flat("activate")? })?)
 }
 
 /// The gradient of [`activate`]: `dx = g f'(x)`, where `saved` is y for functions with [`Activation::saves_output`] and x for
@@ -32,7 +35,7 @@ pub fn activate_backward<Q: ElementwiseOps, T: Real>(
     const OP: &str = "activate_backward";
     same_shape(OP, &saved, &dx)?;
     same_shape(OP, &g, &dx)?;
-    Ok(q.activate_backward(f, saved.flat(OP)?, g.flat(OP)?, dx.flat(OP)?)?)
+    Ok(q.activate_backward(ActivateBackward { f, saved: saved.flat(OP)?, g: g.flat(OP)?, dx: dx.flat(OP)? })?)
 }
 
 /// `y = a op b` with NumPy broadcasting to the shape of y, which is contiguous.
@@ -73,7 +76,7 @@ pub fn binary<Q: ElementwiseOps, T: Real>(
         a_strides: six(wide_a.strides(), 0),
         b_strides: six(wide_b.strides(), 0),
     };
-    Ok(q.binary(&params, a.view(), b.view(), y.flat("binary")?)?)
+    Ok(q.binary(linalg::Binary { params, a: q.shorten(a.view()), b: q.shorten(b.view()), y: y.flat("binary")? })?)
 }
 
 /// `y = alpha x + beta y`; equal shapes, both contiguous. With `beta = 0`, y is only written.
@@ -88,7 +91,7 @@ pub fn axpby<Q: ElementwiseOps, T: Real>(
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     same_shape("axpby", &x, &y)?;
-    Ok(q.axpby(alpha, x.flat("axpby")?, beta, y.flat("axpby")?)?)
+    Ok(q.axpby(Axpby { alpha, x: x.flat("axpby")?, beta, y: y.flat("axpby")? })?)
 }
 
 /// One step of gradient descent: `w -= rate g`; equal shapes, both contiguous. Each element is rounded to its type, so weights
@@ -137,7 +140,7 @@ pub fn sum_axis<Q: ElementwiseOps, T: Real>(
         inner: size(&shape[axis + 1..]),
         accumulate: u32::from(accumulate),
     };
-    Ok(q.sum_axis(&params, x.flat(OP)?, y.flat(OP)?)?)
+    Ok(q.sum_axis(SumAxis { params, x: x.flat(OP)?, y: y.flat(OP)? })?)
 }
 
 pub(crate) fn same_shape<Q: ElementwiseOps, T: Real>(

@@ -1,6 +1,6 @@
 use backend_api::{
     Buffer, Real,
-    ops::linalg::{ElementwiseOps, GemmOps},
+    ops::linalg::{ActivateBackward, ElementwiseOps, GemmOps},
 };
 use core_types::params::elementwise::Activation;
 
@@ -91,8 +91,9 @@ pub fn linear_backward<Q: GemmOps + ElementwiseOps, T: Real>(
     if f == Activation::Identity {
         return add_gradients(q, x, w, TensorRef::new(g, layout)?, grads);
     }
-    let mut d = q.zeros::<T>(layout.numel())?;
-    q.activate_backward(f, saved, g, d.view_mut())?;
+    let mut d = q.alloc::<T>(layout.numel())?;
+    let (of_output, gradient) = (q.shorten(saved), q.shorten(g));
+    q.activate_backward(ActivateBackward { f, saved: of_output, g: gradient, dx: d.view_mut() })?;
     add_gradients(q, x, w, TensorRef::new(d.view(), layout)?, grads)
 }
 

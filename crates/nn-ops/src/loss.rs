@@ -1,4 +1,7 @@
-use backend_api::{Mut, Real, Ref, ops::linalg::LossOps};
+use backend_api::{
+    Mut, Real, Ref,
+    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+};
 
 use crate::{NnError, Shape, TensorMut, TensorRef};
 
@@ -21,7 +24,14 @@ pub fn cross_entropy<Q: LossOps, T: Real>(
 ) -> Result<(), NnError> {
     const OP: &str = "cross_entropy";
     let Some(classes) = check(OP, &logits, &dlogits)? else { return Ok(()) };
-    Ok(q.cross_entropy(classes, scale, logits.flat(OP)?, targets, losses, dlogits.flat(OP)?)?)
+    Ok(q.cross_entropy(CrossEntropy {
+        classes,
+        scale,
+        logits: logits.flat(OP)?,
+        targets: q.shorten(targets),
+        losses: q.shorten_mut(losses),
+        dlogits: dlogits.flat(OP)?,
+    })?)
 }
 
 /// Softmax cross-entropy against target probabilities t: `losses[r] = -sum_j t_j log_softmax(x)_j`,
@@ -42,7 +52,14 @@ pub fn cross_entropy_probs<Q: LossOps, T: Real>(
         return Err(NnError::ShapeMismatch { op: OP, lhs: logits.layout().into(), rhs: probs.layout().into() });
     }
     let Some(classes) = check(OP, &logits, &dlogits)? else { return Ok(()) };
-    Ok(q.cross_entropy_probs(classes, scale, logits.flat(OP)?, probs.flat(OP)?, losses, dlogits.flat(OP)?)?)
+    Ok(q.cross_entropy_probs(CrossEntropyProbs {
+        classes,
+        scale,
+        logits: logits.flat(OP)?,
+        probs: probs.flat(OP)?,
+        losses: q.shorten_mut(losses),
+        dlogits: dlogits.flat(OP)?,
+    })?)
 }
 
 /// The number of classes; `None` without rows.

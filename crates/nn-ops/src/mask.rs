@@ -59,16 +59,25 @@ pub(crate) struct FittedMask<'a, Q: Queue + 'a> {
 
 impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     /// Checks the mask against logits of `shape` and the softmax axis.
-    pub(crate) fn fit(self, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'a, Q>, NnError> {
+    pub(crate) fn fit<'s>(
+        self,
+        q: &Q,
+        op: &'static str,
+        shape: &[usize],
+        axis: usize,
+    ) -> Result<FittedMask<'s, Q>, NnError>
+    where
+        'a: 's,
+    {
         let (period, causal_offset, operand) = match self {
             Self::None => (1, 0, RowMask::None),
             Self::Keep { keep, shape: mask } => {
                 let (period, count) = period(op, mask, shape, axis)?;
-                (period, 0, RowMask::Keep(first(keep, count)?))
+                (period, 0, RowMask::Keep(first(q, keep, count)?))
             }
             Self::Additive { addend, shape: mask } => {
                 let (period, count) = period(op, mask, shape, axis)?;
-                (period, 0, RowMask::Additive(first(addend, count)?))
+                (period, 0, RowMask::Additive(first(q, addend, count)?))
             }
             Self::Causal { offset } => {
                 let before = axis.checked_sub(1).ok_or(NnError::Rank { op, expected: 2, got: shape.len() })?;

@@ -1,4 +1,7 @@
-use backend_api::{BufferMut, BufferRef, Mut, Real, Ref, ops::linalg::GemmOps};
+use backend_api::{
+    BufferMut, BufferRef, Mut, Real, Ref,
+    ops::linalg::{Gemm, GemmOps},
+};
 use core_types::params::{
     elementwise::Activation,
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
@@ -137,7 +140,13 @@ impl GemmPlan {
                 return Err(NnError::ViewTooShort { expected, got });
             }
         }
-        Ok(q.gemm(&GemmParams { activation, ..self.params }, a, b, bias, c)?)
+        Ok(q.gemm(Gemm {
+            params: GemmParams { activation, ..self.params },
+            a: q.shorten(a),
+            b: q.shorten(b),
+            bias: bias.map(|bias| q.shorten(bias)),
+            c: q.shorten_mut(c),
+        })?)
     }
 }
 

@@ -1,4 +1,7 @@
-use backend_api::{BufferMut, BufferRef, Element, Mut, Queue, Real, Ref, ops::linalg::RowOps};
+use backend_api::{
+    Element, Mut, Queue, Real, Ref,
+    ops::linalg::{LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
+};
 use core_types::params::rows::NormParams;
 
 use crate::{
@@ -116,9 +119,16 @@ impl NormPlan {
         y: Mut<'_, Q, T>,
         stats: Mut<'_, Q, f32>,
     ) -> Result<(), NnError> {
-        let (x, y) = (first(x, self.count())?, first_mut(y, self.count())?);
-        let (gamma, beta) = (self.columns_of(gamma)?, self.columns_of(beta)?);
-        Ok(q.layer_norm(&self.params, x, gamma, beta, y, first_mut(stats, self.layer_stats_len())?)?)
+        let (x, y) = (first(q, x, self.count())?, first_mut(q, y, self.count())?);
+        let (gamma, beta) = (self.columns_of(q, gamma)?, self.columns_of(q, beta)?);
+        Ok(q.layer_norm(LayerNorm {
+            params: self.params,
+            x,
+            gamma,
+            beta,
+            y,
+            stats: first_mut(q, stats, self.layer_stats_len())?,
+        })?)
     }
 
     /// The gradients of [`layer_norm`](Self::layer_norm) by x and, where asked for, gamma and beta for the gradient g of the
@@ -135,11 +145,11 @@ impl NormPlan {
         dgamma: Option<Mut<'_, Q, T>>,
         dbeta: Option<Mut<'_, Q, T>>,
     ) -> Result<(), NnError> {
-        let (x, gamma) = (first(saved.x, self.count())?, self.columns_of(saved.gamma)?);
-        let stats = first(saved.stats, self.layer_stats_len())?;
-        let (g, dx) = (first(g, self.count())?, first_mut(dx, self.count())?);
-        let (dgamma, dbeta) = (self.columns_of_mut(dgamma)?, self.columns_of_mut(dbeta)?);
-        Ok(q.layer_norm_backward(&self.params, x, gamma, stats, g, dx, dgamma, dbeta)?)
+        let (x, gamma) = (first(q, saved.x, self.count())?, self.columns_of(q, saved.gamma)?);
+        let stats = first(q, saved.stats, self.layer_stats_len())?;
+        let (g, dx) = (first(q, g, self.count())?, first_mut(q, dx, self.count())?);
+        let (dgamma, dbeta) = (self.columns_of_mut(q, dgamma)?, self.columns_of_mut(q, dbeta)?);
+        Ok(q.layer_norm_backward(LayerNormBackward { params: self.params, x, gamma, stats, g, dx, dgamma, dbeta })?)
     }
 
     /// `y = x / sqrt(mean(x^2) + eps) gamma` for each row. Zhang, Sennrich, arXiv 1910.07467.
@@ -154,9 +164,9 @@ impl NormPlan {
         y: Mut<'_, Q, T>,
         stats: Mut<'_, Q, f32>,
     ) -> Result<(), NnError> {
-        let (x, y) = (first(x, self.count())?, first_mut(y, self.count())?);
-        let (gamma, stats) = (self.columns_of(gamma)?, first_mut(stats, self.rows)?);
-        Ok(q.rms_norm(&self.params, x, gamma, y, stats)?)
+        let (x, y) = (first(q, x, self.count())?, first_mut(q, y, self.count())?);
+        let (gamma, stats) = (self.columns_of(q, gamma)?, first_mut(q, stats, self.rows)?);
+        Ok(q.rms_norm(RmsNorm { params: self.params, x, gamma, y, rstd: stats })?)
     }
 
     /// The gradients of [`rms_norm`](Self::rms_norm) by x and, where asked for, gamma for the gradient g of the loss by y.
@@ -171,18 +181,40 @@ impl NormPlan {
         dx: Mut<'_, Q, T>,
         dgamma: Option<Mut<'_, Q, T>>,
     ) -> Result<(), NnError> {
-        let (x, gamma) = (first(saved.x, self.count())?, self.columns_of(saved.gamma)?);
-        let stats = first(saved.stats, self.rows)?;
-        let (g, dx) = (first(g, self.count())?, first_mut(dx, self.count())?);
-        Ok(q.rms_norm_backward(&self.params, x, gamma, stats, g, dx, self.columns_of_mut(dgamma)?)?)
+        let (x, gamma) = (first(q, saved.x, self.count())?, self.columns_of(q, saved.gamma)?);
+        let stats = first(q, saved.stats, self.rows)?;
+        let (g, dx) = (first(q, g, self.count())?, first_mut(q, dx, self.count())?);
+        Ok(q.rms_norm_backward(RmsNormBackward {
+            params: self.params,
+            x,
+            gamma,
+            rstd: stats,
+            g,
+            dx,
+            dgamma: self.columns_of_mut(q, dgamma)?,
+        })?)
     }
 
-    fn columns_of<'a, T: Element, V: BufferRef<'a, T>>(&self, values: Option<V>) -> Result<Option<V>, NnError> {
-        values.map(|values| first(values, self.columns)).transpose()
+    fn columns_of<'s, 'l: 's, Q: Queue, T: Element>(
+        &self,
+        q: &Q,
+        values: Option<Ref<'l, Q, T>>,
+    ) -> Result<Option<Ref<'s, Q, T>>, NnError>
+    where
+        Q::Buf<T>: 'l,
+    {
+        values.map(|values| first(q, values, self.columns)).transpose()
     }
 
-    fn columns_of_mut<'a, T: Element, V: BufferMut<'a, T>>(&self, values: Option<V>) -> Result<Option<V>, NnError> {
-        values.map(|values| first_mut(values, self.columns)).transpose()
+    fn columns_of_mut<'s, 'l: 's, Q: Queue, T: Element>(
+        &self,
+        q: &Q,
+        values: Option<Mut<'l, Q, T>>,
+    ) -> Result<Option<Mut<'s, Q, T>>, NnError>
+    where
+        Q::Buf<T>: 'l,
+    {
+        values.map(|values| first_mut(q, values, self.columns)).transpose()
     }
 }
 

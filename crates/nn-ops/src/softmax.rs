@@ -1,4 +1,7 @@
-use backend_api::{Mut, Real, Ref, ops::linalg::RowOps};
+use backend_api::{
+    Mut, Real, Ref,
+    ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowOps, Softmax, SoftmaxBackward},
+};
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use crate::{
@@ -73,8 +76,8 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
         y: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (params, mask) = self.masked("softmax", mask)?;
-        Ok(q.softmax(&params, first(x, self.count)?, mask, first_mut(y, self.count)?)?)
+        let (params, mask) = self.masked(q, "softmax", mask)?;
+        Ok(q.softmax(Softmax { params, x: first(q, x, self.count)?, mask, y: first_mut(q, y, self.count)? })?)
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without loss where one element
@@ -89,8 +92,8 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
         y: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (params, mask) = self.masked("log_softmax", mask)?;
-        Ok(q.log_softmax(&params, first(x, self.count)?, mask, first_mut(y, self.count)?)?)
+        let (params, mask) = self.masked(q, "log_softmax", mask)?;
+        Ok(q.log_softmax(LogSoftmax { params, x: first(q, x, self.count)?, mask, y: first_mut(q, y, self.count)? })?)
     }
 
     /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss by y.
@@ -106,8 +109,8 @@ impl SoftmaxPlan {
         g: Ref<'_, Q, T>,
         dx: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (y, g) = (first(y, self.count)?, first(g, self.count)?);
-        Ok(q.softmax_backward(&self.params, y, g, first_mut(dx, self.count)?)?)
+        let (y, g) = (first(q, y, self.count)?, first(q, g, self.count)?);
+        Ok(q.softmax_backward(SoftmaxBackward { params: self.params, y, g, dx: first_mut(q, dx, self.count)? })?)
     }
 
     /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the gradient g of the loss by y.
@@ -123,16 +126,17 @@ impl SoftmaxPlan {
         g: Ref<'_, Q, T>,
         dx: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (y, g) = (first(y, self.count)?, first(g, self.count)?);
-        Ok(q.log_softmax_backward(&self.params, y, g, first_mut(dx, self.count)?)?)
+        let (y, g) = (first(q, y, self.count)?, first(q, g, self.count)?);
+        Ok(q.log_softmax_backward(LogSoftmaxBackward { params: self.params, y, g, dx: first_mut(q, dx, self.count)? })?)
     }
 
-    fn masked<'a, Q: RowOps>(
+    fn masked<'s, 'l: 's, Q: RowOps>(
         &self,
+        q: &Q,
         op: &'static str,
-        mask: Mask<'a, Q>,
-    ) -> Result<(SoftmaxParams, backend_api::ops::linalg::RowMask<'a, Q>), NnError> {
-        let mask = mask.fit(op, self.layout.shape(), self.axis)?;
+        mask: Mask<'l, Q>,
+    ) -> Result<(SoftmaxParams, backend_api::ops::linalg::RowMask<'s, Q>), NnError> {
+        let mask = mask.fit(q, op, self.layout.shape(), self.axis)?;
         let (mask_period, causal_offset) = (mask.period as u64, mask.causal_offset);
         Ok((SoftmaxParams { axis: self.params, mask_period, causal_offset }, mask.operand))
     }

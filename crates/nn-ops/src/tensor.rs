@@ -1,4 +1,4 @@
-use backend_api::{BufferMut, BufferRef, Mut, Queue, Real, Ref};
+use backend_api::{Buffer, BufferMut, BufferRef, Mut, Queue, Real, Ref};
 use core_types::params::elementwise::MAX_RANK;
 
 use crate::{NnError, Shape};
@@ -205,9 +205,12 @@ impl<'a, Q: Queue + 'a, T: Real> TensorRef<'a, Q, T> {
     }
 
     /// Exactly the elements of a contiguous tensor.
-    pub(crate) fn flat(&self, op: &'static str) -> Result<Ref<'a, Q, T>, NnError> {
+    pub(crate) fn flat<'s>(&self, op: &'static str) -> Result<Ref<'s, Q, T>, NnError>
+    where
+        'a: 's,
+    {
         contiguous_or(op, &self.layout)?;
-        Ok(self.view.slice(0..self.layout.numel())?)
+        Ok(Q::Buf::<T>::shorten(self.view.slice(0..self.layout.numel())?))
     }
 
     /// The elements behind the layout.
@@ -271,10 +274,13 @@ impl<'a, Q: Queue + 'a, T: Real> TensorMut<'a, Q, T> {
     }
 
     /// Exactly the elements of a contiguous tensor.
-    pub(crate) fn flat(self, op: &'static str) -> Result<Mut<'a, Q, T>, NnError> {
+    pub(crate) fn flat<'s>(self, op: &'static str) -> Result<Mut<'s, Q, T>, NnError>
+    where
+        'a: 's,
+    {
         contiguous_or(op, &self.layout)?;
         let numel = self.layout.numel();
-        Ok(self.view.slice(0..numel)?)
+        Ok(Q::Buf::<T>::shorten_mut(self.view.slice(0..numel)?))
     }
 
     /// Gives the view back.

@@ -1,19 +1,33 @@
-use backend_api::{BufferMut, BufferRef, Element};
+use backend_api::{BufferMut, BufferRef, Element, Mut, Queue, Ref};
 
 use crate::NnError;
 
-/// The first `count` elements of a view.
-pub(crate) fn first<'a, T: Element, V: BufferRef<'a, T>>(view: V, count: usize) -> Result<V, NnError> {
+/// The first `count` elements of a view, for as long as an op needs them.
+pub(crate) fn first<'s, 'l: 's, Q: Queue, T: Element>(
+    q: &Q,
+    view: Ref<'l, Q, T>,
+    count: usize,
+) -> Result<Ref<'s, Q, T>, NnError>
+where
+    Q::Buf<T>: 'l,
+{
     if view.len() < count {
         return Err(NnError::ViewTooShort { expected: count, got: view.len() });
     }
-    Ok(view.slice(0..count)?)
+    Ok(q.shorten(view.slice(0..count)?))
 }
 
-/// The first `count` elements of an exclusive view.
-pub(crate) fn first_mut<'a, T: Element, V: BufferMut<'a, T>>(view: V, count: usize) -> Result<V, NnError> {
+/// The first `count` elements of an exclusive view, for as long as an op needs them.
+pub(crate) fn first_mut<'s, 'l: 's, Q: Queue, T: Element>(
+    q: &Q,
+    view: Mut<'l, Q, T>,
+    count: usize,
+) -> Result<Mut<'s, Q, T>, NnError>
+where
+    Q::Buf<T>: 'l,
+{
     if view.len() < count {
         return Err(NnError::ViewTooShort { expected: count, got: view.len() });
     }
-    Ok(view.slice(0..count)?)
+    Ok(q.shorten_mut(view.slice(0..count)?))
 }

@@ -134,11 +134,7 @@ fn a_recorded_step_on_the_simulator_does_what_a_direct_one_does() {
         let mut workspace = network.workspace(&q, 11).unwrap();
         let mut losses = Vec::new();
         if recorded {
-            let step = |q: &_| match network.train_step(q, &mut workspace, xs.view(), ys.view(), sgd) {
-                Ok(()) => Ok(()),
-                Err(NnError::Backend(error)) => Err(error),
-                Err(other) => panic!("{other}"),
-            };
+            let step = |q: &_| network.train_step(q, &mut workspace, xs.view(), ys.view(), sgd);
             let graph = q.record(step).unwrap().expect("a step waits for nothing");
             for _ in 0..3 {
                 q.replay(&graph).unwrap();

@@ -1,18 +1,23 @@
 use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref};
 
 /// A secret's copy in device memory, overwritten with zeros before the memory goes back.
-pub(crate) struct Staged<'q, Q: Queue, T: Element + Default> {
+pub(crate) struct Staged<'q, Q: Queue, T: Element> {
     q: &'q Q,
     buffer: Q::Buf<T>,
 }
 
-impl<'q, Q: Queue, T: Element + Default> Staged<'q, Q, T> {
+impl<'q, Q: Queue, T: Element> Staged<'q, Q, T> {
     pub(crate) fn upload(q: &'q Q, host: &[T]) -> Result<Self, BackendError> {
         Ok(Self { q, buffer: q.upload_secret(host)? })
     }
 
-    pub(crate) fn zeros(q: &'q Q, len: usize) -> Result<Self, BackendError> {
-        Ok(Self { q, buffer: q.zeros(len)? })
+    /// Room for what an op writes in full.
+    pub(crate) fn alloc(q: &'q Q, len: usize) -> Result<Self, BackendError> {
+        Ok(Self { q, buffer: q.alloc(len)? })
+    }
+
+    pub(crate) fn buffer(&self) -> &Q::Buf<T> {
+        &self.buffer
     }
 
     pub(crate) fn view(&self) -> Ref<'_, Q, T> {
@@ -28,11 +33,9 @@ impl<'q, Q: Queue, T: Element + Default> Staged<'q, Q, T> {
     }
 }
 
-impl<Q: Queue, T: Element + Default> Drop for Staged<'_, Q, T> {
+impl<Q: Queue, T: Element> Drop for Staged<'_, Q, T> {
     fn drop(&mut self) {
-        let zeros = vec![T::default(); self.buffer.len()];
-        #[expect(clippy::disallowed_methods, reason = "zeros are no secret")]
-        // The lengths are equal; a queue that cannot write any more has lost its memory, and its next op says so.
-        let _ = self.q.write(&zeros, self.buffer.view_mut());
+        // A queue that cannot clear any more has lost its memory, and its next op says so.
+        let _ = self.q.clear(self.buffer.view_mut());
     }
 }

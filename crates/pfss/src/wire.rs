@@ -1,6 +1,9 @@
 //! The bodies of messages: dense little-endian bit streams without spare bits.
 
-use backend_api::{Buffer, ops::fss::FssOps};
+use backend_api::{
+    Buffer,
+    ops::fss::{FssOps, PackBits, UnpackBits},
+};
 use core_types::{Ring, pack::packed_words, params::fss::PackParams};
 
 use crate::{ChannelError, Pending, PfssError};
@@ -39,8 +42,9 @@ pub(crate) fn words_to_bytes<Q: FssOps>(q: &Q, ring: Ring, words: &[u64]) -> Res
             continue;
         }
         let source = q.upload_secret(words)?;
-        let mut target = q.zeros::<u64>(word_len(words.len(), ring))?;
-        q.pack_bits(&params(words.len(), ring), source.view(), target.view_mut())?;
+        let mut target = q.alloc::<u64>(word_len(words.len(), ring))?;
+        let params = params(words.len(), ring);
+        q.pack_bits(PackBits { params, elements: source.view(), words: target.view_mut() })?;
         packed.extend(q.download_secret(&target)?);
     }
     let mut out: Vec<u8> = packed.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -71,8 +75,9 @@ pub(crate) fn words_from_bytes<Q: FssOps>(
     for packed in packed.chunks(word_len(PACKED_AT_ONCE, ring)) {
         let part = PACKED_AT_ONCE.min(count - words.len());
         let source = q.upload_secret(packed)?;
-        let mut target = q.zeros::<u64>(part)?;
-        q.unpack_bits(&params(part, ring), source.view(), target.view_mut())?;
+        let mut target = q.alloc::<u64>(part)?;
+        let params = params(part, ring);
+        q.unpack_bits(UnpackBits { params, words: source.view(), elements: target.view_mut() })?;
         words.extend(q.download_secret(&target)?);
     }
     Ok(words)

@@ -4,7 +4,11 @@ use std::{fmt::Debug, sync::OnceLock};
 
 use backend_api::{
     BackendError, Buffer, Queue,
-    ops::{circle::CircleOps, fss::FssOps, linalg::ElementwiseOps},
+    ops::{
+        circle::{BatchInverseM31, CircleOps},
+        fss::{AesCtrFill, FssOps},
+        linalg::{Axpby, ElementwiseOps},
+    },
 };
 use core_types::{AesKey, field::M31, params::fss::AesCtrParams};
 use cuda_backend::{
@@ -157,19 +161,24 @@ fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
         // AES-128 of block 0 under key 0: FIPS 197 by way of NIST's known-answer tests.
         Domain::Pfss => computes("aes_ctr_fill", &[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], || {
             let mut words = queue.zeros::<u64>(2)?;
-            queue.aes_ctr_fill(&AesCtrParams { key: AesKey::new([0; 16]), first: 0 }, words.view_mut())?;
+            let params = AesCtrParams { key: AesKey::new([0; 16]), first: 0 };
+            queue.aes_ctr_fill(AesCtrFill { params, words: words.view_mut() })?;
             queue.download(&words)
         }),
         // 2 * 2^30 = 1 modulo 2^31 - 1.
         Domain::Stark => computes("batch_inverse_m31", &[M31::from_u32(1 << 30)], || {
             let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
             let mut first_zero = queue.upload(&[u64::MAX])?;
-            queue.batch_inverse_m31(elements.view(), inverses.view_mut(), first_zero.view_mut())?;
+            queue.batch_inverse_m31(BatchInverseM31 {
+                elements: elements.view(),
+                inverses: inverses.view_mut(),
+                first_zero: first_zero.view_mut(),
+            })?;
             queue.download(&inverses)
         }),
         Domain::Nn => computes("axpby", &[9.0f32], || {
             let (x, mut y) = (queue.upload(&[1.5f32])?, queue.upload(&[2.0f32])?);
-            queue.axpby(2.0, x.view(), 3.0, y.view_mut())?;
+            queue.axpby(Axpby { alpha: 2.0, x: x.view(), beta: 3.0, y: y.view_mut() })?;
             queue.download(&y)
         }),
     }

@@ -32,6 +32,7 @@ mod choice;
 mod cuda;
 mod env;
 mod open;
+mod replays;
 
 #[cfg(feature = "cuda")]
 pub use cuda_backend::{AesKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once};
@@ -42,3 +43,4 @@ pub use choice::{Choice, UnknownChoice};
 pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, cuda_queue, simulator_reports};
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};
+pub use replays::{ReplayCounts, Replays};

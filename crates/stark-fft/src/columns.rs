@@ -1,6 +1,9 @@
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, ops::Range};
 
-use backend_api::{Buffer, Queue, Ref, ops::circle::CircleOps};
+use backend_api::{
+    Buffer, Mut, Queue, Ref,
+    ops::circle::{CircleEvalAtPoint, CircleOps},
+};
 use core_types::{
     circle::CirclePoint,
     field::{M31, QM31},
@@ -99,6 +102,24 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
         Ok(Self { buf: q.upload(&host.elements)?, domain: host.domain, count, representation: PhantomData })
     }
 
+    /// Columns that a buffer holds, one after the other.
+    ///
+    /// # Errors
+    /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond 2^32 - 1.
+    pub fn from_buf(domain: CanonicDomain, buf: Q::Buf<M31>) -> Result<Self, FftError> {
+        if !buf.len().is_multiple_of(domain.len()) {
+            return Err(FftError::PartialColumn { column_len: domain.len(), got: buf.len() });
+        }
+        let count = column_count(domain, buf.len() / domain.len())?;
+        Ok(Self { buf, domain, count, representation: PhantomData })
+    }
+
+    /// The buffer that holds them.
+    #[must_use]
+    pub fn into_buf(self) -> Q::Buf<M31> {
+        self.buf
+    }
+
     /// Waits and copies the columns to the host.
     ///
     /// # Errors
@@ -124,6 +145,28 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     pub fn view(&self) -> Ref<'_, Q, M31> {
         self.buf.view()
     }
+
+    /// The columns `range` as one view.
+    ///
+    /// # Errors
+    /// [`FftError::Backend`] with the elements if there are not so many columns.
+    pub fn slice(&self, range: Range<usize>) -> Result<Ref<'_, Q, M31>, FftError> {
+        Ok(self.buf.slice(self.elements(range))?)
+    }
+
+    /// The columns `range` as one view, to write.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<Mut<'_, Q, M31>, FftError> {
+        let elements = self.elements(range);
+        Ok(self.buf.slice_mut(elements)?)
+    }
+
+    fn elements(&self, columns: Range<usize>) -> Range<usize> {
+        let at = |column: usize| column.saturating_mul(self.domain.len());
+        at(columns.start)..at(columns.end)
+    }
 }
 
 impl<Q: CircleOps> Columns<Q, Coefficients> {
@@ -136,8 +179,12 @@ impl<Q: CircleOps> Columns<Q, Coefficients> {
             return Err(FftError::OffCircle);
         }
         let params = CirclePointParams { log_size: self.domain.log_size(), columns: self.count, point };
-        let mut results = q.zeros::<QM31>(self.count())?;
-        q.circle_eval_at_point(&params, self.buf.view(), results.view_mut())?;
+        let mut results = q.alloc::<QM31>(self.count())?;
+        q.circle_eval_at_point(CircleEvalAtPoint {
+            params,
+            coefficients: self.buf.view(),
+            results: results.view_mut(),
+        })?;
         Ok(q.download(&results)?)
     }
 }

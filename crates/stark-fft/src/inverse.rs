@@ -1,6 +1,9 @@
 use core::fmt;
 
-use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref, ops::circle::CircleOps};
+use backend_api::{
+    BackendError, Buffer, Element, Mut, Queue, Ref,
+    ops::circle::{BatchInverseM31, BatchInverseQm31, CircleOps},
+};
 use core_types::field::{M31, QM31};
 
 use crate::FftError;
@@ -26,7 +29,11 @@ impl Invertible for M31 {
         inverses: Mut<'_, Q, Self>,
         first_zero: Mut<'_, Q, u64>,
     ) -> Result<(), BackendError> {
-        q.batch_inverse_m31(elements, inverses, first_zero)
+        q.batch_inverse_m31(BatchInverseM31 {
+            elements: q.shorten(elements),
+            inverses: q.shorten_mut(inverses),
+            first_zero: q.shorten_mut(first_zero),
+        })
     }
 }
 
@@ -37,7 +44,11 @@ impl Invertible for QM31 {
         inverses: Mut<'_, Q, Self>,
         first_zero: Mut<'_, Q, u64>,
     ) -> Result<(), BackendError> {
-        q.batch_inverse_qm31(elements, inverses, first_zero)
+        q.batch_inverse_qm31(BatchInverseQm31 {
+            elements: q.shorten(elements),
+            inverses: q.shorten_mut(inverses),
+            first_zero: q.shorten_mut(first_zero),
+        })
     }
 }
 
@@ -89,7 +100,7 @@ impl<Q: Queue> fmt::Debug for ZeroFlag<Q> {
 /// # Errors
 /// [`FftError::ZeroInverse`] with the first zero; [`FftError::Backend`] if memory is short or the device failed.
 pub fn batch_inverse<Q: CircleOps, T: Invertible>(q: &Q, elements: &Q::Buf<T>) -> Result<Q::Buf<T>, FftError> {
-    let (mut inverses, mut zeros) = (q.zeros(elements.len())?, ZeroFlag::new(q)?);
+    let (mut inverses, mut zeros) = (q.alloc(elements.len())?, ZeroFlag::new(q)?);
     batch_inverse_into(q, elements.view(), inverses.view_mut(), &mut zeros)?;
     zeros.check(q)?;
     Ok(inverses)

@@ -1,6 +1,9 @@
 use core::marker::PhantomData;
 
-use backend_api::{Buffer, Queue, ops::circle::CircleOps};
+use backend_api::{
+    Buffer, Mut, Queue, Ref,
+    ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps},
+};
 use core_types::{
     field::M31,
     params::circle::{CircleExtendParams, CircleFftParams},
@@ -38,8 +41,26 @@ impl CfftPlan {
         mut values: Columns<Q, BitReversed>,
     ) -> Result<Columns<Q, Coefficients>, FftError> {
         check_shape(self.domain, self.params.columns, &values)?;
-        q.circle_interpolate(&self.params, tree.inverse(self.domain)?, values.buf.view_mut())?;
+        self.interpolate_in_place(q, tree, values.buf.view_mut())?;
         Ok(relabelled(values))
+    }
+
+    /// [`interpolate`](Self::interpolate) on a view of the plan's columns, one after the other, in a buffer of the caller's.
+    ///
+    /// # Errors
+    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] for a view of another length, and after.
+    pub fn interpolate_in_place<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        columns: Mut<'_, Q, M31>,
+    ) -> Result<(), FftError> {
+        let inverse_twiddles = tree.inverse(self.domain)?;
+        Ok(q.circle_interpolate(CircleInterpolate {
+            params: self.params,
+            inverse_twiddles,
+            columns: q.shorten_mut(columns),
+        })?)
     }
 
     /// Coefficients to values in stored order, in place.
@@ -53,8 +74,22 @@ impl CfftPlan {
         mut coefficients: Columns<Q, Coefficients>,
     ) -> Result<Columns<Q, BitReversed>, FftError> {
         check_shape(self.domain, self.params.columns, &coefficients)?;
-        q.circle_evaluate(&self.params, tree.forward(self.domain)?, coefficients.buf.view_mut())?;
+        self.evaluate_in_place(q, tree, coefficients.buf.view_mut())?;
         Ok(relabelled(coefficients))
+    }
+
+    /// [`evaluate`](Self::evaluate) on a view of the plan's columns, one after the other, in a buffer of the caller's.
+    ///
+    /// # Errors
+    /// As [`interpolate_in_place`](Self::interpolate_in_place).
+    pub fn evaluate_in_place<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        columns: Mut<'_, Q, M31>,
+    ) -> Result<(), FftError> {
+        let twiddles = tree.forward(self.domain)?;
+        Ok(q.circle_evaluate(CircleEvaluate { params: self.params, twiddles, columns: q.shorten_mut(columns) })?)
     }
 }
 
@@ -95,10 +130,29 @@ impl LdePlan {
         coefficients: &Columns<Q, Coefficients>,
     ) -> Result<Columns<Q, BitReversed>, FftError> {
         check_shape(self.coefficients, self.params.columns, coefficients)?;
-        let twiddles = tree.forward(self.domain)?;
-        let mut buf = q.zeros(self.domain.len() * coefficients.count())?;
-        q.circle_extend(&self.params, twiddles, coefficients.buf.view(), buf.view_mut())?;
+        let mut buf = q.alloc(self.domain.len() * coefficients.count())?;
+        self.extend_into(q, tree, coefficients.buf.view(), buf.view_mut())?;
         Ok(self.values(buf))
+    }
+
+    /// [`extend`](Self::extend) between views of the plan's columns, one after the other, in buffers of the caller's.
+    ///
+    /// # Errors
+    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] for a view of another length, and after.
+    pub fn extend_into<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        coefficients: Ref<'_, Q, M31>,
+        values: Mut<'_, Q, M31>,
+    ) -> Result<(), FftError> {
+        let twiddles = tree.forward(self.domain)?;
+        Ok(q.circle_extend(CircleExtend {
+            params: self.params,
+            twiddles,
+            coefficients: q.shorten(coefficients),
+            values: q.shorten_mut(values),
+        })?)
     }
 
     /// Interpolates `values` and extends: the coefficients and the values on the plan's domain, in stored order. On a GPU
@@ -114,10 +168,31 @@ impl LdePlan {
         mut values: Columns<Q, BitReversed>,
     ) -> Result<(Columns<Q, Coefficients>, Columns<Q, BitReversed>), FftError> {
         check_shape(self.coefficients, self.params.columns, &values)?;
-        let (inverse, forward) = (tree.inverse(self.coefficients)?, tree.forward(self.domain)?);
-        let mut buf = q.zeros(self.domain.len() * values.count())?;
-        q.circle_lde(&self.params, inverse, forward, values.buf.view_mut(), buf.view_mut())?;
+        let mut buf = q.alloc(self.domain.len() * values.count())?;
+        self.interpolate_and_extend_into(q, tree, values.buf.view_mut(), buf.view_mut())?;
         Ok((relabelled(values), self.values(buf)))
+    }
+
+    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view of the plan's columns, one after the other, whose
+    /// values become coefficients, into another view, both in buffers of the caller's.
+    ///
+    /// # Errors
+    /// As [`extend_into`](Self::extend_into).
+    pub fn interpolate_and_extend_into<Q: CircleOps>(
+        &self,
+        q: &Q,
+        tree: &TwiddleTree<Q>,
+        columns: Mut<'_, Q, M31>,
+        values: Mut<'_, Q, M31>,
+    ) -> Result<(), FftError> {
+        let (inverse_twiddles, twiddles) = (tree.inverse(self.coefficients)?, tree.forward(self.domain)?);
+        Ok(q.circle_lde(CircleLde {
+            params: self.params,
+            inverse_twiddles,
+            twiddles,
+            columns: q.shorten_mut(columns),
+            values: q.shorten_mut(values),
+        })?)
     }
 
     fn values<Q: CircleOps>(&self, buf: Q::Buf<M31>) -> Columns<Q, BitReversed> {

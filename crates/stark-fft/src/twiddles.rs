@@ -1,6 +1,9 @@
 use core::fmt;
 
-use backend_api::{Buffer, Ref, ops::circle::CircleOps};
+use backend_api::{
+    Buffer, Ref,
+    ops::circle::{CircleOps, CircleTwiddles},
+};
 use core_types::{field::Twiddle, params::circle::CircleTwiddleParams};
 
 use crate::{CanonicDomain, FftError};
@@ -21,10 +24,14 @@ impl<Q: CircleOps> TwiddleTree<Q> {
     /// # Errors
     /// [`FftError::Backend`] if memory is short or the device failed.
     pub fn new(q: &Q, domain: CanonicDomain) -> Result<Self, FftError> {
-        let mut forward = q.zeros(domain.len() / 2)?;
-        let mut inverse = q.zeros(domain.len() / 2)?;
+        let mut forward = q.alloc(domain.len() / 2)?;
+        let mut inverse = q.alloc(domain.len() / 2)?;
         let params = CircleTwiddleParams { log_size: domain.log_size() };
-        q.circle_twiddles(&params, forward.view_mut(), inverse.view_mut())?;
+        q.circle_twiddles(CircleTwiddles {
+            params,
+            twiddles: forward.view_mut(),
+            inverse_twiddles: inverse.view_mut(),
+        })?;
         Ok(Self { domain, forward, inverse })
     }
 

@@ -1,6 +1,9 @@
 //! Published values of stwo 2.3, and refusals.
 
-use backend_api::{Buffer, Queue, Record, ops::circle::CircleOps};
+use backend_api::{
+    Buffer, BufferMut, Queue, Record,
+    ops::circle::{CircleEvaluate, CircleInterpolate, CircleOps},
+};
 use core_types::field::{M31, QM31, Twiddle};
 use stark_fft::{
     BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, FftError, HostColumns, LdePlan, Natural, RowOrder,
@@ -163,12 +166,8 @@ fn inverses_are_recorded_and_a_zero_is_reported_when_the_flag_is_asked() {
     let inputs = [1, 2, 3, 5].map(M31::from_u32);
     let (mut elements, mut inverses) = (q.upload(&inputs).unwrap(), q.zeros::<M31>(4).unwrap());
     let mut zeros = ZeroFlag::new(&q).unwrap();
-    let recorded =
-        q.record(|q| match batch_inverse_into::<_, M31>(q, elements.view(), inverses.view_mut(), &mut zeros) {
-            Ok(()) => Ok(()),
-            Err(FftError::Backend(error)) => Err(error),
-            Err(other) => panic!("{other}"),
-        });
+    let recorded: Result<_, FftError> =
+        q.record(|q| batch_inverse_into(q, elements.view(), inverses.view_mut(), &mut zeros));
     let graph = recorded.unwrap().expect("an inversion waits for nothing");
     let direct = q.download(&batch_inverse(&q, &elements).unwrap()).unwrap();
     q.replay(&graph).unwrap();
@@ -186,11 +185,58 @@ fn an_op_called_with_wrong_lengths_reports_them() {
     let q = runtime::cpu().unwrap();
     let params = core_types::params::circle::CircleFftParams { log_size: 3, columns: 2 };
     let twiddles = vec![Twiddle::default(); 4];
-    let length = |expected, got| Err(backend_api::BackendError::Length { expected, got });
-    assert_eq!(q.circle_interpolate(&params, &twiddles, &mut [M31::ONE; 15]), length(16, 15));
-    assert_eq!(q.circle_evaluate(&params, &twiddles[..3], &mut [M31::ONE; 16]), length(4, 3));
+    let length = |op, view, expected, got| Err(backend_api::BackendError::Length { op, view, expected, got });
+    assert_eq!(
+        q.circle_interpolate(CircleInterpolate { params, inverse_twiddles: &twiddles, columns: &mut [M31::ONE; 15] }),
+        length("circle_interpolate", "columns", 16, 15)
+    );
+    assert_eq!(
+        q.circle_evaluate(CircleEvaluate { params, twiddles: &twiddles[..3], columns: &mut [M31::ONE; 16] }),
+        length("circle_evaluate", "twiddles", 4, 3)
+    );
     for log_size in [0, 31, 32, 64, u32::MAX] {
         let params = core_types::params::circle::CircleFftParams { log_size, columns: 1 };
-        assert!(q.circle_evaluate(&params, &twiddles, &mut []).is_err());
+        assert!(q.circle_evaluate(CircleEvaluate { params, twiddles: &twiddles, columns: &mut [] }).is_err());
     }
+}
+
+/// Columns of two sizes in one buffer, extended in place of another one's, as a recording that is replayed on other values.
+#[test]
+fn transforms_of_the_callers_buffers_are_recorded_and_replayed() {
+    let settings = runtime::Settings::default();
+    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let domains = [3, 4, 5].map(|log_size| CanonicDomain::new(log_size).unwrap());
+    let tree = TwiddleTree::new(&q, domains[2]).unwrap();
+    let plans =
+        [(0, 3), (1, 2)].map(|(small, columns)| LdePlan::new(domains[small], domains[small + 1], columns).unwrap());
+    let input = |salt: u32| -> Vec<M31> { (0..24 + 32).map(|i| M31::from_u32(i * 77 + salt)).collect() };
+    let (mut columns, mut values) = (q.upload(&input(1)).unwrap(), q.alloc::<M31>(48 + 64).unwrap());
+    let recorded: Result<_, FftError> = q.record(|q| {
+        let (small, large) = columns.view_mut().split_at(24)?;
+        let (small_values, large_values) = values.view_mut().split_at(48)?;
+        plans[0].interpolate_and_extend_into(q, &tree, small, small_values)?;
+        plans[1].interpolate_and_extend_into(q, &tree, large, large_values)
+    });
+    let graph = recorded.unwrap().expect("a transform waits for nothing");
+    for salt in [1, 2] {
+        let host = input(salt);
+        q.write(&host, columns.view_mut()).unwrap();
+        q.replay(&graph).unwrap();
+        let (got, got_values) = (q.download(&columns).unwrap(), q.download(&values).unwrap());
+        for (plan, small, range, extended) in [(0, 0, 0..24, 0..48), (1, 1, 24..56, 48..112)] {
+            let trace = Columns::<runtime::AnyQueue, BitReversed>::from_buf(
+                domains[small],
+                q.upload(&host[range.clone()]).unwrap(),
+            )
+            .unwrap();
+            let (coefficients, expected) = plans[plan].interpolate_and_extend(&q, &tree, trace).unwrap();
+            assert_eq!(q.download(&coefficients.into_buf()).unwrap(), got[range]);
+            let middle = expected.slice(1..2).unwrap();
+            let len = expected.domain().len();
+            assert_eq!(q.read(middle).unwrap(), got_values[extended.start + len..extended.start + 2 * len]);
+            assert_eq!(expected.download(&q).unwrap().as_slice(), &got_values[extended]);
+        }
+    }
+    let partial = Columns::<runtime::AnyQueue, BitReversed>::from_buf(domains[0], q.upload(&input(1)[..9]).unwrap());
+    assert_eq!(partial.unwrap_err(), FftError::PartialColumn { column_len: 8, got: 9 });
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use backend_api::ops::fss::FssOps;
+use backend_api::ops::fss::{self, CmpEval, CmpEvalAll, CmpGen, DcfEval, DcfGen, DcfKeys, FssOps};
 use core_types::{
     Label, PrgKeys,
     cmp::{cmp_blocks, cmp_levels},
@@ -142,31 +142,42 @@ impl CmpKeys {
     }
 
     fn generate(&mut self) {
-        let (corrections, leaves) = (&mut self.corrections[..], &mut self.leaves[..]);
-        self.q.cmp_gen(&self.params, &self.alphas, &self.roots, corrections, leaves).expect("aes instructions");
+        self.q
+            .cmp_gen(CmpGen {
+                params: self.params,
+                alphas: &self.alphas,
+                roots: &self.roots,
+                corrections: &mut self.corrections,
+                leaves: &mut self.leaves,
+            })
+            .expect("aes instructions");
+    }
+
+    /// Those of party 0.
+    fn view(&self) -> fss::CmpKeys<'_, CpuQueue> {
+        fss::CmpKeys { roots: &self.roots[..padded(KEYS)], corrections: &self.corrections, leaves: &self.leaves }
     }
 }
 
 fn cmp_eval(bits: u32) -> Contender {
-    let CmpKeys { q, params, mut roots, corrections, leaves, .. } = CmpKeys::new(bits);
-    let row = padded(KEYS);
-    roots.truncate(row);
+    let keys = CmpKeys::new(bits);
     let points = words(KEYS as usize, 3);
-    let mut shares = vec![0; row / 32];
+    let mut shares = vec![0; padded(KEYS) / 32];
     Contender::new(format!("trefoil CMP({bits})"), move || {
-        q.cmp_eval(&params, &roots, &corrections, &leaves, &points, &mut shares).expect("aes instructions");
+        let (q, params, keys) = (&keys.q, keys.params, keys.view());
+        q.cmp_eval(CmpEval { params, keys, points: &points, shares: &mut shares }).expect("aes instructions");
     })
 }
 
 /// Every point of the first keys of a batch.
 fn cmp_eval_all(bits: u32) -> Contender {
-    let CmpKeys { q, params: CmpParams { key, party, count, .. }, mut roots, corrections, leaves, .. } =
-        CmpKeys::new(bits);
-    roots.truncate(padded(KEYS));
+    let keys = CmpKeys::new(bits);
+    let CmpParams { key, party, count, .. } = keys.params;
     let params = CmpAllParams { key, bits, party, count, first: 0, keys: ALL_KEYS, reserved: [0; 3] };
     let mut units = vec![0; cmp_blocks(bits) as usize * ALL_KEYS as usize];
     Contender::new(format!("trefoil CMP({bits}), all points"), move || {
-        q.cmp_eval_all(&params, &roots, &corrections, &leaves, &mut units).expect("aes instructions");
+        let (q, keys) = (&keys.q, keys.view());
+        q.cmp_eval_all(CmpEvalAll { params, keys, units: &mut units }).expect("aes instructions");
     })
 }
 
@@ -185,12 +196,27 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     let mut last = vec![0; len as usize * row];
     let mut roots = roots();
     let (alphas, betas) = (words(KEYS as usize, 2), words((len * KEYS) as usize, 4));
-    q.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).expect("aes instructions");
+    q.dcf_gen(DcfGen {
+        params,
+        alphas: &alphas,
+        betas: &betas,
+        roots: &roots,
+        corrections: &mut corrections,
+        values: &mut values,
+        last: &mut last,
+    })
+    .expect("aes instructions");
     roots.truncate(row);
     let points = words(KEYS as usize, 3);
     let mut shares = vec![0; (len * KEYS) as usize];
     Contender::new(format!("trefoil DCF({bits}, {len} word)"), move || {
-        q.dcf_eval(&params, &roots, &corrections, &values, &last, &points, &mut shares).expect("aes instructions");
+        q.dcf_eval(DcfEval {
+            params,
+            keys: DcfKeys { roots: &roots, corrections: &corrections, values: &values, last: &last },
+            points: &points,
+            shares: &mut shares,
+        })
+        .expect("aes instructions");
     })
 }
 

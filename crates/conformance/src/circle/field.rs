@@ -1,4 +1,7 @@
-use backend_api::{BackendError, Buffer as _, ops::circle::CircleOps};
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::circle::{CircleEvalAtPoint, CircleOps},
+};
 use core_types::{
     circle::CirclePoint,
     field::{Field, M31, QM31},
@@ -19,7 +22,11 @@ fn evaluated<Q: CircleOps>(
     let coefficients = q.upload(coefficients)?;
     let mut results = q.zeros(columns as usize)?;
     let params = CirclePointParams { log_size, columns, point };
-    q.circle_eval_at_point(&params, coefficients.view(), results.view_mut())?;
+    q.circle_eval_at_point(CircleEvalAtPoint {
+        params,
+        coefficients: coefficients.view(),
+        results: results.view_mut(),
+    })?;
     q.download(&results)
 }
 

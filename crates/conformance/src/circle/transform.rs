@@ -1,4 +1,7 @@
-use backend_api::{BackendError, Buffer as _, ops::circle::CircleOps};
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},
+};
 use core_types::{
     circle::double_x,
     field::{M31, Twiddle},
@@ -22,21 +25,33 @@ struct Tree<Q: CircleOps> {
 fn tree<Q: CircleOps>(q: &Q, log_size: u32) -> Result<Tree<Q>, BackendError> {
     let mut forward = q.zeros(1 << (log_size - 1))?;
     let mut inverse = q.zeros(1 << (log_size - 1))?;
-    q.circle_twiddles(&CircleTwiddleParams { log_size }, forward.view_mut(), inverse.view_mut())?;
+    q.circle_twiddles(CircleTwiddles {
+        params: CircleTwiddleParams { log_size },
+        twiddles: forward.view_mut(),
+        inverse_twiddles: inverse.view_mut(),
+    })?;
     Ok(Tree { forward, inverse })
 }
 
 fn evaluated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, log_size)?;
     let mut buf = q.upload(coefficients)?;
-    q.circle_evaluate(&CircleFftParams { log_size, columns }, tree.forward.view(), buf.view_mut())?;
+    q.circle_evaluate(CircleEvaluate {
+        params: CircleFftParams { log_size, columns },
+        twiddles: tree.forward.view(),
+        columns: buf.view_mut(),
+    })?;
     q.download(&buf)
 }
 
 fn interpolated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, values: &[M31]) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, log_size)?;
     let mut buf = q.upload(values)?;
-    q.circle_interpolate(&CircleFftParams { log_size, columns }, tree.inverse.view(), buf.view_mut())?;
+    q.circle_interpolate(CircleInterpolate {
+        params: CircleFftParams { log_size, columns },
+        inverse_twiddles: tree.inverse.view(),
+        columns: buf.view_mut(),
+    })?;
     q.download(&buf)
 }
 
@@ -44,7 +59,12 @@ fn extended<Q: CircleOps>(q: &Q, params: CircleExtendParams, coefficients: &[M31
     let tree = tree(q, params.log_size)?;
     let coefficients = q.upload(coefficients)?;
     let mut values = q.zeros((params.columns as usize) << params.log_size)?;
-    q.circle_extend(&params, tree.forward.view(), coefficients.view(), values.view_mut())?;
+    q.circle_extend(CircleExtend {
+        params,
+        twiddles: tree.forward.view(),
+        coefficients: coefficients.view(),
+        values: values.view_mut(),
+    })?;
     q.download(&values)
 }
 
@@ -57,7 +77,13 @@ fn interpolated_and_extended<Q: CircleOps>(
     let (small, large) = (tree(q, params.log_coefficients)?, tree(q, params.log_size)?);
     let mut columns = q.upload(values)?;
     let mut values = q.zeros((params.columns as usize) << params.log_size)?;
-    q.circle_lde(&params, small.inverse.view(), large.forward.view(), columns.view_mut(), values.view_mut())?;
+    q.circle_lde(CircleLde {
+        params,
+        inverse_twiddles: small.inverse.view(),
+        twiddles: large.forward.view(),
+        columns: columns.view_mut(),
+        values: values.view_mut(),
+    })?;
     Ok([q.download(&columns)?, q.download(&values)?])
 }
 

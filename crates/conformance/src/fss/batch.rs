@@ -2,7 +2,10 @@
 
 use core::ops::Range;
 
-use backend_api::{BackendError, Buffer as _, Ref, ops::fss::FssOps};
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::fss::{CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys, FssOps},
+};
 use core_types::{
     Label, PrgKeys,
     cmp::{cmp_blocks, cmp_leaves, cmp_levels},
@@ -31,9 +34,6 @@ pub(super) fn roots(seed: u64, count: u32) -> Vec<Label> {
     words.chunks_exact(2).map(|pair| Label::new(u128::from(pair[0]) | u128::from(pair[1]) << 64)).collect()
 }
 
-/// Roots and leaf words.
-type PartySections<'a, Q> = (Ref<'a, Q, Label>, Ref<'a, Q, u128>);
-
 /// Generated CMP keys.
 pub(super) struct CmpBatch<Q: FssOps> {
     pub(super) params: CmpParams,
@@ -51,7 +51,13 @@ impl<Q: FssOps> CmpBatch<Q> {
         let mut corrections = q.zeros(cmp_levels(params.bits) as usize * row)?;
         let mut leaves = q.zeros(2 * row)?;
         let alphas = q.upload(alphas)?;
-        q.cmp_gen(&params, alphas.view(), device_roots.view(), corrections.view_mut(), leaves.view_mut())?;
+        q.cmp_gen(CmpGen {
+            params,
+            alphas: alphas.view(),
+            roots: device_roots.view(),
+            corrections: corrections.view_mut(),
+            leaves: leaves.view_mut(),
+        })?;
         Ok(Self { params, roots, device_roots, corrections, leaves })
     }
 
@@ -73,11 +79,10 @@ impl<Q: FssOps> CmpBatch<Q> {
         let row = padded(self.params.count);
         let m = points.len().checked_div(self.params.count as usize).unwrap_or(1);
         let params = CmpParams { party: party as u32, points: m as u32, ..self.params };
-        let (roots, leaves) = self.of_party(party)?;
-        let points = q.upload(points)?;
+        let (keys, points) = (self.of_party(party)?, q.upload(points)?);
         // what an op does not write must not look right
         let mut shares = q.upload(&vec![0xdead_beef_u32; m * row / 32])?;
-        q.cmp_eval(&params, roots, self.corrections.view(), leaves, points.view(), shares.view_mut())?;
+        q.cmp_eval(CmpEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
         q.download(&shares)
     }
 
@@ -93,11 +98,16 @@ impl<Q: FssOps> CmpBatch<Q> {
         let CmpParams { key, bits, count, .. } = self.params;
         let (points, reserved) = (offsets.len() as u32, [0; 3]);
         let params = CmpWindowParams { key, bits, party: party as u32, count, points, window, reserved };
-        let (roots, leaves) = self.of_party(party)?;
+        let keys = self.of_party(party)?;
         let mut shares = q.upload(&vec![0xdead_beef_u32; offsets.len() * padded(count) / 32])?;
         let (x_hat, offsets) = (q.upload(x_hat)?, q.upload(offsets)?);
-        let (corrections, points) = (self.corrections.view(), offsets.view());
-        q.cmp_eval_window(&params, roots, corrections, leaves, x_hat.view(), points, shares.view_mut())?;
+        q.cmp_eval_window(CmpEvalWindow {
+            params,
+            keys,
+            x_hat: x_hat.view(),
+            offsets: offsets.view(),
+            shares: shares.view_mut(),
+        })?;
         q.download(&shares)
     }
 
@@ -106,21 +116,21 @@ impl<Q: FssOps> CmpBatch<Q> {
         let CmpParams { key, bits, count, .. } = self.params;
         let (first, keys) = (range.start, range.len() as u32);
         let params = CmpAllParams { key, bits, party: party as u32, count, first, keys, reserved: [0; 3] };
-        let (roots, leaves) = self.of_party(party)?;
+        let keys = self.of_party(party)?;
         let mut units = q.upload(&vec![u128::MAX / 3; cmp_blocks(bits) as usize * range.len()])?;
-        q.cmp_eval_all(&params, roots, self.corrections.view(), leaves, units.view_mut())?;
+        q.cmp_eval_all(CmpEvalAll { params, keys, units: units.view_mut() })?;
         q.download(&units)
     }
 
-    /// The roots and leaf words of one party.
-    fn of_party(&self, party: usize) -> Result<PartySections<'_, Q>, BackendError> {
+    /// The keys of one party.
+    fn of_party(&self, party: usize) -> Result<CmpKeys<'_, Q>, BackendError> {
         let row = padded(self.params.count);
         let mine = party * row..(party + 1) * row;
         let leaves = match cmp_leaves(self.params.bits) {
             1 => self.leaves.slice(mine.clone())?,
             _ => self.leaves.view(),
         };
-        Ok((self.device_roots.slice(mine)?, leaves))
+        Ok(CmpKeys { roots: self.device_roots.slice(mine)?, corrections: self.corrections.view(), leaves })
     }
 }
 
@@ -165,15 +175,15 @@ impl<Q: FssOps> DcfBatch<Q> {
         let mut values = q.zeros((bits * len) as usize * row)?;
         let mut last = q.zeros(len as usize * row)?;
         let (alphas, betas) = (q.upload(alphas)?, q.upload(betas)?);
-        q.dcf_gen(
-            &params,
-            alphas.view(),
-            betas.view(),
-            device_roots.view(),
-            corrections.view_mut(),
-            values.view_mut(),
-            last.view_mut(),
-        )?;
+        q.dcf_gen(DcfGen {
+            params,
+            alphas: alphas.view(),
+            betas: betas.view(),
+            roots: device_roots.view(),
+            corrections: corrections.view_mut(),
+            values: values.view_mut(),
+            last: last.view_mut(),
+        })?;
         Ok(Self { params, roots, device_roots, corrections, values, last })
     }
 
@@ -185,21 +195,11 @@ impl<Q: FssOps> DcfBatch<Q> {
 
     /// The shares of `party` at `points`, `[m][len][count]`.
     pub(super) fn evaluate(&self, q: &Q, party: usize, points: &[u64]) -> Result<Vec<u64>, BackendError> {
-        let row = padded(self.params.count);
         let m = points.len().checked_div(self.params.count as usize).unwrap_or(1);
         let params = DcfParams { party: party as u32, points: m as u32, ..self.params };
-        let roots = self.device_roots.slice(party * row..(party + 1) * row)?;
-        let points = q.upload(points)?;
+        let (keys, points) = (self.of_party(party)?, q.upload(points)?);
         let mut shares = q.upload(&vec![0xdead_beef_u64; points.len() * params.words as usize])?;
-        q.dcf_eval(
-            &params,
-            roots,
-            self.corrections.view(),
-            self.values.view(),
-            self.last.view(),
-            points.view(),
-            shares.view_mut(),
-        )?;
+        q.dcf_eval(DcfEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
         q.download(&shares)
     }
 
@@ -213,21 +213,29 @@ impl<Q: FssOps> DcfBatch<Q> {
         offsets: &[u64],
     ) -> Result<Vec<u64>, BackendError> {
         let DcfParams { keys, bits, count, words, width, .. } = self.params;
-        let (party, points, row) = (party as u32, offsets.len() as u32, padded(count));
-        let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
-        let roots = self.device_roots.slice(party as usize * row..(party as usize + 1) * row)?;
+        let (number, points) = (party as u32, offsets.len() as u32);
+        let params = DcfWindowParams { keys, bits, party: number, count, points, words, width, window, reserved: 0 };
+        let keys = self.of_party(party)?;
         let mut shares = q.upload(&vec![0xdead_beef_u64; offsets.len() * (words * count) as usize])?;
         let (x_hat, offsets) = (q.upload(x_hat)?, q.upload(offsets)?);
-        q.dcf_eval_window(
-            &params,
-            roots,
-            self.corrections.view(),
-            self.values.view(),
-            self.last.view(),
-            x_hat.view(),
-            offsets.view(),
-            shares.view_mut(),
-        )?;
+        q.dcf_eval_window(DcfEvalWindow {
+            params,
+            keys,
+            x_hat: x_hat.view(),
+            offsets: offsets.view(),
+            shares: shares.view_mut(),
+        })?;
         q.download(&shares)
+    }
+
+    /// The keys of one party.
+    fn of_party(&self, party: usize) -> Result<DcfKeys<'_, Q>, BackendError> {
+        let row = padded(self.params.count);
+        Ok(DcfKeys {
+            roots: self.device_roots.slice(party * row..(party + 1) * row)?,
+            corrections: self.corrections.view(),
+            values: self.values.view(),
+            last: self.last.view(),
+        })
     }
 }

@@ -1,6 +1,9 @@
 //! `combine_bits` and `combine_words`, against sums formed one element and one term after the other in wide integers.
 
-use backend_api::{Buffer as _, ops::share::ShareOps};
+use backend_api::{
+    Buffer as _,
+    ops::share::{CombineBits, CombineWords, ShareOps},
+};
 use core_types::params::{
     fss::padded,
     share::{BitParams, BitTerm, MAX_POWER, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm},
@@ -81,7 +84,13 @@ fn expect_bits<Q: ShareOps>(q: &Q, seed: u64, count: u32) -> Result<(), Failure>
         }
         let (device_x, device_rows) = (q.upload(&x)?, q.upload(&rows)?);
         let mut sums = q.upload(&vec![0xdead_beef_u32; expected.len()])?;
-        q.combine_bits(&BitParams { count, party }, &terms, device_x.view(), device_rows.view(), sums.view_mut())?;
+        q.combine_bits(CombineBits {
+            params: BitParams { count, party },
+            terms: &terms,
+            x: device_x.view(),
+            rows: device_rows.view(),
+            sums: sums.view_mut(),
+        })?;
         Failure::unless_equal(&expected, &q.download(&sums)?)?;
     }
     Ok(())
@@ -162,8 +171,15 @@ fn expect_words<Q: ShareOps>(q: &Q, seed: u64, count: u32, interleaved: u32) -> 
         }
         let (x, held, rows) = (q.upload(&x)?, q.upload(&held)?, q.upload(&rows)?);
         let (opened, mut sums) = (q.upload(&opened)?, q.upload(&vec![0xdead_beef_u64; expected.len()])?);
-        let (x, held, rows) = (x.view(), held.view(), rows.view());
-        q.combine_words(&params, &terms, x, held, rows, opened.view(), sums.view_mut())?;
+        q.combine_words(CombineWords {
+            params,
+            terms: &terms,
+            x: x.view(),
+            padded: held.view(),
+            rows: rows.view(),
+            opened: opened.view(),
+            sums: sums.view_mut(),
+        })?;
         Failure::unless_equal(&expected, &q.download(&sums)?)?;
     }
     Ok(())
@@ -173,7 +189,7 @@ fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
     let last = BitTerm { public: Threshold::default(), row: 0, last: 1 };
     let bits = |params: BitParams, terms: &[BitTerm], [x, rows, sums]: [usize; 3]| {
         let (x, rows, mut sums) = (q.zeros(x)?, q.zeros(rows)?, q.zeros(sums)?);
-        q.combine_bits(&params, terms, x.view(), rows.view(), sums.view_mut())
+        q.combine_bits(CombineBits { params, terms, x: x.view(), rows: rows.view(), sums: sums.view_mut() })
     };
     let params = BitParams { count: 33, party: 0 };
     bits(params, &[last], [33, 2, 2])?;
@@ -208,7 +224,15 @@ fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
     let words = |params: WordParams, terms: &[WordTerm], lens: [usize; 5]| {
         let (x, held, rows) = (q.zeros(lens[0])?, q.zeros(lens[1])?, q.zeros(lens[2])?);
         let (opened, mut sums) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
-        q.combine_words(&params, terms, x.view(), held.view(), rows.view(), opened.view(), sums.view_mut())
+        q.combine_words(CombineWords {
+            params,
+            terms,
+            x: x.view(),
+            padded: held.view(),
+            rows: rows.view(),
+            opened: opened.view(),
+            sums: sums.view_mut(),
+        })
     };
     let (last, lens) = (WordTerm { value: 1, last: 1, ..WordTerm::NONE }, [33, 64, 33, 2, 33]);
     words(params, &[last], lens)?;

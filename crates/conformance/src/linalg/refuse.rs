@@ -1,6 +1,9 @@
 //! What the ops refuse: layouts that a plan would not have let through.
 
-use backend_api::{Buffer as _, ops::linalg::GemmOps};
+use backend_api::{
+    Buffer as _,
+    ops::linalg::{Gemm, GemmOps},
+};
 use core_types::params::{
     elementwise::Activation,
     gemm::{GemmParams, MatrixStrides},
@@ -46,7 +49,8 @@ fn run<Q: GemmOps>(q: &Q, what: &str, p: &GemmParams, lens: [usize; 3], bias: Op
     let [a, b, c] = lens;
     let (a, b, mut dc) = (q.zeros::<f32>(a)?, q.zeros::<f32>(b)?, q.upload(&vec![1f32; c])?);
     let bias = bias.map(|len| q.zeros::<f32>(len)).transpose()?;
-    let outcome = q.gemm(p, a.view(), b.view(), bias.as_ref().map(|bias| bias.view()), dc.view_mut());
+    let bias = bias.as_ref().map(|bias| bias.view());
+    let outcome = q.gemm(Gemm { params: *p, a: a.view(), b: b.view(), bias, c: dc.view_mut() });
     Failure::unless_refused(what, outcome)?;
     Failure::unless_close(&vec![1.0; c], &q.download(&dc)?, 0.0, 0.0)
 }

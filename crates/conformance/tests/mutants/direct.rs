@@ -3,7 +3,10 @@
 //!
 //! Every launch is given whole columns of the domain that its parameters state, and the domain's factors.
 
-use backend_api::{Buffer, Queue, ops::circle::CircleOps};
+use backend_api::{
+    Buffer, Queue,
+    ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},
+};
 use conformance::Failure;
 use core_types::{
     field::{M31, Twiddle},
@@ -123,11 +126,19 @@ impl Transform {
         match self {
             Self::Evaluate => {
                 schedule.evaluate(q, forward.view(), &words.view_mut())?;
-                cpu.circle_evaluate(&params, cpu_forward.view(), expected.as_mut_slice())?;
+                cpu.circle_evaluate(CircleEvaluate {
+                    params,
+                    twiddles: cpu_forward.view(),
+                    columns: expected.as_mut_slice(),
+                })?;
             }
             Self::Interpolate => {
                 schedule.interpolate(q, inverse.view(), &words.view_mut())?;
-                cpu.circle_interpolate(&params, cpu_inverse.view(), expected.as_mut_slice())?;
+                cpu.circle_interpolate(CircleInterpolate {
+                    params,
+                    inverse_twiddles: cpu_inverse.view(),
+                    columns: expected.as_mut_slice(),
+                })?;
             }
         }
         Failure::unless_equal(&expected, &q.download(&words)?)
@@ -142,7 +153,12 @@ fn extend(q: &CudaQueue) -> Result<(), Failure> {
     let cpu = runtime::cpu().unwrap();
     let ([forward, _], [cpu_forward, _]) = (factors(q, log_size)?, factors(&cpu, log_size)?);
     let mut expected = vec![M31::ZERO; (columns as usize) << log_size];
-    cpu.circle_extend(&params, cpu_forward.view(), &coefficients, expected.as_mut_slice())?;
+    cpu.circle_extend(CircleExtend {
+        params,
+        twiddles: cpu_forward.view(),
+        coefficients: &coefficients,
+        values: expected.as_mut_slice(),
+    })?;
     let (source, mut values) = (q.upload(&coefficients)?, q.zeros::<M31>(expected.len())?);
     let log_source = params.log_coefficients;
     let tiles = CircleTileParams { log_source, layers: log_source, ..SHARED_BLOCK.tiles(0) };
@@ -179,7 +195,13 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let cpu = runtime::cpu().unwrap();
     let ([_, inverse], [forward, _]) = (factors(&cpu, log_size)?, factors(&cpu, params.log_size)?);
     let mut expected = vec![M31::ZERO; 2 * words.len()];
-    cpu.circle_lde(&params, inverse.view(), forward.view(), words.as_mut_slice(), expected.as_mut_slice())?;
+    cpu.circle_lde(CircleLde {
+        params,
+        inverse_twiddles: inverse.view(),
+        twiddles: forward.view(),
+        columns: words.as_mut_slice(),
+        values: expected.as_mut_slice(),
+    })?;
     Failure::unless_equal(&expected, &q.download(&values)?)
 }
 
@@ -187,7 +209,11 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
 fn factors<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], Failure> {
     let len = 1 << (log_size - 1);
     let (mut forward, mut inverse) = (q.zeros(len)?, q.zeros(len)?);
-    q.circle_twiddles(&CircleTwiddleParams { log_size }, forward.view_mut(), inverse.view_mut())?;
+    q.circle_twiddles(CircleTwiddles {
+        params: CircleTwiddleParams { log_size },
+        twiddles: forward.view_mut(),
+        inverse_twiddles: inverse.view_mut(),
+    })?;
     Ok([forward, inverse])
 }
 

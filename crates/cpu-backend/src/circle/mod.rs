@@ -15,31 +15,22 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use backend_api::{
     BackendError,
-    ops::circle::{CircleOps, check_columns, check_domain, check_extension, check_inverse},
+    ops::circle::{
+        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate,
+        CircleLde, CircleOps, CircleTwiddles,
+    },
 };
 use core_types::{
-    circle::MAX_LOG_DOMAIN,
-    field::{Field, M31, QM31, Twiddle},
-    params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
+    field::{Field, M31, Twiddle},
+    params::circle::CircleExtendParams,
 };
 
 use self::{kernels::Kernels, pass::Factors, point::Basis, transform::Region};
 use crate::CpuQueue;
 
 impl CpuQueue {
-    /// Both directions between values and coefficients.
-    fn circle_transform(
-        &self,
-        op: &'static str,
-        params: &CircleFftParams,
-        factors: &[Twiddle],
-        columns: &mut [M31],
-        inverse: bool,
-    ) -> Result<(), BackendError> {
-        let log_size = params.log_size;
-        check_domain(op, log_size)?;
-        check_columns(factors.len(), 1, log_size - 1)?;
-        check_columns(columns.len(), params.columns, log_size)?;
+    /// Both directions between values and coefficients, whose op was checked.
+    fn circle_transform(&self, log_size: u32, factors: &[Twiddle], columns: &mut [M31], inverse: bool) {
         let kernels = Kernels::of(self.simd().level());
         if log_size < kernels.log_block {
             self.for_chunks(columns, 1 << 15, |_, columns| {
@@ -51,11 +42,10 @@ impl CpuQueue {
                     }
                 }
             });
-            return Ok(());
+            return;
         }
-        // SAFETY: this processor has the queue's level, whose kernels these are.
+        // SAFETY: this processor has the queue's level, whose kernels these are; the op has held the views to their lengths.
         unsafe { self.transform_columns(kernels, log_size, factors, columns, inverse) };
-        Ok(())
     }
 
     /// Transforms columns of at least one block by `kernels`.
@@ -91,70 +81,15 @@ impl CpuQueue {
         unsafe { self.run_regions(kernels, log_size, count, region) };
     }
 
-    fn batch_inverse<F: Field + Send + Sync>(
+    /// From coefficients to the values on a domain at least as large, whose op was checked.
+    fn circle_extension(
         &self,
-        elements: &[F],
-        inverses: &mut [F],
-        first_zero: &mut [u64],
-    ) -> Result<(), BackendError> {
-        check_inverse(elements.len(), inverses.len(), first_zero.len())?;
-        let zero = AtomicU64::new(first_zero[0]);
-        self.for_chunks(inverses, inverse::CHUNK, |i, chunk| {
-            let start = i * inverse::CHUNK;
-            let elements = &elements[start..start + chunk.len()];
-            if !inverse::invert_chunk(self.simd(), elements, chunk)
-                && let Some(index) = inverse::first_zero(elements)
-            {
-                zero.fetch_min((start + index) as u64, Ordering::Relaxed);
-            }
-        });
-        first_zero[0] = zero.into_inner();
-        Ok(())
-    }
-}
-
-impl CircleOps for CpuQueue {
-    fn circle_twiddles(
-        &self,
-        params: &CircleTwiddleParams,
-        twiddles: &mut [Twiddle],
-        inverse_twiddles: &mut [Twiddle],
-    ) -> Result<(), BackendError> {
-        check_domain("circle_twiddles", params.log_size)?;
-        check_columns(twiddles.len(), 1, params.log_size - 1)?;
-        check_columns(inverse_twiddles.len(), 1, params.log_size - 1)?;
-        let _scratch = self.reserve_scratch::<[M31; 2]>(1, twiddles.len())?;
-        twiddles::fill(self.simd(), params.log_size, twiddles, inverse_twiddles);
-        Ok(())
-    }
-
-    fn circle_interpolate(
-        &self,
-        params: &CircleFftParams,
-        inverse_twiddles: &[Twiddle],
-        columns: &mut [M31],
-    ) -> Result<(), BackendError> {
-        self.circle_transform("circle_interpolate", params, inverse_twiddles, columns, true)
-    }
-
-    fn circle_evaluate(
-        &self,
-        params: &CircleFftParams,
-        twiddles: &[Twiddle],
-        columns: &mut [M31],
-    ) -> Result<(), BackendError> {
-        self.circle_transform("circle_evaluate", params, twiddles, columns, false)
-    }
-
-    fn circle_extend(
-        &self,
-        params: &CircleExtendParams,
+        params: CircleExtendParams,
         twiddles: &[Twiddle],
         coefficients: &[M31],
         values: &mut [M31],
-    ) -> Result<(), BackendError> {
-        let CircleExtendParams { log_coefficients: log_len, log_size, columns } = *params;
-        check_extension("circle_extend", params, twiddles.len(), coefficients.len(), values.len())?;
+    ) {
+        let CircleExtendParams { log_coefficients: log_len, log_size, columns } = params;
         let log_copies = log_size - log_len;
         let kernels = Kernels::of(self.simd().level());
         if log_len < kernels.log_block {
@@ -165,7 +100,7 @@ impl CircleOps for CpuQueue {
                     scalar::evaluate(values, log_len, copy << log_len, twiddles, log_size);
                 }
             });
-            return Ok(());
+            return;
         }
         let source = Shared(coefficients.as_ptr().cast::<u32>());
         let base = Shared(values.as_mut_ptr().cast::<u32>());
@@ -187,34 +122,59 @@ impl CircleOps for CpuQueue {
         };
         // SAFETY: this processor has the queue's level; copies are disjoint parts of one exclusive view, and the coefficients are another view.
         unsafe { self.run_regions(kernels, log_len, (columns as usize) << log_copies, region) };
+    }
+
+    fn batch_inverse<F: Field + Send + Sync>(&self, elements: &[F], inverses: &mut [F], first_zero: &mut [u64]) {
+        let zero = AtomicU64::new(first_zero[0]);
+        self.for_chunks(inverses, inverse::CHUNK, |i, chunk| {
+            let start = i * inverse::CHUNK;
+            let elements = &elements[start..start + chunk.len()];
+            if !inverse::invert_chunk(self.simd(), elements, chunk)
+                && let Some(index) = inverse::first_zero(elements)
+            {
+                zero.fetch_min((start + index) as u64, Ordering::Relaxed);
+            }
+        });
+        first_zero[0] = zero.into_inner();
+    }
+}
+
+impl CircleOps for CpuQueue {
+    fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let _scratch = self.reserve_scratch::<[M31; 2]>(1, op.twiddles.len())?;
+        twiddles::fill(self.simd(), op.params.log_size, op.twiddles, op.inverse_twiddles);
         Ok(())
     }
 
-    fn circle_lde(
-        &self,
-        params: &CircleExtendParams,
-        inverse_twiddles: &[Twiddle],
-        twiddles: &[Twiddle],
-        columns: &mut [M31],
-        values: &mut [M31],
-    ) -> Result<(), BackendError> {
-        check_extension("circle_lde", params, twiddles.len(), columns.len(), values.len())?;
-        let domain = CircleFftParams { log_size: params.log_coefficients, columns: params.columns };
-        self.circle_transform("circle_lde", &domain, inverse_twiddles, columns, true)?;
-        self.circle_extend(params, twiddles, columns, values)
+    fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, true);
+        Ok(())
     }
 
-    fn circle_eval_at_point(
-        &self,
-        params: &CirclePointParams,
-        coefficients: &[M31],
-        results: &mut [QM31],
-    ) -> Result<(), BackendError> {
-        if params.log_size > MAX_LOG_DOMAIN {
-            check_domain("circle_eval_at_point", params.log_size)?;
-        }
-        check_columns(coefficients.len(), params.columns, params.log_size)?;
-        check_columns(results.len(), params.columns, 0)?;
+    fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        self.circle_transform(op.params.log_size, op.twiddles, op.columns, false);
+        Ok(())
+    }
+
+    fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        self.circle_extension(op.params, op.twiddles, op.coefficients, op.values);
+        Ok(())
+    }
+
+    fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        self.circle_transform(op.params.log_coefficients, op.inverse_twiddles, op.columns, true);
+        self.circle_extension(op.params, op.twiddles, op.columns, op.values);
+        Ok(())
+    }
+
+    fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CircleEvalAtPoint { params, coefficients, results } = op;
         let basis = Basis::new(params.point, params.log_size);
         let columns_per_job = ((1usize << 14) >> params.log_size).max(1);
         self.for_chunks(results, columns_per_job, |i, results| {
@@ -226,22 +186,16 @@ impl CircleOps for CpuQueue {
         Ok(())
     }
 
-    fn batch_inverse_m31(
-        &self,
-        elements: &[M31],
-        inverses: &mut [M31],
-        first_zero: &mut [u64],
-    ) -> Result<(), BackendError> {
-        self.batch_inverse(elements, inverses, first_zero)
+    fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        self.batch_inverse(op.elements, op.inverses, op.first_zero);
+        Ok(())
     }
 
-    fn batch_inverse_qm31(
-        &self,
-        elements: &[QM31],
-        inverses: &mut [QM31],
-        first_zero: &mut [u64],
-    ) -> Result<(), BackendError> {
-        self.batch_inverse(elements, inverses, first_zero)
+    fn batch_inverse_qm31(&self, op: BatchInverseQm31<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        self.batch_inverse(op.elements, op.inverses, op.first_zero);
+        Ok(())
     }
 }
 

@@ -2,6 +2,11 @@
 
 use std::num::NonZeroUsize;
 
+use core_types::{
+    field::QM31,
+    params::circle::{CircleFftParams, CircleTwiddleParams},
+};
+
 use super::*;
 use crate::{CpuConfig, Simd, SimdLevel};
 
@@ -35,7 +40,12 @@ fn elements(len: usize, seed: u64) -> Vec<M31> {
 
 fn tree(q: &CpuQueue, log_size: u32) -> (Vec<Twiddle>, Vec<Twiddle>) {
     let mut pair = (vec![Twiddle::default(); 1 << (log_size - 1)], vec![Twiddle::default(); 1 << (log_size - 1)]);
-    q.circle_twiddles(&CircleTwiddleParams { log_size }, &mut pair.0, &mut pair.1).expect("a valid size");
+    q.circle_twiddles(CircleTwiddles {
+        params: CircleTwiddleParams { log_size },
+        twiddles: &mut pair.0,
+        inverse_twiddles: &mut pair.1,
+    })
+    .expect("a valid size");
     pair
 }
 
@@ -52,16 +62,16 @@ fn every_level_transforms_as_the_scalar_layers_do() {
             for column in expected.chunks_mut(1 << log_size) {
                 scalar::interpolate(column, &inverse, log_size);
             }
-            q.circle_interpolate(&params, &inverse, &mut got).unwrap();
+            q.circle_interpolate(CircleInterpolate { params, inverse_twiddles: &inverse, columns: &mut got }).unwrap();
             assert!(expected == got, "interpolate, log size {log_size}, {q:?}");
-            q.circle_evaluate(&params, &forward, &mut got).unwrap();
+            q.circle_evaluate(CircleEvaluate { params, twiddles: &forward, columns: &mut got }).unwrap();
             assert!(input == got, "round trip, log size {log_size}, {q:?}");
 
             let (mut expected, mut got) = (input.clone(), input);
             for column in expected.chunks_mut(1 << log_size) {
                 scalar::evaluate(column, log_size, 0, &forward, log_size);
             }
-            q.circle_evaluate(&params, &forward, &mut got).unwrap();
+            q.circle_evaluate(CircleEvaluate { params, twiddles: &forward, columns: &mut got }).unwrap();
             assert!(expected == got, "evaluate, log size {log_size}, {q:?}");
         }
     }
@@ -82,7 +92,13 @@ fn every_level_extends_as_evaluation_of_padded_coefficients() {
                 }
                 let mut got = vec![M31::ZERO; 2 << log_size];
                 let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
-                q.circle_extend(&params, &forward, &coefficients, &mut got).unwrap();
+                q.circle_extend(CircleExtend {
+                    params,
+                    twiddles: &forward,
+                    coefficients: &coefficients,
+                    values: &mut got,
+                })
+                .unwrap();
                 assert!(expected == got, "from 2^{log_coefficients} to 2^{log_size}, {q:?}");
             }
         }
@@ -96,12 +112,22 @@ fn inverses_multiply_to_one_at_every_length() {
             let nonzero: Vec<M31> =
                 elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
             let (mut inverses, mut first_zero) = (vec![M31::ZERO; len], [u64::MAX]);
-            q.batch_inverse_m31(&nonzero, &mut inverses, &mut first_zero).unwrap();
+            q.batch_inverse_m31(BatchInverseM31 {
+                elements: &nonzero,
+                inverses: &mut inverses,
+                first_zero: &mut first_zero,
+            })
+            .unwrap();
             assert!(nonzero.iter().zip(&inverses).all(|(&x, &y)| x * y == M31::ONE));
             let secure: Vec<QM31> =
                 (0..len).map(|i| QM31::from_coordinates([1, 7, 31, 4].map(|k| nonzero[i * k % len]))).collect();
             let mut secure_inverses = vec![QM31::ZERO; len];
-            q.batch_inverse_qm31(&secure, &mut secure_inverses, &mut first_zero).unwrap();
+            q.batch_inverse_qm31(BatchInverseQm31 {
+                elements: &secure,
+                inverses: &mut secure_inverses,
+                first_zero: &mut first_zero,
+            })
+            .unwrap();
             assert!(secure.iter().zip(&secure_inverses).all(|(&x, &y)| x * y == QM31::ONE));
             assert_eq!(first_zero, [u64::MAX]);
         }
@@ -117,11 +143,26 @@ fn the_first_zero_is_noted_wherever_it_stands_and_never_raised() {
             let secure: Vec<QM31> = elements.iter().map(|&x| x.into()).collect();
             let (mut inverses, mut secure_inverses) = (elements.clone(), secure.clone());
             let mut words = [[u64::MAX], [u64::MAX]];
-            q.batch_inverse_m31(&elements, &mut inverses, &mut words[0]).unwrap();
-            q.batch_inverse_qm31(&secure, &mut secure_inverses, &mut words[1]).unwrap();
+            q.batch_inverse_m31(BatchInverseM31 {
+                elements: &elements,
+                inverses: &mut inverses,
+                first_zero: &mut words[0],
+            })
+            .unwrap();
+            q.batch_inverse_qm31(BatchInverseQm31 {
+                elements: &secure,
+                inverses: &mut secure_inverses,
+                first_zero: &mut words[1],
+            })
+            .unwrap();
             assert_eq!(words, [[index as u64]; 2], "{q:?}");
             elements[0] = M31::ONE;
-            q.batch_inverse_m31(&elements, &mut inverses, &mut words[0]).unwrap();
+            q.batch_inverse_m31(BatchInverseM31 {
+                elements: &elements,
+                inverses: &mut inverses,
+                first_zero: &mut words[0],
+            })
+            .unwrap();
             assert_eq!(words[0], [index as u64], "{q:?}");
         }
     }

@@ -15,13 +15,12 @@ mod walk;
 
 use backend_api::{
     BackendError,
-    ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps, GROUP, PackShape, check_lengths},
+    ops::fss::{
+        AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
+        FssOps, GROUP, PackBits, UnpackBits,
+    },
 };
-use core_types::{
-    Label,
-    pack::{packed_word, unpacked_element},
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
-};
+use core_types::pack::{packed_word, unpacked_element};
 
 pub(crate) use self::columns::columns;
 use self::{
@@ -55,56 +54,26 @@ impl CpuQueue {
 }
 
 impl FssOps for CpuQueue {
-    fn cmp_eval(
-        &self,
-        params: &CmpParams,
-        roots: &[Label],
-        corrections: &[u128],
-        leaves: &[u128],
-        points: &[u64],
-        shares: &mut [u32],
-    ) -> Result<(), BackendError> {
-        let path = self.aes("cmp_eval")?;
-        let shape = CmpShape::new("cmp_eval", params)?;
-        let got = [roots.len(), corrections.len(), leaves.len(), points.len(), shares.len()];
-        check_lengths(shape.eval_lengths(), got)?;
-        let asked = Asked::Points(points);
-        let batch = CmpBatch { params, window: params.bits, shape, roots, corrections, leaves, asked };
-        self.eval_cmp(path, &batch, shares);
+    fn cmp_eval(&self, op: CmpEval<'_, Self>) -> Result<(), BackendError> {
+        let (shape, path) = (op.check()?, self.aes("cmp_eval")?);
+        let CmpEval { params, keys: CmpKeys { roots, corrections, leaves }, points, shares } = op;
+        let (asked, window, params) = (Asked::Points(points), params.bits, &params);
+        self.eval_cmp(path, &CmpBatch { params, window, shape, roots, corrections, leaves, asked }, shares);
         Ok(())
     }
 
-    fn cmp_eval_window(
-        &self,
-        params: &CmpWindowParams,
-        roots: &[Label],
-        corrections: &[u128],
-        leaves: &[u128],
-        x_hat: &[u64],
-        offsets: &[u64],
-        shares: &mut [u32],
-    ) -> Result<(), BackendError> {
-        let path = self.aes("cmp_eval_window")?;
-        let shape = CmpShape::within("cmp_eval_window", params)?;
-        let got = [roots.len(), corrections.len(), leaves.len(), x_hat.len(), offsets.len(), shares.len()];
-        check_lengths(shape.window_lengths(), got)?;
+    fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
+        let (shape, path) = (op.check()?, self.aes("cmp_eval_window")?);
+        let CmpEvalWindow { params, keys: CmpKeys { roots, corrections, leaves }, x_hat, offsets, shares } = op;
         let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
         self.eval_cmp(path, &CmpBatch { params, window, shape, roots, corrections, leaves, asked }, shares);
         Ok(())
     }
 
-    fn cmp_eval_all(
-        &self,
-        params: &CmpAllParams,
-        roots: &[Label],
-        corrections: &[u128],
-        leaves: &[u128],
-        units: &mut [u128],
-    ) -> Result<(), BackendError> {
-        let path = self.aes("cmp_eval_all")?;
-        let shape = CmpAllShape::new("cmp_eval_all", params)?;
-        check_lengths(shape.eval_lengths(), [roots.len(), corrections.len(), leaves.len(), units.len()])?;
-        let batch = CmpAllBatch { params, shape, roots, corrections, leaves };
+    fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>) -> Result<(), BackendError> {
+        let (shape, path) = (op.check()?, self.aes("cmp_eval_all")?);
+        let CmpEvalAll { params, keys: CmpKeys { roots, corrections, leaves }, units } = op;
+        let batch = CmpAllBatch { params: &params, shape, roots, corrections, leaves };
         let jobs = columns(units, shape.keys, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
             let first = shape.first + job * KEYS_PER_JOB;
@@ -113,18 +82,10 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn cmp_gen(
-        &self,
-        params: &CmpParams,
-        alphas: &[u64],
-        roots: &[Label],
-        corrections: &mut [u128],
-        leaves: &mut [u128],
-    ) -> Result<(), BackendError> {
-        let path = self.aes("cmp_gen")?;
-        let shape = CmpShape::new("cmp_gen", params)?;
-        check_lengths(shape.gen_lengths(), [alphas.len(), roots.len(), corrections.len(), leaves.len()])?;
-        let secrets = CmpSecrets { params, shape, alphas, roots };
+    fn cmp_gen(&self, op: CmpGen<'_, Self>) -> Result<(), BackendError> {
+        let (shape, path) = (op.check()?, self.aes("cmp_gen")?);
+        let CmpGen { params, alphas, roots, corrections, leaves } = op;
+        let secrets = CmpSecrets { params: &params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
         self.for_jobs(jobs, |job, (mut corrections, mut leaves)| {
@@ -134,63 +95,26 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn dcf_eval(
-        &self,
-        params: &DcfParams,
-        roots: &[Label],
-        corrections: &[u128],
-        values: &[u64],
-        last: &[u64],
-        points: &[u64],
-        shares: &mut [u64],
-    ) -> Result<(), BackendError> {
-        let path = self.aes("dcf_eval")?;
-        let shape = DcfShape::new("dcf_eval", params)?;
-        let got = [roots.len(), corrections.len(), values.len(), last.len(), points.len(), shares.len()];
-        check_lengths(shape.eval_lengths(), got)?;
-        let asked = Asked::Points(points);
-        let batch = DcfBatch { params, window: params.bits, shape, roots, corrections, values, last, asked };
-        self.eval_dcf(path, &batch, shares);
+    fn dcf_eval(&self, op: DcfEval<'_, Self>) -> Result<(), BackendError> {
+        let (shape, path) = (op.check()?, self.aes("dcf_eval")?);
+        let DcfEval { params, keys: DcfKeys { roots, corrections, values, last }, points, shares } = op;
+        let (asked, window, params) = (Asked::Points(points), params.bits, &params);
+        self.eval_dcf(path, &DcfBatch { params, window, shape, roots, corrections, values, last, asked }, shares);
         Ok(())
     }
 
-    fn dcf_eval_window(
-        &self,
-        params: &DcfWindowParams,
-        roots: &[Label],
-        corrections: &[u128],
-        values: &[u64],
-        last: &[u64],
-        x_hat: &[u64],
-        offsets: &[u64],
-        shares: &mut [u64],
-    ) -> Result<(), BackendError> {
-        let path = self.aes("dcf_eval_window")?;
-        let shape = DcfShape::within("dcf_eval_window", params)?;
-        let sections = [roots.len(), corrections.len(), values.len(), last.len()];
-        let [expected @ .., inputs, points, made] = shape.window_lengths();
-        check_lengths(expected, sections)?;
-        check_lengths([inputs, points, made], [x_hat.len(), offsets.len(), shares.len()])?;
+    fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
+        let (shape, path) = (op.check()?, self.aes("dcf_eval_window")?);
+        let DcfEvalWindow { params, keys: DcfKeys { roots, corrections, values, last }, x_hat, offsets, shares } = op;
         let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
         self.eval_dcf(path, &DcfBatch { params, window, shape, roots, corrections, values, last, asked }, shares);
         Ok(())
     }
 
-    fn dcf_gen(
-        &self,
-        params: &DcfParams,
-        alphas: &[u64],
-        betas: &[u64],
-        roots: &[Label],
-        corrections: &mut [u128],
-        values: &mut [u64],
-        last: &mut [u64],
-    ) -> Result<(), BackendError> {
-        let path = self.aes("dcf_gen")?;
-        let shape = DcfShape::new("dcf_gen", params)?;
-        let got = [alphas.len(), betas.len(), roots.len(), corrections.len(), values.len(), last.len()];
-        check_lengths(shape.gen_lengths(), got)?;
-        let secrets = DcfSecrets { params, shape, alphas, betas, roots };
+    fn dcf_gen(&self, op: DcfGen<'_, Self>) -> Result<(), BackendError> {
+        let (shape, path) = (op.check()?, self.aes("dcf_gen")?);
+        let DcfGen { params, alphas, betas, roots, corrections, values, last } = op;
+        let secrets = DcfSecrets { params: &params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let values = columns(values, shape.row, KEYS_PER_JOB);
         let last = columns(last, shape.row, KEYS_PER_JOB);
@@ -203,8 +127,10 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn aes_ctr_fill(&self, params: &AesCtrParams, words: &mut [u64]) -> Result<(), BackendError> {
+    fn aes_ctr_fill(&self, op: AesCtrFill<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
         let path = self.aes("aes_ctr_fill")?;
+        let AesCtrFill { params, words } = op;
         self.for_chunks(words, WORDS_PER_JOB, |job, words| {
             let first = params.first.wrapping_add((job * WORDS_PER_JOB / 2) as u128);
             dispatch(path, ctr::Fill { key: &params.key, first, words });
@@ -212,9 +138,9 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn pack_bits(&self, params: &PackParams, elements: &[u64], words: &mut [u64]) -> Result<(), BackendError> {
-        let shape = PackShape::new("pack_bits", params)?;
-        check_lengths([shape.count, shape.words], [elements.len(), words.len()])?;
+    fn pack_bits(&self, op: PackBits<'_, Self>) -> Result<(), BackendError> {
+        let shape = op.check()?;
+        let PackBits { params, elements, words } = op;
         let (width, count) = (shape.width, params.count);
         self.for_chunks(words, WORDS_PER_JOB, |job, words| {
             for (i, word) in words.iter_mut().enumerate() {
@@ -225,9 +151,9 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn unpack_bits(&self, params: &PackParams, words: &[u64], elements: &mut [u64]) -> Result<(), BackendError> {
-        let shape = PackShape::new("unpack_bits", params)?;
-        check_lengths([shape.words, shape.count], [words.len(), elements.len()])?;
+    fn unpack_bits(&self, op: UnpackBits<'_, Self>) -> Result<(), BackendError> {
+        let shape = op.check()?;
+        let UnpackBits { words, elements, .. } = op;
         let width = shape.width;
         self.for_chunks(elements, WORDS_PER_JOB, |job, elements| {
             for (i, element) in elements.iter_mut().enumerate() {

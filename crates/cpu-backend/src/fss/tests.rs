@@ -2,7 +2,13 @@
 
 use core::num::NonZeroUsize;
 
-use backend_api::{Queue, ops::fss::FssOps};
+use backend_api::{
+    Queue,
+    ops::fss::{
+        AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
+        FssOps, PackBits, UnpackBits,
+    },
+};
 use core_types::{
     AesKey, Label, PrgKeys,
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
@@ -17,6 +23,37 @@ fn labels(count: usize, salt: u128) -> Vec<Label> {
     (0..count as u128)
         .map(|i| Label::new((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ salt))
         .collect()
+}
+
+fn cmp_keys<'a>(roots: &'a [Label], corrections: &'a [u128], leaves: &'a [u128]) -> CmpKeys<'a, CpuQueue> {
+    CmpKeys { roots, corrections, leaves }
+}
+
+fn dcf_keys<'a>(
+    roots: &'a [Label],
+    corrections: &'a [u128],
+    values: &'a [u64],
+    last: &'a [u64],
+) -> DcfKeys<'a, CpuQueue> {
+    DcfKeys { roots, corrections, values, last }
+}
+
+/// Makes corrections and leaves.
+fn make_cmp(q: &CpuQueue, params: CmpParams, alphas: &[u64], roots: &[Label], made: [&mut [u128]; 2]) {
+    let [corrections, leaves] = made;
+    q.cmp_gen(CmpGen { params, alphas, roots, corrections, leaves }).unwrap();
+}
+
+/// Makes corrections, values and last values for α and β.
+fn make_dcf(
+    q: &CpuQueue,
+    params: DcfParams,
+    [alphas, betas]: [&[u64]; 2],
+    roots: &[Label],
+    corrections: &mut [u128],
+    [values, last]: [&mut [u64]; 2],
+) {
+    q.dcf_gen(DcfGen { params, alphas, betas, roots, corrections, values, last }).unwrap();
 }
 
 /// A queue for every AES path that this processor has, each with one thread and with two.
@@ -45,12 +82,13 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let roots = labels(2 * row, 5);
         let mut corrections = vec![0; cmp_levels(bits) as usize * row];
         let mut leaves = vec![0; 2 * row];
-        q.cmp_gen(&params, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
+        make_cmp(&q, params, &alphas, &roots, [&mut corrections, &mut leaves]);
         let shares = [0, 1].map(|party| {
             let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
             let mut shares = vec![0u32; size * row / 32];
             let params = CmpParams { party: party as u32, ..params };
-            q.cmp_eval(&params, &roots[party * row..][..row], &corrections, leaves, &points, &mut shares).unwrap();
+            let keys = cmp_keys(&roots[party * row..][..row], &corrections, leaves);
+            q.cmp_eval(CmpEval { params, keys, points: &points, shares: &mut shares }).unwrap();
             shares
         });
         for y in 0..size {
@@ -80,12 +118,13 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let mut corrections = vec![0; bits as usize * row];
         let mut values = vec![0; bits as usize * words * row];
         let mut last = vec![0; words * row];
-        q.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
+        make_dcf(q, params, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
         let shares = [0, 1].map(|party| {
             let mut shares = vec![0u64; size * words * size];
             let params = DcfParams { party: party as u32, ..params };
             let roots = &roots[party * row..][..row];
-            q.dcf_eval(&params, roots, &corrections, &values, &last, &points, &mut shares).unwrap();
+            let keys = dcf_keys(roots, &corrections, &values, &last);
+            q.dcf_eval(DcfEval { params, keys, points: &points, shares: &mut shares }).unwrap();
             shares
         });
         let mask = u64::MAX >> (64 - width);
@@ -111,9 +150,9 @@ fn packing_round_trips_at_every_width() {
             let elements: Vec<u64> =
                 (0..u64::from(count)).map(|i| (i + 9).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             let mut words = vec![u64::MAX; (count as usize * bits as usize).div_ceil(64)];
-            q.pack_bits(&params, &elements, &mut words).unwrap();
+            q.pack_bits(PackBits { params, elements: &elements, words: &mut words }).unwrap();
             let mut back = vec![0; count as usize];
-            q.unpack_bits(&params, &words, &mut back).unwrap();
+            q.unpack_bits(UnpackBits { params, words: &words, elements: &mut back }).unwrap();
             let mask = u64::MAX >> (64 - bits);
             assert!(elements.iter().zip(&back).all(|(e, b)| e & mask == *b));
         }
@@ -139,12 +178,14 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     let mut out = Outputs { words128: Vec::new(), words64: Vec::new(), bits: Vec::new() };
     let mut corrections = vec![0; cmp_levels(bits) as usize * row];
     let mut leaves = vec![0; 2 * row];
-    q.cmp_gen(&cmp, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
+    make_cmp(q, cmp, &alphas, &roots, [&mut corrections, &mut leaves]);
     for party in 0..2 {
         let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
         let mut shares = vec![u32::MAX; points as usize * row / 32];
         let params = CmpParams { party: party as u32, ..cmp };
-        q.cmp_eval(&params, &roots[party * row..][..row], &corrections, leaves, &ys, &mut shares).unwrap();
+        let roots = &roots[party * row..][..row];
+        let keys = cmp_keys(roots, &corrections, leaves);
+        q.cmp_eval(CmpEval { params, keys, points: &ys, shares: &mut shares }).unwrap();
         out.bits.push(shares);
         if bits <= CMP_ALL_BITS {
             // all keys, or those behind the first group
@@ -152,7 +193,8 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
             let (keys, party_number) = (count - first, party as u32);
             let params = CmpAllParams { key: cmp.key, bits, party: party_number, count, first, keys, reserved: [0; 3] };
             let mut units = vec![u128::MAX; cmp_blocks(bits) as usize * keys as usize];
-            q.cmp_eval_all(&params, &roots[party * row..][..row], &corrections, leaves, &mut units).unwrap();
+            let keys = cmp_keys(roots, &corrections, leaves);
+            q.cmp_eval_all(CmpEvalAll { params, keys, units: &mut units }).unwrap();
             out.words128.push(units);
         }
     }
@@ -163,12 +205,13 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
         let mut corrections = vec![0; bits as usize * row];
         let mut values = vec![0; bits as usize * len * row];
         let mut last = vec![0; len * row];
-        q.dcf_gen(&dcf, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
+        make_dcf(q, dcf, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
         for party in 0..2 {
             let mut shares = vec![0; points as usize * len * count as usize];
             let params = DcfParams { party: party as u32, ..dcf };
             let roots = &roots[party * row..][..row];
-            q.dcf_eval(&params, roots, &corrections, &values, &last, &ys, &mut shares).unwrap();
+            let keys = dcf_keys(roots, &corrections, &values, &last);
+            q.dcf_eval(DcfEval { params, keys, points: &ys, shares: &mut shares }).unwrap();
             out.words64.push(shares);
         }
         out.words128.push(corrections);
@@ -177,7 +220,7 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     for len in [0, 1, 2, 63, 64, 65, count as usize] {
         let mut stream = vec![0; len];
         let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
-        q.aes_ctr_fill(&params, &mut stream).unwrap();
+        q.aes_ctr_fill(AesCtrFill { params, words: &mut stream }).unwrap();
         out.words64.push(stream);
     }
     out
@@ -219,6 +262,32 @@ fn offsets(bits: u32, window: u32, points: u32) -> Vec<u64> {
     (0..points).map(|j| word(bits.into()).wrapping_add(behind(j)) & mask).collect()
 }
 
+/// The points `x_hat` less each of `offsets`.
+fn behind(x_hat: &[u64], offsets: &[u64]) -> Vec<u64> {
+    offsets.iter().flat_map(|&o| x_hat.iter().map(move |x| x.wrapping_sub(o))).collect()
+}
+
+/// The shares of new payload keys for α and β at `x_hat` less each of `offsets`: at single points, and by windows.
+fn both_dcf(
+    q: &CpuQueue,
+    params: DcfWindowParams,
+    secrets: [&[u64]; 2],
+    roots: &[Label],
+    x_hat: &[u64],
+    offsets: &[u64],
+) -> [Vec<u64>; 2] {
+    let (row, levels, len) = (padded(params.count), params.bits as usize, params.words as usize);
+    let (mut corrections, mut last) = (vec![0; levels * row], vec![0; len * row]);
+    let mut values = vec![0; levels * len * row];
+    make_dcf(q, params.anywhere(), secrets, roots, &mut corrections, [&mut values, &mut last]);
+    let keys = || dcf_keys(&roots[..row], &corrections, &values, &last);
+    let points = behind(x_hat, offsets);
+    let (mut single, mut at_once) = (vec![1; points.len() * len], vec![2; points.len() * len]);
+    q.dcf_eval(DcfEval { params: params.anywhere(), keys: keys(), points: &points, shares: &mut single }).unwrap();
+    q.dcf_eval_window(DcfEvalWindow { params, keys: keys(), x_hat, offsets, shares: &mut at_once }).unwrap();
+    [single, at_once]
+}
+
 #[test]
 fn shares_at_clustered_points_are_those_at_single_points() {
     for (count, bits, window, points) in [
@@ -241,35 +310,28 @@ fn shares_at_clustered_points_are_those_at_single_points() {
         let (offsets, roots) = (offsets(bits, window, points), labels(2 * row, 7));
         // masked inputs that place a cluster around the start of the ring
         x_hat.iter_mut().take(3).zip([0, 1, 1 << (bits / 2)]).for_each(|(x, y)| *x = offsets.first().unwrap_or(&0) + y);
-        let ys: Vec<u64> = offsets.iter().flat_map(|&o| x_hat.iter().map(move |x| x.wrapping_sub(o))).collect();
-        let (alphas, keys) = (x_hat.iter().map(|&x| word(x)).collect::<Vec<_>>(), PrgKeys::from_nonce([9; 16]));
+        let ys = behind(&x_hat, &offsets);
+        let (alphas, prg) = (x_hat.iter().map(|&x| word(x)).collect::<Vec<_>>(), PrgKeys::from_nonce([9; 16]));
         for q in queues() {
             let name = format!("{count} keys of {bits} bits at {points} points, window {window}, {:?}", q.caps());
-            let clustered =
-                CmpWindowParams { key: keys.child, bits, party: 1, count, points, window, reserved: [0; 3] };
-            let params = clustered.anywhere();
+            let clustered = CmpWindowParams { key: prg.child, bits, party: 1, count, points, window, reserved: [0; 3] };
             let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
-            q.cmp_gen(&params, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
+            make_cmp(&q, clustered.anywhere(), &alphas, &roots, [&mut corrections, &mut leaves]);
             let leaves = &leaves[..cmp_leaves(bits) as usize * row];
-            let mut shares = [vec![1u32; points as usize * row / 32], vec![2; points as usize * row / 32]];
-            q.cmp_eval(&params, &roots[row..], &corrections, leaves, &ys, &mut shares[0]).unwrap();
-            q.cmp_eval_window(&clustered, &roots[row..], &corrections, leaves, &x_hat, &offsets, &mut shares[1])
-                .unwrap();
-            assert!(shares[0] == shares[1], "{name}");
+            let sections = || cmp_keys(&roots[row..], &corrections, leaves);
+            let (mut single, mut at_once) = (vec![1; points as usize * row / 32], vec![2; points as usize * row / 32]);
+            let (params, keys) = (clustered.anywhere(), sections());
+            q.cmp_eval(CmpEval { params, keys, points: &ys, shares: &mut single }).unwrap();
+            let (params, keys, shares) = (clustered, sections(), &mut at_once);
+            q.cmp_eval_window(CmpEvalWindow { params, keys, x_hat: &x_hat, offsets: &offsets, shares }).unwrap();
+            assert!(single == at_once, "{name}");
             for (len, width) in [(1usize, 64), (3, 17), (8, 64)] {
                 let party = (len % 2) as u32;
-                let clustered =
-                    DcfWindowParams { keys, bits, party, count, points, words: len as u32, width, window, reserved: 0 };
-                let params = clustered.anywhere();
+                let (keys, words) = (prg, len as u32);
+                let clustered = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
                 let betas: Vec<u64> = (0..(len * count as usize) as u64).map(word).collect();
-                let (mut corrections, mut last) = (vec![0; bits as usize * row], vec![0; len * row]);
-                let mut values = vec![0; bits as usize * len * row];
-                q.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
-                let (roots, mut shares) = (&roots[..row], [vec![1; ys.len() * len], vec![2; ys.len() * len]]);
-                q.dcf_eval(&params, roots, &corrections, &values, &last, &ys, &mut shares[0]).unwrap();
-                q.dcf_eval_window(&clustered, roots, &corrections, &values, &last, &x_hat, &offsets, &mut shares[1])
-                    .unwrap();
-                assert!(shares[0] == shares[1], "{name}, {len} words");
+                let [single, at_once] = both_dcf(&q, clustered, [&alphas, &betas], &roots, &x_hat, &offsets);
+                assert!(single == at_once, "{name}, {len} words");
             }
         }
     }
@@ -278,21 +340,14 @@ fn shares_at_clustered_points_are_those_at_single_points() {
 /// Payload trees have windows of fewer points than a block of leaves.
 #[test]
 fn payload_shares_at_narrow_clusters_are_those_at_single_points() {
-    let (count, row, bits) = (33, padded(33), 12);
+    let (count, bits) = (33, 12);
     let x_hat: Vec<u64> = (0..33u64).map(|e| e * 0x155).collect();
-    let (keys, roots) = (PrgKeys::from_nonce([2; 16]), labels(2 * row, 3));
+    let (keys, roots) = (PrgKeys::from_nonce([2; 16]), labels(2 * padded(count), 3));
     for (q, window) in queues().into_iter().flat_map(|q| (0..=bits).map(move |window| (q.clone(), window))) {
         let offsets = offsets(bits, window, 5);
-        let ys: Vec<u64> = offsets.iter().flat_map(|&o| x_hat.iter().map(move |x| x.wrapping_sub(o))).collect();
         let clustered =
             DcfWindowParams { keys, bits, party: 0, count, points: 5, words: 2, width: 64, window, reserved: 0 };
-        let params = clustered.anywhere();
-        let (mut corrections, mut values, mut last) = (vec![0; 12 * row], vec![0; 24 * row], vec![0; 2 * row]);
-        q.dcf_gen(&params, &x_hat, &[7; 66], &roots, &mut corrections, &mut values, &mut last).unwrap();
-        let mut shares = [vec![1; ys.len() * 2], vec![2; ys.len() * 2]];
-        let roots = &roots[..row];
-        q.dcf_eval(&params, roots, &corrections, &values, &last, &ys, &mut shares[0]).unwrap();
-        q.dcf_eval_window(&clustered, roots, &corrections, &values, &last, &x_hat, &offsets, &mut shares[1]).unwrap();
-        assert!(shares[0] == shares[1], "window {window}");
+        let [single, at_once] = both_dcf(&q, clustered, [&x_hat, &[7; 66]], &roots, &x_hat, &offsets);
+        assert!(single == at_once, "window {window}");
     }
 }

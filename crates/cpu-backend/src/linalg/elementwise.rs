@@ -1,9 +1,9 @@
 use backend_api::{
     BackendError, Real,
-    ops::linalg::{ElementwiseOps, check_binary, check_len, product},
+    ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},
 };
 use core_types::{
-    params::elementwise::{Activation, Binary, BinaryParams, DropoutParams, MAX_RANK, SumParams},
+    params::elementwise::{Binary, MAX_RANK},
     philox,
 };
 
@@ -14,34 +14,23 @@ use super::{
 use crate::CpuQueue;
 
 impl ElementwiseOps for CpuQueue {
-    fn activate<T: Real>(&self, f: Activation, x: &[T], y: &mut [T]) -> Result<(), BackendError> {
-        self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), Map { f, x, y }))
+    fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Activate { f, x, y } = op;
+        self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), Map { f, x, y }));
+        Ok(())
     }
 
-    fn activate_in_place<T: Real>(&self, f: Activation, x: &mut [T]) -> Result<(), BackendError> {
-        const BLOCK: usize = 512;
-        self.for_blocks([], x, |_, [], y| {
-            let mut copy = [0.0; BLOCK];
-            for y in y.chunks_mut(BLOCK) {
-                let x = &mut copy[..y.len()];
-                x.copy_from_slice(y);
-                dispatch(self.simd(), Map { f, x, y });
-            }
-        })
+    fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let ActivateBackward { f, saved, g, dx } = op;
+        self.for_blocks([saved, g], dx, |_, [saved, g], dx| dispatch(self.simd(), Backward { f, saved, g, dx }));
+        Ok(())
     }
 
-    fn activate_backward<T: Real>(
-        &self,
-        f: Activation,
-        saved: &[T],
-        g: &[T],
-        dx: &mut [T],
-    ) -> Result<(), BackendError> {
-        self.for_blocks([saved, g], dx, |_, [saved, g], dx| dispatch(self.simd(), Backward { f, saved, g, dx }))
-    }
-
-    fn binary<T: Real>(&self, p: &BinaryParams, a: &[T], b: &[T], y: &mut [T]) -> Result<(), BackendError> {
-        check_binary(p, a.len(), b.len(), y.len())?;
+    fn binary<T: Real>(&self, op: linalg::Binary<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let linalg::Binary { params: p, a, b, y } = op;
         let numel = y.len();
         if numel == 0 {
             return Ok(());
@@ -50,7 +39,8 @@ impl ElementwiseOps for CpuQueue {
         let rank = (p.rank as usize).min(MAX_RANK);
         let (a_strides, b_strides) = (p.a_strides.map(|s| s as usize), p.b_strides.map(|s| s as usize));
         if is_flat(&shape[..rank], &a_strides) && is_flat(&shape[..rank], &b_strides) {
-            return self.for_blocks([&a[..numel], &b[..numel]], y, |_, [a, b], y| zip(p.op, a, b, y));
+            self.for_blocks([&a[..numel], &b[..numel]], y, |_, [a, b], y| zip(p.op, a, b, y));
+            return Ok(());
         }
         // One row of the innermost axis at a time; its strides are loop constants.
         let (width, a_step, b_step) = match rank {
@@ -75,20 +65,23 @@ impl ElementwiseOps for CpuQueue {
         Ok(())
     }
 
-    fn axpby<T: Real>(&self, alpha: f32, x: &[T], beta: f32, y: &mut [T]) -> Result<(), BackendError> {
+    fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Axpby { alpha, x, beta, y } = op;
         self.for_blocks([x], y, |_, [x], y| {
             if beta == 0.0 {
                 y.iter_mut().zip(x).for_each(|(y, &x)| *y = alpha * x);
             } else {
                 y.iter_mut().zip(x).for_each(|(y, &x)| *y = alpha * x + beta * *y);
             }
-        })
+        });
+        Ok(())
     }
 
-    fn sum_axis<T: Real>(&self, p: &SumParams, x: &[T], y: &mut [T]) -> Result<(), BackendError> {
+    fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let SumAxis { params: p, x, y } = op;
         let (len, inner) = (p.len as usize, p.inner as usize);
-        check_len(product(&[p.outer, p.len, p.inner]), x.len())?;
-        check_len(product(&[p.outer, p.inner]), y.len())?;
         if y.is_empty() {
             return Ok(());
         }
@@ -125,7 +118,9 @@ impl ElementwiseOps for CpuQueue {
         Ok(())
     }
 
-    fn dropout<T: Real>(&self, p: &DropoutParams, x: &[T], y: &mut [T]) -> Result<(), BackendError> {
+    fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Dropout { params: p, x, y } = op;
         self.for_blocks([x], y, |first, [x], y| {
             if p.threshold == 0 {
                 y.iter_mut().zip(x).for_each(|(y, &x)| *y = x * p.scale);
@@ -143,7 +138,8 @@ impl ElementwiseOps for CpuQueue {
                 }
                 (x, y, at) = (&x[n..], later, at.wrapping_add(n as u64));
             }
-        })
+        });
+        Ok(())
     }
 }
 

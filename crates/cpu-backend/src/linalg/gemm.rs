@@ -1,6 +1,6 @@
 use backend_api::{
     BackendError, Buffer, Queue, Real,
-    ops::linalg::{GemmOps, check_gemm},
+    ops::linalg::{Gemm, GemmOps},
 };
 use core_types::params::{
     elementwise::Activation,
@@ -49,15 +49,9 @@ struct Product {
 }
 
 impl GemmOps for CpuQueue {
-    fn gemm<T: Real>(
-        &self,
-        p: &GemmParams,
-        a: &[T],
-        b: &[T],
-        bias: Option<&[T]>,
-        c: &mut [T],
-    ) -> Result<(), BackendError> {
-        check_gemm(p, a.len(), b.len(), bias.map(<[T]>::len), c.len())?;
+    fn gemm<T: Real>(&self, op: Gemm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Gemm { params: p, a, b, bias, c } = op;
         if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
             return Ok(());
         }
@@ -75,9 +69,9 @@ impl GemmOps for CpuQueue {
             let (a, b) = (&a[at(&p.a).min(a.len())..], &b[at(&p.b).min(b.len())..]);
             let c = &mut c[at(&p.c)..];
             if let (Some(a), Some(b), Some(c)) = (as_f32(a), as_f32(b), as_f32_mut(c)) {
-                self.gemm_f32(p, a, b, bias.and_then(as_f32), c)?;
+                self.gemm_f32(&p, a, b, bias.and_then(as_f32), c)?;
             } else {
-                self.gemm_widened(p, a, b, bias, c)?;
+                self.gemm_widened(&p, a, b, bias, c)?;
             }
         }
         Ok(())
@@ -183,7 +177,7 @@ impl CpuQueue {
         let reach = |rows: usize, cols: usize, s: Strides| (rows - 1) * s.row + (cols - 1) * s.col + 1;
         assert!(a.len() >= reach(m, k, p.a) && b.len() >= reach(k, n, p.b) && c.len() >= reach(m, n, p.c));
         // SAFETY: the assertion above keeps every address that the strides form inside its slice; C is borrowed
-        // exclusively, and its elements do not overlap (`check_views`), so threads write disjoint ones.
+        // exclusively, and its elements do not overlap (the op has checked that), so threads write disjoint ones.
         let mut run = |parallelism| unsafe {
             gemm::gemm(
                 m,

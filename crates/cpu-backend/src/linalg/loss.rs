@@ -1,6 +1,6 @@
 use backend_api::{
     BackendError, DType, Real,
-    ops::linalg::{LossOps, check_len, product},
+    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
 };
 
 use super::{
@@ -14,17 +14,9 @@ use super::{
 use crate::CpuQueue;
 
 impl LossOps for CpuQueue {
-    fn cross_entropy<T: Real>(
-        &self,
-        classes: usize,
-        scale: f32,
-        logits: &[T],
-        targets: &[u32],
-        losses: &mut [f32],
-        dlogits: &mut [T],
-    ) -> Result<(), BackendError> {
-        check_len(product(&[classes as u64, targets.len() as u64]), logits.len())?;
-        check_len(targets.len() as u64, losses.len())?;
+    fn cross_entropy<T: Real>(&self, op: CrossEntropy<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let CrossEntropy { classes, scale, logits, targets, losses, dlogits } = op;
         self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
             let target = targets[r] as usize;
             if target >= classes {
@@ -39,17 +31,9 @@ impl LossOps for CpuQueue {
         })
     }
 
-    fn cross_entropy_probs<T: Real>(
-        &self,
-        classes: usize,
-        scale: f32,
-        logits: &[T],
-        probs: &[T],
-        losses: &mut [f32],
-        dlogits: &mut [T],
-    ) -> Result<(), BackendError> {
-        check_len(logits.len() as u64, probs.len())?;
-        check_len(product(&[classes as u64, losses.len() as u64]), logits.len())?;
+    fn cross_entropy_probs<T: Real>(&self, op: CrossEntropyProbs<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let CrossEntropyProbs { classes, scale, logits, probs, losses, dlogits } = op;
         self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
             let probs = &probs[r * classes..][..classes];
             let (max, sum) = shifted_exp(self, x, e);
@@ -69,7 +53,7 @@ impl LossOps for CpuQueue {
 }
 
 impl CpuQueue {
-    /// Runs `body(row, logits, gradient) -> loss` over rows in f32.
+    /// Runs `body(row, logits, gradient) -> loss` over rows in f32. The op has checked the lengths.
     fn for_rows<T: Real>(
         &self,
         classes: usize,
@@ -78,7 +62,6 @@ impl CpuQueue {
         dlogits: &mut [T],
         body: impl Fn(usize, &[f32], &mut [f32]) -> f32 + Sync,
     ) -> Result<(), BackendError> {
-        check_len(logits.len() as u64, dlogits.len())?;
         if logits.is_empty() {
             return Ok(());
         }

@@ -7,12 +7,8 @@ mod words;
 
 use backend_api::{
     BackendError,
-    ops::{
-        fss::check_lengths,
-        share::{BitShape, ShareOps, WordShape},
-    },
+    ops::share::{CombineBits, CombineWords, ShareOps},
 };
-use core_types::params::share::{BitParams, BitTerm, WordParams, WordTerm};
 
 use self::{
     bits::BitSums,
@@ -24,17 +20,10 @@ use crate::{CpuQueue, fss::columns, linalg::lanes::dispatch};
 const ELEMENTS_PER_JOB: usize = 1 << 13;
 
 impl ShareOps for CpuQueue {
-    fn combine_bits(
-        &self,
-        params: &BitParams,
-        terms: &[BitTerm],
-        x: &[u64],
-        rows: &[u32],
-        sums: &mut [u32],
-    ) -> Result<(), BackendError> {
-        let shape = BitShape::new(params, terms, rows.len())?;
-        check_lengths(shape.lengths(), [x.len(), sums.len()])?;
-        let per_job = ELEMENTS_PER_JOB / 32;
+    fn combine_bits(&self, op: CombineBits<'_, Self>) -> Result<(), BackendError> {
+        let shape = op.check()?;
+        let CombineBits { params, terms, x, rows, sums } = op;
+        let (params, per_job) = (&params, ELEMENTS_PER_JOB / 32);
         self.for_jobs(columns(sums, shape.words, per_job), |job, mut sums| {
             let first = job * per_job;
             dispatch(self.simd(), BitSums { params, shape, terms, x, rows, first, sums: &mut sums });
@@ -42,19 +31,10 @@ impl ShareOps for CpuQueue {
         Ok(())
     }
 
-    fn combine_words(
-        &self,
-        params: &WordParams,
-        terms: &[WordTerm],
-        x: &[u64],
-        padded: &[u64],
-        rows: &[u64],
-        opened: &[u32],
-        sums: &mut [u64],
-    ) -> Result<(), BackendError> {
-        let shape = WordShape::new(params, terms)?;
-        check_lengths(shape.lengths(), [x.len(), padded.len(), rows.len(), opened.len(), sums.len()])?;
-        let of = WordSums { params, shape, terms, x, padded, rows, opened };
+    fn combine_words(&self, op: CombineWords<'_, Self>) -> Result<(), BackendError> {
+        let shape = op.check()?;
+        let CombineWords { params, terms, x, padded, rows, opened, sums } = op;
+        let of = WordSums { params: &params, shape, terms, x, padded, rows, opened };
         if params.interleaved == 0 {
             self.for_jobs(columns(sums, shape.count, ELEMENTS_PER_JOB), |job, mut sums| {
                 dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, Sink::Rows(&mut sums)));

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 
-use backend_api::ops::share::ShareOps;
+use backend_api::ops::share::{CombineBits, CombineWords, ShareOps};
 use core_types::params::share::{BitParams, BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
 
 use crate::{CpuConfig, CpuQueue, linalg::lanes::tests::levels};
@@ -44,7 +44,7 @@ fn bits_are_the_scalar_sums_at_every_level() {
         for party in [0, 1] {
             let mut sums = vec![0; 2 * per_row];
             let params = BitParams { count: COUNT as u32, party };
-            q.combine_bits(&params, &terms, &x, &rows, &mut sums).unwrap();
+            q.combine_bits(CombineBits { params, terms: &terms, x: &x, rows: &rows, sums: &mut sums }).unwrap();
             for e in 0..per_row * 32 {
                 let bit = |words: &[u32]| words[e / 32] >> (e % 32) & 1;
                 let known = x.get(e).map_or(0, |&x| terms[0].public_bit(party, x));
@@ -90,7 +90,16 @@ fn words_are_the_scalar_sums_at_every_level() {
                 reserved: 0,
             };
             let mut sums = vec![0; 2 * COUNT];
-            q.combine_words(&params, &terms, &x, &held, &more, &opened, &mut sums).unwrap();
+            q.combine_words(CombineWords {
+                params,
+                terms: &terms,
+                x: &x,
+                padded: &held,
+                rows: &more,
+                opened: &opened,
+                sums: &mut sums,
+            })
+            .unwrap();
             for (e, &x) in x.iter().enumerate() {
                 let bit = |at: u32| u64::from(opened[at as usize * row + e / 32] >> (e % 32) & 1);
                 let word = |at: u32| if at < 2 { held[at as usize * padded + e] } else { more[e] };

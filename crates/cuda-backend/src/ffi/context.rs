@@ -1,6 +1,7 @@
 use core::{
     fmt,
     mem::ManuallyDrop,
+    ops::RangeInclusive,
     ptr,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
@@ -34,6 +35,9 @@ const REMEMBERED_LAUNCHES: usize = 64;
 const LOOKING: Duration = Duration::from_micros(200);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
+/// Codes of calls that a capture under way makes the driver refuse.
+const CAPTURE_CODES: RangeInclusive<i32> = 900..=908;
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// Whether a wait of this process ran out of time.
@@ -59,6 +63,8 @@ pub(crate) struct Context {
     lost: OnceLock<BackendError>,
     /// A wait ran out of time, so the release of the context may never return.
     hung: AtomicBool,
+    /// A call was refused because of a capture under way.
+    refused_captures: AtomicBool,
     submission: Mutex<()>,
     in_flight: Mutex<VecDeque<Launched>>,
 }
@@ -100,6 +106,7 @@ impl Context {
             timeout,
             lost: OnceLock::new(),
             hung: AtomicBool::new(false),
+            refused_captures: AtomicBool::new(false),
             submission: Mutex::new(()),
             in_flight: Mutex::new(VecDeque::new()),
         }))
@@ -113,6 +120,17 @@ impl Context {
     /// Ordinal of the device.
     pub(crate) fn ordinal(&self) -> u32 {
         self.ordinal
+    }
+
+    /// Whether a call was refused because of a capture since [`forget_refused_captures`](Self::forget_refused_captures). With
+    /// captures on several threads it may be another's, which then costs a recording and nothing else.
+    pub(crate) fn has_refused_captures(&self) -> bool {
+        self.refused_captures.load(Ordering::Relaxed)
+    }
+
+    /// Begins anew to watch for calls that a capture makes the driver refuse.
+    pub(crate) fn forget_refused_captures(&self) {
+        self.refused_captures.store(false, Ordering::Relaxed);
     }
 
     /// Why the device is lost, if it is.
@@ -248,6 +266,9 @@ impl Context {
             return Ok(());
         }
         if !status.is_sticky() {
+            if CAPTURE_CODES.contains(&status.0) {
+                self.refused_captures.store(true, Ordering::Relaxed);
+            }
             return Err(Fault::Refused { call, status });
         }
         let lost = self.lost.get_or_init(|| BackendError::DeviceLost {

@@ -5,11 +5,16 @@
 //! same results; that of payload keys walks to each point from the root, also where points are clustered. Truth tables
 //! need no AES.
 
-use backend_api::{BackendError, BufferMut};
+use backend_api::{
+    BackendError, BufferMut,
+    ops::fss::{
+        AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
+        PackBits, UnpackBits,
+    },
+};
 use core_types::{
-    Label,
     cmp::{CMP_TABLE_BITS, cmp_blocks},
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
+    params::fss::{CmpWindowParams, DcfParams, DcfWindowParams},
 };
 
 use super::Launch;
@@ -36,31 +41,6 @@ const KEYS_OF_BITSLICED: u32 = 2;
 /// Most parts that the trees of a small batch are cut into. Each part walks down to its subtree: 8 of them take 24 AES
 /// blocks where the whole tree takes 14.
 const MOST_PARTS: u32 = 8;
-
-/// The sections of one party's CMP keys.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CmpKeys<'a> {
-    pub(crate) roots: CudaRef<'a, Label>,
-    pub(crate) corrections: CudaRef<'a, u128>,
-    pub(crate) leaves: CudaRef<'a, u128>,
-}
-
-/// The sections of one party's DCF keys.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DcfKeys<'a> {
-    pub(crate) roots: CudaRef<'a, Label>,
-    pub(crate) corrections: CudaRef<'a, u128>,
-    pub(crate) values: CudaRef<'a, u64>,
-    pub(crate) last: CudaRef<'a, u64>,
-}
-
-/// The sections of new DCF keys.
-#[derive(Debug)]
-pub(crate) struct DcfSections<'a> {
-    pub(crate) corrections: CudaMut<'a, u128>,
-    pub(crate) values: CudaMut<'a, u64>,
-    pub(crate) last: CudaMut<'a, u64>,
-}
 
 /// Whether trees of so many bits are to be walked by bitsliced AES.
 fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
@@ -105,35 +85,28 @@ fn or_null<'a>(launch: Launch<'a>, view: Option<CudaRef<'a, u64>>) -> Launch<'a>
     }
 }
 
-/// The public points of clustered evaluations: masked inputs, from each of which all offsets are taken.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cluster<'a> {
-    pub(crate) x_hat: CudaRef<'a, u64>,
-    pub(crate) offsets: CudaRef<'a, u64>,
+/// Gives the kernel the sections of comparison keys.
+fn cmp_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &CmpKeys<'k, CudaQueue>) -> Launch<'a> {
+    launch.input(keys.roots).input(keys.corrections).input(keys.leaves)
 }
 
-pub(crate) fn cmp_eval(
-    queue: &CudaQueue,
-    p: &CmpParams,
-    keys: CmpKeys<'_>,
-    points: CudaRef<'_, u64>,
-    shares: &CudaMut<'_, u32>,
-) -> Result<(), BackendError> {
+/// Gives the kernel the sections of payload keys.
+fn dcf_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &DcfKeys<'k, CudaQueue>) -> Launch<'a> {
+    launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last)
+}
+
+pub(crate) fn cmp_eval(queue: &CudaQueue, op: &CmpEval<'_, CudaQueue>) -> Result<(), BackendError> {
+    let p = &op.params;
     let (kernel, of_thread) =
         if bitsliced(queue, p.bits) { ("fss_cmp_eval_bitsliced", KEYS_OF_BITSLICED) } else { ("fss_cmp_eval", 1) };
     let launch = keys_by_points(queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
-    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves).input(points).output(shares);
-    // SAFETY: the op has checked that the views have the lengths of `CmpShape::eval_lengths` for `p`.
+    let launch = cmp_keys(launch, &op.keys).input(op.points).output(&op.shares);
+    // SAFETY: `CmpEval::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn cmp_eval_window(
-    queue: &CudaQueue,
-    p: &CmpWindowParams,
-    keys: CmpKeys<'_>,
-    points: Cluster<'_>,
-    shares: &CudaMut<'_, u32>,
-) -> Result<(), BackendError> {
+pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueue>) -> Result<(), BackendError> {
+    let p = &op.params;
     let (kernel, of_thread) = if bitsliced(queue, p.bits) {
         ("fss_cmp_eval_window_bitsliced", KEYS_OF_BITSLICED)
     } else {
@@ -141,19 +114,14 @@ pub(crate) fn cmp_eval_window(
     };
     let (launch, parts) = keys_with_points(queue, queue.kernel(kernel)?, of_thread, p.count, p.points);
     let window = window_of_parts(p.window, (p.bits, CMP_TABLE_BITS), p.points, parts);
-    let launch = launch.value(&CmpWindowParams { window, ..*p });
-    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves);
-    let launch = launch.input(points.x_hat).input(points.offsets).output(shares);
-    // SAFETY: the op has checked that the views have the lengths of `CmpShape::window_lengths` for `p`.
+    let launch = cmp_keys(launch.value(&CmpWindowParams { window, ..*p }), &op.keys);
+    let launch = launch.input(op.x_hat).input(op.offsets).output(&op.shares);
+    // SAFETY: `CmpEvalWindow::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn cmp_eval_all(
-    queue: &CudaQueue,
-    p: &CmpAllParams,
-    keys: CmpKeys<'_>,
-    units: &CudaMut<'_, u128>,
-) -> Result<(), BackendError> {
+pub(crate) fn cmp_eval_all(queue: &CudaQueue, op: &CmpEvalAll<'_, CudaQueue>) -> Result<(), BackendError> {
+    let p = &op.params;
     let (kernel, of_thread, at_once) = if bitsliced(queue, p.bits) {
         ("fss_cmp_eval_all_bitsliced", KEYS_OF_BITSLICED, EXPANDING_BITSLICED)
     } else {
@@ -167,123 +135,88 @@ pub(crate) fn cmp_eval_all(
     let most = MOST_PARTS.min(cmp_blocks(p.bits).div_ceil(2) as u32);
     let parts = (busy / tiles.max(1)).clamp(1, most);
     let launch = launch.grid([tiles.into(), parts.into(), 1]).value(p);
-    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.leaves).output(units);
-    // SAFETY: the op has checked that the views have the lengths of `CmpAllShape::eval_lengths` for `p`.
+    let launch = cmp_keys(launch, &op.keys).output(&op.units);
+    // SAFETY: `CmpEvalAll::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn cmp_gen(
-    queue: &CudaQueue,
-    p: &CmpParams,
-    alphas: CudaRef<'_, u64>,
-    roots: CudaRef<'_, Label>,
-    corrections: &CudaMut<'_, u128>,
-    leaves: &CudaMut<'_, u128>,
-) -> Result<(), BackendError> {
+pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(), BackendError> {
+    let p = &op.params;
     let launch = queue.kernel("fss_cmp_gen")?.grid([p.count.div_ceil(KEYS_MADE).into(), 1, 1]).value(p);
-    let launch = launch.input(alphas).input(roots).output(corrections).output(leaves);
-    // SAFETY: the op has checked that the views have the lengths of `CmpShape::gen_lengths` for `p`.
+    let launch = launch.input(op.alphas).input(op.roots).output(&op.corrections).output(&op.leaves);
+    // SAFETY: `CmpGen::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn dcf_eval(
-    queue: &CudaQueue,
-    p: &DcfParams,
-    keys: DcfKeys<'_>,
-    points: CudaRef<'_, u64>,
-    shares: &CudaMut<'_, u64>,
-) -> Result<(), BackendError> {
+pub(crate) fn dcf_eval(queue: &CudaQueue, op: &DcfEval<'_, CudaQueue>) -> Result<(), BackendError> {
+    let p = &op.params;
     if queue.device().aes() == AesKernel::Bitsliced {
-        return dcf_eval_bitsliced(queue, p, keys, (points, None), shares);
+        return dcf_eval_bitsliced(queue, p, &op.keys, (op.points, None), &op.shares);
     }
     let launch = keys_by_points(queue.kernel("fss_dcf_eval")?, 1, p.count, p.points).value(p);
-    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last);
-    let launch = launch.input(points).output(shares);
-    // SAFETY: the op has checked that the views have the lengths of `DcfShape::eval_lengths` for `p`.
+    let launch = dcf_keys(launch, &op.keys).input(op.points).output(&op.shares);
+    // SAFETY: `DcfEval::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-/// As [`cmp_eval_bitsliced`].
+/// A `dcf_eval`, or, if `points` are masked inputs with offsets to take from them, a `dcf_eval_window`.
 fn dcf_eval_bitsliced(
     queue: &CudaQueue,
     p: &DcfParams,
-    keys: DcfKeys<'_>,
+    keys: &DcfKeys<'_, CudaQueue>,
     (points, offsets): (CudaRef<'_, u64>, Option<CudaRef<'_, u64>>),
     shares: &CudaMut<'_, u64>,
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("fss_dcf_eval_bitsliced")?;
     let launch = keys_by_points(launch, KEYS_OF_BITSLICED, p.count, p.points).value(p);
-    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last);
-    let launch = or_null(launch.input(points), offsets).output(shares);
-    // SAFETY: the op has checked that the views have the lengths of `DcfShape::eval_lengths` for `p`, or, with offsets,
-    // those of `DcfShape::window_lengths`.
+    let launch = or_null(dcf_keys(launch, keys).input(points), offsets).output(shares);
+    // SAFETY: `DcfEval::check`, or, with offsets, `DcfEvalWindow::check`, has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn dcf_eval_window(
-    queue: &CudaQueue,
-    p: &DcfWindowParams,
-    keys: DcfKeys<'_>,
-    points: Cluster<'_>,
-    shares: &CudaMut<'_, u64>,
-) -> Result<(), BackendError> {
+pub(crate) fn dcf_eval_window(queue: &CudaQueue, op: &DcfEvalWindow<'_, CudaQueue>) -> Result<(), BackendError> {
+    let p = &op.params;
     if queue.device().aes() == AesKernel::Bitsliced {
-        return dcf_eval_bitsliced(queue, &p.anywhere(), keys, (points.x_hat, Some(points.offsets)), shares);
+        return dcf_eval_bitsliced(queue, &p.anywhere(), &op.keys, (op.x_hat, Some(op.offsets)), &op.shares);
     }
     let (launch, parts) = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, 1, p.count, p.points);
     let window = window_of_parts(p.window, (p.bits, 0), p.points, parts);
-    let launch = launch.value(&DcfWindowParams { window, ..*p });
-    let launch = launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last);
-    let launch = launch.input(points.x_hat).input(points.offsets).output(shares);
-    // SAFETY: the op has checked that the views have the lengths of `DcfShape::window_lengths` for `p`.
+    let launch = dcf_keys(launch.value(&DcfWindowParams { window, ..*p }), &op.keys);
+    let launch = launch.input(op.x_hat).input(op.offsets).output(&op.shares);
+    // SAFETY: `DcfEvalWindow::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn dcf_gen(
-    queue: &CudaQueue,
-    p: &DcfParams,
-    alphas: CudaRef<'_, u64>,
-    betas: CudaRef<'_, u64>,
-    roots: CudaRef<'_, Label>,
-    made: &DcfSections<'_>,
-) -> Result<(), BackendError> {
+pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(), BackendError> {
+    let p = &op.params;
     let launch = queue.kernel("fss_dcf_gen")?.grid([p.count.div_ceil(KEYS_MADE).into(), 1, 1]).value(p);
-    let launch = launch.input(alphas).input(betas).input(roots);
-    let launch = launch.output(&made.corrections).output(&made.values).output(&made.last);
-    // SAFETY: the op has checked that the views have the lengths of `DcfShape::gen_lengths` for `p`.
+    let launch = launch.input(op.alphas).input(op.betas).input(op.roots);
+    let launch = launch.output(&op.corrections).output(&op.values).output(&op.last);
+    // SAFETY: `DcfGen::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn aes_ctr_fill(queue: &CudaQueue, p: &AesCtrParams, words: &CudaMut<'_, u64>) -> Result<(), BackendError> {
-    let launch = queue.kernel("fss_aes_ctr_fill")?;
+pub(crate) fn aes_ctr_fill(queue: &CudaQueue, op: &AesCtrFill<'_, CudaQueue>) -> Result<(), BackendError> {
+    let (launch, len) = (queue.kernel("fss_aes_ctr_fill")?, op.words.len() as u64);
     // one round of blocks, since filling the table costs as much as some AES blocks
     let busy = u64::from(queue.device().info().multiprocessors * FILLING);
-    let tiles = (words.len() as u64).div_ceil(2 * u64::from(launch.block()[0]));
-    let launch = launch.grid([tiles.min(busy), 1, 1]).value(p).output(words).value(&(words.len() as u64));
+    let tiles = len.div_ceil(2 * u64::from(launch.block()[0]));
+    let launch = launch.grid([tiles.min(busy), 1, 1]).value(&op.params).output(&op.words).value(&len);
     // SAFETY: the kernel is told the length of its view.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn pack_bits(
-    queue: &CudaQueue,
-    p: &PackParams,
-    elements: CudaRef<'_, u64>,
-    words: &CudaMut<'_, u64>,
-) -> Result<(), BackendError> {
-    let len = words.len() as u32; // no more words than elements, which `u32` counts
-    let launch = queue.kernel("fss_pack_bits")?.cover(words.len());
-    let launch = launch.value(p).input(elements).output(words).value(&len);
-    // SAFETY: the op has checked that `elements` are `p.count`; the kernel is told the number of words.
+pub(crate) fn pack_bits(queue: &CudaQueue, op: &PackBits<'_, CudaQueue>) -> Result<(), BackendError> {
+    let len = op.words.len() as u32; // no more words than elements, which `u32` counts
+    let launch = queue.kernel("fss_pack_bits")?.cover(op.words.len());
+    let launch = launch.value(&op.params).input(op.elements).output(&op.words).value(&len);
+    // SAFETY: `PackBits::check` has held the views to their lengths; the kernel is told the number of words.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn unpack_bits(
-    queue: &CudaQueue,
-    p: &PackParams,
-    words: CudaRef<'_, u64>,
-    elements: &CudaMut<'_, u64>,
-) -> Result<(), BackendError> {
-    let launch = queue.kernel("fss_unpack_bits")?.cover(elements.len()).value(p).input(words).output(elements);
-    // SAFETY: the op has checked that `elements` are `p.count` and `words` as many as those fill.
+pub(crate) fn unpack_bits(queue: &CudaQueue, op: &UnpackBits<'_, CudaQueue>) -> Result<(), BackendError> {
+    let launch = queue.kernel("fss_unpack_bits")?.cover(op.elements.len());
+    let launch = launch.value(&op.params).input(op.words).output(&op.elements);
+    // SAFETY: `UnpackBits::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }

@@ -26,8 +26,8 @@ pub fn launch_programs(
 ) -> Result<(), BackendError> {
     belongs(kernel, "differential_")?;
     let len = count(kernel, programs.len())?;
-    same(programs.len(), results.len())?;
-    same(programs.len().saturating_mul(INPUT_WORDS), inputs.len())?;
+    same("results", programs.len(), results.len())?;
+    same("inputs", programs.len().saturating_mul(INPUT_WORDS), inputs.len())?;
     let launch = queue.kernel(kernel)?.cover(programs.len()).input(programs).input(inputs).output(results).value(&len);
     // SAFETY: there are `len` programs, results, and inputs of three words; the grid has a thread for each.
     unsafe { launch.launch() }
@@ -47,14 +47,14 @@ pub fn launch_canary(
 ) -> Result<(), BackendError> {
     belongs(kernel, "canary_")?;
     let len = count(kernel, from.len())?;
-    same(from.len().max(CANARY_WORDS), from.len())?;
+    same("from", from.len().max(CANARY_WORDS), from.len())?;
     let parts = match kernel {
         "canary_shared" => 64,
         "canary_checked" => 2,
         _ => 1,
     };
-    same(from.len().next_multiple_of(parts), from.len())?;
-    same(from.len(), to.len())?;
+    same("from", from.len().next_multiple_of(parts), from.len())?;
+    same("to", from.len(), to.len())?;
     let launch = queue.kernel(kernel)?.cover(from.len()).input(from).output(to).value(&len);
     // SAFETY: there are `len` words on both sides, and no fewer than two and one for each block of 64.
     unsafe { launch.launch() }
@@ -74,6 +74,6 @@ fn count(kernel: &'static str, len: usize) -> Result<u32, BackendError> {
     u32::try_from(len).map_err(refused)
 }
 
-fn same(expected: usize, got: usize) -> Result<(), BackendError> {
-    if expected == got { Ok(()) } else { Err(BackendError::Length { expected, got }) }
+fn same(view: &'static str, expected: usize, got: usize) -> Result<(), BackendError> {
+    if expected == got { Ok(()) } else { Err(BackendError::Length { op: "trial", view, expected, got }) }
 }

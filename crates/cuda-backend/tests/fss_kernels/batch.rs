@@ -2,10 +2,14 @@
 
 use std::sync::LazyLock;
 
-use backend_api::ops::fss::{CmpAllShape, CmpShape, DcfShape, FssOps};
+use backend_api::ops::fss::{
+    CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, CmpShape, DcfEval, DcfEvalWindow, DcfGen, DcfKeys, DcfShape,
+    FssOps,
+};
 use core_types::{
-    Label, PrgKeys,
-    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams},
+    Label, PrgKeys, Ring,
+    cmp::{cmp_blocks, cmp_leaves, cmp_levels},
+    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, padded},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_sim::exec::Options;
@@ -19,6 +23,14 @@ pub(crate) static CPU: LazyLock<CpuQueue> =
 /// `len` words that look random.
 pub(crate) fn words(len: usize, salt: u64) -> Vec<u64> {
     (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
+}
+
+fn with_cmp_keys(call: Call, keys: &CmpKeys<'_, CpuQueue>) -> Call {
+    call.input(keys.roots).input(keys.corrections).input(keys.leaves)
+}
+
+fn with_dcf_keys(call: Call, keys: &DcfKeys<'_, CpuQueue>) -> Call {
+    call.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last)
 }
 
 /// Tells the bitsliced kernel of payload keys that points come in rows; the other takes nothing else.
@@ -61,11 +73,18 @@ impl CmpBatch {
     pub(crate) fn with_secrets(count: usize, bits: u32, points: usize, secret: u64) -> Self {
         let key = PrgKeys::from_nonce([9; 16]).child;
         let params = CmpParams { key, bits, party: 0, count: count as u32, points: points as u32 };
-        let shape = CmpShape::new("test", &params).unwrap();
-        let [alphas, roots, corrections, leaves] = shape.gen_lengths();
-        let (alphas, roots) = (words(alphas, 1 + secret), labels(roots, 9 + secret));
-        let (mut corrections, mut leaves) = (vec![0; corrections], vec![0; leaves]);
-        CPU.cmp_gen(&params, &alphas, &roots, &mut corrections, &mut leaves).unwrap();
+        let (row, levels, leaves) = (padded(params.count), cmp_levels(bits) as usize, cmp_leaves(bits) as usize);
+        let shape = CmpShape { row, count, points, levels, leaves };
+        let (alphas, roots) = (words(count, 1 + secret), labels(2 * row, 9 + secret));
+        let (mut corrections, mut leaves) = (vec![0; levels * row], vec![0; 2 * row]);
+        CPU.cmp_gen(CmpGen {
+            params,
+            alphas: &alphas,
+            roots: &roots,
+            corrections: &mut corrections,
+            leaves: &mut leaves,
+        })
+        .unwrap();
         Self { params, shape, alphas, roots, points: words(count * points, 2), corrections, leaves }
     }
 
@@ -81,10 +100,19 @@ impl CmpBatch {
         self.shape.row as u32 / 32
     }
 
-    fn party(&self, party: usize) -> (CmpParams, &[Label], &[u128]) {
+    fn params(&self, party: usize) -> CmpParams {
+        CmpParams { party: party as u32, ..self.params }
+    }
+
+    fn keys(&self, party: usize) -> CmpKeys<'_, CpuQueue> {
         let row = self.shape.row;
         let leaves = if self.shape.leaves == 1 { &self.leaves[party * row..][..row] } else { &self.leaves[..] };
-        (CmpParams { party: party as u32, ..self.params }, &self.roots[party * row..][..row], leaves)
+        CmpKeys { roots: &self.roots[party * row..][..row], corrections: &self.corrections, leaves }
+    }
+
+    /// Words of shares at all points.
+    fn share_words(&self) -> usize {
+        self.shape.points * self.shape.row / 32
     }
 
     /// The kernel's shares of `party`.
@@ -94,10 +122,8 @@ impl CmpBatch {
 
     /// The shares of `party` by one of the kernels for them.
     pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
-        let (params, roots, leaves) = self.party(party);
-        let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(leaves);
-        let call = call.input(&self.points);
-        call.output::<u32>(self.shape.eval_lengths()[4]).run(grid, options)
+        let call = with_cmp_keys(Call::new(kernel).value(&self.params(party)), &self.keys(party));
+        call.input(&self.points).output::<u32>(self.share_words()).run(grid, options)
     }
 
     /// The grid that the launch wrapper takes.
@@ -107,9 +133,8 @@ impl CmpBatch {
 
     /// The processor's shares of `party`.
     pub(crate) fn expected(&self, party: usize) -> Vec<u32> {
-        let (params, roots, leaves) = self.party(party);
-        let mut shares = vec![0; self.shape.eval_lengths()[4]];
-        CPU.cmp_eval(&params, roots, &self.corrections, leaves, &self.points, &mut shares).unwrap();
+        let (params, keys, mut shares) = (self.params(party), self.keys(party), vec![0; self.share_words()]);
+        CPU.cmp_eval(CmpEval { params, keys, points: &self.points, shares: &mut shares }).unwrap();
         shares
     }
 
@@ -132,18 +157,16 @@ impl CmpBatch {
         grid: [u32; 3],
         options: &Options,
     ) -> Done {
-        let ((_, roots, leaves), x_hat) = (self.party(party), &self.points[..self.shape.count]);
-        let call = Call::new(kernel).value(&self.clustered(party, window)).input(roots);
-        let call = call.input(&self.corrections).input(leaves).input(x_hat).input(&offsets(self.shape.points, window));
-        call.output::<u32>(self.shape.window_lengths()[5]).run(grid, options)
+        let call = with_cmp_keys(Call::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
+        let call = call.input(&self.points[..self.shape.count]).input(&offsets(self.shape.points, window));
+        call.output::<u32>(self.share_words()).run(grid, options)
     }
 
     /// The processor's.
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u32> {
-        let ((_, roots, leaves), x_hat) = (self.party(party), &self.points[..self.shape.count]);
-        let (params, offsets) = (self.clustered(party, window), offsets(self.shape.points, window));
-        let mut shares = vec![0; self.shape.window_lengths()[5]];
-        CPU.cmp_eval_window(&params, roots, &self.corrections, leaves, x_hat, &offsets, &mut shares).unwrap();
+        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.points[..self.shape.count]);
+        let (offsets, mut shares) = (offsets(self.shape.points, window), vec![0; self.share_words()]);
+        CPU.cmp_eval_window(CmpEvalWindow { params, keys, x_hat, offsets: &offsets, shares: &mut shares }).unwrap();
         shares
     }
 
@@ -152,7 +175,7 @@ impl CmpBatch {
         let CmpParams { key, bits, count, .. } = self.params;
         let (party, keys) = (party as u32, count - first);
         let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
-        (params, CmpAllShape::new("test", &params).unwrap().eval_lengths()[3])
+        (params, cmp_blocks(bits) as usize * keys as usize)
     }
 
     /// The kernel's shares of `party` at every point, for the keys from `first` on, in `parts` parts by `blocks` blocks
@@ -169,16 +192,16 @@ impl CmpBatch {
         [blocks, parts]: [u32; 2],
         options: &Options,
     ) -> Done {
-        let ((_, roots, leaves), (params, len)) = (self.party(party), self.all(party, first));
-        let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(leaves);
+        let (params, len) = self.all(party, first);
+        let call = with_cmp_keys(Call::new(kernel).value(&params), &self.keys(party));
         call.output::<u128>(len).run([blocks, parts, 1], options)
     }
 
     /// The processor's.
     pub(crate) fn expected_all(&self, (party, first): (usize, u32)) -> Vec<u128> {
-        let ((_, roots, leaves), (params, len)) = (self.party(party), self.all(party, first));
+        let (params, len) = self.all(party, first);
         let mut units = vec![0; len];
-        CPU.cmp_eval_all(&params, roots, &self.corrections, leaves, &mut units).unwrap();
+        CPU.cmp_eval_all(CmpEvalAll { params, keys: self.keys(party), units: &mut units }).unwrap();
         units
     }
 }
@@ -204,15 +227,25 @@ impl DcfBatch {
 
     /// Keys whose roots, thresholds and payloads hang on `secret`, at points that do not.
     pub(crate) fn with_secrets(count: usize, bits: u32, points: usize, (len, width): (u32, u32), secret: u64) -> Self {
-        let (keys, reserved) = (PrgKeys::from_nonce([4; 16]), [0; 2]);
+        let keys = PrgKeys::from_nonce([4; 16]);
+        let (row, levels) = (padded(count as u32), bits as usize);
+        let shape = DcfShape { row, count, points, levels, words: len as usize, width: Ring::new(width).unwrap() };
         let (count, points) = (count as u32, points as u32);
-        let params = DcfParams { keys, bits, party: 0, count, points, words: len, width, reserved };
-        let shape = DcfShape::new("test", &params).unwrap();
-        let [alphas, betas, roots, corrections, values, last] = shape.gen_lengths();
-        let (alphas, betas) = (words(alphas, 1 + secret), words(betas, 3 + secret));
-        let roots = labels(roots, 9 + secret);
-        let (mut corrections, mut values, mut last) = (vec![0; corrections], vec![0; values], vec![0; last]);
-        CPU.dcf_gen(&params, &alphas, &betas, &roots, &mut corrections, &mut values, &mut last).unwrap();
+        let params = DcfParams { keys, bits, party: 0, count, points, words: len, width, reserved: [0; 2] };
+        let (alphas, betas) = (words(shape.count, 1 + secret), words(shape.words * shape.count, 3 + secret));
+        let roots = labels(2 * row, 9 + secret);
+        let (mut corrections, mut last) = (vec![0; levels * row], vec![0; shape.words * row]);
+        let mut values = vec![0; levels * shape.words * row];
+        CPU.dcf_gen(DcfGen {
+            params,
+            alphas: &alphas,
+            betas: &betas,
+            roots: &roots,
+            corrections: &mut corrections,
+            values: &mut values,
+            last: &mut last,
+        })
+        .unwrap();
         let points = words(shape.count * shape.points, 2);
         Self { params, shape, alphas, betas, roots, points, corrections, values, last }
     }
@@ -230,9 +263,18 @@ impl DcfBatch {
         self.shape.row as u32 / 32
     }
 
-    fn party(&self, party: usize) -> (DcfParams, &[Label]) {
-        let row = self.shape.row;
-        (DcfParams { party: party as u32, ..self.params }, &self.roots[party * row..][..row])
+    fn params(&self, party: usize) -> DcfParams {
+        DcfParams { party: party as u32, ..self.params }
+    }
+
+    fn keys(&self, party: usize) -> DcfKeys<'_, CpuQueue> {
+        let roots = &self.roots[party * self.shape.row..][..self.shape.row];
+        DcfKeys { roots, corrections: &self.corrections, values: &self.values, last: &self.last }
+    }
+
+    /// Shares at all points.
+    fn share_words(&self) -> usize {
+        self.shape.points * self.shape.words * self.shape.count
     }
 
     /// The kernel's shares of `party`.
@@ -242,10 +284,9 @@ impl DcfBatch {
 
     /// The shares of `party` by one of the kernels for them.
     pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
-        let (params, roots) = self.party(party);
-        let call = Call::new(kernel).value(&params).input(roots).input(&self.corrections).input(&self.values);
-        let call = without_offsets(call.input(&self.last).input(&self.points), kernel);
-        call.output::<u64>(self.shape.eval_lengths()[5]).run(grid, options)
+        let call = with_dcf_keys(Call::new(kernel).value(&self.params(party)), &self.keys(party));
+        let call = without_offsets(call.input(&self.points), kernel);
+        call.output::<u64>(self.share_words()).run(grid, options)
     }
 
     /// The grid that the launch wrapper takes.
@@ -255,9 +296,8 @@ impl DcfBatch {
 
     /// The processor's shares of `party`.
     pub(crate) fn expected(&self, party: usize) -> Vec<u64> {
-        let (params, roots) = self.party(party);
-        let mut shares = vec![0; self.shape.eval_lengths()[5]];
-        CPU.dcf_eval(&params, roots, &self.corrections, &self.values, &self.last, &self.points, &mut shares).unwrap();
+        let (params, keys, mut shares) = (self.params(party), self.keys(party), vec![0; self.share_words()]);
+        CPU.dcf_eval(DcfEval { params, keys, points: &self.points, shares: &mut shares }).unwrap();
         shares
     }
 
@@ -269,20 +309,17 @@ impl DcfBatch {
 
     /// The kernel's shares of `party` at clustered points, the first points of the keys less [`offsets`].
     pub(crate) fn evaluate_window(&self, party: usize, window: u32, grid: [u32; 3], options: &Options) -> Done {
-        let ((_, roots), x_hat) = (self.party(party), &self.points[..self.shape.count]);
-        let call = Call::new("fss_dcf_eval_window").value(&self.clustered(party, window)).input(roots);
-        let call = call.input(&self.corrections).input(&self.values).input(&self.last).input(x_hat);
+        let call = Call::new("fss_dcf_eval_window").value(&self.clustered(party, window));
+        let call = with_dcf_keys(call, &self.keys(party)).input(&self.points[..self.shape.count]);
         let call = call.input(&offsets(self.shape.points, window));
-        call.output::<u64>(self.shape.window_lengths()[6]).run(grid, options)
+        call.output::<u64>(self.share_words()).run(grid, options)
     }
 
     /// The processor's.
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u64> {
-        let ((_, roots), x_hat) = (self.party(party), &self.points[..self.shape.count]);
-        let (params, offsets) = (self.clustered(party, window), offsets(self.shape.points, window));
-        let mut shares = vec![0; self.shape.window_lengths()[6]];
-        let (corrections, values, last) = (&self.corrections, &self.values, &self.last);
-        CPU.dcf_eval_window(&params, roots, corrections, values, last, x_hat, &offsets, &mut shares).unwrap();
+        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.points[..self.shape.count]);
+        let (offsets, mut shares) = (offsets(self.shape.points, window), vec![0; self.share_words()]);
+        CPU.dcf_eval_window(DcfEvalWindow { params, keys, x_hat, offsets: &offsets, shares: &mut shares }).unwrap();
         shares
     }
 }

@@ -1,4 +1,7 @@
-use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::ElementwiseOps};
+use backend_api::{
+    BackendError, Buffer, Queue, Real,
+    ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},
+};
 use core_types::{
     params::elementwise::{Activation, Binary, BinaryParams, DropoutParams, SumParams},
     philox,
@@ -19,12 +22,10 @@ fn activations<T: Real>(q: &CudaQueue) {
         let x: Vec<T> = Random::new(n).reals(n, 20.0);
         let want: Vec<f64> = wide(&x).into_iter().map(|x| activation(f, x)).collect();
         let (dx, mut y) = (behind(q, lead, &x), q.zeros::<T>(lead + n).unwrap());
-        q.activate(f, dx.slice(lead..lead + n).unwrap(), y.slice_mut(lead..lead + n).unwrap()).unwrap();
+        let (x, out) = (dx.slice(lead..lead + n).unwrap(), y.slice_mut(lead..lead + n).unwrap());
+        q.activate(Activate { f, x, y: out }).unwrap();
         let y = q.read(y.slice(lead..lead + n).unwrap()).unwrap();
         assert_close(f.name(), &want, &y, rounding::<T>() + 2e-6, 1e-6 * rounding::<T>().max(0.1));
-        let mut in_place = behind(q, lead, &x);
-        q.activate_in_place(f, in_place.slice_mut(lead..lead + n).unwrap()).unwrap();
-        assert_eq!(q.read(in_place.slice(lead..lead + n).unwrap()).unwrap(), y, "{} in place", f.name());
     }
 }
 
@@ -56,7 +57,7 @@ fn slopes_are_those_of_central_differences() {
                 .map(|(x, g)| g * (activation(f, x + H) - activation(f, x - H)) / (2.0 * H))
                 .collect();
             let (saved, g, mut dx) = (q.upload(&saved).unwrap(), q.upload(&g).unwrap(), q.zeros(x.len()).unwrap());
-            q.activate_backward(f, saved.view(), g.view(), dx.view_mut()).unwrap();
+            q.activate_backward(ActivateBackward { f, saved: saved.view(), g: g.view(), dx: dx.view_mut() }).unwrap();
             assert_close(f.name(), &want, &q.download(&dx).unwrap(), 1e-5, 1e-6);
         }
     });
@@ -81,16 +82,16 @@ fn binary_maps_broadcast_by_strides() {
                 (Binary::Sub, |a, b| a - b),
                 (Binary::Mul, |a, b| a * b),
             ] {
-                let p = BinaryParams { op, rank: 3, shape: [3, 5, 7, 1, 1, 1], a_strides, b_strides };
+                let params = BinaryParams { op, rank: 3, shape: [3, 5, 7, 1, 1, 1], a_strides, b_strides };
                 let mut y = q.zeros::<f32>(105).unwrap();
-                q.binary(&p, da.view(), db.view(), y.view_mut()).unwrap();
+                q.binary(linalg::Binary { params, a: da.view(), b: db.view(), y: y.view_mut() }).unwrap();
                 let at =
                     |i: usize, s: [u64; 6]| i / 35 * s[0] as usize + i / 7 % 5 * s[1] as usize + i % 7 * s[2] as usize;
                 let want: Vec<f32> = (0..105).map(|i| f(a[at(i, a_strides)], b[at(i, b_strides)])).collect();
                 assert_eq!(q.download(&y).unwrap(), want, "{a_strides:?} {b_strides:?}");
             }
         }
-        let p = BinaryParams {
+        let params = BinaryParams {
             op: Binary::Add,
             rank: 1,
             shape: [9, 1, 1, 1, 1, 1],
@@ -98,8 +99,8 @@ fn binary_maps_broadcast_by_strides() {
             b_strides: strides([1, 0, 0]),
         };
         let (a, mut y) = (q.zeros::<f32>(96).unwrap(), q.zeros::<f32>(9).unwrap());
-        let short = q.binary(&p, a.view(), a.view(), y.view_mut());
-        assert_eq!(short, Err(BackendError::Length { expected: 97, got: 96 }));
+        let short = q.binary(linalg::Binary { params, a: a.view(), b: a.view(), y: y.view_mut() });
+        assert_eq!(short, Err(BackendError::Length { op: "binary", view: "a", expected: 97, got: 96 }));
     });
 }
 
@@ -110,7 +111,7 @@ fn axpby_reads_y_only_where_it_counts() {
         let dx = q.upload(&x).unwrap();
         for (beta, start) in [(3.0, 10.0), (0.0, f32::NAN)] {
             let mut y = q.upload(&vec![start; x.len()]).unwrap();
-            q.axpby(2.0, dx.view(), beta, y.view_mut()).unwrap();
+            q.axpby(Axpby { alpha: 2.0, x: dx.view(), beta, y: y.view_mut() }).unwrap();
             let want: Vec<f64> =
                 wide(&x).iter().map(|x| 2.0 * x + if beta == 0.0 { 0.0 } else { f64::from(beta * start) }).collect();
             assert_close("axpby", &want, &q.download(&y).unwrap(), 1e-7, 0.0);
@@ -123,7 +124,7 @@ fn dropped<T: Real>(q: &CudaQueue) {
         let p = DropoutParams { seed: 0x0123_4567_89ab_cdef, site: 3, step: 9, first, threshold, scale: 1.25 };
         let x: Vec<T> = Random::new(7).reals(n, 1.0);
         let (dx, mut y) = (q.upload(&x).unwrap(), q.zeros::<T>(n).unwrap());
-        q.dropout(&p, dx.view(), y.view_mut()).unwrap();
+        q.dropout(Dropout { params: p, x: dx.view(), y: y.view_mut() }).unwrap();
         let want: Vec<T> = x
             .iter()
             .enumerate()
@@ -158,11 +159,11 @@ fn sums<T: Real>(q: &CudaQueue, accumulate: u32) {
         (1, 1797, 40),
         (3, 5, 70),
     ] {
-        let p = SumParams { outer: outer as u64, len: len as u64, inner: inner as u64, accumulate };
+        let params = SumParams { outer: outer as u64, len: len as u64, inner: inner as u64, accumulate };
         let x: Vec<T> = Random::new(len).reals(outer * len * inner, 1.0);
         let start: Vec<T> = Random::new(1).reals(outer * inner, 1.0);
         let (dx, mut y) = (q.upload(&x).unwrap(), q.upload(&start).unwrap());
-        q.sum_axis(&p, dx.view(), y.view_mut()).unwrap();
+        q.sum_axis(SumAxis { params, x: dx.view(), y: y.view_mut() }).unwrap();
         let want: Vec<f64> = (0..outer * inner)
             .map(|i| {
                 let sum: f64 = (0..len).map(|l| f64::from(x[(i / inner * len + l) * inner + i % inner].to_f32())).sum();

@@ -1,4 +1,7 @@
-use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::GemmOps};
+use backend_api::{
+    BackendError, Buffer, Queue, Real,
+    ops::linalg::{Gemm, GemmOps},
+};
 use core_types::params::{
     elementwise::Activation,
     gemm::{GemmParams, MatrixStrides},
@@ -71,7 +74,8 @@ impl<T: Real> Product<T> {
         let p = &self.p;
         let (a, b, mut c) = (q.upload(&self.a).unwrap(), q.upload(&self.b).unwrap(), q.upload(&self.c).unwrap());
         let bias = self.bias.as_ref().map(|bias| q.upload(bias).unwrap());
-        q.gemm(p, a.view(), b.view(), bias.as_ref().map(Buffer::view), c.view_mut()).unwrap();
+        let bias = bias.as_ref().map(Buffer::view);
+        q.gemm(Gemm { params: *p, a: a.view(), b: b.view(), bias, c: c.view_mut() }).unwrap();
         let got = q.download(&c).unwrap();
         // Elements that no result covers keep their value.
         let mut want: Vec<f64> = self.c.iter().map(|c| f64::from(c.to_f32())).collect();
@@ -189,18 +193,19 @@ fn views_and_results_that_do_not_fit_are_refused() {
         let good = Product::<f32>::new([4, 4, 4], 2, [false; 3]);
         let (a, mut c) = (q.upload(&good.a).unwrap(), q.zeros::<f32>(32).unwrap());
         let short = a.slice(0..31).unwrap();
-        let refused = q.gemm(&good.p, short, a.view(), None, c.view_mut());
-        assert_eq!(refused, Err(BackendError::Length { expected: 32, got: 31 }));
+        let refused = q.gemm(Gemm { params: good.p, a: short, b: a.view(), bias: None, c: c.view_mut() });
+        assert_eq!(refused, Err(BackendError::Length { op: "gemm", view: "a", expected: 32, got: 31 }));
+        let mut run = |params| q.gemm(Gemm { params, a: a.view(), b: a.view(), bias: None, c: c.view_mut() });
         let overlap = BackendError::Unsupported { op: "gemm", why: "elements of the result overlap" };
         let mut p = good.p;
         p.c.row = 3;
-        assert_eq!(q.gemm(&p, a.view(), a.view(), None, c.view_mut()), Err(overlap.clone()));
+        assert_eq!(run(p), Err(overlap.clone()));
         (p.c.row, p.c.batch) = (4, [0; 4]);
-        assert_eq!(q.gemm(&p, a.view(), a.view(), None, c.view_mut()), Err(overlap));
+        assert_eq!(run(p), Err(overlap));
         (p.accumulate, p.activation) = (1, Activation::Relu);
         let epilogue = BackendError::Unsupported { op: "gemm", why: "an accumulating product has no epilogue" };
-        assert_eq!(q.gemm(&p, a.view(), a.view(), None, c.view_mut()), Err(epilogue));
-        q.gemm(&GemmParams { m: 0, ..good.p }, a.view(), a.view(), None, c.view_mut()).unwrap();
+        assert_eq!(run(p), Err(epilogue));
+        run(GemmParams { m: 0, ..good.p }).unwrap();
         assert_eq!(q.download(&c).unwrap(), [0.0; 32]);
     });
 }

@@ -1,4 +1,7 @@
-use backend_api::{Buffer, Queue, Real, ops::linalg::LossOps};
+use backend_api::{
+    Buffer, Queue, Real,
+    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+};
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
@@ -32,12 +35,14 @@ fn entropy<T: Real>(q: &CudaQueue, rows: usize, classes: usize, by_class: bool) 
     }
     let (dx, mut losses) = (q.upload(&x).unwrap(), q.zeros::<f32>(rows).unwrap());
     let mut grad = q.upload(&vec![T::from_f32(f32::NAN); rows * classes]).unwrap();
+    let (targets, probs) = (q.upload(&targets).unwrap(), q.upload(&probs).unwrap());
+    let (logits, out, dlogits) = (dx.view(), losses.view_mut(), grad.view_mut());
     if by_class {
-        let targets = q.upload(&targets).unwrap();
-        q.cross_entropy(classes, scale, dx.view(), targets.view(), losses.view_mut(), grad.view_mut()).unwrap();
+        let targets = targets.view();
+        q.cross_entropy(CrossEntropy { classes, scale, logits, targets, losses: out, dlogits }).unwrap();
     } else {
-        let probs = q.upload(&probs).unwrap();
-        q.cross_entropy_probs(classes, scale, dx.view(), probs.view(), losses.view_mut(), grad.view_mut()).unwrap();
+        let probs = probs.view();
+        q.cross_entropy_probs(CrossEntropyProbs { classes, scale, logits, probs, losses: out, dlogits }).unwrap();
     }
     let what = format!("{rows} x {classes}, by class: {by_class}");
     assert_close(&what, &want_losses, &q.download(&losses).unwrap(), 1e-6, 2e-6);
@@ -68,7 +73,15 @@ fn a_row_with_infinity_has_no_loss() {
             x[1] = f32::INFINITY;
             let (dx, targets) = (q.upload(&x).unwrap(), q.upload(&[0u32]).unwrap());
             let (mut losses, mut grad) = (q.zeros::<f32>(1).unwrap(), q.zeros::<f32>(classes).unwrap());
-            q.cross_entropy(classes, 1.0, dx.view(), targets.view(), losses.view_mut(), grad.view_mut()).unwrap();
+            q.cross_entropy(CrossEntropy {
+                classes,
+                scale: 1.0,
+                logits: dx.view(),
+                targets: targets.view(),
+                losses: losses.view_mut(),
+                dlogits: grad.view_mut(),
+            })
+            .unwrap();
             assert!(q.download(&losses).unwrap()[0].is_nan());
             assert!(q.download(&grad).unwrap().iter().all(|g| g.is_nan()));
         }

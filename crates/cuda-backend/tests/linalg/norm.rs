@@ -1,4 +1,7 @@
-use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::RowOps};
+use backend_api::{
+    BackendError, Buffer, Queue, Real,
+    ops::linalg::{LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
+};
 use core_types::params::rows::NormParams;
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
@@ -51,21 +54,31 @@ impl<T: Real> Case<T> {
 
     /// What the device computes of the same, and the number of its results that are due.
     fn run(&self, q: &CudaQueue, centred: bool) -> Result<[Vec<T>; 4], BackendError> {
-        let (p, rows, len) = (&self.p, self.p.rows as usize, self.gamma.len());
+        let (params, rows, len) = (self.p, self.p.rows as usize, self.gamma.len());
         let (x, gamma, beta, g) =
             (q.upload(&self.x)?, q.upload(&self.gamma)?, q.upload(&self.beta)?, q.upload(&self.g)?);
         let (mut y, mut dx) = (q.zeros::<T>(self.x.len())?, q.zeros::<T>(self.x.len())?);
         let (mut dgamma, mut dbeta) = (q.zeros::<T>(len)?, q.zeros::<T>(len)?);
+        let (x, gamma, beta, g) = (x.view(), Some(gamma.view()), Some(beta.view()), g.view());
+        let (out, dx_out) = (y.view_mut(), dx.view_mut());
         if centred {
             let mut stats = q.zeros::<f32>(2 * rows)?;
-            q.layer_norm(p, x.view(), Some(gamma.view()), Some(beta.view()), y.view_mut(), stats.view_mut())?;
-            let (gamma, dgamma, dbeta) = (Some(gamma.view()), Some(dgamma.view_mut()), Some(dbeta.view_mut()));
-            q.layer_norm_backward(p, x.view(), gamma, stats.view(), g.view(), dx.view_mut(), dgamma, dbeta)?;
+            q.layer_norm(LayerNorm { params, x, gamma, beta, y: out, stats: stats.view_mut() })?;
+            q.layer_norm_backward(LayerNormBackward {
+                params,
+                x,
+                gamma,
+                stats: stats.view(),
+                g,
+                dx: dx_out,
+                dgamma: Some(dgamma.view_mut()),
+                dbeta: Some(dbeta.view_mut()),
+            })?;
         } else {
-            let mut rstd = q.zeros::<f32>(rows)?;
-            let (gamma, dgamma) = (Some(gamma.view()), Some(dgamma.view_mut()));
-            q.rms_norm(p, x.view(), gamma, y.view_mut(), rstd.view_mut())?;
-            q.rms_norm_backward(p, x.view(), gamma, rstd.view(), g.view(), dx.view_mut(), dgamma)?;
+            let mut stats = q.zeros::<f32>(rows)?;
+            q.rms_norm(RmsNorm { params, x, gamma, y: out, rstd: stats.view_mut() })?;
+            let (rstd, dgamma) = (stats.view(), Some(dgamma.view_mut()));
+            q.rms_norm_backward(RmsNormBackward { params, x, gamma, rstd, g, dx: dx_out, dgamma })?;
         }
         Ok([q.download(&y)?, q.download(&dx)?, q.download(&dgamma)?, q.download(&dbeta)?])
     }
@@ -132,12 +145,19 @@ fn rows_without_spread_are_refused_where_eps_is_zero() {
 #[test]
 fn no_rows_give_zero_sums() {
     on_every_order(|q| {
-        let p = NormParams { rows: 0, len: 5, eps: 1e-5 };
+        let params = NormParams { rows: 0, len: 5, eps: 1e-5 };
         let (none, gamma) = (q.zeros::<f32>(0).unwrap(), q.upload(&[1.0f32; 5]).unwrap());
         let (mut dx, mut dgamma) = (q.zeros::<f32>(0).unwrap(), q.upload(&[7.0f32; 5]).unwrap());
-        let (x, g) = (none.view(), none.view());
-        let gamma = Some(gamma.view());
-        q.rms_norm_backward(&p, x, gamma, none.view(), g, dx.view_mut(), Some(dgamma.view_mut())).unwrap();
+        q.rms_norm_backward(RmsNormBackward {
+            params,
+            x: none.view(),
+            gamma: Some(gamma.view()),
+            rstd: none.view(),
+            g: none.view(),
+            dx: dx.view_mut(),
+            dgamma: Some(dgamma.view_mut()),
+        })
+        .unwrap();
         assert_eq!(q.download(&dgamma).unwrap(), [0.0; 5]);
     });
 }

@@ -1,6 +1,6 @@
 use backend_api::{
     Buffer, Queue, Real,
-    ops::linalg::{RowMask, RowOps},
+    ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowMask, RowOps, Softmax, SoftmaxBackward},
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 use cuda_backend::CudaQueue;
@@ -35,17 +35,17 @@ fn params([outer, len, inner]: [usize; 3], mask_period: usize, causal_offset: i6
 fn run<T: Real>(
     q: &CudaQueue,
     log: bool,
-    p: &SoftmaxParams,
+    params: SoftmaxParams,
     lead: usize,
     x: &[T],
     mask: RowMask<'_, CudaQueue>,
 ) -> Vec<T> {
     let range = lead..lead + x.len();
     let (dx, mut y) = (behind(q, lead, x), q.zeros::<T>(range.end).unwrap());
-    let (dx, out) = (dx.slice(range.clone()).unwrap(), y.slice_mut(range.clone()).unwrap());
+    let (x, out, mask) = (dx.slice(range.clone()).unwrap(), y.slice_mut(range.clone()).unwrap(), mask.shorten());
     match log {
-        false => q.softmax(p, dx, mask, out),
-        true => q.log_softmax(p, dx, mask, out),
+        false => q.softmax(Softmax { params, x, mask, y: out }),
+        true => q.log_softmax(LogSoftmax { params, x, mask, y: out }),
     }
     .unwrap();
     q.read(y.slice(range).unwrap()).unwrap()
@@ -53,7 +53,7 @@ fn run<T: Real>(
 
 fn plain<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize) {
     let x: Vec<T> = Random::new(shape[1]).reals(shape.iter().product(), 4.0);
-    let y = run(q, log, &params(shape, 1, 0), lead, &x, RowMask::None);
+    let y = run(q, log, params(shape, 1, 0), lead, &x, RowMask::None);
     let some: Vec<Option<f64>> = wide(&x).into_iter().map(Some).collect();
     let want = model::along(&some, shape, |_, _, row| model::softmax(log, row));
     let what = format!("{shape:?} behind {lead}, log: {log}");
@@ -96,7 +96,7 @@ fn special_values_and_dominated_rows_come_out_as_documented() {
                 row([1e4, 1e4 + 1.0, 1e4 - 2.0], -inf),
             ];
             for log in [false, true] {
-                let y = run(q, log, &params([6, len, 1], 1, 0), 0, &rows.concat(), RowMask::None);
+                let y = run(q, log, params([6, len, 1], 1, 0), 0, &rows.concat(), RowMask::None);
                 assert!(y[..3 * len].iter().all(|y| y.is_nan()), "{len}: {:?}", &y[..8]);
                 let some: Vec<Option<f64>> = wide(&rows[3..].concat()).into_iter().map(Some).collect();
                 let want = model::along(&some, [3, len, 1], |_, _, row| model::softmax(log, row));
@@ -124,16 +124,16 @@ fn masks_leave_out_what_they_say() {
             let p = params(shape, period, 0);
             for log in [false, true] {
                 let want = model::along(&some, shape, |_, _, row| model::softmax(log, row));
-                let y = run(q, log, &p, 0, &hidden, RowMask::Keep(keep.view()));
+                let y = run(q, log, p, 0, &hidden, RowMask::Keep(keep.view()));
                 assert_close("keep", &want, &y, 5e-6, 1e-9);
-                let y = run(q, log, &p, 0, &x, RowMask::Additive(addend.view()));
+                let y = run(q, log, p, 0, &x, RowMask::Additive(addend.view()));
                 assert_close("additive", &want, &y, 5e-6, 1e-9);
             }
             for offset in [-2, 0, 1, 100] {
                 let some = model_causal(&x, shape, period, offset);
                 for log in [false, true] {
                     let want = model::along(&some, shape, |_, _, row| model::softmax(log, row));
-                    let y = run(q, log, &params(shape, period, offset), 0, &x, RowMask::Causal);
+                    let y = run(q, log, params(shape, period, offset), 0, &x, RowMask::Causal);
                     assert_close("causal", &want, &y, 5e-6, 1e-9);
                 }
             }
@@ -159,11 +159,12 @@ fn backward<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize, b
     });
     let range = lead..lead + count;
     let (dy, dg, mut dx) = (behind(q, lead, &y), behind(q, lead, &g), q.zeros::<T>(range.end).unwrap());
-    let views = (dy.slice(range.clone()).unwrap(), dg.slice(range.clone()).unwrap());
-    let (axis, out) = (params(shape, 1, 0).axis, dx.slice_mut(range.clone()).unwrap());
+    let (y, g, out) =
+        (dy.slice(range.clone()).unwrap(), dg.slice(range.clone()).unwrap(), dx.slice_mut(range.clone()).unwrap());
+    let params = params(shape, 1, 0).axis;
     match log {
-        false => q.softmax_backward(&axis, views.0, views.1, out),
-        true => q.log_softmax_backward(&axis, views.0, views.1, out),
+        false => q.softmax_backward(SoftmaxBackward { params, y, g, dx: out }),
+        true => q.log_softmax_backward(LogSoftmaxBackward { params, y, g, dx: out }),
     }
     .unwrap();
     let got = q.read(dx.slice(range).unwrap()).unwrap();
@@ -192,8 +193,8 @@ fn elements_left_out_have_no_gradient() {
         let y = q.upload(&[out, out, out, out, live, out, live, out]).unwrap();
         let g = q.upload(&Random::new(23).reals::<f32>(8, 1.0)).unwrap();
         let mut dx = q.zeros::<f32>(8).unwrap();
-        let axis = AxisParams { outer: 2, len: 4, inner: 1 };
-        q.log_softmax_backward(&axis, y.view(), g.view(), dx.view_mut()).unwrap();
+        let params = AxisParams { outer: 2, len: 4, inner: 1 };
+        q.log_softmax_backward(LogSoftmaxBackward { params, y: y.view(), g: g.view(), dx: dx.view_mut() }).unwrap();
         let dx = q.download(&dx).unwrap();
         assert_eq!([dx[0], dx[1], dx[2], dx[3], dx[5], dx[7]], [0.0; 6]);
         assert_eq!(dx[4], -dx[6]);

@@ -94,20 +94,19 @@ pub(crate) fn program(allocator: Allocator) -> Result<Vec<u32>, OpenError> {
     branch.copy(x.view(), y.view_mut())?;
     scale(&branch, &mut y.view_mut(), 2)?;
     queue.join(&branch)?;
-    let mut sum = queue.scratch::<u32>(words.len())?;
+    let mut sum = queue.alloc::<u32>(words.len())?;
     let body = |queue: &CudaQueue, sum: &mut CudaMut<'_, u32>| {
         add(queue, x.view(), y.view(), sum)?;
-        let mut sum_before = queue.scratch::<u32>(words.len())?;
+        let mut sum_before = queue.alloc::<u32>(words.len())?;
         queue.copy(sum.as_ref(), sum_before.view_mut())?;
-        scale(queue, &mut sum_before.view_mut(), 0)?;
-        Ok(())
+        scale(queue, &mut sum_before.view_mut(), 0)
     };
     match queue.record(|queue| body(queue, &mut sum.view_mut()))? {
         Some(graph) => queue.replay(&graph)?,
         None => body(&queue, &mut sum.view_mut())?,
     }
     let host = queue.register(words)?;
-    let mut one = queue.scratch::<u32>(host.len())?;
+    let mut one = queue.alloc::<u32>(host.len())?;
     queue.write_registered(&host, 0, one.view_mut())?;
     let mut total = queue.zeros::<u32>(host.len())?;
     add(&queue, sum.view(), one.view(), &mut total.view_mut())?;

@@ -1,6 +1,9 @@
 //! The transformer of `inference`'s `model/transformer.rs` in f32, forward and backward.
 
-use backend_api::{Buffer as _, BufferRef as _, Queue, Ref, ops::linalg::LinalgOps};
+use backend_api::{
+    Buffer as _, BufferRef as _, Queue, Ref,
+    ops::linalg::{ActivateBackward, LinalgOps},
+};
 use inference::digits::CLASSES;
 use nn_ops::{
     Activation, Binary, Layout, Mask, NnError, NormPlan, NormSaved, Sgd, SoftmaxPlan, TensorMut, TensorRef, activate,
@@ -186,7 +189,12 @@ impl<Q: LinalgOps + 'static> Network<Q> {
 
         let activated = self.feed.backward(q, &trace.activated, &fed)?;
         let mut hidden = q.zeros::<f32>(rows * HIDDEN)?;
-        q.activate_backward(Activation::GeluErf, trace.hidden.view(), activated.view(), hidden.view_mut())?;
+        q.activate_backward(ActivateBackward {
+            f: Activation::GeluErf,
+            saved: trace.hidden.view(),
+            g: activated.view(),
+            dx: hidden.view_mut(),
+        })?;
         let second = self.hidden.backward(q, &trace.second.y, &hidden)?;
         let attended = sum::<Q>(q, &fed, &self.norm_backward(q, &trace.attended, &trace.second, &second, rows)?)?;
 

@@ -1,4 +1,7 @@
-use backend_api::{Buffer as _, Mut, Queue, Ref, ops::linalg::LinalgOps};
+use backend_api::{
+    Buffer as _, Mut, Queue, Ref,
+    ops::linalg::{Axpby, Gemm, LinalgOps, SumAxis},
+};
 use core_types::params::{
     elementwise::{Activation, SumParams},
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
@@ -40,8 +43,14 @@ impl<Q: LinalgOps> Dense<Q> {
         y: Mut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         let shape = Product { m: rows, n: self.outputs, k: self.inputs, activation };
-        let p = shape.params(row_major(self.inputs), row_major(self.outputs));
-        Ok(q.gemm(&p, x, self.weight.view(), Some(self.bias.view()), y)?)
+        let params = shape.params(row_major(self.inputs), row_major(self.outputs));
+        Ok(q.gemm(Gemm {
+            params,
+            a: q.shorten(x),
+            b: self.weight.view(),
+            bias: Some(self.bias.view()),
+            c: q.shorten_mut(y),
+        })?)
     }
 
     /// `gradient W^T`: the gradient of the input.
@@ -53,8 +62,14 @@ impl<Q: LinalgOps> Dense<Q> {
         product: Mut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         let shape = Product { m: rows, n: self.inputs, k: self.outputs, activation: Activation::Identity };
-        let p = shape.params(row_major(self.outputs), transposed(self.outputs));
-        Ok(q.gemm(&p, gradient, self.weight.view(), None, product)?)
+        let params = shape.params(row_major(self.outputs), transposed(self.outputs));
+        Ok(q.gemm(Gemm {
+            params,
+            a: q.shorten(gradient),
+            b: self.weight.view(),
+            bias: None,
+            c: q.shorten_mut(product),
+        })?)
     }
 
     /// Takes a step against the gradient of the output before its activation; `scratch` has room for the gradients of weights
@@ -71,14 +86,30 @@ impl<Q: LinalgOps> Dense<Q> {
         let [weights, biases] = scratch;
         let (of_weights, of_biases) = (0..self.weight.len(), 0..self.bias.len());
         let shape = Product { m: self.inputs, n: self.outputs, k: rows, activation: Activation::Identity };
-        let p = shape.params(transposed(self.inputs), row_major(self.outputs));
-        q.gemm(&p, input, gradient, None, weights.slice_mut(of_weights.clone())?)?;
+        let params = shape.params(transposed(self.inputs), row_major(self.outputs));
+        q.gemm(Gemm {
+            params,
+            a: q.shorten(input),
+            b: q.shorten(gradient),
+            bias: None,
+            c: weights.slice_mut(of_weights.clone())?,
+        })?;
         let columns = SumParams { outer: 1, len: rows as u64, inner: self.outputs as u64, accumulate: 0 };
-        q.sum_axis(&columns, gradient, biases.slice_mut(of_biases.clone())?)?;
-        q.axpby(1.0, weights.slice(of_weights)?, sgd.momentum, self.weight_velocity.view_mut())?;
-        q.axpby(1.0, biases.slice(of_biases)?, sgd.momentum, self.bias_velocity.view_mut())?;
-        q.axpby(-sgd.rate, self.weight_velocity.view(), 1.0, self.weight.view_mut())?;
-        q.axpby(-sgd.rate, self.bias_velocity.view(), 1.0, self.bias.view_mut())?;
+        q.sum_axis(SumAxis { params: columns, x: q.shorten(gradient), y: biases.slice_mut(of_biases.clone())? })?;
+        q.axpby(Axpby {
+            alpha: 1.0,
+            x: weights.slice(of_weights)?,
+            beta: sgd.momentum,
+            y: self.weight_velocity.view_mut(),
+        })?;
+        q.axpby(Axpby {
+            alpha: 1.0,
+            x: biases.slice(of_biases)?,
+            beta: sgd.momentum,
+            y: self.bias_velocity.view_mut(),
+        })?;
+        q.axpby(Axpby { alpha: -sgd.rate, x: self.weight_velocity.view(), beta: 1.0, y: self.weight.view_mut() })?;
+        q.axpby(Axpby { alpha: -sgd.rate, x: self.bias_velocity.view(), beta: 1.0, y: self.bias.view_mut() })?;
         Ok(())
     }
 }

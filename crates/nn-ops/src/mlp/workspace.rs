@@ -1,4 +1,7 @@
-use backend_api::{Buffer as _, Queue, Ref, ops::linalg::LinalgOps};
+use backend_api::{
+    Buffer as _, Queue, Ref,
+    ops::linalg::{ActivateBackward, CrossEntropy, LinalgOps},
+};
 use core_types::params::elementwise::Activation;
 
 use super::{Sgd, dense::Dense};
@@ -84,7 +87,14 @@ impl<Q: LinalgOps> MlpWorkspace<Q> {
         let logits = self.outputs[last].slice(0..rows * classes)?;
         let gradient = self.gradients[last].slice_mut(0..rows * classes)?;
         let losses = self.losses.slice_mut(0..rows)?;
-        Ok(q.cross_entropy(classes, 1.0 / rows as f32, logits, targets, losses, gradient)?)
+        Ok(q.cross_entropy(CrossEntropy {
+            classes,
+            scale: 1.0 / rows as f32,
+            logits,
+            targets: q.shorten(targets),
+            losses,
+            dlogits: gradient,
+        })?)
     }
 
     /// Computes the gradient of the layer below `layer`, which is number `i`: `relu'(input) (gradient W^T)`.
@@ -94,7 +104,12 @@ impl<Q: LinalgOps> MlpWorkspace<Q> {
         layer.input_gradient(q, rows, own[0].slice(0..rows * layer.outputs)?, self.product.slice_mut(0..len)?)?;
         // ReLU's output is positive exactly where its input is.
         let (input, product) = (self.outputs[i - 1].slice(0..len)?, self.product.slice(0..len)?);
-        Ok(q.activate_backward(Activation::Relu, input, product, below[i - 1].slice_mut(0..len)?)?)
+        Ok(q.activate_backward(ActivateBackward {
+            f: Activation::Relu,
+            saved: input,
+            g: product,
+            dx: below[i - 1].slice_mut(0..len)?,
+        })?)
     }
 
     /// Takes the step of `layer`, which is number `i`, for `rows` rows of the network's input x.

@@ -1,4 +1,7 @@
-use backend_api::{Buffer, ops::fss::FssOps};
+use backend_api::{
+    Buffer,
+    ops::fss::{CmpGen, DcfGen, FssOps},
+};
 use core_types::{
     Label, PrgKeys,
     params::fss::{CmpParams, DcfParams},
@@ -62,12 +65,18 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
         let count = self.count as u32; // a bundle holds less than 2^32 elements
         let device_roots = Staged::upload(q, roots)?;
         let alphas = Staged::upload(q, &secret.alphas)?;
-        let mut cw = q.zeros::<u128>(rows.cw as usize * padded)?;
+        let mut cw = q.alloc::<u128>(rows.cw as usize * padded)?;
         match tree {
             Tree::Cmp { bits } => {
                 let params = CmpParams { key: self.prg.child, bits, party: 0, count, points: 0 };
-                let mut leaf = Staged::<_, u128>::zeros(q, 2 * padded)?;
-                q.cmp_gen(&params, alphas.view(), device_roots.view(), cw.view_mut(), leaf.view_mut())?;
+                let mut leaf = Staged::<_, u128>::alloc(q, 2 * padded)?;
+                q.cmp_gen(CmpGen {
+                    params,
+                    alphas: alphas.view(),
+                    roots: device_roots.view(),
+                    corrections: cw.view_mut(),
+                    leaves: leaf.view_mut(),
+                })?;
                 let leaf = Zeroizing::new(leaf.download()?);
                 for (party, keys) in keys.iter_mut().enumerate() {
                     // the leaves of a tree are common; a truth table is one party's
@@ -80,17 +89,17 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
                 let params =
                     DcfParams { keys: self.prg, bits, party: 0, count, points: 0, words, width, reserved: [0; 2] };
                 let betas = Staged::upload(q, &secret.betas)?;
-                let mut vcw = q.zeros::<u64>(rows.vcw as usize * padded)?;
-                let mut last = q.zeros::<u64>(rows.last as usize * padded)?;
-                q.dcf_gen(
-                    &params,
-                    alphas.view(),
-                    betas.view(),
-                    device_roots.view(),
-                    cw.view_mut(),
-                    vcw.view_mut(),
-                    last.view_mut(),
-                )?;
+                let mut vcw = q.alloc::<u64>(rows.vcw as usize * padded)?;
+                let mut last = q.alloc::<u64>(rows.last as usize * padded)?;
+                q.dcf_gen(DcfGen {
+                    params,
+                    alphas: alphas.view(),
+                    betas: betas.view(),
+                    roots: device_roots.view(),
+                    corrections: cw.view_mut(),
+                    values: vcw.view_mut(),
+                    last: last.view_mut(),
+                })?;
                 let (vcw, last) = (Zeroizing::new(q.download_secret(&vcw)?), Zeroizing::new(q.download_secret(&last)?));
                 for keys in keys.iter_mut() {
                     keys.vcw.extend_from_slice(&vcw);

@@ -1,6 +1,9 @@
 //! Predicates from the bits of their points: sums of bits, formed where the key trees were walked.
 
-use backend_api::{BackendError, Buffer as _, Queue as _, Ref, ops::share::ShareOps as _};
+use backend_api::{
+    BackendError, Buffer as _, Queue as _,
+    ops::share::{CombineBits, ShareOps as _},
+};
 use core_types::params::share::{BitParams, BitTerm};
 
 use super::{
@@ -19,7 +22,7 @@ pub(super) fn predicate_shares<W: Walk>(
     x_hat: &[u64],
 ) -> Result<Vec<u32>, PfssError> {
     let shares = CmpKeys::stage(walk, bundle, index, program.domain())?.shares(program.offsets(), x_hat)?;
-    combine(walk, bundle, &program.sums(&shares.rows), x_hat, shares.buf.view())
+    combine(walk, bundle, &program.sums(&shares.rows), x_hat, &shares.buf)
 }
 
 /// The same from the shares of all points of `program`, one row after the other.
@@ -32,7 +35,7 @@ pub(super) fn combine_rows<W: Walk>(
 ) -> Result<Vec<u32>, PfssError> {
     let order: Vec<usize> = (0..program.offsets().len()).collect();
     let rows = walk.during(Activity::CopyIn, || Staged::upload(walk.queue(), rows))?;
-    combine(walk, bundle, &program.sums(&order), x_hat, rows.view())
+    combine(walk, bundle, &program.sums(&order), x_hat, &rows)
 }
 
 fn combine<W: Walk>(
@@ -40,7 +43,7 @@ fn combine<W: Walk>(
     bundle: &KeyBundle,
     terms: &[BitTerm],
     x_hat: &[u64],
-    rows: Ref<'_, W::Queue, u32>,
+    rows: &Staged<'_, W::Queue, u32>,
 ) -> Result<Vec<u32>, PfssError> {
     let q = walk.queue();
     // a bundle holds less than 2^32 elements
@@ -49,8 +52,8 @@ fn combine<W: Walk>(
     let x_hat = walk.during(Activity::CopyIn, || q.upload(x_hat))?;
     let sums = walk.during(Activity::Walk, || {
         let sums = terms.iter().filter(|term| term.last == 1).count();
-        let mut sums = Staged::<_, u32>::zeros(q, sums * (params.count as usize).div_ceil(32))?;
-        q.combine_bits(&params, terms, x_hat.view(), rows, sums.view_mut())?;
+        let mut sums = Staged::<_, u32>::alloc(q, sums * (params.count as usize).div_ceil(32))?;
+        q.combine_bits(CombineBits { params, terms, x: x_hat.view(), rows: rows.view(), sums: sums.view_mut() })?;
         Ok::<_, BackendError>(sums)
     })?;
     walk.meanwhile()?;

@@ -56,7 +56,7 @@ impl MaskedKeys {
             };
             sums.sum([share(end, j), share(start, j).minus(), inside])
         });
-        sums.run_with(q, bundle, &x_hat, shares.buf.view())
+        sums.run_with(q, bundle, &x_hat, shares.buf.buffer())
     }
 }
 

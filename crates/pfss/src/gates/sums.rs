@@ -2,7 +2,10 @@
 
 use core::ops::Range;
 
-use backend_api::{Buffer as _, BufferMut as _, BufferRef as _, Queue, Ref, ops::fss::FssOps};
+use backend_api::{
+    Buffer as _, BufferMut as _, Queue,
+    ops::{fss::FssOps, share::CombineWords},
+};
 use core_types::{
     Ring,
     params::share::{WordParams, WordTerm},
@@ -114,7 +117,7 @@ impl Sums {
         walk: &W,
         bundle: &KeyBundle,
         x: &[u64],
-        rows: Ref<'_, W::Queue, u64>,
+        rows: &<W::Queue as Queue>::Buf<u64>,
     ) -> Result<Vec<u64>, PfssError> {
         let nothing = Opened::nothing(bundle);
         let staged =
@@ -134,7 +137,7 @@ impl Sums {
         opened: &Opened,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
         let staged = Operands::stage(q, bundle, x, range, opened)?;
-        self.combine(q, bundle, &staged, q.zeros(0)?.view())
+        self.combine(q, bundle, &staged, &q.zeros(0)?)
     }
 
     /// The sums over what lies in device memory.
@@ -143,11 +146,11 @@ impl Sums {
         q: &'q Q,
         bundle: &KeyBundle,
         staged: &Operands<'q, Q>,
-        rows: Ref<'_, Q, u64>,
+        rows: &Q::Buf<u64>,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
         let count = staged.x.len();
         if count == 0 {
-            return Ok(Staged::zeros(q, 0)?); // rows without elements do not say how many they are
+            return Ok(Staged::alloc(q, 0)?); // rows without elements do not say how many they are
         }
         let params = WordParams {
             offset: self.offset,
@@ -163,9 +166,16 @@ impl Sums {
             reserved: 0,
         };
         let sums = self.terms.iter().filter(|term| term.last == 1).count();
-        let mut out = Staged::zeros(q, sums * count)?;
-        let (x, held, opened) = (staged.x.view(), staged.held.view(), staged.opened.view());
-        q.combine_words(&params, &self.terms, x, held, rows, opened, out.view_mut())?;
+        let mut out = Staged::alloc(q, sums * count)?;
+        q.combine_words(CombineWords {
+            params,
+            terms: &self.terms,
+            x: staged.x.view(),
+            padded: staged.held.view(),
+            rows: rows.view(),
+            opened: staged.opened.view(),
+            sums: out.view_mut(),
+        })?;
         Ok(out)
     }
 }
@@ -196,7 +206,7 @@ fn stage_words<'q, Q: FssOps>(
         return Ok(Staged::upload(q, &bundle.keys.words)?);
     }
     let (padded, width) = (bundle.padded(), range.len().next_multiple_of(LANES as usize));
-    let mut held = Staged::zeros(q, bundle.word_rows() * width)?;
+    let mut held = Staged::alloc(q, bundle.word_rows() * width)?;
     for (row, words) in bundle.keys.words.chunks_exact(padded).enumerate() {
         let place = held.view_mut().slice(row * width..(row + 1) * width)?;
         q.write_secret(&words[range.start..][..width], place)?;

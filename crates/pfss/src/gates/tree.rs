@@ -1,6 +1,9 @@
 use core::ops::Range;
 
-use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref, ops::fss::FssOps};
+use backend_api::{
+    BackendError, Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref,
+    ops::fss::{CmpEvalAll, CmpEvalWindow, DcfEvalWindow, FssOps},
+};
 use core_types::{
     PrgKeys, Ring,
     cmp::cmp_blocks,
@@ -8,7 +11,7 @@ use core_types::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-use super::walk::{Activity, Lent, Walk};
+use super::walk::{Activity, DeviceTree, Lent, Walk};
 use crate::{
     KeyBundle, PfssError,
     cluster::{Cluster, Clusters},
@@ -67,11 +70,11 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
     pub(super) fn shares(&self, offsets: &[u64], x_hat: &[u64]) -> Result<CmpShares<'w, W>, PfssError> {
         let CmpParams { key, bits, party, count, .. } = self.params;
         let (tree, row) = (&self.tree, x_hat.len().div_ceil(32));
-        Shares::eval(self.walk, (tree.shape, row), offsets, x_hat, |q, window, x_hat, offsets, shares| {
+        Shares::eval(self.walk, (tree, row), offsets, x_hat, |q, of| {
+            let At { tree, window, x_hat, offsets, shares } = of;
             let points = offsets.len() as u32;
             let params = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
-            let (roots, leaf) = (tree.roots.view(), tree.leaf.view());
-            q.cmp_eval_window(&params, roots, tree.cw.view(), leaf, x_hat, offsets, shares)
+            q.cmp_eval_window(CmpEvalWindow { params, keys: tree.cmp_keys(), x_hat, offsets, shares })
         })
     }
 
@@ -83,9 +86,8 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
         let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
         let (q, tree) = (self.walk.queue(), &self.tree);
         let units = self.walk.during(Activity::Walk, || {
-            let mut units = Staged::<_, u128>::zeros(q, cmp_blocks(bits) as usize * elements.len())?;
-            let (roots, leaf) = (tree.roots.view(), tree.leaf.view());
-            q.cmp_eval_all(&params, roots, tree.cw.view(), leaf, units.view_mut())?;
+            let mut units = Staged::<_, u128>::alloc(q, cmp_blocks(bits) as usize * elements.len())?;
+            q.cmp_eval_all(CmpEvalAll { params, keys: tree.cmp_keys(), units: units.view_mut() })?;
             Ok::<_, BackendError>(units)
         })?;
         self.walk.meanwhile()?;
@@ -106,11 +108,11 @@ pub(super) fn dcf_shares<'w, W: Walk>(
     let (keys, party) = (PrgKeys::from_nonce(bundle.nonce()), bundle.party().number().into());
     let (count, width) = (bundle.count() as u32, ring.bits()); // a bundle holds less than 2^32 elements
     let row = words as usize * x_hat.len();
-    Shares::eval(walk, (tree.shape, row), offsets, x_hat, |q, window, x_hat, offsets, shares| {
+    Shares::eval(walk, (tree, row), offsets, x_hat, |q, of| {
+        let At { tree, window, x_hat, offsets, shares } = of;
         let points = offsets.len() as u32;
         let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
-        let (cw, vcw, last) = (tree.cw.view(), tree.vcw.view(), tree.last.view());
-        q.dcf_eval_window(&params, tree.roots.view(), cw, vcw, last, x_hat, offsets, shares)
+        q.dcf_eval_window(DcfEvalWindow { params, keys: tree.dcf_keys(), x_hat, offsets, shares })
     })
 }
 
@@ -121,23 +123,33 @@ pub(super) type CmpShares<'w, W> = Shares<'w, <W as Walk>::Queue, u32>;
 pub(super) type DcfShares<'w, W> = Shares<'w, <W as Walk>::Queue, u64>;
 
 /// Shares of one tree at several points in device memory, one row for each point.
-pub(super) struct Shares<'w, Q: Queue, T: Element + Default> {
+pub(super) struct Shares<'w, Q: Queue, T: Element> {
     pub(super) buf: Staged<'w, Q, T>,
     /// The row of each point: rows stand in the order of their evaluation.
     pub(super) rows: Vec<usize>,
 }
 
-impl<'w, Q: Queue, T: Element + Default> Shares<'w, Q, T> {
+/// A tree at one cluster of points.
+struct At<'a, Q: FssOps, T: Element> {
+    tree: &'a DeviceTree<'a, Q>,
+    window: u32,
+    x_hat: Ref<'a, Q, u64>,
+    offsets: Ref<'a, Q, u64>,
+    /// The rows of the cluster.
+    shares: Mut<'a, Q, T>,
+}
+
+impl<'w, Q: FssOps, T: Element> Shares<'w, Q, T> {
     /// Evaluates `tree`, whose rows of shares are `row` elements, at the points `x_hat - offset`: by `call` for each
-    /// cluster, with its window, masked inputs, offsets and rows.
+    /// cluster.
     fn eval<W: Walk<Queue = Q>>(
         walk: &'w W,
-        (tree, row): (Tree, usize),
+        (tree, row): (&DeviceTree<'_, Q>, usize),
         offsets: &[u64],
         x_hat: &[u64],
-        call: impl Fn(&Q, u32, Ref<'_, Q, u64>, Ref<'_, Q, u64>, Mut<'_, Q, T>) -> Result<(), BackendError>,
+        call: impl Fn(&Q, At<'_, Q, T>) -> Result<(), BackendError>,
     ) -> Result<Self, PfssError> {
-        let (q, clusters) = (walk.queue(), Clusters::new(tree, offsets).clusters);
+        let (q, clusters) = (walk.queue(), Clusters::new(tree.shape, offsets).clusters);
         let order: Vec<usize> = clusters.iter().flat_map(|cluster| cluster.points.iter().copied()).collect();
         #[expect(clippy::disallowed_methods, reason = "offsets are public, and both parties know what was opened")]
         let (x_hat, ordered) = walk.during(Activity::CopyIn, || {
@@ -145,12 +157,13 @@ impl<'w, Q: Queue, T: Element + Default> Shares<'w, Q, T> {
             Ok::<_, BackendError>((q.upload(x_hat)?, q.upload(&ordered)?))
         })?;
         let buf = walk.during(Activity::Walk, || {
-            let mut buf = Staged::<_, T>::zeros(q, offsets.len() * row)?;
+            let mut buf = Staged::<_, T>::alloc(q, offsets.len() * row)?;
             let mut first = 0;
             for Cluster { window, points } in &clusters {
                 let cluster = first..first + points.len();
                 let shares = buf.view_mut().slice(cluster.start * row..cluster.end * row)?;
-                call(q, *window, x_hat.view(), ordered.slice(cluster)?, shares)?;
+                let (x_hat, offsets) = (x_hat.view(), ordered.slice(cluster)?);
+                call(q, At { tree, window: *window, x_hat, offsets, shares })?;
                 first += points.len();
             }
             Ok::<_, BackendError>(buf)

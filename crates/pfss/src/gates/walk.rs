@@ -1,6 +1,9 @@
 use core::{fmt, ops::Deref};
 
-use backend_api::ops::fss::FssOps;
+use backend_api::{
+    Buffer as _,
+    ops::fss::{CmpKeys, DcfKeys, FssOps},
+};
 use core_types::Label;
 
 use crate::{KeyBundle, PfssError, gate::Tree, staging::Staged};
@@ -99,7 +102,7 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
         let tree = bundle.tree(index);
         // Correction words are common to both parties; roots, and leaves that are truth tables, are not.
         let roots = match tree.roots {
-            [] => Staged::zeros(q, bundle.padded())?, // not read for truth tables
+            [] => Staged::alloc(q, bundle.padded())?, // not read for truth tables
             roots => Staged::upload(q, roots)?,
         };
         Ok(Self {
@@ -110,6 +113,21 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
             vcw: q.upload_secret(tree.vcw)?,
             last: q.upload_secret(tree.last)?,
         })
+    }
+
+    /// The sections of a comparison tree.
+    pub(super) fn cmp_keys(&self) -> CmpKeys<'_, Q> {
+        CmpKeys { roots: self.roots.view(), corrections: self.cw.view(), leaves: self.leaf.view() }
+    }
+
+    /// The sections of a payload tree.
+    pub(super) fn dcf_keys(&self) -> DcfKeys<'_, Q> {
+        DcfKeys {
+            roots: self.roots.view(),
+            corrections: self.cw.view(),
+            values: self.vcw.view(),
+            last: self.last.view(),
+        }
     }
 }
 

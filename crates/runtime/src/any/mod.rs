@@ -1,9 +1,5 @@
-mod circle;
-mod fss;
-mod linalg;
+mod ops;
 mod register;
-mod rows;
-mod share;
 mod timed;
 
 use core::ops::Range;
@@ -13,19 +9,6 @@ use cpu_backend::{CpuBuf, CpuQueue};
 #[cfg(feature = "cuda")]
 use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
 
-/// Calls an op on the queue behind an [`AnyQueue`] with its views unwrapped: plain arguments, then views with their kind.
-macro_rules! dispatch {
-    ($queue:ident.$op:ident($($plain:expr),*; $($view:ident: $kind:ident),*)) => {
-        match ($queue, $($view),*) {
-            (AnyQueue::Cpu(q), $($kind::Cpu($view)),*) => q.$op($($plain,)* $($view),*),
-            #[cfg(feature = "cuda")]
-            (AnyQueue::Cuda(q), $($kind::Cuda($view)),*) => q.$op($($plain,)* $($view),*),
-            #[allow(unreachable_patterns, reason = "ops without views cannot mix them")]
-            _ => Err(backend_api::BackendError::MixedBackend { op: stringify!($op) }),
-        }
-    };
-}
-use dispatch;
 pub use register::AnyRegistered;
 pub use timed::AnyMark;
 
@@ -115,6 +98,20 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
             Self::Cuda(buf) => AnyMut::Cuda(buf.view_mut()),
         }
     }
+
+    fn shorten<'s, 'l: 's>(view: AnyRef<'l, T>) -> AnyRef<'s, T>
+    where
+        Self: 'l,
+    {
+        view
+    }
+
+    fn shorten_mut<'s, 'l: 's>(view: AnyMut<'l, T>) -> AnyMut<'s, T>
+    where
+        Self: 'l,
+    {
+        view
+    }
 }
 
 impl<'a, T: Element> BufferRef<'a, T> for AnyRef<'a, T> {
@@ -201,6 +198,23 @@ impl Queue for AnyQueue {
         }
     }
 
+    fn alloc<T: Element>(&self, len: usize) -> Result<AnyBuf<T>, BackendError> {
+        match self {
+            Self::Cpu(queue) => queue.alloc(len).map(AnyBuf::Cpu),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(queue) => queue.alloc(len).map(AnyBuf::Cuda),
+        }
+    }
+
+    fn clear<T: Element>(&self, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
+        match (self, dst) {
+            (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.clear(dst),
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.clear(dst),
+            _ => Err(BackendError::MixedBackend { op: "clear" }),
+        }
+    }
+
     fn write<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         match (self, dst) {
             (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write(host, dst),
@@ -277,7 +291,7 @@ impl Fork for AnyQueue {
 impl Record for AnyQueue {
     type Graph = AnyGraph;
 
-    fn record(&self, body: impl FnOnce(&Self) -> Result<(), BackendError>) -> Result<Option<AnyGraph>, BackendError> {
+    fn record<E: From<BackendError>>(&self, body: impl FnOnce(&Self) -> Result<(), E>) -> Result<Option<AnyGraph>, E> {
         match self {
             Self::Cpu(queue) => Ok(queue.record(|queue| body(&Self::Cpu(queue.clone())))?.map(|graph| match graph {})),
             #[cfg(feature = "cuda")]

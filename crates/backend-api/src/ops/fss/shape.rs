@@ -12,17 +12,6 @@ use crate::BackendError;
 /// Keys that one word of output bits covers; rows are padded to a multiple of them.
 pub const GROUP: usize = 32;
 
-/// Compares the lengths of views with what they should be.
-///
-/// # Errors
-/// [`BackendError::Length`] for the first that differs.
-pub fn check_lengths<const N: usize>(expected: [usize; N], got: [usize; N]) -> Result<(), BackendError> {
-    match expected.into_iter().zip(got).find(|(expected, got)| expected != got) {
-        Some((expected, got)) => Err(BackendError::Length { expected, got }),
-        None => Ok(()),
-    }
-}
-
 /// The number of elements of an array; the greatest number if it does not fit, which no view has.
 fn product<const D: usize>(dimensions: [usize; D]) -> usize {
     if dimensions.contains(&0) { 0 } else { dimensions.into_iter().fold(1, usize::saturating_mul) }
@@ -63,10 +52,7 @@ pub struct CmpShape {
 
 impl CmpShape {
     /// The sizes that `params` state, for the op named `op`.
-    ///
-    /// # Errors
-    /// [`BackendError::Unsupported`] if a width or party is out of range.
-    pub fn new(op: &'static str, params: &CmpParams) -> Result<Self, BackendError> {
+    pub(super) fn new(op: &'static str, params: &CmpParams) -> Result<Self, BackendError> {
         ring(op, params.bits)?;
         party(op, params.party)?;
         Ok(Self {
@@ -79,8 +65,7 @@ impl CmpShape {
     }
 
     /// Lengths of roots, corrections, leaves, points and shares of an evaluation.
-    #[must_use]
-    pub fn eval_lengths(&self) -> [usize; 5] {
+    pub(super) fn eval_lengths(&self) -> [usize; 5] {
         [
             self.row,
             product([self.levels, self.row]),
@@ -91,25 +76,20 @@ impl CmpShape {
     }
 
     /// The sizes that `params` state, for the op named `op`.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), also for a window.
-    pub fn within(op: &'static str, params: &CmpWindowParams) -> Result<Self, BackendError> {
+    pub(super) fn within(op: &'static str, params: &CmpWindowParams) -> Result<Self, BackendError> {
         let shape = Self::new(op, &params.anywhere())?;
         window(op, params.window, params.bits, CMP_TABLE_BITS)?;
         Ok(shape)
     }
 
     /// Lengths of roots, corrections, leaves, masked inputs, offsets and shares of an evaluation at clustered points.
-    #[must_use]
-    pub fn window_lengths(&self) -> [usize; 6] {
+    pub(super) fn window_lengths(&self) -> [usize; 6] {
         let [roots, corrections, leaves, _, shares] = self.eval_lengths();
         [roots, corrections, leaves, self.count, self.points, shares]
     }
 
     /// Lengths of alphas, roots, corrections and leaves of a generation.
-    #[must_use]
-    pub fn gen_lengths(&self) -> [usize; 4] {
+    pub(super) fn gen_lengths(&self) -> [usize; 4] {
         [self.count, product([2, self.row]), product([self.levels, self.row]), product([2, self.row])]
     }
 }
@@ -133,11 +113,7 @@ pub struct CmpAllShape {
 
 impl CmpAllShape {
     /// The sizes that `params` state, for the op named `op`.
-    ///
-    /// # Errors
-    /// [`BackendError::Unsupported`] if a width or party is out of range, or if the keys are not whole groups from the
-    /// first on, or not all in the batch.
-    pub fn new(op: &'static str, params: &CmpAllParams) -> Result<Self, BackendError> {
+    pub(super) fn new(op: &'static str, params: &CmpAllParams) -> Result<Self, BackendError> {
         let CmpAllParams { bits, count, first, keys, .. } = *params;
         if bits == 0 || bits > CMP_ALL_BITS {
             return Err(BackendError::Unsupported { op, why: "all points are those of 1 to 13 bits" });
@@ -160,8 +136,7 @@ impl CmpAllShape {
     }
 
     /// Lengths of roots, corrections, leaves and units of an evaluation.
-    #[must_use]
-    pub fn eval_lengths(&self) -> [usize; 4] {
+    pub(super) fn eval_lengths(&self) -> [usize; 4] {
         [
             self.row,
             product([self.levels, self.row]),
@@ -190,10 +165,7 @@ pub struct DcfShape {
 
 impl DcfShape {
     /// The sizes that `params` state, for the op named `op`.
-    ///
-    /// # Errors
-    /// [`BackendError::Unsupported`] if a width, party or number of payload words is out of range.
-    pub fn new(op: &'static str, params: &DcfParams) -> Result<Self, BackendError> {
+    pub(super) fn new(op: &'static str, params: &DcfParams) -> Result<Self, BackendError> {
         ring(op, params.bits)?;
         party(op, params.party)?;
         let words = params.words as usize;
@@ -211,8 +183,7 @@ impl DcfShape {
     }
 
     /// Lengths of roots, corrections, values, last, points and shares of an evaluation.
-    #[must_use]
-    pub fn eval_lengths(&self) -> [usize; 6] {
+    pub(super) fn eval_lengths(&self) -> [usize; 6] {
         [
             self.row,
             product([self.levels, self.row]),
@@ -224,25 +195,20 @@ impl DcfShape {
     }
 
     /// The sizes that `params` state, for the op named `op`.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), also for a window.
-    pub fn within(op: &'static str, params: &DcfWindowParams) -> Result<Self, BackendError> {
+    pub(super) fn within(op: &'static str, params: &DcfWindowParams) -> Result<Self, BackendError> {
         let shape = Self::new(op, &params.anywhere())?;
         window(op, params.window, params.bits, 0)?;
         Ok(shape)
     }
 
     /// Lengths of roots, corrections, values, last, masked inputs, offsets and shares of an evaluation at clustered points.
-    #[must_use]
-    pub fn window_lengths(&self) -> [usize; 7] {
+    pub(super) fn window_lengths(&self) -> [usize; 7] {
         let [roots, corrections, values, last, _, shares] = self.eval_lengths();
         [roots, corrections, values, last, self.count, self.points, shares]
     }
 
     /// Lengths of alphas, betas, roots, corrections, values and last of a generation.
-    #[must_use]
-    pub fn gen_lengths(&self) -> [usize; 6] {
+    pub(super) fn gen_lengths(&self) -> [usize; 6] {
         [
             self.count,
             product([self.words, self.count]),
@@ -267,10 +233,7 @@ pub struct PackShape {
 
 impl PackShape {
     /// The sizes that `params` state, for the op named `op`.
-    ///
-    /// # Errors
-    /// [`BackendError::Unsupported`] if the width is out of range.
-    pub fn new(op: &'static str, params: &PackParams) -> Result<Self, BackendError> {
+    pub(super) fn new(op: &'static str, params: &PackParams) -> Result<Self, BackendError> {
         let width = ring(op, params.bits)?;
         let words = packed_words(u64::from(params.count), width).and_then(|words| usize::try_from(words).ok());
         Ok(Self { width, count: params.count as usize, words: words.unwrap_or(usize::MAX) })

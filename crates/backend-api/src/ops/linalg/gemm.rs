@@ -1,24 +1,129 @@
-use core_types::params::gemm::GemmParams;
+use core_types::params::{
+    elementwise::Activation,
+    gemm::{GemmParams, MatrixStrides},
+};
 
-use crate::{BackendError, Mut, Queue, Real, Ref};
+use super::shape::{at_least, count};
 
-/// Matrix products.
-pub trait GemmOps: Queue {
-    /// Runs the batch of products that `p` describes, with f32 sums and one rounding to `T`.
+use crate::{
+    BackendError, BufferMut, BufferRef, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// Runs the batch of products that the parameters describe, with f32 sums and one rounding to `T`.
     ///
-    /// The order of each sum depends on the shape alone.
+    /// The order of each sum depends on the shape alone. Results that share elements are refused, and a bias or an activation behind
+    /// a sum that accumulates.
+    pub struct Gemm<'a, Q, T: Real> as "gemm" {
+        /// Shapes, strides and epilogue.
+        params: plain GemmParams,
+        /// At least as many elements as its strides reach.
+        a: read T,
+        /// Likewise.
+        b: read T,
+        /// `n` elements, added to every row.
+        bias: read_if T,
+        /// At least as many elements as its strides reach.
+        c: write T,
+    }
+}
+
+impl<Q: Queue, T: Real> Gemm<'_, Q, T> {
+    /// Refuses what is no op.
     ///
     /// # Errors
-    /// What [`check_gemm`] refuses, before anything is written, and [`BackendError::OutOfMemory`] or
-    /// [`BackendError::BudgetExceeded`] for scratch memory.
-    ///
-    /// [`check_gemm`]: super::check_gemm
-    fn gemm<T: Real>(
-        &self,
-        p: &GemmParams,
-        a: Ref<'_, Self, T>,
-        b: Ref<'_, Self, T>,
-        bias: Option<Ref<'_, Self, T>>,
-        c: Mut<'_, Self, T>,
-    ) -> Result<(), BackendError>;
+    /// See [`GemmOps`](super::GemmOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let p = &self.params;
+        let reached = |strides: &MatrixStrides, rows, cols| strides.span(p.batch, rows, cols).unwrap_or(u64::MAX);
+        let a = at_least(reached(&p.a, p.m, p.k), self.a.len());
+        let b = at_least(reached(&p.b, p.k, p.n), self.b.len());
+        let c = at_least(reached(&p.c, p.m, p.n), self.c.len());
+        self.expect([a, b, count(p.n), c])?;
+        let accumulates = p.accumulate == 1;
+        let why = if !results_are_apart(p, accumulates) {
+            "elements of the result overlap"
+        } else if accumulates && (self.bias.is_some() || p.activation != Activation::Identity) {
+            "an accumulating product has no epilogue"
+        } else {
+            return Ok(());
+        };
+        Err(BackendError::Unsupported { op: Self::NAME, why })
+    }
+}
+
+/// Whether each stride of the result passes all that the shorter ones reach. Matrices may be `repeated` along leading axes.
+/// The result lies within a view.
+fn results_are_apart(p: &GemmParams, repeated: bool) -> bool {
+    let leading = p.batch.into_iter().zip(p.c.batch);
+    if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
+        return true;
+    }
+    let matrix = [(p.m, p.c.row), (p.n, p.c.col)];
+    let walked = leading.filter(|&(_, stride)| !(repeated && stride == 0)).chain(matrix);
+    let mut axes: Vec<_> = walked.filter(|&(len, _)| len > 1).map(|(len, stride)| (stride, len)).collect();
+    axes.sort_unstable();
+    let mut reached = 0;
+    axes.into_iter().all(|(stride, len)| {
+        let apart = stride > reached;
+        reached += stride * (len - 1);
+        apart
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The places of the elements of C, counted one by one.
+    fn places_differ(p: &GemmParams) -> bool {
+        let lens = [p.batch[0], p.batch[1], p.batch[2], p.batch[3], p.m, p.n];
+        let strides = [p.c.batch[0], p.c.batch[1], p.c.batch[2], p.c.batch[3], p.c.row, p.c.col];
+        let mut places = vec![0u64];
+        for (len, stride) in lens.into_iter().zip(strides) {
+            places = places.iter().flat_map(|place| (0..len).map(move |i| place + i * stride)).collect();
+        }
+        let count = places.len();
+        places.sort_unstable();
+        places.dedup();
+        places.len() == count
+    }
+
+    #[test]
+    fn results_that_overlap_are_never_taken_for_apart() {
+        let mut apart = 0;
+        for code in 0..6u64.pow(6) {
+            let digit = |i| code / 6u64.pow(i) % 6;
+            let batch = [1, 1, 1 + digit(0) % 3, 2];
+            let c = MatrixStrides { batch: [9, 9, digit(1) * digit(1), digit(2)], row: digit(3), col: digit(4) };
+            let (m, n) = (1 + digit(5) % 3, 1 + digit(5) / 3);
+            let p = GemmParams { batch, m, n, k: 1, a: c, b: c, c, accumulate: 0, activation: Activation::Identity };
+            if results_are_apart(&p, false) {
+                apart += 1;
+                assert!(places_differ(&p), "{p:?}");
+            }
+        }
+        assert!(apart > 1000, "{apart}");
+    }
+
+    #[test]
+    fn nested_layouts_are_apart_in_any_order_of_axes() {
+        for (row, col, batch) in [(4, 1, 12), (1, 3, 12), (8, 2, 1), (2, 6, 1), (20, 1, 5)] {
+            let c = MatrixStrides { batch: [0, 0, 0, batch], row, col };
+            let (m, n) = (3, 4);
+            let p = GemmParams {
+                batch: [1, 1, 1, 2],
+                m,
+                n,
+                k: 1,
+                a: c,
+                b: c,
+                c,
+                accumulate: 0,
+                activation: Activation::Identity,
+            };
+            assert!(results_are_apart(&p, false) && places_differ(&p), "{p:?}");
+        }
+    }
 }

@@ -1,16 +1,45 @@
 //! Dense linear algebra and neural-network ops.
 
-mod elementwise;
+mod activate;
+mod activate_backward;
+mod axpby;
+mod binary;
+mod cross_entropy;
+mod cross_entropy_probs;
+mod dropout;
 mod gemm;
-mod loss;
-mod rows;
+mod layer_norm;
+mod layer_norm_backward;
+mod log_softmax;
+mod log_softmax_backward;
+mod mask;
+mod rms_norm;
+mod rms_norm_backward;
 mod shape;
+mod softmax;
+mod softmax_backward;
+mod sum_axis;
 
-pub use elementwise::ElementwiseOps;
-pub use gemm::GemmOps;
-pub use loss::LossOps;
-pub use rows::{RowMask, RowOps};
-pub use shape::{check_binary, check_gemm, check_len, product};
+pub use activate::Activate;
+pub use activate_backward::ActivateBackward;
+pub use axpby::Axpby;
+pub use binary::Binary;
+pub use cross_entropy::CrossEntropy;
+pub use cross_entropy_probs::CrossEntropyProbs;
+pub use dropout::Dropout;
+pub use gemm::Gemm;
+pub use layer_norm::LayerNorm;
+pub use layer_norm_backward::LayerNormBackward;
+pub use log_softmax::LogSoftmax;
+pub use log_softmax_backward::LogSoftmaxBackward;
+pub use mask::RowMask;
+pub use rms_norm::RmsNorm;
+pub use rms_norm_backward::RmsNormBackward;
+pub use softmax::Softmax;
+pub use softmax_backward::SoftmaxBackward;
+pub use sum_axis::SumAxis;
+
+pub use super::sets::{ElementwiseOps, GemmOps, LossOps, RowOps};
 
 /// The whole op set: matrix products, row-wise normalisations, elementwise maps and losses.
 pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps {}

@@ -14,37 +14,35 @@ pub struct BitShape {
     pub count: usize,
     /// Words of a row.
     pub words: usize,
+    /// Words of the rows of shares.
+    pub rows: usize,
     /// Sums.
     pub sums: usize,
 }
 
 impl BitShape {
-    /// The sizes that `params` and `terms` state for a view of `rows` words of rows.
-    ///
-    /// # Errors
-    /// [`BackendError::Unsupported`] for a party, a comparison or a row out of range, or a last term that is none;
-    /// [`BackendError::Length`] unless the view holds whole rows.
-    pub fn new(params: &BitParams, terms: &[BitTerm], rows: usize) -> Result<Self, BackendError> {
-        const OP: &str = "combine_bits";
-        party(OP, params.party)?;
+    /// The sizes that `params` and `terms` state for a view of `rows` words, of which only whole rows count.
+    pub(super) fn new(
+        op: &'static str,
+        params: &BitParams,
+        terms: &[BitTerm],
+        rows: usize,
+    ) -> Result<Self, BackendError> {
+        party(op, params.party)?;
         let words = padded(params.count) / GROUP;
-        let held = whole_rows(rows, words)?;
+        // Rows without words are as many as anybody asks for.
+        let held = rows.checked_div(words).unwrap_or(usize::MAX);
         let mut sums = 0;
         for term in terms {
-            comparison(OP, &term.public)?;
+            comparison(op, &term.public)?;
             if term.row != NO_ROW && term.row as usize >= held {
-                return Err(BackendError::Unsupported { op: OP, why: "terms are of rows that there are" });
+                return Err(BackendError::Unsupported { op, why: "terms are of rows that there are" });
             }
-            sums += last(OP, term.last)?;
+            sums += last(op, term.last)?;
         }
-        complete(OP, terms.last().map(|term| term.last))?;
-        Ok(Self { count: params.count as usize, words, sums })
-    }
-
-    /// Lengths of x and sums.
-    #[must_use]
-    pub fn lengths(&self) -> [usize; 2] {
-        [self.count, self.sums.saturating_mul(self.words)]
+        complete(op, terms.last().map(|term| term.last))?;
+        let rows = if words == 0 { 0 } else { held * words };
+        Ok(Self { count: params.count as usize, words, rows, sums })
     }
 }
 
@@ -67,21 +65,16 @@ pub struct WordShape {
 
 impl WordShape {
     /// The sizes that `params` and `terms` state.
-    ///
-    /// # Errors
-    /// [`BackendError::Unsupported`] for a party, a width, a comparison, a power or a row out of range, or a last term that
-    /// is none.
-    pub fn new(params: &WordParams, terms: &[WordTerm]) -> Result<Self, BackendError> {
-        const OP: &str = "combine_words";
-        let refuse = |why| Err(BackendError::Unsupported { op: OP, why });
-        party(OP, params.party)?;
+    pub(super) fn new(op: &'static str, params: &WordParams, terms: &[WordTerm]) -> Result<Self, BackendError> {
+        let refuse = |why| Err(BackendError::Unsupported { op, why });
+        party(op, params.party)?;
         if ![params.bits, params.width].iter().all(|width| (1..=64).contains(width)) || params.shift >= 64 {
             return refuse("widths are 1 to 64 bits, shifts less than 64");
         }
         let rows = u64::from(params.padded_rows) + u64::from(params.rows);
         let mut sums = 0;
         for term in terms {
-            comparison(OP, &term.when)?;
+            comparison(op, &term.when)?;
             let word = |row: u32| row == NO_ROW || row == ONE_ROW || u64::from(row) < rows;
             let bit = |row: u32| row == NO_ROW || row < params.opened_rows;
             if !(word(term.value) && word(term.product) && bit(term.opened) && bit(term.given)) {
@@ -90,9 +83,9 @@ impl WordShape {
             if term.power > MAX_POWER {
                 return refuse("powers are at most 7");
             }
-            sums += last(OP, term.last)?;
+            sums += last(op, term.last)?;
         }
-        complete(OP, terms.last().map(|term| term.last))?;
+        complete(op, terms.last().map(|term| term.last))?;
         Ok(Self {
             count: params.count as usize,
             padded: padded(params.count),
@@ -104,8 +97,7 @@ impl WordShape {
     }
 
     /// Lengths of x, padded rows, rows, opened bits and sums.
-    #[must_use]
-    pub fn lengths(&self) -> [usize; 5] {
+    pub(super) fn lengths(&self) -> [usize; 5] {
         [
             self.count,
             self.padded_rows.saturating_mul(self.padded),
@@ -139,11 +131,4 @@ fn complete(op: &'static str, last: Option<u32>) -> Result<(), BackendError> {
         None | Some(1) => Ok(()),
         Some(_) => Err(BackendError::Unsupported { op, why: "the last term is the last of its sum" }),
     }
-}
-
-/// The rows of `row` words that a view of `len` words holds.
-fn whole_rows(len: usize, row: usize) -> Result<usize, BackendError> {
-    let rows = len.checked_div(row).unwrap_or(usize::MAX);
-    let expected = if row == 0 { 0 } else { rows * row };
-    if len == expected { Ok(rows) } else { Err(BackendError::Length { expected, got: len }) }
 }

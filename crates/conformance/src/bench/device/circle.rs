@@ -1,4 +1,10 @@
-use backend_api::{Buffer, Queue, ops::circle::CircleOps};
+use backend_api::{
+    Buffer, Queue,
+    ops::circle::{
+        BatchInverseM31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps,
+        CircleTwiddles,
+    },
+};
 use core_types::{
     circle::CirclePoint,
     field::{M31, QM31, Twiddle},
@@ -43,7 +49,11 @@ fn column<Q: Queue>(q: &Q, len: usize) -> Result<Q::Buf<M31>, DeviceError> {
 fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], DeviceError> {
     let mut both = [q.zeros(1 << (log_size - 1))?, q.zeros(1 << (log_size - 1))?];
     let [forward, inverse] = &mut both;
-    q.circle_twiddles(&CircleTwiddleParams { log_size }, forward.view_mut(), inverse.view_mut())?;
+    q.circle_twiddles(CircleTwiddles {
+        params: CircleTwiddleParams { log_size },
+        twiddles: forward.view_mut(),
+        inverse_twiddles: inverse.view_mut(),
+    })?;
     Ok(both)
 }
 
@@ -59,9 +69,13 @@ fn transform<Q: CircleOps + 'static>(interpolate: bool, log_size: u32, columns: 
         let params = CircleFftParams { log_size, columns };
         Ok(Box::new(move |q: &Q| {
             if interpolate {
-                q.circle_interpolate(&params, inverse.view(), values.view_mut())?;
+                q.circle_interpolate(CircleInterpolate {
+                    params,
+                    inverse_twiddles: inverse.view(),
+                    columns: values.view_mut(),
+                })?;
             } else {
-                q.circle_evaluate(&params, forward.view(), values.view_mut())?;
+                q.circle_evaluate(CircleEvaluate { params, twiddles: forward.view(), columns: values.view_mut() })?;
             }
             Ok(())
         }))
@@ -81,7 +95,12 @@ fn extend<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> Device
         let mut values = q.zeros(2 * count)?;
         let params = CircleExtendParams { log_coefficients, log_size, columns };
         Ok(Box::new(move |q: &Q| {
-            Ok(q.circle_extend(&params, forward.view(), coefficients.view(), values.view_mut())?)
+            Ok(q.circle_extend(CircleExtend {
+                params,
+                twiddles: forward.view(),
+                coefficients: coefficients.view(),
+                values: values.view_mut(),
+            })?)
         }))
     })
 }
@@ -100,7 +119,13 @@ fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLin
         let params = CircleExtendParams { log_coefficients, log_size, columns };
         Ok(Box::new(move |q: &Q| {
             let (from, to) = (columns_of.view_mut(), values.view_mut());
-            Ok(q.circle_lde(&params, inverse.view(), forward.view(), from, to)?)
+            Ok(q.circle_lde(CircleLde {
+                params,
+                inverse_twiddles: inverse.view(),
+                twiddles: forward.view(),
+                columns: from,
+                values: to,
+            })?)
         }))
     })
 }
@@ -115,7 +140,13 @@ fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q
         let t = QM31::from_coordinates([11, 22, 33, 44].map(M31::from_u32));
         let point = CirclePoint::from_parameter(t).ok_or("the parameter names no point")?;
         let params = CirclePointParams { log_size, columns, point };
-        Ok(Box::new(move |q: &Q| Ok(q.circle_eval_at_point(&params, coefficients.view(), results.view_mut())?)))
+        Ok(Box::new(move |q: &Q| {
+            Ok(q.circle_eval_at_point(CircleEvalAtPoint {
+                params,
+                coefficients: coefficients.view(),
+                results: results.view_mut(),
+            })?)
+        }))
     })
 }
 
@@ -126,6 +157,12 @@ fn inverse<Q: CircleOps + 'static>(log_size: u32) -> DeviceLine<Q> {
     DeviceLine::new(format!("circle.batch_inverse_m31/2^{log_size}"), size, move |q: &Q| {
         let values = column(q, count)?;
         let (mut inverses, mut first_zero) = (q.zeros(count)?, q.upload(&[u64::MAX])?);
-        Ok(Box::new(move |q: &Q| Ok(q.batch_inverse_m31(values.view(), inverses.view_mut(), first_zero.view_mut())?)))
+        Ok(Box::new(move |q: &Q| {
+            Ok(q.batch_inverse_m31(BatchInverseM31 {
+                elements: values.view(),
+                inverses: inverses.view_mut(),
+                first_zero: first_zero.view_mut(),
+            })?)
+        }))
     })
 }

@@ -1,4 +1,7 @@
-use backend_api::{Buffer, Queue, ops::fss::FssOps};
+use backend_api::{
+    BackendError, Buffer, Queue,
+    ops::fss::{self, AesCtrFill, CmpEval, CmpEvalAll, CmpGen, DcfEval, DcfGen, DcfKeys, FssOps},
+};
 use core_types::{
     AesKey, Label, PrgKeys,
     cmp::{cmp_blocks, cmp_levels},
@@ -50,8 +53,22 @@ impl<Q: FssOps> CmpKeys<Q> {
     }
 
     fn generate(&mut self, q: &Q) -> Result<(), DeviceError> {
-        let (corrections, leaves) = (self.corrections.view_mut(), self.leaves.view_mut());
-        Ok(q.cmp_gen(&self.params, self.alphas.view(), self.roots.view(), corrections, leaves)?)
+        Ok(q.cmp_gen(CmpGen {
+            params: self.params,
+            alphas: self.alphas.view(),
+            roots: self.roots.view(),
+            corrections: self.corrections.view_mut(),
+            leaves: self.leaves.view_mut(),
+        })?)
+    }
+
+    /// Those of party 0.
+    fn view(&self) -> Result<fss::CmpKeys<'_, Q>, BackendError> {
+        Ok(fss::CmpKeys {
+            roots: self.roots.slice(0..padded(self.params.count))?,
+            corrections: self.corrections.view(),
+            leaves: self.leaves.view(),
+        })
     }
 }
 
@@ -66,12 +83,10 @@ fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
     DeviceLine::new(format!("pfss.cmp_eval({bits})/{count}"), size, move |q: &Q| {
         let keys = CmpKeys::new(q, bits, count)?;
         let points = q.upload(&words(count as usize, 3))?;
-        let row = padded(count);
-        let mut shares = q.zeros(row / 32)?;
+        let mut shares = q.zeros(padded(count) / 32)?;
         Ok(Box::new(move |q: &Q| {
-            let roots = keys.roots.slice(0..row)?;
-            let (corrections, leaves) = (keys.corrections.view(), keys.leaves.view());
-            Ok(q.cmp_eval(&keys.params, roots, corrections, leaves, points.view(), shares.view_mut())?)
+            let (params, keys, points) = (keys.params, keys.view()?, points.view());
+            Ok(q.cmp_eval(CmpEval { params, keys, points, shares: shares.view_mut() })?)
         }))
     })
 }
@@ -87,9 +102,7 @@ fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
         let params = CmpAllParams { key, bits, party, count, first: 0, keys: count, reserved: [0; 3] };
         let mut units = q.zeros(blocks as usize * count as usize)?;
         Ok(Box::new(move |q: &Q| {
-            let roots = keys.roots.slice(0..padded(count))?;
-            let (corrections, leaves) = (keys.corrections.view(), keys.leaves.view());
-            Ok(q.cmp_eval_all(&params, roots, corrections, leaves, units.view_mut())?)
+            Ok(q.cmp_eval_all(CmpEvalAll { params, keys: keys.view()?, units: units.view_mut() })?)
         }))
     })
 }
@@ -114,14 +127,21 @@ fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
         let roots = roots(q, count)?;
         let mut corrections = q.zeros(bits as usize * row)?;
         let (mut values, mut last) = (q.zeros(bits as usize * row)?, q.zeros(row)?);
-        let (to, values_to, last_to) = (corrections.view_mut(), values.view_mut(), last.view_mut());
-        q.dcf_gen(&params, alphas.view(), betas.view(), roots.view(), to, values_to, last_to)?;
+        q.dcf_gen(DcfGen {
+            params,
+            alphas: alphas.view(),
+            betas: betas.view(),
+            roots: roots.view(),
+            corrections: corrections.view_mut(),
+            values: values.view_mut(),
+            last: last.view_mut(),
+        })?;
         let points = q.upload(&words(count as usize, 3))?;
         let mut shares = q.zeros(count as usize)?;
         Ok(Box::new(move |q: &Q| {
-            let roots = roots.slice(0..row)?;
-            let (corrections, values, last) = (corrections.view(), values.view(), last.view());
-            Ok(q.dcf_eval(&params, roots, corrections, values, last, points.view(), shares.view_mut())?)
+            let (roots, corrections) = (roots.slice(0..row)?, corrections.view());
+            let keys = DcfKeys { roots, corrections, values: values.view(), last: last.view() };
+            Ok(q.dcf_eval(DcfEval { params, keys, points: points.view(), shares: shares.view_mut() })?)
         }))
     })
 }
@@ -132,6 +152,6 @@ fn aes_ctr<Q: FssOps + 'static>(count: usize) -> DeviceLine<Q> {
     DeviceLine::new(format!("pfss.aes_ctr_fill/{count}"), size, move |q: &Q| {
         let mut stream = q.zeros(count)?;
         let params = AesCtrParams { key: AesKey::new(NONCE), first: 0 };
-        Ok(Box::new(move |q: &Q| Ok(q.aes_ctr_fill(&params, stream.view_mut())?)))
+        Ok(Box::new(move |q: &Q| Ok(q.aes_ctr_fill(AesCtrFill { params, words: stream.view_mut() })?)))
     })
 }

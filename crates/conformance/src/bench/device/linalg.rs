@@ -1,4 +1,7 @@
-use backend_api::{Buffer, Queue, Real, ops::linalg::LinalgOps};
+use backend_api::{
+    Buffer, Queue, Real,
+    ops::linalg::{Activate, LinalgOps},
+};
 use core_types::params::elementwise::Activation;
 use half::bf16;
 use nn_ops::{GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan};
@@ -50,7 +53,7 @@ fn map<Q: LinalgOps + 'static>(id: &str, f: Activation, count: usize) -> DeviceL
     DeviceLine::new(id, traffic(count), move |q: &Q| {
         let x = input::<Q, f32>(q, count)?;
         let mut y = q.zeros(count)?;
-        Ok(Box::new(move |q: &Q| Ok(q.activate(f, x.view(), y.view_mut())?)))
+        Ok(Box::new(move |q: &Q| Ok(q.activate(Activate { f, x: x.view(), y: y.view_mut() })?)))
     })
 }
 

@@ -12,7 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backend_api::{
     BackendError, Buffer, DType, Queue, Real, Reservation,
-    ops::linalg::{RowMask, RowOps, check_len, product},
+    ops::linalg::{
+        LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask, RowOps,
+        Softmax, SoftmaxBackward,
+    },
 };
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
@@ -66,6 +69,7 @@ fn rows_per_task(len: usize) -> usize {
 }
 
 impl CpuQueue {
+    /// The op has checked lengths and period.
     fn softmax_forward<T: Real>(
         &self,
         kind: Kind,
@@ -74,25 +78,12 @@ impl CpuQueue {
         mask: RowMask<'_, Self>,
         y: &mut [T],
     ) -> Result<(), BackendError> {
-        let elements = product(&[p.axis.outer, p.axis.len, p.axis.inner]);
-        let mask_elements = || product(&[p.mask_period, p.axis.len, p.axis.inner]);
-        check_len(elements, x.len())?;
-        check_len(elements, y.len())?;
         let mask = match mask {
             RowMask::None => MaskSlice::None,
             RowMask::Causal => MaskSlice::Causal,
-            RowMask::Keep(mask) => {
-                check_len(mask_elements(), mask.len())?;
-                MaskSlice::Keep(mask)
-            }
-            RowMask::Additive(mask) => {
-                check_len(mask_elements(), mask.len())?;
-                MaskSlice::Add(mask)
-            }
+            RowMask::Keep(mask) => MaskSlice::Keep(mask),
+            RowMask::Additive(mask) => MaskSlice::Add(mask),
         };
-        if p.mask_period == 0 {
-            return Err(BackendError::Unsupported { op: "softmax", why: "the mask period is zero" });
-        }
         if y.is_empty() {
             return Ok(());
         }
@@ -115,6 +106,7 @@ impl CpuQueue {
         Ok(())
     }
 
+    /// The op has checked the lengths.
     fn softmax_gradient<T: Real>(
         &self,
         kind: Kind,
@@ -123,9 +115,6 @@ impl CpuQueue {
         g: &[T],
         dx: &mut [T],
     ) -> Result<(), BackendError> {
-        for len in [y.len(), g.len(), dx.len()] {
-            check_len(product(&[axis.outer, axis.len, axis.inner]), len)?;
-        }
         if dx.is_empty() {
             return Ok(());
         }
@@ -168,7 +157,7 @@ impl CpuQueue {
         (rows > 0).then(|| self.reserve_scratch::<f32>(elements.div_ceil(chunk), rows * len)).transpose()
     }
 
-    /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`.
+    /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`. The op has checked the lengths.
     fn norm_forward<T: Real, const CENTRED: bool>(
         &self,
         p: &NormParams,
@@ -177,13 +166,6 @@ impl CpuQueue {
         y: &mut [T],
         [mean, rstd]: [&mut [f32]; 2],
     ) -> Result<(), BackendError> {
-        let elements = product(&[p.rows, p.len]);
-        for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.rows, rstd.len())] {
-            check_len(expected, got)?;
-        }
-        for values in [gamma, beta].into_iter().flatten() {
-            check_len(p.len, values.len())?;
-        }
         if y.is_empty() {
             return Ok(());
         }
@@ -211,7 +193,7 @@ impl CpuQueue {
         }
     }
 
-    /// Gradients of layer norm if `CENTRED`, else of RMS norm without `mean` and `dbeta`.
+    /// Gradients of layer norm if `CENTRED`, else of RMS norm without `mean` and `dbeta`. The op has checked the lengths.
     fn norm_backward<T: Real, const CENTRED: bool>(
         &self,
         p: &NormParams,
@@ -221,14 +203,6 @@ impl CpuQueue {
         dx: &mut [T],
         parameters: [Option<&mut [T]>; 2],
     ) -> Result<(), BackendError> {
-        let elements = product(&[p.rows, p.len]);
-        for (expected, got) in [(elements, x.len()), (elements, g.len()), (elements, dx.len()), (p.rows, rstd.len())] {
-            check_len(expected, got)?;
-        }
-        let [dgamma, dbeta] = &parameters;
-        for values in [gamma, dgamma.as_deref(), dbeta.as_deref()].into_iter().flatten() {
-            check_len(p.len, values.len())?;
-        }
         let (simd, len) = (self.simd(), p.len as usize);
         if len == 0 {
             return Ok(());
@@ -267,91 +241,53 @@ fn add_blocks<T: Real>(blocks: &[f32], width: usize, out: &mut [T]) {
 }
 
 impl RowOps for CpuQueue {
-    fn softmax<T: Real>(
-        &self,
-        p: &SoftmaxParams,
-        x: &[T],
-        mask: RowMask<'_, Self>,
-        y: &mut [T],
-    ) -> Result<(), BackendError> {
-        self.softmax_forward(Kind::Softmax, p, x, mask, y)
+    fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Softmax { params, x, mask, y } = op;
+        self.softmax_forward(Kind::Softmax, &params, x, mask, y)
     }
 
-    fn log_softmax<T: Real>(
-        &self,
-        p: &SoftmaxParams,
-        x: &[T],
-        mask: RowMask<'_, Self>,
-        y: &mut [T],
-    ) -> Result<(), BackendError> {
-        self.softmax_forward(Kind::Log, p, x, mask, y)
+    fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let LogSoftmax { params, x, mask, y } = op;
+        self.softmax_forward(Kind::Log, &params, x, mask, y)
     }
 
-    fn softmax_backward<T: Real>(&self, p: &AxisParams, y: &[T], g: &[T], dx: &mut [T]) -> Result<(), BackendError> {
-        self.softmax_gradient(Kind::Softmax, p, y, g, dx)
+    fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let SoftmaxBackward { params, y, g, dx } = op;
+        self.softmax_gradient(Kind::Softmax, &params, y, g, dx)
     }
 
-    fn log_softmax_backward<T: Real>(
-        &self,
-        p: &AxisParams,
-        y: &[T],
-        g: &[T],
-        dx: &mut [T],
-    ) -> Result<(), BackendError> {
-        self.softmax_gradient(Kind::Log, p, y, g, dx)
+    fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let LogSoftmaxBackward { params, y, g, dx } = op;
+        self.softmax_gradient(Kind::Log, &params, y, g, dx)
     }
 
-    fn layer_norm<T: Real>(
-        &self,
-        p: &NormParams,
-        x: &[T],
-        gamma: Option<&[T]>,
-        beta: Option<&[T]>,
-        y: &mut [T],
-        stats: &mut [f32],
-    ) -> Result<(), BackendError> {
-        check_len(product(&[p.rows, 2]), stats.len())?;
+    fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
-        self.norm_forward::<T, true>(p, x, [gamma, beta], y, [mean, rstd])
+        self.norm_forward::<T, true>(&params, x, [gamma, beta], y, [mean, rstd])
     }
 
-    fn layer_norm_backward<T: Real>(
-        &self,
-        p: &NormParams,
-        x: &[T],
-        gamma: Option<&[T]>,
-        stats: &[f32],
-        g: &[T],
-        dx: &mut [T],
-        dgamma: Option<&mut [T]>,
-        dbeta: Option<&mut [T]>,
-    ) -> Result<(), BackendError> {
-        check_len(product(&[p.rows, 2]), stats.len())?;
+    fn layer_norm_backward<T: Real>(&self, op: LayerNormBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let LayerNormBackward { params, x, gamma, stats, g, dx, dgamma, dbeta } = op;
         let (mean, rstd) = stats.split_at(stats.len() / 2);
-        self.norm_backward::<T, true>(p, [x, g], gamma, [mean, rstd], dx, [dgamma, dbeta])
+        self.norm_backward::<T, true>(&params, [x, g], gamma, [mean, rstd], dx, [dgamma, dbeta])
     }
 
-    fn rms_norm<T: Real>(
-        &self,
-        p: &NormParams,
-        x: &[T],
-        gamma: Option<&[T]>,
-        y: &mut [T],
-        rstd: &mut [f32],
-    ) -> Result<(), BackendError> {
-        self.norm_forward::<T, false>(p, x, [gamma, None], y, [&mut [], rstd])
+    fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let RmsNorm { params, x, gamma, y, rstd } = op;
+        self.norm_forward::<T, false>(&params, x, [gamma, None], y, [&mut [], rstd])
     }
 
-    fn rms_norm_backward<T: Real>(
-        &self,
-        p: &NormParams,
-        x: &[T],
-        gamma: Option<&[T]>,
-        rstd: &[f32],
-        g: &[T],
-        dx: &mut [T],
-        dgamma: Option<&mut [T]>,
-    ) -> Result<(), BackendError> {
-        self.norm_backward::<T, false>(p, [x, g], gamma, [&[], rstd], dx, [dgamma, None])
+    fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let RmsNormBackward { params, x, gamma, rstd, g, dx, dgamma } = op;
+        self.norm_backward::<T, false>(&params, [x, g], gamma, [&[], rstd], dx, [dgamma, None])
     }
 }

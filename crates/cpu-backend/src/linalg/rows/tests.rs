@@ -3,8 +3,11 @@
 use std::num::NonZeroUsize;
 
 use backend_api::{
-    BackendError, Budget, Queue,
-    ops::linalg::{LossOps, RowMask, RowOps},
+    BackendError, Budget, Queue, Real,
+    ops::linalg::{
+        CrossEntropy, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LossOps, RmsNorm, RmsNormBackward,
+        RowMask, RowOps, Softmax, SoftmaxBackward,
+    },
 };
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
 use half::bf16;
@@ -31,33 +34,50 @@ fn softmax_params(outer: usize, len: usize, inner: usize) -> SoftmaxParams {
     SoftmaxParams { axis, mask_period: 1, causal_offset: 0 }
 }
 
+/// A softmax without a mask.
+fn unmasked<'a, T: Real>(params: SoftmaxParams, x: &'a [T], y: &'a mut [T]) -> Softmax<'a, CpuQueue, T> {
+    Softmax { params, x, mask: RowMask::None, y }
+}
+
 /// Outputs and gradients of every op, for comparison.
 fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>> {
     let count = outer * len * inner;
     let (x, g) = (values(1, count), values(2, count));
-    let p = softmax_params(outer, len, inner);
+    let params = softmax_params(outer, len, inner);
     let mut out = Vec::new();
     for log in [false, true] {
         let (mut y, mut dx) = (vec![0.0; count], vec![0.0; count]);
         if log {
-            q.log_softmax(&p, &x, RowMask::None, &mut y).unwrap();
-            q.log_softmax_backward(&p.axis, &y, &g, &mut dx).unwrap();
+            q.log_softmax(LogSoftmax { params, x: &x, mask: RowMask::None, y: &mut y }).unwrap();
+            q.log_softmax_backward(LogSoftmaxBackward { params: params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
         } else {
-            q.softmax(&p, &x, RowMask::None, &mut y).unwrap();
-            q.softmax_backward(&p.axis, &y, &g, &mut dx).unwrap();
+            q.softmax(unmasked(params, &x, &mut y)).unwrap();
+            q.softmax_backward(SoftmaxBackward { params: params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
         }
         out.extend([y, dx]);
     }
     let (rows, n) = (outer * inner, len);
-    let p = NormParams { rows: rows as u64, len: n as u64, eps: 1e-5 };
+    let params = NormParams { rows: rows as u64, len: n as u64, eps: 1e-5 };
     let (gamma, beta) = (values(3, n), values(4, n));
+    let (gamma, beta) = (Some(&gamma[..]), Some(&beta[..]));
     let (mut y, mut stats, mut dx) = (vec![0.0; count], vec![0.0; 2 * rows], vec![0.0; count]);
     let (mut dgamma, mut dbeta) = (vec![0.0; n], vec![0.0; n]);
-    q.layer_norm(&p, &x, Some(&gamma), Some(&beta), &mut y, &mut stats).unwrap();
-    q.layer_norm_backward(&p, &x, Some(&gamma), &stats, &g, &mut dx, Some(&mut dgamma), Some(&mut dbeta)).unwrap();
+    q.layer_norm(LayerNorm { params, x: &x, gamma, beta, y: &mut y, stats: &mut stats }).unwrap();
+    q.layer_norm_backward(LayerNormBackward {
+        params,
+        x: &x,
+        gamma,
+        stats: &stats,
+        g: &g,
+        dx: &mut dx,
+        dgamma: Some(&mut dgamma),
+        dbeta: Some(&mut dbeta),
+    })
+    .unwrap();
     out.extend([y.clone(), dx.clone(), dgamma.clone(), dbeta]);
-    q.rms_norm(&p, &x, Some(&gamma), &mut y, &mut stats[..rows]).unwrap();
-    q.rms_norm_backward(&p, &x, Some(&gamma), &stats[..rows], &g, &mut dx, Some(&mut dgamma)).unwrap();
+    q.rms_norm(RmsNorm { params, x: &x, gamma, y: &mut y, rstd: &mut stats[..rows] }).unwrap();
+    let (rstd, of_gamma) = (&stats[..rows], Some(&mut dgamma[..]));
+    q.rms_norm_backward(RmsNormBackward { params, x: &x, gamma, rstd, g: &g, dx: &mut dx, dgamma: of_gamma }).unwrap();
     out.extend([y, dx, dgamma]);
     out
 }
@@ -97,7 +117,7 @@ fn a_softmax_row_is_within_its_bound_of_the_f64_model() {
         for n in [1, 15, 16, 17, 31, 33, 1000, 20_000] {
             let x = values(7, n);
             let mut y = vec![0.0; n];
-            queue(simd, 1).softmax(&softmax_params(1, n, 1), &x, RowMask::None, &mut y).unwrap();
+            queue(simd, 1).softmax(unmasked(softmax_params(1, n, 1), &x, &mut y)).unwrap();
             let sum: f64 = x.iter().map(|&x| f64::from(x).exp()).sum();
             for (&x, &y) in x.iter().zip(&y) {
                 let want = f64::from(x).exp() / sum;
@@ -118,14 +138,14 @@ fn a_row_that_is_wholly_left_out_gives_zeros_and_one_of_minus_infinity_nan() {
             // The first part is left out wholly, the second not at all, the third in its first place.
             let keep: Vec<bool> = (0..3 * count).map(|i| i >= count && i / inner != 2 * len).collect();
             let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.0 } else { low }).collect();
-            let p = SoftmaxParams { mask_period: 3, ..softmax_params(3, len, inner) };
-            for mask in [RowMask::Keep(&keep[..]), RowMask::Additive(&addend[..])] {
+            let params = SoftmaxParams { mask_period: 3, ..softmax_params(3, len, inner) };
+            for mask in [RowMask::<CpuQueue>::Keep(&keep[..]), RowMask::Additive(&addend[..])] {
                 let mut y = vec![7.0; x.len()];
-                q.softmax(&p, &x, mask, &mut y).unwrap();
+                q.softmax(Softmax { params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
                 assert!(y[..count].iter().all(|&y| y == 0.0), "{simd:?} {len}x{inner} {mask:?}");
                 assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
                 assert_eq!((y[2 * count], y[2 * count + inner]), (0.0, 1.0 / (len as f32 - 1.0)));
-                q.log_softmax(&p, &x, mask, &mut y).unwrap();
+                q.log_softmax(LogSoftmax { params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
                 assert!(y[..count].iter().all(|&y| y == low), "{simd:?} {len}x{inner} {mask:?}");
                 assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
             }
@@ -144,26 +164,29 @@ fn scratch_bytes<T>(op: impl FnOnce(&CpuQueue, T) -> Result<(), BackendError>, o
 fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
     let (len, inner) = (1000, 300);
     let x = values(1, len * inner);
-    let p = softmax_params(1, len, inner);
+    let params = softmax_params(1, len, inner);
     // Two strips of 64 columns at once, and a fat pointer for each row of each of five strips.
-    let columns = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(&p, &x, RowMask::None, &mut y), x.clone());
+    let columns = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(params, &x, &mut y)), x.clone());
     assert_eq!(columns, 2 * 64 * 4 * len as u64 + 16 * 5 * len as u64);
     let few = softmax_params(1, len * inner / 3, 3);
-    let block = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(&few, &x, RowMask::None, &mut y), x.clone());
+    let block = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(few, &x, &mut y)), x.clone());
     assert_eq!(block, 64 * 4 * (len * inner / 3) as u64);
     let rows = softmax_params(len, inner, 1);
-    let plain = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(&rows, &x, RowMask::None, &mut y), x.clone());
+    let plain = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(rows, &x, &mut y)), x.clone());
     assert_eq!(plain, 0);
     let narrow: Vec<bf16> = x.iter().map(|&x| bf16::from_f32(x)).collect();
-    let widened = |q: &CpuQueue, mut y: Vec<bf16>| q.softmax(&rows, &narrow, RowMask::None, &mut y);
+    let widened = |q: &CpuQueue, mut y: Vec<bf16>| q.softmax(unmasked(rows, &narrow, &mut y));
     assert_eq!(scratch_bytes(widened, narrow.clone()), 2 * 2 * 4 * inner as u64);
     let (targets, mut losses) = (vec![0; len], vec![0.0; len]);
-    let entropy = |q: &CpuQueue, mut y: Vec<bf16>| q.cross_entropy(inner, 1.0, &narrow, &targets, &mut losses, &mut y);
+    let entropy = |q: &CpuQueue, mut y: Vec<bf16>| {
+        let (logits, targets, losses, dlogits) = (&narrow[..], &targets[..], &mut losses[..], &mut y[..]);
+        q.cross_entropy(CrossEntropy { classes: inner, scale: 1.0, logits, targets, losses, dlogits })
+    };
     assert_eq!(scratch_bytes(entropy, narrow.clone()), 2 * 2 * 4 * inner as u64);
 
     let tight = CpuConfig { budget: Budget::new(columns - 1), threads: NonZeroUsize::new(2), ..CpuConfig::default() };
     let (q, mut y) = (CpuQueue::open(tight).unwrap(), vec![7.0; x.len()]);
-    let refused = q.softmax(&p, &x, RowMask::None, &mut y);
+    let refused = q.softmax(unmasked(params, &x, &mut y));
     assert!(matches!(refused, Err(BackendError::BudgetExceeded { .. })), "{refused:?}");
     assert!(y.iter().all(|&y| y == 7.0) && q.budget().live_bytes() == 0);
 }

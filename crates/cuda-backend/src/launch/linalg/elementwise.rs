@@ -25,17 +25,6 @@ pub(crate) fn activate<T: Real>(
     unsafe { launch.launch() }
 }
 
-pub(crate) fn activate_in_place<T: Real>(
-    queue: &CudaQueue,
-    f: Activation,
-    x: &CudaMut<'_, T>,
-) -> Result<(), BackendError> {
-    let launch = over_elements(queue.kernel(ACTIVATE.of::<T>())?, x.len());
-    let launch = launch.value(&f).value(&(x.len() as u64)).output(x).output(x);
-    // SAFETY: the length is that of x; a thread reads an element before it writes it, and no other thread touches it.
-    unsafe { launch.launch() }
-}
-
 pub(crate) fn activate_backward<T: Real>(
     queue: &CudaQueue,
     f: Activation,

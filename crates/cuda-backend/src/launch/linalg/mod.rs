@@ -13,7 +13,7 @@ use backend_api::{BufferMut, BufferRef, DType, Element, Real};
 use super::Launch;
 use crate::{CudaMut, CudaRef};
 
-pub(crate) use elementwise::{activate, activate_backward, activate_in_place, axpby, binary, binary_strided, dropout};
+pub(crate) use elementwise::{activate, activate_backward, axpby, binary, binary_strided, dropout};
 pub(crate) use gemm::{Factors, Tiling, gemm_join, gemm_tiles};
 pub(crate) use loss::{entropy, entropy_probs};
 pub(crate) use norm::{NormBackward, NormForward, norm, norm_backward, norm_parameters};

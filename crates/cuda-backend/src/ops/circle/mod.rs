@@ -3,15 +3,17 @@
 mod schedule;
 
 use backend_api::{
-    BackendError, Buffer, BufferMut, BufferRef,
-    ops::circle::{CircleOps, check_columns, check_domain, check_extension, check_inverse},
+    BackendError, Buffer, BufferMut, BufferRef, Queue,
+    ops::circle::{
+        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate,
+        CircleLde, CircleOps, CircleTwiddles,
+    },
 };
 use core_types::{
-    circle::{CirclePoint, MAX_LOG_DOMAIN, double_x},
+    circle::{CirclePoint, double_x},
     field::{M31, QM31, Twiddle},
     params::circle::{
         CircleExtendParams, CircleFftParams, CirclePointParams, CirclePointRangeParams, CircleSmallParams,
-        CircleTwiddleParams,
     },
 };
 
@@ -69,28 +71,15 @@ fn basis_factors(point: CirclePoint<QM31>) -> [QM31; CirclePointRangeParams::FAC
 }
 
 impl CircleOps for CudaQueue {
-    fn circle_twiddles(
-        &self,
-        params: &CircleTwiddleParams,
-        twiddles: CudaMut<'_, Twiddle>,
-        inverse_twiddles: CudaMut<'_, Twiddle>,
-    ) -> Result<(), BackendError> {
-        check_domain("circle_twiddles", params.log_size)?;
-        check_columns(twiddles.len(), 1, params.log_size - 1)?;
-        check_columns(inverse_twiddles.len(), 1, params.log_size - 1)?;
-        circle::twiddles(self, params, &twiddles, &inverse_twiddles)
+    fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        circle::twiddles(self, &op.params, &op.twiddles, &op.inverse_twiddles)
     }
 
-    fn circle_interpolate(
-        &self,
-        params: &CircleFftParams,
-        inverse_twiddles: CudaRef<'_, Twiddle>,
-        columns: CudaMut<'_, M31>,
-    ) -> Result<(), BackendError> {
-        let CircleFftParams { log_size, columns: count } = *params;
-        check_domain("circle_interpolate", log_size)?;
-        check_columns(inverse_twiddles.len(), 1, log_size - 1)?;
-        check_columns(columns.len(), count, log_size)?;
+    fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CircleInterpolate { params, inverse_twiddles, columns } = op;
+        let CircleFftParams { log_size, columns: count } = params;
         if count == 0 {
             return Ok(());
         }
@@ -109,16 +98,10 @@ impl CircleOps for CudaQueue {
         Ok(())
     }
 
-    fn circle_evaluate(
-        &self,
-        params: &CircleFftParams,
-        twiddles: CudaRef<'_, Twiddle>,
-        columns: CudaMut<'_, M31>,
-    ) -> Result<(), BackendError> {
-        let CircleFftParams { log_size, columns: count } = *params;
-        check_domain("circle_evaluate", log_size)?;
-        check_columns(twiddles.len(), 1, log_size - 1)?;
-        check_columns(columns.len(), count, log_size)?;
+    fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CircleEvaluate { params, twiddles, columns } = op;
+        let CircleFftParams { log_size, columns: count } = params;
         if count == 0 {
             return Ok(());
         }
@@ -129,15 +112,10 @@ impl CircleOps for CudaQueue {
         self.circle_layers(log_size, log_size, count, twiddles, None, &columns)
     }
 
-    fn circle_extend(
-        &self,
-        params: &CircleExtendParams,
-        twiddles: CudaRef<'_, Twiddle>,
-        coefficients: CudaRef<'_, M31>,
-        values: CudaMut<'_, M31>,
-    ) -> Result<(), BackendError> {
-        let CircleExtendParams { log_coefficients, log_size, columns: count } = *params;
-        check_extension("circle_extend", params, twiddles.len(), coefficients.len(), values.len())?;
+    fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CircleExtend { params, twiddles, coefficients, values } = op;
+        let CircleExtendParams { log_coefficients, log_size, columns: count } = params;
         if count == 0 {
             return Ok(());
         }
@@ -148,23 +126,16 @@ impl CircleOps for CudaQueue {
         self.circle_layers(log_size, log_coefficients, count, twiddles, Some(coefficients), &values)
     }
 
-    fn circle_lde(
-        &self,
-        params: &CircleExtendParams,
-        inverse_twiddles: CudaRef<'_, Twiddle>,
-        twiddles: CudaRef<'_, Twiddle>,
-        mut columns: CudaMut<'_, M31>,
-        values: CudaMut<'_, M31>,
-    ) -> Result<(), BackendError> {
-        let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = *params;
-        check_extension("circle_lde", params, twiddles.len(), columns.len(), values.len())?;
-        check_domain("circle_lde", log_len)?;
-        check_columns(inverse_twiddles.len(), 1, log_len - 1)?;
+    fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CircleLde { params, inverse_twiddles, twiddles, mut columns, values } = op;
+        let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = params;
         let schedule = Schedule::new(log_len);
         let [strips] = schedule.strips[..] else {
             let domain = CircleFftParams { log_size: log_len, columns: count };
-            self.circle_interpolate(&domain, inverse_twiddles, columns.reborrow())?;
-            return self.circle_extend(params, twiddles, columns.as_ref(), values);
+            let lower = CircleInterpolate { params: domain, inverse_twiddles, columns: columns.reborrow() };
+            self.circle_interpolate(lower)?;
+            return self.circle_extend(CircleExtend { params, twiddles, coefficients: columns.as_ref(), values });
         };
         if count == 0 {
             return Ok(());
@@ -178,52 +149,34 @@ impl CircleOps for CudaQueue {
         circle::tile_evaluate(self, &lower, &values, twiddles)
     }
 
-    fn circle_eval_at_point(
-        &self,
-        params: &CirclePointParams,
-        coefficients: CudaRef<'_, M31>,
-        results: CudaMut<'_, QM31>,
-    ) -> Result<(), BackendError> {
-        let CirclePointParams { log_size, columns: count, point } = *params;
-        if log_size > MAX_LOG_DOMAIN {
-            check_domain("circle_eval_at_point", log_size)?;
-        }
-        check_columns(coefficients.len(), count, log_size)?;
-        check_columns(results.len(), count, 0)?;
+    fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CircleEvalAtPoint { params, coefficients, results } = op;
+        let CirclePointParams { log_size, columns: count, point } = params;
         let log_range = log_range(log_size, count);
         let params = CirclePointRangeParams { log_size, log_range, factors: basis_factors(point) };
         if log_range == log_size {
             return circle::point_ranges(self, &params, count, coefficients, &results);
         }
         let ranges = 1 << (log_size - log_range);
-        let mut sums = self.scratch::<QM31>(count as usize * ranges)?;
+        let mut sums = self.alloc::<QM31>(count as usize * ranges)?;
         circle::point_ranges(self, &params, count, coefficients, &sums.view_mut())?;
         circle::point_sums(self, sums.view(), &results, ranges as u32)
     }
 
-    fn batch_inverse_m31(
-        &self,
-        elements: CudaRef<'_, M31>,
-        inverses: CudaMut<'_, M31>,
-        first_zero: CudaMut<'_, u64>,
-    ) -> Result<(), BackendError> {
-        check_inverse(elements.len(), inverses.len(), first_zero.len())?;
-        if elements.is_empty() {
+    fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.elements.is_empty() {
             return Ok(());
         }
-        circle::inverse_m31(self, elements, &inverses, &first_zero)
+        circle::inverse_m31(self, op.elements, &op.inverses, &op.first_zero)
     }
 
-    fn batch_inverse_qm31(
-        &self,
-        elements: CudaRef<'_, QM31>,
-        inverses: CudaMut<'_, QM31>,
-        first_zero: CudaMut<'_, u64>,
-    ) -> Result<(), BackendError> {
-        check_inverse(elements.len(), inverses.len(), first_zero.len())?;
-        if elements.is_empty() {
+    fn batch_inverse_qm31(&self, op: BatchInverseQm31<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.elements.is_empty() {
             return Ok(());
         }
-        circle::inverse_qm31(self, elements, &inverses, &first_zero)
+        circle::inverse_qm31(self, op.elements, &op.inverses, &op.first_zero)
     }
 }

@@ -1,8 +1,8 @@
 use backend_api::{
-    BackendError, Buffer, BufferMut, BufferRef, Real,
-    ops::linalg::{ElementwiseOps, check_binary, check_len, product},
+    BackendError, Buffer, BufferMut, Queue, Real,
+    ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, ElementwiseOps, SumAxis},
 };
-use core_types::params::elementwise::{Activation, BinaryParams, DropoutParams, MAX_RANK, SumParams};
+use core_types::params::elementwise::{BinaryParams, MAX_RANK, SumParams};
 
 use crate::{
     CudaMut, CudaQueue, CudaRef,
@@ -15,35 +15,19 @@ const LEAST_PART: u64 = 256;
 const BUSY_BLOCKS: u64 = 512;
 
 impl ElementwiseOps for CudaQueue {
-    fn activate<T: Real>(&self, f: Activation, x: CudaRef<'_, T>, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check_len(y.len() as u64, x.len())?;
-        linalg::activate(self, f, x, &y)
+    fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        linalg::activate(self, op.f, op.x, &op.y)
     }
 
-    fn activate_in_place<T: Real>(&self, f: Activation, x: CudaMut<'_, T>) -> Result<(), BackendError> {
-        linalg::activate_in_place(self, f, &x)
+    fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        linalg::activate_backward(self, op.f, op.saved, op.g, &op.dx)
     }
 
-    fn activate_backward<T: Real>(
-        &self,
-        f: Activation,
-        saved: CudaRef<'_, T>,
-        g: CudaRef<'_, T>,
-        dx: CudaMut<'_, T>,
-    ) -> Result<(), BackendError> {
-        check_len(dx.len() as u64, saved.len())?;
-        check_len(dx.len() as u64, g.len())?;
-        linalg::activate_backward(self, f, saved, g, &dx)
-    }
-
-    fn binary<T: Real>(
-        &self,
-        p: &BinaryParams,
-        a: CudaRef<'_, T>,
-        b: CudaRef<'_, T>,
-        y: CudaMut<'_, T>,
-    ) -> Result<(), BackendError> {
-        check_binary(p, a.len(), b.len(), y.len())?;
+    fn binary<T: Real>(&self, op: Binary<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Binary { params: p, a, b, y } = op;
         if y.is_empty() {
             return Ok(());
         }
@@ -54,35 +38,35 @@ impl ElementwiseOps for CudaQueue {
         }
         let len = u32::try_from(y.len())
             .map_err(|_| BackendError::Unsupported { op: "binary", why: "2^32 elements or more with strides" })?;
-        linalg::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a, b, &y)
+        linalg::binary_strided(self, &BinaryParams { rank: rank as u32, ..p }, len, a, b, &y)
     }
 
-    fn axpby<T: Real>(&self, alpha: f32, x: CudaRef<'_, T>, beta: f32, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check_len(y.len() as u64, x.len())?;
-        linalg::axpby(self, alpha, beta, x, &y)
+    fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        linalg::axpby(self, op.alpha, op.beta, op.x, &op.y)
     }
 
-    fn sum_axis<T: Real>(&self, p: &SumParams, x: CudaRef<'_, T>, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check_len(product(&[p.outer, p.len, p.inner]), x.len())?;
-        check_len(product(&[p.outer, p.inner]), y.len())?;
+    fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let SumAxis { params: p, x, y } = op;
         if y.is_empty() {
             return Ok(());
         }
         if p.inner > 1 {
-            return sum_columns(self, p, p.inner, x, &y);
+            return sum_columns(self, &p, p.inner, x, &y);
         }
         let cut = cut(p.len, p.outer, 64 * LEAST_PART)?;
         if cut.parts == 1 {
-            return linalg::sum_rows(self, p, cut, x, &y, None);
+            return linalg::sum_rows(self, &p, cut, x, &y, None);
         }
-        let mut parts = self.scratch(cut.parts as usize * y.len())?;
-        linalg::sum_rows(self, p, cut, x, &y, Some(&parts.view_mut()))?;
-        linalg::sum_join(self, p, cut.parts, parts.view(), &y)
+        let mut parts = self.alloc(cut.parts as usize * y.len())?;
+        linalg::sum_rows(self, &p, cut, x, &y, Some(&parts.view_mut()))?;
+        linalg::sum_join(self, &p, cut.parts, parts.view(), &y)
     }
 
-    fn dropout<T: Real>(&self, p: &DropoutParams, x: CudaRef<'_, T>, y: CudaMut<'_, T>) -> Result<(), BackendError> {
-        check_len(y.len() as u64, x.len())?;
-        linalg::dropout(self, p, x, &y)
+    fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        linalg::dropout(self, &op.params, op.x, &op.y)
     }
 }
 
@@ -98,7 +82,7 @@ pub(super) fn sum_columns<X: Real, Y: Real>(
     if cut.parts == 1 {
         return linalg::sum_columns(queue, p, cut, pitch, x, y, None);
     }
-    let mut parts = queue.scratch(cut.parts as usize * y.len())?;
+    let mut parts = queue.alloc(cut.parts as usize * y.len())?;
     linalg::sum_columns(queue, p, cut, pitch, x, y, Some(&parts.view_mut()))?;
     linalg::sum_join(queue, p, cut.parts, parts.view(), y)
 }

@@ -1,6 +1,6 @@
 use backend_api::{
-    BackendError, Buffer, BufferMut, BufferRef, Real,
-    ops::linalg::{GemmOps, check_gemm, product},
+    BackendError, Buffer, Queue, Real,
+    ops::linalg::{Gemm, GemmOps},
 };
 use core_types::params::gemm::{BATCH_AXES, GemmParams, MatrixStrides};
 
@@ -21,26 +21,21 @@ const DEPTH: u64 = 32;
 const MOST_PARTS: u64 = 16;
 
 impl GemmOps for CudaQueue {
-    fn gemm<T: Real>(
-        &self,
-        p: &GemmParams,
-        a: CudaRef<'_, T>,
-        b: CudaRef<'_, T>,
-        bias: Option<CudaRef<'_, T>>,
-        c: CudaMut<'_, T>,
-    ) -> Result<(), BackendError> {
-        check_gemm(p, a.len(), b.len(), bias.map(|bias| bias.len()), c.len())?;
+    fn gemm<T: Real>(&self, op: Gemm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Gemm { params: p, a, b, bias, c } = op;
         if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
             return Ok(());
         }
-        for len in [p.m, p.n, p.k, product(&p.batch)] {
+        let matrices = p.batch.into_iter().fold(1, u64::saturating_mul);
+        for len in [p.m, p.n, p.k, matrices] {
             index_bound("gemm", len)?;
         }
         // The kernels write rows of C side by side: the product of the transposes, if its columns are contiguous.
         if p.c.row == 1 && p.c.col != 1 && bias.is_none() {
-            run(self, &transposed(p), Factors { a: b, b: a, bias }, &c)
+            run(self, &transposed(&p), Factors { a: b, b: a, bias }, &c)
         } else {
-            run(self, p, Factors { a, b, bias }, &c)
+            run(self, &p, Factors { a, b, bias }, &c)
         }
     }
 }
@@ -63,7 +58,7 @@ fn run<'a, T: Real>(
         return linalg::gemm_tiles(queue, p, tiling, cut, factors, c, None);
     }
     let elements = (results * p.m * p.n) as usize; // fewer than BUSY_BLOCKS tiles
-    let mut work = queue.scratch::<f32>(parts as usize * elements)?;
+    let mut work = queue.alloc::<f32>(parts as usize * elements)?;
     linalg::gemm_tiles(queue, p, tiling, cut, factors, c, Some(&work.view_mut()))?;
     linalg::gemm_join(queue, p, parts as u32, work.view(), factors.bias, elements, c)
 }

@@ -1,6 +1,9 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
-    ops::linalg::{RowMask, RowOps, check_len, product},
+    ops::linalg::{
+        LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask, RowOps,
+        Softmax, SoftmaxBackward,
+    },
 };
 use core_types::params::{
     elementwise::SumParams,
@@ -14,104 +17,57 @@ use crate::{
 };
 
 impl RowOps for CudaQueue {
-    fn softmax<T: Real>(
-        &self,
-        p: &SoftmaxParams,
-        x: CudaRef<'_, T>,
-        mask: RowMask<'_, Self>,
-        y: CudaMut<'_, T>,
-    ) -> Result<(), BackendError> {
-        softmax(self, Kind::Softmax, p, x, mask, &y)
+    fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        softmax(self, Kind::Softmax, &op.params, op.x, op.mask, &op.y)
     }
 
-    fn log_softmax<T: Real>(
-        &self,
-        p: &SoftmaxParams,
-        x: CudaRef<'_, T>,
-        mask: RowMask<'_, Self>,
-        y: CudaMut<'_, T>,
-    ) -> Result<(), BackendError> {
-        softmax(self, Kind::Log, p, x, mask, &y)
+    fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        softmax(self, Kind::Log, &op.params, op.x, op.mask, &op.y)
     }
 
-    fn softmax_backward<T: Real>(
-        &self,
-        p: &AxisParams,
-        y: CudaRef<'_, T>,
-        g: CudaRef<'_, T>,
-        dx: CudaMut<'_, T>,
-    ) -> Result<(), BackendError> {
-        softmax_gradient(self, Kind::Softmax, p, y, g, &dx)
+    fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        softmax_gradient(self, Kind::Softmax, &op.params, op.y, op.g, &op.dx)
     }
 
-    fn log_softmax_backward<T: Real>(
-        &self,
-        p: &AxisParams,
-        y: CudaRef<'_, T>,
-        g: CudaRef<'_, T>,
-        dx: CudaMut<'_, T>,
-    ) -> Result<(), BackendError> {
-        softmax_gradient(self, Kind::Log, p, y, g, &dx)
+    fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        softmax_gradient(self, Kind::Log, &op.params, op.y, op.g, &op.dx)
     }
 
-    fn layer_norm<T: Real>(
-        &self,
-        p: &NormParams,
-        x: CudaRef<'_, T>,
-        gamma: Option<CudaRef<'_, T>>,
-        beta: Option<CudaRef<'_, T>>,
-        y: CudaMut<'_, T>,
-        stats: CudaMut<'_, f32>,
-    ) -> Result<(), BackendError> {
-        check_len(product(&[p.rows, 2]), stats.len())?;
-        let (mean, rstd) = stats.split_at(p.rows as usize)?;
-        norm(self, p, NormForward { x, gamma, beta, y, mean: Some(mean), rstd })
+    fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let LayerNorm { params, x, gamma, beta, y, stats } = op;
+        let (mean, rstd) = stats.split_at(params.rows as usize)?;
+        norm(self, &params, NormForward { x, gamma, beta, y, mean: Some(mean), rstd })
     }
 
-    fn layer_norm_backward<T: Real>(
-        &self,
-        p: &NormParams,
-        x: CudaRef<'_, T>,
-        gamma: Option<CudaRef<'_, T>>,
-        stats: CudaRef<'_, f32>,
-        g: CudaRef<'_, T>,
-        dx: CudaMut<'_, T>,
-        dgamma: Option<CudaMut<'_, T>>,
-        dbeta: Option<CudaMut<'_, T>>,
-    ) -> Result<(), BackendError> {
-        check_len(product(&[p.rows, 2]), stats.len())?;
-        let (mean, rstd) = stats.split_at(p.rows as usize)?;
-        let mut offsets = self.scratch(p.rows as usize)?;
+    fn layer_norm_backward<T: Real>(&self, op: LayerNormBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let LayerNormBackward { params, x, gamma, stats, g, dx, dgamma, dbeta } = op;
+        let (mean, rstd) = stats.split_at(params.rows as usize)?;
+        let mut offsets = self.alloc(params.rows as usize)?;
         let views = NormBackward { x, gamma, mean: Some(mean), rstd, g, offsets: Some(offsets.view_mut()) };
-        norm_backward(self, p, &views, &dx, [dgamma, dbeta])
+        norm_backward(self, &params, &views, &dx, [dgamma, dbeta])
     }
 
-    fn rms_norm<T: Real>(
-        &self,
-        p: &NormParams,
-        x: CudaRef<'_, T>,
-        gamma: Option<CudaRef<'_, T>>,
-        y: CudaMut<'_, T>,
-        rstd: CudaMut<'_, f32>,
-    ) -> Result<(), BackendError> {
-        norm(self, p, NormForward { x, gamma, beta: None, y, mean: None, rstd })
+    fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let RmsNorm { params, x, gamma, y, rstd } = op;
+        norm(self, &params, NormForward { x, gamma, beta: None, y, mean: None, rstd })
     }
 
-    fn rms_norm_backward<T: Real>(
-        &self,
-        p: &NormParams,
-        x: CudaRef<'_, T>,
-        gamma: Option<CudaRef<'_, T>>,
-        rstd: CudaRef<'_, f32>,
-        g: CudaRef<'_, T>,
-        dx: CudaMut<'_, T>,
-        dgamma: Option<CudaMut<'_, T>>,
-    ) -> Result<(), BackendError> {
+    fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let RmsNormBackward { params, x, gamma, rstd, g, dx, dgamma } = op;
         let views = NormBackward { x, gamma, mean: None, rstd, g, offsets: None };
-        norm_backward(self, p, &views, &dx, [dgamma, None])
+        norm_backward(self, &params, &views, &dx, [dgamma, None])
     }
 }
 
+/// The op has checked lengths and period.
 fn softmax<T: Real>(
     queue: &CudaQueue,
     kind: Kind,
@@ -120,25 +76,12 @@ fn softmax<T: Real>(
     mask: RowMask<'_, CudaQueue>,
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let elements = product(&[p.axis.outer, p.axis.len, p.axis.inner]);
-    check_len(elements, x.len())?;
-    check_len(elements, y.len())?;
-    let mask_elements = || product(&[p.mask_period, p.axis.len, p.axis.inner]);
     let mut views = MaskViews::default();
     match mask {
         RowMask::None => {}
         RowMask::Causal => views.causal = true,
-        RowMask::Keep(keep) => {
-            check_len(mask_elements(), keep.len())?;
-            views.keep = Some(keep);
-        }
-        RowMask::Additive(addend) => {
-            check_len(mask_elements(), addend.len())?;
-            views.addend = Some(addend);
-        }
-    }
-    if p.mask_period == 0 {
-        return Err(BackendError::Unsupported { op: "softmax", why: "the mask period is zero" });
+        RowMask::Keep(keep) => views.keep = Some(keep),
+        RowMask::Additive(addend) => views.addend = Some(addend),
     }
     if y.is_empty() {
         return Ok(());
@@ -151,6 +94,7 @@ fn softmax<T: Real>(
     }
 }
 
+/// The op has checked the lengths.
 fn softmax_gradient<T: Real>(
     queue: &CudaQueue,
     kind: Kind,
@@ -159,10 +103,6 @@ fn softmax_gradient<T: Real>(
     g: CudaRef<'_, T>,
     dx: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let elements = product(&[p.outer, p.len, p.inner]);
-    for len in [y.len(), g.len(), dx.len()] {
-        check_len(elements, len)?;
-    }
     if dx.is_empty() {
         return Ok(());
     }
@@ -174,17 +114,9 @@ fn softmax_gradient<T: Real>(
     }
 }
 
-/// Layer norm, or RMS norm without `beta` and `mean`.
+/// Layer norm, or RMS norm without `beta` and `mean`. The op has checked the lengths.
 fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -> Result<(), BackendError> {
-    let elements = product(&[p.rows, p.len]);
-    let NormForward { x, gamma, beta, y, rstd, .. } = &views;
-    for (expected, got) in [(elements, x.len()), (elements, y.len()), (p.rows, rstd.len())] {
-        check_len(expected, got)?;
-    }
-    for values in [gamma, beta].into_iter().flatten() {
-        check_len(p.len, values.len())?;
-    }
-    if elements == 0 {
+    if views.x.is_empty() {
         return Ok(());
     }
     index_bound("layer_norm", p.len)?;
@@ -208,24 +140,16 @@ fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -
 }
 
 /// The gradients of layer norm, or of RMS norm without `mean`, `offsets` and the second of `parameters`: dgamma and dbeta.
+/// The op has checked the lengths.
 fn norm_backward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,
     views: &NormBackward<'a, T>,
     dx: &CudaMut<'a, T>,
-    mut parameters: [Option<CudaMut<'a, T>>; 2],
+    parameters: [Option<CudaMut<'a, T>>; 2],
 ) -> Result<(), BackendError> {
-    let elements = product(&[p.rows, p.len]);
-    let NormBackward { x, gamma, rstd, g, .. } = views;
-    for (expected, got) in [(elements, x.len()), (elements, g.len()), (elements, dx.len()), (p.rows, rstd.len())] {
-        check_len(expected, got)?;
-    }
-    let of_columns = parameters.iter().flatten().map(BufferMut::len).chain(gamma.iter().map(BufferRef::len));
-    for got in of_columns {
-        check_len(p.len, got)?;
-    }
-    if elements == 0 {
-        return parameters.iter_mut().flatten().try_for_each(|sums| queue.clear(sums));
+    if views.x.is_empty() {
+        return parameters.into_iter().flatten().try_for_each(|sums| queue.clear(sums));
     }
     index_bound("layer_norm_backward", p.len)?;
     linalg::norm_backward(queue, p, views, dx)?;
@@ -234,7 +158,7 @@ fn norm_backward<'a, T: Real>(
     }
     let blocks = p.rows.div_ceil(NORM_BLOCK_ROWS as u64);
     let width = if views.mean.is_some() { 2 * p.len } else { p.len };
-    let mut sums = queue.scratch::<f32>((blocks * width) as usize)?;
+    let mut sums = queue.alloc::<f32>((blocks * width) as usize)?;
     linalg::norm_parameters(queue, p, views, &sums.view_mut())?;
     let totals = SumParams { outer: 1, len: blocks, inner: p.len, accumulate: 0 };
     for (first, out) in [0, p.len as usize].into_iter().zip(parameters) {

@@ -103,7 +103,7 @@ impl<'a, W: Walk> Payload<'a, W> {
     pub(super) fn words(&self, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
         let starts = self.program.starts();
         let sums = words(self.bundle.gate(), self.program, |i, j| self.reached(starts[i + 1], j));
-        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.view())
+        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.buffer())
     }
 
     /// Additive shares of step functions, `[elements][steps]`.
@@ -124,7 +124,7 @@ impl<'a, W: Walk> Payload<'a, W> {
             }
             sums.sum(terms)
         });
-        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.view())
+        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.buffer())
     }
 }
 
@@ -152,7 +152,7 @@ pub(super) fn hidden_pieces<W: Walk>(
             sums.sum(terms)
         });
         let sums = if piece == 0 { sums.under_output_masks(bundle.gate()) } else { sums };
-        let part = Zeroizing::new(sums.run_with(walk, bundle, x_hat, ahead.buf.view())?);
+        let part = Zeroizing::new(sums.run_with(walk, bundle, x_hat, ahead.buf.buffer())?);
         out.iter_mut().zip(part.iter()).for_each(|(sum, part)| *sum = ring.add(*sum, *part));
     }
     Ok(out)

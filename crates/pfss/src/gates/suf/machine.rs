@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use backend_api::{Buffer as _, Queue as _};
+use backend_api::Queue as _;
 
 use core_types::params::share::WordTerm;
 use zeroize::Zeroizing;
@@ -130,7 +130,7 @@ impl Machine {
                 q,
                 bundle,
                 x_hat,
-                q.queue().zeros(0)?.view(),
+                &q.queue().zeros(0)?,
             )?,
         };
         let bools = match &payload {

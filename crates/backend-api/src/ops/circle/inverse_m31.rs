@@ -1,0 +1,30 @@
+use crate::{
+    BackendError, BufferRef, Queue,
+    ops::{Op, op},
+};
+use core_types::field::M31;
+
+op! {
+    /// Inverts every element.
+    ///
+    /// Where there is a zero, the inverses mean nothing. Nothing is waited for, so the op can be recorded.
+    pub struct BatchInverseM31<'a, Q> as "batch_inverse_m31" {
+        /// What to invert.
+        elements: read M31,
+        /// As many inverses.
+        inverses: write M31,
+        /// One word that is `u64::MAX` before: lowered to the index of the first zero.
+        first_zero: write u64,
+    }
+}
+
+impl<Q: Queue> BatchInverseM31<'_, Q> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`CircleOps`](super::CircleOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let elements = self.elements.len();
+        self.expect([elements, elements, 1])
+    }
+}

@@ -1,0 +1,30 @@
+use crate::{
+    BackendError, BufferRef, Queue,
+    ops::{Op, op},
+};
+use core_types::field::QM31;
+
+op! {
+    /// Inverts every element.
+    ///
+    /// Where there is a zero, the inverses mean nothing. Nothing is waited for, so the op can be recorded.
+    pub struct BatchInverseQm31<'a, Q> as "batch_inverse_qm31" {
+        /// What to invert.
+        elements: read QM31,
+        /// As many inverses.
+        inverses: write QM31,
+        /// One word that is `u64::MAX` before: lowered to the index of the first zero.
+        first_zero: write u64,
+    }
+}
+
+impl<Q: Queue> BatchInverseQm31<'_, Q> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`CircleOps`](super::CircleOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let elements = self.elements.len();
+        self.expect([elements, elements, 1])
+    }
+}

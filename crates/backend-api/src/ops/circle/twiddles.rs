@@ -1,0 +1,30 @@
+use core_types::{field::Twiddle, params::circle::CircleTwiddleParams};
+
+use super::shape::{columns, domain};
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// Writes the twiddle factors of a domain and their inverses.
+    pub struct CircleTwiddles<'a, Q> as "circle_twiddles" {
+        /// The domain.
+        params: plain CircleTwiddleParams,
+        /// The `N / 2` factors.
+        twiddles: write Twiddle,
+        /// Their inverses.
+        inverse_twiddles: write Twiddle,
+    }
+}
+
+impl<Q: Queue> CircleTwiddles<'_, Q> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`CircleOps`](super::CircleOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let log_size = domain(Self::NAME, self.params.log_size)?;
+        self.expect([columns(1, log_size - 1); 2])
+    }
+}

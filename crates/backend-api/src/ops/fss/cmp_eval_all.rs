@@ -1,0 +1,40 @@
+use core_types::params::fss::CmpAllParams;
+
+use super::{CmpAllShape, CmpKeys};
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// One party's XOR shares of the unit vector of the secret α of each key, 1 at α and 0 at the other 2^bits points.
+    ///
+    /// Of a batch with at most [`CMP_ALL_BITS`](core_types::cmp::CMP_ALL_BITS) bits it evaluates the keys
+    /// `first .. first + keys`. Bit `j` of word `b * keys + e` of the result belongs to the point `128 b + j` of key `first + e`,
+    /// and is zero behind the last point. A sum over the points of one key reads a column, 128 points at a time; neighbouring
+    /// keys write neighbouring words. `first` is a multiple of [`GROUP`](super::GROUP): a caller with little room takes some
+    /// keys at a time.
+    ///
+    /// Each node of a tree is expanded once, 2 (2^(bits - 7) - 1) AES blocks in all, and none for a truth table, whose
+    /// neighbouring bits differ at α alone.
+    pub struct CmpEvalAll<'a, Q> as "cmp_eval_all" {
+        /// Party, width and range of keys.
+        params: plain CmpAllParams,
+        /// The keys of one party.
+        keys: views CmpKeys<'a, Q>,
+        /// `u128[cmp_blocks(bits)][keys]`.
+        units: write u128,
+    }
+}
+
+impl<Q: Queue> CmpEvalAll<'_, Q> {
+    /// The sizes that the parameters state; refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`FssOps`](super::FssOps).
+    pub fn check(&self) -> Result<CmpAllShape, BackendError> {
+        let shape = CmpAllShape::new(Self::NAME, &self.params)?;
+        self.expect(shape.eval_lengths())?;
+        Ok(shape)
+    }
+}

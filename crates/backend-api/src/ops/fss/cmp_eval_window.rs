@@ -1,0 +1,42 @@
+use core_types::params::fss::CmpWindowParams;
+
+use super::{CmpKeys, CmpShape};
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// One party's XOR shares of 1\[α <= y_j\] for the secret α of each key at the points y_j = `x_hat` - `offsets[j]` modulo
+    /// 2^bits.
+    ///
+    /// The caller promises that all offsets lie in one window: `offsets[j] - offsets[0]`, modulo 2^bits, is at most
+    /// 2^window. Then the points of a key lie in two neighbouring blocks ([`Window`](core_types::Window)), to which its
+    /// tree is walked once: 2 (bits - window) + m (window - 7) AES blocks in all. A window of all bits promises nothing,
+    /// and points are walked from the root. A device that the keys do not fill may do so as well, or cut the points among
+    /// its threads. Shares at offsets that break the promise may be any words.
+    pub struct CmpEvalWindow<'a, Q> as "cmp_eval_window" {
+        /// Party, widths and number of keys and points.
+        params: plain CmpWindowParams,
+        /// The keys of one party.
+        keys: views CmpKeys<'a, Q>,
+        /// `u64[count]`, public.
+        x_hat: read u64,
+        /// `u64[m]`, public.
+        offsets: read u64,
+        /// `u32[m][P / 32]`.
+        shares: write u32,
+    }
+}
+
+impl<Q: Queue> CmpEvalWindow<'_, Q> {
+    /// The sizes that the parameters state; refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`FssOps`](super::FssOps).
+    pub fn check(&self) -> Result<CmpShape, BackendError> {
+        let shape = CmpShape::within(Self::NAME, &self.params)?;
+        self.expect(shape.window_lengths())?;
+        Ok(shape)
+    }
+}

@@ -1,0 +1,39 @@
+use core_types::{Label, params::fss::CmpParams};
+
+use super::CmpShape;
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// Makes the common sections of CMP keys for the secrets `alphas`, read modulo 2^bits.
+    ///
+    /// Trees ignore the two low bits of a root; a truth table takes its randomness from all bits of the root of party 0.
+    /// Sections of the keys `count .. P` are those of α = 0.
+    pub struct CmpGen<'a, Q> as "cmp_gen" {
+        /// Width and number of keys.
+        params: plain CmpParams,
+        /// `u64[count]`.
+        alphas: read u64,
+        /// `Label[2][P]`, party 0 first: uniform, independent words, fresh for each batch.
+        roots: read Label,
+        /// `u128[cmp_levels(bits)][P]`.
+        corrections: write u128,
+        /// `u128[2][P]` for every width: the corrections of the two leaf blocks, common to both parties, or, for at most 7
+        /// bits, the truth tables of party 0 and then those of party 1, each of which is a secret of that party.
+        leaves: write u128,
+    }
+}
+
+impl<Q: Queue> CmpGen<'_, Q> {
+    /// The sizes that the parameters state; refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`FssOps`](super::FssOps).
+    pub fn check(&self) -> Result<CmpShape, BackendError> {
+        let shape = CmpShape::new(Self::NAME, &self.params)?;
+        self.expect(shape.gen_lengths())?;
+        Ok(shape)
+    }
+}

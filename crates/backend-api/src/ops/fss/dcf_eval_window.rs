@@ -1,0 +1,38 @@
+use core_types::params::fss::DcfWindowParams;
+
+use super::{DcfKeys, DcfShape};
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// One party's additive shares modulo 2^width of β·1\[y_j < α\] for the secrets α, β of each key at the points y_j of
+    /// [`CmpEvalWindow`](super::CmpEvalWindow), under the same promise.
+    ///
+    /// With b = ceil(L / 2), it takes (1 + b) (2 (bits - window) + m window) + b m AES blocks.
+    pub struct DcfEvalWindow<'a, Q> as "dcf_eval_window" {
+        /// Party, widths and number of keys and points.
+        params: plain DcfWindowParams,
+        /// The keys of one party.
+        keys: views DcfKeys<'a, Q>,
+        /// `u64[count]`, public.
+        x_hat: read u64,
+        /// `u64[m]`, public.
+        offsets: read u64,
+        /// `u64[m][L][count]`.
+        shares: write u64,
+    }
+}
+
+impl<Q: Queue> DcfEvalWindow<'_, Q> {
+    /// The sizes that the parameters state; refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`FssOps`](super::FssOps).
+    pub fn check(&self) -> Result<DcfShape, BackendError> {
+        let shape = DcfShape::within(Self::NAME, &self.params)?;
+        self.expect(shape.window_lengths())?;
+        Ok(shape)
+    }
+}

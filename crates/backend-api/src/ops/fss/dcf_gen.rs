@@ -1,0 +1,41 @@
+use core_types::{Label, params::fss::DcfParams};
+
+use super::DcfShape;
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// Makes the common sections of DCF keys for the secrets `alphas`, read modulo 2^bits, and `betas`.
+    ///
+    /// The two low bits of a root are ignored. Sections of the keys `count .. P` are those of α = 0, β = 0.
+    pub struct DcfGen<'a, Q> as "dcf_gen" {
+        /// Widths and number of keys and payload words.
+        params: plain DcfParams,
+        /// `u64[count]`.
+        alphas: read u64,
+        /// `u64[L][count]`.
+        betas: read u64,
+        /// `Label[2][P]`, party 0 first: uniform, independent words, fresh for each batch.
+        roots: read Label,
+        /// `u128[bits][P]`.
+        corrections: write u128,
+        /// `u64[bits][L][P]`.
+        values: write u64,
+        /// `u64[L][P]`.
+        last: write u64,
+    }
+}
+
+impl<Q: Queue> DcfGen<'_, Q> {
+    /// The sizes that the parameters state; refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`FssOps`](super::FssOps).
+    pub fn check(&self) -> Result<DcfShape, BackendError> {
+        let shape = DcfShape::new(Self::NAME, &self.params)?;
+        self.expect(shape.gen_lengths())?;
+        Ok(shape)
+    }
+}

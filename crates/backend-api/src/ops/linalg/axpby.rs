@@ -1,0 +1,28 @@
+use crate::{
+    BackendError, BufferMut, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `y = alpha x + beta y`. With `beta = 0`, y is not read.
+    pub struct Axpby<'a, Q, T: Real> as "axpby" {
+        /// Factor of x.
+        alpha: plain f32,
+        /// What is added.
+        x: read T,
+        /// Factor of y.
+        beta: plain f32,
+        /// As many elements.
+        y: write T,
+    }
+}
+
+impl<Q: Queue, T: Real> Axpby<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`ElementwiseOps`](super::ElementwiseOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        self.expect([self.y.len(); 2])
+    }
+}

@@ -1,0 +1,41 @@
+use core_types::params::elementwise::{BinaryParams, MAX_RANK};
+
+use super::shape::{at_least, count, product};
+
+use crate::{
+    BackendError, BufferRef, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `y = f(a, b)` with broadcasting by zero strides.
+    pub struct Binary<'a, Q, T: Real> as "binary" {
+        /// Function, shape and strides.
+        params: plain BinaryParams,
+        /// At least as many elements as its strides reach.
+        a: read T,
+        /// Likewise.
+        b: read T,
+        /// The elements of the shape.
+        y: write T,
+    }
+}
+
+impl<Q: Queue, T: Real> Binary<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`ElementwiseOps`](super::ElementwiseOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let params = &self.params;
+        let shape = &params.shape[..(params.rank as usize).min(MAX_RANK)];
+        let elements = product(shape);
+        let reach = |end: u64, (&len, &stride): (&u64, &u64)| end.saturating_add(stride.saturating_mul(len - 1));
+        let reached = |strides: &[u64; MAX_RANK]| match elements {
+            0 => 0,
+            _ => shape.iter().zip(strides).fold(1, reach),
+        };
+        let (a, b) = (reached(&params.a_strides), reached(&params.b_strides));
+        self.expect([at_least(a, self.a.len()), at_least(b, self.b.len()), count(elements)])
+    }
+}

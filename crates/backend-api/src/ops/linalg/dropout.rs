@@ -1,0 +1,29 @@
+use core_types::params::elementwise::DropoutParams;
+
+use crate::{
+    BackendError, BufferMut, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `y = x keep scale`. The mask depends on the logical index of an element alone, so the same op on the gradient is the
+    /// backward pass.
+    pub struct Dropout<'a, Q, T: Real> as "dropout" {
+        /// Mask and scale.
+        params: plain DropoutParams,
+        /// Any number of elements.
+        x: read T,
+        /// As many results.
+        y: write T,
+    }
+}
+
+impl<Q: Queue, T: Real> Dropout<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`ElementwiseOps`](super::ElementwiseOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        self.expect([self.y.len(); 2])
+    }
+}

@@ -1,0 +1,44 @@
+use core_types::params::rows::NormParams;
+
+use super::shape::{count, elements};
+
+use crate::{
+    BackendError, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `y = (x - mean) rstd gamma + beta` for each row, with `rstd = 1 / sqrt(variance + eps)` and the biased variance.
+    ///
+    /// The mean is corrected by the mean of the residuals, so a mean of 10^4 standard deviations costs no accuracy, and rows
+    /// whose squares would leave the range of f32 are scaled, so every finite row has a result.
+    ///
+    /// [`BackendError::Undefined`] with the first row where variance and eps are both zero; outputs are unspecified then. With an
+    /// eps of zero the op waits for that, so it cannot be recorded.
+    pub struct LayerNorm<'a, Q, T: Real> as "layer_norm" {
+        /// The shape, and eps.
+        params: plain NormParams,
+        /// `rows x len`.
+        x: read T,
+        /// A factor for each column; 1 without.
+        gamma: read_if T,
+        /// An addend for each column; 0 without.
+        beta: read_if T,
+        /// `rows x len`.
+        y: write T,
+        /// The means of all rows, then their rstd.
+        stats: write f32,
+    }
+}
+
+impl<Q: Queue, T: Real> LayerNorm<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`RowOps`](super::RowOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let NormParams { rows, len, .. } = self.params;
+        let (all, column) = (elements(&[rows, len]), count(len));
+        self.expect([all, column, column, all, elements(&[rows, 2])])
+    }
+}

@@ -1,0 +1,44 @@
+use core_types::params::rows::NormParams;
+
+use super::shape::{count, elements};
+
+use crate::{
+    BackendError, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// The gradients of [`LayerNorm`](super::LayerNorm). With `a = g gamma` and `h = (x - mean) rstd`:
+    /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma = sum over rows of g h`, `dbeta = sum over rows of g`; rows are summed in
+    /// blocks of [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS), which takes memory for a time.
+    pub struct LayerNormBackward<'a, Q, T: Real> as "layer_norm_backward" {
+        /// The shape, and eps.
+        params: plain NormParams,
+        /// `rows x len`.
+        x: read T,
+        /// The factors of the columns, if there were any.
+        gamma: read_if T,
+        /// The means of all rows, then their rstd.
+        stats: read f32,
+        /// The gradient of the loss by y.
+        g: read T,
+        /// The gradient by x.
+        dx: write T,
+        /// The gradient by gamma, if it is asked for.
+        dgamma: write_if T,
+        /// The gradient by beta, if it is asked for.
+        dbeta: write_if T,
+    }
+}
+
+impl<Q: Queue, T: Real> LayerNormBackward<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`RowOps`](super::RowOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let NormParams { rows, len, .. } = self.params;
+        let (all, column) = (elements(&[rows, len]), count(len));
+        self.expect([all, column, elements(&[rows, 2]), all, all, column, column])
+    }
+}

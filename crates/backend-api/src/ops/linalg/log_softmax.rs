@@ -1,0 +1,33 @@
+use core_types::params::rows::SoftmaxParams;
+
+use super::{RowMask, shape::softmax_lengths};
+
+use crate::{
+    BackendError, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `y_c = (x_c - max x) - ln sum_j exp(x_j - max x)` along the axis; masks and special values as in
+    /// [`Softmax`](super::Softmax), so elements left out give -inf.
+    pub struct LogSoftmax<'a, Q, T: Real> as "log_softmax" {
+        /// The shape, and how masks repeat.
+        params: plain SoftmaxParams,
+        /// `outer x len x inner`.
+        x: read T,
+        /// What is left out.
+        mask: views RowMask<'a, Q>,
+        /// As many results.
+        y: write T,
+    }
+}
+
+impl<Q: Queue, T: Real> LogSoftmax<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`RowOps`](super::RowOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        softmax_lengths(Self::NAME, &self.params).and_then(|lengths| self.expect(lengths))
+    }
+}

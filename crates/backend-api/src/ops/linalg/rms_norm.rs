@@ -1,0 +1,37 @@
+use core_types::params::rows::NormParams;
+
+use super::shape::{count, elements};
+
+use crate::{
+    BackendError, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`. What [`LayerNorm`](super::LayerNorm) says of the
+    /// variance holds for the mean square.
+    pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
+        /// The shape, and eps.
+        params: plain NormParams,
+        /// `rows x len`.
+        x: read T,
+        /// A factor for each column; 1 without.
+        gamma: read_if T,
+        /// `rows x len`.
+        y: write T,
+        /// The rstd of each row.
+        rstd: write f32,
+    }
+}
+
+impl<Q: Queue, T: Real> RmsNorm<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`RowOps`](super::RowOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let NormParams { rows, len, .. } = self.params;
+        let all = elements(&[rows, len]);
+        self.expect([all, count(len), all, count(rows)])
+    }
+}

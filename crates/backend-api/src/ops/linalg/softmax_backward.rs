@@ -1,0 +1,34 @@
+use core_types::params::rows::AxisParams;
+
+use super::shape::elements;
+
+use crate::{
+    BackendError, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`Softmax`](super::Softmax). An element with y = 0, as those left out have
+    /// it, is constant: its dx is zero and its g is left out of the sum.
+    pub struct SoftmaxBackward<'a, Q, T: Real> as "softmax_backward" {
+        /// The shape.
+        params: plain AxisParams,
+        /// The output, `outer x len x inner`.
+        y: read T,
+        /// The gradient of the loss by y.
+        g: read T,
+        /// The gradient by x.
+        dx: write T,
+    }
+}
+
+impl<Q: Queue, T: Real> SoftmaxBackward<'_, Q, T> {
+    /// Refuses what is no op.
+    ///
+    /// # Errors
+    /// See [`RowOps`](super::RowOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let AxisParams { outer, len, inner } = self.params;
+        self.expect([elements(&[outer, len, inner]); 3])
+    }
+}

@@ -1,0 +1,129 @@
+//! The table of all ops, and the traits that it makes.
+
+use crate::{BackendError, Queue, Real};
+
+/// Hands the op sets, one by one, to a macro that the caller has: each with its trait, the trait above it, and the methods
+/// with their records. Who wraps queues makes its implementations of all of them so.
+#[macro_export]
+macro_rules! op_sets {
+    ($with:ident) => {
+        $with! {
+            /// Device steps of the circle transforms.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for a log size that no domain has, or a domain smaller than the polynomial.
+            /// Nothing is written then.
+            circle::CircleOps: Queue {
+                circle_twiddles(CircleTwiddles),
+                circle_interpolate(CircleInterpolate),
+                circle_evaluate(CircleEvaluate),
+                circle_extend(CircleExtend),
+                circle_lde(CircleLde),
+                circle_eval_at_point(CircleEvalAtPoint),
+                batch_inverse_m31(BatchInverseM31),
+                batch_inverse_qm31(BatchInverseQm31),
+            }
+        }
+        $with! {
+            /// Device steps on shares.
+            ///
+            /// Both ops return [`BackendError::Length`] if a view does not have the length that parameters and terms state,
+            /// and [`BackendError::Unsupported`] for widths, parties, powers or rows out of range and for lists that do not
+            /// end in a last term. Nothing is written then. Results are the same bit for bit on every backend.
+            share::ShareOps: Queue {
+                combine_bits(CombineBits),
+                combine_words(CombineWords),
+            }
+        }
+        $with! {
+            /// Device steps of function secret sharing; what follows them is arithmetic on shares.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for a width, window, party, number of payload words or range of keys that is
+            /// none, or if the device may not run AES. Nothing is written then.
+            fss::FssOps: ShareOps {
+                cmp_eval(CmpEval),
+                cmp_eval_window(CmpEvalWindow),
+                cmp_eval_all(CmpEvalAll),
+                cmp_gen(CmpGen),
+                dcf_eval(DcfEval),
+                dcf_eval_window(DcfEvalWindow),
+                dcf_gen(DcfGen),
+                aes_ctr_fill(AesCtrFill),
+                pack_bits(PackBits),
+                unpack_bits(UnpackBits),
+            }
+        }
+        $with! {
+            /// Maps over elements and sums over an axis.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that shape and other views state.
+            linalg::ElementwiseOps: Queue {
+                activate<T>(Activate),
+                activate_backward<T>(ActivateBackward),
+                binary<T>(Binary),
+                axpby<T>(Axpby),
+                sum_axis<T>(SumAxis),
+                dropout<T>(Dropout),
+            }
+        }
+        $with! {
+            /// Matrix products.
+            ///
+            /// Every op returns [`BackendError::Length`] if strides would leave a view, and [`BackendError::OutOfMemory`] or
+            /// [`BackendError::BudgetExceeded`] for scratch memory.
+            linalg::GemmOps: Queue {
+                gemm<T>(Gemm),
+            }
+        }
+        $with! {
+            /// Ops along one axis: softmax and the normalisations, forward and backward.
+            ///
+            /// Statistics and exponentials are computed in f32 for every `T`. The order of each sum depends on the shape
+            /// alone, and a row's result does not depend on the other rows. Every op returns [`BackendError::Length`] if a
+            /// view does not have the size of its shape.
+            linalg::RowOps: Queue {
+                softmax<T>(Softmax),
+                log_softmax<T>(LogSoftmax),
+                softmax_backward<T>(SoftmaxBackward),
+                log_softmax_backward<T>(LogSoftmaxBackward),
+                layer_norm<T>(LayerNorm),
+                layer_norm_backward<T>(LayerNormBackward),
+                rms_norm<T>(RmsNorm),
+                rms_norm_backward<T>(RmsNormBackward),
+            }
+        }
+        $with! {
+            /// Losses, each with its gradient in the same pass.
+            ///
+            /// Every op returns [`BackendError::Length`] if the views do not match.
+            linalg::LossOps: Queue {
+                cross_entropy<T>(CrossEntropy),
+                cross_entropy_probs<T>(CrossEntropyProbs),
+            }
+        }
+    };
+}
+
+/// The trait of an op set.
+macro_rules! define {
+    ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident {
+        $($method:ident $(<$t:ident>)? ($record:ident),)*
+    }) => {
+        $(#[$doc])*
+        pub trait $set: $super {
+            $(
+                #[doc = concat!("Runs a [`", stringify!($record), "`](super::", stringify!($module), "::", stringify!($record), ").")]
+                ///
+                /// # Errors
+                /// What the record refuses, and what the device reports.
+                fn $method $(<$t: Real>)? (
+                    &self,
+                    op: super::$module::$record<'_, Self $(, $t)?>,
+                ) -> Result<(), BackendError>;
+            )*
+        }
+    };
+}
+
+op_sets!(define);

@@ -1,0 +1,81 @@
+//! Every op set: an op runs on the queue that the views are of.
+
+use backend_api::{BackendError, Element, Mut, Real, Ref, ops::MapViews};
+use cpu_backend::CpuQueue;
+#[cfg(feature = "cuda")]
+use cuda_backend::CudaQueue;
+
+use super::{AnyMut, AnyQueue, AnyRef};
+
+/// Views of the host.
+struct OnCpu;
+
+impl MapViews<AnyQueue, CpuQueue> for OnCpu {
+    fn read<'a, T: Element + 'a>(&mut self, op: &'static str, view: AnyRef<'a, T>) -> Result<&'a [T], BackendError> {
+        match view {
+            AnyRef::Cpu(view) => Ok(view),
+            _ => Err(BackendError::MixedBackend { op }),
+        }
+    }
+
+    fn write<'a, T: Element + 'a>(
+        &mut self,
+        op: &'static str,
+        view: AnyMut<'a, T>,
+    ) -> Result<&'a mut [T], BackendError> {
+        match view {
+            AnyMut::Cpu(view) => Ok(view),
+            _ => Err(BackendError::MixedBackend { op }),
+        }
+    }
+}
+
+/// Views of a GPU.
+#[cfg(feature = "cuda")]
+struct OnCuda;
+
+#[cfg(feature = "cuda")]
+impl MapViews<AnyQueue, CudaQueue> for OnCuda {
+    fn read<'a, T: Element + 'a>(
+        &mut self,
+        op: &'static str,
+        view: AnyRef<'a, T>,
+    ) -> Result<Ref<'a, CudaQueue, T>, BackendError> {
+        match view {
+            AnyRef::Cuda(view) => Ok(view),
+            AnyRef::Cpu(_) => Err(BackendError::MixedBackend { op }),
+        }
+    }
+
+    fn write<'a, T: Element + 'a>(
+        &mut self,
+        op: &'static str,
+        view: AnyMut<'a, T>,
+    ) -> Result<Mut<'a, CudaQueue, T>, BackendError> {
+        match view {
+            AnyMut::Cuda(view) => Ok(view),
+            AnyMut::Cpu(_) => Err(BackendError::MixedBackend { op }),
+        }
+    }
+}
+
+macro_rules! forward {
+    ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident),)* }) => {
+        impl backend_api::ops::$module::$set for AnyQueue {
+            $(
+                fn $method $(<$t: Real>)? (
+                    &self,
+                    op: backend_api::ops::$module::$record<'_, Self $(, $t)?>,
+                ) -> Result<(), BackendError> {
+                    match self {
+                        Self::Cpu(q) => q.$method(op.map(&mut OnCpu)?),
+                        #[cfg(feature = "cuda")]
+                        Self::Cuda(q) => q.$method(op.map(&mut OnCuda)?),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+backend_api::op_sets!(forward);

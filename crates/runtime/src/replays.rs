@@ -1,0 +1,148 @@
+//! When to record, and what to keep: a cache of recordings.
+
+use core::hash::Hash;
+use std::collections::HashMap;
+
+use backend_api::{BackendError, Record};
+
+/// How often [`Replays`] did what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayCounts {
+    /// Runs of the ops one by one, because a key was new.
+    pub eager: u64,
+    /// Runs of the ops one by one, because the device could not record them.
+    pub fallbacks: u64,
+    /// Recordings.
+    pub recorded: u64,
+    /// Submissions of a recorded graph.
+    pub replayed: u64,
+    /// Entries that were dropped to make room.
+    pub evicted: u64,
+}
+
+/// A sequence of ops that is run often on a few shapes: recorded at the second use of a shape, replayed from then on.
+///
+/// Each key has a workspace `S` of its own, so recorded ops find their buffers where they were: inputs are copied in and
+/// results read from it. The ops must use no other buffer. The least recently used entry makes room for a new one.
+///
+/// Results do not depend on whether ops were replayed.
+#[derive(Debug)]
+pub struct Replays<Q: Record, K, S> {
+    entries: HashMap<K, Entry<Q::Graph, S>>,
+    capacity: usize,
+    clock: u64,
+    counts: ReplayCounts,
+}
+
+#[derive(Debug)]
+struct Entry<G, S> {
+    workspace: S,
+    graph: State<G>,
+    used: u64,
+}
+
+#[derive(Debug)]
+enum State<G> {
+    New,
+    Recorded(G),
+    Refused,
+}
+
+impl<Q: Record, K: Hash + Eq + Clone, S> Replays<Q, K, S> {
+    /// An empty cache of at most `capacity` entries, and at least one.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        let counts = ReplayCounts::default();
+        Self { entries: HashMap::new(), capacity: capacity.max(1), clock: 0, counts }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub fn counts(&self) -> ReplayCounts {
+        self.counts
+    }
+
+    /// Runs `body` on the workspace of `key`, which `build` makes at the first use and `load` fills before each run.
+    ///
+    /// # Errors
+    /// Whatever `build`, `load` or `body` fails with. The entry of a failed run is dropped.
+    pub fn run<E: From<BackendError>>(
+        &mut self,
+        queue: &Q,
+        key: &K,
+        build: impl FnOnce(&Q) -> Result<S, E>,
+        load: impl FnOnce(&Q, &mut S) -> Result<(), E>,
+        body: impl Fn(&Q, &mut S) -> Result<(), E>,
+    ) -> Result<&mut S, E> {
+        self.clock += 1;
+        let mut entry = match self.entries.remove(key) {
+            Some(entry) => entry,
+            None => {
+                self.make_room();
+                Entry { workspace: build(queue)?, graph: State::New, used: 0 }
+            }
+        };
+        let first = entry.used == 0;
+        entry.used = self.clock;
+        load(queue, &mut entry.workspace)?;
+        if !first && matches!(entry.graph, State::New) {
+            let Entry { workspace, .. } = &mut entry;
+            entry.graph = match queue.record(|queue| body(queue, workspace))? {
+                Some(graph) => {
+                    self.counts.recorded += 1;
+                    State::Recorded(graph)
+                }
+                None => State::Refused,
+            };
+        }
+        match &entry.graph {
+            State::Recorded(graph) => {
+                queue.replay(graph)?;
+                self.counts.replayed += 1;
+            }
+            State::New => {
+                body(queue, &mut entry.workspace)?;
+                self.counts.eager += 1;
+            }
+            State::Refused => {
+                body(queue, &mut entry.workspace)?;
+                self.counts.fallbacks += 1;
+            }
+        }
+        Ok(&mut self.entries.entry(key.clone()).insert_entry(entry).into_mut().workspace)
+    }
+
+    fn make_room(&mut self) {
+        while self.entries.len() >= self.capacity {
+            let Some(oldest) = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())
+            else {
+                return;
+            };
+            self.entries.remove(&oldest);
+            self.counts.evicted += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backend_api::{Buffer, Queue};
+    use cpu_backend::{CpuBuf, CpuQueue};
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_recorded_runs_eagerly_and_is_counted() {
+        let q = crate::cpu().unwrap();
+        let mut replays: Replays<CpuQueue, u32, CpuBuf<u32>> = Replays::new(2);
+        for (turn, key) in [7, 7, 7, 8, 9, 7].into_iter().enumerate() {
+            let host = [key, turn as u32];
+            let buf = replays
+                .run::<BackendError>(&q, &key, |q| q.zeros(2), |_, _| Ok(()), |q, buf| q.write(&host, buf.view_mut()))
+                .unwrap();
+            assert_eq!(q.download(buf).unwrap(), host);
+        }
+        let counts = replays.counts();
+        assert_eq!((counts.eager, counts.fallbacks, counts.recorded, counts.evicted), (4, 2, 0, 2));
+    }
+}
