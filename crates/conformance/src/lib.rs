@@ -12,6 +12,7 @@ mod guarded;
 pub mod linalg;
 pub mod queue;
 mod recorded;
+mod short;
 mod spec;
 mod suite;
 mod wrapper;

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod facts;
+mod ops;
 mod packages;
 mod rules;
 mod source;
@@ -44,6 +45,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     findings.extend(packages::check(root)?);
     let files = source::read(root)?;
     rules::check(&files, &mut findings);
+    ops::check(&files, &mut findings);
     text::check(root, &files, &mut findings);
     findings.sort();
     findings.dedup();

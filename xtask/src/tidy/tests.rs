@@ -210,6 +210,25 @@ fn bad_habits_and_dead_links_are_reported() {
 }
 
 #[test]
+fn an_op_that_a_backend_does_not_check_or_the_suite_does_not_refuse_is_reported() {
+    let copy = copy_of_repository();
+    let edit = |path: &str, from: &str, to: &str| {
+        let full = copy.path().join(path);
+        let text = fs::read_to_string(&full).unwrap();
+        assert!(text.contains(from), "{path}");
+        fs::write(full, text.replacen(from, to, 1)).unwrap();
+    };
+    edit("crates/cpu-backend/src/circle/mod.rs", "op.check()?;", "let _later = op.check();");
+    edit("crates/conformance/src/short/linalg.rs", "case(\"gemm\",", "case(\"another\",");
+    let table = fs::read_to_string(repository().join("crates/backend-api/src/ops/sets.rs")).unwrap();
+    let line = |op: &str| table.lines().position(|line| line.trim().starts_with(op)).unwrap() + 1;
+    let found = new_findings(&copy);
+    assert_finds(&found, "crates/backend-api/src/ops/sets.rs", line("circle_twiddles("), "cpu-backend");
+    assert_finds(&found, "crates/backend-api/src/ops/sets.rs", line("gemm<T>("), "too short");
+    assert_eq!(found.len(), 2, "{found:#?}");
+}
+
+#[test]
 fn imports_are_resolved_through_groups_and_renames() {
     let text =
         "use std::{self as s, thread::{self, spawn as go}};\nfn f() { thread::yield_now(); go(s::process::exit) }";

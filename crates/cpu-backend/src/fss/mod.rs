@@ -55,7 +55,8 @@ impl CpuQueue {
 
 impl FssOps for CpuQueue {
     fn cmp_eval(&self, op: CmpEval<'_, Self>) -> Result<(), BackendError> {
-        let (shape, path) = (op.check()?, self.aes("cmp_eval")?);
+        let shape = op.check()?;
+        let path = self.aes("cmp_eval")?;
         let CmpEval { params, keys: CmpKeys { roots, corrections, leaves }, points, shares } = op;
         let (asked, window, params) = (Asked::Points(points), params.bits, &params);
         self.eval_cmp(path, &CmpBatch { params, window, shape, roots, corrections, leaves, asked }, shares);
@@ -63,7 +64,8 @@ impl FssOps for CpuQueue {
     }
 
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
-        let (shape, path) = (op.check()?, self.aes("cmp_eval_window")?);
+        let shape = op.check()?;
+        let path = self.aes("cmp_eval_window")?;
         let CmpEvalWindow { params, keys: CmpKeys { roots, corrections, leaves }, x_hat, offsets, shares } = op;
         let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
         self.eval_cmp(path, &CmpBatch { params, window, shape, roots, corrections, leaves, asked }, shares);
@@ -71,7 +73,8 @@ impl FssOps for CpuQueue {
     }
 
     fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>) -> Result<(), BackendError> {
-        let (shape, path) = (op.check()?, self.aes("cmp_eval_all")?);
+        let shape = op.check()?;
+        let path = self.aes("cmp_eval_all")?;
         let CmpEvalAll { params, keys: CmpKeys { roots, corrections, leaves }, units } = op;
         let batch = CmpAllBatch { params: &params, shape, roots, corrections, leaves };
         let jobs = columns(units, shape.keys, KEYS_PER_JOB);
@@ -83,7 +86,8 @@ impl FssOps for CpuQueue {
     }
 
     fn cmp_gen(&self, op: CmpGen<'_, Self>) -> Result<(), BackendError> {
-        let (shape, path) = (op.check()?, self.aes("cmp_gen")?);
+        let shape = op.check()?;
+        let path = self.aes("cmp_gen")?;
         let CmpGen { params, alphas, roots, corrections, leaves } = op;
         let secrets = CmpSecrets { params: &params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
@@ -96,7 +100,8 @@ impl FssOps for CpuQueue {
     }
 
     fn dcf_eval(&self, op: DcfEval<'_, Self>) -> Result<(), BackendError> {
-        let (shape, path) = (op.check()?, self.aes("dcf_eval")?);
+        let shape = op.check()?;
+        let path = self.aes("dcf_eval")?;
         let DcfEval { params, keys: DcfKeys { roots, corrections, values, last }, points, shares } = op;
         let (asked, window, params) = (Asked::Points(points), params.bits, &params);
         self.eval_dcf(path, &DcfBatch { params, window, shape, roots, corrections, values, last, asked }, shares);
@@ -104,7 +109,8 @@ impl FssOps for CpuQueue {
     }
 
     fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
-        let (shape, path) = (op.check()?, self.aes("dcf_eval_window")?);
+        let shape = op.check()?;
+        let path = self.aes("dcf_eval_window")?;
         let DcfEvalWindow { params, keys: DcfKeys { roots, corrections, values, last }, x_hat, offsets, shares } = op;
         let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
         self.eval_dcf(path, &DcfBatch { params, window, shape, roots, corrections, values, last, asked }, shares);
@@ -112,7 +118,8 @@ impl FssOps for CpuQueue {
     }
 
     fn dcf_gen(&self, op: DcfGen<'_, Self>) -> Result<(), BackendError> {
-        let (shape, path) = (op.check()?, self.aes("dcf_gen")?);
+        let shape = op.check()?;
+        let path = self.aes("dcf_gen")?;
         let DcfGen { params, alphas, betas, roots, corrections, values, last } = op;
         let secrets = DcfSecrets { params: &params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);

@@ -1,9 +1,9 @@
 //! Every op set: an op runs on the queue that the views are of.
 
-use backend_api::{BackendError, Element, Mut, Real, Ref, ops::MapViews};
+use backend_api::{BackendError, Element, Real, ops::MapViews};
 use cpu_backend::CpuQueue;
 #[cfg(feature = "cuda")]
-use cuda_backend::CudaQueue;
+use cuda_backend::{CudaMut, CudaQueue, CudaRef};
 
 use super::{AnyMut, AnyQueue, AnyRef};
 
@@ -40,7 +40,7 @@ impl MapViews<AnyQueue, CudaQueue> for OnCuda {
         &mut self,
         op: &'static str,
         view: AnyRef<'a, T>,
-    ) -> Result<Ref<'a, CudaQueue, T>, BackendError> {
+    ) -> Result<CudaRef<'a, T>, BackendError> {
         match view {
             AnyRef::Cuda(view) => Ok(view),
             AnyRef::Cpu(_) => Err(BackendError::MixedBackend { op }),
@@ -51,7 +51,7 @@ impl MapViews<AnyQueue, CudaQueue> for OnCuda {
         &mut self,
         op: &'static str,
         view: AnyMut<'a, T>,
-    ) -> Result<Mut<'a, CudaQueue, T>, BackendError> {
+    ) -> Result<CudaMut<'a, T>, BackendError> {
         match view {
             AnyMut::Cuda(view) => Ok(view),
             AnyMut::Cpu(_) => Err(BackendError::MixedBackend { op }),
