@@ -83,6 +83,11 @@ fn blocks(bytes: usize, run: impl FnOnce()) -> (usize, usize) {
     (SEEN.load(SeqCst), FOUND.load(SeqCst))
 }
 
+/// Bytes of the memory that holds a buffer of `bytes` of the processor's queue, which starts on a cache line.
+fn buffer(bytes: usize) -> usize {
+    bytes + 64
+}
+
 /// The first words of the root (or truth table) section and of the last row of additive shares.
 fn secrets(bundle: &KeyBundle) -> [u64; 4] {
     let bytes = bundle.to_bytes();
@@ -200,7 +205,8 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
     let ends = [3, 900, 5000, 70_000, 1 << 40];
     let intervals: Vec<_> = ends.windows(2).map(|ends| Interval { start: ends[0], end: Some(ends[1]) }).collect();
     let powers = keys(Gate::interval_powers(64, 2).unwrap(), 1001);
-    let watched = blocks(8 * 5 * 3 * 1001, || drop(powers.eval_interval_powers(&q, &intervals, &x_hat(1001)).unwrap()));
+    let watched =
+        blocks(buffer(8 * 5 * 3 * 1001), || drop(powers.eval_interval_powers(&q, &intervals, &x_hat(1001)).unwrap()));
     assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
 
     // bits of 3 predicates at 5 points, and the sums that they make
@@ -209,12 +215,12 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
     for points in [6, 3] {
         let compare = keys(Gate::full_predicates(64).unwrap(), 32 * 1001);
         let run = || drop(compare.eval_predicates(&q, &predicates, &x_hat(32 * 1001)).unwrap());
-        let watched = blocks(4 * points * 1001, run);
+        let watched = blocks(buffer(4 * points * 1001), run);
         assert!(watched.0 > 0 && watched.1 == 0, "{points} rows: {watched:?}");
     }
 
     // the unit vectors of a table of 2^8 words
     let table = keys(Gate::lut(8, 64).unwrap(), 1001);
-    let watched = blocks(16 * 2 * 1001, || drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap()));
+    let watched = blocks(buffer(16 * 2 * 1001), || drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap()));
     assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
 }
