@@ -18,8 +18,8 @@ use crate::dev::{
     unroll::unroll,
 };
 
-const STRIP: Region<M31> = Layout::new().array(padded(1 << 12));
-const WIDE_STRIP: Region<M31> = Layout::new().array(padded(1 << 14));
+const STRIP: Region<M31> = Layout::new().array(padded(1 << CircleStripParams::LOG_STRIP));
+const WIDE_STRIP: Region<M31> = Layout::new().array(padded(1 << CircleStripParams::LOG_WIDE_STRIP));
 
 /// Shared memory of a block.
 pub(super) const SHARED_BYTES: u32 = STRIP.end().bytes();

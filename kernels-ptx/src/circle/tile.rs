@@ -18,7 +18,7 @@ use crate::dev::{
     unroll::unroll,
 };
 
-const LOG_TILE: u32 = 12;
+const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 const TILE: Region<M31> = Layout::new().array(padded(1 << LOG_TILE));
 
 /// Shared memory of a block.

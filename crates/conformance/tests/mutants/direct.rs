@@ -17,9 +17,9 @@ use cuda_backend::{CudaMut, CudaQueue, CudaRef, Launch};
 use crate::trials::Trial;
 
 /// Logs of the words of a tile, a strip and a wide strip.
-const LOG_TILE: u32 = 12;
-const LOG_STRIP: u32 = 12;
-const LOG_WIDE_STRIP: u32 = 14;
+const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
+const LOG_STRIP: u32 = CircleStripParams::LOG_STRIP;
+const LOG_WIDE_STRIP: u32 = CircleStripParams::LOG_WIDE_STRIP;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![

@@ -71,6 +71,11 @@ pub struct CircleTileParams {
     pub columns_per_block: u32,
 }
 
+impl CircleTileParams {
+    /// Log of the words of a tile.
+    pub const LOG_TILE: u32 = 12;
+}
+
 /// One launch over strips: `2^log_rows` rows at distance `2^layer`, `2^log_width` consecutive words of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -89,6 +94,13 @@ pub struct CircleStripParams {
     pub scale: u32,
     /// 1 where every copy reads the same source column of `2^log_region` words, 0 in place.
     pub spread: u32,
+}
+
+impl CircleStripParams {
+    /// Log of the words of a strip.
+    pub const LOG_STRIP: u32 = 12;
+    /// Log of the words of a wide strip.
+    pub const LOG_WIDE_STRIP: u32 = 14;
 }
 
 /// One launch over whole columns of domains with two or four points.

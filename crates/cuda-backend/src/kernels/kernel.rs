@@ -94,6 +94,11 @@ impl Kernel {
         self.entry.parameter_bytes()
     }
 
+    /// Blocks that a multiprocessor runs at once, at least.
+    pub(crate) fn min_blocks(&self) -> u32 {
+        self.entry.min_blocks
+    }
+
     /// Threads of a block along x, y and z.
     pub(crate) fn block(&self) -> [u32; 3] {
         self.entry.block

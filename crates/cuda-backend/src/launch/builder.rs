@@ -42,6 +42,12 @@ impl<'a> Launch<'a> {
         self.kernel.block()
     }
 
+    /// Blocks that the device holds at once, by the bound of registers that the kernel is built for.
+    #[must_use]
+    pub fn at_once(&self) -> u64 {
+        u64::from(self.kernel.min_blocks()) * u64::from(self.lane.device().info().multiprocessors)
+    }
+
     /// Launches `blocks` along x, y and z. Nothing runs if one of them is zero.
     pub fn grid(mut self, blocks: [u64; 3]) -> Self {
         self.grid = blocks;

@@ -10,12 +10,7 @@ use core_types::{
 
 use crate::{CudaMut, CudaQueue, CudaRef, Launch};
 
-/// Log of the words of a tile.
-pub(crate) const LOG_TILE: u32 = 12;
-
-/// Log of the words of a strip, and of a wide one.
-pub(crate) const LOG_STRIP: u32 = 12;
-pub(crate) const LOG_WIDE_STRIP: u32 = 14;
+const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 
 /// Blocks along x of a kernel that strides over what a smaller grid leaves.
 const MOST_STRIDING: u64 = 1 << 16;
@@ -45,7 +40,7 @@ fn strips<'a>(
     columns: u32,
 ) -> Result<Launch<'a>, BackendError> {
     let log_strip = p.log_rows + p.log_width;
-    let kernel = if log_strip == LOG_STRIP { narrow } else { wide };
+    let kernel = if log_strip == CircleStripParams::LOG_STRIP { narrow } else { wide };
     Ok(queue.kernel(kernel)?.grid([u64::from(columns) << (p.log_size - log_strip), 1, 1]))
 }
 

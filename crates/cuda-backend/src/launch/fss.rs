@@ -23,17 +23,8 @@ use crate::{AesKernel, CudaMut, CudaQueue, CudaRef};
 /// Blocks along y; more points than this are left to the stride.
 const MOST_POINTS: u32 = 65_535;
 
-/// Keys that a block makes at a time, and to a multiple of which rows are padded.
-const KEYS_MADE: u32 = 32;
-
-/// Blocks of `aes_ctr_fill` that every multiprocessor holds at once by its bound of registers.
-const FILLING: u32 = 6;
-
-/// Blocks of `cmp_eval_all` that every multiprocessor holds at once by its bound of registers.
-const EXPANDING: u32 = 3;
-
-/// Those of its bitsliced form.
-const EXPANDING_BITSLICED: u32 = 4;
+/// Threads that make a key together.
+const THREADS_OF_KEY_MADE: u32 = 4;
 
 /// Keys that a thread of a bitsliced kernel stands for.
 const KEYS_OF_BITSLICED: u32 = 2;
@@ -51,6 +42,12 @@ fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
 fn keys_by_points(launch: Launch<'_>, keys: u32, count: u32, points: u32) -> Launch<'_> {
     let tiles = count.div_ceil(keys * launch.block()[0]);
     launch.grid([tiles.into(), points.min(MOST_POINTS).into(), 1])
+}
+
+/// Four threads for each of `count` keys.
+fn keys_made(launch: Launch<'_>, count: u32) -> Launch<'_> {
+    let keys = launch.block()[0] / THREADS_OF_KEY_MADE;
+    launch.grid([count.div_ceil(keys.max(1)).into(), 1, 1])
 }
 
 /// One thread per `keys` keys along x; along y, as many parts of the points as it takes to give every multiprocessor a block.
@@ -122,19 +119,18 @@ pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueu
 
 pub(crate) fn cmp_eval_all(queue: &CudaQueue, op: &CmpEvalAll<'_, CudaQueue>) -> Result<(), BackendError> {
     let p = &op.params;
-    let (kernel, of_thread, at_once) = if bitsliced(queue, p.bits) {
-        ("fss_cmp_eval_all_bitsliced", KEYS_OF_BITSLICED, EXPANDING_BITSLICED)
+    let (kernel, of_thread) = if bitsliced(queue, p.bits) {
+        ("fss_cmp_eval_all_bitsliced", KEYS_OF_BITSLICED)
     } else {
-        ("fss_cmp_eval_all", 1, EXPANDING)
+        ("fss_cmp_eval_all", 1)
     };
     let launch = queue.kernel(kernel)?;
     let [threads, ..] = launch.block();
     let tiles = p.keys.div_ceil(of_thread * threads);
     // a device that the keys do not fill takes parts of each tree
-    let busy = queue.device().info().multiprocessors * at_once;
     let most = MOST_PARTS.min(cmp_blocks(p.bits).div_ceil(2) as u32);
-    let parts = (busy / tiles.max(1)).clamp(1, most);
-    let launch = launch.grid([tiles.into(), parts.into(), 1]).value(p);
+    let parts = (launch.at_once() / u64::from(tiles.max(1))).clamp(1, most.into());
+    let launch = launch.grid([tiles.into(), parts, 1]).value(p);
     let launch = cmp_keys(launch, &op.keys).output(&op.units);
     // SAFETY: `CmpEvalAll::check` has held the views to their lengths.
     unsafe { launch.launch() }
@@ -142,7 +138,7 @@ pub(crate) fn cmp_eval_all(queue: &CudaQueue, op: &CmpEvalAll<'_, CudaQueue>) ->
 
 pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(), BackendError> {
     let p = &op.params;
-    let launch = queue.kernel("fss_cmp_gen")?.grid([p.count.div_ceil(KEYS_MADE).into(), 1, 1]).value(p);
+    let launch = keys_made(queue.kernel("fss_cmp_gen")?, p.count).value(p);
     let launch = launch.input(op.alphas).input(op.roots).output(&op.corrections).output(&op.leaves);
     // SAFETY: `CmpGen::check` has held the views to their lengths.
     unsafe { launch.launch() }
@@ -189,7 +185,7 @@ pub(crate) fn dcf_eval_window(queue: &CudaQueue, op: &DcfEvalWindow<'_, CudaQueu
 
 pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(), BackendError> {
     let p = &op.params;
-    let launch = queue.kernel("fss_dcf_gen")?.grid([p.count.div_ceil(KEYS_MADE).into(), 1, 1]).value(p);
+    let launch = keys_made(queue.kernel("fss_dcf_gen")?, p.count).value(p);
     let launch = launch.input(op.alphas).input(op.betas).input(op.roots);
     let launch = launch.output(&op.corrections).output(&op.values).output(&op.last);
     // SAFETY: `DcfGen::check` has held the views to their lengths.
@@ -199,9 +195,8 @@ pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(
 pub(crate) fn aes_ctr_fill(queue: &CudaQueue, op: &AesCtrFill<'_, CudaQueue>) -> Result<(), BackendError> {
     let (launch, len) = (queue.kernel("fss_aes_ctr_fill")?, op.words.len() as u64);
     // one round of blocks, since filling the table costs as much as some AES blocks
-    let busy = u64::from(queue.device().info().multiprocessors * FILLING);
-    let tiles = len.div_ceil(2 * u64::from(launch.block()[0]));
-    let launch = launch.grid([tiles.min(busy), 1, 1]).value(&op.params).output(&op.words).value(&len);
+    let tiles = len.div_ceil(2 * u64::from(launch.block()[0])).min(launch.at_once());
+    let launch = launch.grid([tiles, 1, 1]).value(&op.params).output(&op.words).value(&len);
     // SAFETY: the kernel is told the length of its view.
     unsafe { launch.launch() }
 }

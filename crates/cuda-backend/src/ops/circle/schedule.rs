@@ -2,7 +2,7 @@
 
 use core_types::params::circle::{CircleStripParams, CircleTileParams};
 
-use crate::launch::circle::{LOG_STRIP, LOG_TILE, LOG_WIDE_STRIP};
+const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 
 /// Fewest layers of a strip.
 const LEAST_ROWS: u32 = 4;
@@ -25,7 +25,8 @@ impl Strips {
     /// The launch for a polynomial of `2^log_region` coefficients on a domain of `2^log_size` points.
     pub(super) fn params(self, log_size: u32, log_region: u32, scale: u32, spread: bool) -> CircleStripParams {
         let Self { layer, log_rows } = self;
-        let log_strip = if log_rows <= MOST_NARROW_ROWS { LOG_STRIP } else { LOG_WIDE_STRIP };
+        let log_strip =
+            if log_rows <= MOST_NARROW_ROWS { CircleStripParams::LOG_STRIP } else { CircleStripParams::LOG_WIDE_STRIP };
         let log_width = log_strip - log_rows;
         CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread: spread.into() }
     }
