@@ -81,7 +81,7 @@ pub unsafe extern "ptx-kernel" fn canary_checked(from: *const u32, to: *mut u32,
     }
 }
 
-/// Sums `from`: each block leaves its sum behind two words of `to`, and the block that arrives last, by the count in the first
+/// Sums `from`: each block leaves its sum after two words of `to`, and the block that arrives last, by the count in the first
 /// word, adds them up into the second.
 ///
 /// # Safety

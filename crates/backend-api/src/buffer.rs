@@ -41,7 +41,7 @@ pub trait Buffer<T: Element> {
     /// A view of the elements `range`.
     ///
     /// # Errors
-    /// [`BackendError::OutOfRange`] if the range is decreasing or ends behind the buffer.
+    /// [`BackendError::OutOfRange`] if the range is decreasing or ends past the buffer.
     fn slice(&self, range: Range<usize>) -> Result<Self::Ref<'_>, BackendError> {
         self.view().slice(range)
     }
@@ -49,7 +49,7 @@ pub trait Buffer<T: Element> {
     /// An exclusive view of the elements `range`.
     ///
     /// # Errors
-    /// [`BackendError::OutOfRange`] if the range is decreasing or ends behind the buffer.
+    /// [`BackendError::OutOfRange`] if the range is decreasing or ends past the buffer.
     fn slice_mut(&mut self, range: Range<usize>) -> Result<Self::Mut<'_>, BackendError> {
         self.view_mut().slice(range)
     }
@@ -68,13 +68,13 @@ pub trait BufferRef<'a, T: Element>: Copy {
     /// The sub-view `range`.
     ///
     /// # Errors
-    /// [`BackendError::OutOfRange`] if the range is decreasing or ends behind the view.
+    /// [`BackendError::OutOfRange`] if the range is decreasing or ends past the view.
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError>;
 
     /// The views `0..mid` and `mid..len`.
     ///
     /// # Errors
-    /// [`BackendError::OutOfRange`] if `mid` is behind the end.
+    /// [`BackendError::OutOfRange`] if `mid` is past the end.
     fn split_at(self, mid: usize) -> Result<(Self, Self), BackendError> {
         Ok((self.slice(0..mid)?, self.slice(mid..self.len())?))
     }
@@ -101,13 +101,13 @@ pub trait BufferMut<'a, T: Element>: Sized {
     /// The sub-view `range`.
     ///
     /// # Errors
-    /// [`BackendError::OutOfRange`] if the range is decreasing or ends behind the view.
+    /// [`BackendError::OutOfRange`] if the range is decreasing or ends past the view.
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError>;
 
     /// The disjoint views `0..mid` and `mid..len`.
     ///
     /// # Errors
-    /// [`BackendError::OutOfRange`] if `mid` is behind the end.
+    /// [`BackendError::OutOfRange`] if `mid` is past the end.
     fn split_at(self, mid: usize) -> Result<(Self, Self), BackendError>;
 }
 

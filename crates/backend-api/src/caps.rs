@@ -1,6 +1,6 @@
 use core::fmt;
 
-/// The kind of device behind a queue.
+/// The kind of device that a queue runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BackendKind {

@@ -2,13 +2,13 @@ use crate::{BackendError, Queue};
 
 /// A queue whose device says when work was done.
 ///
-/// A mark stands behind all work that its queue holds when it is made, and its time is when that work was done: time of the
+/// A mark comes after all work that its queue holds when it is made, and its time is when that work was done: time of the
 /// device, which the host may be far ahead of.
 pub trait Timed: Queue {
     /// A point in the work of a queue.
     type Mark: Send + Sync + 'static;
 
-    /// A mark behind all work that the queue holds now. Does not wait.
+    /// A mark after all work that the queue holds now. Does not wait.
     ///
     /// # Errors
     /// [`BackendError::Unsupported`] on a queue that records, and what the device reports.

@@ -81,7 +81,7 @@ pub(crate) struct DoctorArgs {
 /// Every case runs under every condition: plain, on a forked queue, with guard words around its buffers, again after it was
 /// refused memory, and, on a device that records, recorded and replayed.
 ///
-/// With `--isolate` every op has a process of its own, and behind a case that takes its process or the device with it the
+/// With `--isolate` every op has a process of its own, and after a case that takes its process or the device with it the
 /// suite goes on in another one: a fault, a hang or a crash costs one case.
 #[derive(Args, Debug)]
 pub(crate) struct ConformanceArgs {

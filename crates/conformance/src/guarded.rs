@@ -14,7 +14,7 @@ const GUARD: usize = 33;
 /// Bytes to fill guards with; the first that make a valid element are taken, so that the guard can be read back.
 const FILLS: [u8; 2] = [0x5a, 0x01];
 
-/// A queue that puts guard words before and behind every buffer and looks at them when the buffer is dropped.
+/// A queue that puts guard words before and after every buffer and looks at them when the buffer is dropped.
 ///
 /// An op that writes beside its views shows in [`damage`](Self::damage), on any device and without a sanitizer.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl<Q> Guarded<Q> {
 }
 
 impl<Q: Queue + Clone> Guarded<Q> {
-    /// Submits an op to the queue behind.
+    /// Submits an op to the queue inside.
     pub(crate) fn submit(&self, op: impl FnOnce(&Q) -> Result<(), BackendError>) -> Result<(), BackendError> {
         op(&self.queue)
     }

@@ -14,7 +14,7 @@ impl<Q: Record> Recorded<Q> {
         Self(queue)
     }
 
-    /// Submits an op to the queue behind.
+    /// Submits an op to the queue inside.
     pub(crate) fn submit(&self, op: impl FnOnce(&Q) -> Result<(), BackendError>) -> Result<(), BackendError> {
         let mut op = Some(op);
         let graph = self.0.record(|queue| op.take().map_or(Ok(()), |op| op(queue)))?;

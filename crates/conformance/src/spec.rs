@@ -56,7 +56,7 @@ impl From<FftError> for Failure {
 }
 
 impl Failure {
-    /// Whether the device was lost, which says nothing about the cases behind.
+    /// Whether the device was lost, which says nothing about the cases that follow.
     #[must_use]
     pub fn is_lost_device(&self) -> bool {
         matches!(self, Self::Backend(BackendError::DeviceLost { .. }))

@@ -158,7 +158,7 @@ impl Report {
         self.outcomes.iter().filter(|outcome| outcome.failure.is_some())
     }
 
-    /// Whether the device was lost, so that the cases behind did not run.
+    /// Whether the device was lost, so that the cases after that did not run.
     #[must_use]
     pub fn is_cut_short(&self) -> bool {
         self.outcomes.last().and_then(|outcome| outcome.failure.as_ref()).is_some_and(Failure::is_lost_device)

@@ -33,7 +33,7 @@ pub(crate) fn checks() -> Vec<Check> {
     ]
 }
 
-/// The gates of a batch, and the descriptors behind them.
+/// The gates of a batch, and the descriptors that follow them.
 fn gates() -> Result<(Vec<Case>, Vec<Gate>)> {
     Ok((tasks::all()?, suf_modes().into_iter().map(suf).collect::<Result<_>>()?))
 }

@@ -66,7 +66,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// The gates behind [`Session::run`].
+/// The gates that [`Session::run`] evaluates.
 fn runs() -> Result<Vec<Check>> {
     let check = |case: Case| {
         Check::clean(format!("session: {}", case.title), move |q| {

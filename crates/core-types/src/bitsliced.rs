@@ -42,7 +42,7 @@ pub trait Places: Plane {
     fn moved(self, from: impl Fn(u32) -> u32) -> Self;
 }
 
-/// The byte of the state that lies in place `at` behind `shifts` ShiftRows.
+/// The byte of the state that lies in place `at` after `shifts` ShiftRows.
 #[inline]
 #[must_use]
 pub const fn byte_at(at: u32, shifts: u32) -> u32 {
@@ -50,14 +50,14 @@ pub const fn byte_at(at: u32, shifts: u32) -> u32 {
     (at.wrapping_sub(4 * shifts * row) & 12) | row
 }
 
-/// The place of the byte that is in order in place `at`, behind `shifts` ShiftRows.
+/// The place of the byte that is in order in place `at`, after `shifts` ShiftRows.
 #[inline]
 const fn place_of(at: u32, shifts: u32) -> u32 {
     let row = at & 3;
     (at.wrapping_add(4 * shifts * row) & 12) | row
 }
 
-/// The place whose byte is `rows` rows below that of place `at` in its column, behind `shifts` ShiftRows.
+/// The place whose byte is `rows` rows below that of place `at` in its column, after `shifts` ShiftRows.
 #[inline]
 const fn below(at: u32, rows: u32, shifts: u32) -> u32 {
     (at.wrapping_add(4 * shifts * rows) & 12) | (at.wrapping_add(rows) & 3)
@@ -97,7 +97,7 @@ fn double<P: Plane>([b0, b1, b2, b3, b4, b5, b6, b7]: [P; 8]) -> [P; 8] {
     [b7, b0 ^ b7, b1, b2 ^ b7, b3 ^ b7, b4, b5, b6]
 }
 
-/// MixColumns behind `shifts` ShiftRows: with the bytes a, b, c, d of a column from here down, 2a + 3b + c + d.
+/// MixColumns after `shifts` ShiftRows: with the bytes a, b, c, d of a column from here down, 2a + 3b + c + d.
 #[inline]
 fn mix_columns<P: Places>(own: [P; 8], shifts: u32) -> [P; 8] {
     let next = each(own, |plane| plane.moved(|at| below(at, 1, shifts)));

@@ -182,7 +182,7 @@ pub fn cmp_eval<E: Encrypt>(
 /// One party's shares of 1\[α <= y_j\] for the key of [`cmp_eval`], `of` = (bits, party, width), at the points
 /// y_j = `point(j)` for each j of `points`: calls `share(j, share)` in this order.
 ///
-/// Each y_j, modulo 2^bits, lies at most 2^width behind y_0; width is at least 7, or all bits, which asks nothing of the
+/// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width is at least 7, or all bits, which asks nothing of the
 /// points. Shares at other points mean nothing. With [`Window::depth`] d, m points take 2 d + m (bits - 7 - d) AES
 /// blocks, and as many levels are walked for all keys and points alike.
 #[inline]
@@ -252,7 +252,7 @@ fn eval_window<const LEAF: u32, E: Encrypt>(
 /// The way through a whole tree, from its left end to its right: each node is expanded once in each direction.
 ///
 /// From a node above the leaf blocks it goes [`down`](Self::down), and the walker keeps the node, by its
-/// [`level`](Self::level). Behind a block of leaves it goes [`on`](Self::on), to the level of the kept node from which the
+/// [`level`](Self::level). After a block of leaves it goes [`on`](Self::on), to the level of the kept node from which the
 /// next block is reached; a level that is still that of the leaf blocks means the same node.
 #[derive(Clone, Copy, Debug)]
 pub struct CmpTour {

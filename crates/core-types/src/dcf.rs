@@ -44,7 +44,7 @@ pub const fn share_of(party: u32, sum: u64, width: Ring) -> u64 {
     width.reduce(negate_if(party, sum))
 }
 
-/// The correction of one payload word at a level, and what the parties' values on the path add up to behind it.
+/// The correction of one payload word at a level, and what the parties' values on the path add up to after it.
 ///
 /// `lost` is the word of the second party's node less that of the first party's on the side that α leaves, `kept` the
 /// same on the other side. Points that leave the path here are to receive `gained`: β if they lie below α. `held` is
@@ -148,9 +148,9 @@ impl Path {
 ///
 /// `hashed` is the hash under cipher 0 of children and j of value block j - 1 ([`DcfCiphers::hash`]). `payload` is the
 /// number of words and their ring. The key's sections are `correction(level)` and `values(level, block)`, the two words of
-/// a value block, any for the second behind the last word; the values at level `bits` are those of the last node.
+/// a value block, any for the second past the last word; the values at level `bits` are those of the last node.
 ///
-/// Each y_j, modulo 2^bits, lies at most 2^width behind y_0; width = bits asks nothing of the points. Shares at other
+/// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width = bits asks nothing of the points. Shares at other
 /// points mean nothing. With [`Window::depth`] d and b value blocks, m points take (1 + b) (2 d + m (bits - d)) + b m AES
 /// blocks, and as many levels are walked for all keys and points alike.
 #[inline]
@@ -180,7 +180,7 @@ pub fn dcf_eval_window(
     while at < points.end {
         let to_block = blocks < 2;
         let y = if to_block { window.member(first, blocks) } else { point(at) };
-        // behind the levels comes the conversion of the last node, which has no child
+        // after the levels comes the conversion of the last node, which has no child
         let (mut level, end) = if to_block { (0, depth) } else { (depth, bits + 1) };
         let mut path = here.or(before, window.block(first, y)).or(start, u32::from(to_block));
         while level < end {

@@ -12,7 +12,7 @@ pub const fn packed_words(count: u64, width: Ring) -> Option<u64> {
     }
 }
 
-/// Word `index` of the stream of `count` elements, gathered from `element(i)`; bits behind the last element are zero.
+/// Word `index` of the stream of `count` elements, gathered from `element(i)`; bits past the last element are zero.
 ///
 /// The stream has no more words than elements, so 32 bits hold an index.
 #[inline]

@@ -1,6 +1,6 @@
 //! Public points that lie close together, and so share most of the way down a tree.
 //!
-//! Points of n bits that lie at most 2^w behind a first one, modulo 2^n, lie in its aligned block of 2^w points or in the
+//! Points of n bits that lie at most 2^w below a first one, modulo 2^n, lie in its aligned block of 2^w points or in the
 //! block before: their upper n - w bits take two values at most. An evaluation walks down to both blocks once, and from
 //! there only the lower levels to each point. The steps are the same for every first point.
 
@@ -15,7 +15,7 @@
 /// assert_eq!(window.depth(), 8);
 /// let first = 0x0010;
 /// assert_eq!(window.block(first, 0x0000), 0);
-/// // behind the start of the ring comes its end
+/// // below the start of the ring comes its end
 /// assert_eq!(window.block(first, 0xff10), 1);
 /// assert_eq!(window.member(first, 1) & 0xffff, 0xff10);
 /// ```

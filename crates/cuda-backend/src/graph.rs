@@ -53,7 +53,7 @@ impl CudaGraph {
 }
 
 impl Drop for CudaGraph {
-    /// Blocks are given back behind their last use, but recorded copies read pinned memory without a note of it: waits for
+    /// Blocks are given back after their last use, but recorded copies read pinned memory without a note of it: waits for
     /// them.
     fn drop(&mut self) {
         let pieces = std::mem::take(&mut self.used.pieces);

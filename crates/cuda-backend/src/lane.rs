@@ -18,7 +18,7 @@ pub(crate) struct Lane {
     session: Option<Arc<Session>>,
 }
 
-/// A numbered submission, ordered behind what it must not overtake. Held until the driver has taken the work.
+/// A numbered submission, ordered after what it must not overtake. Held until the driver has taken the work.
 #[derive(Debug)]
 #[must_use = "the work is submitted while this is held"]
 pub(crate) struct Admitted<'a> {
@@ -55,7 +55,7 @@ impl Lane {
         self.session.as_ref().map_or(&self.stream, |session| session.home())
     }
 
-    /// A second lane behind all work that this one holds now.
+    /// A second lane after all work that this one holds now.
     pub(crate) fn fork(&self) -> Result<Self, BackendError> {
         let stream = Stream::new(self.device.context())?;
         let turn = self.device.context().turn();
@@ -67,7 +67,7 @@ impl Lane {
         Ok(Self { device: Arc::clone(&self.device), stream, session: self.session.clone() })
     }
 
-    /// Orders later work behind all work that `branch` holds now.
+    /// Orders later work after all work that `branch` holds now.
     pub(crate) fn join(&self, branch: &Self) -> Result<(), BackendError> {
         let turn = self.device.context().turn();
         match (&self.session, &branch.session) {
@@ -81,7 +81,7 @@ impl Lane {
         Ok(self.stream.order_behind_all(&branch.stream, self.device.events(), &turn)?)
     }
 
-    /// Numbers the next submission and orders it behind what it must not overtake.
+    /// Numbers the next submission and orders it after what it must not overtake.
     ///
     /// # Errors
     /// [`BackendError::Unsupported`] if the lane records for a recording that has ended, and what the driver answers.

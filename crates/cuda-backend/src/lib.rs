@@ -13,8 +13,8 @@
 //!
 //! # Order
 //! Work on one queue runs in order. A buffer that several queues use carries its last write and the reads since, and a
-//! submission on another queue is ordered behind them by an event, so no use is ever early. Memory goes back to its pool
-//! behind its last use, in stream order and without waiting.
+//! submission on another queue is ordered after them by an event, so no use is ever early. Memory goes back to its pool
+//! after its last use, in stream order and without waiting.
 
 mod aes;
 mod buf;

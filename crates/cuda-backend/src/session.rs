@@ -72,7 +72,7 @@ impl Session {
         Ok(())
     }
 
-    /// Lets `stream` record behind `parent`. It takes part from its first wait on, even if there is nothing to wait for.
+    /// Lets `stream` record after `parent`. It takes part from its first wait on, even if there is nothing to wait for.
     pub(crate) fn add_stream(
         &self,
         parent: &Stream,
@@ -85,7 +85,7 @@ impl Session {
         Ok(())
     }
 
-    /// Orders a recorded submission behind earlier ones of the same recording, and keeps the block.
+    /// Orders a recorded submission after earlier ones of the same recording, and keeps the block.
     pub(crate) fn admit(
         &self,
         block: &Arc<Block>,

@@ -60,7 +60,7 @@ fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], 
     Ok([forward, inverse])
 }
 
-/// Words of a view that begins at the second word, with one word behind it.
+/// Words of a view that begins at the second word, with one word after it.
 fn framed(words: &[M31]) -> Vec<M31> {
     let guard = [M31::from_u32(12_345)];
     [&guard, words, &guard].concat()

@@ -35,7 +35,7 @@ fn labels(len: usize) -> Vec<Label> {
     words(len, 9).into_iter().map(|word| Label::new(u128::from(word) << 64 | u128::from(!word))).collect()
 }
 
-/// Offsets at most 2^`window` behind the first.
+/// Offsets at most 2^`window` past the first.
 fn offsets(points: u32, window: u32) -> Vec<u64> {
     (0..u64::from(points)).map(|j| (1 << 40) + (j * 85) % (1 << window.min(20))).collect()
 }
@@ -116,7 +116,7 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
         results.bits.push(q.download(&shares)?);
         if params.bits <= CMP_ALL_BITS {
             let CmpParams { key, bits, party, count, .. } = params;
-            // all keys, or those behind the first group
+            // all keys, or those after the first group
             let first = if count > 32 && party == 1 { 32 } else { 0 };
             let all = CmpAllParams { key, bits, party, count, first, keys: count - first, reserved: [0; 3] };
             let mut units = q.zeros::<u128>(cmp_blocks(bits) as usize * all.keys as usize)?;

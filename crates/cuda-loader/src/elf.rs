@@ -1,6 +1,6 @@
 //! A look at a library file before the platform's loader maps it.
 //!
-//! Loading a truncated library kills the process (the pages behind its end cannot be read), so the file's own headers
+//! Loading a truncated library kills the process (the pages past its end cannot be read), so the file's own headers
 //! are compared with its length first.
 
 /// Why a file is no library for this program.

@@ -43,7 +43,7 @@ macro_rules! handles {
             }
         }
 
-        // SAFETY: a handle is a name that only the driver looks behind, and the driver may be called from any thread.
+        // SAFETY: a handle is a name that only the driver resolves, and the driver may be called from any thread.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}
@@ -242,7 +242,7 @@ pub struct MemAllocNodeParams {
     pub pool_props: MemPoolProps,
     /// Further devices with access.
     pub access_descs: *const MemAccessDesc,
-    /// Entries behind `access_descs`.
+    /// Entries at `access_descs`.
     pub access_desc_count: usize,
     /// Bytes to allocate.
     pub bytesize: usize,

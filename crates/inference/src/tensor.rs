@@ -8,7 +8,7 @@ pub const FRACTION_BITS: u32 = 12;
 /// 1.0 in fixed point.
 pub(crate) const ONE: i64 = 1 << FRACTION_BITS;
 
-/// Words of a value, or of one share of it, and the range proven for the value behind each.
+/// Words of a value, or of one share of it, and the range proven for the value that each stands for.
 ///
 /// Ranges come from public facts only: the architecture, its limit on weights, and the range of inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]

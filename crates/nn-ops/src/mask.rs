@@ -89,7 +89,7 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
 }
 
 /// Number of outer indices after which a mask of shape `mask` repeats, and its elements. It has to end in the axes of `shape`,
-/// from some axis not behind the softmax axis on.
+/// from some axis on that does not come after the softmax axis.
 fn period(op: &'static str, mask: &[usize], shape: &[usize], axis: usize) -> Result<(usize, usize), NnError> {
     let missing = shape.len().checked_sub(mask.len()).filter(|&missing| missing <= axis && mask == &shape[missing..]);
     let Some(missing) = missing else {

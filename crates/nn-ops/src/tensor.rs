@@ -174,7 +174,7 @@ impl<'a, Q: Queue + 'a, T: Real> TensorRef<'a, Q, T> {
     /// The elements of `view` that `layout` reaches.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`] if the layout reaches behind the view.
+    /// [`NnError::ViewTooShort`] if the layout reaches past the view.
     pub fn new(view: Ref<'a, Q, T>, layout: Layout) -> Result<Self, NnError> {
         if view.len() < layout.span() {
             return Err(NnError::ViewTooShort { expected: layout.span(), got: view.len() });
@@ -213,7 +213,7 @@ impl<'a, Q: Queue + 'a, T: Real> TensorRef<'a, Q, T> {
         Ok(Q::Buf::<T>::shorten(self.view.slice(0..self.layout.numel())?))
     }
 
-    /// The elements behind the layout.
+    /// The view that the layout applies to.
     #[must_use]
     pub fn view(&self) -> Ref<'a, Q, T> {
         self.view
@@ -244,7 +244,7 @@ impl<'a, Q: Queue + 'a, T: Real> TensorMut<'a, Q, T> {
     /// The elements of `view` that `layout` reaches.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`] if the layout reaches behind the view, [`NnError::InvalidStride`] if elements overlap.
+    /// [`NnError::ViewTooShort`] if the layout reaches past the view, [`NnError::InvalidStride`] if elements overlap.
     pub fn new(view: Mut<'a, Q, T>, layout: Layout) -> Result<Self, NnError> {
         if view.len() < layout.span() {
             return Err(NnError::ViewTooShort { expected: layout.span(), got: view.len() });

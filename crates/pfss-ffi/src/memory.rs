@@ -50,7 +50,7 @@ pub(crate) unsafe fn put_handle<T>(what: &str, value: T, to: *mut *mut T) -> Res
     Ok(())
 }
 
-/// The object behind a handle.
+/// The object that a handle stands for.
 ///
 /// # Safety
 /// As said at the top of the crate: unless null, `handle` came from [`put_handle`] with this type, was not freed, and is in no other use.

@@ -69,7 +69,7 @@ fn apart(bits: u32, points: Vec<usize>) -> Vec<Cluster> {
 struct Circle<'a> {
     bits: u32,
     offsets: &'a [u64],
-    /// Positions in ascending order, beginning behind the greatest gap, so that no cluster is cut by the circle's end.
+    /// Positions in ascending order, beginning after the greatest gap, so that no cluster is cut by the circle's end.
     order: Vec<usize>,
 }
 

@@ -303,7 +303,7 @@ impl Program {
         match bit {
             PublicBit::One => vec![always],
             PublicBit::Below { bound } => vec![below(0, bound, self.domain)],
-            // not below what is left of the ring behind the interval
+            // not below what is left of the ring past the interval
             PublicBit::Ordered { start, end } => vec![below(ring.neg(end), ring.sub(start, end), ring), always],
             // the top bit is clear in the lower half
             PublicBit::Top { c, flip } => {

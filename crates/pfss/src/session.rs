@@ -9,7 +9,7 @@ use crate::{
 
 /// Bytes of the step digest in front of every message.
 const DIGEST_BYTES: usize = 16;
-/// What a record of the transcript is of, in its first byte. The bytes behind it tell where the record ends, so that no two
+/// What a record of the transcript is of, in its first byte. The bytes after it tell where the record ends, so that no two
 /// sequences of records have the same bytes.
 const KEYS: u8 = 1;
 const DIGEST: u8 = 2;
@@ -203,7 +203,7 @@ impl<C: Channel> Session<C> {
     }
 
     /// Shares of a descriptor's outputs. One round, and those of
-    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) behind it.
+    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) after it.
     ///
     /// # Errors
     /// As [`relu`](Self::relu).

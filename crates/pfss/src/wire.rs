@@ -107,7 +107,7 @@ pub(crate) fn bits_from_bytes(bytes: &[u8], count: usize) -> Result<Vec<u32>, Ch
     Ok(out)
 }
 
-/// Refuses bits behind the first `bits` of the last byte.
+/// Refuses bits past the first `bits` of the last byte.
 fn check_tail(bytes: &[u8], bits: u64) -> Result<(), ChannelError> {
     match (bits % 8, bytes.last()) {
         (used @ 1.., Some(last)) if last >> used != 0 => Err(ChannelError::Padding),

@@ -125,7 +125,7 @@ fn the_same_statistic_convicts_a_crate_that_leaves_the_control_bit_in_the_seed()
     assert!(levels.iter().all(|level| lost(level) == level.seed[0]));
 }
 
-/// A line up to 0x1234 and a parabola behind it, with hidden thresholds where the mode hides them.
+/// A line up to 0x1234 and a parabola after it, with hidden thresholds where the mode hides them.
 fn suf(coeffs: CoeffMode) -> Gate {
     let piece = |start, poly: &[u64]| Piece { start, polys: vec![poly.to_vec()], bools: vec![] };
     let desc = SufDesc::new(SufSpec {
@@ -178,7 +178,7 @@ fn key_bytes_do_not_tell_two_secrets_apart() {
     for gate in gates {
         let deal = |mask: u64, seed: u64| {
             let bundles = Dealer::insecure_from_seed(seed).insecure_deal_for_masks(&q, &gate, &[mask; 512]).unwrap();
-            // the sections start at byte 512, behind header and table
+            // the sections start at byte 512, after header and table
             bundles.map(|bundle| bundle.to_bytes()[512..].to_vec())
         };
         let (low, high) = (deal(0, 10), deal(u64::MAX, 11));

@@ -61,7 +61,7 @@ fn masks(wire: &Wire) -> Vec<u64> {
     let (whole, zeros) = ([pfss::Interval { start: 0, end: None }], vec![0; wire.count()]);
     let [a, b] =
         bundles.map(|bundle| bundle.with_open_inputs().unwrap().eval_interval_powers(&q, &whole, &zeros).unwrap());
-    // behind the powers (-r)^0 stand those of (-r)^1
+    // after the powers (-r)^0 come those of (-r)^1
     (wire.count()..2 * wire.count()).map(|at| wire.ring().neg(wire.ring().add(a[at], b[at]))).collect()
 }
 

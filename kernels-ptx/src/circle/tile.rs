@@ -236,7 +236,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A tile in global memory; words behind the batch read as zero and are not written.
+/// A tile in global memory; words past the batch read as zero and are not written.
 struct TileWords {
     first: u64,
     len: u32,

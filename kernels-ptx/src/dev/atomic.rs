@@ -15,7 +15,7 @@ macro_rules! global {
         $(#[$doc])*
         ///
         /// # Safety
-        /// `pointer` is a global word that is accessed atomically only, or behind barriers.
+        /// `pointer` is a global word that is accessed only atomically, or with barriers in between.
         #[inline(always)]
         pub unsafe fn $name(pointer: *mut u32, value: u32) -> u32 {
             AtomicU32::from_ptr(pointer).$method(value, Relaxed)

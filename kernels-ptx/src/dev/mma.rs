@@ -46,7 +46,7 @@ macro_rules! ldmatrix_x4 {
         $(#[$doc])*
         ///
         /// # Safety
-        /// All lanes of the warp call together; `row` is aligned to 16 bytes, and its writes are behind a barrier.
+        /// All lanes of the warp call together; `row` is aligned to 16 bytes, and a barrier lies between its writes and this read.
         #[inline(always)]
         pub unsafe fn $name(row: SharedAddr) -> [u32; 4] {
             let (a, b, c, d);

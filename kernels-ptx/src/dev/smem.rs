@@ -44,7 +44,7 @@ impl Layout {
         Self { bytes: 0 }
     }
 
-    /// Continues behind `bytes` bytes.
+    /// Continues after `bytes` bytes.
     pub const fn after(bytes: u32) -> Self {
         Self { bytes }
     }
@@ -62,7 +62,7 @@ impl Layout {
 }
 
 impl<T> Region<T> {
-    /// What lies behind this array.
+    /// What follows this array.
     pub const fn end(self) -> Layout {
         Layout { bytes: self.offset + self.len * size_of::<T>() as u32 }
     }
@@ -117,7 +117,7 @@ impl SharedAddr {
     /// Reads a word. Unlike a read through a pointer it never merges with a read of global memory in another branch.
     ///
     /// # Safety
-    /// The word lies in the block's shared memory, and its writes are behind a barrier.
+    /// The word lies in the block's shared memory, and a barrier lies between its writes and this read.
     #[inline(always)]
     pub unsafe fn load(self) -> u32 {
         let word;
@@ -181,7 +181,7 @@ impl<T: Copy> SharedSlice<T> {
     /// Element `index`.
     ///
     /// # Safety
-    /// `index` lies in the array, and its writes are behind a barrier.
+    /// `index` lies in the array, and a barrier lies between the element's writes and this read.
     #[inline(always)]
     pub unsafe fn get(self, index: u32) -> T {
         *self.ptr(index)

@@ -23,7 +23,7 @@ const BANKS: u32 = 32;
 /// The table.
 const TABLE: Region<u32> = Layout::new().array(256 * BANKS);
 
-/// Shared memory behind the table.
+/// Shared memory after the table.
 pub(super) const BEHIND_TABLE: Layout = TABLE.end();
 
 /// Bytes of the table.
@@ -147,7 +147,7 @@ pub(super) struct SharedKeys(SharedAddr);
 const KEY_BYTES: u32 = size_of::<AesKey>() as u32;
 
 impl SharedKeys {
-    /// Room for the round keys of `ciphers` ciphers behind the table.
+    /// Room for the round keys of `ciphers` ciphers after the table.
     pub(super) const fn region(ciphers: u32) -> Region<AesKey> {
         BEHIND_TABLE.array(ciphers)
     }
@@ -208,7 +208,7 @@ fn permute<const SELECT: u32>(low: u32, high: u32) -> u32 {
 /// Reads a word of shared memory.
 ///
 /// # Safety
-/// The word lies in the block's shared memory, and its writes are behind a barrier.
+/// The word lies in the block's shared memory, and a barrier lies between its writes and this read.
 #[inline(always)]
 unsafe fn load(address: SharedAddr) -> u32 {
     let word;

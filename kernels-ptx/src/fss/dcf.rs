@@ -1,7 +1,7 @@
 //! Comparison keys with payload.
 //!
 //! A node expands to one child and up to four value blocks, each under its own AES key. The loop over these ciphers is a
-//! loop in the text too, so their round keys lie in shared memory behind the table.
+//! loop in the text too, so their round keys lie in shared memory after the table.
 
 use core::ops::Range;
 
@@ -229,7 +229,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_gen(
         let mut values = values;
         let mut level = 0;
         while level <= params.bits {
-            // behind the levels comes the conversion of the last node, which has no child
+            // after the levels comes the conversion of the last node, which has no child
             let ends = level == params.bits;
             let low = if ends { LAST } else { lane.direction };
             let a = if ends { 0 } else { (alpha >> (params.bits - 1 - level)) as u32 & 1 };

@@ -1,4 +1,4 @@
-//! Local arithmetic on shares: what lies between a walk of key trees and an exchange, and behind it.
+//! Local arithmetic on shares: what lies between a walk of key trees and an exchange, and after it.
 //!
 //! All threads go through the same list of terms, which caches hand to a warp at once.
 
@@ -35,7 +35,7 @@ pub unsafe extern "ptx-kernel" fn fss_combine_bits(
         let exists = e < u64::from(params.count);
         let x = if exists { *x.add(e as usize) } else { 0 };
         let word = e / u64::from(GROUP);
-        // a warp behind the last element has no word
+        // a warp past the last element has no word
         let (word, writes) = if e < padded { (word, idx::lane() == 0) } else { (0, false) };
         let used = ballot(FULL, exists);
         let mut sum = 0;

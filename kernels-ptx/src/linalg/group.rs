@@ -294,7 +294,7 @@ impl Span {
 }
 
 impl Chunk {
-    /// Place in the row of each element; those behind the row's end are none.
+    /// Place in the row of each element; those past the row's end do not exist.
     #[inline(always)]
     pub fn columns(self) -> [u32; 4] {
         let step = if self.span.neighbours() { 1 } else { self.span.size };

@@ -53,7 +53,7 @@ pub fn exp_nonpositive(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { p * power_of_two(rounded) }
 }
 
-/// `ln(ties + rest)` for a whole number `ties >= 1` and `rest >= 0`; keeps a small rest behind a single tie.
+/// `ln(ties + rest)` for a whole number `ties >= 1` and `rest >= 0`; keeps a small rest beside a single tie.
 #[inline(always)]
 pub fn log_of_parts(rest: f32, ties: f32) -> f32 {
     let sum = ties + rest;

@@ -91,7 +91,7 @@ struct Visitor<'text> {
     lines: Vec<&'text str>,
     imports: HashMap<String, String>,
     test_depth: usize,
-    /// Whether the file, the trait, or the trait behind the implementation around states what `unsafe fn`s require.
+    /// Whether the file, the trait, or the trait of the implementation around it states what `unsafe fn`s require.
     contract_above: bool,
     /// First lines of the enclosing items, statements and match arms, innermost last.
     starts: Vec<usize>,
@@ -224,7 +224,7 @@ impl Visitor<'_> {
     }
 }
 
-/// The segments of the path that starts at token `start`, and the index behind it.
+/// The segments of the path that starts at token `start`, and the index after it.
 fn token_path(tokens: &[TokenTree], start: usize) -> (Vec<String>, usize) {
     let is_colon = |i: usize| matches!(tokens.get(i), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
     let mut segments = vec![tokens[start].to_string()];

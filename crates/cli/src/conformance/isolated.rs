@@ -1,4 +1,4 @@
-//! The suite with a process for each op, and a new one behind each case that takes the process or the device with it.
+//! The suite with a process for each op, and a new one after each case that takes the process or the device with it.
 
 use std::{ffi::OsString, time::Instant};
 
@@ -27,11 +27,11 @@ const MAX_CLOSED: usize = 3;
 enum Course {
     /// With all of its cases.
     Done,
-    /// With this case, behind which so many runs are left.
+    /// With this case, after which so many runs are left.
     Case { run: usize, verdict: Verdict, left: usize },
     /// Before the backend was open.
     Closed(String),
-    /// Between two cases or behind the last one, after so many runs.
+    /// Between two cases or after the last one, after so many runs.
     Late { done: usize, reason: String },
     /// As there was no time left.
     OutOfTime { left: usize },

@@ -90,7 +90,7 @@ fn refusals() -> impl FnMut(&TlsError) {
     }
 }
 
-/// A progress bar on standard error over the steps of a plan, and `more` behind them.
+/// A progress bar on standard error over the steps of a plan, and `more` after them.
 fn bar(plan: &Plan, more: usize, title: &'static str) -> Result<ProgressBar> {
     steps_bar(plan.steps().len() + more, title)
 }

@@ -67,7 +67,7 @@ pub enum Show {
 pub enum Goal {
     /// At least so many work units per second.
     Rate(f64),
-    /// At least `ratio` times the rate of contender number `peer` (1 is the first behind ours).
+    /// At least `ratio` times the rate of contender number `peer` (1 is the first after ours).
     Ratio {
         /// Index of the peer among the contenders.
         peer: usize,

@@ -169,7 +169,7 @@ impl CmpKey {
         counted.fold(share, |share, leaf| share ^ (block >> leaf & 1 == 1))
     }
 
-    /// The shares of `party` of the unit vector of α at the points 128 `index` and the 127 behind it, by a walk of their own.
+    /// The shares of `party` of the unit vector of α at the points 128 `index` and the 127 after it, by a walk of their own.
     pub(super) fn units(&self, prg: &Prg, bits: u32, party: usize, seed: Block, index: u64) -> u128 {
         let mut state = roots([seed; 2])[party];
         for (i, &word) in self.corrections.iter().enumerate() {

@@ -22,7 +22,7 @@ const fn size(bits: u32, window: u32, points: u32, count: u32) -> Size {
     Size { bits, window, points, count }
 }
 
-/// Masked inputs, and offsets at most 2^window behind the first, both ends among them.
+/// Masked inputs, and offsets at most 2^window past the first, both ends among them.
 struct Cluster {
     mask: u64,
     x_hat: Vec<u64>,

@@ -66,7 +66,7 @@ pub enum Binary {
     Mul,
 }
 
-/// `y = f(a, b)` over a row-major output of `shape`; axes behind `rank` have length 1. A stride of 0 repeats an operand along
+/// `y = f(a, b)` over a row-major output of `shape`; axes past `rank` have length 1. A stride of 0 repeats an operand along
 /// its axis (broadcasting).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
@@ -91,7 +91,7 @@ pub struct SumParams {
     pub outer: u64,
     /// Length of the summed axis.
     pub len: u64,
-    /// Product of the axes behind the summed one.
+    /// Product of the axes after the summed one.
     pub inner: u64,
     /// 1 to add to the output, 0 to overwrite it.
     pub accumulate: u32,

@@ -7,11 +7,11 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct AxisParams {
-    /// Product of the axes before.
+    /// Product of the axes before it.
     pub outer: u64,
     /// Length of the axis, at least 1 unless there is no element.
     pub len: u64,
-    /// Product of the axes behind.
+    /// Product of the axes after it.
     pub inner: u64,
 }
 

@@ -199,7 +199,7 @@ impl CircleOps for CpuQueue {
     }
 }
 
-/// A pointer that the threads of one op share; they write disjoint words behind it.
+/// A pointer that the threads of one op share; they write disjoint words through it.
 #[derive(Clone, Copy)]
 struct Shared<T>(T);
 

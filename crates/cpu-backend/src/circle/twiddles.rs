@@ -8,8 +8,8 @@ use core_types::{
 use super::inverse::{CHUNK, invert_chunk};
 use crate::Simd;
 
-/// The points `g (1 + 4 bitrev(h))` of the half coset behind layer 1, `h < 2^(log_size - 2)`, then the x-coordinates of
-/// all layers and the padding one.
+/// The points `g (1 + 4 bitrev(h))` of the half coset that layer 1 comes from, `h < 2^(log_size - 2)`, then the
+/// x-coordinates of all layers and the padding one.
 pub(super) fn x_coordinates(log_size: u32) -> Vec<M31> {
     if log_size == 1 {
         return vec![M31::ONE];

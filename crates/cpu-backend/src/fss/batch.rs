@@ -26,7 +26,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Point `j` of a group of keys of `count`, the first of which is `start`; any words behind the last key.
+    /// Point `j` of a group of keys of `count`, the first of which is `start`; any words past the last key.
     #[inline(always)]
     pub(super) fn group(&self, j: usize, start: usize, count: usize) -> [u64; GROUP] {
         match self {

@@ -188,7 +188,7 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
         q.cmp_eval(CmpEval { params, keys, points: &ys, shares: &mut shares }).unwrap();
         out.bits.push(shares);
         if bits <= CMP_ALL_BITS {
-            // all keys, or those behind the first group
+            // all keys, or those after the first group
             let first = if count > 32 && party == 1 { 32 } else { 0 };
             let (keys, party_number) = (count - first, party as u32);
             let params = CmpAllParams { key: cmp.key, bits, party: party_number, count, first, keys, reserved: [0; 3] };

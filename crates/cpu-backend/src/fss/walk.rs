@@ -8,7 +8,7 @@ use super::lanes::{Lanes, Passage, RoundKeys, Step, TOGETHER};
 /// The bits of a label that a seed uses.
 const SEED_BITS: u128 = !3;
 
-/// One word for each key of a group, from a row of `count` keys; zero behind the end.
+/// One word for each key of a group, from a row of `count` keys; zero past the end.
 #[inline(always)]
 pub(super) fn group_words(row: &[u64], start: usize) -> [u64; GROUP] {
     let mut words = [0; GROUP];

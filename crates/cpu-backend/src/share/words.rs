@@ -31,7 +31,7 @@ pub(super) struct WordSums<'a> {
 pub(super) enum Sink<'a, 'b> {
     /// A row per sum.
     Rows(&'a mut [&'b mut [u64]]),
-    /// The sums of an element behind each other.
+    /// The sums of an element one after the other.
     Interleaved(&'a mut [u64]),
 }
 

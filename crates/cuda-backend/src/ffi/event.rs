@@ -23,7 +23,7 @@ impl Event {
         Ok(Self { context: Arc::clone(context), raw })
     }
 
-    /// Moves the event behind all work that `stream` holds now.
+    /// Moves the event to after all work that `stream` holds now.
     pub(crate) fn record(&self, stream: &Stream) -> Result<(), Fault> {
         // SAFETY: event and stream are alive.
         self.context.call("cuEventRecord", || unsafe { ffi::cuEventRecord(self.raw, stream.raw()) })
@@ -89,7 +89,7 @@ impl Events {
         Self { flags: ffi::event::DEFAULT, ..Self::new(context) }
     }
 
-    /// An event behind all work that `stream` holds now.
+    /// An event after all work that `stream` holds now.
     pub(crate) fn record(&self, stream: &Stream) -> Result<Event, Fault> {
         let idle = lock(&self.idle).pop();
         let event = idle.map_or_else(|| Event::new(&self.context, self.flags), Ok)?;

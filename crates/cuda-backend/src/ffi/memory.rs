@@ -210,7 +210,7 @@ impl HostMemory {
 impl Drop for HostMemory {
     fn drop(&mut self) {
         let start = self.start.as_ptr().cast();
-        // SAFETY: the memory came from the driver and is not used again: the owners hand it back behind its last copy.
+        // SAFETY: the memory came from the driver and is not used again: the owners hand it back after its last copy.
         let _refused = self.context.call("cuMemFreeHost", || unsafe { ffi::cuMemFreeHost(start) });
     }
 }

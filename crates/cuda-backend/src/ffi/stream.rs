@@ -9,15 +9,15 @@ use cuda_loader::ffi::{self, CUstream};
 use super::{Context, Event, Events, Turn};
 use crate::{error::Fault, sync::lock};
 
-/// How many streams a stream remembers being behind. Forgetting one costs an event at the next occasion.
+/// How many streams a stream remembers coming after. Forgetting one costs an event at the next occasion.
 const REMEMBERED_STREAMS: usize = 64;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// An in-order stream of work that does not wait for the legacy stream.
 ///
-/// Its work is numbered. A stream knows of every other up to which number its own later work is ordered behind it, so that
-/// no event is spent on an order that holds already.
+/// Its work is numbered. For every other stream, a stream knows up to which number of that one its own later work comes
+/// after it, so that no event is spent on an order that holds already.
 #[derive(Debug)]
 pub(crate) struct Stream {
     context: Arc<Context>,

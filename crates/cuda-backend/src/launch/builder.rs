@@ -188,7 +188,7 @@ pub(crate) fn replay(lane: &Lane, graph: &CudaGraph) -> Result<(), BackendError>
         lane.launched(&admitted, kernel);
     }
     graph.runs_on(lane.stream());
-    // SAFETY: what the graph uses is kept by it, and blocks are given back only behind the use that was just noted.
+    // SAFETY: what the graph uses is kept by it, and blocks are given back only after the use that was just noted.
     unsafe { graph.executable().launch(lane.stream()) }?;
     Ok(())
 }

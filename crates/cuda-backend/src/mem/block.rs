@@ -11,7 +11,7 @@ use crate::{
     sync::lock,
 };
 
-/// Device memory with an owner. Dropping it gives the memory back behind every submission that uses it.
+/// Device memory with an owner. Dropping it gives the memory back after every submission that uses it.
 pub(crate) struct Block {
     device: Arc<DeviceCtx>,
     home: Arc<Stream>,
@@ -38,7 +38,7 @@ impl Block {
         &self.device
     }
 
-    /// Orders number `at` of `stream` behind the uses that it must not overtake, and notes it.
+    /// Orders number `at` of `stream` after the uses that it must not overtake, and notes it.
     pub(crate) fn admit(&self, stream: &Arc<Stream>, at: u64, access: Access, turn: &Turn<'_>) -> Result<(), Fault> {
         lock(&self.uses).admit(stream, at, access, self.device.events(), turn)
     }
@@ -47,7 +47,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         if lock(&self.uses).settle(&self.home, self.device.events()).is_ok() {
-            // SAFETY: the pool gave this memory for `home`, whose later work now runs behind every use, and the owner is
+            // SAFETY: the pool gave this memory for `home`, whose later work now runs after every use, and the owner is
             // gone, so no use follows.
             unsafe { self.device.pool().give_back(&self.home, self.address) }
         }

@@ -50,7 +50,7 @@ pub(crate) enum Content {
     Secret,
 }
 
-/// Pinned host memory that copies go through. A piece is given out again only when the event behind its last copy has
+/// Pinned host memory that copies go through. A piece is given out again only when the event after its last copy has
 /// passed; if that moved a secret, it is wiped before.
 #[derive(Debug)]
 pub(crate) struct PinnedPool {
@@ -306,7 +306,7 @@ impl Piece {
         self.memory.as_mut().map_or(&mut [], |memory| unsafe { memory.bytes_mut() })
     }
 
-    /// Gives the piece back behind the work that `stream` holds now.
+    /// Gives the piece back after the work that `stream` holds now.
     pub(crate) fn retire(self, stream: &Stream) -> Result<(), Fault> {
         self.in_flight(stream).map(drop)
     }
@@ -339,7 +339,7 @@ impl Drop for Piece {
     }
 }
 
-/// Pinned memory that a copy uses. Dropping it gives it back behind the copy.
+/// Pinned memory that a copy uses. Dropping it gives it back after the copy.
 #[derive(Debug)]
 pub(super) struct InFlight {
     memory: Option<Memory>,

@@ -50,7 +50,7 @@ impl DevicePool {
         }
     }
 
-    /// Gives memory back behind the work that `home` holds now.
+    /// Gives memory back after the work that `home` holds now.
     ///
     /// # Safety
     /// [`take`](Self::take) gave `address` for `home`, and every use of it is ordered before this on `home`.

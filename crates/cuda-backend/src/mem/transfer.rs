@@ -114,7 +114,7 @@ fn depart(lane: &Lane, part: Region<'_>, piece: Piece) -> Result<Departed, Backe
     let admitted = lane.admit("read", &[(part.block(), Access::Read)])?;
     let at = admitted.at;
     // SAFETY: the region is alive until the stream has passed this use of it, and the host does not touch the piece before
-    // the event behind the copy.
+    // the event after the copy.
     unsafe { ffi::copy_to_host(lane.stream(), piece.start(), part.address(), part.bytes()) }?;
     drop(admitted);
     Ok(Departed { copy: piece.in_flight(lane.stream())?, at })

@@ -12,7 +12,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// The submissions that later ones on other streams must be ordered behind: the last write, and the reads since.
+/// The submissions that later ones on other streams must be ordered after: the last write, and the reads since.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     write: Option<Use>,
@@ -32,7 +32,7 @@ impl Uses {
         Self { write: Some(Use { stream: Arc::clone(home), at }), reads: Vec::new() }
     }
 
-    /// Orders number `at` of `stream` behind what it must not overtake, and notes it.
+    /// Orders number `at` of `stream` after what it must not overtake, and notes it.
     pub(crate) fn admit(
         &mut self,
         stream: &Arc<Stream>,
@@ -61,7 +61,7 @@ impl Uses {
         Ok(())
     }
 
-    /// Orders later work of `home` behind all uses. Waits on the host if that cannot be submitted. The caller holds no turn.
+    /// Orders later work of `home` after all uses. Waits on the host if that cannot be submitted. The caller holds no turn.
     pub(crate) fn settle(&mut self, home: &Stream, events: &Events) -> Result<(), Fault> {
         for used in self.write.iter().chain(&self.reads) {
             let ordered = home.order_behind(&used.stream, used.at, events, &home.context().turn());

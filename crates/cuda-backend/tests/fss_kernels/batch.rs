@@ -38,7 +38,7 @@ fn without_offsets(call: Call, kernel: &str) -> Call {
     if kernel.ends_with("_bitsliced") { call.value(&0u64) } else { call }
 }
 
-/// Offsets from a first one to 2^`window` behind it.
+/// Offsets from a first one to 2^`window` past it.
 fn offsets(points: usize, window: u32) -> Vec<u64> {
     (0..points as u64).map(|j| 1_000_000 + (j << window) / (points as u64 - 1).max(1)).collect()
 }

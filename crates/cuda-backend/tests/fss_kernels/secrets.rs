@@ -20,7 +20,7 @@ type Params = u32;
 struct Origin {
     /// Parameters themselves.
     params: Params,
-    /// What lies in memory behind these parameters.
+    /// What lies in the memory that these parameters point to.
     contents: Params,
 }
 
@@ -96,7 +96,7 @@ impl Origins {
     }
 }
 
-/// The kinds of memory accesses and branches of `kernel` that follow from what lies behind `secret` parameters.
+/// The kinds of memory accesses and branches of `kernel` that follow from the memory that `secret` parameters point to.
 fn following_from(kernel: &str, secret: Params) -> Vec<String> {
     let function = MODULES.iter().find_map(|module| module.function(kernel)).unwrap();
     let body = function.body.as_ref().unwrap();

@@ -206,7 +206,7 @@ impl Entry {
         let Some(task) = driver.queue.get_mut(id) else { return };
         task.running = true;
         let (work, context, source) = (task.work.clone(), task.context, task.source);
-        // Work behind a failure is not done, but memory still comes back.
+        // Work after a failure is not done, but memory still comes back.
         let lost = driver.contexts.get(&context).is_none_or(|context| context.lost.is_some());
         let outcome = if lost && !matches!(work, Work::Free(_)) {
             Ok(Did::default())

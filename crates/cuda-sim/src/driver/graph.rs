@@ -81,7 +81,7 @@ pub(super) struct Exec {
 }
 
 impl Node {
-    /// A node behind the nodes `after`.
+    /// A node that comes after the nodes `after`.
     pub(super) fn new(step: Step, after: impl IntoIterator<Item = Id>) -> Self {
         Self { step, after: after.into_iter().collect(), arguments: Vec::new() }
     }
@@ -293,7 +293,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Enqueues the nodes of a graph behind `head`; the points that nothing of it comes after.
+    /// Enqueues the nodes of a graph after `head`; returns the points that nothing of it comes after.
     fn expand(&mut self, graph: &Graph, launch: &mut Launch, head: Point) -> Result<Vec<Point>, Status> {
         let mut points: BTreeMap<Id, Point> = BTreeMap::new();
         // The last nodes of lines that no node has continued yet; none stands for the head.
@@ -344,7 +344,7 @@ impl Driver {
         Ok(if leaves.is_empty() { vec![head] } else { leaves.iter().map(|leaf| points[leaf].clone()).collect() })
     }
 
-    /// A joint on `line` behind all of `ends`, one of which is the last of that line.
+    /// A joint on `line` after all of `ends`, one of which is the last of that line.
     fn join(&mut self, launch: &Launch, line: Id, ends: &[Point]) -> Point {
         let mut clock = Clock::default();
         ends.iter().for_each(|end| clock.join(&end.clock));

@@ -75,7 +75,7 @@ impl Driver {
         task
     }
 
-    /// Enqueues work of `stream` behind the tasks `after`.
+    /// Enqueues work of `stream` that runs after the tasks `after`.
     pub(super) fn push(
         &mut self,
         stream: Id,
@@ -160,7 +160,7 @@ impl Driver {
         work
     }
 
-    /// Ends the life of the memory at `base` behind everything that `clock` knows; the work that gives it back.
+    /// Ends the life of the memory at `base` after everything that `clock` knows; returns the work that gives it back.
     ///
     /// # Errors
     /// `INVALID_VALUE` if no memory that is allocated starts there.

@@ -82,7 +82,7 @@ impl Copy {
         self.width * self.height * self.depth
     }
 
-    /// How far each row lies behind the start of the target and of the source.
+    /// How far each row lies past the start of the target and of the source.
     fn rows(&self) -> impl Iterator<Item = (u64, u64)> {
         let at = |end: &End, plane, row| plane * end.plane + row * end.pitch;
         (0..self.depth).flat_map(move |plane| {

@@ -101,7 +101,7 @@ impl Flow {
         leads
     }
 
-    /// The blocks that a thread may come from to each block, and behind those the ones where it may end.
+    /// For each block those that a thread may come from, and after them the blocks where it may end.
     fn before(&self) -> Vec<Vec<usize>> {
         let end = self.blocks.len();
         let mut before = vec![Vec::new(); end + 1];

@@ -12,7 +12,7 @@ pub(super) enum Register {
 }
 
 impl Register {
-    /// The register behind a slot.
+    /// The register that a slot stands for.
     pub(super) fn of(slot: Slot) -> Option<Self> {
         match slot {
             Slot::W32(reg) | Slot::Narrow(reg, _) => Some(Self::W32(reg)),

@@ -6,7 +6,7 @@ use crate::rig::{checked_orders, races, silent, verdict};
 
 const WORDS: &[u32] = &[0; 512];
 
-/// Each thread copies a word to shared memory; `between` and `after` stand before and behind the wait.
+/// Each thread copies a word to shared memory; `between` stands before the wait and `after` after it.
 fn copy(between: &str, after: &str) -> String {
     format!(
         ".shared .align 16 .b8 s[1024];

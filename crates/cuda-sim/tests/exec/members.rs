@@ -188,7 +188,7 @@ fn the_active_lanes_behind_a_branch_are_not_all_lanes() {
     assert_eq!(agree(&aggregated.replace("ret;", ""), 32)[..34], [&[32][..], &[1; 32], &[0]].concat());
 }
 
-/// Threads for which `condition` (`%p0`) holds come to a barrier; all do something behind it.
+/// Threads for which `condition` (`%p0`) holds come to a barrier; all do something after it.
 fn barrier_in_a_branch(condition: &str, barrier: &str, skippers_first: bool, behind: &str) -> String {
     let (guard, first, second) = if skippers_first {
         ("@%p0", "bra.uni $join;", format!("$other: {barrier} bra.uni $join;"))

@@ -166,7 +166,7 @@ fn an_exit_block_laid_out_before_the_loop_is_no_error() {
 
 #[test]
 fn a_lock_between_lanes_and_blocks_makes_progress() {
-    // Every thread takes a spin lock and adds one to a counter behind it.
+    // Every thread takes a spin lock and adds one to a counter that it guards.
     let body = "ld.param.u64 %d0, [p0];
         $try:
         atom.acquire.gpu.global.cas.b32 %r0, [%d0], 0, 1;

@@ -10,7 +10,7 @@ fn undefined(kind: &FaultKind) -> bool {
     matches!(kind, FaultKind::Undefined { .. })
 }
 
-/// Wrong as it stands, and right behind the line.
+/// `body` is wrong as it stands, and right if it follows `line`.
 fn needs(name: &str, line: &str, body: &str) {
     for threads in [32, 40] {
         let grid = Grid::linear(2, threads);

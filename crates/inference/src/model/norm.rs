@@ -1,4 +1,4 @@
-//! Layer normalisation without factors of its own: the dense layer behind it has them.
+//! Layer normalisation without factors of its own: the dense layer after it has them.
 
 use pfss::{
     SignedRange,

@@ -1,4 +1,4 @@
-//! A transformer block on the rows of an image: attention and a feed-forward network, each behind a layer norm and beside a
+//! A transformer block on the rows of an image: attention and a feed-forward network, each after a layer norm and beside a
 //! residual connection, then the mean over positions and a dense layer.
 
 use pfss::{

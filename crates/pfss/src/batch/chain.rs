@@ -35,7 +35,7 @@ impl<'a> GateChain<'a> {
     /// results. Nothing is spent or opened by a refusal.
     ///
     /// # Errors
-    /// [`PfssError::MaskedOutputs`] behind a gate that masks its outputs, [`PfssError::OpenInputs`] for keys whose inputs come
+    /// [`PfssError::MaskedOutputs`] after a gate that masks its outputs, [`PfssError::OpenInputs`] for keys whose inputs come
     /// open from an earlier gate, and [`PfssError::Kind`] and the like for keys that do not fit the task.
     pub fn then(self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
         task.check(&bundle, bundle.count())?;

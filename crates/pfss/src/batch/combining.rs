@@ -58,7 +58,7 @@ impl Combining {
         }
     }
 
-    /// Behind an exchange.
+    /// After an exchange.
     pub(super) fn closing(gate: &Gate) -> Self {
         let (terms, sums) = match gate.program() {
             Some(program) => {
@@ -81,7 +81,7 @@ impl Combining {
         }
     }
 
-    /// Elements that are combined at once behind an exchange.
+    /// Elements that are combined at once after an exchange.
     pub(super) fn at_once(&self) -> usize {
         summed_at_once(self.held_rows as usize)
     }

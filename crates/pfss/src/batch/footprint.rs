@@ -100,7 +100,7 @@ impl Footprint {
         self.trees.iter().map(|&(tree, asked)| asked.result_bytes(tree, count)).sum()
     }
 
-    /// Bytes for `count` elements at once: while trees are walked, or behind that, when the keys are gone.
+    /// Bytes for `count` elements at once: while trees are walked, or after that, when the keys are gone.
     pub(super) fn total(&self, count: usize) -> u64 {
         let walked = self.keys(count) + self.scratch(count);
         walked.max(self.closing.bytes(count.min(self.closing.at_once()))).max(self.packing)

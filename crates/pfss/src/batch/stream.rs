@@ -30,7 +30,7 @@ struct Staged<'a, 'q, Q: FssOps> {
 /// Walks `parts` in order and hands each result to `done`, with the keys of at most `slots` parts on the device at once.
 ///
 /// Keys are copied on the queue for uploads as soon as the walk before them is submitted, and their memory is reused
-/// behind the events that the buffers keep.
+/// after the events that the buffers keep.
 pub(super) fn run<'a, 'q, Q: FssOps>(
     queues: &'q Queues<'q, Q>,
     meter: &Meter<'_, Q>,

@@ -391,7 +391,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok(())
     }
 
-    /// The steps behind a round of which these are the messages.
+    /// The steps after the round with these messages.
     fn advance(&self, steps: Vec<Step>, mine: &[Option<Vec<u8>>], theirs: &[u8]) -> Result<Vec<Step>, PfssError> {
         let expected: usize = mine.iter().flatten().map(Vec::len).sum();
         if theirs.len() != expected {

@@ -6,7 +6,7 @@ use crate::gates::Activity;
 /// Where the time of a super-batch went, by the clock that [`SuperBatch::timed`](super::SuperBatch::timed) was given.
 ///
 /// It is the host's time: each instant counts for the one stage that the host was in. A processor's queue is done with
-/// its work before it returns, so there these are the times of the work itself. A device works on behind the host: what
+/// its work before it returns, so there these are the times of the work itself. A device lags behind the host: what
 /// it has not finished when results are asked for counts as copying out, and nothing here tells copies that overlap with
 /// walks from those that do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

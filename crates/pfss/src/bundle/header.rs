@@ -14,7 +14,7 @@ const LEAF_LOG2: u64 = 7;
 const MASKED_OUTPUTS: u16 = 1;
 /// Flag: the masks of the inputs are those of an earlier gate's outputs.
 const OPEN_INPUTS: u16 = 2;
-/// The content digest covers the header up to here and everything behind the header.
+/// The content digest covers the header up to here and everything after the header.
 pub(super) const DIGEST_AT: usize = 96;
 
 /// The public facts of a bundle.

@@ -114,7 +114,7 @@ impl Dealer {
         }
         for (row, values) in secrets.words.into_iter().enumerate() {
             let ring = gate.word_ring(row);
-            // lanes behind the last element share zero
+            // lanes past the last element share zero
             let mut share = self.uniform(ring, padded);
             keys[0].words.extend_from_slice(&share);
             share.iter_mut().for_each(|share| *share = ring.neg(*share));

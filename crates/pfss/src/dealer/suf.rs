@@ -7,7 +7,7 @@ use super::{
 use crate::suf::{CoeffMode, PredProgram, Selection, Shifted, SufProgram};
 
 impl Secrets {
-    /// Adds the secrets of `program` for the masks `r` behind the input mask.
+    /// Adds the secrets of `program` for the masks `r` after the input mask.
     pub(super) fn suf(&mut self, program: &SufProgram, r: &[u64], mut fresh_bits: impl FnMut() -> Row) {
         let (ring, degree) = (program.desc().ring(), program.desc().degree());
         let rows = program.rows();

@@ -40,7 +40,7 @@ impl Piece {
         self
     }
 
-    /// Lets the polynomial hold for `below` more integers in front of the piece and `above` behind it.
+    /// Lets the polynomial hold for `below` more integers before the piece and `above` after it.
     pub(super) fn reaching(mut self, below: i64, above: i64) -> Self {
         self.distances = (self.distances.0 - below, self.distances.1 + above);
         self

@@ -1,7 +1,7 @@
 //! Elementary functions in fixed point, as descriptors: splines fitted in the clear, evaluated exactly on shares.
 //!
 //! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a scale so high that
-//! rounding them does not matter; one exact shift behind it brings the result back to `f` fraction bits. What is
+//! rounding them does not matter; one exact shift after it brings the result back to `f` fraction bits. What is
 //! approximate is the fit alone, and it is public: [`FixedFn::eval`] is the function that shares compute, bit for bit.
 //!
 //! ```
@@ -40,7 +40,7 @@ use crate::{
 pub use library::{Accuracy, gelu, neg_exp, reciprocal, rsqrt, rsqrt_octaves, silu};
 pub use run::{FixedBundles, run_function_lockstep};
 
-/// A function of one fixed-point number: a descriptor with one word, and the shift behind it.
+/// A function of one fixed-point number: a descriptor with one word, and the shift after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedFn {
     desc: SufDesc,
@@ -162,7 +162,7 @@ impl Spline<'_> {
         if self.output_bits > MAX_OUTPUT_BITS {
             return Err(RangeError::Overflow { bits: 64, end: 1 << self.output_bits.min(126) }.into());
         }
-        // the leading coefficient then has 14 bits behind its point, or more where the result is to have more
+        // the leading coefficient then has 14 bits after its point, or more where the result is to have more
         let scale = (14 + self.input_bits * self.degree).max(self.output_bits);
         let shift = scale - self.output_bits;
         let mut fitted = Vec::new();

@@ -10,7 +10,7 @@ pub struct Cost {
     pub aes: u64,
     /// Bits sent to open the masked input.
     pub input_bits: u64,
-    /// Bits sent in the rounds behind it.
+    /// Bits sent in the rounds after it.
     pub masked_bits: u64,
     /// Rounds, that of the masked input included.
     pub rounds: u64,

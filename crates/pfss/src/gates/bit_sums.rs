@@ -13,7 +13,7 @@ use super::{
 use crate::{KeyBundle, PfssError, predicate::Program, staging::Staged};
 
 /// XOR shares of the predicates of `program` from comparison tree `index`, one row of `count.div_ceil(32)` words each, but for
-/// the top bit of the mask. Bits behind the last element are zero.
+/// the top bit of the mask. Bits past the last element are zero.
 pub(super) fn predicate_shares<W: Walk>(
     walk: &W,
     bundle: &KeyBundle,

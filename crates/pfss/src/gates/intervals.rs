@@ -60,7 +60,7 @@ impl MaskedKeys {
     }
 }
 
-/// Where `x_hat - end > x_hat - start`: there, `x_hat - end` is not below what is left of the ring behind the interval.
+/// Where `x_hat - end > x_hat - start`: there, `x_hat - end` is not below what is left of the ring past the interval.
 fn wraps(ring: Ring, start: u64, end: u64) -> Threshold {
     Threshold { shift: ring.neg(end), bound: ring.sub(start, end), bits: ring.bits(), wanted: 0 }
 }

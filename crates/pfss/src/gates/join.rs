@@ -47,7 +47,7 @@ impl Join for SufShares {
     }
 }
 
-/// Shares one behind the other, in memory of their size.
+/// Shares one after the other, in memory of their size.
 fn end_to_end(parts: &[Zeroizing<Vec<u64>>]) -> Vec<u64> {
     parts.iter().map(|part| &part[..]).collect::<Vec<_>>().concat()
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Walk};
 
-/// Rows of the words section behind the input mask: `[e]`, `[ρ]`, `[ρ e]` with `e = 1 - 2c`.
+/// Rows of the words section after the input mask: `[e]`, `[ρ]`, `[ρ e]` with `e = 1 - 2c`.
 const E_ROW: u32 = 1;
 const RHO_ROW: usize = 2;
 const RHO_E_ROW: u32 = 3;
@@ -65,8 +65,8 @@ impl MaskedKeys {
     }
 }
 
-/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, .. of one element lie behind
-/// each other.
+/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, .. of one element lie one
+/// after the other.
 struct Entries {
     domain: Ring,
     words: Vec<u64>,

@@ -117,7 +117,7 @@ impl<T> Pending<T> {
     }
 
     /// This party's share of the masked bits. Public: they are to be sent to the peer. Rows of
-    /// `count.div_ceil(32)` words, bits behind the last element zero.
+    /// `count.div_ceil(32)` words, bits past the last element zero.
     #[must_use]
     pub fn masked_bits(&self) -> &[u32] {
         &self.masked

@@ -2,7 +2,7 @@ use zeroize::Zeroizing;
 
 use crate::{GateKind, KeyBundle, MaskedKeys, PfssError};
 
-/// Rows of the words section behind the mask `[a]` of the first factor: `[b]`, `[a b]`.
+/// Rows of the words section after the mask `[a]` of the first factor: `[b]`, `[a b]`.
 const B_ROW: usize = 1;
 const A_B_ROW: usize = 2;
 
@@ -25,7 +25,7 @@ impl KeyBundle {
 }
 
 impl MaskedKeys {
-    /// Additive shares of `x y`, from the opened `x_hat = x + a` and, behind them, `y_hat = y + b`:
+    /// Additive shares of `x y`, from the opened `x_hat = x + a` and, after them, `y_hat = y + b`:
     /// `x_hat y_hat - x_hat b - y_hat a + a b` (Beaver, CRYPTO 1991).
     ///
     /// # Errors

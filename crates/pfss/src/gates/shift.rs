@@ -14,10 +14,10 @@ use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Walk};
 /// Trees: the key of the low `f` bits, then that of the low `n` or `n - 1` bits.
 const LOW_TREE: usize = 0;
 const HIGH_TREE: usize = 1;
-/// The row of opened bits behind the carry: the wrap, borrow or sign.
+/// The row of opened bits after the carry: the wrap, borrow or sign.
 const SECOND: u32 = 1;
 
-/// Rows of the words section behind `[-(r >> f)]` and the mask `[c]` of the carry: the mask `[c']` of the second bit
+/// Rows of the words section after `[-(r >> f)]` and the mask `[c]` of the carry: the mask `[c']` of the second bit
 /// and, for the signed shift, `[g]` and `[g c']` with `g = msb(r)`.
 const C_SECOND_ROW: u32 = 3;
 const G_ROW: u32 = 4;

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{Gate, KeyBundle, PfssError, bundle::LANES, staging::Staged};
 
-/// Bytes of words that go to the device at once behind an exchange: bounds memory, not results. In a walk, whose batch has
+/// Bytes of words that go to the device at once after an exchange: bounds memory, not results. In a walk, whose batch has
 /// reserved memory for all its elements, all words go.
 const BYTES_AT_ONCE: usize = 8 << 20;
 
@@ -50,7 +50,7 @@ impl Sums {
         Self { offset, shift, ..self }
     }
 
-    /// Lays the sums of an element behind each other.
+    /// Lays the sums of an element one after the other.
     pub(super) fn interleaved(self) -> Self {
         Self { interleaved: true, ..self }
     }
@@ -111,7 +111,7 @@ impl Sums {
         Ok(out)
     }
 
-    /// As [`run`](Self::run), in a walk: of words of the bundle and, behind them, rows that lie on the device.
+    /// As [`run`](Self::run), in a walk: of words of the bundle and, after them, rows that lie on the device.
     pub(super) fn run_with<W: Walk>(
         &self,
         walk: &W,

@@ -6,7 +6,7 @@ use core_types::{
 use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
 use crate::{GapCert, GateKind, KeyBundle, MaskedKeys, PfssError, Walk, predicate::Program};
 
-/// Rows of the words section behind the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
+/// Rows of the words section after the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
 /// `[2^(n-f) msb(r)]`.
 const BASE_ROW: u32 = 1;
 pub(super) const C_ROW: u32 = 2;

@@ -48,8 +48,8 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Gives the value behind shares to one party: it learns the words modulo `2^64`, the other learns nothing. One
-    /// round; the receiver sends its step digest alone.
+    /// Opens shared values to one party: it learns the words modulo `2^64`, the other learns nothing. One round; the
+    /// receiver sends only its step digest.
     ///
     /// # Errors
     /// [`PfssError::Channel`], which closes the session, and [`PfssError::Closed`].

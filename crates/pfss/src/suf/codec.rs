@@ -5,7 +5,7 @@
 //! names of the ports: length, bytes
 //! predicates: tag, then 1 Lt: beta; 2 LtLow: f, gamma; 3 Msb; 4 MsbAdd: c
 //! pieces: start; for each word the number of coefficients and the coefficients; for each bit the formula's nodes,
-//!         operands behind their operator: 0 false, 1 true, 2 Not, 3 Xor, 4 And, 5 Or, 6 + i the predicate i
+//!         operands after their operator: 0 false, 1 true, 2 Not, 3 Xor, 4 And, 5 Or, 6 + i the predicate i
 //! ```
 //!
 //! A program is three numbers for its modes, in the order of [`SufModes`] and from 0 on in the order of the variants,

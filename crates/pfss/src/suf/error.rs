@@ -127,7 +127,7 @@ pub enum SufError {
         /// Bytes left.
         got: usize,
     },
-    /// The bytes of a descriptor go on behind its end.
+    /// The bytes of a descriptor go on past its end.
     #[error("expected the end of the descriptor, got {got} more bytes")]
     Trailing {
         /// Bytes left.

@@ -172,7 +172,7 @@ impl SufProgram {
         if self.modes.bools == BoolMode::Additive && !self.local_bools { self.desc.bools().len() } else { 0 }
     }
 
-    /// Bits opened in each round behind that of the masked input, per element.
+    /// Bits opened in each round after that of the masked input, per element.
     #[must_use]
     pub fn rounds(&self) -> Vec<usize> {
         let mut rounds: Vec<usize> = self.bools.rounds.iter().map(|ands| 2 * ands.len()).collect();
@@ -291,7 +291,7 @@ impl SufProgram {
         offsets
     }
 
-    /// Shared rows behind the trees.
+    /// Shared rows after the trees.
     pub(crate) fn rows(&self) -> SufRows {
         let degree = self.desc.degree() as usize;
         let by = self.selection();
@@ -338,7 +338,7 @@ impl SufProgram {
     }
 }
 
-/// Numbers of shared rows, in the order of the sections: words behind the input mask, then bits.
+/// Numbers of shared rows, in the order of the sections: words after the input mask, then bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SufRows {
     /// `(-r)^j` for `2 <= j <= degree`.

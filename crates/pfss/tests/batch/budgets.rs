@@ -40,7 +40,7 @@ fn peak_within(q: &AnyQueue, bytes: u64, fit: Fit, case: &Case) -> Result<u64, P
     Ok(peak)
 }
 
-/// On a queue whose own budget is exactly what the job says, so that it fails behind the limit.
+/// On a queue whose own budget is exactly what the job says, so that it fails past the limit.
 fn exact_fit(exact: impl Fn(u64) -> AnyQueue, case: &Case) -> AnyQueue {
     let bytes = need(&cpu(None), case, Fit::Whole);
     let q = exact(bytes);

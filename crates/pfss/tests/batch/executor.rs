@@ -17,7 +17,7 @@ use crate::common::{Case, cpu, noise, relu};
 
 const LAZY: Pace = Pace::Lazy { open_words: 1 << 22, jobs: 1 << 14 };
 
-/// A ReLU and a shift behind it, on the shares `x` of small values.
+/// A ReLU and a shift after it, on the shares `x` of small values.
 struct Layer {
     x: [Vec<u64>; 2],
     seed: u64,
@@ -283,7 +283,7 @@ impl<'a> PhaseTask<'a> for Submit<'a> {
     }
 }
 
-/// Fetches the shares behind a ticket.
+/// Fetches the shares that a ticket stands for.
 struct Fetch(Option<Ticket>, Result<usize, PfssError>);
 
 impl<'a> PhaseTask<'a> for Fetch {

@@ -43,7 +43,7 @@ pub struct Param {
     pub align: Option<u32>,
     /// Elements of an array parameter such as `.b8 x[16]`.
     pub count: Option<u64>,
-    /// What `.ptr` says of the memory behind a pointer.
+    /// What `.ptr` says of the memory that a pointer points to.
     pub pointer: Option<Pointer>,
 }
 
@@ -265,7 +265,7 @@ impl Function {
 }
 
 impl Body {
-    /// The register behind `reg`.
+    /// The register that `reg` stands for.
     ///
     /// # Panics
     /// If `reg` is of another body.

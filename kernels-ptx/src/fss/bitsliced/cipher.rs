@@ -138,7 +138,7 @@ impl RoundKeys {
     /// The hashes of a group's labels under cipher `index`: AES(u) ^ u.
     ///
     /// # Safety
-    /// All lanes of a warp call, behind the barrier after [`write`](Self::write), with an index that was written.
+    /// All lanes of a warp call, after the barrier that follows [`write`](Self::write), with an index that was written.
     #[inline(always)]
     pub(super) unsafe fn hash(self, index: u32, labels: Planes) -> Planes {
         let own = self.0.offset(index * CIPHER + idx::lane() % PLACES * STEP);
@@ -155,7 +155,7 @@ impl RoundKeys {
 /// Reads four words of shared memory, each time anew: kept ones would take the registers of the state.
 ///
 /// # Safety
-/// The words lie in the block's shared memory at a multiple of 16, and their writes are behind a barrier.
+/// The words lie in the block's shared memory at a multiple of 16, and a barrier lies between their writes and this read.
 #[inline(always)]
 unsafe fn load(address: SharedAddr) -> [u32; 4] {
     let (a, b, c, d);

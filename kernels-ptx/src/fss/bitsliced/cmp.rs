@@ -109,7 +109,7 @@ impl Batch {
             let (above, end) = if to_block { (0, depth) } else { (depth, levels + 1) };
             let mut points = Points::below(ys, self.bits, above);
             let mut corrections = self.corrections.add((u64::from(above) * self.row) as usize);
-            // the step to the leaves is behind the levels
+            // the step to the leaves comes after the levels
             let (mut steps, to_leaves) = (end - above, end.saturating_sub(levels));
             while steps > 0 {
                 let descends = steps > to_leaves;

@@ -83,7 +83,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
             let mut values = values;
             let mut level = 0;
             while level <= params.bits {
-                // behind the levels comes the conversion of the last nodes, which have no children
+                // after the levels comes the conversion of the last nodes, which have no children
                 let ends = level == params.bits;
                 let c = if ends { Plane::ZEROS } else { points.next(seat) };
                 let here = if ends { last } else { values };

@@ -33,7 +33,7 @@ pub struct Lines<T> {
 ///
 /// It keeps one chunk's place and derives the others, since registers are short.
 pub struct Factor<T, const LINES: u32, const THREADS: u32, const ALONG_K: bool> {
-    /// The first chunk of the next tile; behind the matrix if there is none, and then not read.
+    /// The first chunk of the next tile; past the matrix if there is none, and then not read.
     source: *const T,
     /// Byte offset of the chunk in a tile.
     target: u32,

@@ -40,7 +40,7 @@ pub const BACKWARD_BYTES: u32 = SUMS.end().bytes();
 /// that rounding errors do not grow with the length of the axis.
 const TURN: u32 = 64 * PARTS;
 
-/// The column of a thread; a thread behind the last column repeats it and is not live.
+/// The column of a thread; a thread past the last column repeats it and is not live.
 struct Column {
     outer: u64,
     inner: u64,

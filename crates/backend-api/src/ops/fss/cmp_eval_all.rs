@@ -11,7 +11,7 @@ op! {
     ///
     /// Of a batch with at most [`CMP_ALL_BITS`](core_types::cmp::CMP_ALL_BITS) bits it evaluates the keys
     /// `first .. first + keys`. Bit `j` of word `b * keys + e` of the result belongs to the point `128 b + j` of key `first + e`,
-    /// and is zero behind the last point. A sum over the points of one key reads a column, 128 points at a time; neighbouring
+    /// and is zero past the last point. A sum over the points of one key reads a column, 128 points at a time; neighbouring
     /// keys write neighbouring words. `first` is a multiple of [`GROUP`](super::GROUP): a caller with little room takes some
     /// keys at a time.
     ///

@@ -13,8 +13,8 @@ use crate::{
 op! {
     /// Runs the batch of products that the parameters describe, with f32 sums and one rounding to `T`.
     ///
-    /// The order of each sum depends on the shape alone. Results that share elements are refused, and a bias or an activation behind
-    /// a sum that accumulates.
+    /// The order of each sum depends on the shape alone. Results that share elements are refused, and so is a bias or an
+    /// activation after a sum that accumulates.
     pub struct Gemm<'a, Q, T: Real> as "gemm" {
         /// Shapes, strides and epilogue.
         params: plain GemmParams,

@@ -7,7 +7,7 @@ use pfss::{
 
 use super::gate_file::GateFile;
 
-/// A function of one fixed-point number by name: a descriptor, and the shift behind it.
+/// A function of one fixed-point number by name: a descriptor, and the shift after it.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) name: &'static str,

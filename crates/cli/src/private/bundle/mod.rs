@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `gate.json` | what the keys compute: public |
 //! | `keys.pfk` | the party's bundle |
-//! | `shift.pfk` | that of the shift behind a function's descriptor |
+//! | `shift.pfk` | that of the shift after a function's descriptor |
 //! | `identity.der`, `identity.key` | this party's certificate and its secret key, for these keys alone |
 //! | `peer` | SHA-256 of the other party's certificate |
 //! | `used` | made before the first use |

@@ -25,7 +25,7 @@ pub(crate) trait Lanes: Copy {
     fn splat(self, x: f32) -> Self::V;
     /// The first `N` elements of `s`.
     fn load(self, s: &[f32]) -> Self::V;
-    /// All elements of `s`, which holds fewer than `N`, and `fill` behind them.
+    /// All elements of `s`, which holds fewer than `N`, and `fill` after them.
     fn load_partial(self, s: &[f32], fill: f32) -> Self::V;
     /// Writes the first `N` elements of `s`.
     fn store(self, s: &mut [f32], v: Self::V);

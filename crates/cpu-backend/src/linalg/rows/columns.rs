@@ -28,7 +28,7 @@ pub(super) struct Strip<'a, T> {
 
 /// The results of a strip, for each outer index and each index along the axis `width` neighbours.
 enum Results<'a, T> {
-    /// One behind the other.
+    /// One after the other.
     Block(&'a mut [T]),
     /// Each in a row of its own.
     Pieces(Vec<&'a mut [T]>),
@@ -82,7 +82,7 @@ pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, 
 }
 
 impl<T: Real> Strip<'_, T> {
-    /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns behind the strip stay as they are.
+    /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns past the strip stay as they are.
     fn gather(&self, axis: &AxisParams, x: &[T], to: &mut [f32]) {
         let (len, inner) = (axis.len as usize, axis.inner as usize);
         for o in 0..self.outers {

@@ -70,7 +70,7 @@ pub(super) fn column_values<'a, T: Real>(
     scratch
 }
 
-/// The row behind row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The processor
+/// The row after row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The processor
 /// fetches along one row by itself, but not the next row in time.
 #[inline(always)]
 pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {

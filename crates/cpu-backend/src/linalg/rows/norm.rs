@@ -102,7 +102,7 @@ fn total<L: Lanes>(l: L, v: [L::V; UNROLL]) -> L::V {
     l.add(l.add(v[0], v[1]), l.add(v[2], v[3]))
 }
 
-/// The sum of x. Fetches y for the passes behind.
+/// The sum of x. Fetches y for the passes that follow.
 #[inline(always)]
 fn sum<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f64 {
     let (mut all, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);

@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// The greatest element that is not NaN; -inf if there is none. Fetches y for the passes behind.
+/// The greatest element that is not NaN; -inf if there is none. Fetches y for the passes that follow.
 #[inline(always)]
 fn greatest<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f32 {
     let low = l.splat(f32::NEG_INFINITY);

@@ -93,7 +93,7 @@ pub(crate) fn norm_backward<'a, T: Real>(
     unsafe { launch.launch() }
 }
 
-/// The sums of dgamma, and dbeta for layer norm, over each block of rows, behind [`norm_backward`].
+/// The sums of dgamma, and dbeta for layer norm, over each block of rows, after [`norm_backward`].
 pub(crate) fn norm_parameters<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,

@@ -158,7 +158,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The slot behind an operand that is a register or `_`.
+    /// The slot of an operand that is a register or `_`.
     pub(super) fn slot(&mut self, operand: &Operand) -> Decoded<Slot> {
         match operand {
             Operand::Reg(reg) => match self.home(*reg)? {

@@ -32,7 +32,7 @@ pub(in crate::exec) struct Frame {
     pub(in crate::exec) returns: Vec<u64>,
     /// One per body variable; unused for those in shared memory.
     pub(in crate::exec) variables: Vec<u64>,
-    /// First byte behind the frame.
+    /// First byte past the frame.
     pub(in crate::exec) end: u64,
 }
 

@@ -56,7 +56,7 @@ pub enum MemoryProblem {
     /// The access starts inside a live allocation and ends past it.
     #[error("{past} bytes past the end of {allocation}")]
     PastEnd {
-        /// The allocation that the access starts in, or just behind.
+        /// The allocation that the access starts in or just past.
         allocation: Allocation,
         /// Distance from the end of the allocation to the end of the access.
         past: u64,
@@ -64,7 +64,7 @@ pub enum MemoryProblem {
     /// The access starts below a live allocation.
     #[error("{before} bytes before {allocation}")]
     Before {
-        /// The allocation behind the access.
+        /// The allocation that the access starts below.
         allocation: Allocation,
         /// Distance from the start of the access to the allocation.
         before: u64,

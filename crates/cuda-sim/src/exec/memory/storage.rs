@@ -1,4 +1,4 @@
-//! The bytes behind one range of the address space, readable and writable from several host threads at once.
+//! The bytes of one range of the address space, readable and writable from several host threads at once.
 //!
 //! # Safety
 //!

@@ -133,7 +133,7 @@ pub(super) fn check_aligned<'j>(
     Ok(Memory::Regions(each))
 }
 
-/// Checks that every active address and the bytes behind it lie within one array in shared memory.
+/// Checks that the bytes at each active address lie within one array in shared memory.
 #[inline(never)]
 fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP], active: u32, bytes: u64) -> Outcome {
     for lane in Bits(active) {

@@ -53,7 +53,7 @@ unsafe fn run_v3(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outc
     steps(turn, warp, index)
 }
 
-/// First step of another fragment that can run behind `pc`: where to stop and merge.
+/// First step after `pc` of another fragment that can run: where to stop and merge.
 fn meeting_point(warp: &Warp, pc: u32) -> u32 {
     let ahead = warp.fragments.iter().filter(|other| other.state == State::Ready && other.pc > pc);
     ahead.map(|other| other.pc).min().unwrap_or(u32::MAX)

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The sums of all words, `[elements][words]`, where `reached(i, j)` are terms for `1[x >= a_i] (-r)^j` and `i` counts the
-/// pieces behind the first from 0 on.
+/// pieces after the first from 0 on.
 ///
 /// A piece adds what changes where it starts: a public polynomial of `x_hat` for each `j`.
 pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> Sums {

@@ -22,7 +22,7 @@ use crate::{
     suf::{BoolMode, Class, CoeffMode, PredProgram, Selection, SufProgram, Value},
 };
 
-/// XOR shares, 32 elements a word, bits behind the last element zero.
+/// XOR shares, 32 elements a word, bits past the last element zero.
 type Bits = Zeroizing<Vec<u32>>;
 
 /// A descriptor's evaluation between two exchanges.
@@ -54,7 +54,7 @@ impl Machine {
         Ok(Self { bundle: machine.bundle.walked(), ..machine })
     }
 
-    /// Shares of all step functions; returns the first tree behind the comparison keys.
+    /// Shares of all step functions; returns the first tree after the comparison keys.
     fn compare<Q: Walk>(&mut self, q: &Q) -> Result<usize, PfssError> {
         let (program, count) = (Arc::clone(&self.program), self.x_hat.len());
         let rows = program.rows();
@@ -134,7 +134,7 @@ impl Machine {
             )?,
         };
         let bools = match &payload {
-            _ if !program.local_bools() => Vec::new(), // opened behind the last exchange, or XOR shares
+            _ if !program.local_bools() => Vec::new(), // opened after the last exchange, or XOR shares
             Some(payload) => payload.steps(program.output_steps(), x_hat)?,
             None => constants(bundle.party(), program, x_hat.len()),
         };

@@ -108,7 +108,7 @@ struct Strong {
     reads: HashMap<u32, Vec<Mark>>,
     /// Stores that others have replaced, by block.
     writes: HashMap<u32, Vec<Mark>>,
-    /// The latest store, or the latest read-modify-write, which is ordered behind all that it has read from.
+    /// The latest store, or the latest read-modify-write, which is ordered after all that it has read from.
     latest: Option<Mark>,
     /// What has read from the latest write: who comes after one of these, comes after the write.
     observed: Vec<Mark>,
