@@ -34,6 +34,7 @@ pub trait Op {
     ///
     /// # Errors
     /// [`BackendError::Length`] for the first that differs.
+    #[inline(always)]
     fn expect<const N: usize>(&self, expected: [usize; N]) -> Result<(), BackendError> {
         let (mut next, mut outcome) = (0, Ok(()));
         self.each_view(&mut |view| {
@@ -163,6 +164,7 @@ macro_rules! op {
         impl<$a, $q: $crate::Queue $(, $t: $bound)?> $crate::ops::Op for $name<$a, $q $(, $t)?> {
             const NAME: &'static str = $op;
 
+            #[inline(always)]
             fn each_view(&self, see: &mut impl FnMut($crate::ops::View)) {
                 self.show(see);
             }
@@ -173,6 +175,7 @@ macro_rules! op {
             ///
             /// # Errors
             /// What `views` answers.
+            #[inline(always)]
             pub fn map<P: $crate::Queue>(
                 self,
                 views: &mut impl $crate::ops::MapViews<$q, P>,
@@ -205,6 +208,7 @@ macro_rules! record {
 
         impl<$a, $q: $crate::Queue $(, $t: $bound)?> $name<$a, $q $(, $t)?> {
             #[allow(unused_variables, reason = "a record may have no view that is mapped")]
+            #[inline(always)]
             pub(crate) fn map_as<P: $crate::Queue>(
                 self,
                 views: &mut impl $crate::ops::MapViews<$q, P>,
@@ -213,6 +217,7 @@ macro_rules! record {
                 Ok($name { $($field: $crate::ops::op::map_field!($kind, self.$field, views, op),)* })
             }
 
+            #[inline(always)]
             pub(crate) fn show(&self, see: &mut impl FnMut($crate::ops::View)) {
                 $($crate::ops::op::show_field!($kind, stringify!($field), self.$field, see);)*
             }

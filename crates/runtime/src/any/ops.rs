@@ -11,6 +11,7 @@ use super::{AnyMut, AnyQueue, AnyRef};
 struct OnCpu;
 
 impl MapViews<AnyQueue, CpuQueue> for OnCpu {
+    #[inline(always)]
     fn read<'a, T: Element + 'a>(&mut self, op: &'static str, view: AnyRef<'a, T>) -> Result<&'a [T], BackendError> {
         match view {
             AnyRef::Cpu(view) => Ok(view),
@@ -18,6 +19,7 @@ impl MapViews<AnyQueue, CpuQueue> for OnCpu {
         }
     }
 
+    #[inline(always)]
     fn write<'a, T: Element + 'a>(
         &mut self,
         op: &'static str,
@@ -36,6 +38,7 @@ struct OnCuda;
 
 #[cfg(feature = "cuda")]
 impl MapViews<AnyQueue, CudaQueue> for OnCuda {
+    #[inline(always)]
     fn read<'a, T: Element + 'a>(
         &mut self,
         op: &'static str,
@@ -47,6 +50,7 @@ impl MapViews<AnyQueue, CudaQueue> for OnCuda {
         }
     }
 
+    #[inline(always)]
     fn write<'a, T: Element + 'a>(
         &mut self,
         op: &'static str,
