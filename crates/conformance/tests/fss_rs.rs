@@ -108,7 +108,7 @@ fn our_dcf(bits: u32, [alphas, betas, points]: &[Vec<u64>; 3]) -> Vec<u64> {
     let (mut corrections, mut values) = (vec![0; bits as usize * row], vec![0; bits as usize * row]);
     let mut last = vec![0; row];
     q.dcf_gen(DcfGen {
-        params,
+        params: &params,
         alphas,
         betas,
         roots: &roots,
@@ -122,7 +122,7 @@ fn our_dcf(bits: u32, [alphas, betas, points]: &[Vec<u64>; 3]) -> Vec<u64> {
         let params = DcfParams { party: party as u32, ..params };
         let roots = &roots[party * row..][..row];
         q.dcf_eval(DcfEval {
-            params,
+            params: &params,
             keys: DcfKeys { roots, corrections: &corrections, values: &values, last: &last },
             points,
             shares: &mut shares,
@@ -140,14 +140,14 @@ fn our_cmp(bits: u32, [alphas, _, points]: &[Vec<u64>; 3]) -> Vec<bool> {
     let params = CmpParams { key, bits, party: 0, count: COUNT as u32, points: 1 };
     let roots = roots();
     let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
-    q.cmp_gen(CmpGen { params, alphas, roots: &roots, corrections: &mut corrections, leaves: &mut leaves })
+    q.cmp_gen(CmpGen { params: &params, alphas, roots: &roots, corrections: &mut corrections, leaves: &mut leaves })
         .expect("lengths match");
     let shares = [0, 1].map(|party| {
         let mut shares = vec![0; row / 32];
         let params = CmpParams { party: party as u32, ..params };
         let roots = &roots[party * row..][..row];
         q.cmp_eval(CmpEval {
-            params,
+            params: &params,
             keys: CmpKeys { roots, corrections: &corrections, leaves: &leaves },
             points,
             shares: &mut shares,

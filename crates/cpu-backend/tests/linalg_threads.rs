@@ -31,10 +31,10 @@ fn bits(threads: usize, p: &GemmParams, with_bias: bool) -> Vec<u32> {
     let bias = q.upload(&values(p.n as usize)).unwrap();
     let mut c = q.zeros::<f32>((batch * p.m * p.n) as usize).unwrap();
     let bias = with_bias.then(|| bias.view());
-    q.gemm(Gemm { params: *p, a: a.view(), b: b.view(), bias, c: c.view_mut() }).unwrap();
+    q.gemm(Gemm { params: p, a: a.view(), b: b.view(), bias, c: c.view_mut() }).unwrap();
     let mut sums = q.zeros::<f32>(p.n as usize).unwrap();
     let params = SumParams { outer: 1, len: batch * p.m, inner: p.n, accumulate: 0 };
-    q.sum_axis(SumAxis { params, x: c.view(), y: sums.view_mut() }).unwrap();
+    q.sum_axis(SumAxis { params: &params, x: c.view(), y: sums.view_mut() }).unwrap();
     [c, sums].iter().flat_map(|buf| q.download(buf).unwrap()).map(f32::to_bits).collect()
 }
 

@@ -53,7 +53,7 @@ fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], 
     let len = 1 << (log_size - 1);
     let (mut forward, mut inverse) = (q.zeros(len)?, q.zeros(len)?);
     q.circle_twiddles(CircleTwiddles {
-        params: CircleTwiddleParams { log_size },
+        params: &CircleTwiddleParams { log_size },
         twiddles: forward.view_mut(),
         inverse_twiddles: inverse.view_mut(),
     })?;
@@ -81,12 +81,12 @@ fn transforms<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<Transf
     let params = CircleFftParams { log_size, columns };
     let (mut values, mut coefficients) = (q.upload(&words)?, q.upload(&words)?);
     q.circle_interpolate(CircleInterpolate {
-        params,
+        params: &params,
         inverse_twiddles: inverse.view(),
         columns: values.view_mut().slice(1..len + 1)?,
     })?;
     q.circle_evaluate(CircleEvaluate {
-        params,
+        params: &params,
         twiddles: forward.view(),
         columns: coefficients.view_mut().slice(1..len + 1)?,
     })?;
@@ -103,7 +103,7 @@ fn extension<Q: CircleOps>(q: &Q, params: &CircleExtendParams) -> Result<Vec<M31
     let coefficients = q.upload(&framed(&elements(len, 3)))?;
     let mut values = q.zeros::<M31>((params.columns as usize) << params.log_size)?;
     q.circle_extend(CircleExtend {
-        params: *params,
+        params,
         twiddles: forward.view(),
         coefficients: coefficients.slice(1..len + 1)?,
         values: values.view_mut(),
@@ -117,7 +117,7 @@ fn at_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<Vec<QM31
     let coefficients = q.upload(&elements((columns as usize) << log_size, 5))?;
     let mut results = q.zeros::<QM31>(columns as usize)?;
     q.circle_eval_at_point(CircleEvalAtPoint {
-        params: CirclePointParams { log_size, columns, point },
+        params: &CirclePointParams { log_size, columns, point },
         coefficients: coefficients.view(),
         results: results.view_mut(),
     })?;
@@ -167,7 +167,7 @@ fn strips_between_others_run_the_layers_in_between() {
         let [forward, _] = twiddles(&cpu, log_size).unwrap();
         let mut words = words.clone();
         cpu.circle_evaluate(CircleEvaluate {
-            params: CircleFftParams { log_size, columns },
+            params: &CircleFftParams { log_size, columns },
             twiddles: forward.view(),
             columns: &mut words,
         })
@@ -332,12 +332,12 @@ fn views_that_do_not_fit_are_refused_and_nothing_runs() {
     let fft = |log_size| CircleFftParams { log_size, columns: 2 };
     let length = |op, view, expected, got| Err(BackendError::Length { op, view, expected, got });
     assert_eq!(
-        queue.circle_evaluate(CircleEvaluate { params: fft(4), twiddles: forward.view(), columns: words.view_mut() }),
+        queue.circle_evaluate(CircleEvaluate { params: &fft(4), twiddles: forward.view(), columns: words.view_mut() }),
         length("circle_evaluate", "columns", 32, 33)
     );
     assert_eq!(
         queue.circle_interpolate(CircleInterpolate {
-            params: fft(5),
+            params: &fft(5),
             inverse_twiddles: inverse.view(),
             columns: words.view_mut()
         }),
@@ -345,7 +345,7 @@ fn views_that_do_not_fit_are_refused_and_nothing_runs() {
     );
     for log_size in [0, 31] {
         let refused = queue.circle_evaluate(CircleEvaluate {
-            params: fft(log_size),
+            params: &fft(log_size),
             twiddles: forward.view(),
             columns: words.view_mut(),
         });
@@ -353,7 +353,7 @@ fn views_that_do_not_fit_are_refused_and_nothing_runs() {
     }
     let extend = CircleExtendParams { log_coefficients: 5, log_size: 4, columns: 1 };
     let refused = queue.circle_extend(CircleExtend {
-        params: extend,
+        params: &extend,
         twiddles: forward.view(),
         coefficients: coefficients.view(),
         values: words.view_mut(),

@@ -89,7 +89,7 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
     let mut corrections = q.zeros::<u128>(cmp_levels(params.bits) as usize * row)?;
     let mut leaves = q.zeros::<u128>(2 * row)?;
     q.cmp_gen(CmpGen {
-        params,
+        params: &params,
         alphas: alphas.view(),
         roots: roots.view(),
         corrections: corrections.view_mut(),
@@ -100,14 +100,14 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
         let params = CmpParams { party, ..params };
         let mut shares = q.zeros::<u32>(params.points as usize * row / 32)?;
         let keys = cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?;
-        q.cmp_eval(CmpEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
+        q.cmp_eval(CmpEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
         results.bits.push(q.download(&shares)?);
         let CmpParams { key, bits, party, count, points } = params;
         let window = if bits > 8 { 8 } else { bits };
         let clustered = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
         let (x_hat, offsets) = (q.upload(&words(elements, 2))?, q.upload(&offsets(points, window))?);
         q.cmp_eval_window(CmpEvalWindow {
-            params: clustered,
+            params: &clustered,
             keys: cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?,
             x_hat: x_hat.view(),
             offsets: offsets.view(),
@@ -121,7 +121,7 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
             let all = CmpAllParams { key, bits, party, count, first, keys: count - first, reserved: [0; 3] };
             let mut units = q.zeros::<u128>(cmp_blocks(bits) as usize * all.keys as usize)?;
             let keys = cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?;
-            q.cmp_eval_all(CmpEvalAll { params: all, keys, units: units.view_mut() })?;
+            q.cmp_eval_all(CmpEvalAll { params: &all, keys, units: units.view_mut() })?;
             results.blocks.push(q.download(&units)?);
         }
     }
@@ -137,7 +137,7 @@ fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Resul
     let mut corrections = q.zeros::<u128>(levels * row)?;
     let (mut values, mut last) = (q.zeros::<u64>(levels * len * row)?, q.zeros::<u64>(len * row)?);
     q.dcf_gen(DcfGen {
-        params,
+        params: &params,
         alphas: alphas.view(),
         betas: betas.view(),
         roots: roots.view(),
@@ -150,14 +150,14 @@ fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Resul
         let params = DcfParams { party, ..params };
         let mut shares = q.zeros::<u64>(params.points as usize * len * elements)?;
         let keys = dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?;
-        q.dcf_eval(DcfEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
+        q.dcf_eval(DcfEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
         results.words.push(q.download(&shares)?);
         let DcfParams { keys, bits, party, count, points, words: len, width, .. } = params;
         let window = bits / 2;
         let clustered = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
         let (x_hat, offsets) = (q.upload(&words(elements, 2))?, q.upload(&offsets(points, window))?);
         q.dcf_eval_window(DcfEvalWindow {
-            params: clustered,
+            params: &clustered,
             keys: dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?,
             x_hat: x_hat.view(),
             offsets: offsets.view(),
@@ -177,12 +177,12 @@ fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut Results) -> Re
     let elements = q.upload(&words(all.end, 5))?;
     let (mut stream, mut back) = (q.zeros::<u64>(packed.end)?, q.zeros::<u64>(all.end)?);
     let (source, words) = (elements.slice(all.clone())?, stream.slice_mut(packed.clone())?);
-    q.pack_bits(PackBits { params, elements: source, words })?;
+    q.pack_bits(PackBits { params: &params, elements: source, words })?;
     let (source, elements) = (stream.slice(packed)?, back.slice_mut(all.clone())?);
-    q.unpack_bits(UnpackBits { params, words: source, elements })?;
+    q.unpack_bits(UnpackBits { params: &params, words: source, elements })?;
     let mut expanded = q.zeros::<u64>(all.end)?;
     let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
-    q.aes_ctr_fill(AesCtrFill { params, words: expanded.slice_mut(all)? })?;
+    q.aes_ctr_fill(AesCtrFill { params: &params, words: expanded.slice_mut(all)? })?;
     results.words.extend([q.download(&stream)?, q.download(&back)?, q.download(&expanded)?]);
     Ok(())
 }
@@ -255,7 +255,7 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
     let (padded, opened) = (q.zeros::<u64>(0)?, q.zeros::<u32>(0)?);
     let mut sums = q.zeros::<u64>(count as usize)?;
     q.combine_words(CombineWords {
-        params,
+        params: &params,
         terms: &terms,
         x: x.view(),
         padded: padded.view(),
@@ -270,7 +270,13 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
     let terms = [BitTerm { public, row: NO_ROW, last: 0 }, BitTerm { public: Threshold::default(), row: 0, last: 1 }];
     let mut sums = q.zeros::<u32>(row)?;
     let params = BitParams { count, party: 0 };
-    q.combine_bits(CombineBits { params, terms: &terms, x: x.view(), rows: bits.view(), sums: sums.view_mut() })?;
+    q.combine_bits(CombineBits {
+        params: &params,
+        terms: &terms,
+        x: x.view(),
+        rows: bits.view(),
+        sums: sums.view_mut(),
+    })?;
     results.bits.push(q.download(&sums)?);
     Ok(())
 }
@@ -342,7 +348,7 @@ fn views_of_other_lengths_and_parameters_out_of_range_are_refused_and_nothing_ru
         let roots = roots.slice(0..roots_len).unwrap();
         let [corrections, leaves] = [corrections, leaves].map(|len| blocks.slice(0..len).unwrap());
         let (points, shares) = (points.slice(0..points_len).unwrap(), shares.view_mut().slice(0..shares_len).unwrap());
-        queue.cmp_eval(CmpEval { params, keys: CmpKeys { roots, corrections, leaves }, points, shares })
+        queue.cmp_eval(CmpEval { params: &params, keys: CmpKeys { roots, corrections, leaves }, points, shares })
     };
     let params = cmp_params(33, 10, 1);
     assert_eq!(eval(params, right), Ok(()));
@@ -364,7 +370,7 @@ fn views_of_other_lengths_and_parameters_out_of_range_are_refused_and_nothing_ru
         let (roots, corrections, points) = (roots.view(), blocks.view(), points.view());
         let mut out = queue.zeros::<u64>(1).unwrap();
         let keys = DcfKeys { roots, corrections, values: points, last: points };
-        let refused = queue.dcf_eval(DcfEval { params, keys, points, shares: out.view_mut() });
+        let refused = queue.dcf_eval(DcfEval { params: &params, keys, points, shares: out.view_mut() });
         assert!(matches!(refused, Err(BackendError::Unsupported { op: "dcf_eval", .. })));
     }
     queue.finish().unwrap();

@@ -64,6 +64,6 @@ impl Dropout {
             threshold: (self.p * 4_294_967_296.0) as u64, // exact scaling, then floor
             scale: if self.p == 1.0 { 0.0 } else { 1.0 / (1.0 - self.p as f32) },
         };
-        Ok(q.dropout(linalg::Dropout { params, x: x.flat("dropout")?, y: y.flat("dropout")? })?)
+        Ok(q.dropout(linalg::Dropout { params: &params, x: x.flat("dropout")?, y: y.flat("dropout")? })?)
     }
 }

@@ -76,7 +76,12 @@ pub fn binary<Q: ElementwiseOps, T: Real>(
         a_strides: six(wide_a.strides(), 0),
         b_strides: six(wide_b.strides(), 0),
     };
-    Ok(q.binary(linalg::Binary { params, a: q.shorten(a.view()), b: q.shorten(b.view()), y: y.flat("binary")? })?)
+    Ok(q.binary(linalg::Binary {
+        params: &params,
+        a: q.shorten(a.view()),
+        b: q.shorten(b.view()),
+        y: y.flat("binary")?,
+    })?)
 }
 
 /// `y = alpha x + beta y`; equal shapes, both contiguous. With `beta = 0`, y is only written.
@@ -140,7 +145,7 @@ pub fn sum_axis<Q: ElementwiseOps, T: Real>(
         inner: size(&shape[axis + 1..]),
         accumulate: u32::from(accumulate),
     };
-    Ok(q.sum_axis(SumAxis { params, x: x.flat(OP)?, y: y.flat(OP)? })?)
+    Ok(q.sum_axis(SumAxis { params: &params, x: x.flat(OP)?, y: y.flat(OP)? })?)
 }
 
 pub(crate) fn same_shape<Q: ElementwiseOps, T: Real>(

@@ -141,7 +141,7 @@ impl GemmPlan {
             }
         }
         Ok(q.gemm(Gemm {
-            params: GemmParams { activation, ..self.params },
+            params: &GemmParams { activation, ..self.params },
             a: q.shorten(a),
             b: q.shorten(b),
             bias: bias.map(|bias| q.shorten(bias)),

@@ -122,7 +122,7 @@ impl NormPlan {
         let (x, y) = (first(q, x, self.count())?, first_mut(q, y, self.count())?);
         let (gamma, beta) = (self.columns_of(q, gamma)?, self.columns_of(q, beta)?);
         Ok(q.layer_norm(LayerNorm {
-            params: self.params,
+            params: &self.params,
             x,
             gamma,
             beta,
@@ -149,7 +149,7 @@ impl NormPlan {
         let stats = first(q, saved.stats, self.layer_stats_len())?;
         let (g, dx) = (first(q, g, self.count())?, first_mut(q, dx, self.count())?);
         let (dgamma, dbeta) = (self.columns_of_mut(q, dgamma)?, self.columns_of_mut(q, dbeta)?);
-        Ok(q.layer_norm_backward(LayerNormBackward { params: self.params, x, gamma, stats, g, dx, dgamma, dbeta })?)
+        Ok(q.layer_norm_backward(LayerNormBackward { params: &self.params, x, gamma, stats, g, dx, dgamma, dbeta })?)
     }
 
     /// `y = x / sqrt(mean(x^2) + eps) gamma` for each row. Zhang, Sennrich, arXiv 1910.07467.
@@ -166,7 +166,7 @@ impl NormPlan {
     ) -> Result<(), NnError> {
         let (x, y) = (first(q, x, self.count())?, first_mut(q, y, self.count())?);
         let (gamma, stats) = (self.columns_of(q, gamma)?, first_mut(q, stats, self.rows)?);
-        Ok(q.rms_norm(RmsNorm { params: self.params, x, gamma, y, rstd: stats })?)
+        Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd: stats })?)
     }
 
     /// The gradients of [`rms_norm`](Self::rms_norm) by x and, where asked for, gamma for the gradient g of the loss by y.
@@ -185,7 +185,7 @@ impl NormPlan {
         let stats = first(q, saved.stats, self.rows)?;
         let (g, dx) = (first(q, g, self.count())?, first_mut(q, dx, self.count())?);
         Ok(q.rms_norm_backward(RmsNormBackward {
-            params: self.params,
+            params: &self.params,
             x,
             gamma,
             rstd: stats,

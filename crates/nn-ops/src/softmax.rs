@@ -77,7 +77,7 @@ impl SoftmaxPlan {
         y: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
         let (params, mask) = self.masked(q, "softmax", mask)?;
-        Ok(q.softmax(Softmax { params, x: first(q, x, self.count)?, mask, y: first_mut(q, y, self.count)? })?)
+        Ok(q.softmax(Softmax { params: &params, x: first(q, x, self.count)?, mask, y: first_mut(q, y, self.count)? })?)
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without loss where one element
@@ -93,7 +93,12 @@ impl SoftmaxPlan {
         y: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
         let (params, mask) = self.masked(q, "log_softmax", mask)?;
-        Ok(q.log_softmax(LogSoftmax { params, x: first(q, x, self.count)?, mask, y: first_mut(q, y, self.count)? })?)
+        Ok(q.log_softmax(LogSoftmax {
+            params: &params,
+            x: first(q, x, self.count)?,
+            mask,
+            y: first_mut(q, y, self.count)?,
+        })?)
     }
 
     /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss by y.
@@ -110,7 +115,7 @@ impl SoftmaxPlan {
         dx: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
         let (y, g) = (first(q, y, self.count)?, first(q, g, self.count)?);
-        Ok(q.softmax_backward(SoftmaxBackward { params: self.params, y, g, dx: first_mut(q, dx, self.count)? })?)
+        Ok(q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx: first_mut(q, dx, self.count)? })?)
     }
 
     /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the gradient g of the loss by y.
@@ -127,7 +132,12 @@ impl SoftmaxPlan {
         dx: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
         let (y, g) = (first(q, y, self.count)?, first(q, g, self.count)?);
-        Ok(q.log_softmax_backward(LogSoftmaxBackward { params: self.params, y, g, dx: first_mut(q, dx, self.count)? })?)
+        Ok(q.log_softmax_backward(LogSoftmaxBackward {
+            params: &self.params,
+            y,
+            g,
+            dx: first_mut(q, dx, self.count)?,
+        })?)
     }
 
     fn masked<'s, 'l: 's, Q: RowOps>(

@@ -44,7 +44,7 @@ pub(crate) fn words_to_bytes<Q: FssOps>(q: &Q, ring: Ring, words: &[u64]) -> Res
         let source = q.upload_secret(words)?;
         let mut target = q.alloc::<u64>(word_len(words.len(), ring))?;
         let params = params(words.len(), ring);
-        q.pack_bits(PackBits { params, elements: source.view(), words: target.view_mut() })?;
+        q.pack_bits(PackBits { params: &params, elements: source.view(), words: target.view_mut() })?;
         packed.extend(q.download_secret(&target)?);
     }
     let mut out: Vec<u8> = packed.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -77,7 +77,7 @@ pub(crate) fn words_from_bytes<Q: FssOps>(
         let source = q.upload_secret(packed)?;
         let mut target = q.alloc::<u64>(part)?;
         let params = params(part, ring);
-        q.unpack_bits(UnpackBits { params, words: source.view(), elements: target.view_mut() })?;
+        q.unpack_bits(UnpackBits { params: &params, words: source.view(), elements: target.view_mut() })?;
         words.extend(q.download_secret(&target)?);
     }
     Ok(words)

@@ -162,7 +162,7 @@ fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
         Domain::Pfss => computes("aes_ctr_fill", &[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], || {
             let mut words = queue.zeros::<u64>(2)?;
             let params = AesCtrParams { key: AesKey::new([0; 16]), first: 0 };
-            queue.aes_ctr_fill(AesCtrFill { params, words: words.view_mut() })?;
+            queue.aes_ctr_fill(AesCtrFill { params: &params, words: words.view_mut() })?;
             queue.download(&words)
         }),
         // 2 * 2^30 = 1 modulo 2^31 - 1.

@@ -181,7 +181,7 @@ impl<Q: CircleOps> Columns<Q, Coefficients> {
         let params = CirclePointParams { log_size: self.domain.log_size(), columns: self.count, point };
         let mut results = q.alloc::<QM31>(self.count())?;
         q.circle_eval_at_point(CircleEvalAtPoint {
-            params,
+            params: &params,
             coefficients: self.buf.view(),
             results: results.view_mut(),
         })?;

@@ -57,7 +57,7 @@ impl CfftPlan {
     ) -> Result<(), FftError> {
         let inverse_twiddles = tree.inverse(self.domain)?;
         Ok(q.circle_interpolate(CircleInterpolate {
-            params: self.params,
+            params: &self.params,
             inverse_twiddles,
             columns: q.shorten_mut(columns),
         })?)
@@ -89,7 +89,7 @@ impl CfftPlan {
         columns: Mut<'_, Q, M31>,
     ) -> Result<(), FftError> {
         let twiddles = tree.forward(self.domain)?;
-        Ok(q.circle_evaluate(CircleEvaluate { params: self.params, twiddles, columns: q.shorten_mut(columns) })?)
+        Ok(q.circle_evaluate(CircleEvaluate { params: &self.params, twiddles, columns: q.shorten_mut(columns) })?)
     }
 }
 
@@ -148,7 +148,7 @@ impl LdePlan {
     ) -> Result<(), FftError> {
         let twiddles = tree.forward(self.domain)?;
         Ok(q.circle_extend(CircleExtend {
-            params: self.params,
+            params: &self.params,
             twiddles,
             coefficients: q.shorten(coefficients),
             values: q.shorten_mut(values),
@@ -187,7 +187,7 @@ impl LdePlan {
     ) -> Result<(), FftError> {
         let (inverse_twiddles, twiddles) = (tree.inverse(self.coefficients)?, tree.forward(self.domain)?);
         Ok(q.circle_lde(CircleLde {
-            params: self.params,
+            params: &self.params,
             inverse_twiddles,
             twiddles,
             columns: q.shorten_mut(columns),

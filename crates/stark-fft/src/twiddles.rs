@@ -28,7 +28,7 @@ impl<Q: CircleOps> TwiddleTree<Q> {
         let mut inverse = q.alloc(domain.len() / 2)?;
         let params = CircleTwiddleParams { log_size: domain.log_size() };
         q.circle_twiddles(CircleTwiddles {
-            params,
+            params: &params,
             twiddles: forward.view_mut(),
             inverse_twiddles: inverse.view_mut(),
         })?;

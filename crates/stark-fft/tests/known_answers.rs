@@ -187,16 +187,20 @@ fn an_op_called_with_wrong_lengths_reports_them() {
     let twiddles = vec![Twiddle::default(); 4];
     let length = |op, view, expected, got| Err(backend_api::BackendError::Length { op, view, expected, got });
     assert_eq!(
-        q.circle_interpolate(CircleInterpolate { params, inverse_twiddles: &twiddles, columns: &mut [M31::ONE; 15] }),
+        q.circle_interpolate(CircleInterpolate {
+            params: &params,
+            inverse_twiddles: &twiddles,
+            columns: &mut [M31::ONE; 15]
+        }),
         length("circle_interpolate", "columns", 16, 15)
     );
     assert_eq!(
-        q.circle_evaluate(CircleEvaluate { params, twiddles: &twiddles[..3], columns: &mut [M31::ONE; 16] }),
+        q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &twiddles[..3], columns: &mut [M31::ONE; 16] }),
         length("circle_evaluate", "twiddles", 4, 3)
     );
     for log_size in [0, 31, 32, 64, u32::MAX] {
         let params = core_types::params::circle::CircleFftParams { log_size, columns: 1 };
-        assert!(q.circle_evaluate(CircleEvaluate { params, twiddles: &twiddles, columns: &mut [] }).is_err());
+        assert!(q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &twiddles, columns: &mut [] }).is_err());
     }
 }
 

@@ -87,11 +87,13 @@ fn ours(name: &str, simd: SimdLevel, direction: Direction, log_size: u32) -> Con
     let twiddles = twiddles(&q, direction, log_size);
     Contender::new(name, move || {
         match direction {
-            Direction::Interpolate => {
-                q.circle_interpolate(CircleInterpolate { params, inverse_twiddles: &twiddles, columns: &mut column })
-            }
+            Direction::Interpolate => q.circle_interpolate(CircleInterpolate {
+                params: &params,
+                inverse_twiddles: &twiddles,
+                columns: &mut column,
+            }),
             Direction::Evaluate => {
-                q.circle_evaluate(CircleEvaluate { params, twiddles: &twiddles, columns: &mut column })
+                q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &twiddles, columns: &mut column })
             }
         }
         .expect("lengths match");
@@ -117,7 +119,7 @@ fn twiddles(q: &CpuQueue, direction: Direction, log_size: u32) -> Vec<Twiddle> {
     let mut forward = vec![Twiddle::default(); 1 << (log_size - 1)];
     let mut inverse = forward.clone();
     q.circle_twiddles(CircleTwiddles {
-        params: CircleTwiddleParams { log_size },
+        params: &CircleTwiddleParams { log_size },
         twiddles: &mut forward,
         inverse_twiddles: &mut inverse,
     })
@@ -185,11 +187,12 @@ mod tests {
             let (mut plain, mut ours) = (input(log_size), input(log_size));
             let inverse = twiddles(&q, Direction::Interpolate, log_size);
             plain_interpolate(&mut plain, &inverse, log_size);
-            q.circle_interpolate(CircleInterpolate { params, inverse_twiddles: &inverse, columns: &mut ours }).unwrap();
+            q.circle_interpolate(CircleInterpolate { params: &params, inverse_twiddles: &inverse, columns: &mut ours })
+                .unwrap();
             assert_eq!(plain, ours);
             let forward = twiddles(&q, Direction::Evaluate, log_size);
             plain_evaluate(&mut plain, &forward, log_size);
-            q.circle_evaluate(CircleEvaluate { params, twiddles: &forward, columns: &mut ours }).unwrap();
+            q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &forward, columns: &mut ours }).unwrap();
             assert_eq!(plain, ours);
             assert_eq!(plain, input(log_size));
         }

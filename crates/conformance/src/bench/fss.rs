@@ -144,7 +144,7 @@ impl CmpKeys {
     fn generate(&mut self) {
         self.q
             .cmp_gen(CmpGen {
-                params: self.params,
+                params: &self.params,
                 alphas: &self.alphas,
                 roots: &self.roots,
                 corrections: &mut self.corrections,
@@ -165,7 +165,7 @@ fn cmp_eval(bits: u32) -> Contender {
     let mut shares = vec![0; padded(KEYS) / 32];
     Contender::new(format!("trefoil CMP({bits})"), move || {
         let (q, params, keys) = (&keys.q, keys.params, keys.view());
-        q.cmp_eval(CmpEval { params, keys, points: &points, shares: &mut shares }).expect("aes instructions");
+        q.cmp_eval(CmpEval { params: &params, keys, points: &points, shares: &mut shares }).expect("aes instructions");
     })
 }
 
@@ -177,7 +177,7 @@ fn cmp_eval_all(bits: u32) -> Contender {
     let mut units = vec![0; cmp_blocks(bits) as usize * ALL_KEYS as usize];
     Contender::new(format!("trefoil CMP({bits}), all points"), move || {
         let (q, keys) = (&keys.q, keys.view());
-        q.cmp_eval_all(CmpEvalAll { params, keys, units: &mut units }).expect("aes instructions");
+        q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: &mut units }).expect("aes instructions");
     })
 }
 
@@ -197,7 +197,7 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     let mut roots = roots();
     let (alphas, betas) = (words(KEYS as usize, 2), words((len * KEYS) as usize, 4));
     q.dcf_gen(DcfGen {
-        params,
+        params: &params,
         alphas: &alphas,
         betas: &betas,
         roots: &roots,
@@ -211,7 +211,7 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     let mut shares = vec![0; (len * KEYS) as usize];
     Contender::new(format!("trefoil DCF({bits}, {len} word)"), move || {
         q.dcf_eval(DcfEval {
-            params,
+            params: &params,
             keys: DcfKeys { roots: &roots, corrections: &corrections, values: &values, last: &last },
             points: &points,
             shares: &mut shares,

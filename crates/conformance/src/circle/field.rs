@@ -23,7 +23,7 @@ fn evaluated<Q: CircleOps>(
     let mut results = q.zeros(columns as usize)?;
     let params = CirclePointParams { log_size, columns, point };
     q.circle_eval_at_point(CircleEvalAtPoint {
-        params,
+        params: &params,
         coefficients: coefficients.view(),
         results: results.view_mut(),
     })?;

@@ -26,7 +26,7 @@ fn tree<Q: CircleOps>(q: &Q, log_size: u32) -> Result<Tree<Q>, BackendError> {
     let mut forward = q.zeros(1 << (log_size - 1))?;
     let mut inverse = q.zeros(1 << (log_size - 1))?;
     q.circle_twiddles(CircleTwiddles {
-        params: CircleTwiddleParams { log_size },
+        params: &CircleTwiddleParams { log_size },
         twiddles: forward.view_mut(),
         inverse_twiddles: inverse.view_mut(),
     })?;
@@ -37,7 +37,7 @@ fn evaluated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, coefficients: &[M
     let tree = tree(q, log_size)?;
     let mut buf = q.upload(coefficients)?;
     q.circle_evaluate(CircleEvaluate {
-        params: CircleFftParams { log_size, columns },
+        params: &CircleFftParams { log_size, columns },
         twiddles: tree.forward.view(),
         columns: buf.view_mut(),
     })?;
@@ -48,7 +48,7 @@ fn interpolated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, values: &[M31]
     let tree = tree(q, log_size)?;
     let mut buf = q.upload(values)?;
     q.circle_interpolate(CircleInterpolate {
-        params: CircleFftParams { log_size, columns },
+        params: &CircleFftParams { log_size, columns },
         inverse_twiddles: tree.inverse.view(),
         columns: buf.view_mut(),
     })?;
@@ -60,7 +60,7 @@ fn extended<Q: CircleOps>(q: &Q, params: CircleExtendParams, coefficients: &[M31
     let coefficients = q.upload(coefficients)?;
     let mut values = q.zeros((params.columns as usize) << params.log_size)?;
     q.circle_extend(CircleExtend {
-        params,
+        params: &params,
         twiddles: tree.forward.view(),
         coefficients: coefficients.view(),
         values: values.view_mut(),
@@ -78,7 +78,7 @@ fn interpolated_and_extended<Q: CircleOps>(
     let mut columns = q.upload(values)?;
     let mut values = q.zeros((params.columns as usize) << params.log_size)?;
     q.circle_lde(CircleLde {
-        params,
+        params: &params,
         inverse_twiddles: small.inverse.view(),
         twiddles: large.forward.view(),
         columns: columns.view_mut(),

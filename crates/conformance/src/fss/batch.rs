@@ -52,7 +52,7 @@ impl<Q: FssOps> CmpBatch<Q> {
         let mut leaves = q.zeros(2 * row)?;
         let alphas = q.upload(alphas)?;
         q.cmp_gen(CmpGen {
-            params,
+            params: &params,
             alphas: alphas.view(),
             roots: device_roots.view(),
             corrections: corrections.view_mut(),
@@ -82,7 +82,7 @@ impl<Q: FssOps> CmpBatch<Q> {
         let (keys, points) = (self.of_party(party)?, q.upload(points)?);
         // what an op does not write must not look right
         let mut shares = q.upload(&vec![0xdead_beef_u32; m * row / 32])?;
-        q.cmp_eval(CmpEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
+        q.cmp_eval(CmpEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
         q.download(&shares)
     }
 
@@ -102,7 +102,7 @@ impl<Q: FssOps> CmpBatch<Q> {
         let mut shares = q.upload(&vec![0xdead_beef_u32; offsets.len() * padded(count) / 32])?;
         let (x_hat, offsets) = (q.upload(x_hat)?, q.upload(offsets)?);
         q.cmp_eval_window(CmpEvalWindow {
-            params,
+            params: &params,
             keys,
             x_hat: x_hat.view(),
             offsets: offsets.view(),
@@ -118,7 +118,7 @@ impl<Q: FssOps> CmpBatch<Q> {
         let params = CmpAllParams { key, bits, party: party as u32, count, first, keys, reserved: [0; 3] };
         let keys = self.of_party(party)?;
         let mut units = q.upload(&vec![u128::MAX / 3; cmp_blocks(bits) as usize * range.len()])?;
-        q.cmp_eval_all(CmpEvalAll { params, keys, units: units.view_mut() })?;
+        q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: units.view_mut() })?;
         q.download(&units)
     }
 
@@ -176,7 +176,7 @@ impl<Q: FssOps> DcfBatch<Q> {
         let mut last = q.zeros(len as usize * row)?;
         let (alphas, betas) = (q.upload(alphas)?, q.upload(betas)?);
         q.dcf_gen(DcfGen {
-            params,
+            params: &params,
             alphas: alphas.view(),
             betas: betas.view(),
             roots: device_roots.view(),
@@ -199,7 +199,7 @@ impl<Q: FssOps> DcfBatch<Q> {
         let params = DcfParams { party: party as u32, points: m as u32, ..self.params };
         let (keys, points) = (self.of_party(party)?, q.upload(points)?);
         let mut shares = q.upload(&vec![0xdead_beef_u64; points.len() * params.words as usize])?;
-        q.dcf_eval(DcfEval { params, keys, points: points.view(), shares: shares.view_mut() })?;
+        q.dcf_eval(DcfEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
         q.download(&shares)
     }
 
@@ -219,7 +219,7 @@ impl<Q: FssOps> DcfBatch<Q> {
         let mut shares = q.upload(&vec![0xdead_beef_u64; offsets.len() * (words * count) as usize])?;
         let (x_hat, offsets) = (q.upload(x_hat)?, q.upload(offsets)?);
         q.dcf_eval_window(DcfEvalWindow {
-            params,
+            params: &params,
             keys,
             x_hat: x_hat.view(),
             offsets: offsets.view(),

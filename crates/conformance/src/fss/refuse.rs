@@ -29,7 +29,7 @@ fn cmp_eval<Q: FssOps>(q: &Q, params: CmpParams, lens: [usize; 5]) -> Result<(),
     let (roots, mut shares) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[4])?);
     let (corrections, leaves, points) = (q.zeros(lens[1])?, q.zeros(lens[2])?, q.zeros(lens[3])?);
     let keys = CmpKeys { roots: roots.view(), corrections: corrections.view(), leaves: leaves.view() };
-    q.cmp_eval(CmpEval { params, keys, points: points.view(), shares: shares.view_mut() })
+    q.cmp_eval(CmpEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })
 }
 
 fn cmp_all_params() -> CmpAllParams {
@@ -42,7 +42,7 @@ fn cmp_eval_all<Q: FssOps>(q: &Q, params: CmpAllParams, lens: [usize; 4]) -> Res
     let (roots, mut units) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[3])?);
     let (corrections, leaves) = (q.zeros(lens[1])?, q.zeros(lens[2])?);
     let keys = CmpKeys { roots: roots.view(), corrections: corrections.view(), leaves: leaves.view() };
-    q.cmp_eval_all(CmpEvalAll { params, keys, units: units.view_mut() })
+    q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: units.view_mut() })
 }
 
 /// The same for roots, corrections, values, last, points, shares.
@@ -52,7 +52,7 @@ fn dcf_eval<Q: FssOps>(q: &Q, params: DcfParams, lens: [usize; 6]) -> Result<(),
     let (last, points) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
     let (roots, corrections) = (roots.view(), corrections.view());
     let keys = DcfKeys { roots, corrections, values: values.view(), last: last.view() };
-    q.dcf_eval(DcfEval { params, keys, points: points.view(), shares: shares.view_mut() })
+    q.dcf_eval(DcfEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })
 }
 
 fn cmp_window_params() -> CmpWindowParams {
@@ -67,7 +67,7 @@ fn cmp_eval_window<Q: FssOps>(q: &Q, params: CmpWindowParams, lens: [usize; 6]) 
     let (x_hat, offsets) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
     let keys = CmpKeys { roots: roots.view(), corrections: corrections.view(), leaves: leaves.view() };
     let (x_hat, offsets, shares) = (x_hat.view(), offsets.view(), shares.view_mut());
-    q.cmp_eval_window(CmpEvalWindow { params, keys, x_hat, offsets, shares })
+    q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares })
 }
 
 fn dcf_window_params() -> DcfWindowParams {
@@ -83,7 +83,7 @@ fn dcf_eval_window<Q: FssOps>(q: &Q, params: DcfWindowParams, lens: [usize; 7]) 
     let (roots, corrections) = (roots.view(), corrections.view());
     let keys = DcfKeys { roots, corrections, values: values.view(), last: last.view() };
     let (x_hat, offsets, shares) = (x_hat.view(), offsets.view(), shares.view_mut());
-    q.dcf_eval_window(DcfEvalWindow { params, keys, x_hat, offsets, shares })
+    q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares })
 }
 
 /// Runs an op, which must take `lens` and refuse one element more or less, or none, of each view.
@@ -124,9 +124,9 @@ fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
         )?;
         let (source, mut words) = (q.zeros(1)?, q.zeros(1)?);
         let params = PackParams { count: 1, bits };
-        let refused = q.pack_bits(PackBits { params, elements: source.view(), words: words.view_mut() });
+        let refused = q.pack_bits(PackBits { params: &params, elements: source.view(), words: words.view_mut() });
         Failure::unless_refused("pack_bits", refused)?;
-        let refused = q.unpack_bits(UnpackBits { params, words: source.view(), elements: words.view_mut() });
+        let refused = q.unpack_bits(UnpackBits { params: &params, words: source.view(), elements: words.view_mut() });
         Failure::unless_refused("unpack_bits", refused)?;
     }
     let all = cmp_all_params();
@@ -170,10 +170,10 @@ fn expect_no_overflow<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_refused("dcf_eval of 2^64 points", dcf_eval(q, params, [64, 192, 576, 192, 66, 198]))?;
     let (source, mut words) = (q.zeros(1)?, q.zeros(1)?);
     let params = PackParams { count: u32::MAX, bits: 64 };
-    let refused = q.pack_bits(PackBits { params, elements: source.view(), words: words.view_mut() });
+    let refused = q.pack_bits(PackBits { params: &params, elements: source.view(), words: words.view_mut() });
     Failure::unless_refused("pack_bits of 2^38 bits", refused)?;
     let params = AesCtrParams { key: PrgKeys::from_nonce(NONCE).child, first: 0 };
-    q.aes_ctr_fill(AesCtrFill { params, words: words.view_mut() })?;
+    q.aes_ctr_fill(AesCtrFill { params: &params, words: words.view_mut() })?;
     Ok(())
 }
 

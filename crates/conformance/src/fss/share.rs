@@ -85,7 +85,7 @@ fn expect_bits<Q: ShareOps>(q: &Q, seed: u64, count: u32) -> Result<(), Failure>
         let (device_x, device_rows) = (q.upload(&x)?, q.upload(&rows)?);
         let mut sums = q.upload(&vec![0xdead_beef_u32; expected.len()])?;
         q.combine_bits(CombineBits {
-            params: BitParams { count, party },
+            params: &BitParams { count, party },
             terms: &terms,
             x: device_x.view(),
             rows: device_rows.view(),
@@ -172,7 +172,7 @@ fn expect_words<Q: ShareOps>(q: &Q, seed: u64, count: u32, interleaved: u32) -> 
         let (x, held, rows) = (q.upload(&x)?, q.upload(&held)?, q.upload(&rows)?);
         let (opened, mut sums) = (q.upload(&opened)?, q.upload(&vec![0xdead_beef_u64; expected.len()])?);
         q.combine_words(CombineWords {
-            params,
+            params: &params,
             terms: &terms,
             x: x.view(),
             padded: held.view(),
@@ -189,7 +189,7 @@ fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
     let last = BitTerm { public: Threshold::default(), row: 0, last: 1 };
     let bits = |params: BitParams, terms: &[BitTerm], [x, rows, sums]: [usize; 3]| {
         let (x, rows, mut sums) = (q.zeros(x)?, q.zeros(rows)?, q.zeros(sums)?);
-        q.combine_bits(CombineBits { params, terms, x: x.view(), rows: rows.view(), sums: sums.view_mut() })
+        q.combine_bits(CombineBits { params: &params, terms, x: x.view(), rows: rows.view(), sums: sums.view_mut() })
     };
     let params = BitParams { count: 33, party: 0 };
     bits(params, &[last], [33, 2, 2])?;
@@ -225,7 +225,7 @@ fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
         let (x, held, rows) = (q.zeros(lens[0])?, q.zeros(lens[1])?, q.zeros(lens[2])?);
         let (opened, mut sums) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
         q.combine_words(CombineWords {
-            params,
+            params: &params,
             terms,
             x: x.view(),
             padded: held.view(),

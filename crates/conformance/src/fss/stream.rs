@@ -18,7 +18,7 @@ use crate::{Case, Failure, OpSpec, spec::BATCHES};
 fn stream<Q: FssOps>(q: &Q, key: Block, first: u128, len: usize) -> Result<Vec<u64>, Failure> {
     let mut words = q.upload(&vec![0xdead_beef_u64; len])?;
     let params = AesCtrParams { key: AesKey::new(key), first };
-    q.aes_ctr_fill(AesCtrFill { params, words: words.view_mut() })?;
+    q.aes_ctr_fill(AesCtrFill { params: &params, words: words.view_mut() })?;
     Ok(q.download(&words)?)
 }
 
@@ -113,10 +113,10 @@ fn expect_packing<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure
     let expected = packed(&elements, bits);
     let source = q.upload(&elements)?;
     let mut stream = q.upload(&vec![0xdead_beef_u64; expected.len()])?;
-    q.pack_bits(PackBits { params, elements: source.view(), words: stream.view_mut() })?;
+    q.pack_bits(PackBits { params: &params, elements: source.view(), words: stream.view_mut() })?;
     Failure::unless_equal(&expected, &q.download(&stream)?)?;
     let mut back = q.upload(&vec![0xdead_beef_u64; elements.len()])?;
-    q.unpack_bits(UnpackBits { params, words: stream.view(), elements: back.view_mut() })?;
+    q.unpack_bits(UnpackBits { params: &params, words: stream.view(), elements: back.view_mut() })?;
     let low: Vec<u64> = elements.iter().map(|element| element & u64::MAX >> (64 - bits)).collect();
     Failure::unless_equal(&low, &q.download(&back)?)
 }

@@ -50,7 +50,7 @@ fn run<Q: GemmOps>(q: &Q, what: &str, p: &GemmParams, lens: [usize; 3], bias: Op
     let (a, b, mut dc) = (q.zeros::<f32>(a)?, q.zeros::<f32>(b)?, q.upload(&vec![1f32; c])?);
     let bias = bias.map(|len| q.zeros::<f32>(len)).transpose()?;
     let bias = bias.as_ref().map(|bias| bias.view());
-    let outcome = q.gemm(Gemm { params: *p, a: a.view(), b: b.view(), bias, c: dc.view_mut() });
+    let outcome = q.gemm(Gemm { params: p, a: a.view(), b: b.view(), bias, c: dc.view_mut() });
     Failure::unless_refused(what, outcome)?;
     Failure::unless_close(&vec![1.0; c], &q.download(&dc)?, 0.0, 0.0)
 }

@@ -26,36 +26,36 @@ pub(super) fn cases<Q: CircleOps + 'static>() -> Vec<Case<Q>> {
             let [mut twiddles, mut inverse] = [q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(8)?];
             let params = CircleTwiddleParams { log_size: 4 };
             let (twiddles, inverse_twiddles) = (twiddles.view_mut(), inverse.view_mut());
-            q.circle_twiddles(CircleTwiddles { params, twiddles, inverse_twiddles }.map(short)?)
+            q.circle_twiddles(CircleTwiddles { params: &params, twiddles, inverse_twiddles }.map(short)?)
         }),
         case("circle_interpolate", |q: &Q, short| {
             let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
             let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
-            q.circle_interpolate(CircleInterpolate { params: FFT, inverse_twiddles, columns }.map(short)?)
+            q.circle_interpolate(CircleInterpolate { params: &FFT, inverse_twiddles, columns }.map(short)?)
         }),
         case("circle_evaluate", |q: &Q, short| {
             let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
             let (twiddles, columns) = (twiddles.view(), columns.view_mut());
-            q.circle_evaluate(CircleEvaluate { params: FFT, twiddles, columns }.map(short)?)
+            q.circle_evaluate(CircleEvaluate { params: &FFT, twiddles, columns }.map(short)?)
         }),
         case("circle_extend", |q: &Q, short| {
             let (twiddles, coefficients, mut values) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(32)?, q.zeros(64)?);
             let (twiddles, coefficients, values) = (twiddles.view(), coefficients.view(), values.view_mut());
-            q.circle_extend(CircleExtend { params: EXTEND, twiddles, coefficients, values }.map(short)?)
+            q.circle_extend(CircleExtend { params: &EXTEND, twiddles, coefficients, values }.map(short)?)
         }),
         case("circle_lde", |q: &Q, short| {
             let (small, large) = (q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(16)?);
             let (mut columns, mut values) = (q.zeros::<M31>(32)?, q.zeros(64)?);
             let (inverse_twiddles, twiddles) = (small.view(), large.view());
             let (columns, values) = (columns.view_mut(), values.view_mut());
-            q.circle_lde(CircleLde { params: EXTEND, inverse_twiddles, twiddles, columns, values }.map(short)?)
+            q.circle_lde(CircleLde { params: &EXTEND, inverse_twiddles, twiddles, columns, values }.map(short)?)
         }),
         case("circle_eval_at_point", |q: &Q, short| {
             let (coefficients, mut results) = (q.zeros::<M31>(32)?, q.zeros::<QM31>(2)?);
             let point = CirclePoint { x: QM31::ONE, y: QM31::ZERO };
             let params = CirclePointParams { log_size: 4, columns: 2, point };
             let (coefficients, results) = (coefficients.view(), results.view_mut());
-            q.circle_eval_at_point(CircleEvalAtPoint { params, coefficients, results }.map(short)?)
+            q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients, results }.map(short)?)
         }),
         case("batch_inverse_m31", |q: &Q, short| {
             let (elements, mut inverses) = (q.upload(&[M31::ONE; 5])?, q.zeros(5)?);

@@ -84,28 +84,28 @@ fn cmp_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
         case("cmp_eval", |q: &Q, short| {
             let (keys, points, mut shares) = (Cmp::new(q)?, q.zeros(66)?, q.zeros(4)?);
             let (keys, points, shares) = (keys.keys(), points.view(), shares.view_mut());
-            q.cmp_eval(CmpEval { params: cmp_params(), keys, points, shares }.map(short)?)
+            q.cmp_eval(CmpEval { params: &cmp_params(), keys, points, shares }.map(short)?)
         }),
         case("cmp_eval_window", |q: &Q, short| {
             let (keys, x_hat, offsets, mut shares) = (Cmp::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(4)?);
             let CmpParams { key, bits, party, count, points } = cmp_params();
             let params = CmpWindowParams { key, bits, party, count, points, window: 8, reserved: [0; 3] };
             let (keys, x_hat, offsets, shares) = (keys.keys(), x_hat.view(), offsets.view(), shares.view_mut());
-            q.cmp_eval_window(CmpEvalWindow { params, keys, x_hat, offsets, shares }.map(short)?)
+            q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares }.map(short)?)
         }),
         case("cmp_eval_all", |q: &Q, short| {
             let (keys, mut units) = (Cmp::new(q)?, q.zeros(8)?);
             let CmpParams { key, bits, party, count, .. } = cmp_params();
             let params = CmpAllParams { key, bits, party, count, first: 32, keys: 1, reserved: [0; 3] };
             let (keys, units) = (keys.keys(), units.view_mut());
-            q.cmp_eval_all(CmpEvalAll { params, keys, units }.map(short)?)
+            q.cmp_eval_all(CmpEvalAll { params: &params, keys, units }.map(short)?)
         }),
         case("cmp_gen", |q: &Q, short| {
             let (alphas, roots) = (q.zeros(33)?, q.zeros(2 * ROW)?);
             let (mut corrections, mut leaves) = (q.zeros(2 * ROW)?, q.zeros(2 * ROW)?);
             let (alphas, roots) = (alphas.view(), roots.view());
             let (corrections, leaves) = (corrections.view_mut(), leaves.view_mut());
-            q.cmp_gen(CmpGen { params: cmp_params(), alphas, roots, corrections, leaves }.map(short)?)
+            q.cmp_gen(CmpGen { params: &cmp_params(), alphas, roots, corrections, leaves }.map(short)?)
         }),
     ]
 }
@@ -115,7 +115,7 @@ fn dcf_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
         case("dcf_eval", |q: &Q, short| {
             let (keys, points, mut shares) = (Dcf::new(q)?, q.zeros(66)?, q.zeros(198)?);
             let (keys, points, shares) = (keys.keys(), points.view(), shares.view_mut());
-            q.dcf_eval(DcfEval { params: dcf_params(), keys, points, shares }.map(short)?)
+            q.dcf_eval(DcfEval { params: &dcf_params(), keys, points, shares }.map(short)?)
         }),
         case("dcf_eval_window", |q: &Q, short| {
             let (keys, x_hat, offsets, mut shares) = (Dcf::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(198)?);
@@ -123,14 +123,14 @@ fn dcf_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
             let window = 2;
             let params = DcfWindowParams { keys: prg, bits, party, count, points, words, width, window, reserved: 0 };
             let (keys, x_hat, offsets, shares) = (keys.keys(), x_hat.view(), offsets.view(), shares.view_mut());
-            q.dcf_eval_window(DcfEvalWindow { params, keys, x_hat, offsets, shares }.map(short)?)
+            q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares }.map(short)?)
         }),
         case("dcf_gen", |q: &Q, short| {
             let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros(2 * ROW)?);
             let (mut corrections, mut values, mut last) = (q.zeros(3 * ROW)?, q.zeros(9 * ROW)?, q.zeros(3 * ROW)?);
             let (alphas, betas, roots) = (alphas.view(), betas.view(), roots.view());
             let (corrections, values, last) = (corrections.view_mut(), values.view_mut(), last.view_mut());
-            q.dcf_gen(DcfGen { params: dcf_params(), alphas, betas, roots, corrections, values, last }.map(short)?)
+            q.dcf_gen(DcfGen { params: &dcf_params(), alphas, betas, roots, corrections, values, last }.map(short)?)
         }),
     ]
 }
@@ -141,19 +141,19 @@ fn word_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
         case("pack_bits", move |q: &Q, short| {
             let (elements, mut words) = (q.zeros(33)?, q.zeros(6)?);
             let (elements, words) = (elements.view(), words.view_mut());
-            q.pack_bits(PackBits { params: packed, elements, words }.map(short)?)
+            q.pack_bits(PackBits { params: &packed, elements, words }.map(short)?)
         }),
         case("unpack_bits", move |q: &Q, short| {
             let (words, mut elements) = (q.zeros(6)?, q.zeros(33)?);
             let (words, elements) = (words.view(), elements.view_mut());
-            q.unpack_bits(UnpackBits { params: packed, words, elements }.map(short)?)
+            q.unpack_bits(UnpackBits { params: &packed, words, elements }.map(short)?)
         }),
         case("combine_bits", |q: &Q, short| {
             let (x, rows, mut sums) = (q.zeros(33)?, q.zeros(2)?, q.zeros(2)?);
             let terms = [BitTerm { public: Threshold::default(), row: 0, last: 1 }];
             let params = BitParams { count: COUNT, party: 0 };
             let (x, rows, sums) = (x.view(), rows.view(), sums.view_mut());
-            q.combine_bits(CombineBits { params, terms: &terms, x, rows, sums }.map(short)?)
+            q.combine_bits(CombineBits { params: &params, terms: &terms, x, rows, sums }.map(short)?)
         }),
         case("combine_words", |q: &Q, short| {
             let (x, padded, rows) = (q.zeros(33)?, q.zeros(ROW)?, q.zeros(33)?);
@@ -162,7 +162,7 @@ fn word_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
             let (x, padded, rows) = (x.view(), padded.view(), rows.view());
             let (opened, sums) = (opened.view(), sums.view_mut());
             let params = word_params();
-            q.combine_words(CombineWords { params, terms: &terms, x, padded, rows, opened, sums }.map(short)?)
+            q.combine_words(CombineWords { params: &params, terms: &terms, x, padded, rows, opened, sums }.map(short)?)
         }),
     ]
 }

@@ -51,7 +51,7 @@ fn element_cases<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
             let (op, rank, shape) = (elementwise::Binary::Add, 2, [2, 3, 1, 1, 1, 1]);
             let (a_strides, b_strides) = ([3, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]);
             let params = BinaryParams { op, rank, shape, a_strides, b_strides };
-            q.binary(Binary { params, a: a.view(), b: b.view(), y: y.view_mut() }.map(short)?)
+            q.binary(Binary { params: &params, a: a.view(), b: b.view(), y: y.view_mut() }.map(short)?)
         }),
         case("axpby", |q: &Q, short| {
             let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
@@ -61,12 +61,12 @@ fn element_cases<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
             let (x, mut y) = (floats(q, COUNT)?, floats(q, 8)?);
             let AxisParams { outer, len, inner } = AXIS;
             let params = SumParams { outer, len, inner, accumulate: 0 };
-            q.sum_axis(SumAxis { params, x: x.view(), y: y.view_mut() }.map(short)?)
+            q.sum_axis(SumAxis { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
         }),
         case("dropout", |q: &Q, short| {
             let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
             let params = DropoutParams { seed: 1, site: 2, step: 3, first: 0, threshold: 1 << 31, scale: 2.0 };
-            q.dropout(Dropout { params, x: x.view(), y: y.view_mut() }.map(short)?)
+            q.dropout(Dropout { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
         }),
     ]
 }
@@ -77,22 +77,22 @@ fn softmax_cases<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
         case("softmax", move |q: &Q, short| {
             let (x, keep, mut y) = (floats(q, COUNT)?, q.upload(&[true; 12])?, floats(q, COUNT)?);
             let (x, mask, y) = (x.view(), RowMask::Keep(keep.view()), y.view_mut());
-            q.softmax(Softmax { params, x, mask, y }.map(short)?)
+            q.softmax(Softmax { params: &params, x, mask, y }.map(short)?)
         }),
         case("log_softmax", move |q: &Q, short| {
             let (x, addend, mut y) = (floats(q, COUNT)?, floats(q, 12)?, floats(q, COUNT)?);
             let (x, mask, y) = (x.view(), RowMask::Additive(addend.view()), y.view_mut());
-            q.log_softmax(LogSoftmax { params, x, mask, y }.map(short)?)
+            q.log_softmax(LogSoftmax { params: &params, x, mask, y }.map(short)?)
         }),
         case("softmax_backward", |q: &Q, short| {
             let (y, g, mut dx) = (floats(q, COUNT)?, floats(q, COUNT)?, floats(q, COUNT)?);
             let (y, g, dx) = (y.view(), g.view(), dx.view_mut());
-            q.softmax_backward(SoftmaxBackward { params: AXIS, y, g, dx }.map(short)?)
+            q.softmax_backward(SoftmaxBackward { params: &AXIS, y, g, dx }.map(short)?)
         }),
         case("log_softmax_backward", |q: &Q, short| {
             let (y, g, mut dx) = (floats(q, COUNT)?, floats(q, COUNT)?, floats(q, COUNT)?);
             let (y, g, dx) = (y.view(), g.view(), dx.view_mut());
-            q.log_softmax_backward(LogSoftmaxBackward { params: AXIS, y, g, dx }.map(short)?)
+            q.log_softmax_backward(LogSoftmaxBackward { params: &AXIS, y, g, dx }.map(short)?)
         }),
     ]
 }
@@ -104,27 +104,29 @@ fn norm_cases<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
             let (mut y, mut stats) = (floats(q, COUNT)?, floats(q, 8)?);
             let (x, gamma, beta) = (x.view(), Some(gamma.view()), Some(beta.view()));
             let (y, stats) = (y.view_mut(), stats.view_mut());
-            q.layer_norm(LayerNorm { params: NORM, x, gamma, beta, y, stats }.map(short)?)
+            q.layer_norm(LayerNorm { params: &NORM, x, gamma, beta, y, stats }.map(short)?)
         }),
         case("layer_norm_backward", |q: &Q, short| {
             let (x, gamma, stats, g) = (floats(q, COUNT)?, floats(q, 6)?, floats(q, 8)?, floats(q, COUNT)?);
             let (mut dx, mut dgamma, mut dbeta) = (floats(q, COUNT)?, floats(q, 6)?, floats(q, 6)?);
             let (x, gamma, stats, g) = (x.view(), Some(gamma.view()), stats.view(), g.view());
             let (dx, dgamma, dbeta) = (dx.view_mut(), Some(dgamma.view_mut()), Some(dbeta.view_mut()));
-            q.layer_norm_backward(LayerNormBackward { params: NORM, x, gamma, stats, g, dx, dgamma, dbeta }.map(short)?)
+            q.layer_norm_backward(
+                LayerNormBackward { params: &NORM, x, gamma, stats, g, dx, dgamma, dbeta }.map(short)?,
+            )
         }),
         case("rms_norm", |q: &Q, short| {
             let (x, gamma) = (floats(q, COUNT)?, floats(q, 6)?);
             let (mut y, mut rstd) = (floats(q, COUNT)?, floats(q, 4)?);
             let (x, gamma, y, rstd) = (x.view(), Some(gamma.view()), y.view_mut(), rstd.view_mut());
-            q.rms_norm(RmsNorm { params: NORM, x, gamma, y, rstd }.map(short)?)
+            q.rms_norm(RmsNorm { params: &NORM, x, gamma, y, rstd }.map(short)?)
         }),
         case("rms_norm_backward", |q: &Q, short| {
             let (x, gamma, rstd, g) = (floats(q, COUNT)?, floats(q, 6)?, floats(q, 4)?, floats(q, COUNT)?);
             let (mut dx, mut dgamma) = (floats(q, COUNT)?, floats(q, 6)?);
             let (x, gamma, rstd, g) = (x.view(), Some(gamma.view()), rstd.view(), g.view());
             let (dx, dgamma) = (dx.view_mut(), Some(dgamma.view_mut()));
-            q.rms_norm_backward(RmsNormBackward { params: NORM, x, gamma, rstd, g, dx, dgamma }.map(short)?)
+            q.rms_norm_backward(RmsNormBackward { params: &NORM, x, gamma, rstd, g, dx, dgamma }.map(short)?)
         }),
     ]
 }
@@ -166,6 +168,6 @@ fn gemm<Q: LinalgOps + 'static>() -> Case<Q> {
             activation: Activation::Identity,
         };
         let (a, b, bias, c) = (a.view(), b.view(), Some(bias.view()), c.view_mut());
-        q.gemm(Gemm { params, a, b, bias, c }.map(short)?)
+        q.gemm(Gemm { params: &params, a, b, bias, c }.map(short)?)
     })
 }

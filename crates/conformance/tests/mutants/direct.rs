@@ -127,7 +127,7 @@ impl Transform {
             Self::Evaluate => {
                 schedule.evaluate(q, forward.view(), &words.view_mut())?;
                 cpu.circle_evaluate(CircleEvaluate {
-                    params,
+                    params: &params,
                     twiddles: cpu_forward.view(),
                     columns: expected.as_mut_slice(),
                 })?;
@@ -135,7 +135,7 @@ impl Transform {
             Self::Interpolate => {
                 schedule.interpolate(q, inverse.view(), &words.view_mut())?;
                 cpu.circle_interpolate(CircleInterpolate {
-                    params,
+                    params: &params,
                     inverse_twiddles: cpu_inverse.view(),
                     columns: expected.as_mut_slice(),
                 })?;
@@ -154,7 +154,7 @@ fn extend(q: &CudaQueue) -> Result<(), Failure> {
     let ([forward, _], [cpu_forward, _]) = (factors(q, log_size)?, factors(&cpu, log_size)?);
     let mut expected = vec![M31::ZERO; (columns as usize) << log_size];
     cpu.circle_extend(CircleExtend {
-        params,
+        params: &params,
         twiddles: cpu_forward.view(),
         coefficients: &coefficients,
         values: expected.as_mut_slice(),
@@ -196,7 +196,7 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let ([_, inverse], [forward, _]) = (factors(&cpu, log_size)?, factors(&cpu, params.log_size)?);
     let mut expected = vec![M31::ZERO; 2 * words.len()];
     cpu.circle_lde(CircleLde {
-        params,
+        params: &params,
         inverse_twiddles: inverse.view(),
         twiddles: forward.view(),
         columns: words.as_mut_slice(),
@@ -210,7 +210,7 @@ fn factors<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], F
     let len = 1 << (log_size - 1);
     let (mut forward, mut inverse) = (q.zeros(len)?, q.zeros(len)?);
     q.circle_twiddles(CircleTwiddles {
-        params: CircleTwiddleParams { log_size },
+        params: &CircleTwiddleParams { log_size },
         twiddles: forward.view_mut(),
         inverse_twiddles: inverse.view_mut(),
     })?;

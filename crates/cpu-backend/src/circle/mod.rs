@@ -84,12 +84,12 @@ impl CpuQueue {
     /// From coefficients to the values on a domain at least as large, whose op was checked.
     fn circle_extension(
         &self,
-        params: CircleExtendParams,
+        params: &CircleExtendParams,
         twiddles: &[Twiddle],
         coefficients: &[M31],
         values: &mut [M31],
     ) {
-        let CircleExtendParams { log_coefficients: log_len, log_size, columns } = params;
+        let CircleExtendParams { log_coefficients: log_len, log_size, columns } = *params;
         let log_copies = log_size - log_len;
         let kernels = Kernels::of(self.simd().level());
         if log_len < kernels.log_block {

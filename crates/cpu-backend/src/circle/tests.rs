@@ -41,7 +41,7 @@ fn elements(len: usize, seed: u64) -> Vec<M31> {
 fn tree(q: &CpuQueue, log_size: u32) -> (Vec<Twiddle>, Vec<Twiddle>) {
     let mut pair = (vec![Twiddle::default(); 1 << (log_size - 1)], vec![Twiddle::default(); 1 << (log_size - 1)]);
     q.circle_twiddles(CircleTwiddles {
-        params: CircleTwiddleParams { log_size },
+        params: &CircleTwiddleParams { log_size },
         twiddles: &mut pair.0,
         inverse_twiddles: &mut pair.1,
     })
@@ -62,16 +62,17 @@ fn every_level_transforms_as_the_scalar_layers_do() {
             for column in expected.chunks_mut(1 << log_size) {
                 scalar::interpolate(column, &inverse, log_size);
             }
-            q.circle_interpolate(CircleInterpolate { params, inverse_twiddles: &inverse, columns: &mut got }).unwrap();
+            q.circle_interpolate(CircleInterpolate { params: &params, inverse_twiddles: &inverse, columns: &mut got })
+                .unwrap();
             assert!(expected == got, "interpolate, log size {log_size}, {q:?}");
-            q.circle_evaluate(CircleEvaluate { params, twiddles: &forward, columns: &mut got }).unwrap();
+            q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &forward, columns: &mut got }).unwrap();
             assert!(input == got, "round trip, log size {log_size}, {q:?}");
 
             let (mut expected, mut got) = (input.clone(), input);
             for column in expected.chunks_mut(1 << log_size) {
                 scalar::evaluate(column, log_size, 0, &forward, log_size);
             }
-            q.circle_evaluate(CircleEvaluate { params, twiddles: &forward, columns: &mut got }).unwrap();
+            q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &forward, columns: &mut got }).unwrap();
             assert!(expected == got, "evaluate, log size {log_size}, {q:?}");
         }
     }
@@ -93,7 +94,7 @@ fn every_level_extends_as_evaluation_of_padded_coefficients() {
                 let mut got = vec![M31::ZERO; 2 << log_size];
                 let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
                 q.circle_extend(CircleExtend {
-                    params,
+                    params: &params,
                     twiddles: &forward,
                     coefficients: &coefficients,
                     values: &mut got,

@@ -76,7 +76,7 @@ impl FssOps for CpuQueue {
         let shape = op.check()?;
         let path = self.aes("cmp_eval_all")?;
         let CmpEvalAll { params, keys: CmpKeys { roots, corrections, leaves }, units } = op;
-        let batch = CmpAllBatch { params: &params, shape, roots, corrections, leaves };
+        let batch = CmpAllBatch { params, shape, roots, corrections, leaves };
         let jobs = columns(units, shape.keys, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
             let first = shape.first + job * KEYS_PER_JOB;
@@ -89,7 +89,7 @@ impl FssOps for CpuQueue {
         let shape = op.check()?;
         let path = self.aes("cmp_gen")?;
         let CmpGen { params, alphas, roots, corrections, leaves } = op;
-        let secrets = CmpSecrets { params: &params, shape, alphas, roots };
+        let secrets = CmpSecrets { params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
         self.for_jobs(jobs, |job, (mut corrections, mut leaves)| {
@@ -121,7 +121,7 @@ impl FssOps for CpuQueue {
         let shape = op.check()?;
         let path = self.aes("dcf_gen")?;
         let DcfGen { params, alphas, betas, roots, corrections, values, last } = op;
-        let secrets = DcfSecrets { params: &params, shape, alphas, betas, roots };
+        let secrets = DcfSecrets { params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let values = columns(values, shape.row, KEYS_PER_JOB);
         let last = columns(last, shape.row, KEYS_PER_JOB);

@@ -41,7 +41,7 @@ fn dcf_keys<'a>(
 /// Makes corrections and leaves.
 fn make_cmp(q: &CpuQueue, params: CmpParams, alphas: &[u64], roots: &[Label], made: [&mut [u128]; 2]) {
     let [corrections, leaves] = made;
-    q.cmp_gen(CmpGen { params, alphas, roots, corrections, leaves }).unwrap();
+    q.cmp_gen(CmpGen { params: &params, alphas, roots, corrections, leaves }).unwrap();
 }
 
 /// Makes corrections, values and last values for α and β.
@@ -53,7 +53,7 @@ fn make_dcf(
     corrections: &mut [u128],
     [values, last]: [&mut [u64]; 2],
 ) {
-    q.dcf_gen(DcfGen { params, alphas, betas, roots, corrections, values, last }).unwrap();
+    q.dcf_gen(DcfGen { params: &params, alphas, betas, roots, corrections, values, last }).unwrap();
 }
 
 /// A queue for every AES path that this processor has, each with one thread and with two.
@@ -88,7 +88,7 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
             let mut shares = vec![0u32; size * row / 32];
             let params = CmpParams { party: party as u32, ..params };
             let keys = cmp_keys(&roots[party * row..][..row], &corrections, leaves);
-            q.cmp_eval(CmpEval { params, keys, points: &points, shares: &mut shares }).unwrap();
+            q.cmp_eval(CmpEval { params: &params, keys, points: &points, shares: &mut shares }).unwrap();
             shares
         });
         for y in 0..size {
@@ -124,7 +124,7 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
             let params = DcfParams { party: party as u32, ..params };
             let roots = &roots[party * row..][..row];
             let keys = dcf_keys(roots, &corrections, &values, &last);
-            q.dcf_eval(DcfEval { params, keys, points: &points, shares: &mut shares }).unwrap();
+            q.dcf_eval(DcfEval { params: &params, keys, points: &points, shares: &mut shares }).unwrap();
             shares
         });
         let mask = u64::MAX >> (64 - width);
@@ -150,9 +150,9 @@ fn packing_round_trips_at_every_width() {
             let elements: Vec<u64> =
                 (0..u64::from(count)).map(|i| (i + 9).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             let mut words = vec![u64::MAX; (count as usize * bits as usize).div_ceil(64)];
-            q.pack_bits(PackBits { params, elements: &elements, words: &mut words }).unwrap();
+            q.pack_bits(PackBits { params: &params, elements: &elements, words: &mut words }).unwrap();
             let mut back = vec![0; count as usize];
-            q.unpack_bits(UnpackBits { params, words: &words, elements: &mut back }).unwrap();
+            q.unpack_bits(UnpackBits { params: &params, words: &words, elements: &mut back }).unwrap();
             let mask = u64::MAX >> (64 - bits);
             assert!(elements.iter().zip(&back).all(|(e, b)| e & mask == *b));
         }
@@ -185,7 +185,7 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
         let params = CmpParams { party: party as u32, ..cmp };
         let roots = &roots[party * row..][..row];
         let keys = cmp_keys(roots, &corrections, leaves);
-        q.cmp_eval(CmpEval { params, keys, points: &ys, shares: &mut shares }).unwrap();
+        q.cmp_eval(CmpEval { params: &params, keys, points: &ys, shares: &mut shares }).unwrap();
         out.bits.push(shares);
         if bits <= CMP_ALL_BITS {
             // all keys, or those after the first group
@@ -194,7 +194,7 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
             let params = CmpAllParams { key: cmp.key, bits, party: party_number, count, first, keys, reserved: [0; 3] };
             let mut units = vec![u128::MAX; cmp_blocks(bits) as usize * keys as usize];
             let keys = cmp_keys(roots, &corrections, leaves);
-            q.cmp_eval_all(CmpEvalAll { params, keys, units: &mut units }).unwrap();
+            q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: &mut units }).unwrap();
             out.words128.push(units);
         }
     }
@@ -211,7 +211,7 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
             let params = DcfParams { party: party as u32, ..dcf };
             let roots = &roots[party * row..][..row];
             let keys = dcf_keys(roots, &corrections, &values, &last);
-            q.dcf_eval(DcfEval { params, keys, points: &ys, shares: &mut shares }).unwrap();
+            q.dcf_eval(DcfEval { params: &params, keys, points: &ys, shares: &mut shares }).unwrap();
             out.words64.push(shares);
         }
         out.words128.push(corrections);
@@ -220,7 +220,7 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     for len in [0, 1, 2, 63, 64, 65, count as usize] {
         let mut stream = vec![0; len];
         let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
-        q.aes_ctr_fill(AesCtrFill { params, words: &mut stream }).unwrap();
+        q.aes_ctr_fill(AesCtrFill { params: &params, words: &mut stream }).unwrap();
         out.words64.push(stream);
     }
     out
@@ -281,10 +281,10 @@ fn both_dcf(
     let mut values = vec![0; levels * len * row];
     make_dcf(q, params.anywhere(), secrets, roots, &mut corrections, [&mut values, &mut last]);
     let keys = || dcf_keys(&roots[..row], &corrections, &values, &last);
-    let points = behind(x_hat, offsets);
+    let (points, anywhere) = (behind(x_hat, offsets), params.anywhere());
     let (mut single, mut at_once) = (vec![1; points.len() * len], vec![2; points.len() * len]);
-    q.dcf_eval(DcfEval { params: params.anywhere(), keys: keys(), points: &points, shares: &mut single }).unwrap();
-    q.dcf_eval_window(DcfEvalWindow { params, keys: keys(), x_hat, offsets, shares: &mut at_once }).unwrap();
+    q.dcf_eval(DcfEval { params: &anywhere, keys: keys(), points: &points, shares: &mut single }).unwrap();
+    q.dcf_eval_window(DcfEvalWindow { params: &params, keys: keys(), x_hat, offsets, shares: &mut at_once }).unwrap();
     [single, at_once]
 }
 
@@ -321,9 +321,10 @@ fn shares_at_clustered_points_are_those_at_single_points() {
             let sections = || cmp_keys(&roots[row..], &corrections, leaves);
             let (mut single, mut at_once) = (vec![1; points as usize * row / 32], vec![2; points as usize * row / 32]);
             let (params, keys) = (clustered.anywhere(), sections());
-            q.cmp_eval(CmpEval { params, keys, points: &ys, shares: &mut single }).unwrap();
+            q.cmp_eval(CmpEval { params: &params, keys, points: &ys, shares: &mut single }).unwrap();
             let (params, keys, shares) = (clustered, sections(), &mut at_once);
-            q.cmp_eval_window(CmpEvalWindow { params, keys, x_hat: &x_hat, offsets: &offsets, shares }).unwrap();
+            q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat: &x_hat, offsets: &offsets, shares })
+                .unwrap();
             assert!(single == at_once, "{name}");
             for (len, width) in [(1usize, 64), (3, 17), (8, 64)] {
                 let party = (len % 2) as u32;

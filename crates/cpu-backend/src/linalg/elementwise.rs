@@ -30,7 +30,7 @@ impl ElementwiseOps for CpuQueue {
 
     fn binary<T: Real>(&self, op: linalg::Binary<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        let linalg::Binary { params: p, a, b, y } = op;
+        let linalg::Binary { params: &p, a, b, y } = op;
         let numel = y.len();
         if numel == 0 {
             return Ok(());

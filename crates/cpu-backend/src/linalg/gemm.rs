@@ -69,9 +69,9 @@ impl GemmOps for CpuQueue {
             let (a, b) = (&a[at(&p.a).min(a.len())..], &b[at(&p.b).min(b.len())..]);
             let c = &mut c[at(&p.c)..];
             if let (Some(a), Some(b), Some(c)) = (as_f32(a), as_f32(b), as_f32_mut(c)) {
-                self.gemm_f32(&p, a, b, bias.and_then(as_f32), c)?;
+                self.gemm_f32(p, a, b, bias.and_then(as_f32), c)?;
             } else {
-                self.gemm_widened(&p, a, b, bias, c)?;
+                self.gemm_widened(p, a, b, bias, c)?;
             }
         }
         Ok(())

@@ -34,7 +34,7 @@ impl ShareOps for CpuQueue {
     fn combine_words(&self, op: CombineWords<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
         let CombineWords { params, terms, x, padded, rows, opened, sums } = op;
-        let of = WordSums { params: &params, shape, terms, x, padded, rows, opened };
+        let of = WordSums { params, shape, terms, x, padded, rows, opened };
         if params.interleaved == 0 {
             self.for_jobs(columns(sums, shape.count, ELEMENTS_PER_JOB), |job, mut sums| {
                 dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, Sink::Rows(&mut sums)));

@@ -93,7 +93,7 @@ fn dcf_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &DcfKeys<'k, CudaQueue>) -> La
 }
 
 pub(crate) fn cmp_eval(queue: &CudaQueue, op: &CmpEval<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = &op.params;
+    let p = op.params;
     let (kernel, of_thread) =
         if bitsliced(queue, p.bits) { ("fss_cmp_eval_bitsliced", KEYS_OF_BITSLICED) } else { ("fss_cmp_eval", 1) };
     let launch = keys_by_points(queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
@@ -103,7 +103,7 @@ pub(crate) fn cmp_eval(queue: &CudaQueue, op: &CmpEval<'_, CudaQueue>) -> Result
 }
 
 pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = &op.params;
+    let p = op.params;
     let (kernel, of_thread) = if bitsliced(queue, p.bits) {
         ("fss_cmp_eval_window_bitsliced", KEYS_OF_BITSLICED)
     } else {
@@ -118,7 +118,7 @@ pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueu
 }
 
 pub(crate) fn cmp_eval_all(queue: &CudaQueue, op: &CmpEvalAll<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = &op.params;
+    let p = op.params;
     let (kernel, of_thread) = if bitsliced(queue, p.bits) {
         ("fss_cmp_eval_all_bitsliced", KEYS_OF_BITSLICED)
     } else {
@@ -137,7 +137,7 @@ pub(crate) fn cmp_eval_all(queue: &CudaQueue, op: &CmpEvalAll<'_, CudaQueue>) ->
 }
 
 pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = &op.params;
+    let p = op.params;
     let launch = keys_made(queue.kernel("fss_cmp_gen")?, p.count).value(p);
     let launch = launch.input(op.alphas).input(op.roots).output(&op.corrections).output(&op.leaves);
     // SAFETY: `CmpGen::check` has held the views to their lengths.
@@ -145,7 +145,7 @@ pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(
 }
 
 pub(crate) fn dcf_eval(queue: &CudaQueue, op: &DcfEval<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = &op.params;
+    let p = op.params;
     if queue.device().aes() == AesKernel::Bitsliced {
         return dcf_eval_bitsliced(queue, p, &op.keys, (op.points, None), &op.shares);
     }
@@ -171,7 +171,7 @@ fn dcf_eval_bitsliced(
 }
 
 pub(crate) fn dcf_eval_window(queue: &CudaQueue, op: &DcfEvalWindow<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = &op.params;
+    let p = op.params;
     if queue.device().aes() == AesKernel::Bitsliced {
         return dcf_eval_bitsliced(queue, &p.anywhere(), &op.keys, (op.x_hat, Some(op.offsets)), &op.shares);
     }
@@ -184,7 +184,7 @@ pub(crate) fn dcf_eval_window(queue: &CudaQueue, op: &DcfEvalWindow<'_, CudaQueu
 }
 
 pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = &op.params;
+    let p = op.params;
     let launch = keys_made(queue.kernel("fss_dcf_gen")?, p.count).value(p);
     let launch = launch.input(op.alphas).input(op.betas).input(op.roots);
     let launch = launch.output(&op.corrections).output(&op.values).output(&op.last);
@@ -196,7 +196,7 @@ pub(crate) fn aes_ctr_fill(queue: &CudaQueue, op: &AesCtrFill<'_, CudaQueue>) ->
     let (launch, len) = (queue.kernel("fss_aes_ctr_fill")?, op.words.len() as u64);
     // one round of blocks, since filling the table costs as much as some AES blocks
     let tiles = len.div_ceil(2 * u64::from(launch.block()[0])).min(launch.at_once());
-    let launch = launch.grid([tiles, 1, 1]).value(&op.params).output(&op.words).value(&len);
+    let launch = launch.grid([tiles, 1, 1]).value(op.params).output(&op.words).value(&len);
     // SAFETY: the kernel is told the length of its view.
     unsafe { launch.launch() }
 }
@@ -204,14 +204,14 @@ pub(crate) fn aes_ctr_fill(queue: &CudaQueue, op: &AesCtrFill<'_, CudaQueue>) ->
 pub(crate) fn pack_bits(queue: &CudaQueue, op: &PackBits<'_, CudaQueue>) -> Result<(), BackendError> {
     let len = op.words.len() as u32; // no more words than elements, which `u32` counts
     let launch = queue.kernel("fss_pack_bits")?.cover(op.words.len());
-    let launch = launch.value(&op.params).input(op.elements).output(&op.words).value(&len);
+    let launch = launch.value(op.params).input(op.elements).output(&op.words).value(&len);
     // SAFETY: `PackBits::check` has held the views to their lengths; the kernel is told the number of words.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn unpack_bits(queue: &CudaQueue, op: &UnpackBits<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("fss_unpack_bits")?.cover(op.elements.len());
-    let launch = launch.value(&op.params).input(op.words).output(&op.elements);
+    let launch = launch.value(op.params).input(op.words).output(&op.elements);
     // SAFETY: `UnpackBits::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }

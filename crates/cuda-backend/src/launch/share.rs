@@ -23,7 +23,7 @@ pub(crate) fn combine_bits(
     terms: CudaRef<'_, BitTerm>,
 ) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("fss_combine_bits")?, op.params.count as usize);
-    let launch = launch.value(&op.params).input(terms).input(op.x).input(op.rows).output(&op.sums);
+    let launch = launch.value(op.params).input(terms).input(op.x).input(op.rows).output(&op.sums);
     let launch = launch.value(&(terms.len() as u32)); // the op has checked that `u32` counts them
     // SAFETY: `CombineBits::check` has held the views to their lengths, and terms to rows that there are.
     unsafe { launch.launch() }
@@ -37,7 +37,7 @@ pub(crate) fn combine_words(
     terms: CudaRef<'_, WordTerm>,
 ) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("fss_combine_words")?, shape.count);
-    let launch = launch.value(&op.params).input(terms).input(op.x).input(op.padded).input(op.rows);
+    let launch = launch.value(op.params).input(terms).input(op.x).input(op.padded).input(op.rows);
     let launch = launch.input(op.opened).output(&op.sums);
     let launch = launch.value(&(terms.len() as u32)).value(&(shape.sums as u32)); // no more sums than terms
     // SAFETY: `CombineWords::check` has held the views to their lengths, and terms to rows that there are.

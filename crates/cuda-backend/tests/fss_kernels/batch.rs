@@ -78,7 +78,7 @@ impl CmpBatch {
         let (alphas, roots) = (words(count, 1 + secret), labels(2 * row, 9 + secret));
         let (mut corrections, mut leaves) = (vec![0; levels * row], vec![0; 2 * row]);
         CPU.cmp_gen(CmpGen {
-            params,
+            params: &params,
             alphas: &alphas,
             roots: &roots,
             corrections: &mut corrections,
@@ -134,7 +134,7 @@ impl CmpBatch {
     /// The processor's shares of `party`.
     pub(crate) fn expected(&self, party: usize) -> Vec<u32> {
         let (params, keys, mut shares) = (self.params(party), self.keys(party), vec![0; self.share_words()]);
-        CPU.cmp_eval(CmpEval { params, keys, points: &self.points, shares: &mut shares }).unwrap();
+        CPU.cmp_eval(CmpEval { params: &params, keys, points: &self.points, shares: &mut shares }).unwrap();
         shares
     }
 
@@ -166,7 +166,8 @@ impl CmpBatch {
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u32> {
         let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.points[..self.shape.count]);
         let (offsets, mut shares) = (offsets(self.shape.points, window), vec![0; self.share_words()]);
-        CPU.cmp_eval_window(CmpEvalWindow { params, keys, x_hat, offsets: &offsets, shares: &mut shares }).unwrap();
+        CPU.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets: &offsets, shares: &mut shares })
+            .unwrap();
         shares
     }
 
@@ -201,7 +202,7 @@ impl CmpBatch {
     pub(crate) fn expected_all(&self, (party, first): (usize, u32)) -> Vec<u128> {
         let (params, len) = self.all(party, first);
         let mut units = vec![0; len];
-        CPU.cmp_eval_all(CmpEvalAll { params, keys: self.keys(party), units: &mut units }).unwrap();
+        CPU.cmp_eval_all(CmpEvalAll { params: &params, keys: self.keys(party), units: &mut units }).unwrap();
         units
     }
 }
@@ -237,7 +238,7 @@ impl DcfBatch {
         let (mut corrections, mut last) = (vec![0; levels * row], vec![0; shape.words * row]);
         let mut values = vec![0; levels * shape.words * row];
         CPU.dcf_gen(DcfGen {
-            params,
+            params: &params,
             alphas: &alphas,
             betas: &betas,
             roots: &roots,
@@ -297,7 +298,7 @@ impl DcfBatch {
     /// The processor's shares of `party`.
     pub(crate) fn expected(&self, party: usize) -> Vec<u64> {
         let (params, keys, mut shares) = (self.params(party), self.keys(party), vec![0; self.share_words()]);
-        CPU.dcf_eval(DcfEval { params, keys, points: &self.points, shares: &mut shares }).unwrap();
+        CPU.dcf_eval(DcfEval { params: &params, keys, points: &self.points, shares: &mut shares }).unwrap();
         shares
     }
 
@@ -319,7 +320,8 @@ impl DcfBatch {
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u64> {
         let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.points[..self.shape.count]);
         let (offsets, mut shares) = (offsets(self.shape.points, window), vec![0; self.share_words()]);
-        CPU.dcf_eval_window(DcfEvalWindow { params, keys, x_hat, offsets: &offsets, shares: &mut shares }).unwrap();
+        CPU.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets: &offsets, shares: &mut shares })
+            .unwrap();
         shares
     }
 }

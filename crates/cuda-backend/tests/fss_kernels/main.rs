@@ -164,7 +164,7 @@ fn a_seed_expands_as_on_the_processor() {
     let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 100 };
     for len in [0, 1, 2, 31, 32, 33, 63, 255, 256, 257, 511, 512, 513, 1025] {
         let mut expected = vec![0; len];
-        CPU.aes_ctr_fill(AesCtrFill { params, words: &mut expected }).unwrap();
+        CPU.aes_ctr_fill(AesCtrFill { params: &params, words: &mut expected }).unwrap();
         for (blocks, options) in [1, 2, 3, 5].into_iter().zip(schedules()) {
             let call = Call::new("fss_aes_ctr_fill").value(&params).output::<u64>(len).value(&(len as u64));
             assert_eq!(call.run([blocks, 1, 1], &options).output::<u64>(0), expected, "{len} words");
@@ -180,8 +180,8 @@ fn packed_streams_are_those_of_the_processor_at_every_width() {
             let len = (count * bits).div_ceil(64) as usize;
             let elements = words(count as usize, u64::from(bits));
             let (mut stream, mut back) = (vec![0; len], vec![0; count as usize]);
-            CPU.pack_bits(PackBits { params, elements: &elements, words: &mut stream }).unwrap();
-            CPU.unpack_bits(UnpackBits { params, words: &stream, elements: &mut back }).unwrap();
+            CPU.pack_bits(PackBits { params: &params, elements: &elements, words: &mut stream }).unwrap();
+            CPU.unpack_bits(UnpackBits { params: &params, words: &stream, elements: &mut back }).unwrap();
             let options = &schedules()[bits as usize % 4];
             let call = Call::new("fss_pack_bits").value(&params).input(&elements);
             let done = call.output::<u64>(len).value(&(len as u32)).run([2, 1, 1], options);

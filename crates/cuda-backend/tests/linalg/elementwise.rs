@@ -84,7 +84,7 @@ fn binary_maps_broadcast_by_strides() {
             ] {
                 let params = BinaryParams { op, rank: 3, shape: [3, 5, 7, 1, 1, 1], a_strides, b_strides };
                 let mut y = q.zeros::<f32>(105).unwrap();
-                q.binary(linalg::Binary { params, a: da.view(), b: db.view(), y: y.view_mut() }).unwrap();
+                q.binary(linalg::Binary { params: &params, a: da.view(), b: db.view(), y: y.view_mut() }).unwrap();
                 let at =
                     |i: usize, s: [u64; 6]| i / 35 * s[0] as usize + i / 7 % 5 * s[1] as usize + i % 7 * s[2] as usize;
                 let want: Vec<f32> = (0..105).map(|i| f(a[at(i, a_strides)], b[at(i, b_strides)])).collect();
@@ -99,7 +99,7 @@ fn binary_maps_broadcast_by_strides() {
             b_strides: strides([1, 0, 0]),
         };
         let (a, mut y) = (q.zeros::<f32>(96).unwrap(), q.zeros::<f32>(9).unwrap());
-        let short = q.binary(linalg::Binary { params, a: a.view(), b: a.view(), y: y.view_mut() });
+        let short = q.binary(linalg::Binary { params: &params, a: a.view(), b: a.view(), y: y.view_mut() });
         assert_eq!(short, Err(BackendError::Length { op: "binary", view: "a", expected: 97, got: 96 }));
     });
 }
@@ -124,7 +124,7 @@ fn dropped<T: Real>(q: &CudaQueue) {
         let p = DropoutParams { seed: 0x0123_4567_89ab_cdef, site: 3, step: 9, first, threshold, scale: 1.25 };
         let x: Vec<T> = Random::new(7).reals(n, 1.0);
         let (dx, mut y) = (q.upload(&x).unwrap(), q.zeros::<T>(n).unwrap());
-        q.dropout(Dropout { params: p, x: dx.view(), y: y.view_mut() }).unwrap();
+        q.dropout(Dropout { params: &p, x: dx.view(), y: y.view_mut() }).unwrap();
         let want: Vec<T> = x
             .iter()
             .enumerate()
@@ -163,7 +163,7 @@ fn sums<T: Real>(q: &CudaQueue, accumulate: u32) {
         let x: Vec<T> = Random::new(len).reals(outer * len * inner, 1.0);
         let start: Vec<T> = Random::new(1).reals(outer * inner, 1.0);
         let (dx, mut y) = (q.upload(&x).unwrap(), q.upload(&start).unwrap());
-        q.sum_axis(SumAxis { params, x: dx.view(), y: y.view_mut() }).unwrap();
+        q.sum_axis(SumAxis { params: &params, x: dx.view(), y: y.view_mut() }).unwrap();
         let want: Vec<f64> = (0..outer * inner)
             .map(|i| {
                 let sum: f64 = (0..len).map(|l| f64::from(x[(i / inner * len + l) * inner + i % inner].to_f32())).sum();

@@ -75,7 +75,7 @@ impl<T: Real> Product<T> {
         let (a, b, mut c) = (q.upload(&self.a).unwrap(), q.upload(&self.b).unwrap(), q.upload(&self.c).unwrap());
         let bias = self.bias.as_ref().map(|bias| q.upload(bias).unwrap());
         let bias = bias.as_ref().map(Buffer::view);
-        q.gemm(Gemm { params: *p, a: a.view(), b: b.view(), bias, c: c.view_mut() }).unwrap();
+        q.gemm(Gemm { params: p, a: a.view(), b: b.view(), bias, c: c.view_mut() }).unwrap();
         let got = q.download(&c).unwrap();
         // Elements that no result covers keep their value.
         let mut want: Vec<f64> = self.c.iter().map(|c| f64::from(c.to_f32())).collect();
@@ -193,9 +193,9 @@ fn views_and_results_that_do_not_fit_are_refused() {
         let good = Product::<f32>::new([4, 4, 4], 2, [false; 3]);
         let (a, mut c) = (q.upload(&good.a).unwrap(), q.zeros::<f32>(32).unwrap());
         let short = a.slice(0..31).unwrap();
-        let refused = q.gemm(Gemm { params: good.p, a: short, b: a.view(), bias: None, c: c.view_mut() });
+        let refused = q.gemm(Gemm { params: &good.p, a: short, b: a.view(), bias: None, c: c.view_mut() });
         assert_eq!(refused, Err(BackendError::Length { op: "gemm", view: "a", expected: 32, got: 31 }));
-        let mut run = |params| q.gemm(Gemm { params, a: a.view(), b: a.view(), bias: None, c: c.view_mut() });
+        let mut run = |params| q.gemm(Gemm { params: &params, a: a.view(), b: a.view(), bias: None, c: c.view_mut() });
         let overlap = BackendError::Unsupported { op: "gemm", why: "elements of the result overlap" };
         let mut p = good.p;
         p.c.row = 3;

@@ -63,9 +63,9 @@ impl<T: Real> Case<T> {
         let (out, dx_out) = (y.view_mut(), dx.view_mut());
         if centred {
             let mut stats = q.zeros::<f32>(2 * rows)?;
-            q.layer_norm(LayerNorm { params, x, gamma, beta, y: out, stats: stats.view_mut() })?;
+            q.layer_norm(LayerNorm { params: &params, x, gamma, beta, y: out, stats: stats.view_mut() })?;
             q.layer_norm_backward(LayerNormBackward {
-                params,
+                params: &params,
                 x,
                 gamma,
                 stats: stats.view(),
@@ -76,9 +76,9 @@ impl<T: Real> Case<T> {
             })?;
         } else {
             let mut stats = q.zeros::<f32>(rows)?;
-            q.rms_norm(RmsNorm { params, x, gamma, y: out, rstd: stats.view_mut() })?;
+            q.rms_norm(RmsNorm { params: &params, x, gamma, y: out, rstd: stats.view_mut() })?;
             let (rstd, dgamma) = (stats.view(), Some(dgamma.view_mut()));
-            q.rms_norm_backward(RmsNormBackward { params, x, gamma, rstd, g, dx: dx_out, dgamma })?;
+            q.rms_norm_backward(RmsNormBackward { params: &params, x, gamma, rstd, g, dx: dx_out, dgamma })?;
         }
         Ok([q.download(&y)?, q.download(&dx)?, q.download(&dgamma)?, q.download(&dbeta)?])
     }
@@ -149,7 +149,7 @@ fn no_rows_give_zero_sums() {
         let (none, gamma) = (q.zeros::<f32>(0).unwrap(), q.upload(&[1.0f32; 5]).unwrap());
         let (mut dx, mut dgamma) = (q.zeros::<f32>(0).unwrap(), q.upload(&[7.0f32; 5]).unwrap());
         q.rms_norm_backward(RmsNormBackward {
-            params,
+            params: &params,
             x: none.view(),
             gamma: Some(gamma.view()),
             rstd: none.view(),

@@ -44,8 +44,8 @@ fn run<T: Real>(
     let (dx, mut y) = (behind(q, lead, x), q.zeros::<T>(range.end).unwrap());
     let (x, out, mask) = (dx.slice(range.clone()).unwrap(), y.slice_mut(range.clone()).unwrap(), mask.shorten());
     match log {
-        false => q.softmax(Softmax { params, x, mask, y: out }),
-        true => q.log_softmax(LogSoftmax { params, x, mask, y: out }),
+        false => q.softmax(Softmax { params: &params, x, mask, y: out }),
+        true => q.log_softmax(LogSoftmax { params: &params, x, mask, y: out }),
     }
     .unwrap();
     q.read(y.slice(range).unwrap()).unwrap()
@@ -163,8 +163,8 @@ fn backward<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize, b
         (dy.slice(range.clone()).unwrap(), dg.slice(range.clone()).unwrap(), dx.slice_mut(range.clone()).unwrap());
     let params = params(shape, 1, 0).axis;
     match log {
-        false => q.softmax_backward(SoftmaxBackward { params, y, g, dx: out }),
-        true => q.log_softmax_backward(LogSoftmaxBackward { params, y, g, dx: out }),
+        false => q.softmax_backward(SoftmaxBackward { params: &params, y, g, dx: out }),
+        true => q.log_softmax_backward(LogSoftmaxBackward { params: &params, y, g, dx: out }),
     }
     .unwrap();
     let got = q.read(dx.slice(range).unwrap()).unwrap();
@@ -194,7 +194,8 @@ fn elements_left_out_have_no_gradient() {
         let g = q.upload(&Random::new(23).reals::<f32>(8, 1.0)).unwrap();
         let mut dx = q.zeros::<f32>(8).unwrap();
         let params = AxisParams { outer: 2, len: 4, inner: 1 };
-        q.log_softmax_backward(LogSoftmaxBackward { params, y: y.view(), g: g.view(), dx: dx.view_mut() }).unwrap();
+        q.log_softmax_backward(LogSoftmaxBackward { params: &params, y: y.view(), g: g.view(), dx: dx.view_mut() })
+            .unwrap();
         let dx = q.download(&dx).unwrap();
         assert_eq!([dx[0], dx[1], dx[2], dx[3], dx[5], dx[7]], [0.0; 6]);
         assert_eq!(dx[4], -dx[6]);

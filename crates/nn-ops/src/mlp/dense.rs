@@ -45,7 +45,7 @@ impl<Q: LinalgOps> Dense<Q> {
         let shape = Product { m: rows, n: self.outputs, k: self.inputs, activation };
         let params = shape.params(row_major(self.inputs), row_major(self.outputs));
         Ok(q.gemm(Gemm {
-            params,
+            params: &params,
             a: q.shorten(x),
             b: self.weight.view(),
             bias: Some(self.bias.view()),
@@ -64,7 +64,7 @@ impl<Q: LinalgOps> Dense<Q> {
         let shape = Product { m: rows, n: self.inputs, k: self.outputs, activation: Activation::Identity };
         let params = shape.params(row_major(self.outputs), transposed(self.outputs));
         Ok(q.gemm(Gemm {
-            params,
+            params: &params,
             a: q.shorten(gradient),
             b: self.weight.view(),
             bias: None,
@@ -88,14 +88,14 @@ impl<Q: LinalgOps> Dense<Q> {
         let shape = Product { m: self.inputs, n: self.outputs, k: rows, activation: Activation::Identity };
         let params = shape.params(transposed(self.inputs), row_major(self.outputs));
         q.gemm(Gemm {
-            params,
+            params: &params,
             a: q.shorten(input),
             b: q.shorten(gradient),
             bias: None,
             c: weights.slice_mut(of_weights.clone())?,
         })?;
         let columns = SumParams { outer: 1, len: rows as u64, inner: self.outputs as u64, accumulate: 0 };
-        q.sum_axis(SumAxis { params: columns, x: q.shorten(gradient), y: biases.slice_mut(of_biases.clone())? })?;
+        q.sum_axis(SumAxis { params: &columns, x: q.shorten(gradient), y: biases.slice_mut(of_biases.clone())? })?;
         q.axpby(Axpby {
             alpha: 1.0,
             x: weights.slice(of_weights)?,

@@ -71,7 +71,7 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
                 let params = CmpParams { key: self.prg.child, bits, party: 0, count, points: 0 };
                 let mut leaf = Staged::<_, u128>::alloc(q, 2 * padded)?;
                 q.cmp_gen(CmpGen {
-                    params,
+                    params: &params,
                     alphas: alphas.view(),
                     roots: device_roots.view(),
                     corrections: cw.view_mut(),
@@ -92,7 +92,7 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
                 let mut vcw = q.alloc::<u64>(rows.vcw as usize * padded)?;
                 let mut last = q.alloc::<u64>(rows.last as usize * padded)?;
                 q.dcf_gen(DcfGen {
-                    params,
+                    params: &params,
                     alphas: alphas.view(),
                     betas: betas.view(),
                     roots: device_roots.view(),

@@ -53,7 +53,13 @@ fn combine<W: Walk>(
     let sums = walk.during(Activity::Walk, || {
         let sums = terms.iter().filter(|term| term.last == 1).count();
         let mut sums = Staged::<_, u32>::alloc(q, sums * (params.count as usize).div_ceil(32))?;
-        q.combine_bits(CombineBits { params, terms, x: x_hat.view(), rows: rows.view(), sums: sums.view_mut() })?;
+        q.combine_bits(CombineBits {
+            params: &params,
+            terms,
+            x: x_hat.view(),
+            rows: rows.view(),
+            sums: sums.view_mut(),
+        })?;
         Ok::<_, BackendError>(sums)
     })?;
     walk.meanwhile()?;

@@ -168,7 +168,7 @@ impl Sums {
         let sums = self.terms.iter().filter(|term| term.last == 1).count();
         let mut out = Staged::alloc(q, sums * count)?;
         q.combine_words(CombineWords {
-            params,
+            params: &params,
             terms: &self.terms,
             x: staged.x.view(),
             padded: staged.held.view(),

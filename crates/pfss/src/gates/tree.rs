@@ -74,7 +74,13 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
             let At { tree, window, x_hat, offsets, shares } = of;
             let points = offsets.len() as u32;
             let params = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
-            q.cmp_eval_window(CmpEvalWindow { params, keys: tree.cmp_keys(), x_hat, offsets, shares })
+            q.cmp_eval_window(CmpEvalWindow {
+                params: &params,
+                keys: tree.cmp_keys(),
+                x_hat: q.shorten(x_hat),
+                offsets: q.shorten(offsets),
+                shares: q.shorten_mut(shares),
+            })
         })
     }
 
@@ -87,7 +93,7 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
         let (q, tree) = (self.walk.queue(), &self.tree);
         let units = self.walk.during(Activity::Walk, || {
             let mut units = Staged::<_, u128>::alloc(q, cmp_blocks(bits) as usize * elements.len())?;
-            q.cmp_eval_all(CmpEvalAll { params, keys: tree.cmp_keys(), units: units.view_mut() })?;
+            q.cmp_eval_all(CmpEvalAll { params: &params, keys: tree.cmp_keys(), units: units.view_mut() })?;
             Ok::<_, BackendError>(units)
         })?;
         self.walk.meanwhile()?;
@@ -112,7 +118,13 @@ pub(super) fn dcf_shares<'w, W: Walk>(
         let At { tree, window, x_hat, offsets, shares } = of;
         let points = offsets.len() as u32;
         let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
-        q.dcf_eval_window(DcfEvalWindow { params, keys: tree.dcf_keys(), x_hat, offsets, shares })
+        q.dcf_eval_window(DcfEvalWindow {
+            params: &params,
+            keys: tree.dcf_keys(),
+            x_hat: q.shorten(x_hat),
+            offsets: q.shorten(offsets),
+            shares: q.shorten_mut(shares),
+        })
     })
 }
 

@@ -15,7 +15,7 @@ op! {
     /// Layer `i = n-1 .. 0` maps pairs of positions that differ in bit `i`: `(a, b) -> (a + t b, a - t b)`.
     pub struct CircleEvaluate<'a, Q> as "circle_evaluate" {
         /// Size and number of the columns.
-        params: plain CircleFftParams,
+        params: plain &'a CircleFftParams,
         /// Factors of their domain.
         twiddles: read Twiddle,
         /// Coefficients, then values.

@@ -16,7 +16,7 @@ op! {
     /// the twiddles.
     pub struct CircleExtend<'a, Q> as "circle_extend" {
         /// Sizes and number of the columns.
-        params: plain CircleExtendParams,
+        params: plain &'a CircleExtendParams,
         /// Factors of the domain.
         twiddles: read Twiddle,
         /// Columns of `2^log_coefficients`.
@@ -32,8 +32,8 @@ impl<Q: Queue> CircleExtend<'_, Q> {
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        extension(Self::NAME, &self.params)?;
-        let CircleExtendParams { log_coefficients, log_size, columns: count } = self.params;
+        extension(Self::NAME, self.params)?;
+        let CircleExtendParams { log_coefficients, log_size, columns: count } = *self.params;
         self.expect([columns(1, log_size - 1), columns(count, log_coefficients), columns(count, log_size)])
     }
 }

@@ -16,7 +16,7 @@ op! {
     /// everything is divided by `N`.
     pub struct CircleInterpolate<'a, Q> as "circle_interpolate" {
         /// Size and number of the columns.
-        params: plain CircleFftParams,
+        params: plain &'a CircleFftParams,
         /// Inverses of the factors of their domain.
         inverse_twiddles: read Twiddle,
         /// Values, then coefficients.

@@ -15,7 +15,7 @@ op! {
     /// save a pass over memory by it.
     pub struct CircleLde<'a, Q> as "circle_lde" {
         /// Sizes and number of the columns.
-        params: plain CircleExtendParams,
+        params: plain &'a CircleExtendParams,
         /// Inverses of the factors of the smaller domain.
         inverse_twiddles: read Twiddle,
         /// Factors of the larger one.
@@ -33,8 +33,8 @@ impl<Q: Queue> CircleLde<'_, Q> {
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        extension(Self::NAME, &self.params)?;
-        let CircleExtendParams { log_coefficients, log_size, columns: count } = self.params;
+        extension(Self::NAME, self.params)?;
+        let CircleExtendParams { log_coefficients, log_size, columns: count } = *self.params;
         let log_small = domain(Self::NAME, log_coefficients)?;
         let twiddles = [columns(1, log_small - 1), columns(1, log_size - 1)];
         self.expect([twiddles[0], twiddles[1], columns(count, log_coefficients), columns(count, log_size)])

@@ -14,7 +14,7 @@ op! {
     /// Evaluates every column of coefficients at one point over the secure field.
     pub struct CircleEvalAtPoint<'a, Q> as "circle_eval_at_point" {
         /// The point, and size and number of the columns.
-        params: plain CirclePointParams,
+        params: plain &'a CirclePointParams,
         /// Columns of `2^log_size`.
         coefficients: read M31,
         /// One value for each column.
@@ -28,7 +28,7 @@ impl<Q: Queue> CircleEvalAtPoint<'_, Q> {
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let CirclePointParams { log_size, columns: count, .. } = self.params;
+        let CirclePointParams { log_size, columns: count, .. } = *self.params;
         if log_size > MAX_LOG_DOMAIN {
             let why = "polynomials have 2^0 to 2^30 coefficients";
             return Err(BackendError::Unsupported { op: Self::NAME, why });

@@ -10,7 +10,7 @@ op! {
     /// Writes the twiddle factors of a domain and their inverses.
     pub struct CircleTwiddles<'a, Q> as "circle_twiddles" {
         /// The domain.
-        params: plain CircleTwiddleParams,
+        params: plain &'a CircleTwiddleParams,
         /// The `N / 2` factors.
         twiddles: write Twiddle,
         /// Their inverses.

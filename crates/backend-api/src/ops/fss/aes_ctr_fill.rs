@@ -10,7 +10,7 @@ op! {
     /// little-endian block that wraps; an odd last word is a low half.
     pub struct AesCtrFill<'a, Q> as "aes_ctr_fill" {
         /// Key and first counter.
-        params: plain AesCtrParams,
+        params: plain &'a AesCtrParams,
         /// Any number of words.
         words: write u64,
     }

@@ -10,7 +10,7 @@ op! {
     /// One party's XOR shares of 1\[α <= y\] for the secret α of each key and every point y.
     pub struct CmpEval<'a, Q> as "cmp_eval" {
         /// Party, widths and number of keys and points.
-        params: plain CmpParams,
+        params: plain &'a CmpParams,
         /// The keys of one party.
         keys: views CmpKeys<'a, Q>,
         /// `u64[m][count]`.
@@ -26,7 +26,7 @@ impl<Q: Queue> CmpEval<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<CmpShape, BackendError> {
-        let shape = CmpShape::new(Self::NAME, &self.params)?;
+        let shape = CmpShape::new(Self::NAME, self.params)?;
         self.expect(shape.eval_lengths())?;
         Ok(shape)
     }

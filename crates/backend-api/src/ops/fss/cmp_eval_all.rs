@@ -19,7 +19,7 @@ op! {
     /// neighbouring bits differ at α alone.
     pub struct CmpEvalAll<'a, Q> as "cmp_eval_all" {
         /// Party, width and range of keys.
-        params: plain CmpAllParams,
+        params: plain &'a CmpAllParams,
         /// The keys of one party.
         keys: views CmpKeys<'a, Q>,
         /// `u128[cmp_blocks(bits)][keys]`.
@@ -33,7 +33,7 @@ impl<Q: Queue> CmpEvalAll<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<CmpAllShape, BackendError> {
-        let shape = CmpAllShape::new(Self::NAME, &self.params)?;
+        let shape = CmpAllShape::new(Self::NAME, self.params)?;
         self.expect(shape.eval_lengths())?;
         Ok(shape)
     }

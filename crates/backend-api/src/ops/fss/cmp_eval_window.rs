@@ -17,7 +17,7 @@ op! {
     /// its threads. Shares at offsets that break the promise may be any words.
     pub struct CmpEvalWindow<'a, Q> as "cmp_eval_window" {
         /// Party, widths and number of keys and points.
-        params: plain CmpWindowParams,
+        params: plain &'a CmpWindowParams,
         /// The keys of one party.
         keys: views CmpKeys<'a, Q>,
         /// `u64[count]`, public.
@@ -35,7 +35,7 @@ impl<Q: Queue> CmpEvalWindow<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<CmpShape, BackendError> {
-        let shape = CmpShape::within(Self::NAME, &self.params)?;
+        let shape = CmpShape::within(Self::NAME, self.params)?;
         self.expect(shape.window_lengths())?;
         Ok(shape)
     }

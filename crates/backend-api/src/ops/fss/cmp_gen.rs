@@ -13,7 +13,7 @@ op! {
     /// Sections of the keys `count .. P` are those of α = 0.
     pub struct CmpGen<'a, Q> as "cmp_gen" {
         /// Width and number of keys.
-        params: plain CmpParams,
+        params: plain &'a CmpParams,
         /// `u64[count]`.
         alphas: read u64,
         /// `Label[2][P]`, party 0 first: uniform, independent words, fresh for each batch.
@@ -32,7 +32,7 @@ impl<Q: Queue> CmpGen<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<CmpShape, BackendError> {
-        let shape = CmpShape::new(Self::NAME, &self.params)?;
+        let shape = CmpShape::new(Self::NAME, self.params)?;
         self.expect(shape.gen_lengths())?;
         Ok(shape)
     }

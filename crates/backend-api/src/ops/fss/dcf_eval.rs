@@ -10,7 +10,7 @@ op! {
     /// One party's additive shares modulo 2^width of β·1\[y < α\] for the secrets α, β of each key and every point y.
     pub struct DcfEval<'a, Q> as "dcf_eval" {
         /// Party, widths and number of keys and points.
-        params: plain DcfParams,
+        params: plain &'a DcfParams,
         /// The keys of one party.
         keys: views DcfKeys<'a, Q>,
         /// `u64[m][count]`.
@@ -26,7 +26,7 @@ impl<Q: Queue> DcfEval<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<DcfShape, BackendError> {
-        let shape = DcfShape::new(Self::NAME, &self.params)?;
+        let shape = DcfShape::new(Self::NAME, self.params)?;
         self.expect(shape.eval_lengths())?;
         Ok(shape)
     }

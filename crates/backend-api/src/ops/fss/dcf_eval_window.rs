@@ -13,7 +13,7 @@ op! {
     /// With b = ceil(L / 2), it takes (1 + b) (2 (bits - window) + m window) + b m AES blocks.
     pub struct DcfEvalWindow<'a, Q> as "dcf_eval_window" {
         /// Party, widths and number of keys and points.
-        params: plain DcfWindowParams,
+        params: plain &'a DcfWindowParams,
         /// The keys of one party.
         keys: views DcfKeys<'a, Q>,
         /// `u64[count]`, public.
@@ -31,7 +31,7 @@ impl<Q: Queue> DcfEvalWindow<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<DcfShape, BackendError> {
-        let shape = DcfShape::within(Self::NAME, &self.params)?;
+        let shape = DcfShape::within(Self::NAME, self.params)?;
         self.expect(shape.window_lengths())?;
         Ok(shape)
     }

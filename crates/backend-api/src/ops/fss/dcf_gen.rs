@@ -12,7 +12,7 @@ op! {
     /// The two low bits of a root are ignored. Sections of the keys `count .. P` are those of α = 0, β = 0.
     pub struct DcfGen<'a, Q> as "dcf_gen" {
         /// Widths and number of keys and payload words.
-        params: plain DcfParams,
+        params: plain &'a DcfParams,
         /// `u64[count]`.
         alphas: read u64,
         /// `u64[L][count]`.
@@ -34,7 +34,7 @@ impl<Q: Queue> DcfGen<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<DcfShape, BackendError> {
-        let shape = DcfShape::new(Self::NAME, &self.params)?;
+        let shape = DcfShape::new(Self::NAME, self.params)?;
         self.expect(shape.gen_lengths())?;
         Ok(shape)
     }

@@ -10,7 +10,7 @@ op! {
     /// Packs the low `bits` bits of elements into a dense little-endian bit stream, element `i` at bit `i * bits`.
     pub struct PackBits<'a, Q> as "pack_bits" {
         /// Width and number of elements.
-        params: plain PackParams,
+        params: plain &'a PackParams,
         /// `u64[count]`.
         elements: read u64,
         /// `ceil(count * bits / 64)` words, whose unused bits are zero.
@@ -24,7 +24,7 @@ impl<Q: Queue> PackBits<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<PackShape, BackendError> {
-        let shape = PackShape::new(Self::NAME, &self.params)?;
+        let shape = PackShape::new(Self::NAME, self.params)?;
         self.expect([shape.count, shape.words])?;
         Ok(shape)
     }

@@ -10,7 +10,7 @@ op! {
     /// The inverse of [`PackBits`](super::PackBits).
     pub struct UnpackBits<'a, Q> as "unpack_bits" {
         /// Width and number of elements.
-        params: plain PackParams,
+        params: plain &'a PackParams,
         /// `ceil(count * bits / 64)` words.
         words: read u64,
         /// `u64[count]`, each below 2^bits.
@@ -24,7 +24,7 @@ impl<Q: Queue> UnpackBits<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<PackShape, BackendError> {
-        let shape = PackShape::new(Self::NAME, &self.params)?;
+        let shape = PackShape::new(Self::NAME, self.params)?;
         self.expect([shape.words, shape.count])?;
         Ok(shape)
     }

@@ -11,7 +11,7 @@ op! {
     /// `y = f(a, b)` with broadcasting by zero strides.
     pub struct Binary<'a, Q, T: Real> as "binary" {
         /// Function, shape and strides.
-        params: plain BinaryParams,
+        params: plain &'a BinaryParams,
         /// At least as many elements as its strides reach.
         a: read T,
         /// Likewise.
@@ -27,7 +27,7 @@ impl<Q: Queue, T: Real> Binary<'_, Q, T> {
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let params = &self.params;
+        let params = self.params;
         let shape = &params.shape[..(params.rank as usize).min(MAX_RANK)];
         let elements = product(shape);
         let reach = |end: u64, (&len, &stride): (&u64, &u64)| end.saturating_add(stride.saturating_mul(len - 1));

@@ -10,7 +10,7 @@ op! {
     /// backward pass.
     pub struct Dropout<'a, Q, T: Real> as "dropout" {
         /// Mask and scale.
-        params: plain DropoutParams,
+        params: plain &'a DropoutParams,
         /// Any number of elements.
         x: read T,
         /// As many results.

@@ -17,7 +17,7 @@ op! {
     /// activation after a sum that accumulates.
     pub struct Gemm<'a, Q, T: Real> as "gemm" {
         /// Shapes, strides and epilogue.
-        params: plain GemmParams,
+        params: plain &'a GemmParams,
         /// At least as many elements as its strides reach.
         a: read T,
         /// Likewise.
@@ -35,7 +35,7 @@ impl<Q: Queue, T: Real> Gemm<'_, Q, T> {
     /// # Errors
     /// See [`GemmOps`](super::GemmOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let p = &self.params;
+        let p = self.params;
         let reached = |strides: &MatrixStrides, rows, cols| strides.span(p.batch, rows, cols).unwrap_or(u64::MAX);
         let a = at_least(reached(&p.a, p.m, p.k), self.a.len());
         let b = at_least(reached(&p.b, p.k, p.n), self.b.len());

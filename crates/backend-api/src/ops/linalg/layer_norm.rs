@@ -17,7 +17,7 @@ op! {
     /// eps of zero the op waits for that, so it cannot be recorded.
     pub struct LayerNorm<'a, Q, T: Real> as "layer_norm" {
         /// The shape, and eps.
-        params: plain NormParams,
+        params: plain &'a NormParams,
         /// `rows x len`.
         x: read T,
         /// A factor for each column; 1 without.
@@ -37,7 +37,7 @@ impl<Q: Queue, T: Real> LayerNorm<'_, Q, T> {
     /// # Errors
     /// See [`RowOps`](super::RowOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let NormParams { rows, len, .. } = self.params;
+        let NormParams { rows, len, .. } = *self.params;
         let (all, column) = (elements(&[rows, len]), count(len));
         self.expect([all, column, column, all, elements(&[rows, 2])])
     }

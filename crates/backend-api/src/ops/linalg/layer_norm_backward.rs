@@ -13,7 +13,7 @@ op! {
     /// blocks of [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS), which takes memory for a time.
     pub struct LayerNormBackward<'a, Q, T: Real> as "layer_norm_backward" {
         /// The shape, and eps.
-        params: plain NormParams,
+        params: plain &'a NormParams,
         /// `rows x len`.
         x: read T,
         /// The factors of the columns, if there were any.
@@ -37,7 +37,7 @@ impl<Q: Queue, T: Real> LayerNormBackward<'_, Q, T> {
     /// # Errors
     /// See [`RowOps`](super::RowOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let NormParams { rows, len, .. } = self.params;
+        let NormParams { rows, len, .. } = *self.params;
         let (all, column) = (elements(&[rows, len]), count(len));
         self.expect([all, column, elements(&[rows, 2]), all, all, column, column])
     }

@@ -12,7 +12,7 @@ op! {
     /// [`Softmax`](super::Softmax), so elements left out give -inf.
     pub struct LogSoftmax<'a, Q, T: Real> as "log_softmax" {
         /// The shape, and how masks repeat.
-        params: plain SoftmaxParams,
+        params: plain &'a SoftmaxParams,
         /// `outer x len x inner`.
         x: read T,
         /// What is left out.
@@ -28,6 +28,6 @@ impl<Q: Queue, T: Real> LogSoftmax<'_, Q, T> {
     /// # Errors
     /// See [`RowOps`](super::RowOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        softmax_lengths(Self::NAME, &self.params).and_then(|lengths| self.expect(lengths))
+        softmax_lengths(Self::NAME, self.params).and_then(|lengths| self.expect(lengths))
     }
 }

@@ -12,7 +12,7 @@ op! {
     /// dx is zero and its g is left out of the sum.
     pub struct LogSoftmaxBackward<'a, Q, T: Real> as "log_softmax_backward" {
         /// The shape.
-        params: plain AxisParams,
+        params: plain &'a AxisParams,
         /// The output, `outer x len x inner`.
         y: read T,
         /// The gradient of the loss by y.
@@ -28,7 +28,7 @@ impl<Q: Queue, T: Real> LogSoftmaxBackward<'_, Q, T> {
     /// # Errors
     /// See [`RowOps`](super::RowOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let AxisParams { outer, len, inner } = self.params;
+        let AxisParams { outer, len, inner } = *self.params;
         self.expect([elements(&[outer, len, inner]); 3])
     }
 }

@@ -50,6 +50,7 @@ impl<'a, Q: Queue> RowMask<'a, Q> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn map_as<P: Queue>(
         self,
         views: &mut impl MapViews<Q, P>,
@@ -63,6 +64,7 @@ impl<'a, Q: Queue> RowMask<'a, Q> {
         })
     }
 
+    #[inline(always)]
     pub(crate) fn show(&self, see: &mut impl FnMut(View)) {
         let len = match self {
             Self::None | Self::Causal => None,

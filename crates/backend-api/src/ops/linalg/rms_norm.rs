@@ -12,7 +12,7 @@ op! {
     /// variance holds for the mean square.
     pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
         /// The shape, and eps.
-        params: plain NormParams,
+        params: plain &'a NormParams,
         /// `rows x len`.
         x: read T,
         /// A factor for each column; 1 without.
@@ -30,7 +30,7 @@ impl<Q: Queue, T: Real> RmsNorm<'_, Q, T> {
     /// # Errors
     /// See [`RowOps`](super::RowOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let NormParams { rows, len, .. } = self.params;
+        let NormParams { rows, len, .. } = *self.params;
         let all = elements(&[rows, len]);
         self.expect([all, count(len), all, count(rows)])
     }

@@ -12,7 +12,7 @@ op! {
     /// `dgamma = sum over rows of g h`, summed as those of [`LayerNormBackward`](super::LayerNormBackward).
     pub struct RmsNormBackward<'a, Q, T: Real> as "rms_norm_backward" {
         /// The shape, and eps.
-        params: plain NormParams,
+        params: plain &'a NormParams,
         /// `rows x len`.
         x: read T,
         /// The factors of the columns, if there were any.
@@ -34,7 +34,7 @@ impl<Q: Queue, T: Real> RmsNormBackward<'_, Q, T> {
     /// # Errors
     /// See [`RowOps`](super::RowOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let NormParams { rows, len, .. } = self.params;
+        let NormParams { rows, len, .. } = *self.params;
         let (all, column) = (elements(&[rows, len]), count(len));
         self.expect([all, column, count(rows), all, all, column])
     }

@@ -14,7 +14,7 @@ op! {
     /// make the row NaN, and so does a row whose elements are all -inf without being left out.
     pub struct Softmax<'a, Q, T: Real> as "softmax" {
         /// The shape, and how masks repeat.
-        params: plain SoftmaxParams,
+        params: plain &'a SoftmaxParams,
         /// `outer x len x inner`.
         x: read T,
         /// What is left out.
@@ -30,6 +30,6 @@ impl<Q: Queue, T: Real> Softmax<'_, Q, T> {
     /// # Errors
     /// See [`RowOps`](super::RowOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        softmax_lengths(Self::NAME, &self.params).and_then(|lengths| self.expect(lengths))
+        softmax_lengths(Self::NAME, self.params).and_then(|lengths| self.expect(lengths))
     }
 }

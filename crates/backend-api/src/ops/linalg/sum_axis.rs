@@ -11,7 +11,7 @@ op! {
     /// Sums over an axis in f32, in an order that depends on the shape alone.
     pub struct SumAxis<'a, Q, T: Real> as "sum_axis" {
         /// The shape.
-        params: plain SumParams,
+        params: plain &'a SumParams,
         /// `outer x len x inner`.
         x: read T,
         /// `outer x inner`.
@@ -25,7 +25,7 @@ impl<Q: Queue, T: Real> SumAxis<'_, Q, T> {
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let SumParams { outer, len, inner, .. } = self.params;
+        let SumParams { outer, len, inner, .. } = *self.params;
         self.expect([elements(&[outer, len, inner]), elements(&[outer, inner])])
     }
 }

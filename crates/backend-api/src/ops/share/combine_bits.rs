@@ -10,7 +10,7 @@ op! {
     /// Sums of bits: exclusive ors of rows of XOR shares, and of public bits, which party 0 adds.
     pub struct CombineBits<'a, Q> as "combine_bits" {
         /// Party and number of elements.
-        params: plain BitParams,
+        params: plain &'a BitParams,
         /// What is added up.
         terms: plain &'a [BitTerm],
         /// `u64[count]`, public.
@@ -28,7 +28,7 @@ impl<Q: Queue> CombineBits<'_, Q> {
     /// # Errors
     /// See [`ShareOps`](super::ShareOps).
     pub fn check(&self) -> Result<BitShape, BackendError> {
-        let shape = BitShape::new(Self::NAME, &self.params, self.terms, self.rows.len())?;
+        let shape = BitShape::new(Self::NAME, self.params, self.terms, self.rows.len())?;
         self.expect([shape.count, shape.rows, shape.sums.saturating_mul(shape.words)])?;
         Ok(shape)
     }

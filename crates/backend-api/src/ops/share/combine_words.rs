@@ -10,7 +10,7 @@ op! {
     /// Sums of words, each the sum of its terms that count: see [`WordTerm`].
     pub struct CombineWords<'a, Q> as "combine_words" {
         /// Party, widths and numbers of rows.
-        params: plain WordParams,
+        params: plain &'a WordParams,
         /// What is added up.
         terms: plain &'a [WordTerm],
         /// `u64[count]`, public.
@@ -32,7 +32,7 @@ impl<Q: Queue> CombineWords<'_, Q> {
     /// # Errors
     /// See [`ShareOps`](super::ShareOps).
     pub fn check(&self) -> Result<WordShape, BackendError> {
-        let shape = WordShape::new(Self::NAME, &self.params, self.terms)?;
+        let shape = WordShape::new(Self::NAME, self.params, self.terms)?;
         self.expect(shape.lengths())?;
         Ok(shape)
     }

@@ -50,7 +50,7 @@ fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], 
     let mut both = [q.zeros(1 << (log_size - 1))?, q.zeros(1 << (log_size - 1))?];
     let [forward, inverse] = &mut both;
     q.circle_twiddles(CircleTwiddles {
-        params: CircleTwiddleParams { log_size },
+        params: &CircleTwiddleParams { log_size },
         twiddles: forward.view_mut(),
         inverse_twiddles: inverse.view_mut(),
     })?;
@@ -70,12 +70,16 @@ fn transform<Q: CircleOps + 'static>(interpolate: bool, log_size: u32, columns: 
         Ok(Box::new(move |q: &Q| {
             if interpolate {
                 q.circle_interpolate(CircleInterpolate {
-                    params,
+                    params: &params,
                     inverse_twiddles: inverse.view(),
                     columns: values.view_mut(),
                 })?;
             } else {
-                q.circle_evaluate(CircleEvaluate { params, twiddles: forward.view(), columns: values.view_mut() })?;
+                q.circle_evaluate(CircleEvaluate {
+                    params: &params,
+                    twiddles: forward.view(),
+                    columns: values.view_mut(),
+                })?;
             }
             Ok(())
         }))
@@ -96,7 +100,7 @@ fn extend<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> Device
         let params = CircleExtendParams { log_coefficients, log_size, columns };
         Ok(Box::new(move |q: &Q| {
             Ok(q.circle_extend(CircleExtend {
-                params,
+                params: &params,
                 twiddles: forward.view(),
                 coefficients: coefficients.view(),
                 values: values.view_mut(),
@@ -120,7 +124,7 @@ fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLin
         Ok(Box::new(move |q: &Q| {
             let (from, to) = (columns_of.view_mut(), values.view_mut());
             Ok(q.circle_lde(CircleLde {
-                params,
+                params: &params,
                 inverse_twiddles: inverse.view(),
                 twiddles: forward.view(),
                 columns: from,
@@ -142,7 +146,7 @@ fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q
         let params = CirclePointParams { log_size, columns, point };
         Ok(Box::new(move |q: &Q| {
             Ok(q.circle_eval_at_point(CircleEvalAtPoint {
-                params,
+                params: &params,
                 coefficients: coefficients.view(),
                 results: results.view_mut(),
             })?)

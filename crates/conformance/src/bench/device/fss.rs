@@ -54,7 +54,7 @@ impl<Q: FssOps> CmpKeys<Q> {
 
     fn generate(&mut self, q: &Q) -> Result<(), DeviceError> {
         Ok(q.cmp_gen(CmpGen {
-            params: self.params,
+            params: &self.params,
             alphas: self.alphas.view(),
             roots: self.roots.view(),
             corrections: self.corrections.view_mut(),
@@ -86,7 +86,7 @@ fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
         let mut shares = q.zeros(padded(count) / 32)?;
         Ok(Box::new(move |q: &Q| {
             let (params, keys, points) = (keys.params, keys.view()?, points.view());
-            Ok(q.cmp_eval(CmpEval { params, keys, points, shares: shares.view_mut() })?)
+            Ok(q.cmp_eval(CmpEval { params: &params, keys, points, shares: shares.view_mut() })?)
         }))
     })
 }
@@ -102,7 +102,7 @@ fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
         let params = CmpAllParams { key, bits, party, count, first: 0, keys: count, reserved: [0; 3] };
         let mut units = q.zeros(blocks as usize * count as usize)?;
         Ok(Box::new(move |q: &Q| {
-            Ok(q.cmp_eval_all(CmpEvalAll { params, keys: keys.view()?, units: units.view_mut() })?)
+            Ok(q.cmp_eval_all(CmpEvalAll { params: &params, keys: keys.view()?, units: units.view_mut() })?)
         }))
     })
 }
@@ -128,7 +128,7 @@ fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
         let mut corrections = q.zeros(bits as usize * row)?;
         let (mut values, mut last) = (q.zeros(bits as usize * row)?, q.zeros(row)?);
         q.dcf_gen(DcfGen {
-            params,
+            params: &params,
             alphas: alphas.view(),
             betas: betas.view(),
             roots: roots.view(),
@@ -141,7 +141,7 @@ fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
         Ok(Box::new(move |q: &Q| {
             let (roots, corrections) = (roots.slice(0..row)?, corrections.view());
             let keys = DcfKeys { roots, corrections, values: values.view(), last: last.view() };
-            Ok(q.dcf_eval(DcfEval { params, keys, points: points.view(), shares: shares.view_mut() })?)
+            Ok(q.dcf_eval(DcfEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?)
         }))
     })
 }
@@ -152,6 +152,6 @@ fn aes_ctr<Q: FssOps + 'static>(count: usize) -> DeviceLine<Q> {
     DeviceLine::new(format!("pfss.aes_ctr_fill/{count}"), size, move |q: &Q| {
         let mut stream = q.zeros(count)?;
         let params = AesCtrParams { key: AesKey::new(NONCE), first: 0 };
-        Ok(Box::new(move |q: &Q| Ok(q.aes_ctr_fill(AesCtrFill { params, words: stream.view_mut() })?)))
+        Ok(Box::new(move |q: &Q| Ok(q.aes_ctr_fill(AesCtrFill { params: &params, words: stream.view_mut() })?)))
     })
 }

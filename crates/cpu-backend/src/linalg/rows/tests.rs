@@ -35,7 +35,7 @@ fn softmax_params(outer: usize, len: usize, inner: usize) -> SoftmaxParams {
 }
 
 /// A softmax without a mask.
-fn unmasked<'a, T: Real>(params: SoftmaxParams, x: &'a [T], y: &'a mut [T]) -> Softmax<'a, CpuQueue, T> {
+fn unmasked<'a, T: Real>(params: &'a SoftmaxParams, x: &'a [T], y: &'a mut [T]) -> Softmax<'a, CpuQueue, T> {
     Softmax { params, x, mask: RowMask::None, y }
 }
 
@@ -48,11 +48,11 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
     for log in [false, true] {
         let (mut y, mut dx) = (vec![0.0; count], vec![0.0; count]);
         if log {
-            q.log_softmax(LogSoftmax { params, x: &x, mask: RowMask::None, y: &mut y }).unwrap();
-            q.log_softmax_backward(LogSoftmaxBackward { params: params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
+            q.log_softmax(LogSoftmax { params: &params, x: &x, mask: RowMask::None, y: &mut y }).unwrap();
+            q.log_softmax_backward(LogSoftmaxBackward { params: &params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
         } else {
-            q.softmax(unmasked(params, &x, &mut y)).unwrap();
-            q.softmax_backward(SoftmaxBackward { params: params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
+            q.softmax(unmasked(&params, &x, &mut y)).unwrap();
+            q.softmax_backward(SoftmaxBackward { params: &params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
         }
         out.extend([y, dx]);
     }
@@ -62,9 +62,9 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
     let (gamma, beta) = (Some(&gamma[..]), Some(&beta[..]));
     let (mut y, mut stats, mut dx) = (vec![0.0; count], vec![0.0; 2 * rows], vec![0.0; count]);
     let (mut dgamma, mut dbeta) = (vec![0.0; n], vec![0.0; n]);
-    q.layer_norm(LayerNorm { params, x: &x, gamma, beta, y: &mut y, stats: &mut stats }).unwrap();
+    q.layer_norm(LayerNorm { params: &params, x: &x, gamma, beta, y: &mut y, stats: &mut stats }).unwrap();
     q.layer_norm_backward(LayerNormBackward {
-        params,
+        params: &params,
         x: &x,
         gamma,
         stats: &stats,
@@ -75,9 +75,10 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
     })
     .unwrap();
     out.extend([y.clone(), dx.clone(), dgamma.clone(), dbeta]);
-    q.rms_norm(RmsNorm { params, x: &x, gamma, y: &mut y, rstd: &mut stats[..rows] }).unwrap();
+    q.rms_norm(RmsNorm { params: &params, x: &x, gamma, y: &mut y, rstd: &mut stats[..rows] }).unwrap();
     let (rstd, of_gamma) = (&stats[..rows], Some(&mut dgamma[..]));
-    q.rms_norm_backward(RmsNormBackward { params, x: &x, gamma, rstd, g: &g, dx: &mut dx, dgamma: of_gamma }).unwrap();
+    q.rms_norm_backward(RmsNormBackward { params: &params, x: &x, gamma, rstd, g: &g, dx: &mut dx, dgamma: of_gamma })
+        .unwrap();
     out.extend([y, dx, dgamma]);
     out
 }
@@ -117,7 +118,7 @@ fn a_softmax_row_is_within_its_bound_of_the_f64_model() {
         for n in [1, 15, 16, 17, 31, 33, 1000, 20_000] {
             let x = values(7, n);
             let mut y = vec![0.0; n];
-            queue(simd, 1).softmax(unmasked(softmax_params(1, n, 1), &x, &mut y)).unwrap();
+            queue(simd, 1).softmax(unmasked(&softmax_params(1, n, 1), &x, &mut y)).unwrap();
             let sum: f64 = x.iter().map(|&x| f64::from(x).exp()).sum();
             for (&x, &y) in x.iter().zip(&y) {
                 let want = f64::from(x).exp() / sum;
@@ -141,11 +142,11 @@ fn a_row_that_is_wholly_left_out_gives_zeros_and_one_of_minus_infinity_nan() {
             let params = SoftmaxParams { mask_period: 3, ..softmax_params(3, len, inner) };
             for mask in [RowMask::<CpuQueue>::Keep(&keep[..]), RowMask::Additive(&addend[..])] {
                 let mut y = vec![7.0; x.len()];
-                q.softmax(Softmax { params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
+                q.softmax(Softmax { params: &params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
                 assert!(y[..count].iter().all(|&y| y == 0.0), "{simd:?} {len}x{inner} {mask:?}");
                 assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
                 assert_eq!((y[2 * count], y[2 * count + inner]), (0.0, 1.0 / (len as f32 - 1.0)));
-                q.log_softmax(LogSoftmax { params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
+                q.log_softmax(LogSoftmax { params: &params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
                 assert!(y[..count].iter().all(|&y| y == low), "{simd:?} {len}x{inner} {mask:?}");
                 assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
             }
@@ -166,16 +167,16 @@ fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
     let x = values(1, len * inner);
     let params = softmax_params(1, len, inner);
     // Two strips of 64 columns at once, and a fat pointer for each row of each of five strips.
-    let columns = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(params, &x, &mut y)), x.clone());
+    let columns = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(&params, &x, &mut y)), x.clone());
     assert_eq!(columns, 2 * 64 * 4 * len as u64 + 16 * 5 * len as u64);
     let few = softmax_params(1, len * inner / 3, 3);
-    let block = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(few, &x, &mut y)), x.clone());
+    let block = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(&few, &x, &mut y)), x.clone());
     assert_eq!(block, 64 * 4 * (len * inner / 3) as u64);
     let rows = softmax_params(len, inner, 1);
-    let plain = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(rows, &x, &mut y)), x.clone());
+    let plain = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(&rows, &x, &mut y)), x.clone());
     assert_eq!(plain, 0);
     let narrow: Vec<bf16> = x.iter().map(|&x| bf16::from_f32(x)).collect();
-    let widened = |q: &CpuQueue, mut y: Vec<bf16>| q.softmax(unmasked(rows, &narrow, &mut y));
+    let widened = |q: &CpuQueue, mut y: Vec<bf16>| q.softmax(unmasked(&rows, &narrow, &mut y));
     assert_eq!(scratch_bytes(widened, narrow.clone()), 2 * 2 * 4 * inner as u64);
     let (targets, mut losses) = (vec![0; len], vec![0.0; len]);
     let entropy = |q: &CpuQueue, mut y: Vec<bf16>| {
@@ -186,7 +187,7 @@ fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
 
     let tight = CpuConfig { budget: Budget::new(columns - 1), threads: NonZeroUsize::new(2), ..CpuConfig::default() };
     let (q, mut y) = (CpuQueue::open(tight).unwrap(), vec![7.0; x.len()]);
-    let refused = q.softmax(unmasked(params, &x, &mut y));
+    let refused = q.softmax(unmasked(&params, &x, &mut y));
     assert!(matches!(refused, Err(BackendError::BudgetExceeded { .. })), "{refused:?}");
     assert!(y.iter().all(|&y| y == 7.0) && q.budget().live_bytes() == 0);
 }

@@ -73,13 +73,13 @@ fn basis_factors(point: CirclePoint<QM31>) -> [QM31; CirclePointRangeParams::FAC
 impl CircleOps for CudaQueue {
     fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        circle::twiddles(self, &op.params, &op.twiddles, &op.inverse_twiddles)
+        circle::twiddles(self, op.params, &op.twiddles, &op.inverse_twiddles)
     }
 
     fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let CircleInterpolate { params, inverse_twiddles, columns } = op;
-        let CircleFftParams { log_size, columns: count } = params;
+        let CircleFftParams { log_size, columns: count } = *params;
         if count == 0 {
             return Ok(());
         }
@@ -101,7 +101,7 @@ impl CircleOps for CudaQueue {
     fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let CircleEvaluate { params, twiddles, columns } = op;
-        let CircleFftParams { log_size, columns: count } = params;
+        let CircleFftParams { log_size, columns: count } = *params;
         if count == 0 {
             return Ok(());
         }
@@ -115,7 +115,7 @@ impl CircleOps for CudaQueue {
     fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let CircleExtend { params, twiddles, coefficients, values } = op;
-        let CircleExtendParams { log_coefficients, log_size, columns: count } = params;
+        let CircleExtendParams { log_coefficients, log_size, columns: count } = *params;
         if count == 0 {
             return Ok(());
         }
@@ -129,11 +129,11 @@ impl CircleOps for CudaQueue {
     fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let CircleLde { params, inverse_twiddles, twiddles, mut columns, values } = op;
-        let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = params;
+        let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = *params;
         let schedule = Schedule::new(log_len);
         let [strips] = schedule.strips[..] else {
             let domain = CircleFftParams { log_size: log_len, columns: count };
-            let lower = CircleInterpolate { params: domain, inverse_twiddles, columns: columns.reborrow() };
+            let lower = CircleInterpolate { params: &domain, inverse_twiddles, columns: columns.reborrow() };
             self.circle_interpolate(lower)?;
             return self.circle_extend(CircleExtend { params, twiddles, coefficients: columns.as_ref(), values });
         };
@@ -152,7 +152,7 @@ impl CircleOps for CudaQueue {
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let CircleEvalAtPoint { params, coefficients, results } = op;
-        let CirclePointParams { log_size, columns: count, point } = params;
+        let CirclePointParams { log_size, columns: count, point } = *params;
         let log_range = log_range(log_size, count);
         let params = CirclePointRangeParams { log_size, log_range, factors: basis_factors(point) };
         if log_range == log_size {

@@ -38,7 +38,7 @@ impl ElementwiseOps for CudaQueue {
         }
         let len = u32::try_from(y.len())
             .map_err(|_| BackendError::Unsupported { op: "binary", why: "2^32 elements or more with strides" })?;
-        linalg::binary_strided(self, &BinaryParams { rank: rank as u32, ..p }, len, a, b, &y)
+        linalg::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a, b, &y)
     }
 
     fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
@@ -53,20 +53,20 @@ impl ElementwiseOps for CudaQueue {
             return Ok(());
         }
         if p.inner > 1 {
-            return sum_columns(self, &p, p.inner, x, &y);
+            return sum_columns(self, p, p.inner, x, &y);
         }
         let cut = cut(p.len, p.outer, 64 * LEAST_PART)?;
         if cut.parts == 1 {
-            return linalg::sum_rows(self, &p, cut, x, &y, None);
+            return linalg::sum_rows(self, p, cut, x, &y, None);
         }
         let mut parts = self.alloc(cut.parts as usize * y.len())?;
-        linalg::sum_rows(self, &p, cut, x, &y, Some(&parts.view_mut()))?;
-        linalg::sum_join(self, &p, cut.parts, parts.view(), &y)
+        linalg::sum_rows(self, p, cut, x, &y, Some(&parts.view_mut()))?;
+        linalg::sum_join(self, p, cut.parts, parts.view(), &y)
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        linalg::dropout(self, &op.params, op.x, &op.y)
+        linalg::dropout(self, op.params, op.x, &op.y)
     }
 }
 

@@ -33,9 +33,9 @@ impl GemmOps for CudaQueue {
         }
         // The kernels write rows of C side by side: the product of the transposes, if its columns are contiguous.
         if p.c.row == 1 && p.c.col != 1 && bias.is_none() {
-            run(self, &transposed(&p), Factors { a: b, b: a, bias }, &c)
+            run(self, &transposed(p), Factors { a: b, b: a, bias }, &c)
         } else {
-            run(self, &p, Factors { a, b, bias }, &c)
+            run(self, p, Factors { a, b, bias }, &c)
         }
     }
 }

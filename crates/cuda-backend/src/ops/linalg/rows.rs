@@ -19,29 +19,29 @@ use crate::{
 impl RowOps for CudaQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        softmax(self, Kind::Softmax, &op.params, op.x, op.mask, &op.y)
+        softmax(self, Kind::Softmax, op.params, op.x, op.mask, &op.y)
     }
 
     fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        softmax(self, Kind::Log, &op.params, op.x, op.mask, &op.y)
+        softmax(self, Kind::Log, op.params, op.x, op.mask, &op.y)
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        softmax_gradient(self, Kind::Softmax, &op.params, op.y, op.g, &op.dx)
+        softmax_gradient(self, Kind::Softmax, op.params, op.y, op.g, &op.dx)
     }
 
     fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        softmax_gradient(self, Kind::Log, &op.params, op.y, op.g, &op.dx)
+        softmax_gradient(self, Kind::Log, op.params, op.y, op.g, &op.dx)
     }
 
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
-        norm(self, &params, NormForward { x, gamma, beta, y, mean: Some(mean), rstd })
+        norm(self, params, NormForward { x, gamma, beta, y, mean: Some(mean), rstd })
     }
 
     fn layer_norm_backward<T: Real>(&self, op: LayerNormBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -50,20 +50,20 @@ impl RowOps for CudaQueue {
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
         let mut offsets = self.alloc(params.rows as usize)?;
         let views = NormBackward { x, gamma, mean: Some(mean), rstd, g, offsets: Some(offsets.view_mut()) };
-        norm_backward(self, &params, &views, &dx, [dgamma, dbeta])
+        norm_backward(self, params, &views, &dx, [dgamma, dbeta])
     }
 
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let RmsNorm { params, x, gamma, y, rstd } = op;
-        norm(self, &params, NormForward { x, gamma, beta: None, y, mean: None, rstd })
+        norm(self, params, NormForward { x, gamma, beta: None, y, mean: None, rstd })
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let RmsNormBackward { params, x, gamma, rstd, g, dx, dgamma } = op;
         let views = NormBackward { x, gamma, mean: None, rstd, g, offsets: None };
-        norm_backward(self, &params, &views, &dx, [dgamma, None])
+        norm_backward(self, params, &views, &dx, [dgamma, None])
     }
 }
 
