@@ -41,29 +41,34 @@ impl<T: Real> Kernel for Forward<'_, T> {
             let x = widen(x, &mut wide_x);
             let mut out = OutRow::new(y, &mut wide_y);
             let y = out.values();
-            let at = row % period * len;
-            match self.mask {
-                MaskSlice::None => self.kind.row(l, x, next, y, true),
+            let of_row = || {
+                let at = row % period * len;
+                at..at + len
+            };
+            // One call for all kinds of masks: the compiler makes a copy of the row's loops for each.
+            let (values, kept, next, any) = match self.mask {
+                MaskSlice::None => (x, len, next, true),
                 MaskSlice::Causal => {
-                    let keep = self.p.causal_len(row as u64) as usize;
-                    self.kind.row(l, &x[..keep], &[], &mut y[..keep], keep > 0);
-                    y[keep..].fill(self.kind.excluded());
+                    let kept = self.p.causal_len(row as u64) as usize;
+                    (x, kept, &[][..], kept > 0)
                 }
                 MaskSlice::Keep(mask) => {
-                    let mask = &mask[at..at + len];
+                    let mask = &mask[of_row()];
                     for ((z, &x), &keep) in masked.iter_mut().zip(x).zip(mask) {
                         *z = if keep { x } else { f32::NEG_INFINITY };
                     }
-                    self.kind.row(l, &masked, next, y, mask.contains(&true));
+                    (&masked[..], len, next, mask.contains(&true))
                 }
                 MaskSlice::Add(mask) => {
-                    let mask = &mask[at..at + len];
+                    let mask = &mask[of_row()];
                     for ((z, &x), &m) in masked.iter_mut().zip(x).zip(mask) {
                         *z = x + m;
                     }
-                    self.kind.row(l, &masked, next, y, mask.iter().any(|&m| m != f32::NEG_INFINITY));
+                    (&masked[..], len, next, mask.iter().any(|&m| m != f32::NEG_INFINITY))
                 }
-            }
+            };
+            self.kind.row(l, &values[..kept], next, &mut y[..kept], any);
+            y[kept..].fill(self.kind.excluded());
             out.finish();
         }
     }
