@@ -1,8 +1,13 @@
 //! The simulated driver as a choice of the user, in a process of its own: the driver of a process is chosen once.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use backend_api::{BackendError, BackendKind, Buffer, Fork, Queue, Record, Timed};
-use runtime::{AnyQueue, Choice, Domain, Settings, Unavailable, availability, cuda_facts, open_with};
+use backend_api::{
+    BackendError, BackendKind, Buffer, Fork, Queue, Record, Timed,
+    ops::linalg::{Axpby, ElementwiseOps},
+};
+use runtime::{
+    AnyBuf, AnyQueue, Choice, Domain, ReplayCounts, Replays, Settings, Unavailable, availability, cuda_facts, open_with,
+};
 
 fn settings() -> Settings {
     Settings { simulated: Some("devices=2;mem=32M".parse().unwrap()), ..Settings::default() }
@@ -37,6 +42,15 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
     let host = open(&settings(), Choice::Cpu);
     assert_eq!(host.download(&words), Err(BackendError::MixedBackend { op: "read" }));
     assert_eq!(host.join(&first), Err(BackendError::MixedBackend { op: "join" }));
+    let mut own = host.upload(&[1.0f32; 3]).unwrap();
+    let mut on_device = first.upload(&[1.0f32; 3]).unwrap();
+    let mixed = Err(BackendError::MixedBackend { op: "axpby" });
+    for queue in [&host, &first] {
+        let (x, y) = (on_device.view(), own.view_mut());
+        assert_eq!(queue.axpby(Axpby { alpha: 1.0, x, beta: 1.0, y }), mixed);
+        let (x, y) = (own.view(), on_device.view_mut());
+        assert_eq!(queue.axpby(Axpby { alpha: 1.0, x, beta: 1.0, y }), mixed);
+    }
     let [ours, theirs, elsewhere] = [&first, &host, &second].map(|queue| queue.mark().unwrap());
     assert!(first.elapsed_ns(&ours, &first.mark().unwrap()).unwrap() >= 0);
     for foreign in [&theirs, &elsewhere] {
@@ -51,4 +65,28 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
     assert!(facts.simulated && facts.devices.len() == 2);
     let states = availability(&settings()).map(|(choice, state)| (choice, state.is_ok()));
     assert_eq!(states, [(Choice::Cpu, true), (Choice::Gpu, false), (Choice::Sim, true)]);
+}
+
+/// `y += x`, recorded at its second use for a key.
+#[test]
+fn what_is_run_often_is_recorded_once_and_replayed() {
+    let q = open(&settings(), Choice::Sim);
+    let mut replays: Replays<AnyQueue, usize, [AnyBuf<f32>; 2]> = Replays::new(1);
+    let mut run = |len: usize, x: f32| {
+        let build = |q: &AnyQueue| Ok::<_, BackendError>([q.alloc(len)?, q.zeros(len)?]);
+        let load = |q: &AnyQueue, [input, _]: &mut [AnyBuf<f32>; 2]| q.write(&vec![x; len], input.view_mut());
+        let body = |q: &AnyQueue, [input, sum]: &mut [AnyBuf<f32>; 2]| {
+            q.axpby(Axpby { alpha: 1.0, x: input.view(), beta: 1.0, y: sum.view_mut() })
+        };
+        let [_, sum] = replays.run(&q, &len, build, load, body).unwrap();
+        assert_eq!(q.download(sum).unwrap().len(), len);
+        (q.download(sum).unwrap()[0], replays.counts())
+    };
+    let counts = |eager, recorded, replayed, evicted| ReplayCounts { eager, fallbacks: 0, recorded, replayed, evicted };
+    assert_eq!(run(5, 1.0), (1.0, counts(1, 0, 0, 0)));
+    assert_eq!(run(5, 2.0), (3.0, counts(1, 1, 1, 0)));
+    assert_eq!(run(5, 4.0), (7.0, counts(1, 1, 2, 0)));
+    // Another key takes the only place.
+    assert_eq!(run(6, 8.0), (8.0, counts(2, 1, 2, 1)));
+    assert_eq!(run(5, 16.0), (16.0, counts(3, 1, 2, 2)));
 }
