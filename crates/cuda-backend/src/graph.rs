@@ -102,7 +102,7 @@ impl Record for CudaQueue {
         if let Err(fault) = Captured::begin(&stream) {
             return Ok(refused(device, fault)?);
         }
-        device.context().forget_refused_captures();
+        let refused_before = device.context().refused_captures();
         let ran = body(&Self::on(Lane::recording(device, Arc::clone(&stream), &session)));
         let joined = session.end(&stream, &device.context().turn());
         let captured = end(&stream);
@@ -111,7 +111,7 @@ impl Record for CudaQueue {
             return Err(lost.clone().into());
         }
         // Also of a body that went on without what it was refused.
-        if used.refused || device.context().has_refused_captures() {
+        if used.refused || device.context().refused_captures() != refused_before {
             return Ok(no_graph(device));
         }
         ran?;

@@ -63,8 +63,8 @@ pub(crate) struct Context {
     lost: OnceLock<BackendError>,
     /// A wait ran out of time, so the release of the context may never return.
     hung: AtomicBool,
-    /// A call was refused because of a capture under way.
-    refused_captures: AtomicBool,
+    /// Calls that were refused because of a capture under way.
+    refused_captures: AtomicU64,
     submission: Mutex<()>,
     in_flight: Mutex<VecDeque<Launched>>,
 }
@@ -106,7 +106,7 @@ impl Context {
             timeout,
             lost: OnceLock::new(),
             hung: AtomicBool::new(false),
-            refused_captures: AtomicBool::new(false),
+            refused_captures: AtomicU64::new(0),
             submission: Mutex::new(()),
             in_flight: Mutex::new(VecDeque::new()),
         }))
@@ -122,15 +122,10 @@ impl Context {
         self.ordinal
     }
 
-    /// Whether a call was refused because of a capture since [`forget_refused_captures`](Self::forget_refused_captures). With
-    /// captures on several threads it may be another's, which then costs a recording and nothing else.
-    pub(crate) fn has_refused_captures(&self) -> bool {
+    /// Calls that a capture made the driver refuse, so far. With captures on several threads some may be another's, which then
+    /// cost a recording and nothing else.
+    pub(crate) fn refused_captures(&self) -> u64 {
         self.refused_captures.load(Ordering::Relaxed)
-    }
-
-    /// Begins anew to watch for calls that a capture makes the driver refuse.
-    pub(crate) fn forget_refused_captures(&self) {
-        self.refused_captures.store(false, Ordering::Relaxed);
     }
 
     /// Why the device is lost, if it is.
@@ -267,7 +262,7 @@ impl Context {
         }
         if !status.is_sticky() {
             if CAPTURE_CODES.contains(&status.0) {
-                self.refused_captures.store(true, Ordering::Relaxed);
+                self.refused_captures.fetch_add(1, Ordering::Relaxed);
             }
             return Err(Fault::Refused { call, status });
         }
