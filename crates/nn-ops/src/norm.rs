@@ -84,7 +84,7 @@ impl NormPlan {
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
     pub fn layer_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
-        Ok(q.zeros(self.layer_stats_len())?)
+        Ok(q.alloc(self.layer_stats_len())?)
     }
 
     /// Room for the statistics of an RMS norm: every 1 / sqrt(mean(x^2) + eps).
@@ -92,7 +92,7 @@ impl NormPlan {
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
     pub fn rms_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
-        Ok(q.zeros(self.rows)?)
+        Ok(q.alloc(self.rows)?)
     }
 
     fn layer_stats_len(&self) -> usize {

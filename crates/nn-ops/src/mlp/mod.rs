@@ -77,7 +77,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// [`NnError::ShapeMismatch`] if the inputs are no whole number of rows, [`NnError::Backend`].
     pub fn forward(&self, q: &Q, x: Ref<'_, Q, f32>) -> Result<Q::Buf<f32>, NnError> {
         let rows = self.rows(x)?;
-        let room = |layer: &Dense<Q>| Ok(q.zeros(rows * layer.outputs)?);
+        let room = |layer: &Dense<Q>| Ok(q.alloc(rows * layer.outputs)?);
         let mut outputs = self.layers.iter().map(room).collect::<Result<Vec<_>, NnError>>()?;
         self.activations(q, rows, x, &mut outputs)?;
         outputs.pop().ok_or(NnError::Rank { op: "mlp", expected: 2, got: 0 })

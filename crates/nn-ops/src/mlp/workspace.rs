@@ -43,7 +43,7 @@ impl<Q: LinalgOps> MlpWorkspace<Q> {
     pub(super) fn new(q: &Q, layers: &[Dense<Q>], rows: usize) -> Result<Self, NnError> {
         let room = |width: usize| {
             let len = rows.checked_mul(width).ok_or(NnError::Overflow { op: "mlp" })?;
-            Ok::<_, NnError>(q.zeros(len)?)
+            Ok::<_, NnError>(q.alloc(len)?)
         };
         let of_layers = || layers.iter().map(|layer| room(layer.outputs)).collect::<Result<_, _>>();
         let most = |lens: &mut dyn Iterator<Item = usize>| lens.max().unwrap_or(0);
@@ -54,8 +54,8 @@ impl<Q: LinalgOps> MlpWorkspace<Q> {
             outputs: of_layers()?,
             gradients: of_layers()?,
             product: room(widest)?,
-            weights: q.zeros(most(&mut layers.iter().map(|layer| layer.weight.len())))?,
-            biases: q.zeros(most(&mut layers.iter().map(|layer| layer.outputs)))?,
+            weights: q.alloc(most(&mut layers.iter().map(|layer| layer.weight.len())))?,
+            biases: q.alloc(most(&mut layers.iter().map(|layer| layer.outputs)))?,
             losses: room(1)?,
         })
     }
