@@ -5,8 +5,8 @@ use crate::{BackendError, Element, Mut, Queue, Ref};
 /// A queue whose device copies from and to host memory that it was shown, without a detour.
 ///
 /// [`write`](Queue::write) and [`read`](Queue::read) take any memory of the host, which a device reaches only through memory
-/// of the backend: the host copies every byte once more. Showing memory to the device takes about as long as a copy of it, so
-/// it pays where memory is copied more than once, or where the host has other work to do than to copy.
+/// of the backend: the host copies every byte once more. Showing memory to the device takes time for each of its pages, so it
+/// is meant for memory that is copied more than once, or where the host has other work to do than to copy.
 ///
 /// Registered memory counts toward no budget, and whoever registers a secret wipes it.
 pub trait Register: Queue {

@@ -8,45 +8,37 @@ use crate::{Guarded, Recorded};
 /// The same views, which are of the wrapped queue.
 struct Unwrapped;
 
-impl<Q: Queue + Clone> MapViews<Guarded<Q>, Q> for Unwrapped {
-    fn read<'a, T: Element + 'a>(&mut self, _: &'static str, view: Ref<'a, Q, T>) -> Result<Ref<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
-        Ok(view)
-    }
+/// The views of a wrapper, whose queue has this bound.
+macro_rules! unwrap {
+    ($wrapper:ident: $bound:ident) => {
+        impl<Q: Queue + $bound> MapViews<$wrapper<Q>, Q> for Unwrapped {
+            fn read<'a, T: Element + 'a>(
+                &mut self,
+                _: &'static str,
+                view: Ref<'a, Q, T>,
+            ) -> Result<Ref<'a, Q, T>, BackendError>
+            where
+                Q: 'a,
+            {
+                Ok(view)
+            }
 
-    fn write<'a, T: Element + 'a>(
-        &mut self,
-        _: &'static str,
-        view: Mut<'a, Q, T>,
-    ) -> Result<Mut<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
-        Ok(view)
-    }
+            fn write<'a, T: Element + 'a>(
+                &mut self,
+                _: &'static str,
+                view: Mut<'a, Q, T>,
+            ) -> Result<Mut<'a, Q, T>, BackendError>
+            where
+                Q: 'a,
+            {
+                Ok(view)
+            }
+        }
+    };
 }
 
-impl<Q: Queue + Record> MapViews<Recorded<Q>, Q> for Unwrapped {
-    fn read<'a, T: Element + 'a>(&mut self, _: &'static str, view: Ref<'a, Q, T>) -> Result<Ref<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
-        Ok(view)
-    }
-
-    fn write<'a, T: Element + 'a>(
-        &mut self,
-        _: &'static str,
-        view: Mut<'a, Q, T>,
-    ) -> Result<Mut<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
-        Ok(view)
-    }
-}
+unwrap!(Guarded: Clone);
+unwrap!(Recorded: Record);
 
 /// An op set of a wrapper, whose queue has this bound.
 macro_rules! submit {

@@ -12,4 +12,4 @@ mod sets;
 pub mod share;
 
 pub(crate) use op::op;
-pub use op::{Access, MapViews, Op, View};
+pub use op::{MapViews, Op, View};

@@ -2,22 +2,11 @@
 
 use crate::{BackendError, Element, Mut, Queue, Ref};
 
-/// What an op does with a view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reads it.
-    Read,
-    /// Writes it, and may read it.
-    Write,
-}
-
 /// A view of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// The field that holds it.
     pub name: &'static str,
-    /// What the op does with it.
-    pub access: Access,
     /// Its elements; `None` for one that was left out.
     pub len: Option<usize>,
 }
@@ -117,27 +106,17 @@ macro_rules! map_field {
 macro_rules! show_field {
     (plain, $name:expr, $field:expr, $see:ident) => {};
     (read, $name:expr, $field:expr, $see:ident) => {
-        $see($crate::ops::View {
-            name: $name,
-            access: $crate::ops::Access::Read,
-            len: Some($crate::BufferRef::len(&$field)),
-        })
+        $see($crate::ops::View { name: $name, len: Some($crate::BufferRef::len(&$field)) })
     };
     (write, $name:expr, $field:expr, $see:ident) => {
-        $see($crate::ops::View {
-            name: $name,
-            access: $crate::ops::Access::Write,
-            len: Some($crate::BufferMut::len(&$field)),
-        })
+        $see($crate::ops::View { name: $name, len: Some($crate::BufferMut::len(&$field)) })
     };
-    (read_if, $name:expr, $field:expr, $see:ident) => {{
-        let len = $field.as_ref().map(|view| $crate::BufferRef::len(view));
-        $see($crate::ops::View { name: $name, access: $crate::ops::Access::Read, len })
-    }};
-    (write_if, $name:expr, $field:expr, $see:ident) => {{
-        let len = $field.as_ref().map(|view| $crate::BufferMut::len(view));
-        $see($crate::ops::View { name: $name, access: $crate::ops::Access::Write, len })
-    }};
+    (read_if, $name:expr, $field:expr, $see:ident) => {
+        $see($crate::ops::View { name: $name, len: $field.as_ref().map(|view| $crate::BufferRef::len(view)) })
+    };
+    (write_if, $name:expr, $field:expr, $see:ident) => {
+        $see($crate::ops::View { name: $name, len: $field.as_ref().map(|view| $crate::BufferMut::len(view)) })
+    };
     (views, $name:expr, $field:expr, $see:ident) => {
         $field.show($see)
     };

@@ -1,4 +1,4 @@
-//! What every op owes whoever calls it: a view that is an element short is refused by its name, and nothing is written.
+//! What every op owes whoever calls it: each of its views is refused, in the op's name, where it is an element short.
 
 mod circle;
 mod fss;

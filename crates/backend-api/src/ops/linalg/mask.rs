@@ -1,6 +1,6 @@
 use crate::{
     BackendError, Buffer, BufferRef, Queue, Ref,
-    ops::{Access, MapViews, View},
+    ops::{MapViews, View},
 };
 
 /// Which elements a softmax leaves out. Masks hold `mask_period x len x inner` elements; the mask of outer index o is number
@@ -71,6 +71,6 @@ impl<'a, Q: Queue> RowMask<'a, Q> {
             Self::Keep(view) => Some(view.len()),
             Self::Additive(view) => Some(view.len()),
         };
-        see(View { name: "mask", access: Access::Read, len });
+        see(View { name: "mask", len });
     }
 }
