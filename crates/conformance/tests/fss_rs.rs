@@ -1,10 +1,10 @@
 //! Reconstructed results equal those of the crate `fss-rs`, whose keys have another format.
 
-use backend_api::ops::fss::{CmpEval, CmpGen, CmpKeys, DcfEval, DcfGen, DcfKeys, FssOps};
+use backend_api::ops::fss::{CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps};
 use core_types::{
     Label, PrgKeys,
     cmp::cmp_levels,
-    params::fss::{CmpParams, DcfParams, padded},
+    params::fss::{CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
 use fss_rs::{
     PointFn, Share,
@@ -98,17 +98,16 @@ fn roots() -> Vec<Label> {
     words.chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
 }
 
-fn our_dcf(bits: u32, [alphas, betas, points]: &[Vec<u64>; 3]) -> Vec<u64> {
+fn our_dcf(bits: u32, [alphas, betas, x_hat]: &[Vec<u64>; 3]) -> Vec<u64> {
     let q = runtime::cpu().expect("threads start");
     let row = padded(COUNT as u32);
     let keys = PrgKeys::from_nonce([3; 16]);
-    let params =
-        DcfParams { keys, bits, party: 0, count: COUNT as u32, points: 1, words: 1, width: 64, reserved: [0; 2] };
+    let (count, points, words, width, window) = (COUNT as u32, 1, 1, 64, bits);
     let roots = roots();
     let (mut corrections, mut values) = (vec![0; bits as usize * row], vec![0; bits as usize * row]);
     let mut last = vec![0; row];
     q.dcf_gen(DcfGen {
-        params: &params,
+        params: &DcfGenParams { keys, bits, count, words, width },
         alphas,
         betas,
         roots: &roots,
@@ -119,12 +118,13 @@ fn our_dcf(bits: u32, [alphas, betas, points]: &[Vec<u64>; 3]) -> Vec<u64> {
     .expect("lengths match");
     let shares = [0, 1].map(|party| {
         let mut shares = vec![0; COUNT];
-        let params = DcfParams { party: party as u32, ..params };
-        let roots = &roots[party * row..][..row];
-        q.dcf_eval(DcfEval {
+        let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
+        let roots = &roots[party as usize * row..][..row];
+        q.dcf_eval_window(DcfEvalWindow {
             params: &params,
             keys: DcfKeys { roots, corrections: &corrections, values: &values, last: &last },
-            points,
+            x_hat,
+            offsets: &[0],
             shares: &mut shares,
         })
         .expect("lengths match");
@@ -133,23 +133,25 @@ fn our_dcf(bits: u32, [alphas, betas, points]: &[Vec<u64>; 3]) -> Vec<u64> {
     shares[0].iter().zip(&shares[1]).map(|(a, b)| a.wrapping_add(*b)).collect()
 }
 
-fn our_cmp(bits: u32, [alphas, _, points]: &[Vec<u64>; 3]) -> Vec<bool> {
+fn our_cmp(bits: u32, [alphas, _, x_hat]: &[Vec<u64>; 3]) -> Vec<bool> {
     let q = runtime::cpu().expect("threads start");
     let row = padded(COUNT as u32);
     let key = PrgKeys::from_nonce([3; 16]).child;
-    let params = CmpParams { key, bits, party: 0, count: COUNT as u32, points: 1 };
+    let (count, points, window) = (COUNT as u32, 1, bits);
+    let params = CmpGenParams { key, bits, count, reserved: [0; 2] };
     let roots = roots();
     let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
     q.cmp_gen(CmpGen { params: &params, alphas, roots: &roots, corrections: &mut corrections, leaves: &mut leaves })
         .expect("lengths match");
     let shares = [0, 1].map(|party| {
         let mut shares = vec![0; row / 32];
-        let params = CmpParams { party: party as u32, ..params };
-        let roots = &roots[party * row..][..row];
-        q.cmp_eval(CmpEval {
+        let params = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
+        let roots = &roots[party as usize * row..][..row];
+        q.cmp_eval_window(CmpEvalWindow {
             params: &params,
             keys: CmpKeys { roots, corrections: &corrections, leaves: &leaves },
-            points,
+            x_hat,
+            offsets: &[0],
             shares: &mut shares,
         })
         .expect("lengths match");

@@ -98,4 +98,19 @@ pub(crate) mod tests {
         }
         assert_ne!(keys, PrgKeys::from_nonce([8; 16]));
     }
+
+    /// H(u) for u = 0, 1, 2 and a label, under the key 00 01 .. 0f.
+    #[test]
+    fn hashes_are_those_of_the_specification() {
+        let key = AesKey::new(core::array::from_fn(|i| i as u8));
+        let vectors: [(u128, u128); 4] = [
+            (0, 0xc6a1_3b37_878f_5b82_6f4f_8162_a1c8_d879),
+            (1, 0xe27c_d363_dd7c_87a0_9aff_0e3e_60e0_9c82),
+            (2, 0xf98a_e31b_a5db_9cad_9736_4d87_22d4_7326),
+            (0x0123_4567_89ab_cdef_0123_4567_89ab_cdec, 0x7435_947f_c7e2_096f_0e8c_8cfd_2250_f7b8),
+        ];
+        for (u, hashed) in vectors {
+            assert_eq!(hash(&key, u).to_le_bytes(), hashed.to_be_bytes(), "{u:#x}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 /// How kernels that evaluate keys compute AES.
 ///
-/// Both give the same shares. What deals keys is not meant by this: `cmp_gen`, `dcf_gen` and `aes_ctr_fill` look tables
+/// Both give the same shares. What deals keys is not meant by this: `cmp_gen` and `dcf_gen` look tables
 /// up under either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AesKernel {

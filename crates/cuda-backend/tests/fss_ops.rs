@@ -9,8 +9,7 @@ use backend_api::{
     BackendError, Buffer, BufferMut, Queue,
     ops::{
         fss::{
-            AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
-            FssOps, PackBits, UnpackBits,
+            CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
         },
         share::{CombineBits, CombineWords, ShareOps},
     },
@@ -19,7 +18,7 @@ use core_types::{
     AesKey, Label, PrgKeys,
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     params::{
-        fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams, padded},
+        fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
         share::{BitParams, BitTerm, NO_ROW, Threshold, WordParams, WordTerm},
     },
 };
@@ -35,18 +34,21 @@ fn labels(len: usize) -> Vec<Label> {
     words(len, 9).into_iter().map(|word| Label::new(u128::from(word) << 64 | u128::from(!word))).collect()
 }
 
-/// Offsets at most 2^`window` past the first.
-fn offsets(points: u32, window: u32) -> Vec<u64> {
+/// Offsets at most 2^`window` past the first; anywhere for a window of all `bits` bits.
+fn offsets(points: u32, window: u32, bits: u32) -> Vec<u64> {
+    if window == bits {
+        return words(points as usize, 4);
+    }
     (0..u64::from(points)).map(|j| (1 << 40) + (j * 85) % (1 << window.min(20))).collect()
 }
 
-fn cmp_params(count: u32, bits: u32, points: u32) -> CmpParams {
-    CmpParams { key: AesKey::new([7; 16]), bits, party: 0, count, points }
+fn cmp_params(count: u32, bits: u32, points: u32) -> CmpWindowParams {
+    CmpWindowParams { key: AesKey::new([7; 16]), bits, party: 0, count, points, window: bits, reserved: [0; 3] }
 }
 
-fn dcf_params(count: u32, bits: u32, points: u32) -> DcfParams {
+fn dcf_params(count: u32, bits: u32, points: u32) -> DcfWindowParams {
     let keys = PrgKeys::from_nonce([3; 16]);
-    DcfParams { keys, bits, party: 0, count, points, words: 3, width: 50, reserved: [0; 2] }
+    DcfWindowParams { keys, bits, party: 0, count, points, words: 3, width: 50, window: bits, reserved: 0 }
 }
 
 /// What a queue computes of a batch.
@@ -63,7 +65,7 @@ fn rows(party: u32, row: usize) -> Range<usize> {
 }
 
 fn cmp_keys<'a, Q: FssOps>(
-    params: &CmpParams,
+    params: &CmpWindowParams,
     roots: &'a Q::Buf<Label>,
     corrections: &'a Q::Buf<u128>,
     leaves: &'a Q::Buf<u128>,
@@ -74,7 +76,7 @@ fn cmp_keys<'a, Q: FssOps>(
 }
 
 fn dcf_keys<'a, Q: FssOps>(
-    params: &DcfParams,
+    params: &DcfWindowParams,
     roots: &'a Q::Buf<Label>,
     corrections: &'a Q::Buf<u128>,
     [values, last]: [&'a Q::Buf<u64>; 2],
@@ -83,39 +85,36 @@ fn dcf_keys<'a, Q: FssOps>(
     Ok(DcfKeys { roots, corrections: corrections.view(), values: values.view(), last: last.view() })
 }
 
-fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Result<(), BackendError> {
+fn comparisons<Q: FssOps>(q: &Q, params: CmpWindowParams, results: &mut Results) -> Result<(), BackendError> {
     let (row, elements) = (padded(params.count), params.count as usize);
     let (alphas, roots) = (q.upload(&words(elements, 1))?, q.upload(&labels(2 * row))?);
     let mut corrections = q.zeros::<u128>(cmp_levels(params.bits) as usize * row)?;
     let mut leaves = q.zeros::<u128>(2 * row)?;
+    let CmpWindowParams { key, bits, count, points, .. } = params;
     q.cmp_gen(CmpGen {
-        params: &params,
+        params: &CmpGenParams { key, bits, count, reserved: [0; 2] },
         alphas: alphas.view(),
         roots: roots.view(),
         corrections: corrections.view_mut(),
         leaves: leaves.view_mut(),
     })?;
-    let points = q.upload(&words(params.points as usize * elements, 2))?;
+    let x_hat = q.upload(&words(elements, 2))?;
     for party in 0..2 {
-        let params = CmpParams { party, ..params };
-        let mut shares = q.zeros::<u32>(params.points as usize * row / 32)?;
-        let keys = cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?;
-        q.cmp_eval(CmpEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
-        results.bits.push(q.download(&shares)?);
-        let CmpParams { key, bits, party, count, points } = params;
-        let window = if bits > 8 { 8 } else { bits };
-        let clustered = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
-        let (x_hat, offsets) = (q.upload(&words(elements, 2))?, q.upload(&offsets(points, window))?);
-        q.cmp_eval_window(CmpEvalWindow {
-            params: &clustered,
-            keys: cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?,
-            x_hat: x_hat.view(),
-            offsets: offsets.view(),
-            shares: shares.view_mut(),
-        })?;
-        results.bits.push(q.download(&shares)?);
+        let mut shares = q.zeros::<u32>(points as usize * row / 32)?;
+        for window in [bits, bits.min(8)] {
+            let params = CmpWindowParams { party, window, ..params };
+            let offsets = q.upload(&offsets(points, window, bits))?;
+            q.cmp_eval_window(CmpEvalWindow {
+                params: &params,
+                keys: cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?,
+                x_hat: x_hat.view(),
+                offsets: offsets.view(),
+                shares: shares.view_mut(),
+            })?;
+            results.bits.push(q.download(&shares)?);
+        }
         if params.bits <= CMP_ALL_BITS {
-            let CmpParams { key, bits, party, count, .. } = params;
+            let params = CmpWindowParams { party, ..params };
             // all keys, or those after the first group
             let first = if count > 32 && party == 1 { 32 } else { 0 };
             let all = CmpAllParams { key, bits, party, count, first, keys: count - first, reserved: [0; 3] };
@@ -129,15 +128,16 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpParams, results: &mut Results) -> Re
     Ok(())
 }
 
-fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Result<(), BackendError> {
+fn payloads<Q: FssOps>(q: &Q, params: DcfWindowParams, results: &mut Results) -> Result<(), BackendError> {
     let (row, elements, len) = (padded(params.count), params.count as usize, params.words as usize);
     let levels = params.bits as usize;
     let (alphas, betas) = (q.upload(&words(elements, 1))?, q.upload(&words(len * elements, 3))?);
     let roots = q.upload(&labels(2 * row))?;
     let mut corrections = q.zeros::<u128>(levels * row)?;
     let (mut values, mut last) = (q.zeros::<u64>(levels * len * row)?, q.zeros::<u64>(len * row)?);
+    let DcfWindowParams { keys, bits, count, points, words: payload, width, .. } = params;
     q.dcf_gen(DcfGen {
-        params: &params,
+        params: &DcfGenParams { keys, bits, count, words: payload, width },
         alphas: alphas.view(),
         betas: betas.view(),
         roots: roots.view(),
@@ -145,25 +145,21 @@ fn payloads<Q: FssOps>(q: &Q, params: DcfParams, results: &mut Results) -> Resul
         values: values.view_mut(),
         last: last.view_mut(),
     })?;
-    let points = q.upload(&words(params.points as usize * elements, 2))?;
+    let x_hat = q.upload(&words(elements, 2))?;
     for party in 0..2 {
-        let params = DcfParams { party, ..params };
-        let mut shares = q.zeros::<u64>(params.points as usize * len * elements)?;
-        let keys = dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?;
-        q.dcf_eval(DcfEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
-        results.words.push(q.download(&shares)?);
-        let DcfParams { keys, bits, party, count, points, words: len, width, .. } = params;
-        let window = bits / 2;
-        let clustered = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
-        let (x_hat, offsets) = (q.upload(&words(elements, 2))?, q.upload(&offsets(points, window))?);
-        q.dcf_eval_window(DcfEvalWindow {
-            params: &clustered,
-            keys: dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?,
-            x_hat: x_hat.view(),
-            offsets: offsets.view(),
-            shares: shares.view_mut(),
-        })?;
-        results.words.push(q.download(&shares)?);
+        let mut shares = q.zeros::<u64>(points as usize * len * elements)?;
+        for window in [bits, bits / 2] {
+            let params = DcfWindowParams { party, window, ..params };
+            let offsets = q.upload(&offsets(points, window, bits))?;
+            q.dcf_eval_window(DcfEvalWindow {
+                params: &params,
+                keys: dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?,
+                x_hat: x_hat.view(),
+                offsets: offsets.view(),
+                shares: shares.view_mut(),
+            })?;
+            results.words.push(q.download(&shares)?);
+        }
     }
     results.blocks.push(q.download(&corrections)?);
     results.words.extend([q.download(&values)?, q.download(&last)?]);
@@ -180,10 +176,7 @@ fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut Results) -> Re
     q.pack_bits(PackBits { params: &params, elements: source, words })?;
     let (source, elements) = (stream.slice(packed)?, back.slice_mut(all.clone())?);
     q.unpack_bits(UnpackBits { params: &params, words: source, elements })?;
-    let mut expanded = q.zeros::<u64>(all.end)?;
-    let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
-    q.aes_ctr_fill(AesCtrFill { params: &params, words: expanded.slice_mut(all)? })?;
-    results.words.extend([q.download(&stream)?, q.download(&back)?, q.download(&expanded)?]);
+    results.words.extend([q.download(&stream)?, q.download(&back)?]);
     Ok(())
 }
 
@@ -321,7 +314,7 @@ fn bitsliced_aes_evaluates_every_key_to_the_same_shares() {
     let (tables, walks): (Vec<_>, Vec<_>) = evaluations.into_iter().partition(|kernel| !kernel.ends_with("_bitsliced"));
     assert_eq!(tables, ["fss_cmp_eval_all", "fss_cmp_eval_window"]);
     assert_eq!((launches["fss_cmp_eval_all"], launches["fss_cmp_eval_window"]), (2, 2), "of 7 bits, by either party");
-    let ops = ["fss_cmp_eval_all", "fss_cmp_eval", "fss_cmp_eval_window", "fss_dcf_eval"];
+    let ops = ["fss_cmp_eval_all", "fss_cmp_eval_window", "fss_dcf_eval_window"];
     assert_eq!(walks, ops.map(|op| format!("{op}_bitsliced")).iter().collect::<Vec<_>>());
     drop(queue);
     assert_eq!(session.reports(), []);
@@ -334,44 +327,55 @@ fn whole_words_are_copied_and_not_packed() {
     streams(&queue, 33, 64, &mut results).unwrap();
     assert_eq!(results.words[0][1..], words(34, 5)[1..]);
     assert_eq!(results.words[1], results.words[0]);
-    assert_eq!(session.counters().launches, 1, "the expansion alone");
+    assert_eq!(session.counters().launches, 0);
 }
 
 #[test]
 fn views_of_other_lengths_and_parameters_out_of_range_are_refused_and_nothing_runs() {
     let (session, queue) = machine("mem=128M");
-    let (points, roots) = (queue.zeros::<u64>(65).unwrap(), queue.zeros::<Label>(64).unwrap());
+    let (words, roots) = (queue.zeros::<u64>(65).unwrap(), queue.zeros::<Label>(64).unwrap());
     let (blocks, mut shares) = (queue.zeros::<u128>(320).unwrap(), queue.zeros::<u32>(4).unwrap());
-    // 33 keys of 10 bits at 1 point: 64 roots, 2 x 64 corrections and leaves, 33 points, 2 words
-    let right = [64, 128, 128, 33, 2];
-    let mut eval = |params: CmpParams, [roots_len, corrections, leaves, points_len, shares_len]: [usize; 5]| {
+    // 33 keys of 10 bits at 1 point: 64 roots, 2 x 64 corrections and leaves, 33 masked inputs, 1 offset, 2 words
+    let right = [64, 128, 128, 33, 1, 2];
+    let mut eval = |params: CmpWindowParams, lengths: [usize; 6]| {
+        let [roots_len, corrections, leaves, x_hat, offsets, shares_len] = lengths;
         let roots = roots.slice(0..roots_len).unwrap();
         let [corrections, leaves] = [corrections, leaves].map(|len| blocks.slice(0..len).unwrap());
-        let (points, shares) = (points.slice(0..points_len).unwrap(), shares.view_mut().slice(0..shares_len).unwrap());
-        queue.cmp_eval(CmpEval { params: &params, keys: CmpKeys { roots, corrections, leaves }, points, shares })
+        let [x_hat, offsets] = [x_hat, offsets].map(|len| words.slice(0..len).unwrap());
+        let (keys, shares) = (CmpKeys { roots, corrections, leaves }, shares.view_mut().slice(0..shares_len).unwrap());
+        queue.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares })
     };
     let params = cmp_params(33, 10, 1);
     assert_eq!(eval(params, right), Ok(()));
-    for (i, view) in ["roots", "corrections", "leaves", "points", "shares"].into_iter().enumerate() {
+    for (i, view) in ["roots", "corrections", "leaves", "x_hat", "offsets", "shares"].into_iter().enumerate() {
         let mut lengths = right;
         lengths[i] -= 1;
-        let (expected, got) = (right[i], lengths[i]);
-        assert_eq!(eval(params, lengths), Err(BackendError::Length { op: "cmp_eval", view, expected, got }));
-    }
-    for params in [CmpParams { bits: 0, ..params }, CmpParams { bits: 65, ..params }, CmpParams { party: 2, ..params }]
-    {
-        assert!(matches!(eval(params, right), Err(BackendError::Unsupported { op: "cmp_eval", .. })));
+        let (op, expected, got) = ("cmp_eval_window", right[i], lengths[i]);
+        assert_eq!(eval(params, lengths), Err(BackendError::Length { op, view, expected, got }));
     }
     for params in [
-        DcfParams { words: 0, ..dcf_params(33, 10, 1) },
-        DcfParams { words: 9, ..dcf_params(33, 10, 1) },
-        DcfParams { width: 65, ..dcf_params(33, 10, 1) },
+        CmpWindowParams { bits: 0, ..params },
+        CmpWindowParams { bits: 65, ..params },
+        CmpWindowParams { party: 2, ..params },
     ] {
-        let (roots, corrections, points) = (roots.view(), blocks.view(), points.view());
+        assert!(matches!(eval(params, right), Err(BackendError::Unsupported { op: "cmp_eval_window", .. })));
+    }
+    for params in [
+        DcfWindowParams { words: 0, ..dcf_params(33, 10, 1) },
+        DcfWindowParams { words: 9, ..dcf_params(33, 10, 1) },
+        DcfWindowParams { width: 65, ..dcf_params(33, 10, 1) },
+    ] {
+        let (roots, corrections, x_hat) = (roots.view(), blocks.view(), words.view());
         let mut out = queue.zeros::<u64>(1).unwrap();
-        let keys = DcfKeys { roots, corrections, values: points, last: points };
-        let refused = queue.dcf_eval(DcfEval { params: &params, keys, points, shares: out.view_mut() });
-        assert!(matches!(refused, Err(BackendError::Unsupported { op: "dcf_eval", .. })));
+        let keys = DcfKeys { roots, corrections, values: x_hat, last: x_hat };
+        let refused = queue.dcf_eval_window(DcfEvalWindow {
+            params: &params,
+            keys,
+            x_hat,
+            offsets: x_hat,
+            shares: out.view_mut(),
+        });
+        assert!(matches!(refused, Err(BackendError::Unsupported { op: "dcf_eval_window", .. })));
     }
     queue.finish().unwrap();
     assert_eq!(session.counters().launches, 1, "the one call that fits");

@@ -6,11 +6,16 @@ use backend_api::{
     BackendError, Buffer, Queue,
     ops::{
         circle::{BatchInverseM31, CircleOps},
-        fss::{AesCtrFill, FssOps},
+        fss::{CmpEvalWindow, CmpGen, CmpKeys, FssOps},
         linalg::{Axpby, ElementwiseOps},
     },
 };
-use core_types::{AesKey, field::M31, params::fss::AesCtrParams};
+use core_types::{
+    AesKey, Label,
+    cmp::cmp_levels,
+    field::M31,
+    params::fss::{CmpGenParams, CmpWindowParams, padded},
+};
 use cuda_backend::{
     Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, ModuleInfo, ModuleText,
 };
@@ -158,13 +163,7 @@ const fn op_set(domain: Domain) -> &'static str {
 /// Launches a kernel of `domain` on known values, so that a device that computes wrongly is found out before it is used.
 fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
     match domain {
-        // AES-128 of block 0 under key 0: FIPS 197 by way of NIST's known-answer tests.
-        Domain::Pfss => computes("aes_ctr_fill", &[0x3b2c_8aef_d44b_e966, 0x2e2b_34ca_59fa_4c88], || {
-            let mut words = queue.zeros::<u64>(2)?;
-            let params = AesCtrParams { key: AesKey::new([0; 16]), first: 0 };
-            queue.aes_ctr_fill(AesCtrFill { params: &params, words: words.view_mut() })?;
-            queue.download(&words)
-        }),
+        Domain::Pfss => computes("cmp_eval_window", &KNOWN_SHARES, || known_shares(queue)),
         // 2 * 2^30 = 1 modulo 2^31 - 1.
         Domain::Stark => computes("batch_inverse_m31", &[M31::from_u32(1 << 30)], || {
             let (elements, mut inverses) = (queue.upload(&[M31::from_u32(2)])?, queue.zeros::<M31>(1)?);
@@ -182,6 +181,48 @@ fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
             queue.download(&y)
         }),
     }
+}
+
+/// The shares of party 0 at the points 0 to 31 of the comparison key of 10 bits with α = 0x155, under the AES key 00 01 .. 0f
+/// and with the roots 10 11 .. 1f and 20 21 .. 2f, as the reference implementation in Python gives them.
+const KNOWN_SHARES: [u32; 32] = {
+    let (mut shares, mut point) = ([0; 32], 0);
+    while point < 32 {
+        shares[point] = 0xfff3_f4a5 >> point & 1;
+        point += 1;
+    }
+    shares
+};
+
+/// Makes the key of [`KNOWN_SHARES`] and evaluates it.
+fn known_shares(queue: &CudaQueue) -> Result<Vec<u32>, BackendError> {
+    const ROW: usize = padded(1);
+    let run = |from: u8| core::array::from_fn(|i| from + i as u8);
+    let (key, bits, count, points) = (AesKey::new(run(0)), 10, 1, 32);
+    let mut roots = [Label::new(0); 2 * ROW];
+    roots[0] = Label::new(u128::from_le_bytes(run(0x10)));
+    roots[ROW] = Label::new(u128::from_le_bytes(run(0x20)));
+    let (alphas, roots) = (queue.upload(&[0x155])?, queue.upload(&roots)?);
+    let mut corrections = queue.alloc(cmp_levels(bits) as usize * ROW)?;
+    let mut leaves = queue.alloc(2 * ROW)?;
+    queue.cmp_gen(CmpGen {
+        params: &CmpGenParams { key, bits, count, reserved: [0; 2] },
+        alphas: alphas.view(),
+        roots: roots.view(),
+        corrections: corrections.view_mut(),
+        leaves: leaves.view_mut(),
+    })?;
+    let offsets: Vec<u64> = (0..u64::from(points)).map(u64::wrapping_neg).collect();
+    let (x_hat, offsets) = (queue.upload(&[0])?, queue.upload(&offsets)?);
+    let mut shares = queue.alloc(points as usize)?;
+    queue.cmp_eval_window(CmpEvalWindow {
+        params: &CmpWindowParams { key, bits, party: 0, count, points, window: bits, reserved: [0; 3] },
+        keys: CmpKeys { roots: roots.slice(0..ROW)?, corrections: corrections.view(), leaves: leaves.view() },
+        x_hat: x_hat.view(),
+        offsets: offsets.view(),
+        shares: shares.view_mut(),
+    })?;
+    queue.download(&shares)
 }
 
 /// Makes sure that `op`, by `run`, gives what was `expected`.

@@ -2,12 +2,9 @@
 
 use core_types::{
     Label,
-    cmp::{
-        CMP_TABLE_BITS, CmpWalk, cmp_eval_window, cmp_leaves, cmp_levels, cmp_table_share, leaf_corrections,
-        table_shares,
-    },
+    cmp::{cmp_eval_window, cmp_leaves, cmp_levels, leaf_corrections, table_shares},
     hash,
-    params::fss::{CmpParams, CmpWindowParams},
+    params::fss::{CmpGenParams, CmpWindowParams},
     tree::{Node, correction_word},
 };
 
@@ -25,104 +22,6 @@ use crate::dev::{
 
 /// Threads of a block that evaluates keys, and keys that it evaluates at a time.
 pub(super) const EVALUATED: u32 = 256;
-
-/// Sections of one party's batch, at one key.
-#[derive(Clone, Copy)]
-struct Key {
-    root: *const Label,
-    corrections: *const u128,
-    leaves: *const u128,
-    /// Keys to a row.
-    row: u64,
-}
-
-impl Key {
-    /// The correction word of level `level` below `levels`, and below them the leaf correction of the side of `y`.
-    ///
-    /// # Safety
-    /// The pointers lead to a key of a batch with `levels` levels and two leaves, and `level` is at most `levels`.
-    #[inline(always)]
-    unsafe fn correction(&self, level: u32, levels: u32, y: u64) -> u128 {
-        let side = u64::from((y >> CMP_TABLE_BITS) as u32 & 1);
-        let (section, at) = if level < levels { (self.corrections, u64::from(level)) } else { (self.leaves, side) };
-        *section.add((at * self.row) as usize)
-    }
-
-    /// The share of 1\[α <= y\].
-    ///
-    /// # Safety
-    /// The pointers lead to a key of a batch of these parameters.
-    #[inline(always)]
-    unsafe fn share(&self, cipher: &ParamAes<'_>, params: &CmpParams, y: u64) -> u32 {
-        let bits = params.bits;
-        if bits <= CMP_TABLE_BITS {
-            return cmp_table_share(*self.leaves, bits, y);
-        }
-        let levels = cmp_levels(bits);
-        let mut walk = CmpWalk::start(*self.root, params.party);
-        let mut coming = self.correction(0, levels, y);
-        let mut level = 0;
-        // the leaf block is one more step, so that the text holds the rounds of AES once
-        loop {
-            let correction = coming;
-            if level < levels {
-                coming = self.correction(level + 1, levels, y);
-            }
-            let hashed = hash(cipher, walk.turn((y >> (bits - 1 - level)) as u32));
-            if level == levels {
-                walk.land(hashed, correction);
-                return walk.share(y);
-            }
-            walk.descend(hashed, correction);
-            level += 1;
-        }
-    }
-}
-
-/// Evaluates keys at points: a thread takes one key, a warp the 32 keys of one word of bits.
-///
-/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
-///
-/// # Safety
-/// As the crate; sections and shares have the lengths of `FssOps::cmp_eval`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn fss_cmp_eval(
-    params: CmpParams,
-    roots: *const Label,
-    corrections: *const u128,
-    leaves: *const u128,
-    points: *const u64,
-    shares: *mut u32,
-) {
-    let cipher = ParamAes { table: Table::fill(), key: &params.key };
-    let row = row(params.count);
-    let tiles = params.count.div_ceil(EVALUATED);
-    let mut point = u64::from(idx::bid_y());
-    while point < u64::from(params.points) {
-        let mut tile = idx::bid_x();
-        while tile < tiles {
-            let e = u64::from(tile) * u64::from(EVALUATED) + u64::from(idx::tid_x());
-            let exists = e < u64::from(params.count);
-            let mut share = 0;
-            if exists {
-                let key = Key {
-                    root: roots.add(e as usize),
-                    corrections: corrections.add(e as usize),
-                    leaves: leaves.add(e as usize),
-                    row,
-                };
-                let y = *points.add((point * u64::from(params.count) + e) as usize);
-                share = key.share(&cipher, &params, y);
-            }
-            let word = ballot(FULL, share != 0);
-            if idx::lane() == 0 && exists {
-                *shares.add(((point * row + e) / u64::from(GROUP)) as usize) = word;
-            }
-            tile += idx::gdim_x();
-        }
-        point += u64::from(idx::gdim_y());
-    }
-}
 
 /// Evaluates keys at clustered points: a thread takes one key and its points one after the other, a warp the 32 keys of
 /// one word of bits, all in step.
@@ -179,7 +78,7 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_window(
 /// As the crate; sections have the lengths of `FssOps::cmp_gen`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_cmp_gen(
-    params: CmpParams,
+    params: CmpGenParams,
     alphas: *const u64,
     roots: *const Label,
     corrections: *mut u128,

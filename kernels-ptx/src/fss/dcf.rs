@@ -9,7 +9,7 @@ use core_types::{
     AesKey, Label, MAX_VALUE_BLOCKS, PrgKeys, Ring, block_words,
     dcf::{LAST, dcf_eval_window, value_correction},
     hash,
-    params::fss::{DcfParams, DcfWindowParams},
+    params::fss::{DcfGenParams, DcfWindowParams},
     tree::{Node, correction_word},
 };
 
@@ -104,53 +104,6 @@ impl Key {
     }
 }
 
-/// Evaluates keys at points, one key to a thread.
-///
-/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
-///
-/// # Safety
-/// As the crate; sections and shares have the lengths of `FssOps::dcf_eval`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn fss_dcf_eval(
-    params: DcfParams,
-    roots: *const Label,
-    corrections: *const u128,
-    values: *const u64,
-    last: *const u64,
-    points: *const u64,
-    shares: *mut u64,
-) {
-    let Some(width) = Ring::new(params.width) else { return };
-    let ciphers = Ciphers::fill(&params.keys);
-    let count = u64::from(params.count);
-    let mut point = u64::from(idx::bid_y());
-    while point < u64::from(params.points) {
-        for e in idx::grid_stride(count) {
-            let at = e as usize;
-            let key = Key {
-                root: roots.add(at),
-                corrections: corrections.add(at),
-                values: values.add(at),
-                last: last.add(at),
-                row: row(params.count),
-            };
-            let y = *points.add((point * count + e) as usize);
-            let of = (params.bits, params.party, params.bits);
-            key.shares(
-                ciphers,
-                of,
-                (params.words, width),
-                0..1,
-                |_| y,
-                |_, word, share| {
-                    *shares.add(((point * u64::from(params.words) + u64::from(word)) * count + e) as usize) = share;
-                },
-            );
-        }
-        point += u64::from(idx::gdim_y());
-    }
-}
-
 /// Evaluates keys at clustered points: a thread takes one key and its points one after the other.
 ///
 /// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the second cuts the points
@@ -205,7 +158,7 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window(
 /// As the crate; sections have the lengths of `FssOps::dcf_gen`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_dcf_gen(
-    params: DcfParams,
+    params: DcfGenParams,
     alphas: *const u64,
     betas: *const u64,
     roots: *const Label,

@@ -1,5 +1,4 @@
-//! Kernels of function secret sharing: comparison keys, comparison keys with payload, dealer randomness, packing, arithmetic on
-//! shares.
+//! Kernels of function secret sharing: comparison keys, comparison keys with payload, packing, arithmetic on shares.
 //!
 //! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of `core_types`; AES looks
 //! its rounds up in shared memory ([`aes`]), or is a circuit on bit planes ([`bitsliced`]). Except for the addresses of
@@ -10,7 +9,6 @@ mod aes;
 mod all;
 mod bitsliced;
 mod cmp;
-mod ctr;
 mod dcf;
 mod pack;
 mod quad;
@@ -22,11 +20,10 @@ use self::{
     aes::TABLE_BYTES,
     all::fss_cmp_eval_all,
     bitsliced::{
-        fss_cmp_eval_all_bitsliced, fss_cmp_eval_bitsliced, fss_cmp_eval_window_bitsliced, fss_dcf_eval_bitsliced,
+        fss_cmp_eval_all_bitsliced, fss_cmp_eval_window_bitsliced, fss_dcf_eval_window_bitsliced,
     },
-    cmp::{EVALUATED, fss_cmp_eval, fss_cmp_eval_window, fss_cmp_gen},
-    ctr::fss_aes_ctr_fill,
-    dcf::{DCF_BYTES, fss_dcf_eval, fss_dcf_eval_window, fss_dcf_gen},
+    cmp::{EVALUATED, fss_cmp_eval_window, fss_cmp_gen},
+    dcf::{DCF_BYTES, fss_dcf_eval_window, fss_dcf_gen},
     pack::{fss_pack_bits, fss_unpack_bits},
     share::{COMBINED, fss_combine_bits, fss_combine_words},
 };
@@ -49,22 +46,17 @@ fn part(points: u32) -> Range<u32> {
 }
 
 kernel_table! {
-    fss_cmp_eval: block [EVALUATED, 1, 1], min_blocks 5, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    fss_cmp_eval_bitsliced:
-        block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
     fss_cmp_eval_all_bitsliced:
         block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
     fss_cmp_eval_window_bitsliced:
         block [bitsliced::THREADS, 1, 1], min_blocks 4, shared Shared::Bytes(bitsliced::CMP_BYTES), barriers 1;
-    fss_dcf_eval_bitsliced:
+    fss_dcf_eval_window_bitsliced:
         block [bitsliced::THREADS, 1, 1], min_blocks 3, shared Shared::Bytes(bitsliced::DCF_BYTES), barriers 1;
     fss_cmp_eval_all: block [EVALUATED, 1, 1], min_blocks 3, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_cmp_eval_window: block [EVALUATED, 1, 1], min_blocks 4, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_cmp_gen: block [quad::THREADS, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
-    fss_dcf_eval: block [EVALUATED, 1, 1], min_blocks 2, shared Shared::Bytes(DCF_BYTES), barriers 1;
     fss_dcf_eval_window: block [EVALUATED, 1, 1], min_blocks 2, shared Shared::Bytes(DCF_BYTES), barriers 1;
     fss_dcf_gen: block [quad::THREADS, 1, 1], min_blocks 5, shared Shared::Bytes(DCF_BYTES), barriers 1;
-    fss_aes_ctr_fill: block [256, 1, 1], min_blocks 6, shared Shared::Bytes(TABLE_BYTES), barriers 1;
     fss_pack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     fss_unpack_bits: block [256, 1, 1], min_blocks 8, shared Shared::None, barriers 0;
     fss_combine_bits: block [COMBINED, 1, 1], min_blocks 6, shared Shared::None, barriers 0;

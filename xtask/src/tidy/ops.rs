@@ -6,9 +6,6 @@ const TABLE: &str = "crates/backend-api/src/ops/sets.rs";
 const BACKENDS: [&str; 2] = ["crates/cpu-backend/src/", "crates/cuda-backend/src/"];
 const REFUSALS: &str = "crates/conformance/src/short/";
 
-/// Ops whose views may have any lengths.
-const UNBOUND: [&str; 1] = ["aes_ctr_fill"];
-
 pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
     let Some(table) = files.iter().find(|file| file.path == TABLE) else {
         return findings.push(Finding::new(TABLE, 1, "is missing"));
@@ -23,7 +20,7 @@ pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
                 findings.push(Finding::new(TABLE, line, message));
             }
         }
-        if !UNBOUND.contains(&method) && !below(REFUSALS, &|text| text.contains(&format!("case(\"{method}\","))) {
+        if !below(REFUSALS, &|text| text.contains(&format!("case(\"{method}\","))) {
             let message = format!("no file below `{REFUSALS}` has a case of `{method}` with views that are too short");
             findings.push(Finding::new(TABLE, line, message));
         }

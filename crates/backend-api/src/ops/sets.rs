@@ -42,14 +42,11 @@ macro_rules! op_sets {
             /// [`BackendError::Unsupported`] for a width, window, party, number of payload words or range of keys that is
             /// none, or if the device may not run AES. Nothing is written then.
             fss::FssOps: ShareOps {
-                cmp_eval(CmpEval),
                 cmp_eval_window(CmpEvalWindow),
                 cmp_eval_all(CmpEvalAll),
                 cmp_gen(CmpGen),
-                dcf_eval(DcfEval),
                 dcf_eval_window(DcfEvalWindow),
                 dcf_gen(DcfGen),
-                aes_ctr_fill(AesCtrFill),
                 pack_bits(PackBits),
                 unpack_bits(UnpackBits),
             }

@@ -2,11 +2,11 @@
 
 use std::num::NonZeroUsize;
 
-use backend_api::ops::fss::{self, CmpEval, CmpEvalAll, CmpGen, DcfEval, DcfGen, DcfKeys, FssOps};
+use backend_api::ops::fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys, FssOps};
 use core_types::{
     Label, PrgKeys,
     cmp::{cmp_blocks, cmp_levels},
-    params::fss::{CmpAllParams, CmpParams, DcfParams, padded},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use fss_rs::{
@@ -27,6 +27,10 @@ use super::{Contender, Contest, Goal, Show};
 
 /// Keys in our batches: 60 MB of CMP(64) keys, so that they come from memory.
 const KEYS: u32 = 1 << 16;
+
+/// Points of a key whose function has pieces, and the distance from one to the next.
+const PIECES: u32 = 32;
+const PIECE: u64 = 1 << 10;
 
 /// Keys that are evaluated at every point.
 const ALL_KEYS: u32 = 1 << 12;
@@ -52,6 +56,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
         ("pfss.cmp64".to_owned(), Box::new(cmp64)),
         ("pfss.cmp32".to_owned(), Box::new(cmp32)),
         ("pfss.cmp12".to_owned(), Box::new(cmp12)),
+        ("pfss.cmp64-pieces".to_owned(), Box::new(cmp64_pieces)),
         ("pfss.cmp10-all".to_owned(), Box::new(cmp10_all)),
         ("pfss.dcf64".to_owned(), Box::new(dcf64)),
         ("pfss.cmp64-keygen".to_owned(), Box::new(cmp64_keygen)),
@@ -65,15 +70,22 @@ fn contest(id: &str, unit: &'static str, contenders: Vec<Contender>, goals: Vec<
 
 fn cmp64() -> Contest {
     let goals = vec![(Goal::Rate(10e6), "vaes"), (Goal::Ratio { peer: 1, ratio: 12.0 }, "vaes")];
-    contest("pfss.cmp64", "evaluation", vec![cmp_eval(64), peer_dpf_eval(), peer_dcf_eval()], goals)
+    contest("pfss.cmp64", "evaluation", vec![cmp_eval(64, KEYS, 1, 64), peer_dpf_eval(1), peer_dcf_eval()], goals)
 }
 
 fn cmp32() -> Contest {
-    contest("pfss.cmp32", "evaluation", vec![cmp_eval(32)], vec![(Goal::Rate(23e6), "vaes")])
+    contest("pfss.cmp32", "evaluation", vec![cmp_eval(32, KEYS, 1, 32)], vec![(Goal::Rate(23e6), "vaes")])
 }
 
 fn cmp12() -> Contest {
-    contest("pfss.cmp12", "evaluation", vec![cmp_eval(12)], vec![(Goal::Rate(80e6), "vaes")])
+    contest("pfss.cmp12", "evaluation", vec![cmp_eval(12, KEYS, 1, 12)], vec![(Goal::Rate(80e6), "vaes")])
+}
+
+/// Each key at the points between the pieces of a function.
+fn cmp64_pieces() -> Contest {
+    let contenders = vec![cmp_eval(64, KEYS / PIECES, PIECES, 15), peer_dpf_eval(PIECES)];
+    let work = f64::from(KEYS / PIECES * PIECES);
+    Contest { work, ..contest("pfss.cmp64-pieces", "evaluation", contenders, Vec::new()) }
 }
 
 fn cmp10_all() -> Contest {
@@ -111,14 +123,15 @@ fn words(len: usize, salt: u64) -> Vec<u64> {
     core::iter::repeat_with(step).take(len).collect()
 }
 
-fn roots() -> Vec<Label> {
-    let words = words(4 * padded(KEYS), 1);
+/// Roots of both parties.
+fn roots(count: u32) -> Vec<Label> {
+    let words = words(4 * padded(count), 1);
     words.chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
 }
 
 struct CmpKeys {
     q: CpuQueue,
-    params: CmpParams,
+    params: CmpGenParams,
     alphas: Vec<u64>,
     roots: Vec<Label>,
     corrections: Vec<u128>,
@@ -126,14 +139,14 @@ struct CmpKeys {
 }
 
 impl CmpKeys {
-    fn new(bits: u32) -> Self {
+    fn new(bits: u32, count: u32) -> Self {
         let key = PrgKeys::from_nonce([7; 16]).child;
-        let row = padded(KEYS);
+        let row = padded(count);
         let mut keys = Self {
             q: queue(),
-            params: CmpParams { key, bits, party: 0, count: KEYS, points: 1 },
-            alphas: words(KEYS as usize, 2),
-            roots: roots(),
+            params: CmpGenParams { key, bits, count, reserved: [0; 2] },
+            alphas: words(count as usize, 2),
+            roots: roots(count),
             corrections: vec![0; cmp_levels(bits) as usize * row],
             leaves: vec![0; 2 * row],
         };
@@ -155,25 +168,31 @@ impl CmpKeys {
 
     /// Those of party 0.
     fn view(&self) -> fss::CmpKeys<'_, CpuQueue> {
-        fss::CmpKeys { roots: &self.roots[..padded(KEYS)], corrections: &self.corrections, leaves: &self.leaves }
+        let roots = &self.roots[..padded(self.params.count)];
+        fss::CmpKeys { roots, corrections: &self.corrections, leaves: &self.leaves }
     }
 }
 
-fn cmp_eval(bits: u32) -> Contender {
-    let keys = CmpKeys::new(bits);
-    let points = words(KEYS as usize, 3);
-    let mut shares = vec![0; padded(KEYS) / 32];
+/// `count` keys, each at `points` points within 2^`window`.
+fn cmp_eval(bits: u32, count: u32, points: u32, window: u32) -> Contender {
+    let keys = CmpKeys::new(bits, count);
+    let CmpGenParams { key, .. } = keys.params;
+    let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
+    let x_hat = words(count as usize, 3);
+    let offsets: Vec<u64> = (0..u64::from(points)).map(|j| j * PIECE).collect();
+    let mut shares = vec![0; points as usize * padded(count) / 32];
     Contender::new(format!("trefoil CMP({bits})"), move || {
-        let (q, params, keys) = (&keys.q, keys.params, keys.view());
-        q.cmp_eval(CmpEval { params: &params, keys, points: &points, shares: &mut shares }).expect("aes instructions");
+        let (q, keys, shares) = (&keys.q, keys.view(), &mut shares);
+        q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat: &x_hat, offsets: &offsets, shares })
+            .expect("aes instructions");
     })
 }
 
 /// Every point of the first keys of a batch.
 fn cmp_eval_all(bits: u32) -> Contender {
-    let keys = CmpKeys::new(bits);
-    let CmpParams { key, party, count, .. } = keys.params;
-    let params = CmpAllParams { key, bits, party, count, first: 0, keys: ALL_KEYS, reserved: [0; 3] };
+    let keys = CmpKeys::new(bits, KEYS);
+    let CmpGenParams { key, count, .. } = keys.params;
+    let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys: ALL_KEYS, reserved: [0; 3] };
     let mut units = vec![0; cmp_blocks(bits) as usize * ALL_KEYS as usize];
     Contender::new(format!("trefoil CMP({bits}), all points"), move || {
         let (q, keys) = (&keys.q, keys.view());
@@ -182,7 +201,7 @@ fn cmp_eval_all(bits: u32) -> Contender {
 }
 
 fn cmp_gen(bits: u32) -> Contender {
-    let mut keys = CmpKeys::new(bits);
+    let mut keys = CmpKeys::new(bits, KEYS);
     Contender::new(format!("trefoil CMP({bits})"), move || keys.generate())
 }
 
@@ -190,14 +209,15 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     let q = queue();
     let row = padded(KEYS);
     let keys = PrgKeys::from_nonce([7; 16]);
-    let params = DcfParams { keys, bits, party: 0, count: KEYS, points: 1, words: len, width: 64, reserved: [0; 2] };
+    let (party, count, points, width, window) = (0, KEYS, 1, 64, bits);
+    let params = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
     let rows = (bits * len) as usize;
     let (mut corrections, mut values) = (vec![0; bits as usize * row], vec![0; rows * row]);
     let mut last = vec![0; len as usize * row];
-    let mut roots = roots();
+    let mut roots = roots(KEYS);
     let (alphas, betas) = (words(KEYS as usize, 2), words((len * KEYS) as usize, 4));
     q.dcf_gen(DcfGen {
-        params: &params,
+        params: &DcfGenParams { keys, bits, count, words: len, width },
         alphas: &alphas,
         betas: &betas,
         roots: &roots,
@@ -207,13 +227,14 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     })
     .expect("aes instructions");
     roots.truncate(row);
-    let points = words(KEYS as usize, 3);
+    let x_hat = words(KEYS as usize, 3);
     let mut shares = vec![0; (len * KEYS) as usize];
     Contender::new(format!("trefoil DCF({bits}, {len} word)"), move || {
-        q.dcf_eval(DcfEval {
+        q.dcf_eval_window(DcfEvalWindow {
             params: &params,
             keys: DcfKeys { roots: &roots, corrections: &corrections, values: &values, last: &last },
-            points: &points,
+            x_hat: &x_hat,
+            offsets: &[0],
             shares: &mut shares,
         })
         .expect("aes instructions");
@@ -264,16 +285,20 @@ fn peer_dpf_key(dpf: &PeerDpf, e: usize, alpha: u64) -> Share<SEED_BYTES, ByteGr
     dpf.r#gen(&PointFn { alpha: alpha.to_be_bytes(), beta: ByteGroup([1; SEED_BYTES]) }, seeds.each_ref())
 }
 
-fn peer_dpf_eval() -> Contender {
+/// Each of as many keys as make [`KEYS`] evaluations, at `points` points.
+fn peer_dpf_eval(points: u32) -> Contender {
     let dpf = peer_dpf();
     let alphas = words(PEER_KEYS, 2);
     let mut keys: Vec<_> = alphas.iter().enumerate().map(|(e, &alpha)| peer_dpf_key(&dpf, e, alpha)).collect();
     keys.iter_mut().for_each(|key| key.s0s.truncate(1));
-    let points: Vec<[u8; 8]> = words(KEYS as usize, 3).into_iter().map(u64::to_be_bytes).collect();
-    let mut share = ByteGroup::zero();
+    let xs = words((KEYS / points) as usize, 3);
+    let mut shares = vec![ByteGroup::zero(); points as usize];
     Contender::new("fss-rs DPF(64)", move || {
-        for (point, key) in points.iter().zip(keys.iter().cycle()) {
-            dpf.eval(false, key, &[point], &mut [&mut share]);
+        for (x, key) in xs.iter().zip(keys.iter().cycle()) {
+            for (j, share) in shares.iter_mut().enumerate() {
+                let y = x.wrapping_sub(j as u64 * PIECE).to_be_bytes();
+                dpf.eval(false, key, &[&y], &mut [share]);
+            }
         }
     })
 }

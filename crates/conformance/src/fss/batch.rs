@@ -4,12 +4,12 @@ use core::ops::Range;
 
 use backend_api::{
     BackendError, Buffer as _,
-    ops::fss::{CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys, FssOps},
+    ops::fss::{CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps},
 };
 use core_types::{
     Label, PrgKeys,
     cmp::{cmp_blocks, cmp_leaves, cmp_levels},
-    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, padded},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
 
 /// The nonce of every batch but the known answers.
@@ -34,9 +34,20 @@ pub(super) fn roots(seed: u64, count: u32) -> Vec<Label> {
     words.chunks_exact(2).map(|pair| Label::new(u128::from(pair[0]) | u128::from(pair[1]) << 64)).collect()
 }
 
+/// The rows of points, one point of each of `count` keys; one empty row if there are no keys.
+fn rows(points: &[u64], count: u32) -> impl Iterator<Item = &[u64]> {
+    let none = (count == 0).then_some(points);
+    none.into_iter().chain(points.chunks(count.max(1) as usize))
+}
+
+/// Offsets by which the masked input 0 is each of the points 0 .. `points`.
+pub(super) fn every_point(points: u64) -> Vec<u64> {
+    (0..points).map(u64::wrapping_neg).collect()
+}
+
 /// Generated CMP keys.
 pub(super) struct CmpBatch<Q: FssOps> {
-    pub(super) params: CmpParams,
+    pub(super) params: CmpGenParams,
     pub(super) roots: Vec<Label>,
     device_roots: Q::Buf<Label>,
     corrections: Q::Buf<u128>,
@@ -45,7 +56,12 @@ pub(super) struct CmpBatch<Q: FssOps> {
 
 impl<Q: FssOps> CmpBatch<Q> {
     /// Keys of `bits` bits for `alphas` under `params.key`.
-    pub(super) fn generate(q: &Q, params: CmpParams, alphas: &[u64], roots: Vec<Label>) -> Result<Self, BackendError> {
+    pub(super) fn generate(
+        q: &Q,
+        params: CmpGenParams,
+        alphas: &[u64],
+        roots: Vec<Label>,
+    ) -> Result<Self, BackendError> {
         let row = padded(params.count);
         let device_roots = q.upload(&roots)?;
         let mut corrections = q.zeros(cmp_levels(params.bits) as usize * row)?;
@@ -65,7 +81,7 @@ impl<Q: FssOps> CmpBatch<Q> {
     pub(super) fn random(q: &Q, bits: u32, alphas: &[u64]) -> Result<Self, BackendError> {
         let count = alphas.len() as u32;
         let key = PrgKeys::from_nonce(NONCE).child;
-        let params = CmpParams { key, bits, party: 0, count, points: 0 };
+        let params = CmpGenParams { key, bits, count, reserved: [0; 2] };
         Self::generate(q, params, alphas, roots(u64::from(bits), count))
     }
 
@@ -74,16 +90,11 @@ impl<Q: FssOps> CmpBatch<Q> {
         Ok([q.download(&self.corrections)?, q.download(&self.leaves)?])
     }
 
-    /// The packed shares of `party` at `points`, `[m][count]`.
+    /// The packed shares of `party` at `points`, `[m][count]`, which may lie anywhere.
     pub(super) fn evaluate(&self, q: &Q, party: usize, points: &[u64]) -> Result<Vec<u32>, BackendError> {
-        let row = padded(self.params.count);
-        let m = points.len().checked_div(self.params.count as usize).unwrap_or(1);
-        let params = CmpParams { party: party as u32, points: m as u32, ..self.params };
-        let (keys, points) = (self.of_party(party)?, q.upload(points)?);
-        // what an op does not write must not look right
-        let mut shares = q.upload(&vec![0xdead_beef_u32; m * row / 32])?;
-        q.cmp_eval(CmpEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
-        q.download(&shares)
+        let rows = rows(points, self.params.count);
+        let shares = rows.map(|row| self.evaluate_window(q, party, self.params.bits, row, &[0]));
+        Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     /// The packed shares of `party` at `x_hat` less each of `offsets`, `[m][count]`, by windows of 2^`window` points.
@@ -95,7 +106,7 @@ impl<Q: FssOps> CmpBatch<Q> {
         x_hat: &[u64],
         offsets: &[u64],
     ) -> Result<Vec<u32>, BackendError> {
-        let CmpParams { key, bits, count, .. } = self.params;
+        let CmpGenParams { key, bits, count, .. } = self.params;
         let (points, reserved) = (offsets.len() as u32, [0; 3]);
         let params = CmpWindowParams { key, bits, party: party as u32, count, points, window, reserved };
         let keys = self.of_party(party)?;
@@ -113,7 +124,7 @@ impl<Q: FssOps> CmpBatch<Q> {
 
     /// The shares of `party` at every point, of the keys in `range`: `[blocks][keys]`.
     pub(super) fn evaluate_all(&self, q: &Q, party: usize, range: Range<u32>) -> Result<Vec<u128>, BackendError> {
-        let CmpParams { key, bits, count, .. } = self.params;
+        let CmpGenParams { key, bits, count, .. } = self.params;
         let (first, keys) = (range.start, range.len() as u32);
         let params = CmpAllParams { key, bits, party: party as u32, count, first, keys, reserved: [0; 3] };
         let keys = self.of_party(party)?;
@@ -141,7 +152,7 @@ pub(super) fn bit(shares: &[u32], count: u32, j: usize, e: usize) -> bool {
 
 /// Generated DCF keys.
 pub(super) struct DcfBatch<Q: FssOps> {
-    pub(super) params: DcfParams,
+    pub(super) params: DcfGenParams,
     pub(super) roots: Vec<Label>,
     device_roots: Q::Buf<Label>,
     corrections: Q::Buf<u128>,
@@ -167,7 +178,7 @@ impl<Q: FssOps> DcfBatch<Q> {
     ) -> Result<Self, BackendError> {
         let count = alphas.len() as u32;
         let keys = PrgKeys::from_nonce(NONCE);
-        let params = DcfParams { keys, bits, party: 0, count, points: 0, words: len, width, reserved: [0; 2] };
+        let params = DcfGenParams { keys, bits, count, words: len, width };
         let row = padded(count);
         let roots = roots(u64::from(bits * 8 + len), count);
         let device_roots = q.upload(&roots)?;
@@ -193,14 +204,11 @@ impl<Q: FssOps> DcfBatch<Q> {
         Ok(DcfSections { corrections, values, last: q.download(&self.last)? })
     }
 
-    /// The shares of `party` at `points`, `[m][len][count]`.
+    /// The shares of `party` at `points`, `[m][len][count]`, which may lie anywhere.
     pub(super) fn evaluate(&self, q: &Q, party: usize, points: &[u64]) -> Result<Vec<u64>, BackendError> {
-        let m = points.len().checked_div(self.params.count as usize).unwrap_or(1);
-        let params = DcfParams { party: party as u32, points: m as u32, ..self.params };
-        let (keys, points) = (self.of_party(party)?, q.upload(points)?);
-        let mut shares = q.upload(&vec![0xdead_beef_u64; points.len() * params.words as usize])?;
-        q.dcf_eval(DcfEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?;
-        q.download(&shares)
+        let rows = rows(points, self.params.count);
+        let shares = rows.map(|row| self.evaluate_window(q, party, self.params.bits, row, &[0]));
+        Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     /// The shares of `party` at `x_hat` less each of `offsets`, `[m][len][count]`, by windows of 2^`window` points.
@@ -212,7 +220,7 @@ impl<Q: FssOps> DcfBatch<Q> {
         x_hat: &[u64],
         offsets: &[u64],
     ) -> Result<Vec<u64>, BackendError> {
-        let DcfParams { keys, bits, count, words, width, .. } = self.params;
+        let DcfGenParams { keys, bits, count, words, width, .. } = self.params;
         let (number, points) = (party as u32, offsets.len() as u32);
         let params = DcfWindowParams { keys, bits, party: number, count, points, words, width, window, reserved: 0 };
         let keys = self.of_party(party)?;

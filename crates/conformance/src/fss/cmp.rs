@@ -1,14 +1,14 @@
-//! `cmp_gen` and `cmp_eval`.
+//! `cmp_gen`, and `cmp_eval_window` at points that may lie anywhere.
 
 use backend_api::ops::fss::FssOps;
 use core_types::{
     AesKey, Label,
-    params::fss::{CmpParams, padded},
+    params::fss::{CmpGenParams, padded},
 };
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    batch::{CmpBatch, NONCE, bit, words},
+    batch::{CmpBatch, NONCE, bit, every_point, words},
     model::{CmpKey, Prg},
 };
 use crate::{Case, Failure, OpSpec, spec::BATCHES};
@@ -17,9 +17,10 @@ use crate::{Case, Failure, OpSpec, spec::BATCHES};
 fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
     let all: Vec<u64> = (0..1 << bits).collect();
     let batch = CmpBatch::random(q, bits, &all)?;
-    // one point for all keys at a time; bits above the width must not matter
-    let points: Vec<u64> = all.iter().flat_map(|&y| all.iter().map(move |&e| y | e << bits)).collect();
-    let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
+    // bits above the width must not matter
+    let (x_hat, offsets) = (all.iter().map(|e| e << bits).collect::<Vec<_>>(), every_point(1 << bits));
+    let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, bits, &x_hat, &offsets));
+    let (first, second) = (first?, second?);
     for y in 0..all.len() {
         for alpha in 0..all.len() {
             let got = bit(&first, batch.params.count, y, alpha) ^ bit(&second, batch.params.count, y, alpha);
@@ -73,7 +74,7 @@ fn expect_model<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure> 
         Failure::unless_equal(&expected, &got)?;
         let unused = (0..shares.len() * 32).filter(|i| i % row >= alphas.len());
         if unused.into_iter().any(|i| shares[i / 32] >> (i % 32) & 1 == 1) {
-            return Err(Failure::Broken("bits behind the last key are not zero".to_owned()));
+            return Err(Failure::Broken("bits past the last key are not zero".to_owned()));
         }
     }
     Ok(())
@@ -99,7 +100,7 @@ fn expect_reconstruction<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), 
 /// One key of 10 bits with α = 0x155, AES key 00 01 .. 0f and roots 10 11 .. 1f and 20 21 .. 2f.
 fn expect_known_key<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     let run = |from: u8| core::array::from_fn(|i| from + i as u8);
-    let params = CmpParams { key: AesKey::new(run(0)), bits: 10, party: 0, count: 1, points: 0 };
+    let params = CmpGenParams { key: AesKey::new(run(0)), bits: 10, count: 1, reserved: [0; 2] };
     let row = padded(1);
     let mut roots = vec![Label::new(0); 2 * row];
     roots[0] = Label::new(u128::from_le_bytes(run(0x10)));
@@ -114,8 +115,7 @@ fn expect_known_key<Q: FssOps>(q: &Q) -> Result<(), Failure> {
         0xcb65_f894_1f1a_cc88_0086_2f78_777a_a90c,
     ];
     Failure::unless_equal(&expected, &got)?;
-    let points: Vec<u64> = (0..1024).collect();
-    let shares = batch.evaluate(q, 0, &points)?;
+    let shares = batch.evaluate_window(q, 0, 10, &[0], &every_point(1024))?;
     let mut bytes = [0u8; 128];
     for y in 0..1024 {
         bytes[y / 8] |= u8::from(bit(&shares, 1, y, 0)) << (y % 8);

@@ -1,10 +1,10 @@
-//! `dcf_gen` and `dcf_eval`.
+//! `dcf_gen`, and `dcf_eval_window` at points that may lie anywhere.
 
 use backend_api::ops::fss::FssOps;
 use core_types::params::fss::padded;
 
 use super::{
-    batch::{DcfBatch, NONCE, words},
+    batch::{DcfBatch, NONCE, every_point, words},
     model::{DcfKey, Prg},
 };
 use crate::{Case, Failure, OpSpec, spec::BATCHES};
@@ -18,9 +18,9 @@ fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32, len: u32, width: u32) -> Resul
     let all: Vec<u64> = (0..1 << bits).collect();
     let betas = words(3, all.len() * len as usize);
     let batch = DcfBatch::random(q, (bits, width), len, &all, &betas)?;
-    let points: Vec<u64> = all.iter().flat_map(|&y| all.iter().map(move |&e| y | e << bits)).collect();
-    let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
-    let got: Vec<u64> = first.iter().zip(&second).map(|(a, b)| reduced(width, a.wrapping_add(*b))).collect();
+    let (x_hat, offsets) = (all.iter().map(|e| e << bits).collect::<Vec<_>>(), every_point(1 << bits));
+    let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, bits, &x_hat, &offsets));
+    let got: Vec<u64> = first?.iter().zip(&second?).map(|(a, b)| reduced(width, a.wrapping_add(*b))).collect();
     let row = all.len() * len as usize;
     let expected: Vec<u64> =
         (0..got.len()).map(|i| if i / row < i % all.len() { reduced(width, betas[i % row]) } else { 0 }).collect();

@@ -8,9 +8,9 @@ mod batch;
 mod cmp;
 mod dcf;
 mod model;
+mod pack;
 mod refuse;
 mod share;
-mod stream;
 mod window;
 
 use backend_api::ops::fss::FssOps;
@@ -21,8 +21,7 @@ use crate::OpSpec;
 #[must_use]
 pub fn specs<Q: FssOps + 'static>() -> Vec<OpSpec<Q>> {
     vec![
-        stream::ctr_specs(),
-        stream::pack_specs(),
+        pack::specs(),
         cmp::specs(),
         all::specs(),
         window::cmp_specs(),

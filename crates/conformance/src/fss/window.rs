@@ -64,7 +64,7 @@ impl Cluster {
     }
 }
 
-/// Each party's shares are the model's at the same points, where keys have trees, and those of the op for points anywhere;
+/// Each party's shares are the model's at the same points, where keys have trees, and those at the same points one by one;
 /// they reconstruct.
 fn expect_comparisons<Q: FssOps>(q: &Q, size: Size) -> Result<(), Failure> {
     let Size { bits, window, count, .. } = size;

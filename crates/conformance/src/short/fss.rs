@@ -2,8 +2,7 @@ use backend_api::{
     BackendError, Buffer,
     ops::{
         fss::{
-            CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys, FssOps,
-            PackBits, UnpackBits,
+            CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
         },
         share::{CombineBits, CombineWords},
     },
@@ -11,7 +10,7 @@ use backend_api::{
 use core_types::{
     Label, PrgKeys,
     params::{
-        fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
+        fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams},
         share::{BitParams, BitTerm, Threshold, WordParams, WordTerm},
     },
 };
@@ -27,12 +26,12 @@ fn prg() -> PrgKeys {
     PrgKeys::from_nonce(*b"conformance fss.")
 }
 
-fn cmp_params() -> CmpParams {
-    CmpParams { key: prg().child, bits: 10, party: 0, count: COUNT, points: 2 }
+fn cmp_params() -> CmpGenParams {
+    CmpGenParams { key: prg().child, bits: 10, count: COUNT, reserved: [0; 2] }
 }
 
-fn dcf_params() -> DcfParams {
-    DcfParams { keys: prg(), bits: 3, party: 0, count: COUNT, points: 2, words: 3, width: 64, reserved: [0; 2] }
+fn dcf_params() -> DcfGenParams {
+    DcfGenParams { keys: prg(), bits: 3, count: COUNT, words: 3, width: 64 }
 }
 
 /// The sections of keys of [`cmp_params`].
@@ -81,22 +80,17 @@ pub(super) fn cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
 
 fn cmp_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
     vec![
-        case("cmp_eval", |q: &Q, short| {
-            let (keys, points, mut shares) = (Cmp::new(q)?, q.zeros(66)?, q.zeros(4)?);
-            let (keys, points, shares) = (keys.keys(), points.view(), shares.view_mut());
-            q.cmp_eval(CmpEval { params: &cmp_params(), keys, points, shares }.map(short)?)
-        }),
         case("cmp_eval_window", |q: &Q, short| {
             let (keys, x_hat, offsets, mut shares) = (Cmp::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(4)?);
-            let CmpParams { key, bits, party, count, points } = cmp_params();
-            let params = CmpWindowParams { key, bits, party, count, points, window: 8, reserved: [0; 3] };
+            let CmpGenParams { key, bits, count, .. } = cmp_params();
+            let params = CmpWindowParams { key, bits, party: 0, count, points: 2, window: 8, reserved: [0; 3] };
             let (keys, x_hat, offsets, shares) = (keys.keys(), x_hat.view(), offsets.view(), shares.view_mut());
             q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares }.map(short)?)
         }),
         case("cmp_eval_all", |q: &Q, short| {
             let (keys, mut units) = (Cmp::new(q)?, q.zeros(8)?);
-            let CmpParams { key, bits, party, count, .. } = cmp_params();
-            let params = CmpAllParams { key, bits, party, count, first: 32, keys: 1, reserved: [0; 3] };
+            let CmpGenParams { key, bits, count, .. } = cmp_params();
+            let params = CmpAllParams { key, bits, party: 0, count, first: 32, keys: 1, reserved: [0; 3] };
             let (keys, units) = (keys.keys(), units.view_mut());
             q.cmp_eval_all(CmpEvalAll { params: &params, keys, units }.map(short)?)
         }),
@@ -112,15 +106,10 @@ fn cmp_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
 
 fn dcf_cases<Q: FssOps + 'static>() -> Vec<Case<Q>> {
     vec![
-        case("dcf_eval", |q: &Q, short| {
-            let (keys, points, mut shares) = (Dcf::new(q)?, q.zeros(66)?, q.zeros(198)?);
-            let (keys, points, shares) = (keys.keys(), points.view(), shares.view_mut());
-            q.dcf_eval(DcfEval { params: &dcf_params(), keys, points, shares }.map(short)?)
-        }),
         case("dcf_eval_window", |q: &Q, short| {
             let (keys, x_hat, offsets, mut shares) = (Dcf::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(198)?);
-            let DcfParams { keys: prg, bits, party, count, points, words, width, .. } = dcf_params();
-            let window = 2;
+            let DcfGenParams { keys: prg, bits, count, words, width } = dcf_params();
+            let (party, points, window) = (0, 2, 2);
             let params = DcfWindowParams { keys: prg, bits, party, count, points, words, width, window, reserved: 0 };
             let (keys, x_hat, offsets, shares) = (keys.keys(), x_hat.view(), offsets.view(), shares.view_mut());
             q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares }.map(short)?)

@@ -19,14 +19,11 @@ const FIRST: &str = "the first turn of a loop that every block enters: the grid 
 
 pub(crate) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
-    Equivalent { kernel: "fss_cmp_eval", guards: &[0, 1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all_bitsliced", guards: &[1], reason: FIRST },
-    Equivalent { kernel: "fss_cmp_eval_bitsliced", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_cmp_gen", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_combine_bits", guards: &[0], reason: FIRST },
-    Equivalent { kernel: "fss_dcf_eval", guards: &[0], reason: FIRST },
-    Equivalent { kernel: "fss_dcf_eval_bitsliced", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_dcf_eval_window_bitsliced", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_dcf_gen", guards: &[0], reason: FIRST },
     Equivalent {
         kernel: "fss_pack_bits",

@@ -1,51 +1,41 @@
 //! What a kernel is given: the batch as a whole and the keys that it owns.
 
-use backend_api::ops::fss::{CmpAllShape, CmpShape, DcfShape, GROUP};
+use backend_api::ops::fss::{CmpAllShape, CmpGenShape, CmpShape, DcfGenShape, DcfShape, GROUP};
 use core_types::{
     Label,
-    params::fss::{CmpAllParams, CmpParams, DcfParams},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams},
 };
 
 use super::walk::group_words;
 
-/// Where the keys of a batch are evaluated.
+/// Where the keys of a batch are evaluated: at masked inputs, one for each key, less each of the offsets.
 #[derive(Clone, Copy)]
-pub(super) enum Asked<'a> {
-    /// Anywhere: rows of one point for each key.
-    Points(&'a [u64]),
-    /// At masked inputs, one for each key, less each of the offsets, which lie in one window.
-    Behind { x_hat: &'a [u64], offsets: &'a [u64] },
+pub(super) struct At<'a> {
+    pub(super) x_hat: &'a [u64],
+    pub(super) offsets: &'a [u64],
 }
 
-impl Asked<'_> {
-    /// Point `j` of key `e` of `count`.
-    pub(super) fn of(&self, j: usize, e: usize, count: usize) -> u64 {
-        match self {
-            Self::Points(points) => points[j * count + e],
-            Self::Behind { x_hat, offsets } => x_hat[e].wrapping_sub(offsets[j]),
-        }
+impl At<'_> {
+    /// Point `j` of key `e`.
+    pub(super) fn of(&self, j: usize, e: usize) -> u64 {
+        self.x_hat[e].wrapping_sub(self.offsets[j])
     }
 
-    /// Point `j` of a group of keys of `count`, the first of which is `start`; any words past the last key.
+    /// Point `j` of a group of keys, the first of which is `start`; any words past the last key.
     #[inline(always)]
-    pub(super) fn group(&self, j: usize, start: usize, count: usize) -> [u64; GROUP] {
-        match self {
-            Self::Points(points) => group_words(&points[j * count..][..count], start),
-            Self::Behind { x_hat, offsets } => group_words(x_hat, start).map(|x| x.wrapping_sub(offsets[j])),
-        }
+    pub(super) fn group(&self, j: usize, start: usize) -> [u64; GROUP] {
+        group_words(self.x_hat, start).map(|x| x.wrapping_sub(self.offsets[j]))
     }
 }
 
-/// The inputs of `cmp_eval` and `cmp_eval_window`.
+/// The inputs of `cmp_eval_window`.
 pub(super) struct CmpBatch<'a> {
-    pub(super) params: &'a CmpParams,
-    /// The width of the window of the points; all bits for points anywhere.
-    pub(super) window: u32,
+    pub(super) params: &'a CmpWindowParams,
     pub(super) shape: CmpShape,
     pub(super) roots: &'a [Label],
     pub(super) corrections: &'a [u128],
     pub(super) leaves: &'a [u128],
-    pub(super) asked: Asked<'a>,
+    pub(super) at: At<'a>,
 }
 
 impl<'a> CmpBatch<'a> {
@@ -68,29 +58,27 @@ pub(super) struct CmpAllBatch<'a> {
 
 /// The inputs of `cmp_gen`.
 pub(super) struct CmpSecrets<'a> {
-    pub(super) params: &'a CmpParams,
-    pub(super) shape: CmpShape,
+    pub(super) params: &'a CmpGenParams,
+    pub(super) shape: CmpGenShape,
     pub(super) alphas: &'a [u64],
     pub(super) roots: &'a [Label],
 }
 
-/// The inputs of `dcf_eval` and `dcf_eval_window`.
+/// The inputs of `dcf_eval_window`.
 pub(super) struct DcfBatch<'a> {
-    pub(super) params: &'a DcfParams,
-    /// The width of the window of the points; all bits for points anywhere.
-    pub(super) window: u32,
+    pub(super) params: &'a DcfWindowParams,
     pub(super) shape: DcfShape,
     pub(super) roots: &'a [Label],
     pub(super) corrections: &'a [u128],
     pub(super) values: &'a [u64],
     pub(super) last: &'a [u64],
-    pub(super) asked: Asked<'a>,
+    pub(super) at: At<'a>,
 }
 
 /// The inputs of `dcf_gen`.
 pub(super) struct DcfSecrets<'a> {
-    pub(super) params: &'a DcfParams,
-    pub(super) shape: DcfShape,
+    pub(super) params: &'a DcfGenParams,
+    pub(super) shape: DcfGenShape,
     pub(super) alphas: &'a [u64],
     pub(super) betas: &'a [u64],
     pub(super) roots: &'a [Label],

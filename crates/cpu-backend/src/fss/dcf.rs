@@ -6,7 +6,7 @@ use backend_api::ops::fss::GROUP;
 use core_types::{MAX_VALUE_BLOCKS, PrgKeys, Ring};
 
 use super::{
-    batch::{Asked, DcfBatch, DcfSecrets, DcfSections},
+    batch::{At, DcfBatch, DcfSecrets, DcfSections},
     cmp::AHEAD,
     dealer::Pair,
     lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, hash, round_keys},
@@ -200,7 +200,7 @@ impl Eval<'_, '_> {
         (point, points): (usize, usize),
         blocks: Option<(&[Blocks<L>], &[u64])>,
     ) {
-        let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.window);
+        let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
         let mut walks = [Walk::idle(l); S];
         let walks = &mut walks[..keys / step_keys * points];
@@ -211,7 +211,7 @@ impl Eval<'_, '_> {
                     *walk = blocks[step].walk(l, offsets[point + j], params.bits, window);
                 } else {
                     walk.nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
-                    walk.points = Points::new(l, &self.batch.asked.group(point + j, first, shape.count), params.bits);
+                    walk.points = Points::new(l, &self.batch.at.group(point + j, first), params.bits);
                 }
             }
         }
@@ -251,7 +251,7 @@ impl Eval<'_, '_> {
         (x_hat, offset): (&[u64], u64),
         blocks: &mut [Blocks<L>],
     ) {
-        let (params, window) = (self.batch.params, self.batch.window);
+        let (params, window) = (self.batch.params, self.batch.params.window);
         let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
         let mut walks = [Walk::idle(l); S];
         let walks = &mut walks[..keys / step_keys * 2];
@@ -277,24 +277,22 @@ impl Eval<'_, '_> {
         let all_points = self.batch.shape.points;
         let all_keys = self.rows.first().map_or(0, |row| row.len()).next_multiple_of(GROUP);
         let batches = (0..all_points).step_by(POINTS).map(|point| (point, (all_points - point).min(POINTS)));
-        match self.batch.asked {
-            Asked::Behind { x_hat, offsets } if self.batch.window < self.batch.params.bits => {
-                for at in (0..all_keys).step_by(WALKS / POINTS) {
-                    let keys = (at, (all_keys - at).min(WALKS / POINTS));
-                    let mut blocks = [Blocks::idle(l); K];
-                    self.blocks::<L, S>(l, &ciphers, keys, (x_hat, offsets[0]), &mut blocks);
-                    for points in batches.clone() {
-                        self.tile::<L, S>(l, &ciphers, keys, points, Some((&blocks, offsets)));
-                    }
+        let At { x_hat, offsets } = self.batch.at;
+        if self.batch.params.window < self.batch.params.bits {
+            for at in (0..all_keys).step_by(WALKS / POINTS) {
+                let keys = (at, (all_keys - at).min(WALKS / POINTS));
+                let mut blocks = [Blocks::idle(l); K];
+                self.blocks::<L, S>(l, &ciphers, keys, (x_hat, offsets[0]), &mut blocks);
+                for points in batches.clone() {
+                    self.tile::<L, S>(l, &ciphers, keys, points, Some((&blocks, offsets)));
                 }
             }
-            _ => {
-                for (point, points) in batches {
-                    let most_keys = WALKS / points / GROUP * GROUP;
-                    for at in (0..all_keys).step_by(most_keys) {
-                        let keys = (all_keys - at).min(most_keys);
-                        self.tile::<L, S>(l, &ciphers, (at, keys), (point, points), None);
-                    }
+        } else {
+            for (point, points) in batches {
+                let most_keys = WALKS / points / GROUP * GROUP;
+                for at in (0..all_keys).step_by(most_keys) {
+                    let keys = (all_keys - at).min(most_keys);
+                    self.tile::<L, S>(l, &ciphers, (at, keys), (point, points), None);
                 }
             }
         }

@@ -4,7 +4,6 @@ mod all;
 mod batch;
 mod cmp;
 mod columns;
-mod ctr;
 mod dcf;
 mod dealer;
 mod lanes;
@@ -16,15 +15,14 @@ mod walk;
 use backend_api::{
     BackendError,
     ops::fss::{
-        AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
-        FssOps, GROUP, PackBits, UnpackBits,
+        CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, GROUP, PackBits, UnpackBits,
     },
 };
 use core_types::pack::{packed_word, unpacked_element};
 
 pub(crate) use self::columns::columns;
 use self::{
-    batch::{Asked, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
+    batch::{At, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
     lanes::dispatch,
 };
 use crate::{AesPath, CpuQueue};
@@ -54,21 +52,12 @@ impl CpuQueue {
 }
 
 impl FssOps for CpuQueue {
-    fn cmp_eval(&self, op: CmpEval<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
-        let path = self.aes("cmp_eval")?;
-        let CmpEval { params, keys: CmpKeys { roots, corrections, leaves }, points, shares } = op;
-        let (asked, window, params) = (Asked::Points(points), params.bits, &params);
-        self.eval_cmp(path, &CmpBatch { params, window, shape, roots, corrections, leaves, asked }, shares);
-        Ok(())
-    }
-
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
         let path = self.aes("cmp_eval_window")?;
         let CmpEvalWindow { params, keys: CmpKeys { roots, corrections, leaves }, x_hat, offsets, shares } = op;
-        let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
-        self.eval_cmp(path, &CmpBatch { params, window, shape, roots, corrections, leaves, asked }, shares);
+        let at = At { x_hat, offsets };
+        self.eval_cmp(path, &CmpBatch { params, shape, roots, corrections, leaves, at }, shares);
         Ok(())
     }
 
@@ -99,21 +88,12 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn dcf_eval(&self, op: DcfEval<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
-        let path = self.aes("dcf_eval")?;
-        let DcfEval { params, keys: DcfKeys { roots, corrections, values, last }, points, shares } = op;
-        let (asked, window, params) = (Asked::Points(points), params.bits, &params);
-        self.eval_dcf(path, &DcfBatch { params, window, shape, roots, corrections, values, last, asked }, shares);
-        Ok(())
-    }
-
     fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
         let path = self.aes("dcf_eval_window")?;
         let DcfEvalWindow { params, keys: DcfKeys { roots, corrections, values, last }, x_hat, offsets, shares } = op;
-        let (asked, window, params) = (Asked::Behind { x_hat, offsets }, params.window, &params.anywhere());
-        self.eval_dcf(path, &DcfBatch { params, window, shape, roots, corrections, values, last, asked }, shares);
+        let at = At { x_hat, offsets };
+        self.eval_dcf(path, &DcfBatch { params, shape, roots, corrections, values, last, at }, shares);
         Ok(())
     }
 
@@ -130,17 +110,6 @@ impl FssOps for CpuQueue {
         self.for_jobs(jobs, |job, mut sections| {
             let first = job * KEYS_PER_JOB;
             dispatch(path, dcf::Gen { secrets: &secrets, first, sections: &mut sections });
-        });
-        Ok(())
-    }
-
-    fn aes_ctr_fill(&self, op: AesCtrFill<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
-        let path = self.aes("aes_ctr_fill")?;
-        let AesCtrFill { params, words } = op;
-        self.for_chunks(words, WORDS_PER_JOB, |job, words| {
-            let first = params.first.wrapping_add((job * WORDS_PER_JOB / 2) as u128);
-            dispatch(path, ctr::Fill { key: &params.key, first, words });
         });
         Ok(())
     }

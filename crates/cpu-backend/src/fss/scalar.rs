@@ -2,7 +2,7 @@
 
 use backend_api::ops::fss::GROUP;
 use core_types::{
-    AesKey, Encrypt, Label, MAX_PAYLOAD_WORDS,
+    Label, MAX_PAYLOAD_WORDS,
     cmp::{cmp_eval_all, cmp_eval_window, cmp_gen},
     dcf::{DcfCiphers, DcfDealer, dcf_eval_window},
 };
@@ -18,12 +18,12 @@ pub(super) fn eval_cmp(batch: &CmpBatch<'_>, first: usize, rows: &mut [&mut [u32
         for e in start..(start + GROUP).min(shape.count) {
             cmp_eval_window(
                 &params.key,
-                (params.bits, params.party, batch.window),
+                (params.bits, params.party, params.window),
                 batch.roots[e],
                 |level| batch.corrections[level as usize * shape.row + e],
                 |side| batch.leaves[side as usize * shape.row + e],
                 0..params.points,
-                |j| batch.asked.of(j as usize, e, shape.count),
+                |j| batch.at.of(j as usize, e),
                 |j, share| rows[j as usize][group] |= share << (e - start),
             );
         }
@@ -74,7 +74,7 @@ pub(super) fn eval_dcf(batch: &DcfBatch<'_>, first: usize, rows: &mut [&mut [u64
         let e = first + at;
         dcf_eval_window(
             |cipher, input| ciphers.hash(cipher, input),
-            (params.bits, params.party, batch.window),
+            (params.bits, params.party, params.window),
             (params.words, shape.width),
             batch.roots[e],
             |level| batch.corrections[level as usize * shape.row + e],
@@ -86,7 +86,7 @@ pub(super) fn eval_dcf(batch: &DcfBatch<'_>, first: usize, rows: &mut [&mut [u64
                 [at(word), if word + 1 < shape.words { at(word + 1) } else { 0 }]
             },
             0..params.points,
-            |j| batch.asked.of(j as usize, e, shape.count),
+            |j| batch.at.of(j as usize, e),
             |j, word, share| rows[j as usize * shape.words + word as usize][at] = share,
         );
     }
@@ -117,16 +117,6 @@ pub(super) fn gen_dcf(secrets: &DcfSecrets<'_>, first: usize, sections: &mut Dcf
         }
         for (row, value) in sections.last.iter_mut().zip(dealer.last(&ciphers)) {
             row[at] = value;
-        }
-    }
-}
-
-/// Fills `words` with the blocks from counter `first` on.
-pub(super) fn ctr_fill(key: &AesKey, first: u128, words: &mut [u64]) {
-    for (i, pair) in words.chunks_mut(2).enumerate() {
-        let block = core_types::block_words(key.encrypt(first.wrapping_add(i as u128)));
-        for (word, half) in pair.iter_mut().zip(block) {
-            *word = half;
         }
     }
 }

@@ -5,16 +5,13 @@ use core::num::NonZeroUsize;
 use backend_api::{
     Queue,
     ops::fss::{
-        AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
-        FssOps, PackBits, UnpackBits,
+        CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
     },
 };
 use core_types::{
     AesKey, Label, PrgKeys,
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
-    params::fss::{
-        AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams, padded,
-    },
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
 };
 
 use crate::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
@@ -39,21 +36,29 @@ fn dcf_keys<'a>(
 }
 
 /// Makes corrections and leaves.
-fn make_cmp(q: &CpuQueue, params: CmpParams, alphas: &[u64], roots: &[Label], made: [&mut [u128]; 2]) {
-    let [corrections, leaves] = made;
+fn make_cmp(q: &CpuQueue, of: CmpWindowParams, alphas: &[u64], roots: &[Label], made: [&mut [u128]; 2]) {
+    let (CmpWindowParams { key, bits, count, .. }, [corrections, leaves]) = (of, made);
+    let params = CmpGenParams { key, bits, count, reserved: [0; 2] };
     q.cmp_gen(CmpGen { params: &params, alphas, roots, corrections, leaves }).unwrap();
 }
 
 /// Makes corrections, values and last values for α and β.
 fn make_dcf(
     q: &CpuQueue,
-    params: DcfParams,
+    of: DcfWindowParams,
     [alphas, betas]: [&[u64]; 2],
     roots: &[Label],
     corrections: &mut [u128],
     [values, last]: [&mut [u64]; 2],
 ) {
+    let DcfWindowParams { keys, bits, count, words, width, .. } = of;
+    let params = DcfGenParams { keys, bits, count, words, width };
     q.dcf_gen(DcfGen { params: &params, alphas, betas, roots, corrections, values, last }).unwrap();
+}
+
+/// Offsets by which the masked input 0 is each of `points` points.
+fn every_point(points: usize) -> Vec<u64> {
+    (0..points as u64).map(u64::wrapping_neg).collect()
 }
 
 /// A queue for every AES path that this processor has, each with one thread and with two.
@@ -76,9 +81,10 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
     for (q, bits) in queues().into_iter().flat_map(|q| (1..=10u32).map(move |bits| (q.clone(), bits))) {
         let size = 1usize << bits;
         let alphas: Vec<u64> = (0..size as u64).collect();
-        let points: Vec<u64> = alphas.iter().flat_map(|&y| alphas.iter().map(move |_| y)).collect();
+        let (x_hat, offsets) = (vec![0; size], every_point(size));
         let (count, row) = (size as u32, padded(size as u32));
-        let params = CmpParams { key: AesKey::new([7; 16]), bits, party: 0, count, points: count };
+        let key = AesKey::new([7; 16]);
+        let params = CmpWindowParams { key, bits, party: 0, count, points: count, window: bits, reserved: [0; 3] };
         let roots = labels(2 * row, 5);
         let mut corrections = vec![0; cmp_levels(bits) as usize * row];
         let mut leaves = vec![0; 2 * row];
@@ -86,9 +92,10 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let shares = [0, 1].map(|party| {
             let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
             let mut shares = vec![0u32; size * row / 32];
-            let params = CmpParams { party: party as u32, ..params };
+            let params = CmpWindowParams { party: party as u32, ..params };
             let keys = cmp_keys(&roots[party * row..][..row], &corrections, leaves);
-            q.cmp_eval(CmpEval { params: &params, keys, points: &points, shares: &mut shares }).unwrap();
+            let (x_hat, offsets) = (&x_hat[..], &offsets[..]);
+            q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
             shares
         });
         for y in 0..size {
@@ -108,12 +115,13 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
     for (q, &(bits, words, width)) in queues().iter().flat_map(|q| shapes.iter().map(move |shape| (q, shape))) {
         let size = 1usize << bits;
         let alphas: Vec<u64> = (0..size as u64).collect();
-        let points: Vec<u64> = alphas.iter().flat_map(|&y| alphas.iter().map(move |_| y)).collect();
+        let (x_hat, offsets) = (vec![0; size], every_point(size));
         let betas: Vec<u64> = (0..(words * size) as u64).map(|i| (i + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let (count, row) = (size as u32, padded(size as u32));
         let keys = PrgKeys::from_nonce([3; 16]);
+        let (points, payload, window) = (count, words as u32, bits);
         let params =
-            DcfParams { keys, bits, party: 0, count, points: count, words: words as u32, width, reserved: [0; 2] };
+            DcfWindowParams { keys, bits, party: 0, count, points, words: payload, width, window, reserved: 0 };
         let roots = labels(2 * row, 5);
         let mut corrections = vec![0; bits as usize * row];
         let mut values = vec![0; bits as usize * words * row];
@@ -121,10 +129,11 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         make_dcf(q, params, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
         let shares = [0, 1].map(|party| {
             let mut shares = vec![0u64; size * words * size];
-            let params = DcfParams { party: party as u32, ..params };
+            let params = DcfWindowParams { party: party as u32, ..params };
             let roots = &roots[party * row..][..row];
             let keys = dcf_keys(roots, &corrections, &values, &last);
-            q.dcf_eval(DcfEval { params: &params, keys, points: &points, shares: &mut shares }).unwrap();
+            let (x_hat, offsets) = (&x_hat[..], &offsets[..]);
+            q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
             shares
         });
         let mask = u64::MAX >> (64 - width);
@@ -171,10 +180,11 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     let row = padded(count);
     let word = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i;
     let words = |len: usize, salt: u64| (0..len as u64).map(|i| word(i ^ salt << 40)).collect::<Vec<u64>>();
-    let (alphas, ys) = (words(count as usize, 1), words((count * points) as usize, 2));
+    let alphas = words(count as usize, 1);
+    let (x_hat, offsets) = (&words(count as usize, 2)[..], &words(points as usize, 4)[..]);
     let roots = labels(2 * row, 77);
     let keys = PrgKeys::from_nonce([9; 16]);
-    let cmp = CmpParams { key: keys.child, bits, party: 0, count, points };
+    let cmp = CmpWindowParams { key: keys.child, bits, party: 0, count, points, window: bits, reserved: [0; 3] };
     let mut out = Outputs { words128: Vec::new(), words64: Vec::new(), bits: Vec::new() };
     let mut corrections = vec![0; cmp_levels(bits) as usize * row];
     let mut leaves = vec![0; 2 * row];
@@ -182,10 +192,10 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     for party in 0..2 {
         let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
         let mut shares = vec![u32::MAX; points as usize * row / 32];
-        let params = CmpParams { party: party as u32, ..cmp };
+        let params = CmpWindowParams { party: party as u32, ..cmp };
         let roots = &roots[party * row..][..row];
         let keys = cmp_keys(roots, &corrections, leaves);
-        q.cmp_eval(CmpEval { params: &params, keys, points: &ys, shares: &mut shares }).unwrap();
+        q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
         out.bits.push(shares);
         if bits <= CMP_ALL_BITS {
             // all keys, or those after the first group
@@ -201,27 +211,22 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     out.words128.extend([corrections, leaves]);
     for (len, width) in [(1usize, 64), (2, 13), (3, 64), (8, 40)] {
         let betas = words(len * count as usize, 3);
-        let dcf = DcfParams { keys, bits, party: 0, count, points, words: len as u32, width, reserved: [0; 2] };
+        let (payload, window) = (len as u32, bits);
+        let dcf = DcfWindowParams { keys, bits, party: 0, count, points, words: payload, width, window, reserved: 0 };
         let mut corrections = vec![0; bits as usize * row];
         let mut values = vec![0; bits as usize * len * row];
         let mut last = vec![0; len * row];
         make_dcf(q, dcf, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
         for party in 0..2 {
             let mut shares = vec![0; points as usize * len * count as usize];
-            let params = DcfParams { party: party as u32, ..dcf };
+            let params = DcfWindowParams { party: party as u32, ..dcf };
             let roots = &roots[party * row..][..row];
             let keys = dcf_keys(roots, &corrections, &values, &last);
-            q.dcf_eval(DcfEval { params: &params, keys, points: &ys, shares: &mut shares }).unwrap();
+            q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
             out.words64.push(shares);
         }
         out.words128.push(corrections);
         out.words64.extend([values, last]);
-    }
-    for len in [0, 1, 2, 63, 64, 65, count as usize] {
-        let mut stream = vec![0; len];
-        let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 5 };
-        q.aes_ctr_fill(AesCtrFill { params: &params, words: &mut stream }).unwrap();
-        out.words64.push(stream);
     }
     out
 }
@@ -262,12 +267,7 @@ fn offsets(bits: u32, window: u32, points: u32) -> Vec<u64> {
     (0..points).map(|j| word(bits.into()).wrapping_add(behind(j)) & mask).collect()
 }
 
-/// The points `x_hat` less each of `offsets`.
-fn behind(x_hat: &[u64], offsets: &[u64]) -> Vec<u64> {
-    offsets.iter().flat_map(|&o| x_hat.iter().map(move |x| x.wrapping_sub(o))).collect()
-}
-
-/// The shares of new payload keys for α and β at `x_hat` less each of `offsets`: at single points, and by windows.
+/// The shares of new payload keys for α and β at `x_hat` less each of `offsets`: each point from the root, and by windows.
 fn both_dcf(
     q: &CpuQueue,
     params: DcfWindowParams,
@@ -279,11 +279,12 @@ fn both_dcf(
     let (row, levels, len) = (padded(params.count), params.bits as usize, params.words as usize);
     let (mut corrections, mut last) = (vec![0; levels * row], vec![0; len * row]);
     let mut values = vec![0; levels * len * row];
-    make_dcf(q, params.anywhere(), secrets, roots, &mut corrections, [&mut values, &mut last]);
+    make_dcf(q, params, secrets, roots, &mut corrections, [&mut values, &mut last]);
     let keys = || dcf_keys(&roots[..row], &corrections, &values, &last);
-    let (points, anywhere) = (behind(x_hat, offsets), params.anywhere());
-    let (mut single, mut at_once) = (vec![1; points.len() * len], vec![2; points.len() * len]);
-    q.dcf_eval(DcfEval { params: &anywhere, keys: keys(), points: &points, shares: &mut single }).unwrap();
+    let (anywhere, size) = (DcfWindowParams { window: params.bits, ..params }, x_hat.len() * offsets.len() * len);
+    let (mut single, mut at_once) = (vec![1; size], vec![2; size]);
+    let shares = &mut single;
+    q.dcf_eval_window(DcfEvalWindow { params: &anywhere, keys: keys(), x_hat, offsets, shares }).unwrap();
     q.dcf_eval_window(DcfEvalWindow { params: &params, keys: keys(), x_hat, offsets, shares: &mut at_once }).unwrap();
     [single, at_once]
 }
@@ -310,21 +311,20 @@ fn shares_at_clustered_points_are_those_at_single_points() {
         let (offsets, roots) = (offsets(bits, window, points), labels(2 * row, 7));
         // masked inputs that place a cluster around the start of the ring
         x_hat.iter_mut().take(3).zip([0, 1, 1 << (bits / 2)]).for_each(|(x, y)| *x = offsets.first().unwrap_or(&0) + y);
-        let ys = behind(&x_hat, &offsets);
         let (alphas, prg) = (x_hat.iter().map(|&x| word(x)).collect::<Vec<_>>(), PrgKeys::from_nonce([9; 16]));
         for q in queues() {
             let name = format!("{count} keys of {bits} bits at {points} points, window {window}, {:?}", q.caps());
             let clustered = CmpWindowParams { key: prg.child, bits, party: 1, count, points, window, reserved: [0; 3] };
             let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
-            make_cmp(&q, clustered.anywhere(), &alphas, &roots, [&mut corrections, &mut leaves]);
+            make_cmp(&q, clustered, &alphas, &roots, [&mut corrections, &mut leaves]);
             let leaves = &leaves[..cmp_leaves(bits) as usize * row];
-            let sections = || cmp_keys(&roots[row..], &corrections, leaves);
             let (mut single, mut at_once) = (vec![1; points as usize * row / 32], vec![2; points as usize * row / 32]);
-            let (params, keys) = (clustered.anywhere(), sections());
-            q.cmp_eval(CmpEval { params: &params, keys, points: &ys, shares: &mut single }).unwrap();
-            let (params, keys, shares) = (clustered, sections(), &mut at_once);
-            q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat: &x_hat, offsets: &offsets, shares })
-                .unwrap();
+            for (window, shares) in [(bits, &mut single), (window, &mut at_once)] {
+                let (params, x_hat) = (CmpWindowParams { window, ..clustered }, &x_hat[..]);
+                let (keys, offsets, shares) =
+                    (cmp_keys(&roots[row..], &corrections, leaves), &offsets[..], &mut shares[..]);
+                q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares }).unwrap();
+            }
             assert!(single == at_once, "{name}");
             for (len, width) in [(1usize, 64), (3, 17), (8, 64)] {
                 let party = (len % 2) as u32;

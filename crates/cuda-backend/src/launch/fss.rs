@@ -7,18 +7,15 @@
 
 use backend_api::{
     BackendError, BufferMut,
-    ops::fss::{
-        AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEval, DcfEvalWindow, DcfGen, DcfKeys,
-        PackBits, UnpackBits,
-    },
+    ops::fss::{CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, PackBits, UnpackBits},
 };
 use core_types::{
     cmp::{CMP_TABLE_BITS, cmp_blocks},
-    params::fss::{CmpWindowParams, DcfParams, DcfWindowParams},
+    params::fss::{CmpWindowParams, DcfWindowParams},
 };
 
 use super::Launch;
-use crate::{AesKernel, CudaMut, CudaQueue, CudaRef};
+use crate::{AesKernel, CudaQueue};
 
 /// Blocks along y; more points than this are left to the stride.
 const MOST_POINTS: u32 = 65_535;
@@ -74,14 +71,6 @@ fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u3
     if 2 * u64::from(bits.saturating_sub(window)) + part * shared < part * alone { window } else { bits }
 }
 
-/// The view, or a null pointer.
-fn or_null<'a>(launch: Launch<'a>, view: Option<CudaRef<'a, u64>>) -> Launch<'a> {
-    match view {
-        Some(view) => launch.input(view),
-        None => launch.value(&0u64),
-    }
-}
-
 /// Gives the kernel the sections of comparison keys.
 fn cmp_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &CmpKeys<'k, CudaQueue>) -> Launch<'a> {
     launch.input(keys.roots).input(keys.corrections).input(keys.leaves)
@@ -90,16 +79,6 @@ fn cmp_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &CmpKeys<'k, CudaQueue>) -> La
 /// Gives the kernel the sections of payload keys.
 fn dcf_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &DcfKeys<'k, CudaQueue>) -> Launch<'a> {
     launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last)
-}
-
-pub(crate) fn cmp_eval(queue: &CudaQueue, op: &CmpEval<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = op.params;
-    let (kernel, of_thread) =
-        if bitsliced(queue, p.bits) { ("fss_cmp_eval_bitsliced", KEYS_OF_BITSLICED) } else { ("fss_cmp_eval", 1) };
-    let launch = keys_by_points(queue.kernel(kernel)?, of_thread, p.count, p.points).value(p);
-    let launch = cmp_keys(launch, &op.keys).input(op.points).output(&op.shares);
-    // SAFETY: `CmpEval::check` has held the views to their lengths.
-    unsafe { launch.launch() }
 }
 
 pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueue>) -> Result<(), BackendError> {
@@ -144,41 +123,18 @@ pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(
     unsafe { launch.launch() }
 }
 
-pub(crate) fn dcf_eval(queue: &CudaQueue, op: &DcfEval<'_, CudaQueue>) -> Result<(), BackendError> {
-    let p = op.params;
-    if queue.device().aes() == AesKernel::Bitsliced {
-        return dcf_eval_bitsliced(queue, p, &op.keys, (op.points, None), &op.shares);
-    }
-    let launch = keys_by_points(queue.kernel("fss_dcf_eval")?, 1, p.count, p.points).value(p);
-    let launch = dcf_keys(launch, &op.keys).input(op.points).output(&op.shares);
-    // SAFETY: `DcfEval::check` has held the views to their lengths.
-    unsafe { launch.launch() }
-}
-
-/// A `dcf_eval`, or, if `points` are masked inputs with offsets to take from them, a `dcf_eval_window`.
-fn dcf_eval_bitsliced(
-    queue: &CudaQueue,
-    p: &DcfParams,
-    keys: &DcfKeys<'_, CudaQueue>,
-    (points, offsets): (CudaRef<'_, u64>, Option<CudaRef<'_, u64>>),
-    shares: &CudaMut<'_, u64>,
-) -> Result<(), BackendError> {
-    let launch = queue.kernel("fss_dcf_eval_bitsliced")?;
-    let launch = keys_by_points(launch, KEYS_OF_BITSLICED, p.count, p.points).value(p);
-    let launch = or_null(dcf_keys(launch, keys).input(points), offsets).output(shares);
-    // SAFETY: `DcfEval::check`, or, with offsets, `DcfEvalWindow::check`, has held the views to their lengths.
-    unsafe { launch.launch() }
-}
-
 pub(crate) fn dcf_eval_window(queue: &CudaQueue, op: &DcfEvalWindow<'_, CudaQueue>) -> Result<(), BackendError> {
     let p = op.params;
-    if queue.device().aes() == AesKernel::Bitsliced {
-        return dcf_eval_bitsliced(queue, &p.anywhere(), &op.keys, (op.x_hat, Some(op.offsets)), &op.shares);
-    }
-    let (launch, parts) = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, 1, p.count, p.points);
-    let window = window_of_parts(p.window, (p.bits, 0), p.points, parts);
-    let launch = dcf_keys(launch.value(&DcfWindowParams { window, ..*p }), &op.keys);
-    let launch = launch.input(op.x_hat).input(op.offsets).output(&op.shares);
+    let launch = if queue.device().aes() == AesKernel::Bitsliced {
+        // it walks to each point from the root
+        let launch = queue.kernel("fss_dcf_eval_window_bitsliced")?;
+        keys_by_points(launch, KEYS_OF_BITSLICED, p.count, p.points).value(p)
+    } else {
+        let (launch, parts) = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, 1, p.count, p.points);
+        let window = window_of_parts(p.window, (p.bits, 0), p.points, parts);
+        launch.value(&DcfWindowParams { window, ..*p })
+    };
+    let launch = dcf_keys(launch, &op.keys).input(op.x_hat).input(op.offsets).output(&op.shares);
     // SAFETY: `DcfEvalWindow::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
@@ -189,15 +145,6 @@ pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(
     let launch = launch.input(op.alphas).input(op.betas).input(op.roots);
     let launch = launch.output(&op.corrections).output(&op.values).output(&op.last);
     // SAFETY: `DcfGen::check` has held the views to their lengths.
-    unsafe { launch.launch() }
-}
-
-pub(crate) fn aes_ctr_fill(queue: &CudaQueue, op: &AesCtrFill<'_, CudaQueue>) -> Result<(), BackendError> {
-    let (launch, len) = (queue.kernel("fss_aes_ctr_fill")?, op.words.len() as u64);
-    // one round of blocks, since filling the table costs as much as some AES blocks
-    let tiles = len.div_ceil(2 * u64::from(launch.block()[0])).min(launch.at_once());
-    let launch = launch.grid([tiles, 1, 1]).value(op.params).output(&op.words).value(&len);
-    // SAFETY: the kernel is told the length of its view.
     unsafe { launch.launch() }
 }
 

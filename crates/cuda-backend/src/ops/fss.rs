@@ -4,14 +4,11 @@
 //! own bank alone. No two look-ups of a warp collide, so time does not depend on the indices; their addresses do, and the
 //! indices come from labels that are secrets of this party or of the dealer. That concerns tenants of the same GPU, to
 //! whom the op set promises nothing then. Under [`AesKernel::Bitsliced`](crate::AesKernel::Bitsliced) the ops of a party,
-//! `cmp_eval`, `dcf_eval`, their forms for clustered points and `cmp_eval_all`, look nothing up; those of the dealer do.
+//! `cmp_eval_window`, `dcf_eval_window` and `cmp_eval_all`, look nothing up; those of the dealer do.
 
 use backend_api::{
     BackendError, Queue as _,
-    ops::fss::{
-        AesCtrFill, CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEval, DcfEvalWindow, DcfGen, FssOps, PackBits,
-        UnpackBits,
-    },
+    ops::fss::{CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, FssOps, PackBits, UnpackBits},
 };
 
 use crate::{CudaQueue, launch::fss};
@@ -20,11 +17,6 @@ use crate::{CudaQueue, launch::fss};
 const WHOLE_WORDS: u32 = 64;
 
 impl FssOps for CudaQueue {
-    fn cmp_eval(&self, op: CmpEval<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
-        fss::cmp_eval(self, &op)
-    }
-
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         fss::cmp_eval_window(self, &op)
@@ -40,11 +32,6 @@ impl FssOps for CudaQueue {
         fss::cmp_gen(self, &op)
     }
 
-    fn dcf_eval(&self, op: DcfEval<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
-        fss::dcf_eval(self, &op)
-    }
-
     fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         fss::dcf_eval_window(self, &op)
@@ -53,11 +40,6 @@ impl FssOps for CudaQueue {
     fn dcf_gen(&self, op: DcfGen<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         fss::dcf_gen(self, &op)
-    }
-
-    fn aes_ctr_fill(&self, op: AesCtrFill<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
-        fss::aes_ctr_fill(self, &op)
     }
 
     fn pack_bits(&self, op: PackBits<'_, Self>) -> Result<(), BackendError> {

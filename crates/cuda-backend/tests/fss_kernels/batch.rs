@@ -3,13 +3,12 @@
 use std::sync::LazyLock;
 
 use backend_api::ops::fss::{
-    CmpEval, CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, CmpShape, DcfEval, DcfEvalWindow, DcfGen, DcfKeys, DcfShape,
-    FssOps,
+    CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, CmpShape, DcfEvalWindow, DcfGen, DcfKeys, DcfShape, FssOps,
 };
 use core_types::{
     Label, PrgKeys, Ring,
     cmp::{cmp_blocks, cmp_leaves, cmp_levels},
-    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, padded},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_sim::exec::Options;
@@ -33,13 +32,11 @@ fn with_dcf_keys(call: Call, keys: &DcfKeys<'_, CpuQueue>) -> Call {
     call.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last)
 }
 
-/// Tells the bitsliced kernel of payload keys that points come in rows; the other takes nothing else.
-fn without_offsets(call: Call, kernel: &str) -> Call {
-    if kernel.ends_with("_bitsliced") { call.value(&0u64) } else { call }
-}
-
-/// Offsets from a first one to 2^`window` past it.
-fn offsets(points: usize, window: u32) -> Vec<u64> {
+/// Offsets from a first one to 2^`window` past it; anywhere for a window of all `bits` bits.
+fn offsets(points: usize, window: u32, bits: u32) -> Vec<u64> {
+    if window == bits {
+        return words(points, 2);
+    }
     (0..points as u64).map(|j| 1_000_000 + (j << window) / (points as u64 - 1).max(1)).collect()
 }
 
@@ -54,11 +51,12 @@ fn covering(threads: usize, points: usize) -> [u32; 3] {
 
 /// CMP keys with their secrets and points.
 pub(crate) struct CmpBatch {
-    pub(crate) params: CmpParams,
+    pub(crate) params: CmpGenParams,
     pub(crate) shape: CmpShape,
     pub(crate) alphas: Vec<u64>,
     pub(crate) roots: Vec<Label>,
-    pub(crate) points: Vec<u64>,
+    /// Masked inputs.
+    pub(crate) x_hat: Vec<u64>,
     pub(crate) corrections: Vec<u128>,
     pub(crate) leaves: Vec<u128>,
 }
@@ -69,10 +67,10 @@ impl CmpBatch {
         Self::with_secrets(count, bits, points, 0)
     }
 
-    /// Keys whose roots and thresholds hang on `secret`, at points that do not.
+    /// Keys whose roots and thresholds depend on `secret`, at points that do not.
     pub(crate) fn with_secrets(count: usize, bits: u32, points: usize, secret: u64) -> Self {
         let key = PrgKeys::from_nonce([9; 16]).child;
-        let params = CmpParams { key, bits, party: 0, count: count as u32, points: points as u32 };
+        let params = CmpGenParams { key, bits, count: count as u32, reserved: [0; 2] };
         let (row, levels, leaves) = (padded(params.count), cmp_levels(bits) as usize, cmp_leaves(bits) as usize);
         let shape = CmpShape { row, count, points, levels, leaves };
         let (alphas, roots) = (words(count, 1 + secret), labels(2 * row, 9 + secret));
@@ -85,7 +83,7 @@ impl CmpBatch {
             leaves: &mut leaves,
         })
         .unwrap();
-        Self { params, shape, alphas, roots, points: words(count * points, 2), corrections, leaves }
+        Self { params, shape, alphas, roots, x_hat: words(count, 2), corrections, leaves }
     }
 
     /// The kernel's corrections and leaves, by a grid of `blocks` blocks.
@@ -100,10 +98,6 @@ impl CmpBatch {
         self.shape.row as u32 / 32
     }
 
-    fn params(&self, party: usize) -> CmpParams {
-        CmpParams { party: party as u32, ..self.params }
-    }
-
     fn keys(&self, party: usize) -> CmpKeys<'_, CpuQueue> {
         let row = self.shape.row;
         let leaves = if self.shape.leaves == 1 { &self.leaves[party * row..][..row] } else { &self.leaves[..] };
@@ -115,36 +109,28 @@ impl CmpBatch {
         self.shape.points * self.shape.row / 32
     }
 
-    /// The kernel's shares of `party`.
+    /// The kernel's shares of `party` at points anywhere.
     pub(crate) fn evaluate(&self, party: usize, grid: [u32; 3], options: &Options) -> Done {
-        self.evaluate_by("fss_cmp_eval", party, grid, options)
+        self.evaluate_window(party, self.params.bits, grid, options)
     }
 
-    /// The shares of `party` by one of the kernels for them.
-    pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
-        let call = with_cmp_keys(Call::new(kernel).value(&self.params(party)), &self.keys(party));
-        call.input(&self.points).output::<u32>(self.share_words()).run(grid, options)
-    }
-
-    /// The grid that the launch wrapper takes.
+    /// The grid that gives each point a block.
     pub(crate) fn grid(&self) -> [u32; 3] {
         covering(self.shape.count, self.shape.points)
     }
 
-    /// The processor's shares of `party`.
+    /// The processor's shares of `party` at points anywhere.
     pub(crate) fn expected(&self, party: usize) -> Vec<u32> {
-        let (params, keys, mut shares) = (self.params(party), self.keys(party), vec![0; self.share_words()]);
-        CPU.cmp_eval(CmpEval { params: &params, keys, points: &self.points, shares: &mut shares }).unwrap();
-        shares
+        self.expected_window(party, self.params.bits)
     }
 
     /// The parameters of an evaluation at [`offsets`] in windows of 2^`window` points.
     fn clustered(&self, party: usize, window: u32) -> CmpWindowParams {
-        let CmpParams { key, bits, count, points, .. } = self.params;
+        let (CmpGenParams { key, bits, count, .. }, points) = (self.params, self.shape.points as u32);
         CmpWindowParams { key, bits, party: party as u32, count, points, window, reserved: [0; 3] }
     }
 
-    /// The kernel's shares of `party` at clustered points, the first points of the keys less [`offsets`].
+    /// The kernel's shares of `party` at clustered points, the masked inputs less [`offsets`].
     pub(crate) fn evaluate_window(&self, party: usize, window: u32, grid: [u32; 3], options: &Options) -> Done {
         self.evaluate_window_by("fss_cmp_eval_window", (party, window), grid, options)
     }
@@ -158,14 +144,14 @@ impl CmpBatch {
         options: &Options,
     ) -> Done {
         let call = with_cmp_keys(Call::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
-        let call = call.input(&self.points[..self.shape.count]).input(&offsets(self.shape.points, window));
+        let call = call.input(&self.x_hat).input(&offsets(self.shape.points, window, self.params.bits));
         call.output::<u32>(self.share_words()).run(grid, options)
     }
 
     /// The processor's.
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u32> {
-        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.points[..self.shape.count]);
-        let (offsets, mut shares) = (offsets(self.shape.points, window), vec![0; self.share_words()]);
+        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.x_hat);
+        let (offsets, mut shares) = (offsets(self.shape.points, window, self.params.bits), vec![0; self.share_words()]);
         CPU.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets: &offsets, shares: &mut shares })
             .unwrap();
         shares
@@ -173,7 +159,7 @@ impl CmpBatch {
 
     /// The parameters of an evaluation of the keys from `first` on at every point, and the number of words it makes.
     fn all(&self, party: usize, first: u32) -> (CmpAllParams, usize) {
-        let CmpParams { key, bits, count, .. } = self.params;
+        let CmpGenParams { key, bits, count, .. } = self.params;
         let (party, keys) = (party as u32, count - first);
         let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
         (params, cmp_blocks(bits) as usize * keys as usize)
@@ -209,12 +195,12 @@ impl CmpBatch {
 
 /// DCF keys with their secrets and points.
 pub(crate) struct DcfBatch {
-    pub(crate) params: DcfParams,
+    pub(crate) params: DcfGenParams,
     pub(crate) shape: DcfShape,
     alphas: Vec<u64>,
     betas: Vec<u64>,
     roots: Vec<Label>,
-    points: Vec<u64>,
+    x_hat: Vec<u64>,
     pub(crate) corrections: Vec<u128>,
     pub(crate) values: Vec<u64>,
     pub(crate) last: Vec<u64>,
@@ -226,13 +212,12 @@ impl DcfBatch {
         Self::with_secrets(count, bits, points, payload, 0)
     }
 
-    /// Keys whose roots, thresholds and payloads hang on `secret`, at points that do not.
+    /// Keys whose roots, thresholds and payloads depend on `secret`, at points that do not.
     pub(crate) fn with_secrets(count: usize, bits: u32, points: usize, (len, width): (u32, u32), secret: u64) -> Self {
         let keys = PrgKeys::from_nonce([4; 16]);
         let (row, levels) = (padded(count as u32), bits as usize);
         let shape = DcfShape { row, count, points, levels, words: len as usize, width: Ring::new(width).unwrap() };
-        let (count, points) = (count as u32, points as u32);
-        let params = DcfParams { keys, bits, party: 0, count, points, words: len, width, reserved: [0; 2] };
+        let params = DcfGenParams { keys, bits, count: count as u32, words: len, width };
         let (alphas, betas) = (words(shape.count, 1 + secret), words(shape.words * shape.count, 3 + secret));
         let roots = labels(2 * row, 9 + secret);
         let (mut corrections, mut last) = (vec![0; levels * row], vec![0; shape.words * row]);
@@ -247,8 +232,8 @@ impl DcfBatch {
             last: &mut last,
         })
         .unwrap();
-        let points = words(shape.count * shape.points, 2);
-        Self { params, shape, alphas, betas, roots, points, corrections, values, last }
+        let x_hat = words(shape.count, 2);
+        Self { params, shape, alphas, betas, roots, x_hat, corrections, values, last }
     }
 
     /// The kernel's corrections, values and last values, by a grid of `blocks` blocks.
@@ -264,10 +249,6 @@ impl DcfBatch {
         self.shape.row as u32 / 32
     }
 
-    fn params(&self, party: usize) -> DcfParams {
-        DcfParams { party: party as u32, ..self.params }
-    }
-
     fn keys(&self, party: usize) -> DcfKeys<'_, CpuQueue> {
         let roots = &self.roots[party * self.shape.row..][..self.shape.row];
         DcfKeys { roots, corrections: &self.corrections, values: &self.values, last: &self.last }
@@ -278,48 +259,49 @@ impl DcfBatch {
         self.shape.points * self.shape.words * self.shape.count
     }
 
-    /// The kernel's shares of `party`.
+    /// The kernel's shares of `party` at points anywhere.
     pub(crate) fn evaluate(&self, party: usize, grid: [u32; 3], options: &Options) -> Done {
-        self.evaluate_by("fss_dcf_eval", party, grid, options)
+        self.evaluate_window(party, self.params.bits, grid, options)
     }
 
-    /// The shares of `party` by one of the kernels for them.
-    pub(crate) fn evaluate_by(&self, kernel: &'static str, party: usize, grid: [u32; 3], options: &Options) -> Done {
-        let call = with_dcf_keys(Call::new(kernel).value(&self.params(party)), &self.keys(party));
-        let call = without_offsets(call.input(&self.points), kernel);
-        call.output::<u64>(self.share_words()).run(grid, options)
-    }
-
-    /// The grid that the launch wrapper takes.
+    /// The grid that gives each point a block.
     pub(crate) fn grid(&self) -> [u32; 3] {
         covering(self.shape.count, self.shape.points)
     }
 
-    /// The processor's shares of `party`.
+    /// The processor's shares of `party` at points anywhere.
     pub(crate) fn expected(&self, party: usize) -> Vec<u64> {
-        let (params, keys, mut shares) = (self.params(party), self.keys(party), vec![0; self.share_words()]);
-        CPU.dcf_eval(DcfEval { params: &params, keys, points: &self.points, shares: &mut shares }).unwrap();
-        shares
+        self.expected_window(party, self.params.bits)
     }
 
     /// The parameters of an evaluation at [`offsets`] in windows of 2^`window` points.
     fn clustered(&self, party: usize, window: u32) -> DcfWindowParams {
-        let DcfParams { keys, bits, count, points, words, width, .. } = self.params;
+        let (DcfGenParams { keys, bits, count, words, width }, points) = (self.params, self.shape.points as u32);
         DcfWindowParams { keys, bits, party: party as u32, count, points, words, width, window, reserved: 0 }
     }
 
-    /// The kernel's shares of `party` at clustered points, the first points of the keys less [`offsets`].
+    /// The kernel's shares of `party` at clustered points, the masked inputs less [`offsets`].
     pub(crate) fn evaluate_window(&self, party: usize, window: u32, grid: [u32; 3], options: &Options) -> Done {
-        let call = Call::new("fss_dcf_eval_window").value(&self.clustered(party, window));
-        let call = with_dcf_keys(call, &self.keys(party)).input(&self.points[..self.shape.count]);
-        let call = call.input(&offsets(self.shape.points, window));
+        self.evaluate_window_by("fss_dcf_eval_window", (party, window), grid, options)
+    }
+
+    /// The shares at clustered points by one of the kernels for them.
+    pub(crate) fn evaluate_window_by(
+        &self,
+        kernel: &'static str,
+        (party, window): (usize, u32),
+        grid: [u32; 3],
+        options: &Options,
+    ) -> Done {
+        let call = with_dcf_keys(Call::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
+        let call = call.input(&self.x_hat).input(&offsets(self.shape.points, window, self.params.bits));
         call.output::<u64>(self.share_words()).run(grid, options)
     }
 
     /// The processor's.
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u64> {
-        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.points[..self.shape.count]);
-        let (offsets, mut shares) = (offsets(self.shape.points, window), vec![0; self.share_words()]);
+        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.x_hat);
+        let (offsets, mut shares) = (offsets(self.shape.points, window, self.params.bits), vec![0; self.share_words()]);
         CPU.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets: &offsets, shares: &mut shares })
             .unwrap();
         shares

@@ -8,10 +8,9 @@ use crate::{
     device::{Done, schedules},
 };
 
-const CMP: &str = "fss_cmp_eval_bitsliced";
 const ALL: &str = "fss_cmp_eval_all_bitsliced";
-const DCF: &str = "fss_dcf_eval_bitsliced";
-const WINDOW: &str = "fss_cmp_eval_window_bitsliced";
+const CMP: &str = "fss_cmp_eval_window_bitsliced";
+const DCF: &str = "fss_dcf_eval_window_bitsliced";
 
 /// Keys, bits and points around the edges of groups of 32 keys, warps of 64 and blocks of 256.
 const BATCHES: [(usize, u32, usize); 7] =
@@ -23,7 +22,7 @@ fn comparison_shares_are_those_of_the_processor() {
         let batch = CmpBatch::new(count, bits, points);
         for (party, options) in schedules().into_iter().enumerate() {
             let party = party % 2;
-            let shares = batch.evaluate_by(CMP, party, batch.grid(), &options).output::<u32>(0);
+            let shares = batch.evaluate_window_by(CMP, (party, bits), batch.grid(), &options).output::<u32>(0);
             assert_eq!(shares, batch.expected(party), "{count} keys of {bits} bits, party {party}");
         }
     }
@@ -48,9 +47,26 @@ fn shares_at_clustered_points_are_those_of_the_processor_in_any_parts() {
     for (count, bits, window, points) in sizes {
         let batch = CmpBatch::new(count, bits, points);
         for ((party, parts), options) in [(0, 1), (1, 2), (0, 3), (1, points as u32)].into_iter().zip(schedules()) {
-            let done = batch.evaluate_window_by(WINDOW, (party, window), [parts % 2 + 1, parts, 1], &options);
+            let done = batch.evaluate_window_by(CMP, (party, window), [parts % 2 + 1, parts, 1], &options);
             let expected = batch.expected_window(party, window);
             assert_eq!(done.output::<u32>(0), expected, "{count} keys of {bits} bits, window {window}, {parts} parts");
+        }
+    }
+}
+
+#[test]
+fn payload_shares_at_clustered_points_are_those_of_the_processor() {
+    for (count, bits, window, points) in [(1, 64, 10, 5), (33, 9, 4, 3), (65, 6, 0, 2)] {
+        let batch = DcfBatch::new(count, bits, points, (3, 50));
+        for (party, options) in schedules().into_iter().enumerate() {
+            let party = party % 2;
+            let done = batch.evaluate_window_by(DCF, (party, window), batch.grid(), &options);
+            assert_eq!(
+                done.output::<u64>(0),
+                batch.expected_window(party, window),
+                "party {party} of {:?}",
+                batch.shape
+            );
         }
     }
 }
@@ -69,7 +85,7 @@ fn payload_shares_are_those_of_the_processor() {
         let batch = DcfBatch::new(count, bits, points, payload);
         for (party, options) in schedules().into_iter().enumerate() {
             let party = party % 2;
-            let shares = batch.evaluate_by(DCF, party, batch.grid(), &options).output::<u64>(0);
+            let shares = batch.evaluate_window_by(DCF, (party, bits), batch.grid(), &options).output::<u64>(0);
             assert_eq!(shares, batch.expected(party), "party {party} of {:?}", batch.shape);
         }
     }
@@ -80,18 +96,18 @@ fn a_grid_of_any_size_computes_the_same() {
     let (cmp, dcf) = (CmpBatch::new(600, 9, 3), DcfBatch::new(600, 2, 3, (2, 64)));
     for grid in [[1, 1, 1], [2, 2, 1], [5, 4, 1]] {
         let options = Options::sanitize();
-        assert_eq!(cmp.evaluate_by(CMP, 1, grid, &options).output::<u32>(0), cmp.expected(1), "{grid:?}");
-        assert_eq!(dcf.evaluate_by(DCF, 1, grid, &options).output::<u64>(0), dcf.expected(1), "{grid:?}");
+        assert_eq!(cmp.evaluate_window_by(CMP, (1, 9), grid, &options).output::<u32>(0), cmp.expected(1), "{grid:?}");
+        assert_eq!(dcf.evaluate_window_by(DCF, (1, 2), grid, &options).output::<u64>(0), dcf.expected(1), "{grid:?}");
     }
 }
 
 #[test]
 fn a_batch_without_keys_touches_nothing() {
     for options in schedules() {
-        CmpBatch::new(0, 12, 3).evaluate_by(CMP, 0, [1, 3, 1], &options);
-        CmpBatch::new(0, 12, 3).evaluate_window_by(WINDOW, (0, 9), [1, 3, 1], &options);
+        CmpBatch::new(0, 12, 3).evaluate_window_by(CMP, (0, 12), [1, 3, 1], &options);
+        CmpBatch::new(0, 12, 3).evaluate_window_by(CMP, (0, 9), [1, 3, 1], &options);
         CmpBatch::new(0, 12, 3).evaluate_all_by(ALL, (0, 0), [1, 2], &options);
-        DcfBatch::new(0, 12, 3, (1, 64)).evaluate_by(DCF, 0, [1, 3, 1], &options);
+        DcfBatch::new(0, 12, 3, (1, 64)).evaluate_window_by(DCF, (0, 12), [1, 3, 1], &options);
     }
 }
 
@@ -103,7 +119,8 @@ fn for_each_key(done: &Done) -> f64 {
 #[test]
 fn a_level_takes_as_many_instructions_as_its_gates_say() {
     let options = Options::default();
-    let compare = |bits| for_each_key(&CmpBatch::new(256, bits, 1).evaluate_by(CMP, 0, [1, 1, 1], &options));
+    let compare =
+        |bits| for_each_key(&CmpBatch::new(256, bits, 1).evaluate_window_by(CMP, (0, bits), [1, 1, 1], &options));
     // half a lane to a key: gates of AES, shuffles and loads of AES and of the correction word
     let level = (compare(64) - compare(32)) / 32.0;
     let (gates, exchanged) = (10.0 * 113.0 + 9.0 * 35.0 + 16.0, 152.0 + 17.0 + 22.0);
@@ -111,12 +128,12 @@ fn a_level_takes_as_many_instructions_as_its_gates_say() {
     assert!((least..1.25 * least).contains(&level), "{level} instructions, {least} at least");
     // a window wider by 7 bits: two walks less of 7 levels, and one more for each of five points
     let batch = CmpBatch::new(256, 64, 5);
-    let clustered = |window| for_each_key(&batch.evaluate_window_by(WINDOW, (0, window), [1, 1, 1], &options));
+    let clustered = |window| for_each_key(&batch.evaluate_window_by(CMP, (0, window), [1, 1, 1], &options));
     let between = (clustered(15) - clustered(8)) / level;
     assert!((7.0 * 3.0 * 0.95..7.0 * 3.0 * 1.15).contains(&between), "{between} levels");
     let pay = |words: u32| {
         let batch = |bits| DcfBatch::new(256, bits, 1, (words, 64));
-        let evaluate = |bits| for_each_key(&batch(bits).evaluate_by(DCF, 0, [1, 1, 1], &options));
+        let evaluate = |bits| for_each_key(&batch(bits).evaluate_window_by(DCF, (0, bits), [1, 1, 1], &options));
         (evaluate(12) - evaluate(4)) / 8.0
     };
     for words in 1..=8u32 {
@@ -132,10 +149,10 @@ fn work_does_not_depend_on_secrets() {
     let counters = [0, 100, 200].map(|secret| {
         let (cmp, dcf) = (CmpBatch::with_secrets(33, 12, 2, secret), DcfBatch::with_secrets(33, 9, 2, (3, 64), secret));
         [
-            cmp.evaluate_by(CMP, 0, cmp.grid(), &options),
-            cmp.evaluate_window_by(WINDOW, (0, 9), [1, 1, 1], &options),
+            cmp.evaluate_window_by(CMP, (0, 12), cmp.grid(), &options),
+            cmp.evaluate_window_by(CMP, (0, 9), [1, 1, 1], &options),
             cmp.evaluate_all_by(ALL, (0, 0), [1, 4], &options),
-            dcf.evaluate_by(DCF, 1, dcf.grid(), &options),
+            dcf.evaluate_window_by(DCF, (1, 9), dcf.grid(), &options),
         ]
         .map(|done| done.counters)
     });

@@ -10,12 +10,8 @@ mod known;
 mod secrets;
 mod work;
 
-use backend_api::ops::fss::{AesCtrFill, FssOps, PackBits, UnpackBits};
-use core_types::{
-    AesKey,
-    cmp::cmp_blocks,
-    params::fss::{AesCtrParams, PackParams},
-};
+use backend_api::ops::fss::{FssOps, PackBits, UnpackBits};
+use core_types::{cmp::cmp_blocks, params::fss::PackParams};
 use cuda_sim::exec::Options;
 
 use crate::{
@@ -156,19 +152,6 @@ fn a_batch_without_keys_touches_nothing() {
         dcf.evaluate_window(0, 9, [1, 3, 1], &options);
         dcf.generate(1, &options);
         dcf.evaluate(0, [1, 3, 1], &options);
-    }
-}
-
-#[test]
-fn a_seed_expands_as_on_the_processor() {
-    let params = AesCtrParams { key: AesKey::new([1; 16]), first: u128::MAX - 100 };
-    for len in [0, 1, 2, 31, 32, 33, 63, 255, 256, 257, 511, 512, 513, 1025] {
-        let mut expected = vec![0; len];
-        CPU.aes_ctr_fill(AesCtrFill { params: &params, words: &mut expected }).unwrap();
-        for (blocks, options) in [1, 2, 3, 5].into_iter().zip(schedules()) {
-            let call = Call::new("fss_aes_ctr_fill").value(&params).output::<u64>(len).value(&(len as u64));
-            assert_eq!(call.run([blocks, 1, 1], &options).output::<u64>(0), expected, "{len} words");
-        }
     }
 }
 

@@ -1,25 +1,24 @@
 //! How much work kernels do, in AES blocks: the formulas of the construction against instructions executed.
 
-use core_types::{AesKey, cmp::cmp_blocks, params::fss::AesCtrParams};
+use core_types::cmp::cmp_blocks;
 use cuda_sim::exec::Options;
 
 use crate::{
     batch::{CmpBatch, DcfBatch},
-    device::{Call, Done},
+    device::Done,
 };
 
 fn instructions(done: &Done) -> f64 {
     done.counters.lane_instructions as f64
 }
 
-/// Instructions of one more AES block of a thread, its counter and its stores.
+/// Instructions of one more AES block of a thread, with the rest of a level of a comparison.
 fn block() -> f64 {
-    let params = AesCtrParams { key: AesKey::new([1; 16]), first: 0 };
-    let expand = |len: u64| {
-        let call = Call::new("fss_aes_ctr_fill").value(&params).output::<u64>(len as usize).value(&len);
-        instructions(&call.run([1, 1, 1], &Options::default()))
+    let evaluate = |bits| {
+        let batch = CmpBatch::new(256, bits, 1);
+        instructions(&batch.evaluate(0, batch.grid(), &Options::default())) / 256.0
     };
-    (expand(1024) - expand(512)) / 256.0
+    (evaluate(64) - evaluate(32)) / 32.0
 }
 
 /// AES blocks that `instructions` stand for, to within `slack` of other work to a block.

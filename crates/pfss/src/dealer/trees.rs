@@ -4,7 +4,7 @@ use backend_api::{
 };
 use core_types::{
     Label, PrgKeys,
-    params::fss::{CmpParams, DcfParams},
+    params::fss::{CmpGenParams, DcfGenParams},
 };
 use zeroize::Zeroizing;
 
@@ -68,7 +68,7 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
         let mut cw = q.alloc::<u128>(rows.cw as usize * padded)?;
         match tree {
             Tree::Cmp { bits } => {
-                let params = CmpParams { key: self.prg.child, bits, party: 0, count, points: 0 };
+                let params = CmpGenParams { key: self.prg.child, bits, count, reserved: [0; 2] };
                 let mut leaf = Staged::<_, u128>::alloc(q, 2 * padded)?;
                 q.cmp_gen(CmpGen {
                     params: &params,
@@ -86,8 +86,7 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
             }
             Tree::Dcf { bits, words } => {
                 let width = self.gate.n();
-                let params =
-                    DcfParams { keys: self.prg, bits, party: 0, count, points: 0, words, width, reserved: [0; 2] };
+                let params = DcfGenParams { keys: self.prg, bits, count, words, width };
                 let betas = Staged::upload(q, &secret.betas)?;
                 let mut vcw = q.alloc::<u64>(rows.vcw as usize * padded)?;
                 let mut last = q.alloc::<u64>(rows.last as usize * padded)?;

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::{
     PrgKeys, Ring,
     cmp::cmp_blocks,
-    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfWindowParams},
+    params::fss::{CmpAllParams, CmpWindowParams, DcfWindowParams},
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -42,7 +42,7 @@ pub(super) fn cmp_shares<W: Walk>(
 /// One comparison tree in device memory.
 pub(super) struct CmpKeys<'w, W: Walk> {
     walk: &'w W,
-    params: CmpParams,
+    params: CmpWindowParams,
     tree: Lent<'w, W::Queue>,
 }
 
@@ -51,12 +51,14 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
     pub(super) fn stage(walk: &'w W, bundle: &KeyBundle, index: usize, domain: Ring) -> Result<Self, PfssError> {
         let tree = walk.tree(bundle, index)?;
         debug_assert_eq!(tree.shape, Tree::Cmp { bits: domain.bits() });
-        let params = CmpParams {
+        let params = CmpWindowParams {
             key: PrgKeys::from_nonce(bundle.nonce()).child,
             bits: domain.bits(),
             party: bundle.party().number().into(),
             count: bundle.count() as u32, // a bundle holds less than 2^32 elements
             points: 0,
+            window: domain.bits(),
+            reserved: [0; 3],
         };
         Ok(Self { walk, params, tree })
     }
@@ -68,12 +70,10 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
 
     /// The same in device memory.
     pub(super) fn shares(&self, offsets: &[u64], x_hat: &[u64]) -> Result<CmpShares<'w, W>, PfssError> {
-        let CmpParams { key, bits, party, count, .. } = self.params;
         let (tree, row) = (&self.tree, x_hat.len().div_ceil(32));
         Shares::eval(self.walk, (tree, row), offsets, x_hat, |q, of| {
             let At { tree, window, x_hat, offsets, shares } = of;
-            let points = offsets.len() as u32;
-            let params = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
+            let params = CmpWindowParams { points: offsets.len() as u32, window, ..self.params };
             q.cmp_eval_window(CmpEvalWindow {
                 params: &params,
                 keys: tree.cmp_keys(),
@@ -87,7 +87,7 @@ impl<'w, W: Walk> CmpKeys<'w, W> {
     /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32: `[blocks][elements]`,
     /// 128 points to a word.
     pub(super) fn units(&self, elements: Range<usize>) -> Result<Zeroizing<Vec<u128>>, PfssError> {
-        let CmpParams { key, bits, party, count, .. } = self.params;
+        let CmpWindowParams { key, bits, party, count, .. } = self.params;
         let (first, keys) = (elements.start as u32, elements.len() as u32); // both at most `count`
         let params = CmpAllParams { key, bits, party, count, first, keys, reserved: [0; 3] };
         let (q, tree) = (self.walk.queue(), &self.tree);

@@ -6,7 +6,7 @@ use core_types::{
     Label, Window,
     bitsliced::{PLACES, prefix},
     cmp::cmp_levels,
-    params::fss::{CmpParams, CmpWindowParams},
+    params::fss::CmpWindowParams,
 };
 
 use super::{
@@ -157,38 +157,6 @@ impl Batch {
         if idx::lane() == PLACES && pair.has(1, 0) {
             *word.add(1) = second;
         }
-    }
-}
-
-/// Evaluates keys of more than 7 bits at points: a warp takes 64 keys.
-///
-/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
-///
-/// # Safety
-/// As the crate; sections and shares have the lengths of `FssOps::cmp_eval`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn fss_cmp_eval_bitsliced(
-    params: CmpParams,
-    roots: *const Label,
-    corrections: *const u128,
-    leaves: *const u128,
-    points: *const u64,
-    shares: *mut u32,
-) {
-    let cipher = RoundKeys::at(ONE_CIPHER);
-    cipher.write(0, &params.key);
-    block_sync();
-    let (bits, party, row) = (params.bits, params.party, row(params.count));
-    let batch = Batch { roots: roots.cast(), corrections, leaves, row, bits, party, shares };
-    let seat = Seat::this();
-    let mut point = u64::from(idx::bid_y());
-    while point < u64::from(params.points) {
-        let points = points.add((point * u64::from(params.count)) as usize);
-        for pair in Pairs::of_warp(params.count) {
-            let ys = pair.words(points);
-            batch.evaluate((cipher, seat), pair, bits, point as u32..point as u32 + 1, |_| ys);
-        }
-        point += u64::from(idx::gdim_y());
     }
 }
 

@@ -4,14 +4,14 @@ use core_types::{
     Label, MAX_VALUE_BLOCKS, Ring,
     bitsliced::bit_of,
     dcf::{corrected_value, share_of},
-    params::fss::DcfParams,
+    params::fss::DcfWindowParams,
 };
 
 use super::{
     cipher::{Plane, RoundKeys},
     nodes::Nodes,
     pairs::Pairs,
-    points::{Points, at},
+    points::Points,
     seat::Seat,
 };
 use crate::{
@@ -43,21 +43,20 @@ impl Sums {
     }
 }
 
-/// Evaluates keys at points: a warp takes 64 keys. Value blocks become words again, four keys to a lane, to be added.
+/// Evaluates keys at points, to each of which it walks from the root: a warp takes 64 keys. Value blocks become words again, four keys to a lane, to be added.
 ///
 /// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
 ///
 /// # Safety
-/// As the crate; sections and shares have the lengths of `FssOps::dcf_eval`. Without `offsets` so have `points`; else they
-/// are the masked inputs of `FssOps::dcf_eval_window`, and the offsets those.
+/// As the crate; sections, masked inputs, offsets and shares have the lengths of `FssOps::dcf_eval_window`.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
-    params: DcfParams,
+pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window_bitsliced(
+    params: DcfWindowParams,
     roots: *const Label,
     corrections: *const u128,
     values: *const u64,
     last: *const u64,
-    points: *const u64,
+    x_hat: *const u64,
     offsets: *const u64,
     shares: *mut u64,
 ) {
@@ -75,11 +74,12 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_bitsliced(
     let blocks = params.words.div_ceil(2);
     let mut point = u64::from(idx::bid_y());
     while point < u64::from(params.points) {
-        let (points, less) = at(point, points, offsets, count);
+        let offset = *offsets.add(point as usize);
         for pair in Pairs::of_warp(params.count) {
             let mut sums = Sums([[0; 4]; MAX_VALUE_BLOCKS]);
             let mut nodes = Nodes::roots(seat, seat.planes(seat.words(roots.cast(), pair)), params.party);
-            let mut points = Points::read(points, less, pair, params.bits);
+            let y = pair.words(x_hat).map(|x| x.wrapping_sub(offset));
+            let mut points = Points::below(y, params.bits, 0);
             let mut values = values;
             let mut level = 0;
             while level <= params.bits {

@@ -35,8 +35,8 @@ impl<Q: Queue> CmpEvalWindow<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<CmpShape, BackendError> {
-        let shape = CmpShape::within(Self::NAME, self.params)?;
-        self.expect(shape.window_lengths())?;
+        let shape = CmpShape::new(Self::NAME, self.params)?;
+        self.expect(shape.lengths())?;
         Ok(shape)
     }
 }

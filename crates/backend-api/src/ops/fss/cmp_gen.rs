@@ -1,6 +1,6 @@
-use core_types::{Label, params::fss::CmpParams};
+use core_types::{Label, params::fss::CmpGenParams};
 
-use super::CmpShape;
+use super::CmpGenShape;
 use crate::{
     BackendError, Queue,
     ops::{Op, op},
@@ -13,7 +13,7 @@ op! {
     /// Sections of the keys `count .. P` are those of α = 0.
     pub struct CmpGen<'a, Q> as "cmp_gen" {
         /// Width and number of keys.
-        params: plain &'a CmpParams,
+        params: plain &'a CmpGenParams,
         /// `u64[count]`.
         alphas: read u64,
         /// `Label[2][P]`, party 0 first: uniform, independent words, fresh for each batch.
@@ -31,9 +31,9 @@ impl<Q: Queue> CmpGen<'_, Q> {
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).
-    pub fn check(&self) -> Result<CmpShape, BackendError> {
-        let shape = CmpShape::new(Self::NAME, self.params)?;
-        self.expect(shape.gen_lengths())?;
+    pub fn check(&self) -> Result<CmpGenShape, BackendError> {
+        let shape = CmpGenShape::new(Self::NAME, self.params)?;
+        self.expect(shape.lengths())?;
         Ok(shape)
     }
 }

@@ -31,8 +31,8 @@ impl<Q: Queue> DcfEvalWindow<'_, Q> {
     /// # Errors
     /// See [`FssOps`](super::FssOps).
     pub fn check(&self) -> Result<DcfShape, BackendError> {
-        let shape = DcfShape::within(Self::NAME, self.params)?;
-        self.expect(shape.window_lengths())?;
+        let shape = DcfShape::new(Self::NAME, self.params)?;
+        self.expect(shape.lengths())?;
         Ok(shape)
     }
 }

@@ -1,6 +1,6 @@
-use core_types::{Label, params::fss::DcfParams};
+use core_types::{Label, params::fss::DcfGenParams};
 
-use super::DcfShape;
+use super::DcfGenShape;
 use crate::{
     BackendError, Queue,
     ops::{Op, op},
@@ -12,7 +12,7 @@ op! {
     /// The two low bits of a root are ignored. Sections of the keys `count .. P` are those of α = 0, β = 0.
     pub struct DcfGen<'a, Q> as "dcf_gen" {
         /// Widths and number of keys and payload words.
-        params: plain &'a DcfParams,
+        params: plain &'a DcfGenParams,
         /// `u64[count]`.
         alphas: read u64,
         /// `u64[L][count]`.
@@ -33,9 +33,9 @@ impl<Q: Queue> DcfGen<'_, Q> {
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).
-    pub fn check(&self) -> Result<DcfShape, BackendError> {
-        let shape = DcfShape::new(Self::NAME, self.params)?;
-        self.expect(shape.gen_lengths())?;
+    pub fn check(&self) -> Result<DcfGenShape, BackendError> {
+        let shape = DcfGenShape::new(Self::NAME, self.params)?;
+        self.expect(shape.lengths())?;
         Ok(shape)
     }
 }

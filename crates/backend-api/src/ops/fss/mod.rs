@@ -1,5 +1,5 @@
-//! Batches of function-secret-sharing keys: comparison keys (CMP), comparison keys with payload (DCF), the expansion of
-//! dealer randomness, and transport packing.
+//! Batches of function-secret-sharing keys: comparison keys (CMP), comparison keys with payload (DCF), and
+//! transport packing.
 //!
 //! A batch of `count` keys is a structure of arrays with `P = padded(count)` keys to a row (`count` rounded up to a
 //! multiple of 32), level-major, all words little-endian:
@@ -15,20 +15,17 @@
 //! The parties' keys differ in the roots alone. A CMP key of at most 7 bits has no tree: it is one word per party, its
 //! share of the truth table, in a leaf section of shape `u128[1][P]`; it has no corrections and its roots are not read.
 //!
-//! Keys `count .. P` exist only to fill rows; evaluation does not look at them. Points are `u64[m][count]`, point `j` of
-//! key `e` at `j * count + e`, and are read modulo 2^bits. Bits leave as `u32[m][P / 32]`, key `e` at bit `e % 32` of
+//! Keys `count .. P` exist only to fill rows; evaluation does not look at them. Point `j` of key `e` is the key's masked
+//! input less offset `j`, modulo 2^bits. Bits leave as `u32[m][P / 32]`, key `e` at bit `e % 32` of
 //! word `e / 32` of its row, zero for `e >= count`.
 //!
 //! Backends agree on each party's share bit for bit, not only on the reconstructed value. The scalar formulas are those
 //! of [`core_types::cmp`] and [`core_types::dcf`]. No address and no branch depends on a secret, but for look-ups in a
 //! table of AES: a processor takes them only if told to, a GPU makes them in shared memory, free of bank conflicts.
 
-mod aes_ctr_fill;
-mod cmp_eval;
 mod cmp_eval_all;
 mod cmp_eval_window;
 mod cmp_gen;
-mod dcf_eval;
 mod dcf_eval_window;
 mod dcf_gen;
 mod keys;
@@ -36,17 +33,14 @@ mod pack_bits;
 mod shape;
 mod unpack_bits;
 
-pub use aes_ctr_fill::AesCtrFill;
-pub use cmp_eval::CmpEval;
 pub use cmp_eval_all::CmpEvalAll;
 pub use cmp_eval_window::CmpEvalWindow;
 pub use cmp_gen::CmpGen;
-pub use dcf_eval::DcfEval;
 pub use dcf_eval_window::DcfEvalWindow;
 pub use dcf_gen::DcfGen;
 pub use keys::{CmpKeys, DcfKeys};
 pub use pack_bits::PackBits;
-pub use shape::{CmpAllShape, CmpShape, DcfShape, GROUP, PackShape};
+pub use shape::{CmpAllShape, CmpGenShape, CmpShape, DcfGenShape, DcfShape, GROUP, PackShape};
 pub use unpack_bits::UnpackBits;
 
 pub use super::sets::FssOps;

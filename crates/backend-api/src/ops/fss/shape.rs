@@ -4,7 +4,7 @@ use core_types::{
     MAX_PAYLOAD_WORDS, Ring,
     cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     pack::packed_words,
-    params::fss::{CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams, padded},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
 };
 
 use crate::BackendError;
@@ -35,7 +35,7 @@ fn window(op: &'static str, window: u32, bits: u32, least: u32) -> Result<(), Ba
     }
 }
 
-/// Sizes of a batch of CMP keys.
+/// Sizes of an evaluation of CMP keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CmpShape {
     /// Keys to a row.
@@ -52,9 +52,10 @@ pub struct CmpShape {
 
 impl CmpShape {
     /// The sizes that `params` state, for the op named `op`.
-    pub(super) fn new(op: &'static str, params: &CmpParams) -> Result<Self, BackendError> {
+    pub(super) fn new(op: &'static str, params: &CmpWindowParams) -> Result<Self, BackendError> {
         ring(op, params.bits)?;
         party(op, params.party)?;
+        window(op, params.window, params.bits, CMP_TABLE_BITS)?;
         Ok(Self {
             row: padded(params.count),
             count: params.count as usize,
@@ -64,32 +65,39 @@ impl CmpShape {
         })
     }
 
-    /// Lengths of roots, corrections, leaves, points and shares of an evaluation.
-    pub(super) fn eval_lengths(&self) -> [usize; 5] {
+    /// Lengths of roots, corrections, leaves, masked inputs, offsets and shares.
+    pub(super) fn lengths(&self) -> [usize; 6] {
         [
             self.row,
             product([self.levels, self.row]),
             product([self.leaves, self.row]),
-            product([self.points, self.count]),
+            self.count,
+            self.points,
             product([self.points, self.row / GROUP]),
         ]
     }
+}
 
+/// Sizes of a generation of CMP keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CmpGenShape {
+    /// Keys to a row.
+    pub row: usize,
+    /// Keys.
+    pub count: usize,
+    /// Rows of correction words.
+    pub levels: usize,
+}
+
+impl CmpGenShape {
     /// The sizes that `params` state, for the op named `op`.
-    pub(super) fn within(op: &'static str, params: &CmpWindowParams) -> Result<Self, BackendError> {
-        let shape = Self::new(op, &params.anywhere())?;
-        window(op, params.window, params.bits, CMP_TABLE_BITS)?;
-        Ok(shape)
+    pub(super) fn new(op: &'static str, params: &CmpGenParams) -> Result<Self, BackendError> {
+        ring(op, params.bits)?;
+        Ok(Self { row: padded(params.count), count: params.count as usize, levels: cmp_levels(params.bits) as usize })
     }
 
-    /// Lengths of roots, corrections, leaves, masked inputs, offsets and shares of an evaluation at clustered points.
-    pub(super) fn window_lengths(&self) -> [usize; 6] {
-        let [roots, corrections, leaves, _, shares] = self.eval_lengths();
-        [roots, corrections, leaves, self.count, self.points, shares]
-    }
-
-    /// Lengths of alphas, roots, corrections and leaves of a generation.
-    pub(super) fn gen_lengths(&self) -> [usize; 4] {
+    /// Lengths of alphas, roots, corrections and leaves.
+    pub(super) fn lengths(&self) -> [usize; 4] {
         [self.count, product([2, self.row]), product([self.levels, self.row]), product([2, self.row])]
     }
 }
@@ -146,7 +154,17 @@ impl CmpAllShape {
     }
 }
 
-/// Sizes of a batch of DCF keys.
+/// The number of payload words.
+fn payload(op: &'static str, words: u32) -> Result<usize, BackendError> {
+    let words = words as usize;
+    if (1..=MAX_PAYLOAD_WORDS).contains(&words) {
+        Ok(words)
+    } else {
+        Err(BackendError::Unsupported { op, why: "payloads are 1 to 8 words" })
+    }
+}
+
+/// Sizes of an evaluation of DCF keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DcfShape {
     /// Keys to a row.
@@ -165,50 +183,64 @@ pub struct DcfShape {
 
 impl DcfShape {
     /// The sizes that `params` state, for the op named `op`.
-    pub(super) fn new(op: &'static str, params: &DcfParams) -> Result<Self, BackendError> {
+    pub(super) fn new(op: &'static str, params: &DcfWindowParams) -> Result<Self, BackendError> {
         ring(op, params.bits)?;
         party(op, params.party)?;
-        let words = params.words as usize;
-        if words == 0 || words > MAX_PAYLOAD_WORDS {
-            return Err(BackendError::Unsupported { op, why: "payloads are 1 to 8 words" });
-        }
+        window(op, params.window, params.bits, 0)?;
         Ok(Self {
             row: padded(params.count),
             count: params.count as usize,
             points: params.points as usize,
             levels: params.bits as usize,
-            words,
+            words: payload(op, params.words)?,
             width: ring(op, params.width)?,
         })
     }
 
-    /// Lengths of roots, corrections, values, last, points and shares of an evaluation.
-    pub(super) fn eval_lengths(&self) -> [usize; 6] {
+    /// Lengths of roots, corrections, values, last, masked inputs, offsets and shares.
+    pub(super) fn lengths(&self) -> [usize; 7] {
         [
             self.row,
             product([self.levels, self.row]),
             product([self.levels, self.words, self.row]),
             product([self.words, self.row]),
-            product([self.points, self.count]),
+            self.count,
+            self.points,
             product([self.points, self.words, self.count]),
         ]
     }
+}
 
+/// Sizes of a generation of DCF keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DcfGenShape {
+    /// Keys to a row.
+    pub row: usize,
+    /// Keys.
+    pub count: usize,
+    /// Rows of correction words.
+    pub levels: usize,
+    /// Payload words.
+    pub words: usize,
+    /// Ring of the payload words.
+    pub width: Ring,
+}
+
+impl DcfGenShape {
     /// The sizes that `params` state, for the op named `op`.
-    pub(super) fn within(op: &'static str, params: &DcfWindowParams) -> Result<Self, BackendError> {
-        let shape = Self::new(op, &params.anywhere())?;
-        window(op, params.window, params.bits, 0)?;
-        Ok(shape)
+    pub(super) fn new(op: &'static str, params: &DcfGenParams) -> Result<Self, BackendError> {
+        ring(op, params.bits)?;
+        Ok(Self {
+            row: padded(params.count),
+            count: params.count as usize,
+            levels: params.bits as usize,
+            words: payload(op, params.words)?,
+            width: ring(op, params.width)?,
+        })
     }
 
-    /// Lengths of roots, corrections, values, last, masked inputs, offsets and shares of an evaluation at clustered points.
-    pub(super) fn window_lengths(&self) -> [usize; 7] {
-        let [roots, corrections, values, last, _, shares] = self.eval_lengths();
-        [roots, corrections, values, last, self.count, self.points, shares]
-    }
-
-    /// Lengths of alphas, betas, roots, corrections, values and last of a generation.
-    pub(super) fn gen_lengths(&self) -> [usize; 6] {
+    /// Lengths of alphas, betas, roots, corrections, values and last.
+    pub(super) fn lengths(&self) -> [usize; 6] {
         [
             self.count,
             product([self.words, self.count]),

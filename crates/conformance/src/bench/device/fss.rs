@@ -1,11 +1,11 @@
 use backend_api::{
     BackendError, Buffer, Queue,
-    ops::fss::{self, AesCtrFill, CmpEval, CmpEvalAll, CmpGen, DcfEval, DcfGen, DcfKeys, FssOps},
+    ops::fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys, FssOps},
 };
 use core_types::{
-    AesKey, Label, PrgKeys,
-    cmp::{cmp_blocks, cmp_levels},
-    params::fss::{AesCtrParams, CmpAllParams, CmpParams, DcfParams, padded},
+    Label, PrgKeys,
+    cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_levels},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
@@ -13,12 +13,45 @@ use super::{DeviceError, DeviceLine, Extent, Size, words};
 const NONCE: [u8; 16] = [7; 16];
 
 pub(super) fn lines<Q: FssOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
-    let (wide, narrow, all, dcf, stream) = match extent {
-        Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 26),
-        Extent::Small => (64, 64, 64, 64, 1 << 8),
+    let (wide, narrow, all, dcf, few) = match extent {
+        Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 15),
+        Extent::Small => (64, 64, 64, 64, 64),
     };
-    let comparisons = [cmp_eval(64, wide), cmp_eval(12, narrow), cmp_eval_all(8, wide), cmp_eval_all(13, all)];
-    comparisons.into_iter().chain([cmp_gen(64, wide), dcf_eval(64, dcf), aes_ctr(stream)]).collect()
+    let single = Points { points: 1, within: 0 };
+    // what a function of 32 pieces compares its input with
+    let pieces = Points { points: 32, within: 15 };
+    let comparisons = [cmp_eval(64, wide, single), cmp_eval(12, narrow, single), cmp_eval(64, all, pieces)];
+    let all_points = [cmp_eval_all(8, wide), cmp_eval_all(13, all)];
+    let payloads = [dcf_eval(64, dcf, single), dcf_eval(64, few, pieces)];
+    comparisons.into_iter().chain(all_points).chain([cmp_gen(64, wide)]).chain(payloads).collect()
+}
+
+/// How many points each key is evaluated at, and in which window of 2^`within` points they lie.
+#[derive(Clone, Copy)]
+struct Points {
+    points: u32,
+    within: u32,
+}
+
+impl Points {
+    /// Offsets over the whole window.
+    fn offsets(self) -> Vec<u64> {
+        let step = (1u64 << self.within) / u64::from(self.points);
+        (0..u64::from(self.points)).map(|j| j * step).collect()
+    }
+
+    /// The width of the window for trees of `bits` bits that end `leaf` levels early: all points for one.
+    fn window(self, bits: u32, leaf: u32) -> u32 {
+        if self.points == 1 { bits } else { self.within.max(leaf) }
+    }
+
+    /// What a line of `op` is called.
+    fn line(self, op: &str, bits: u32, count: u32) -> String {
+        match self.points {
+            1 => format!("pfss.{op}({bits})/{count}"),
+            points => format!("pfss.{op}({bits}), {points} points within 2^{}/{count}", self.within),
+        }
+    }
 }
 
 /// Roots of both parties.
@@ -31,7 +64,7 @@ fn roots<Q: Queue>(q: &Q, count: u32) -> Result<Q::Buf<Label>, DeviceError> {
 
 /// CMP keys made on the device.
 struct CmpKeys<Q: Queue> {
-    params: CmpParams,
+    params: CmpGenParams,
     alphas: Q::Buf<u64>,
     roots: Q::Buf<Label>,
     corrections: Q::Buf<u128>,
@@ -42,7 +75,7 @@ impl<Q: FssOps> CmpKeys<Q> {
     fn new(q: &Q, bits: u32, count: u32) -> Result<Self, DeviceError> {
         let key = PrgKeys::from_nonce(NONCE).child;
         let mut keys = Self {
-            params: CmpParams { key, bits, party: 0, count, points: 1 },
+            params: CmpGenParams { key, bits, count, reserved: [0; 2] },
             alphas: q.upload(&words(count as usize, 2))?,
             roots: roots(q, count)?,
             corrections: q.zeros(cmp_levels(bits) as usize * padded(count))?,
@@ -72,21 +105,25 @@ impl<Q: FssOps> CmpKeys<Q> {
     }
 }
 
-/// Bytes that one evaluation reads: a root, its corrections, two leaves and a point.
+/// Bytes that the evaluation of a key reads: a root, its corrections, two leaves and a masked input.
 fn cmp_bytes(bits: u32, count: u32) -> f64 {
     f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
 }
 
-fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
+fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32, at: Points) -> DeviceLine<Q> {
     let bytes = cmp_bytes(bits, count);
-    let size = Size { unit: "evaluation", work: f64::from(count), bytes, resident: bytes };
-    DeviceLine::new(format!("pfss.cmp_eval({bits})/{count}"), size, move |q: &Q| {
+    let work = f64::from(count) * f64::from(at.points);
+    let size = Size { unit: "evaluation", work, bytes, resident: bytes };
+    DeviceLine::new(at.line("cmp_eval_window", bits, count), size, move |q: &Q| {
         let keys = CmpKeys::new(q, bits, count)?;
-        let points = q.upload(&words(count as usize, 3))?;
-        let mut shares = q.zeros(padded(count) / 32)?;
+        let CmpGenParams { key, .. } = keys.params;
+        let (points, window) = (at.points, at.window(bits, CMP_TABLE_BITS));
+        let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
+        let (x_hat, offsets) = (q.upload(&words(count as usize, 3))?, q.upload(&at.offsets())?);
+        let mut shares = q.zeros(points as usize * padded(count) / 32)?;
         Ok(Box::new(move |q: &Q| {
-            let (params, keys, points) = (keys.params, keys.view()?, points.view());
-            Ok(q.cmp_eval(CmpEval { params: &params, keys, points, shares: shares.view_mut() })?)
+            let (keys, x_hat, offsets) = (keys.view()?, x_hat.view(), offsets.view());
+            Ok(q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: shares.view_mut() })?)
         }))
     })
 }
@@ -98,8 +135,8 @@ fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
     let size = Size { unit: "key", work: f64::from(count), bytes, resident: bytes };
     DeviceLine::new(format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q: &Q| {
         let keys = CmpKeys::new(q, bits, count)?;
-        let CmpParams { key, party, .. } = keys.params;
-        let params = CmpAllParams { key, bits, party, count, first: 0, keys: count, reserved: [0; 3] };
+        let CmpGenParams { key, .. } = keys.params;
+        let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys: count, reserved: [0; 3] };
         let mut units = q.zeros(blocks as usize * count as usize)?;
         Ok(Box::new(move |q: &Q| {
             Ok(q.cmp_eval_all(CmpEvalAll { params: &params, keys: keys.view()?, units: units.view_mut() })?)
@@ -115,20 +152,22 @@ fn cmp_gen<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
     })
 }
 
-fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
-    // a root, a correction and its word for each level, the last word, a point and a result
-    let resident = f64::from(count) * (16.0 + 24.0 * f64::from(bits) + 24.0);
-    let size = Size { unit: "evaluation", work: f64::from(count), bytes: 0.0, resident };
-    DeviceLine::new(format!("pfss.dcf_eval({bits})/{count}"), size, move |q: &Q| {
+fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32, at: Points) -> DeviceLine<Q> {
+    // a root, a correction and its word for each level, the last word and a masked input; and the results
+    let resident = f64::from(count) * (16.0 + 24.0 * f64::from(bits) + 16.0 + 8.0 * f64::from(at.points));
+    let work = f64::from(count) * f64::from(at.points);
+    let size = Size { unit: "evaluation", work, bytes: 0.0, resident };
+    DeviceLine::new(at.line("dcf_eval_window", bits, count), size, move |q: &Q| {
         let row = padded(count);
         let keys = PrgKeys::from_nonce(NONCE);
-        let params = DcfParams { keys, bits, party: 0, count, points: 1, words: 1, width: 64, reserved: [0; 2] };
+        let (party, points, len, width, window) = (0, at.points, 1, 64, at.window(bits, 0));
+        let params = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
         let (alphas, betas) = (q.upload(&words(count as usize, 2))?, q.upload(&words(count as usize, 4))?);
         let roots = roots(q, count)?;
         let mut corrections = q.zeros(bits as usize * row)?;
         let (mut values, mut last) = (q.zeros(bits as usize * row)?, q.zeros(row)?);
         q.dcf_gen(DcfGen {
-            params: &params,
+            params: &DcfGenParams { keys, bits, count, words: len, width },
             alphas: alphas.view(),
             betas: betas.view(),
             roots: roots.view(),
@@ -136,22 +175,13 @@ fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
             values: values.view_mut(),
             last: last.view_mut(),
         })?;
-        let points = q.upload(&words(count as usize, 3))?;
-        let mut shares = q.zeros(count as usize)?;
+        let (x_hat, offsets) = (q.upload(&words(count as usize, 3))?, q.upload(&at.offsets())?);
+        let mut shares = q.zeros(points as usize * count as usize)?;
         Ok(Box::new(move |q: &Q| {
             let (roots, corrections) = (roots.slice(0..row)?, corrections.view());
             let keys = DcfKeys { roots, corrections, values: values.view(), last: last.view() };
-            Ok(q.dcf_eval(DcfEval { params: &params, keys, points: points.view(), shares: shares.view_mut() })?)
+            let (x_hat, offsets, shares) = (x_hat.view(), offsets.view(), shares.view_mut());
+            Ok(q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares })?)
         }))
-    })
-}
-
-fn aes_ctr<Q: FssOps + 'static>(count: usize) -> DeviceLine<Q> {
-    let bytes = 8.0 * count as f64;
-    let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
-    DeviceLine::new(format!("pfss.aes_ctr_fill/{count}"), size, move |q: &Q| {
-        let mut stream = q.zeros(count)?;
-        let params = AesCtrParams { key: AesKey::new(NONCE), first: 0 };
-        Ok(Box::new(move |q: &Q| Ok(q.aes_ctr_fill(AesCtrFill { params: &params, words: stream.view_mut() })?)))
     })
 }

@@ -191,13 +191,3 @@ pub(super) fn hash<L: Lanes>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> 
     }
     passage.leave(l, keys)
 }
-
-/// AES(u) of every block.
-#[inline(always)]
-pub(super) fn encrypt<L: Lanes>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
-    let mut state = hash(l, keys, u);
-    for (s, u) in state.iter_mut().zip(u) {
-        *s = l.xor(*s, *u);
-    }
-    state
-}
