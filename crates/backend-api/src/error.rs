@@ -100,18 +100,18 @@ pub enum BackendError {
         /// The first error, as text.
         cause: String,
         /// Kernels that had been launched and not been waited for, oldest first.
-        in_flight: Vec<&'static str>,
+        in_flight: Vec<String>,
     },
     /// A kernel cannot be launched as asked: it is not in the module, or its arguments or grid do not fit it.
     #[error("kernel `{kernel}`: {reason}")]
     Kernel {
         /// Name of the kernel.
-        kernel: &'static str,
+        kernel: String,
         /// What does not fit.
         reason: String,
     },
 }
 
-fn names(kernels: &[&'static str]) -> String {
+fn names(kernels: &[String]) -> String {
     if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") }
 }

@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn nothing_runs_on_a_lost_device() {
-        let lost = || BackendError::DeviceLost { cause: "a test".to_owned(), in_flight: vec!["kernel"] };
+        let lost = || BackendError::DeviceLost { cause: "a test".to_owned(), in_flight: vec!["kernel".to_owned()] };
         let specs = [OpSpec {
             op: "test.op",
             cases: vec![

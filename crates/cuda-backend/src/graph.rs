@@ -31,7 +31,7 @@ impl CudaGraph {
 
     /// The kernels, in the order of their launches.
     #[must_use]
-    pub fn kernels(&self) -> &[&'static str] {
+    pub fn kernels(&self) -> &[Arc<str>] {
         &self.used.kernels
     }
 

@@ -101,7 +101,7 @@ impl Lane {
     }
 
     /// Notes a launch, for the report of a lost device.
-    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &'static str) {
+    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &Arc<str>) {
         match &self.session {
             None => self.device.context().launched(self.stream.id(), admitted.at, kernel),
             Some(session) => session.launched(kernel),

@@ -73,10 +73,10 @@ impl CudaQueue {
     ///
     /// # Errors
     /// [`BackendError::Kernel`] if no module has the kernel or its module cannot be used here.
-    pub fn kernel(&self, name: &'static str) -> Result<Launch<'_>, BackendError> {
+    pub fn kernel(&self, name: &str) -> Result<Launch<'_>, BackendError> {
         let _relaxed = self.lane().relax()?;
         let kernel = self.device().kernels().kernel(self.device(), name)?;
-        Ok(Launch::new(&self.inner.lane, kernel, name))
+        Ok(Launch::new(&self.inner.lane, kernel))
     }
 
     fn upload_as<T: Element>(&self, content: Content, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {

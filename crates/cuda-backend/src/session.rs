@@ -29,7 +29,7 @@ struct State {
     /// By the address of the kept block.
     blocks: HashMap<usize, Kept>,
     pieces: Vec<Piece>,
-    kernels: Vec<&'static str>,
+    kernels: Vec<Arc<str>>,
     refused: bool,
     ended: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Used {
     /// Pinned memory that recorded copies read.
     pub(crate) pieces: Vec<Piece>,
     /// The kernels, in the order of their launches.
-    pub(crate) kernels: Vec<&'static str>,
+    pub(crate) kernels: Vec<Arc<str>>,
     /// Whether something was asked that no recording can do.
     pub(crate) refused: bool,
 }
@@ -106,8 +106,8 @@ impl Session {
         kept.uses.admit(stream, at, access, self.device.events(), turn)
     }
 
-    pub(crate) fn launched(&self, kernel: &'static str) {
-        lock(&self.state).kernels.push(kernel);
+    pub(crate) fn launched(&self, kernel: &Arc<str>) {
+        lock(&self.state).kernels.push(Arc::clone(kernel));
     }
 
     /// Keeps pinned memory that work of this turn reads.

@@ -74,7 +74,8 @@ fn a_bit_pattern_that_is_no_value_is_refused_with_its_index() {
     let _machine = Machine::new("");
     let queue = open(Allocator::Auto).unwrap();
     let mut flags = queue.upload(&[true; 8]).unwrap();
-    let launch = queue.kernel("test_scale").unwrap().output(&flags.view_mut()).value(&2u64).value(&3u32);
+    let launch = queue.kernel("test_scale").unwrap().output("words", &flags.view_mut());
+    let launch = launch.value("count", &2u64).value("factor", &3u32);
     // SAFETY: the kernel touches two words, and the view has eight bytes.
     unsafe { launch.launch() }.unwrap();
     assert_eq!(queue.download(&flags), Err(BackendError::Corrupt { index: 0, type_name: "bool" }));

@@ -9,6 +9,7 @@ use backend_api::{
         CircleOps, CircleTwiddles,
     },
 };
+use bytemuck::NoUninit;
 use core_types::{
     circle::CirclePoint,
     field::{M31, P, QM31, Twiddle},
@@ -18,7 +19,7 @@ use core_types::{
     },
 };
 use cpu_backend::{CpuConfig, CpuQueue};
-use cuda_backend::{CudaConfig, CudaQueue};
+use cuda_backend::{CudaConfig, CudaMut, CudaQueue, CudaRef, Launch};
 use cuda_sim::driver::{Session, session};
 
 const ORDERS: [&str; 3] = ["order=natural", "order=reverse;schedule=lazy", "order=seeded;schedule=random;seed=7"];
@@ -27,6 +28,16 @@ fn machine(spec: &str) -> (Session, CudaQueue) {
     let session = session(&format!("mem=192M;{spec}")).unwrap();
     let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(160 << 20), ..CudaConfig::default() }).unwrap();
     (session, queue)
+}
+
+/// Gives a kernel that transforms columns in place its arguments.
+fn arguments<'a, P: NoUninit>(
+    launch: Launch<'a>,
+    columns: &CudaMut<'a, M31>,
+    twiddles: CudaRef<'a, Twiddle>,
+    params: &P,
+) -> Launch<'a> {
+    launch.output("columns", columns).input("twiddles", twiddles).value("params", params)
 }
 
 fn processor() -> CpuQueue {
@@ -197,23 +208,24 @@ fn strips_between_others_run_the_layers_in_between() {
     for params in [strips(14, 4, 0), strips(9, 5, 0)] {
         let columns = got.view_mut();
         let launch = queue.kernel("circle_strip_evaluate").unwrap().grid(blocks);
-        let launch = launch.input(columns.as_ref()).output(&columns).input(forward.view()).value(&params);
+        let launch = launch.input("source", columns.as_ref()).output("columns", &columns);
+        let launch = launch.input("twiddles", forward.view()).value("params", &params);
         // SAFETY: both views have the lengths of two columns of the domain.
         unsafe { launch.launch() }.unwrap();
     }
     let tile_blocks = [1 << (log_size - 12), 1, 1];
     let launch = queue.kernel("circle_tile_evaluate").unwrap().grid(tile_blocks);
     // SAFETY: as above.
-    unsafe { launch.output(&got.view_mut()).input(forward.view()).value(&tiles).launch() }.unwrap();
+    unsafe { arguments(launch, &got.view_mut(), forward.view(), &tiles).launch() }.unwrap();
     assert!(queue.download(&got).unwrap() == expected);
 
     let launch = queue.kernel("circle_tile_interpolate").unwrap().grid(tile_blocks);
     // SAFETY: as above.
-    unsafe { launch.output(&got.view_mut()).input(inverse.view()).value(&tiles).launch() }.unwrap();
+    unsafe { arguments(launch, &got.view_mut(), inverse.view(), &tiles).launch() }.unwrap();
     for params in [strips(9, 5, 0), strips(14, 4, 31 - log_size)] {
         let launch = queue.kernel("circle_strip_interpolate").unwrap().grid(blocks);
         // SAFETY: as above.
-        unsafe { launch.output(&got.view_mut()).input(inverse.view()).value(&params).launch() }.unwrap();
+        unsafe { arguments(launch, &got.view_mut(), inverse.view(), &params).launch() }.unwrap();
     }
     assert!(queue.download(&got).unwrap() == words);
     drop((got, forward, inverse, queue));

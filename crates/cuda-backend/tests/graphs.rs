@@ -103,7 +103,8 @@ fn a_recording_keeps_what_it_uses() {
         });
         recorded.unwrap().unwrap()
     };
-    assert_eq!(graph.kernels(), ["test_scale", "test_add"]);
+    let kernels: Vec<&str> = graph.kernels().iter().map(|kernel| &**kernel).collect();
+    assert_eq!(kernels, ["test_scale", "test_add"]);
     for _ in 0..3 {
         queue.write(&[0u32; 64], output.view_mut()).unwrap();
         queue.replay(&graph).unwrap();

@@ -8,6 +8,7 @@ use super::{
     compiler::{Compiler, FLAGS},
     keep,
     manifest::Manifest,
+    signature,
     table::{DynamicShared, Record},
 };
 use crate::tally::Tally;
@@ -51,7 +52,8 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
         let built = ptx::print(&tree);
         tally += keep(root, &format!("ptx/canary/{name}.ptx"), &built, check)?;
         if let Without::Nothing = without {
-            let manifest = Manifest::of_all("canary", &compiler.version, &built, &tree, record)?;
+            let signatures = signature::read(&compiler.expand(root, "canary")?)?;
+            let manifest = Manifest::of_all("canary", &compiler.version, &built, &tree, record, &signatures)?;
             tally += keep(root, &format!("ptx/canary/{name}.json"), &manifest.render()?, check)?;
         }
     }

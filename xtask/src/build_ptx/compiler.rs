@@ -76,30 +76,39 @@ impl Compiler {
         flags: &[&str],
         settings: &[(&str, &str)],
     ) -> Result<String> {
-        let kernels = root.join("kernels-ptx");
-        let text = kernels.join("target").join(format!("{feature}.s"));
+        let text = root.join("kernels-ptx/target").join(format!("{feature}.s"));
+        let mut command = self.command(root, feature);
+        command.arg(format!("--emit=asm={}", text.display())).arg("-Ctarget-cpu=sm_80").args(flags);
+        command.envs(settings.iter().copied());
+        std::fs::create_dir_all(root.join("kernels-ptx/target"))?;
+        if text.exists() {
+            std::fs::remove_file(&text)?; // else a build that cargo finds fresh would not be told from a failed one
+            touch(&root.join("kernels-ptx/src/lib.rs"))?;
+        }
+        let status = command.status().with_context(|| format!("cannot start {}", self.cargo.display()))?;
+        ensure!(status.success(), "module {feature} does not build ({status})");
+        std::fs::read_to_string(&text).with_context(|| format!("the build wrote no {}", text.display()))
+    }
+
+    /// The source of the module that a cargo feature stands for, with its macros expanded.
+    pub(super) fn expand(&self, root: &Path, feature: &str) -> Result<String> {
+        output(self.command(root, feature).arg("-Zunpretty=expanded"))
+    }
+
+    /// The compiler of a module, to which its own flags are still to be given.
+    fn command(&self, root: &Path, feature: &str) -> Command {
         let mut command = Command::new(&self.cargo);
         command
-            .current_dir(&kernels)
+            .current_dir(root.join("kernels-ptx"))
             .args(["rustc", "--quiet", "--release", "--locked", "--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
-            .args(["--features", feature, "--"])
-            .arg(format!("--emit=asm={}", text.display()))
-            .arg("-Ctarget-cpu=sm_80")
-            .args(flags);
+            .args(["--features", feature, "--"]);
         // The cargo that runs this task leaves its own settings behind.
         let inherited = env::vars_os().map(|(name, _)| name);
         for name in inherited.filter(|name| is_of_outer_build(&name.to_string_lossy())) {
             command.env_remove(name);
         }
-        command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1").envs(settings.iter().copied());
-        std::fs::create_dir_all(kernels.join("target"))?;
-        if text.exists() {
-            std::fs::remove_file(&text)?; // else a build that cargo finds fresh would not be told from a failed one
-            touch(&kernels.join("src/lib.rs"))?;
-        }
-        let status = command.status().with_context(|| format!("cannot start {}", self.cargo.display()))?;
-        ensure!(status.success(), "module {feature} does not build ({status})");
-        std::fs::read_to_string(&text).with_context(|| format!("the build wrote no {}", text.display()))
+        command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
+        command
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     manifest,
     manifest::Manifest,
     module::Module,
+    signature::Signatures,
     table::{self, Record},
 };
 
@@ -22,25 +23,31 @@ pub(super) struct Finished {
 
 /// Takes the kernel table out, gives each of the `modules` its kernels, inserts the launch bounds, drops what no kernel
 /// reaches and normalises names.
-pub(super) fn finish(modules: &[Module], compiler: &str, raw: &str) -> Result<Vec<Finished>> {
+pub(super) fn finish(modules: &[Module], compiler: &str, raw: &str, signatures: &Signatures) -> Result<Vec<Finished>> {
     let mut whole = ptx::parse(raw).context("the compiler's PTX")?;
     let records = take_records(&mut whole)?;
     for record in &records {
         let held = modules.iter().filter(|module| module.holds(&record.name)).count();
         ensure!(held == 1, "expected one module with kernel `{}`, got {held}", record.name);
     }
-    modules.iter().map(|&module| part(module, compiler, &whole, &records)).collect()
+    modules.iter().map(|&module| part(module, compiler, &whole, &records, signatures)).collect()
 }
 
 /// The kernels of `whole` that are of `module`.
-fn part(module: Module, compiler: &str, whole: &ast::Module, records: &[Record]) -> Result<Finished> {
+fn part(
+    module: Module,
+    compiler: &str,
+    whole: &ast::Module,
+    records: &[Record],
+    signatures: &Signatures,
+) -> Result<Finished> {
     let records: Vec<_> = records.iter().filter(|record| module.holds(&record.name)).collect();
     let mut tree = whole.clone();
     tree.functions.retain(|function| function.kind != FunctionKind::Entry || module.holds(&function.name));
     let specs = records.iter().map(|record| (&*record.name, record.block, record.min_blocks, record.barriers));
     rewrite::prepare(&mut tree, &manifest::table(specs))?;
     let ptx = ptx::print(&tree);
-    let manifest = Manifest::new(module.name(), compiler, &ptx, &tree, &records)?;
+    let manifest = Manifest::new(module.name(), compiler, &ptx, &tree, &records, signatures)?;
     Ok(Finished { module, ptx, manifest })
 }
 
@@ -59,6 +66,7 @@ fn take_records(tree: &mut ast::Module) -> Result<Vec<Record>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build_ptx::signature;
 
     const CIRCLE: Module = Module::ALL[0];
 
@@ -79,9 +87,15 @@ mod tests {
         )
     }
 
+    const SOURCE: &str = "extern \"ptx-kernel\" fn scale(x: *mut f32, len: u32) {}";
+
+    fn finished(modules: &[Module], name: &str, source: &str) -> Result<Vec<Finished>> {
+        finish(modules, "some compiler", &raw(name), &signature::read(source)?)
+    }
+
     #[test]
     fn the_table_becomes_bounds_and_a_manifest() {
-        let finished = finish(&[CIRCLE], "some compiler", &raw("scale")).unwrap().remove(0);
+        let finished = finished(&[CIRCLE], "scale", SOURCE).unwrap().remove(0);
         assert!(finished.ptx.contains(".maxntid 64, 2, 1") && finished.ptx.contains(".minnctapersm 3"));
         assert!(!finished.ptx.contains("KERNEL_TABLE") && !finished.ptx.contains("unused"), "{}", finished.ptx);
         let json = finished.manifest.render().unwrap();
@@ -90,19 +104,28 @@ mod tests {
         assert!(finished.manifest.expect("another text").is_err());
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["kernels"][0]["dynamic_shared"], 512);
-        assert_eq!(value["kernels"][0]["params"][1], serde_json::json!({ "offset": 8, "size": 4, "align": 4 }));
+        assert_eq!(
+            value["kernels"][0]["params"][1],
+            serde_json::json!({ "name": "len", "kind": "value", "type": "u32", "offset": 8, "size": 4, "align": 4 })
+        );
         let findings = ptx::lint::check(&ptx::parse(&finished.ptx).unwrap(), &finished.manifest.table());
         assert_eq!(findings, []);
     }
 
     #[test]
     fn a_kernel_of_no_module_or_of_two_is_refused() {
-        assert!(finish(&[], "some compiler", &raw("scale")).is_err());
-        assert!(finish(&[CIRCLE; 2], "some compiler", &raw("scale")).is_err());
+        assert!(finished(&[], "scale", SOURCE).is_err());
+        assert!(finished(&[CIRCLE; 2], "scale", SOURCE).is_err());
+    }
+
+    #[test]
+    fn a_kernel_that_the_source_lacks_or_gives_other_parameters_is_refused() {
+        assert!(finished(&[CIRCLE], "scale", "").is_err());
+        assert!(finished(&[CIRCLE], "scale", "extern \"ptx-kernel\" fn scale(x: *mut f32) {}").is_err());
     }
 
     #[test]
     fn a_table_that_names_another_kernel_is_refused() {
-        assert!(finish(&[CIRCLE], "some compiler", &raw("other")).is_err());
+        assert!(finished(&[CIRCLE], "other", SOURCE).is_err());
     }
 }

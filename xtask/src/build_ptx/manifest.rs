@@ -5,7 +5,10 @@ use ptx::{KernelSpec, Table, ast};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::table::{DynamicShared, Record};
+use super::{
+    signature::{Kind, Parameter, Signatures},
+    table::{DynamicShared, Record},
+};
 
 /// `ptx/MODULE.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +37,13 @@ pub(super) struct Kernel {
     barriers: u32,
 }
 
-/// One parameter, in bytes of the parameter block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One parameter: what the source calls it, and where it lies, in bytes of the parameter block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Param {
+    name: String,
+    kind: Kind,
+    r#type: String,
     offset: u64,
     size: u64,
     align: u64,
@@ -51,16 +57,36 @@ impl Manifest {
         text: &str,
         tree: &ast::Module,
         records: &[&Record],
+        signatures: &Signatures,
     ) -> Result<Self> {
         let (major, minor) = tree.version;
         let mut kernels = Vec::new();
         for record in records {
             let function = tree.function(&record.name);
             let function = function.with_context(|| format!("the PTX has no kernel `{}`", record.name))?;
-            let params = function.param_layout().into_iter();
+            let declared = signatures.get(&record.name);
+            let declared = declared.with_context(|| format!("the source has no kernel `{}`", record.name))?;
+            let params = function.param_layout();
+            ensure!(
+                params.len() == declared.len(),
+                "kernel `{}` has {} parameters in the source and {} in the PTX",
+                record.name,
+                declared.len(),
+                params.len()
+            );
+            let params = params.into_iter().zip(declared.iter().cloned());
             kernels.push(Kernel {
                 name: record.name.clone(),
-                params: params.map(|p| Param { offset: p.offset, size: p.size, align: p.align }).collect(),
+                params: params
+                    .map(|(place, Parameter { name, kind, r#type })| Param {
+                        name,
+                        kind,
+                        r#type,
+                        offset: place.offset,
+                        size: place.size,
+                        align: place.align,
+                    })
+                    .collect(),
                 block: record.block,
                 min_blocks: record.min_blocks,
                 dynamic_shared: record.shared,
@@ -86,14 +112,22 @@ impl Manifest {
         text: &str,
         tree: &ast::Module,
         record: fn(&str) -> Record,
+        signatures: &Signatures,
     ) -> Result<Self> {
         let records: Vec<_> = tree.entries().map(|(kernel, _)| record(&kernel.name)).collect();
-        Self::new(module, compiler, text, tree, &records.iter().collect::<Vec<_>>())
+        Self::new(module, compiler, text, tree, &records.iter().collect::<Vec<_>>(), signatures)
     }
 
     /// The manifest in the committed file's text.
     pub(super) fn parse(text: &str) -> Result<Self> {
         serde_json::from_str(text).context("not a manifest")
+    }
+
+    /// The parameters that it states.
+    #[cfg(test)]
+    fn signatures(&self) -> Signatures {
+        let parameters = |kernel: &Kernel| kernel.params.iter().cloned().map(Parameter::from).collect();
+        self.kernels.iter().map(|kernel| (kernel.name.clone(), parameters(kernel))).collect()
     }
 
     /// The text of the file.
@@ -137,6 +171,13 @@ fn sha256(text: &str) -> String {
 }
 
 #[cfg(test)]
+impl From<Param> for Parameter {
+    fn from(Param { name, kind, r#type, .. }: Param) -> Self {
+        Self { name, kind, r#type }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::build_ptx::{canary, differential};
@@ -146,7 +187,8 @@ mod tests {
         let describe = |module, ptx, json, record| {
             let committed = Manifest::parse(json).unwrap();
             let tree = ptx::parse(ptx).unwrap();
-            let made = Manifest::of_all(module, &committed.compiler, ptx, &tree, record).unwrap();
+            let signatures = committed.signatures();
+            let made = Manifest::of_all(module, &committed.compiler, ptx, &tree, record, &signatures).unwrap();
             assert_eq!(made.render().unwrap(), json, "{module}");
         };
         macro_rules! file {

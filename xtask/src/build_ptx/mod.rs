@@ -9,6 +9,7 @@ mod finish;
 mod manifest;
 mod module;
 mod ptxas;
+mod signature;
 mod table;
 mod typing;
 
@@ -49,9 +50,11 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
     eprintln!("== build-ptx: {}", compiler.version);
     let mut tally = Tally::default();
     for op_set in OP_SETS {
-        let built = compiler
-            .build(root, op_set, &FLAGS, &[])
-            .and_then(|raw| finish(&Module::of(op_set).collect::<Vec<_>>(), &compiler.version, &raw));
+        let modules: Vec<_> = Module::of(op_set).collect();
+        let built = compiler.build(root, op_set, &FLAGS, &[]).and_then(|raw| {
+            let signatures = signature::read(&compiler.expand(root, op_set)?)?;
+            finish(&modules, &compiler.version, &raw, &signatures)
+        });
         match built {
             Ok(modules) => {
                 for finished in modules {

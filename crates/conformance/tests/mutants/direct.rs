@@ -85,11 +85,13 @@ impl Schedule {
     fn evaluate(self, q: &CudaQueue, factors: CudaRef<'_, Twiddle>, words: &CudaMut<'_, M31>) -> Result<(), Failure> {
         if self.log_rows > 0 {
             let launch = self.strip_launch(q, ["circle_strip_evaluate", "circle_wide_strip_evaluate"])?;
-            let launch = launch.input(words.as_ref()).output(words).input(factors).value(&self.strips(0));
+            let launch = launch.input("source", words.as_ref()).output("columns", words);
+            let launch = launch.input("twiddles", factors).value("params", &self.strips(0));
             // SAFETY: as the file says.
             unsafe { launch.launch() }?;
         }
-        let launch = self.tile_launch(q, "circle_tile_evaluate")?.output(words).input(factors).value(&self.tiles(0));
+        let launch = self.tile_launch(q, "circle_tile_evaluate")?.output("columns", words);
+        let launch = launch.input("twiddles", factors).value("params", &self.tiles(0));
         // SAFETY: as the file says.
         Ok(unsafe { launch.launch() }?)
     }
@@ -103,14 +105,15 @@ impl Schedule {
     ) -> Result<(), Failure> {
         let scale = 31 - self.log_size;
         let params = self.tiles(if self.log_rows == 0 { scale } else { 0 });
-        let launch = self.tile_launch(q, "circle_tile_interpolate")?.output(words).input(factors).value(&params);
+        let launch = self.tile_launch(q, "circle_tile_interpolate")?.output("columns", words);
+        let launch = launch.input("twiddles", factors).value("params", &params);
         // SAFETY: as the file says.
         unsafe { launch.launch() }?;
         if self.log_rows == 0 {
             return Ok(());
         }
         let launch = self.strip_launch(q, ["circle_strip_interpolate", "circle_wide_strip_interpolate"])?;
-        let launch = launch.output(words).input(factors).value(&self.strips(scale));
+        let launch = launch.output("columns", words).input("twiddles", factors).value("params", &self.strips(scale));
         // SAFETY: as the file says.
         Ok(unsafe { launch.launch() }?)
     }
@@ -163,7 +166,8 @@ fn extend(q: &CudaQueue) -> Result<(), Failure> {
     let log_source = params.log_coefficients;
     let tiles = CircleTileParams { log_source, layers: log_source, ..SHARED_BLOCK.tiles(0) };
     let launch = SHARED_BLOCK.tile_launch(q, "circle_tile_extend")?;
-    let launch = launch.input(source.view()).output(&values.view_mut()).input(forward.view()).value(&tiles);
+    let launch = launch.input("coefficients", source.view()).output("values", &values.view_mut());
+    let launch = launch.input("twiddles", forward.view()).value("params", &tiles);
     // SAFETY: as the file says; the source is whole columns of coefficients.
     unsafe { launch.launch() }?;
     Failure::unless_equal(&expected, &q.download(&values)?)
@@ -179,17 +183,20 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let (mut column, mut values) = (q.upload(&words)?, q.zeros::<M31>(2 * words.len())?);
     let (column, target) = (column.view_mut(), values.view_mut());
     let launch = schedule.tile_launch(q, "circle_tile_interpolate")?;
-    let launch = launch.output(&column).input(inverse.view()).value(&schedule.tiles(0));
+    let launch =
+        launch.output("columns", &column).input("twiddles", inverse.view()).value("params", &schedule.tiles(0));
     // SAFETY: as the file says.
     unsafe { launch.launch() }?;
     let down = schedule.strips(31 - log_size);
     let up = CircleStripParams { log_size: params.log_size, scale: 0, spread: 1, ..down };
     let launch = schedule.strip_launch(q, ["circle_strip_lde", "circle_wide_strip_lde"])?;
-    let launch = launch.output(&column).output(&target).input(inverse.view()).input(forward.view());
+    let launch = launch.output("columns", &column).output("values", &target);
+    let launch = launch.input("inverse_twiddles", inverse.view()).input("twiddles", forward.view());
     // SAFETY: as the file says; the values are as many columns of the larger domain.
-    unsafe { launch.value(&down).value(&up).launch() }?;
+    unsafe { launch.value("inverse", &down).value("params", &up).launch() }?;
     let launch = doubled.tile_launch(q, "circle_tile_evaluate")?;
-    let launch = launch.output(&target).input(forward.view()).value(&doubled.tiles(0));
+    let launch = launch.output("columns", &target).input("twiddles", forward.view());
+    let launch = launch.value("params", &doubled.tiles(0));
     // SAFETY: as the file says.
     unsafe { launch.launch() }?;
     let cpu = runtime::cpu().unwrap();

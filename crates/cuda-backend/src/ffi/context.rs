@@ -84,7 +84,7 @@ pub(crate) struct Turn<'a> {
 struct Launched {
     stream: u64,
     at: u64,
-    kernel: &'static str,
+    kernel: Arc<str>,
 }
 
 impl Context {
@@ -213,17 +213,17 @@ impl Context {
     }
 
     /// Kernels that were launched and not waited for.
-    fn in_flight(&self) -> Vec<&'static str> {
-        lock(&self.in_flight).iter().map(|launched| launched.kernel).collect()
+    fn in_flight(&self) -> Vec<String> {
+        lock(&self.in_flight).iter().map(|launched| launched.kernel.to_string()).collect()
     }
 
     /// Notes a launch as number `at` of a stream's work.
-    pub(crate) fn launched(&self, stream: u64, at: u64, kernel: &'static str) {
+    pub(crate) fn launched(&self, stream: u64, at: u64, kernel: &Arc<str>) {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.len() == REMEMBERED_LAUNCHES {
             in_flight.pop_front();
         }
-        in_flight.push_back(Launched { stream, at, kernel });
+        in_flight.push_back(Launched { stream, at, kernel: Arc::clone(kernel) });
     }
 
     /// Notes that the work of a stream is done up to number `at`.

@@ -43,6 +43,7 @@ pub(crate) struct Kernel {
     function: Function,
     facts: FunctionFacts,
     shared: Shared,
+    name: Arc<str>,
     entry: Entry,
     /// Keeps the function loaded.
     module: Arc<LoadedModule>,
@@ -62,7 +63,8 @@ impl Kernel {
         if let Some(percent) = carveout(bytes, blocks, info.multiprocessor_shared_bytes) {
             module.prefer_shared(function, percent)?;
         }
-        Ok(Self { function, facts, shared, entry: entry.clone(), module: Arc::clone(module) })
+        let name = entry.name.as_str().into();
+        Ok(Self { function, facts, shared, name, entry: entry.clone(), module: Arc::clone(module) })
     }
 
     /// What the driver made of it.
@@ -84,7 +86,11 @@ impl Kernel {
         self.function
     }
 
-    /// Where each parameter lies among the packed ones.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What each parameter is, and where it lies among the packed ones.
     pub(crate) fn parameters(&self) -> &[Parameter] {
         &self.entry.params
     }

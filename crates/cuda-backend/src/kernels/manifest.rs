@@ -63,9 +63,36 @@ pub(super) struct Entry {
     pub(super) static_shared: u32,
 }
 
-/// Where a parameter lies among the packed ones.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// What a kernel does with an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// It is a value: a scalar or a record.
+    Value,
+    /// It leads to memory that is read.
+    Read,
+    /// It leads to memory that is written, and may be read.
+    Write,
+}
+
+impl Kind {
+    /// What an argument of this kind is.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Value => "a value",
+            Self::Read => "a view that is read",
+            Self::Write => "a view that is written",
+        }
+    }
+}
+
+/// What a kernel calls a parameter, and where it lies among the packed ones.
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Parameter {
+    pub(crate) name: Box<str>,
+    pub(crate) kind: Kind,
+    /// The type of the value, or of the elements that it leads to, without its path.
+    pub(crate) r#type: Box<str>,
     pub(crate) offset: usize,
     pub(crate) size: usize,
     align: usize,
@@ -162,10 +189,18 @@ mod tests {
         ))
     }
 
+    /// Parameters of these offsets, sizes and alignments.
+    fn parameters(places: &[(usize, usize, usize)]) -> String {
+        let parameter = |(offset, size, align): &(usize, usize, usize)| {
+            format!(r#"{{"name":"p","kind":"value","type":"u32","offset":{offset},"size":{size},"align":{align}}}"#)
+        };
+        format!("[{}]", places.iter().map(parameter).collect::<Vec<_>>().join(","))
+    }
+
     #[test]
     fn a_manifest_of_the_build_is_read() {
-        let params = r#"[{"offset":0,"size":8,"align":8},{"offset":8,"size":4,"align":4}]"#;
-        let manifest = Manifest::read("m", &kernel(params, "[256,1,1]", r#"{"up_to":4096}"#), PTX).unwrap();
+        let params = parameters(&[(0, 8, 8), (8, 4, 4)]);
+        let manifest = Manifest::read("m", &kernel(&params, "[256,1,1]", r#"{"up_to":4096}"#), PTX).unwrap();
         assert_eq!(manifest.kernels[0].parameter_bytes(), 12);
         assert_eq!(manifest.kernels[0].dynamic_shared, Some(DynamicShared::UpTo { up_to: 4096 }));
         assert_eq!(manifest.capability(), Ok((8, 0)));
@@ -177,10 +212,10 @@ mod tests {
             let read = Manifest::read("m", &kernel(params, block, "null"), PTX);
             assert!(matches!(read, Err(ManifestError::Kernel { kernel, .. }) if kernel == "m_k"), "{params} {block}");
         };
-        refused(r#"[{"offset":2,"size":4,"align":4}]"#, "[1,1,1]");
-        refused(r#"[{"offset":0,"size":8,"align":8},{"offset":4,"size":4,"align":4}]"#, "[1,1,1]");
-        refused(r#"[{"offset":0,"size":0,"align":1}]"#, "[1,1,1]");
-        refused(r#"[{"offset":18446744073709551608,"size":16,"align":8}]"#, "[1,1,1]");
+        refused(&parameters(&[(2, 4, 4)]), "[1,1,1]");
+        refused(&parameters(&[(0, 8, 8), (4, 4, 4)]), "[1,1,1]");
+        refused(&parameters(&[(0, 0, 1)]), "[1,1,1]");
+        refused(&parameters(&[(usize::MAX - 7, 16, 8)]), "[1,1,1]");
         refused("[]", "[0,1,1]");
         refused("[]", "[1024,2,1]");
         refused("[]", "[4294967295,4294967295,4294967295]");

@@ -12,6 +12,7 @@ pub use info::{ModuleInfo, modules};
 pub(crate) use kernel::Kernel;
 pub use kernel::KernelFacts;
 pub use manifest::ManifestError;
+pub(crate) use manifest::{Kind, Parameter};
 pub(crate) use modules::Kernels;
 pub use modules::{ModuleFacts, ModuleOutcome};
 pub use source::{KernelSource, ModuleText};

@@ -98,15 +98,15 @@ impl Kernels {
     }
 
     /// The kernel `name`.
-    pub(crate) fn kernel(&self, device: &DeviceCtx, name: &'static str) -> Result<Arc<Kernel>, BackendError> {
-        let unknown = || BackendError::Kernel { kernel: name, reason: "no module has it".to_owned() };
+    pub(crate) fn kernel(&self, device: &DeviceCtx, name: &str) -> Result<Arc<Kernel>, BackendError> {
+        let unknown = || BackendError::Kernel { kernel: name.to_owned(), reason: "no module has it".to_owned() };
         let module = &self.modules[*self.places.get(name).ok_or_else(unknown)?];
         let compiled = module.load(device).map_err(|error| match error {
             ModuleError::Load {
                 reason: reason @ (BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }),
                 ..
             } => reason,
-            error => BackendError::Kernel { kernel: name, reason: error.to_string() },
+            error => BackendError::Kernel { kernel: name.to_owned(), reason: error.to_string() },
         })?;
         compiled.kernels.get(name).cloned().ok_or_else(unknown)
     }

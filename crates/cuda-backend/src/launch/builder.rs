@@ -7,19 +7,35 @@ use zeroize::Zeroizing;
 
 use crate::{
     CudaGraph, CudaMut, CudaRef,
-    kernels::Kernel,
+    kernels::{Kernel, Kind, Parameter},
     lane::Lane,
     mem::{Access, Block, Region},
 };
 
-/// A kernel launch under construction. Arguments come in the order of the kernel's parameters.
+/// What errors call a launch.
+const LAUNCH: &str = "launch";
+
+/// The name of a type without its path.
+fn type_name<T>() -> &'static str {
+    let name = core::any::type_name::<T>();
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+/// Whether memory of elements of the host's type `given` is what a kernel calls memory of `declared`. A kernel names the
+/// half-precision types in its own way, and reads truth values as bytes.
+fn is_of(declared: &str, given: &str) -> bool {
+    declared.eq_ignore_ascii_case(given) || (declared, given) == ("u8", "bool")
+}
+
+/// A kernel launch under construction. Arguments come in the order of the kernel's parameters, each with the name that the
+/// kernel's source gives it.
 ///
-/// The first thing that does not fit is what [`launch`](Self::launch) reports.
+/// Names, kinds, element types and sizes are held to the kernel's manifest. The first thing that does not fit is what
+/// [`launch`](Self::launch) reports.
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a> {
     lane: &'a Lane,
     kernel: Arc<Kernel>,
-    name: &'static str,
     grid: [u64; 3],
     dynamic_shared: Option<u32>,
     /// The parameters, packed as the kernel expects them. A key may be among them, so they are wiped and not shown.
@@ -30,10 +46,10 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    pub(crate) fn new(lane: &'a Lane, kernel: Arc<Kernel>, name: &'static str) -> Self {
+    pub(crate) fn new(lane: &'a Lane, kernel: Arc<Kernel>) -> Self {
         let packed = Zeroizing::new(vec![0u128; kernel.parameter_bytes().div_ceil(size_of::<u128>())]);
         let (grid, uses) = ([1; 3], Vec::new());
-        Self { lane, kernel, name, grid, dynamic_shared: None, packed, given: 0, uses, misfit: None }
+        Self { lane, kernel, grid, dynamic_shared: None, packed, given: 0, uses, misfit: None }
     }
 
     /// Threads of a block along x, y and z.
@@ -66,22 +82,30 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// A plain value: a scalar or a record.
-    pub fn value<P: NoUninit>(mut self, value: &P) -> Self {
-        self.push(bytemuck::bytes_of(value));
+    /// A plain value for the parameter `name`: a scalar or a record.
+    pub fn value<P: NoUninit>(mut self, name: &str, value: &P) -> Self {
+        self.push(name, Kind::Value, None, bytemuck::bytes_of(value));
         self
     }
 
-    /// The address of a view that the kernel reads.
-    pub fn input<T: Element>(mut self, view: CudaRef<'a, T>) -> Self {
-        self.push_region(view.region(), Access::Read);
-        self
+    /// The address of a view for the parameter `name`, through which the kernel reads.
+    pub fn input<T: Element>(self, name: &str, view: CudaRef<'a, T>) -> Self {
+        self.address::<T>(name, Kind::Read, view.region())
     }
 
-    /// The address of a view that the kernel writes, and may read.
-    pub fn output<T: Element>(mut self, view: &CudaMut<'a, T>) -> Self {
-        self.push_region(view.region(), Access::Write);
-        self
+    /// The address of a view for the parameter `name`, through which the kernel writes, and may read.
+    pub fn output<T: Element>(self, name: &str, view: &CudaMut<'a, T>) -> Self {
+        self.address::<T>(name, Kind::Write, view.region())
+    }
+
+    /// As [`input`](Self::input); a null pointer if there is no view, or no element in it.
+    pub fn input_if<T: Element>(self, name: &str, view: Option<CudaRef<'a, T>>) -> Self {
+        self.address::<T>(name, Kind::Read, view.and_then(|view| view.region()))
+    }
+
+    /// As [`output`](Self::output); a null pointer if there is no view, or no element in it.
+    pub fn output_if<T: Element>(self, name: &str, view: Option<&CudaMut<'a, T>>) -> Self {
+        self.address::<T>(name, Kind::Write, view.and_then(|view| view.region()))
     }
 
     /// Submits the launch.
@@ -98,11 +122,11 @@ impl<'a> Launch<'a> {
         if grid.contains(&0) {
             return Ok(());
         }
-        let admitted = self.lane.admit(self.name, &self.uses)?;
+        let admitted = self.lane.admit(LAUNCH, &self.uses)?;
         let base: *mut u8 = self.packed.as_mut_ptr().cast();
         let mut arguments: Vec<*mut c_void> =
             self.kernel.parameters().iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect();
-        self.lane.launched(&admitted, self.name);
+        self.lane.launched(&admitted, self.kernel.name());
         // SAFETY: every parameter has been given a value of its size at its offset; views are alive until the stream has
         // passed this use of them; the rest is this function's contract.
         unsafe {
@@ -111,33 +135,50 @@ impl<'a> Launch<'a> {
         Ok(())
     }
 
-    fn push_region(&mut self, region: Option<Region<'a>>, access: Access) {
+    fn address<T: Element>(mut self, name: &str, kind: Kind, region: Option<Region<'a>>) -> Self {
         if let Some(region) = region {
             if !Arc::ptr_eq(region.block().device(), self.lane.device()) {
-                self.misfit.get_or_insert(BackendError::MixedBackend { op: self.name });
+                self.misfit.get_or_insert(BackendError::MixedBackend { op: LAUNCH });
             }
+            let access = if kind == Kind::Write { Access::Write } else { Access::Read };
             self.uses.push((region.block(), access));
         }
-        self.push(bytemuck::bytes_of(&region.map_or(0, Region::address)));
+        self.push(name, kind, Some(type_name::<T>()), bytemuck::bytes_of(&region.map_or(0, Region::address)));
+        self
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        let Some(parameter) = self.kernel.parameters().get(self.given).copied() else {
-            let count = self.kernel.parameters().len();
-            return self.refuse(format_args!("it has {count} parameters and was given more"));
+    /// Gives the next parameter its bytes, if it is called `name`, is of this kind, and leads to elements of this type.
+    fn push(&mut self, name: &str, kind: Kind, element: Option<&str>, bytes: &[u8]) {
+        let kernel = Arc::clone(&self.kernel);
+        let Some(parameter) = kernel.parameters().get(self.given) else {
+            let count = kernel.parameters().len();
+            return self.refuse(format_args!("it has {count} parameters and was given `{name}` too"));
         };
-        if bytes.len() != parameter.size {
-            let index = self.given;
-            let (expected, got) = (parameter.size, bytes.len());
-            return self.refuse(format_args!("parameter {index} is {expected} bytes long and was given {got}"));
+        let Parameter { name: expected, kind: wanted, r#type, offset, size, .. } = parameter;
+        let index = self.given;
+        if **expected != *name {
+            return self.refuse(format_args!("parameter {index} is `{expected}` and was given `{name}`"));
+        }
+        if *wanted != kind {
+            let [wanted, kind] = [wanted, &kind].map(|kind| kind.words());
+            return self.refuse(format_args!("parameter `{name}` is {wanted} and was given {kind}"));
+        }
+        if let Some(element) = element
+            && !is_of(r#type, element)
+        {
+            return self.refuse(format_args!("parameter `{name}` leads to `{}` and was given `{element}`", r#type));
+        }
+        if bytes.len() != *size {
+            let got = bytes.len();
+            return self.refuse(format_args!("parameter `{name}` is {size} bytes long and was given {got}"));
         }
         let packed: &mut [u8] = bytemuck::cast_slice_mut(&mut self.packed[..]);
-        packed[parameter.offset..parameter.offset + parameter.size].copy_from_slice(bytes);
+        packed[*offset..offset + size].copy_from_slice(bytes);
         self.given += 1;
     }
 
     fn refuse(&mut self, reason: impl Display) {
-        let (kernel, reason) = (self.name, reason.to_string());
+        let (kernel, reason) = (self.kernel.name().to_string(), reason.to_string());
         self.misfit.get_or_insert(BackendError::Kernel { kernel, reason });
     }
 
@@ -168,7 +209,7 @@ impl<'a> Launch<'a> {
 
 impl fmt::Debug for Launch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Launch").field("kernel", &self.name).field("grid", &self.grid).finish_non_exhaustive()
+        f.debug_struct("Launch").field("kernel", self.kernel.name()).field("grid", &self.grid).finish_non_exhaustive()
     }
 }
 

@@ -35,7 +35,7 @@ fn tiles<'a>(launch: Launch<'a>, p: &CircleTileParams) -> Launch<'a> {
 /// One block per strip of each column. Both sizes of a strip have kernels of their own.
 fn strips<'a>(
     queue: &'a CudaQueue,
-    [narrow, wide]: [&'static str; 2],
+    [narrow, wide]: [&str; 2],
     p: &CircleStripParams,
     columns: u32,
 ) -> Result<Launch<'a>, BackendError> {
@@ -51,7 +51,7 @@ pub(crate) fn twiddles(
     inverse_twiddles: &CudaMut<'_, Twiddle>,
 ) -> Result<(), BackendError> {
     let launch = striding(queue.kernel("circle_twiddles")?, 1 << (p.log_size - 1));
-    let launch = launch.output(twiddles).output(inverse_twiddles).value(p);
+    let launch = launch.output("twiddles", twiddles).output("inverse_twiddles", inverse_twiddles).value("params", p);
     // SAFETY: the op has checked that both views have half as many factors as the domain has points.
     unsafe { launch.launch() }
 }
@@ -63,7 +63,7 @@ pub(crate) fn small_interpolate(
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
     let launch = striding(queue.kernel("circle_small_interpolate")?, p.columns.into());
-    let launch = launch.output(columns).input(twiddles).value(p);
+    let launch = launch.output("columns", columns).input("twiddles", twiddles).value("params", p);
     // SAFETY: the op has checked that `columns` are `p.columns` of the domain's size, and `twiddles` are its factors.
     unsafe { launch.launch() }
 }
@@ -76,7 +76,8 @@ pub(crate) fn small_evaluate(
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
     let launch = striding(queue.kernel("circle_small_evaluate")?, p.columns.into());
-    let launch = launch.input(source).output(columns).input(twiddles).value(p);
+    let launch =
+        launch.input("source", source).output("columns", columns).input("twiddles", twiddles).value("params", p);
     // SAFETY: the op has checked that `source` and `columns` are `p.columns` of their sizes, and `twiddles` are the factors
     // of the domain; a thread reads a column before it writes it.
     unsafe { launch.launch() }
@@ -88,7 +89,10 @@ pub(crate) fn tile_interpolate(
     columns: &CudaMut<'_, M31>,
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
-    let launch = tiles(queue.kernel("circle_tile_interpolate")?, p).output(columns).input(twiddles).value(p);
+    let launch = tiles(queue.kernel("circle_tile_interpolate")?, p)
+        .output("columns", columns)
+        .input("twiddles", twiddles)
+        .value("params", p);
     // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of the domain.
     unsafe { launch.launch() }
 }
@@ -99,7 +103,10 @@ pub(crate) fn tile_evaluate(
     columns: &CudaMut<'_, M31>,
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
-    let launch = tiles(queue.kernel("circle_tile_evaluate")?, p).output(columns).input(twiddles).value(p);
+    let launch = tiles(queue.kernel("circle_tile_evaluate")?, p)
+        .output("columns", columns)
+        .input("twiddles", twiddles)
+        .value("params", p);
     // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of the domain.
     unsafe { launch.launch() }
 }
@@ -112,7 +119,11 @@ pub(crate) fn tile_extend(
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
     let launch = tiles(queue.kernel("circle_tile_extend")?, p);
-    let launch = launch.input(coefficients).output(values).input(twiddles).value(p);
+    let launch = launch
+        .input("coefficients", coefficients)
+        .output("values", values)
+        .input("twiddles", twiddles)
+        .value("params", p);
     // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` as many columns of `2^p.log_source`, and
     // `twiddles` the factors of the domain.
     unsafe { launch.launch() }
@@ -126,7 +137,8 @@ pub(crate) fn strip_interpolate(
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
     let names = ["circle_strip_interpolate", "circle_wide_strip_interpolate"];
-    let launch = strips(queue, names, p, count)?.output(columns).input(twiddles).value(p);
+    let launch =
+        strips(queue, names, p, count)?.output("columns", columns).input("twiddles", twiddles).value("params", p);
     // SAFETY: the op has checked that `columns` are `count` of the domain's size and `twiddles` its factors.
     unsafe { launch.launch() }
 }
@@ -140,7 +152,11 @@ pub(crate) fn strip_evaluate(
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
     let names = ["circle_strip_evaluate", "circle_wide_strip_evaluate"];
-    let launch = strips(queue, names, p, count)?.input(source).output(columns).input(twiddles).value(p);
+    let launch = strips(queue, names, p, count)?
+        .input("source", source)
+        .output("columns", columns)
+        .input("twiddles", twiddles)
+        .value("params", p);
     // SAFETY: the op has checked that `columns` are `count` of the domain's size, `source` the same view or as many columns
     // of `2^p.log_region`, and `twiddles` the factors of the domain; a block reads its strip before it writes it.
     unsafe { launch.launch() }
@@ -156,7 +172,9 @@ pub(crate) fn strip_lde(
     [inverse_twiddles, twiddles]: [CudaRef<'_, Twiddle>; 2],
 ) -> Result<(), BackendError> {
     let launch = strips(queue, ["circle_strip_lde", "circle_wide_strip_lde"], inverse, count)?;
-    let launch = launch.output(columns).output(values).input(inverse_twiddles).input(twiddles).value(inverse).value(p);
+    let launch = launch.output("columns", columns).output("values", values);
+    let launch = launch.input("inverse_twiddles", inverse_twiddles).input("twiddles", twiddles);
+    let launch = launch.value("inverse", inverse).value("params", p);
     // SAFETY: the op has checked that `columns` are `count` of `2^inverse.log_size`, `values` as many of `2^p.log_size`, and
     // the factors those of the two domains; a thread reads back only the coefficients that it wrote itself.
     unsafe { launch.launch() }
@@ -170,7 +188,12 @@ pub(crate) fn point_ranges(
     sums: &CudaMut<'_, QM31>,
 ) -> Result<(), BackendError> {
     let blocks = u64::from(columns) << (p.log_size - p.log_range);
-    let launch = queue.kernel("circle_point_ranges")?.grid([blocks, 1, 1]).input(coefficients).output(sums).value(p);
+    let launch = queue
+        .kernel("circle_point_ranges")?
+        .grid([blocks, 1, 1])
+        .input("coefficients", coefficients)
+        .output("sums", sums)
+        .value("params", p);
     // SAFETY: the op has checked that `coefficients` are `columns` of `2^p.log_size`, and gives a sum for every range.
     unsafe { launch.launch() }
 }
@@ -182,7 +205,7 @@ pub(crate) fn point_sums(
     ranges: u32,
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("circle_point_sums")?.grid([results.len() as u64, 1, 1]);
-    let launch = launch.input(sums).output(results).value(&ranges);
+    let launch = launch.input("sums", sums).output("results", results).value("len", &ranges);
     // SAFETY: the op gives `ranges` sums for every result.
     unsafe { launch.launch() }
 }
@@ -196,7 +219,11 @@ pub(crate) fn inverse_m31(
     let launch = queue.kernel("circle_inverse_m31")?;
     let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * M31_PER_THREAD);
     let launch = launch.grid([len.div_ceil(per_block), 1, 1]);
-    let launch = launch.input(elements).output(inverses).output(first_zero).value(&len);
+    let launch = launch
+        .input("elements", elements)
+        .output("inverses", inverses)
+        .output("first_zero", first_zero)
+        .value("len", &len);
     // SAFETY: the op has checked that both views have `len` elements, and that `first_zero` is one word.
     unsafe { launch.launch() }
 }
@@ -210,7 +237,11 @@ pub(crate) fn inverse_qm31(
     let launch = queue.kernel("circle_inverse_qm31")?;
     let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * QM31_PER_THREAD);
     let launch = launch.grid([len.div_ceil(per_block), 1, 1]);
-    let launch = launch.input(elements).output(inverses).output(first_zero).value(&len);
+    let launch = launch
+        .input("elements", elements)
+        .output("inverses", inverses)
+        .output("first_zero", first_zero)
+        .value("len", &len);
     // SAFETY: the op has checked that both views have `len` elements, and that `first_zero` is one word.
     unsafe { launch.launch() }
 }

@@ -73,12 +73,13 @@ fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u3
 
 /// Gives the kernel the sections of comparison keys.
 fn cmp_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &CmpKeys<'k, CudaQueue>) -> Launch<'a> {
-    launch.input(keys.roots).input(keys.corrections).input(keys.leaves)
+    launch.input("roots", keys.roots).input("corrections", keys.corrections).input("leaves", keys.leaves)
 }
 
 /// Gives the kernel the sections of payload keys.
 fn dcf_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &DcfKeys<'k, CudaQueue>) -> Launch<'a> {
-    launch.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last)
+    let launch = launch.input("roots", keys.roots).input("corrections", keys.corrections);
+    launch.input("values", keys.values).input("last", keys.last)
 }
 
 pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueue>) -> Result<(), BackendError> {
@@ -90,8 +91,8 @@ pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueu
     };
     let (launch, parts) = keys_with_points(queue, queue.kernel(kernel)?, of_thread, p.count, p.points);
     let window = window_of_parts(p.window, (p.bits, CMP_TABLE_BITS), p.points, parts);
-    let launch = cmp_keys(launch.value(&CmpWindowParams { window, ..*p }), &op.keys);
-    let launch = launch.input(op.x_hat).input(op.offsets).output(&op.shares);
+    let launch = cmp_keys(launch.value("params", &CmpWindowParams { window, ..*p }), &op.keys);
+    let launch = launch.input("x_hat", op.x_hat).input("offsets", op.offsets).output("shares", &op.shares);
     // SAFETY: `CmpEvalWindow::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
@@ -109,16 +110,20 @@ pub(crate) fn cmp_eval_all(queue: &CudaQueue, op: &CmpEvalAll<'_, CudaQueue>) ->
     // a device that the keys do not fill takes parts of each tree
     let most = MOST_PARTS.min(cmp_blocks(p.bits).div_ceil(2) as u32);
     let parts = (launch.at_once() / u64::from(tiles.max(1))).clamp(1, most.into());
-    let launch = launch.grid([tiles.into(), parts, 1]).value(p);
-    let launch = cmp_keys(launch, &op.keys).output(&op.units);
+    let launch = launch.grid([tiles.into(), parts, 1]).value("params", p);
+    let launch = cmp_keys(launch, &op.keys).output("units", &op.units);
     // SAFETY: `CmpEvalAll::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(), BackendError> {
     let p = op.params;
-    let launch = keys_made(queue.kernel("fss_cmp_gen")?, p.count).value(p);
-    let launch = launch.input(op.alphas).input(op.roots).output(&op.corrections).output(&op.leaves);
+    let launch = keys_made(queue.kernel("fss_cmp_gen")?, p.count).value("params", p);
+    let launch = launch
+        .input("alphas", op.alphas)
+        .input("roots", op.roots)
+        .output("corrections", &op.corrections)
+        .output("leaves", &op.leaves);
     // SAFETY: `CmpGen::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
@@ -128,22 +133,23 @@ pub(crate) fn dcf_eval_window(queue: &CudaQueue, op: &DcfEvalWindow<'_, CudaQueu
     let launch = if queue.device().aes() == AesKernel::Bitsliced {
         // it walks to each point from the root
         let launch = queue.kernel("fss_dcf_eval_window_bitsliced")?;
-        keys_by_points(launch, KEYS_OF_BITSLICED, p.count, p.points).value(p)
+        keys_by_points(launch, KEYS_OF_BITSLICED, p.count, p.points).value("params", p)
     } else {
         let (launch, parts) = keys_with_points(queue, queue.kernel("fss_dcf_eval_window")?, 1, p.count, p.points);
         let window = window_of_parts(p.window, (p.bits, 0), p.points, parts);
-        launch.value(&DcfWindowParams { window, ..*p })
+        launch.value("params", &DcfWindowParams { window, ..*p })
     };
-    let launch = dcf_keys(launch, &op.keys).input(op.x_hat).input(op.offsets).output(&op.shares);
+    let launch =
+        dcf_keys(launch, &op.keys).input("x_hat", op.x_hat).input("offsets", op.offsets).output("shares", &op.shares);
     // SAFETY: `DcfEvalWindow::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(), BackendError> {
     let p = op.params;
-    let launch = keys_made(queue.kernel("fss_dcf_gen")?, p.count).value(p);
-    let launch = launch.input(op.alphas).input(op.betas).input(op.roots);
-    let launch = launch.output(&op.corrections).output(&op.values).output(&op.last);
+    let launch = keys_made(queue.kernel("fss_dcf_gen")?, p.count).value("params", p);
+    let launch = launch.input("alphas", op.alphas).input("betas", op.betas).input("roots", op.roots);
+    let launch = launch.output("corrections", &op.corrections).output("values", &op.values).output("last", &op.last);
     // SAFETY: `DcfGen::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
@@ -151,14 +157,15 @@ pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(
 pub(crate) fn pack_bits(queue: &CudaQueue, op: &PackBits<'_, CudaQueue>) -> Result<(), BackendError> {
     let len = op.words.len() as u32; // no more words than elements, which `u32` counts
     let launch = queue.kernel("fss_pack_bits")?.cover(op.words.len());
-    let launch = launch.value(op.params).input(op.elements).output(&op.words).value(&len);
+    let launch =
+        launch.value("params", op.params).input("elements", op.elements).output("words", &op.words).value("len", &len);
     // SAFETY: `PackBits::check` has held the views to their lengths; the kernel is told the number of words.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn unpack_bits(queue: &CudaQueue, op: &UnpackBits<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("fss_unpack_bits")?.cover(op.elements.len());
-    let launch = launch.value(op.params).input(op.words).output(&op.elements);
+    let launch = launch.value("params", op.params).input("words", op.words).output("elements", &op.elements);
     // SAFETY: `UnpackBits::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }

@@ -1,14 +1,14 @@
 //! Kernel launches: the one call site, and one wrapper for each kernel that states what makes the launch sound.
 //!
-//! A wrapper takes the queue, the parameter record and the views, and says in its `SAFETY` comment which lengths the op
-//! has checked:
+//! A wrapper takes the queue and the op, gives each parameter of the kernel its argument by name, and says in its `SAFETY`
+//! comment what has held the views to their lengths:
 //!
 //! ```text
-//! pub(crate) fn pack(queue: &CudaQueue, p: &PackParams, elements: CudaRef<'_, u64>, words: &CudaMut<'_, u64>)
-//!     -> Result<(), BackendError>
-//! {
-//!     let launch = queue.kernel("fss_pack")?.cover(words.len()).value(p).input(elements).output(words);
-//!     // SAFETY: the op has checked that `elements` are `p.count` and `words` as many as they fill.
+//! pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(), BackendError> {
+//!     let launch = keys_made(queue.kernel("fss_cmp_gen")?, op.params.count).value("params", op.params);
+//!     let launch = launch.input("alphas", op.alphas).input("roots", op.roots);
+//!     let launch = launch.output("corrections", &op.corrections).output("leaves", &op.leaves);
+//!     // SAFETY: `CmpGen::check` has held the views to their lengths.
 //!     unsafe { launch.launch() }
 //! }
 //! ```

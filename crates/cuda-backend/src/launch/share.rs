@@ -23,8 +23,13 @@ pub(crate) fn combine_bits(
     terms: CudaRef<'_, BitTerm>,
 ) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("fss_combine_bits")?, op.params.count as usize);
-    let launch = launch.value(op.params).input(terms).input(op.x).input(op.rows).output(&op.sums);
-    let launch = launch.value(&(terms.len() as u32)); // the op has checked that `u32` counts them
+    let launch = launch
+        .value("params", op.params)
+        .input("terms", terms)
+        .input("x", op.x)
+        .input("rows", op.rows)
+        .output("sums", &op.sums);
+    let launch = launch.value("len", &(terms.len() as u32)); // the op has checked that `u32` counts them
     // SAFETY: `CombineBits::check` has held the views to their lengths, and terms to rows that there are.
     unsafe { launch.launch() }
 }
@@ -37,9 +42,14 @@ pub(crate) fn combine_words(
     terms: CudaRef<'_, WordTerm>,
 ) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("fss_combine_words")?, shape.count);
-    let launch = launch.value(op.params).input(terms).input(op.x).input(op.padded).input(op.rows);
-    let launch = launch.input(op.opened).output(&op.sums);
-    let launch = launch.value(&(terms.len() as u32)).value(&(shape.sums as u32)); // no more sums than terms
+    let launch = launch
+        .value("params", op.params)
+        .input("terms", terms)
+        .input("x", op.x)
+        .input("padded", op.padded)
+        .input("rows", op.rows);
+    let launch = launch.input("opened", op.opened).output("sums", &op.sums);
+    let launch = launch.value("len", &(terms.len() as u32)).value("sums_of_element", &(shape.sums as u32)); // no more sums than terms
     // SAFETY: `CombineWords::check` has held the views to their lengths, and terms to rows that there are.
     unsafe { launch.launch() }
 }

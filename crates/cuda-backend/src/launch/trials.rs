@@ -19,7 +19,7 @@ const CANARY_WORDS: usize = 3;
 /// [`BackendError::Length`] if lengths contradict each other, and what the driver answers.
 pub fn launch_programs(
     queue: &CudaQueue,
-    kernel: &'static str,
+    kernel: &str,
     programs: CudaRef<'_, u32>,
     inputs: CudaRef<'_, u64>,
     results: &CudaMut<'_, u64>,
@@ -28,7 +28,8 @@ pub fn launch_programs(
     let len = count(kernel, programs.len())?;
     same("results", programs.len(), results.len())?;
     same("inputs", programs.len().saturating_mul(INPUT_WORDS), inputs.len())?;
-    let launch = queue.kernel(kernel)?.cover(programs.len()).input(programs).input(inputs).output(results).value(&len);
+    let launch = queue.kernel(kernel)?.cover(programs.len()).input("programs", programs).input("inputs", inputs);
+    let launch = launch.output("results", results).value("len", &len);
     // SAFETY: there are `len` programs, results, and inputs of three words; the grid has a thread for each.
     unsafe { launch.launch() }
 }
@@ -41,7 +42,7 @@ pub fn launch_programs(
 /// `canary_checked` pairs), and what the driver answers.
 pub fn launch_canary(
     queue: &CudaQueue,
-    kernel: &'static str,
+    kernel: &str,
     from: CudaRef<'_, u32>,
     to: &CudaMut<'_, u32>,
 ) -> Result<(), BackendError> {
@@ -55,22 +56,28 @@ pub fn launch_canary(
     };
     same("from", from.len().next_multiple_of(parts), from.len())?;
     same("to", from.len(), to.len())?;
-    let launch = queue.kernel(kernel)?.cover(from.len()).input(from).output(to).value(&len);
+    let launch = queue.kernel(kernel)?.cover(from.len()).input("from", from).output("to", to).value("len", &len);
     // SAFETY: there are `len` words on both sides, and no fewer than two and one for each block of 64.
     unsafe { launch.launch() }
 }
 
 /// Refuses kernels with other parameters.
-fn belongs(kernel: &'static str, prefix: &str) -> Result<(), BackendError> {
+fn belongs(kernel: &str, prefix: &str) -> Result<(), BackendError> {
     if kernel.starts_with(prefix) {
         return Ok(());
     }
-    Err(BackendError::Kernel { kernel, reason: format!("it is no trial: the name does not begin with `{prefix}`") })
+    Err(BackendError::Kernel {
+        kernel: kernel.to_owned(),
+        reason: format!("it is no trial: the name does not begin with `{prefix}`"),
+    })
 }
 
 /// A number of elements as the kernels take it.
-fn count(kernel: &'static str, len: usize) -> Result<u32, BackendError> {
-    let refused = |_| BackendError::Kernel { kernel, reason: format!("{len} elements are more than it can count") };
+fn count(kernel: &str, len: usize) -> Result<u32, BackendError> {
+    let refused = |_| BackendError::Kernel {
+        kernel: kernel.to_owned(),
+        reason: format!("{len} elements are more than it can count"),
+    };
     u32::try_from(len).map_err(refused)
 }
 

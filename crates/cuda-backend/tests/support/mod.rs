@@ -56,7 +56,12 @@ pub(crate) fn open(allocator: Allocator) -> Result<CudaQueue, OpenError> {
 /// `words[i] *= factor`.
 pub(crate) fn scale(queue: &CudaQueue, words: &mut CudaMut<'_, u32>, factor: u32) -> Result<(), BackendError> {
     let count = words.len();
-    let launch = queue.kernel("test_scale")?.cover(count).output(words).value(&(count as u64)).value(&factor);
+    let launch = queue
+        .kernel("test_scale")?
+        .cover(count)
+        .output("words", words)
+        .value("count", &(count as u64))
+        .value("factor", &factor);
     // SAFETY: the kernel touches the first `count` words, and the view has as many.
     unsafe { launch.launch() }
 }
@@ -69,7 +74,8 @@ pub(crate) fn add(
     sum: &mut CudaMut<'_, u32>,
 ) -> Result<(), BackendError> {
     let count = sum.len();
-    let launch = queue.kernel("test_add")?.cover(count).input(a).input(b).output(sum).value(&(count as u64));
+    let launch = queue.kernel("test_add")?.cover(count).input("a", a).input("b", b);
+    let launch = launch.output("sum", sum).value("count", &(count as u64));
     // SAFETY: the kernel touches the first `count` words of each, and the tests give views of as many.
     unsafe { launch.launch() }
 }

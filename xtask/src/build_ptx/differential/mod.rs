@@ -15,6 +15,7 @@ use super::{
     compiler::{Compiler, FLAGS},
     keep,
     manifest::Manifest,
+    signature,
     table::Record,
 };
 use crate::tally::Tally;
@@ -33,7 +34,8 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
     ptx::rewrite::normalise_names(&mut tree);
     let built = ptx::print(&tree);
     tally += keep(root, "ptx/differential/programs.ptx", &built, check)?;
-    let manifest = Manifest::of_all("differential", &compiler.version, &built, &tree, record)?;
+    let signatures = signature::read(&compiler.expand(root, "differential")?)?;
+    let manifest = Manifest::of_all("differential", &compiler.version, &built, &tree, record, &signatures)?;
     tally += keep(root, "ptx/differential/programs.json", &manifest.render()?, check)?;
     Ok(tally)
 }

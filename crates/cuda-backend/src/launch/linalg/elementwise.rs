@@ -20,7 +20,7 @@ pub(crate) fn activate<T: Real>(
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(ACTIVATE.of::<T>())?, x.len());
-    let launch = launch.value(&f).value(&(x.len() as u64)).input(x).output(y);
+    let launch = launch.value("f", &f).value("len", &(x.len() as u64)).input("x", x).output("y", y);
     // SAFETY: the op has checked that x and y are equally long; the length is theirs.
     unsafe { launch.launch() }
 }
@@ -33,7 +33,8 @@ pub(crate) fn activate_backward<T: Real>(
     dx: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(ACTIVATE_BACKWARD.of::<T>())?, g.len());
-    let launch = launch.value(&f).value(&(g.len() as u64)).input(saved).input(g).output(dx);
+    let launch =
+        launch.value("f", &f).value("len", &(g.len() as u64)).input("saved", saved).input("g", g).output("dx", dx);
     // SAFETY: the op has checked that saved, g and dx are equally long; the length is theirs.
     unsafe { launch.launch() }
 }
@@ -46,7 +47,7 @@ pub(crate) fn binary<T: Real>(
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(BINARY.of::<T>())?, y.len());
-    let launch = launch.value(&op).value(&(y.len() as u64)).input(a).input(b).output(y);
+    let launch = launch.value("op", &op).value("len", &(y.len() as u64)).input("a", a).input("b", b).output("y", y);
     // SAFETY: the op has checked that a and b are at least as long as y; the length is y's.
     unsafe { launch.launch() }
 }
@@ -60,7 +61,7 @@ pub(crate) fn binary_strided<T: Real>(
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
     let launch = queue.kernel(BINARY_STRIDED.of::<T>())?.cover(len as usize);
-    let launch = launch.value(p).value(&len).input(a).input(b).output(y);
+    let launch = launch.value("p", p).value("len", &len).input("a", a).input("b", b).output("y", y);
     // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty, that y has as many,
     // and that the strides stay inside a and b.
     unsafe { launch.launch() }
@@ -74,7 +75,8 @@ pub(crate) fn axpby<T: Real>(
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(AXPBY.of::<T>())?, x.len());
-    let launch = launch.value(&alpha).value(&beta).value(&(x.len() as u64)).input(x).output(y);
+    let launch =
+        launch.value("alpha", &alpha).value("beta", &beta).value("len", &(x.len() as u64)).input("x", x).output("y", y);
     // SAFETY: the op has checked that x and y are equally long; the length is theirs.
     unsafe { launch.launch() }
 }
@@ -86,7 +88,7 @@ pub(crate) fn dropout<T: Real>(
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(DROPOUT.of::<T>())?, x.len());
-    let launch = launch.value(&words(p)).value(&(x.len() as u64)).input(x).output(y);
+    let launch = launch.value("p", &words(p)).value("len", &(x.len() as u64)).input("x", x).output("y", y);
     // SAFETY: the op has checked that x and y are equally long; the length is theirs.
     unsafe { launch.launch() }
 }

@@ -3,7 +3,7 @@
 use backend_api::{BackendError, Real};
 use core_types::params::gemm::{GemmParams, GemmShare};
 
-use super::{Family, family, optional, optional_mut};
+use super::{Family, family};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
 const GENERAL: Family = family!("linalg_gemm_general");
@@ -101,8 +101,9 @@ pub(crate) fn gemm_tiles<'a, T: Real>(
     for first in (0..results).step_by(MOST_RESULTS as usize) {
         let matrices = u64::from(results - first).min(MOST_RESULTS);
         let launch = queue.kernel(kernel)?.grid([tiles, parts.into(), matrices]);
-        let launch = launch.value(p).value(&GemmShare { first_result: first, part }).input(factors.a).input(factors.b);
-        let launch = optional_mut(optional(launch, factors.bias).output(c), work);
+        let launch = launch.value("p", p).value("share", &GemmShare { first_result: first, part });
+        let launch = launch.input("a", factors.a).input("b", factors.b).input_if("bias", factors.bias);
+        let launch = launch.output("c", c).output_if("work", work);
         // SAFETY: the op has checked that the strides of `p` stay inside the views, that results do not overlap, that
         // the bias has n elements and that sizes are below 2^31; it took a tiling that the layouts allow, and made
         // `work` hold every part of every result, if there are several.
@@ -122,7 +123,7 @@ pub(crate) fn gemm_join<'a, T: Real>(
     c: &CudaMut<'a, T>,
 ) -> Result<(), BackendError> {
     let launch = queue.kernel(JOIN.of::<T>())?.cover(elements);
-    let launch = optional(launch.value(p).value(&parts).input(work), bias).output(c);
+    let launch = launch.value("p", p).value("parts", &parts).input("work", work).input_if("bias", bias).output("c", c);
     // SAFETY: the op has checked that the strides of `p` stay inside c and that the bias has n elements; `work` holds
     // `parts` sums for each of the elements.
     unsafe { launch.launch() }

@@ -21,8 +21,10 @@ pub(crate) fn entropy<T: Real>(
 ) -> Result<(), BackendError> {
     let (rows, group) = (targets.len() as u64, Group::new(classes.into(), false));
     let family = if group == Group::Block { BLOCK } else { WARP };
-    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows)).value(&rows).value(&classes).value(&scale);
-    let launch = launch.input(logits).input(targets).output(losses).output(dlogits);
+    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows));
+    let launch = launch.value("rows", &rows).value("classes", &classes).value("scale", &scale);
+    let launch = launch.input("logits", logits).input("targets", targets);
+    let launch = launch.output("losses", losses).output("dlogits", dlogits);
     // SAFETY: the op has checked that logits and dlogits have `rows classes` elements, targets and losses `rows`, and
     // that there is a class.
     unsafe { launch.launch() }
@@ -39,8 +41,10 @@ pub(crate) fn entropy_probs<T: Real>(
 ) -> Result<(), BackendError> {
     let (rows, group) = (losses.len() as u64, Group::new(classes.into(), false));
     let family = if group == Group::Block { PROBS_BLOCK } else { PROBS_WARP };
-    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows)).value(&rows).value(&classes).value(&scale);
-    let launch = launch.input(logits).input(probs).output(losses).output(dlogits);
+    let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows));
+    let launch = launch.value("rows", &rows).value("classes", &classes).value("scale", &scale);
+    let launch = launch.input("logits", logits).input("targets", probs);
+    let launch = launch.output("losses", losses).output("dlogits", dlogits);
     // SAFETY: the op has checked that logits, probs and dlogits have `rows classes` elements, losses `rows`, and that
     // there is a class.
     unsafe { launch.launch() }

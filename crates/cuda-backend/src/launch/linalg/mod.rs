@@ -8,10 +8,10 @@ mod norm;
 mod softmax;
 mod sum;
 
-use backend_api::{BufferMut, BufferRef, DType, Element, Real};
+use backend_api::{DType, Element, Real};
 
 use super::Launch;
-use crate::{CudaMut, CudaRef};
+use crate::CudaRef;
 
 pub(crate) use elementwise::{activate, activate_backward, axpby, binary, binary_strided, dropout};
 pub(crate) use gemm::{Factors, Tiling, gemm_join, gemm_tiles};
@@ -19,9 +19,6 @@ pub(crate) use loss::{entropy, entropy_probs};
 pub(crate) use norm::{NormBackward, NormForward, norm, norm_backward, norm_parameters};
 pub(crate) use softmax::{Kind, MaskViews, softmax, softmax_backward, softmax_backward_columns, softmax_columns};
 pub(crate) use sum::{COLUMNS_PER_BLOCK, SumCut, sum_columns, sum_join, sum_rows};
-
-/// An absent view.
-const NULL: u64 = 0;
 
 /// Longest row that a warp takes alone.
 const WARP_LEN: u64 = 1024;
@@ -99,20 +96,4 @@ fn aligned<T: Element>(view: CudaRef<'_, T>) -> bool {
 fn over_elements<'a>(launch: Launch<'a>, len: usize) -> Launch<'a> {
     let threads = u64::from(launch.block()[0]);
     launch.grid([(len as u64).div_ceil(4 * threads).min(MOST_BLOCKS), 1, 1])
-}
-
-/// The view, or a null pointer.
-fn optional<'a, T: Element>(launch: Launch<'a>, view: Option<CudaRef<'a, T>>) -> Launch<'a> {
-    match view {
-        Some(view) if !view.is_empty() => launch.input(view),
-        _ => launch.value(&NULL),
-    }
-}
-
-/// The view, or a null pointer.
-fn optional_mut<'a, T: Element>(launch: Launch<'a>, view: Option<&CudaMut<'a, T>>) -> Launch<'a> {
-    match view {
-        Some(view) if !view.is_empty() => launch.output(view),
-        _ => launch.value(&NULL),
-    }
 }

@@ -3,7 +3,7 @@
 use backend_api::{BackendError, Real};
 use core_types::params::rows::{NORM_BLOCK_ROWS, NormParams};
 
-use super::{Family, Group, aligned, family, optional, optional_mut};
+use super::{Family, Group, aligned, family};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
 const HELD: Family = family!("linalg_norm_held");
@@ -63,8 +63,9 @@ pub(crate) fn norm<'a, T: Real>(
         Group::Block => BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
-    let launch = optional(optional(launch.value(&words(p)).input(*x), *gamma), *beta).output(y);
-    let launch = optional_mut(optional_mut(launch, mean.as_ref()).output(rstd), status);
+    let launch = launch.value("p", &words(p)).input("x", *x).input_if("gamma", *gamma).input_if("beta", *beta);
+    let launch = launch.output("y", y).output_if("mean", mean.as_ref()).output("rstd", rstd);
+    let launch = launch.output_if("status", status);
     // SAFETY: the op has checked that x and y have `p.rows p.len` elements, gamma and beta `p.len`, mean and rstd
     // `p.rows`, and that no row is empty.
     unsafe { launch.launch() }
@@ -86,8 +87,8 @@ pub(crate) fn norm_backward<'a, T: Real>(
         Group::Block => BACKWARD_BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
-    let launch = optional(optional(launch.value(&words(p)).input(*x), *gamma), *mean).input(*rstd).input(*g);
-    let launch = optional_mut(launch.output(dx), offsets.as_ref());
+    let launch = launch.value("p", &words(p)).input("x", *x).input_if("gamma", *gamma).input_if("mean", *mean);
+    let launch = launch.input("rstd", *rstd).input("g", *g).output("dx", dx).output_if("offsets", offsets.as_ref());
     // SAFETY: the op has checked that x, g and dx have `p.rows p.len` elements, gamma `p.len`, mean, rstd and offsets
     // `p.rows`, and that no row is empty.
     unsafe { launch.launch() }
@@ -103,8 +104,9 @@ pub(crate) fn norm_parameters<'a, T: Real>(
     let NormBackward { x, mean, rstd, g, offsets, .. } = views;
     let blocks = p.len.div_ceil(COLUMNS_PER_BLOCK) * p.rows.div_ceil(NORM_BLOCK_ROWS as u64);
     let launch = queue.kernel(PARAMETERS.of::<T>())?.grid([blocks, 1, 1]);
-    let launch = optional(launch.value(&words(p)).input(*x), *mean).input(*rstd).input(*g);
-    let launch = optional_mut(launch, offsets.as_ref()).output(sums);
+    let launch =
+        launch.value("p", &words(p)).input("x", *x).input_if("mean", *mean).input("rstd", *rstd).input("g", *g);
+    let launch = launch.output_if("offsets", offsets.as_ref()).output("sums", sums);
     // SAFETY: the op has checked that x and g have `p.rows p.len` elements, mean, rstd and offsets `p.rows`, and made
     // `sums` hold `p.len` floats, for layer norm twice as many, for each block of rows.
     unsafe { launch.launch() }

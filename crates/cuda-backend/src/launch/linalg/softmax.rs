@@ -4,7 +4,7 @@ use backend_api::{BackendError, Real};
 use bytemuck::NoUninit;
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
-use super::{Family, Group, aligned, family, optional};
+use super::{Family, Group, aligned, family};
 use crate::{CudaMut, CudaQueue, CudaRef, launch::Launch};
 
 const HELD: Family = family!("linalg_softmax_held");
@@ -47,8 +47,8 @@ impl<'a> MaskViews<'a> {
         x: CudaRef<'a, T>,
         y: &CudaMut<'a, T>,
     ) -> Launch<'a> {
-        let launch = launch.value(p).value(&kind).value(&u32::from(self.causal)).input(x);
-        optional(optional(launch, self.keep), self.addend).output(y)
+        let launch = launch.value("p", p).value("kind", &kind).value("causal", &u32::from(self.causal)).input("x", x);
+        launch.input_if("keep", self.keep).input_if("addend", self.addend).output("y", y)
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn softmax_backward<T: Real>(
         Group::Block => BACKWARD_BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.outer));
-    let launch = launch.value(p).value(&kind).input(y).input(g).output(dx);
+    let launch = launch.value("p", p).value("kind", &kind).input("y", y).input("g", g).output("dx", dx);
     // SAFETY: the op has checked that y, g and dx have the size of `p`, whose `inner` is 1 and whose length is not
     // zero.
     unsafe { launch.launch() }
@@ -124,7 +124,7 @@ pub(crate) fn softmax_backward_columns<T: Real>(
 ) -> Result<(), BackendError> {
     let blocks = (p.outer * p.inner).div_ceil(COLUMNS_PER_BLOCK);
     let launch = queue.kernel(BACKWARD_COLUMNS.of::<T>())?.grid([blocks, 1, 1]);
-    let launch = launch.value(p).value(&kind).input(y).input(g).output(dx);
+    let launch = launch.value("p", p).value("kind", &kind).input("y", y).input("g", g).output("dx", dx);
     // SAFETY: the op has checked that y, g and dx have the size of `p`, of which no axis is zero.
     unsafe { launch.launch() }
 }

@@ -3,7 +3,7 @@
 use backend_api::{BackendError, DType, Real};
 use core_types::params::elementwise::SumParams;
 
-use super::{Family, Group, family, optional_mut, over_elements};
+use super::{Family, Group, family, over_elements};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
 const WARP: Family = family!("linalg_sum_rows_warp");
@@ -39,7 +39,8 @@ pub(crate) fn sum_rows<T: Real>(
     let family = if group == Group::Block { BLOCK } else { WARP };
     let [blocks, ..] = group.grid(p.outer);
     let launch = queue.kernel(family.of::<T>())?.grid([blocks, cut.parts.into(), 1]);
-    let launch = optional_mut(launch.value(&words(p)).value(&cut.part_len).input(x).output(y), parts);
+    let launch = launch.value("p", &words(p)).value("part_len", &cut.part_len);
+    let launch = launch.input("x", x).output("y", y).output_if("parts", parts);
     // SAFETY: the op has checked that x and y have the sizes of `p`, and made `parts` as long as the sums of all parts,
     // if there are several.
     unsafe { launch.launch() }
@@ -58,8 +59,8 @@ pub(crate) fn sum_columns<X: Real, Y: Real>(
     let family = if X::DTYPE == DType::F32 { WIDE_COLUMNS } else { COLUMNS };
     let blocks = p.inner.div_ceil(COLUMNS_PER_BLOCK) * p.outer;
     let launch = queue.kernel(family.of::<Y>())?.grid([blocks, cut.parts.into(), 1]);
-    let launch = launch.value(&words(p)).value(&cut.part_len).value(&pitch).input(x).output(y);
-    let launch = optional_mut(launch, parts);
+    let launch = launch.value("p", &words(p)).value("part_len", &cut.part_len).value("pitch", &pitch);
+    let launch = launch.input("x", x).output("y", y).output_if("parts", parts);
     // SAFETY: the op has checked that x reaches the last column of the last row, that y has the size of `p`, and made
     // `parts` as long as the sums of all parts, if there are several.
     unsafe { launch.launch() }
@@ -75,7 +76,7 @@ pub(crate) fn sum_join<T: Real>(
 ) -> Result<(), BackendError> {
     let outputs = (p.outer * p.inner) as usize;
     let launch = over_elements(queue.kernel(JOIN.of::<T>())?, 4 * outputs);
-    let launch = launch.value(&words(p)).value(&count).input(parts).output(y);
+    let launch = launch.value("p", &words(p)).value("count", &count).input("parts", parts).output("y", y);
     // SAFETY: the op has made `parts` hold `count` sums for each element of y, which has the size of `p`.
     unsafe { launch.launch() }
 }
