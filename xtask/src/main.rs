@@ -10,6 +10,7 @@ mod fuzz;
 mod outside;
 mod pool;
 mod program;
+mod progress;
 mod step;
 mod suite;
 mod tally;
@@ -28,9 +29,11 @@ const HELP: &str = "\
 cargo xtask TASK
 
 TASKS
-    test                   Every test this machine can run, tier by tier, with a table at the end: repository rules,
-                           generated files, the kernels' PTX, the workspace's tests, the exhaustive field sweeps,
-                           the conformance suite on cpu, on the simulated device and on a GPU where there is one.
+    test [--all]           The tests this machine can run, tier by tier, with a table at the end: repository rules,
+                           generated files, the kernels' PTX, the workspace's tests, the conformance suite on cpu, on
+                           the simulated device and on a GPU where there is one. --all adds what takes longer, which
+                           the table names: faults put into kernels, exhaustive field sweeps, constant time, more
+                           orders of the simulated device.
     tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
                            lints and assembles what is there. Needs ci/install-kernel-compiler, ci/install-ptxas.
@@ -73,7 +76,7 @@ fn main() -> ExitCode {
             println!("{HELP}");
             return ExitCode::SUCCESS;
         }
-        Task::Test => with_shell(test::run),
+        Task::Test(extent) => with_shell(|sh| test::run(sh, extent)),
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
         Task::Outside => with_shell(outside::run),
@@ -105,7 +108,7 @@ fn main() -> ExitCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     Help,
-    Test,
+    Test(test::Extent),
     Tidy,
     ConstantTime,
     Outside,
@@ -123,7 +126,8 @@ impl Task {
     fn parse(args: &[&str]) -> Result<Self> {
         Ok(match args {
             [] | ["help" | "--help" | "-h"] => Self::Help,
-            ["test"] => Self::Test,
+            ["test"] => Self::Test(test::Extent::Usual),
+            ["test", "--all"] => Self::Test(test::Extent::All),
             ["tidy"] => Self::Tidy,
             ["constant-time"] => Self::ConstantTime,
             ["outside"] => Self::Outside,
@@ -166,7 +170,7 @@ mod tests {
     #[test]
     fn tasks_parse_and_anything_else_is_refused() {
         assert_eq!(Task::parse(&["fuzz", "--seconds", "3"]).unwrap(), Task::Fuzz { seconds: 3 });
-        assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test);
+        assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test(test::Extent::Usual));
         assert_eq!(Task::parse(&["constant-time"]).unwrap(), Task::ConstantTime);
         let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);

@@ -7,17 +7,18 @@ use std::{
 use anyhow::{Context, Result};
 use xshell::{Cmd, Shell};
 
-use crate::tally::Tally;
+use crate::{progress, tally::Tally};
 
 /// Runs one command as one check, shown under its title with the time it took.
 pub(crate) fn check(title: &str, cmd: Cmd<'_>) -> Tally {
-    timed(title, || cmd.run().map_err(|error| error.to_string()))
+    timed(title, || progress::during(title, || cmd.run()).map_err(|error| error.to_string()))
 }
 
 /// [`check`] for a command whose output matters only when it fails.
 pub(crate) fn check_quietly(title: &str, cmd: Cmd<'_>) -> Tally {
     timed(title, || {
-        let output = cmd.quiet().ignore_status().output().map_err(|error| error.to_string())?;
+        let output =
+            progress::during(title, || cmd.quiet().ignore_status().output()).map_err(|error| error.to_string())?;
         if output.status.success() {
             return Ok(());
         }

@@ -13,9 +13,11 @@ use anyhow::{Context, Result};
 use cargo_metadata::Message;
 use xshell::Shell;
 
-use crate::{pool::on_every_core, step::cargo_test, tally::Tally};
+use super::Extent;
+use crate::{pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
-/// Programs with a few long tests that take turns at one simulated device: each test runs in a process of its own.
+/// Programs with a few tests of minutes that take turns at one simulated device: each test runs in a process of its own, and
+/// none of them unless everything is run.
 const APART: [&str; 1] = ["conformance mutants"];
 
 /// A compiled test program.
@@ -29,16 +31,18 @@ struct Program {
     test: Option<String>,
 }
 
-pub(super) fn run(sh: &Shell) -> Result<Tally> {
+pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     const TITLE: &str = "workspace tests";
     eprintln!("== {TITLE}");
     let start = Instant::now();
-    let Some(mut programs) = build(sh)? else { return Ok(Tally::of(TITLE, false)) };
+    let Some(mut programs) = progress::during("test programs, build", || build(sh))? else {
+        return Ok(Tally::of(TITLE, false));
+    };
     eprintln!("== {TITLE}: {} programs built in {:.1} s", programs.len(), start.elapsed().as_secs_f64());
     // Those that hold most of the suite take longest: they start first.
     programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
     let (apart, whole): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| APART.contains(&&*program.title));
-    let apart = apart.iter().map(Program::tests).collect::<Result<Vec<_>>>()?;
+    let apart = apart.iter().filter(|_| extent == Extent::All).map(Program::tests).collect::<Result<Vec<_>>>()?;
     let mut tally = on_every_core(apart.into_iter().flatten().chain(whole), |program| program.run())?;
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     tally += cargo_test(sh, "examples of the documentation", &["--workspace", "--doc", "--no-fail-fast"])?;
@@ -91,10 +95,8 @@ impl Program {
     /// Runs the program and then shows what it printed. One that dies counts as a failure by its title.
     fn run(&self) -> Result<Tally> {
         let start = Instant::now();
-        let output = match &self.test {
-            Some(test) => self.output(&["--exact", test])?,
-            None => self.output(&[])?,
-        };
+        let arguments: Vec<_> = self.test.iter().flat_map(|test| ["--exact", test]).collect();
+        let output = progress::during(&self.title, || self.output(&arguments))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         let mut tally = Tally::default();
@@ -103,7 +105,7 @@ impl Program {
             tally += Tally::of(&format!("{}: {}", self.title, output.status), false);
         }
         let seconds = start.elapsed().as_secs_f64();
-        println!("-- {}: {tally} in {seconds:.1} s\n{stdout}\n{stderr}", self.title);
+        progress::paused(|| println!("-- {}: {tally} in {seconds:.1} s\n{stdout}\n{stderr}", self.title));
         Ok(tally)
     }
 }

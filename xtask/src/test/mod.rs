@@ -1,4 +1,4 @@
-//! Every test this machine can run, tier by tier.
+//! The tests this machine can run, tier by tier.
 
 mod conformance;
 mod demo;
@@ -14,50 +14,104 @@ use crate::{
     build_ptx, bundle, constant_time, forwarders, program::Program, step::cargo_test, suite, tally::Tally, test_gpu,
 };
 
-type Run = fn(&Shell) -> Result<Tally>;
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What ten minutes allow.
+    Usual,
+    /// Everything.
+    All,
+}
 
 /// The program that the tiers run. The release build would be a second one of every crate.
 const PROGRAM: Program = Program::Dev;
 
+/// A group of tests.
+struct Tier {
+    name: &'static str,
+    run: fn(&Shell, Extent) -> Result<Tally>,
+    /// What the usual extent leaves out for time.
+    left_out: Option<&'static str>,
+}
+
+/// A tier that is run whole by either extent.
+const fn whole(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>) -> Tier {
+    Tier { name, run, left_out: None }
+}
+
+/// A tier that is too slow to be part of the usual extent.
+const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left_out: &'static str) -> Tier {
+    Tier { name, run, left_out: Some(left_out) }
+}
+
 /// The tiers in the order in which they run, cheap failures first.
-const TIERS: [(&str, Run); 11] = [
-    ("rules", suite::tidy),
-    ("ptx", |sh| build_ptx::run(sh, true)),
-    ("forwarders", |sh| forwarders::run(sh, true)),
-    ("reference", reference::run),
-    ("host", host::run),
+const TIERS: [Tier; 11] = [
+    whole("rules", |sh, _| suite::tidy(sh)),
+    whole("ptx", |sh, _| build_ptx::run(sh, true)),
+    whole("forwarders", |sh, _| forwarders::run(sh, true)),
+    whole("reference", |sh, _| reference::run(sh)),
+    Tier { name: "host", run: host::run, left_out: Some("faults put into every kernel, which tests have to notice") },
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
-    ("sweeps", |sh| {
-        cargo_test(sh, "exhaustive field sweeps", &["--release", "-p", "core-types", "--test", "exhaustive"])
-    }),
-    ("constant time", constant_time::run),
-    ("cpu", conformance::on_cpu),
-    ("sim", on_sim),
-    ("bundle", |sh| bundle::try_out(sh, PROGRAM)),
-    ("gpu", |sh| test_gpu::run(sh, PROGRAM, false, true)),
+    slow(
+        "sweeps",
+        |sh, extent| match extent {
+            Extent::Usual => Ok(Tally::default()),
+            Extent::All => {
+                cargo_test(sh, "exhaustive field sweeps", &["--release", "-p", "core-types", "--test", "exhaustive"])
+            }
+        },
+        "all 2^31 elements of the field (the host tier runs a part of them)",
+    ),
+    slow(
+        "constant time",
+        |sh, extent| match extent {
+            Extent::Usual => Ok(Tally::default()),
+            Extent::All => constant_time::run(sh),
+        },
+        "every entry point of pfss that takes a secret, under valgrind",
+    ),
+    whole("cpu", |sh, _| conformance::on_cpu(sh)),
+    Tier { name: "sim", run: on_sim, left_out: Some(conformance::LEFT_OUT) },
+    slow(
+        "bundle",
+        |sh, extent| match extent {
+            Extent::Usual => Ok(Tally::default()),
+            Extent::All => bundle::try_out(sh, PROGRAM),
+        },
+        "the bundle for GPU machines, tried out on the simulated device",
+    ),
+    whole("gpu", |sh, _| test_gpu::run(sh, PROGRAM, false, true)),
 ];
 
-/// Runs every tier and prints a table of what each ran and what it left out.
-pub(crate) fn run(sh: &Shell) -> Result<Tally> {
-    let (mut sum, mut table) = (Tally::default(), Vec::new());
-    for (name, tier) in TIERS {
+/// Runs every tier and prints a table of what each ran, what it could not run, and what it left out.
+pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
+    let (mut sum, mut table, start) = (Tally::default(), Vec::new(), Instant::now());
+    for tier in &TIERS {
         let start = Instant::now();
-        let tally = tier(sh).unwrap_or_else(|error| {
-            println!("FAILED: {name}: {error:#}");
-            Tally::of(name, false)
+        let tally = (tier.run)(sh, extent).unwrap_or_else(|error| {
+            println!("FAILED: {}: {error:#}", tier.name);
+            Tally::of(tier.name, false)
         });
-        let (passed, failed, skipped) = (tally.passed, tally.failed.len(), tally.skipped.len());
-        let seconds = start.elapsed().as_secs_f64();
-        table.push(format!("{name:<14}{passed:>8}{failed:>8}{skipped:>9}{seconds:>10.1} s"));
+        table.push(row(tier.name, &tally, start));
         table.extend(tally.skipped.iter().map(|why| format!("{:<14}skipped: {why}", "")));
+        let left_out = tier.left_out.filter(|_| extent == Extent::Usual);
+        table.extend(left_out.map(|what| format!("{:<14}only by --all: {what}", "")));
         sum += tally;
     }
+    table.push(row("sum", &sum, start));
     println!("\n{:<14}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
     Ok(sum)
 }
 
-fn on_sim(sh: &Shell) -> Result<Tally> {
-    let mut tally = conformance::on_sim(sh)?;
+/// A line of the table.
+fn row(name: &str, tally: &Tally, start: Instant) -> String {
+    let (passed, failed, skipped) = (tally.passed, tally.failed.len(), tally.skipped.len());
+    let seconds = start.elapsed().as_secs_f64();
+    format!("{name:<14}{passed:>8}{failed:>8}{skipped:>9}{seconds:>10.1} s")
+}
+
+fn on_sim(sh: &Shell, extent: Extent) -> Result<Tally> {
+    let mut tally = conformance::on_sim(sh, extent)?;
     tally += demo::is_the_same_on_cpu_and_sim(sh)?;
     Ok(tally)
 }
