@@ -1,8 +1,9 @@
 //! Which registers a thread may read before it has written them, on some path through the kernel.
 
-use super::code::{Code, NO_GUARD, R};
+use super::code::{Code, NO_GUARD};
 use super::flow::Flow;
-use super::operands::{Register, Use, operands};
+use super::operands::{Use, operands};
+use super::register::{R, Register};
 
 /// A set of registers of all files.
 #[derive(Clone, PartialEq, Eq)]

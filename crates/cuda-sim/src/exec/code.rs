@@ -11,9 +11,10 @@ use ptx::ast::Special;
 
 use super::collective::Collective;
 use super::fault::Space;
+use super::register::{HalfKind, R, Slot, Target};
 
-/// Index of a register in its file.
-pub(super) type R = u16;
+/// Calls are followed to this depth; one deeper is a fault when it is made.
+pub(super) const MAX_DEPTH: u32 = 24;
 
 /// One step: an operation and the predicate it runs under.
 #[derive(Clone, Copy, Debug)]
@@ -281,15 +282,6 @@ pub(super) enum Approx {
     Tanh,
 }
 
-/// The two 16-bit floats, alone or in pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HalfKind {
-    F16,
-    F16x2,
-    Bf16,
-    Bf16x2,
-}
-
 /// Arithmetic on 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HalfOp {
@@ -379,24 +371,6 @@ pub(super) enum PredOp {
     Move,
     /// Complement of the first operand.
     Not,
-}
-
-/// A register of either file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
-    W32(R),
-    /// A 32-bit file register of which only so many low bits are kept: 8 or 16.
-    Narrow(R, u8),
-    W64(R),
-    /// Nothing: the value is dropped.
-    None,
-}
-
-/// Where an access goes: a register of the 32- or 64-bit file plus bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
-    pub(super) base: Slot,
-    pub(super) offset: i64,
 }
 
 /// The address space of an access, before generic addresses are resolved.

@@ -1,6 +1,6 @@
 //! Operations of several lanes at once, as data; `run::collective` carries them out.
 
-use super::code::{HalfKind, R, Target};
+use super::register::{HalfKind, R, Target};
 
 /// Which lanes take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,8 +49,10 @@ mod memory;
 mod operands;
 mod options;
 mod program;
+mod register;
 mod run;
 mod touched;
+mod window;
 
 pub use counters::{Counters, Traffic};
 pub use fault::{Access, Fault, FaultKind, Party, Place, Space};

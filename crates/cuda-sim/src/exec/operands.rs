@@ -1,26 +1,8 @@
 //! Which registers a step reads and writes.
 
-use super::code::{Code, Op, R, Slot, Target};
+use super::code::{Code, Op};
 use super::collective::{BarRed, Collective, Kind, Members, Mma, Role, Vote};
-
-/// A register of one of the three files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Register {
-    W32(R),
-    W64(R),
-    Predicate(R),
-}
-
-impl Register {
-    /// The register that a slot stands for.
-    pub(super) fn of(slot: Slot) -> Option<Self> {
-        match slot {
-            Slot::W32(reg) | Slot::Narrow(reg, _) => Some(Self::W32(reg)),
-            Slot::W64(reg) => Some(Self::W64(reg)),
-            Slot::None => None,
-        }
-    }
-}
+use super::register::{Register, Slot, Target};
 
 /// What a step does with a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use ptx::ast::{self, AddressBase, Operand, Special, Symbol, Type};
 
-use super::super::code::{NO_GUARD, Op, PredOp, Preset, R, Slot, Step, Target};
+use super::super::code::{NO_GUARD, Op, PredOp, Preset, Step};
+use super::super::register::{R, Slot, Target};
 use super::build::{Build, Decoded, Finish, Refusal, Temps, low_register, refuse};
 use super::layout::{Layout, Place};
 

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use ptx::ast::{Name, Opcode, Special};
 
-use super::super::code::{Code, Op, Preset, R, Slot};
+use super::super::code::{Code, Op, Preset};
+use super::super::register::{R, Slot};
 
 /// Why an instruction was not decoded.
 pub(super) struct Refusal(pub(super) String);

@@ -2,7 +2,8 @@
 
 use ptx::ast::{Instruction, Type};
 
-use super::super::code::{Cvt, FUn, HalfKind, Op, R};
+use super::super::code::{Cvt, FUn, Op};
+use super::super::register::{HalfKind, R};
 use super::body::{Body, operand};
 use super::build::{Decoded, Refusal, refuse};
 use super::float::{half_kind, is_float};

@@ -2,7 +2,8 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{Approx, Class, Cmp, Cvt, FBin, FUn, HalfKind, HalfOp, Op, PredOp, R};
+use super::super::code::{Approx, Class, Cmp, Cvt, FBin, FUn, HalfOp, Op, PredOp};
+use super::super::register::{HalfKind, R};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, Finish, refuse};
 use super::integer::shape;

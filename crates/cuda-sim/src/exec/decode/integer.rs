@@ -2,8 +2,10 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{Bin, Op, PredOp, Slot, Tri, Un, Window};
+use super::super::code::{Bin, Op, PredOp, Tri, Un, Window};
 use super::super::fault::Space;
+use super::super::register::Slot;
+use super::super::window::window_base;
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, refuse};
 
@@ -440,7 +442,7 @@ impl Body<'_> {
         let a = self.src64(operand(ins, 1)?)?;
         let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
         let Window::Fixed(space) = window(ins)? else { return refuse("no state space") };
-        let base = self.build.const64(super::super::run::window_base(space))?;
+        let base = self.build.const64(window_base(space))?;
         let op = if ins.opcode.has("to") { Bin::Sub } else { Bin::Add };
         self.emit(Op::Bin64(op, d, a, base));
         self.finish(finish);

@@ -2,8 +2,9 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{Access, AsyncCopy, Atomic, AtomicOp, Op, Order, R, Slot, Target, Window};
+use super::super::code::{Access, AsyncCopy, Atomic, AtomicOp, Op, Order, Window};
 use super::super::fault::Space;
+use super::super::register::{R, Slot, Target};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, Finish, Refusal, low_register, refuse};
 use super::float::half_kind;

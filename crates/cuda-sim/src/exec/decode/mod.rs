@@ -22,11 +22,9 @@ use self::body::Body;
 use self::build::{Build, Refusal};
 pub(super) use self::layout::{FUNCTION_HANDLES, functions, global_variables};
 use self::layout::{Layout, frame};
-use super::code::{Code, NO_GUARD, Op, Origin, R, Step};
+use super::code::{Code, MAX_DEPTH, NO_GUARD, Op, Origin, Step};
 use super::forks;
-
-/// Calls are followed to this depth; one deeper is a fault when it is made.
-pub(super) const MAX_DEPTH: u32 = 24;
+use super::register::R;
 
 /// Most local memory of a thread, in bytes.
 pub(super) const MAX_LOCAL: u64 = 512 << 10;

@@ -2,8 +2,9 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{HalfKind, Op, R};
+use super::super::code::Op;
 use super::super::collective::{BarRed, Collective, Kind, Members, Mma, Redux, Role, Shuffle, Vote};
+use super::super::register::{HalfKind, R};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, refuse};
 

@@ -1,6 +1,7 @@
 //! Conversions between number formats. Float to integer saturates, and NaN gives zero.
 
-use super::super::code::{Cvt, HalfKind};
+use super::super::code::Cvt;
+use super::super::register::HalfKind;
 use super::float::canon;
 use super::half::{narrow, narrow_toward_zero, round_odd, widen};
 

@@ -2,7 +2,8 @@
 
 use half::{bf16, f16};
 
-use super::super::code::{Cmp, HalfKind, HalfOp};
+use super::super::code::{Cmp, HalfOp};
+use super::super::register::HalfKind;
 use super::float::compare;
 
 /// The value of a 16-bit float.

@@ -1,22 +1,19 @@
 //! One block: its warps, its shared memory, and whose turn it is.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::SeqCst;
-
-use super::super::code::Op;
-use super::super::collective::Kind;
-use super::super::counters::{Counters, Traffic};
-use super::super::fault::{FaultKind, Space};
-use super::super::lanes::WARP;
-use super::super::options::Schedule;
-use super::super::touched::Touched;
-use super::Outcome;
-use super::barrier::{BARRIERS, Barrier, release};
-use super::check::{BlockWatch, Clocks, GlobalShadow, SharedShadow, Sources, Strength, Volatile, WrittenBytes};
-use super::collective::{awaited, settle};
-use super::fragment::{self, Stop};
-use super::job::{Executor, Failure, Job};
-use super::warp::{State, Warp};
+use super::barrier::BARRIERS;
+use super::check::BlockWatch;
+use super::executor::Executor;
+use super::job::{Failure, Job};
+use super::step::{self, Stop, awaited, release, settle};
+use super::trouble::Outcome;
+use super::turn::{Core, Turn};
+use super::warp::{Fragment, State, Warp};
+use crate::exec::code::Op;
+use crate::exec::collective::Kind;
+use crate::exec::counters::Counters;
+use crate::exec::fault::FaultKind;
+use crate::exec::lanes::WARP;
+use crate::exec::options::Schedule;
 
 /// Steps after which a warp gives way in the natural order, so that the watchdog is looked at.
 const TURN: u64 = 1 << 16;
@@ -25,38 +22,10 @@ const ROUNDS: u32 = 64;
 /// Longest turn of a seeded schedule, in steps.
 const SEEDED_TURN: u64 = 256;
 
-/// What the warps of a block share.
-pub(super) struct Core {
-    pub(super) index: [u32; 3],
-    pub(super) shared: Vec<u8>,
-    pub(super) live_threads: u32,
-    pub(super) barriers: [Barrier; BARRIERS],
-    /// Only where something is checked.
-    pub(super) watch: Option<Box<BlockWatch>>,
-}
-
 /// A block under way.
 pub(super) struct Block {
     pub(super) core: Core,
     pub(super) warps: Vec<Warp>,
-}
-
-/// What a warp's turn may touch besides the warp.
-pub(super) struct Turn<'a, 'j> {
-    pub(super) job: &'a Job<'j>,
-    pub(super) core: &'a mut Core,
-    /// Steps left.
-    pub(super) fuel: u64,
-    /// Lane instructions so far.
-    pub(super) lanes: u64,
-    /// Whether memory has changed or a thread has ended.
-    pub(super) changed: bool,
-    /// What is remembered of global memory, where races on it are checked.
-    pub(super) shadow: Option<GlobalShadow>,
-    pub(super) traffic: &'a mut BTreeMap<u32, Traffic>,
-    pub(super) touched: &'a mut Touched,
-    /// Steps of this host thread before the turn, plus the fuel it began with.
-    clock_base: u64,
 }
 
 /// How a block's round ended.
@@ -78,69 +47,6 @@ enum Ended {
     Fuel,
 }
 
-impl Turn<'_, '_> {
-    /// Bytes of a window.
-    pub(super) fn window_size(&self, space: Space) -> u64 {
-        match space {
-            Space::Shared => self.core.shared.len() as u64,
-            Space::Local => self.job.code.local,
-            Space::Param => self.job.params.len() as u64,
-            Space::Global => u64::MAX,
-        }
-    }
-
-    /// A clock that counts steps.
-    pub(super) fn clock(&self) -> u64 {
-        self.clock_base - self.fuel
-    }
-
-    /// A memory fence of lanes.
-    pub(super) fn fence(&mut self, warp: &Warp, mask: u32, strength: Strength) {
-        std::sync::atomic::fence(SeqCst);
-        if let Some(watch) = &mut self.core.watch {
-            watch.clocks.fence(warp.index as usize, mask, warp.live, strength);
-            watch.volatile.fence(warp.index as usize, mask);
-        }
-    }
-
-    /// Lanes arrived at a block barrier.
-    pub(super) fn arrived(&mut self, warp: &Warp, id: u8, mask: u32) {
-        if let Some(watch) = &mut self.core.watch {
-            watch.clocks.arrive(warp.index as usize, id.into(), mask, warp.live);
-            watch.volatile.fence(warp.index as usize, mask);
-        }
-    }
-
-    /// Lanes met at a warp barrier.
-    pub(super) fn warp_barrier(&mut self, warp: &Warp, mask: u32) {
-        if let Some(watch) = &mut self.core.watch {
-            watch.clocks.meet(warp.index as usize, mask, warp.live);
-            watch.volatile.fence(warp.index as usize, mask);
-        }
-    }
-
-    /// The memory of this block's checkers, which every checked launch has.
-    pub(super) fn watch(&mut self) -> &mut BlockWatch {
-        let job = self.job;
-        self.core.watch.get_or_insert_with(|| Box::new(new_watch(job, 0)))
-    }
-}
-
-/// What the checkers of block number `linear` remember when it starts.
-fn new_watch(job: &Job<'_>, linear: u64) -> BlockWatch {
-    let (bytes, checks) = (job.shared_span(), job.options.checks);
-    let warps = job.grid.threads().div_ceil(WARP as u64) as usize;
-    BlockWatch {
-        clocks: Clocks::new(linear as u32, warps),
-        shared: checks.shared_races.then(|| SharedShadow::new(bytes, job.code.shared_granule)),
-        written: checks.uninitialised.then(|| WrittenBytes::new(bytes as usize)),
-        unfinished: vec![false; bytes as usize],
-        under_way: 0,
-        sources: Sources::new(warps),
-        volatile: Volatile::new(if job.code.volatile { warps } else { 0 }),
-    }
-}
-
 impl Block {
     /// A block with room for one of `job`'s blocks.
     pub(super) fn new(job: &Job<'_>) -> Self {
@@ -158,7 +64,7 @@ impl Block {
         self.core.shared.fill(0xa5);
         self.core.live_threads = job.grid.threads() as u32;
         self.core.barriers = Default::default();
-        self.core.watch = job.checked.then(|| Box::new(new_watch(job, linear)));
+        self.core.watch = job.checked.then(|| Box::new(BlockWatch::new(job, linear)));
         for warp in &mut self.warps {
             warp.start(job, self.core.index);
         }
@@ -367,7 +273,7 @@ fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
             }
             return Ok(Ended::Tired);
         }
-        if fragment::run(turn, warp, index)? == Stop::Fuel {
+        if step::run(turn, warp, index)? == Stop::Fuel {
             return Ok(Ended::Fuel);
         }
     }
@@ -378,9 +284,8 @@ fn merge(warp: &mut Warp) {
     let mut index = 0;
     while index < warp.fragments.len() {
         let fragment = warp.fragments[index];
-        let twin = |other: &super::warp::Fragment| {
-            other.state == State::Ready && fragment.state == State::Ready && other.pc == fragment.pc
-        };
+        let twin =
+            |other: &Fragment| other.state == State::Ready && fragment.state == State::Ready && other.pc == fragment.pc;
         if let Some(first) = warp.fragments[..index].iter().position(twin) {
             warp.fragments[first].mask |= fragment.mask;
             warp.fragments[first].loops = warp.fragments[first].loops.max(fragment.loops);

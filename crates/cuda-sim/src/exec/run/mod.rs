@@ -1,64 +1,26 @@
 //! Execution of decoded kernels.
+//!
+//! Each group of modules builds on those above it: a launch as data, the state of warps and barriers, the checkers, the steps of a warp
+//! in its turn, and then who gets a turn: the blocks, and the launch.
 
-mod access;
-mod asynchronous;
-mod atomic;
-mod barrier;
-mod block;
-mod check;
-mod collective;
-mod fragment;
 mod job;
-mod matrix;
-mod progress;
-mod undefined;
+mod trouble;
+mod written;
+
+mod barrier;
 mod warp;
 
-pub(super) use job::{Failure, Parts, run};
+mod check;
+mod seen;
 
-use super::fault::{FaultKind, Space};
+mod observe;
+mod step;
+mod turn;
 
-/// Where shared memory appears in the generic address space.
-const SHARED_WINDOW: u64 = 0x00fd_0000_0000_0000;
-/// Where local memory appears in the generic address space.
-const LOCAL_WINDOW: u64 = 0x00fe_0000_0000_0000;
-/// Where kernel parameters appear in the generic address space.
-const PARAM_WINDOW: u64 = 0x00ff_0000_0000_0000;
-/// Size of each window.
-const WINDOW: u64 = 1 << 32;
+mod block;
+mod executor;
+mod launch;
+mod progress;
 
-/// Generic address of the first byte of a space; the generic space maps global memory to itself.
-pub(super) const fn window_base(space: Space) -> u64 {
-    match space {
-        Space::Global => 0,
-        Space::Shared => SHARED_WINDOW,
-        Space::Local => LOCAL_WINDOW,
-        Space::Param => PARAM_WINDOW,
-    }
-}
-
-/// The space a generic address belongs to, and the address within it.
-#[inline(always)]
-fn resolve(generic: u64) -> (Space, u64) {
-    for (base, space) in [(SHARED_WINDOW, Space::Shared), (LOCAL_WINDOW, Space::Local), (PARAM_WINDOW, Space::Param)] {
-        if generic.wrapping_sub(base) < WINDOW {
-            return (space, generic - base);
-        }
-    }
-    (Space::Global, generic)
-}
-
-/// A fault before it has its place: what happened to which lane of the running warp.
-#[derive(Debug)]
-struct Trouble {
-    kind: FaultKind,
-    lane: usize,
-    /// The step of the earlier party of a race.
-    earlier: Option<u32>,
-}
-
-type Outcome<T = ()> = Result<T, Box<Trouble>>;
-
-fn trouble<T>(lane: usize, kind: FaultKind) -> Outcome<T> {
-    Err(Box::new(Trouble { kind, lane, earlier: None }))
-}
+pub(super) use job::{Failure, Parts};
+pub(super) use launch::run;

@@ -4,7 +4,10 @@
 //! over the same registers. Once all threads do, and nothing of that kind has happened meanwhile, the launch hangs for good.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
 
 use super::warp::{State, Warp};
 
@@ -14,6 +17,10 @@ const PATIENCE: u64 = 1 << 16;
 /// What the host threads of a launch tell each other.
 #[derive(Default)]
 pub(super) struct Common {
+    /// Steps made by all of them.
+    spent: AtomicU64,
+    /// Set when some block has failed.
+    cancelled: AtomicBool,
     /// Turns that got somewhere.
     changes: AtomicU64,
     /// Host threads that run blocks, or will.
@@ -37,11 +44,26 @@ impl Common {
     pub(super) fn new(threads: usize) -> Self {
         Self { active: AtomicUsize::new(threads), ..Self::default() }
     }
+
+    /// Some block has failed: the others need not go on.
+    pub(super) fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// Whether some block has failed.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
 }
 
 impl<'c> Progress<'c> {
     pub(super) fn new(common: &'c Common) -> Self {
         Self { common, quiet: 0, epoch: common.changes.load(SeqCst), stuck: false }
+    }
+
+    /// Counts steps; those of all host threads so far.
+    pub(super) fn spend(&self, steps: u64) -> u64 {
+        self.common.spent.fetch_add(steps, Relaxed) + steps
     }
 
     /// Steps were made, with or without progress.
@@ -114,34 +136,4 @@ fn state_of(warp: &Warp) -> u64 {
     warp.regs.w64.iter().for_each(|lanes| lanes.0.hash(&mut hasher));
     warp.regs.p.hash(&mut hasher);
     hasher.finish()
-}
-
-/// Whether the states of a warp come round again: Brent, "An Improved Monte Carlo Factorization Algorithm".
-#[derive(Default)]
-pub(super) struct Circle {
-    epoch: u64,
-    /// A state that may come again.
-    state: u64,
-    looks: u64,
-    /// The look at which another state takes its place.
-    next: u64,
-    closed: bool,
-}
-
-impl Circle {
-    fn look(&mut self, epoch: u64, state: u64) {
-        if self.next == 0 || self.epoch != epoch {
-            *self = Self { epoch, state, looks: 0, next: 1, closed: false };
-            return;
-        }
-        self.looks += 1;
-        self.closed |= self.state == state;
-        if self.looks == self.next {
-            (self.state, self.next) = (state, 2 * self.next);
-        }
-    }
-
-    fn is_closed(&self, epoch: u64) -> bool {
-        self.closed && self.epoch == epoch
-    }
 }

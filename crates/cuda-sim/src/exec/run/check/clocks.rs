@@ -5,10 +5,10 @@
 
 use std::rc::Rc;
 
-use super::super::super::lanes::{Bits, WARP};
-use super::super::barrier::BARRIERS;
 use super::known::{Known, Times, join};
 use super::places::Released;
+use crate::exec::lanes::{Bits, WARP};
+use crate::exec::run::barrier::BARRIERS;
 
 /// What the lanes of a warp know.
 #[derive(Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Granule;
+use super::granule::Granule;
 use super::history::{Cell, Rest};
 use super::races::Shadow;
 

@@ -7,70 +7,12 @@
 
 use std::collections::HashMap;
 
-use super::super::super::fault::Access;
-use super::super::super::lanes::Bits;
 use super::clocks::WarpClock;
+use super::mark::{Mark, Race};
 use super::past::{Past, Set};
 use super::places::Released;
-
-/// A remembered access of threads of one block, in one instruction or several.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
-    /// Number of the block; grids of more blocks than fit are not run under this checker in any sensible time.
-    pub(super) block: u32,
-    /// The clock of each of the warps; 0 if there is no access.
-    pub(super) time: u32,
-    /// Which warps of the block, and which lanes of each of them.
-    pub(super) warps: u32,
-    pub(super) lanes: u32,
-    pub(super) pc: u32,
-    pub(super) access: Access,
-}
-
-impl Mark {
-    const NONE: Self = Self { block: 0, time: 0, warps: 0, lanes: 0, pc: 0, access: Access::Read };
-
-    #[inline(always)]
-    fn is_none(&self) -> bool {
-        self.time == 0
-    }
-
-    fn is_strong(&self) -> bool {
-        matches!(self.access, Access::Atomic | Access::BlockAtomic | Access::Volatile)
-    }
-
-    /// Adds another access of the same kind and clock. False if a mark of both would say more than the two.
-    #[inline(always)]
-    fn add(&mut self, other: &Self) -> bool {
-        if (self.time, self.block, self.access) != (other.time, other.block, other.access) {
-            return false;
-        }
-        if self.warps == other.warps {
-            self.lanes |= other.lanes;
-        } else if self.lanes == other.lanes {
-            self.warps |= other.warps;
-        } else {
-            return other.warps & !self.warps == 0 && other.lanes & !self.lanes == 0;
-        }
-        true
-    }
-
-    /// Takes threads out, if a mark can say so.
-    fn remove(&mut self, other: &Self) {
-        if self.block != other.block || self.access != other.access {
-            return;
-        }
-        if self.warps & !other.warps == 0 {
-            self.lanes &= !other.lanes;
-        } else if self.lanes & !other.lanes == 0 {
-            self.warps &= !other.warps;
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.warps == 0 || self.lanes == 0
-    }
-}
+use crate::exec::fault::Access;
+use crate::exec::lanes::Bits;
 
 /// What is remembered of a granule.
 #[derive(Clone)]
@@ -146,16 +88,6 @@ impl Rest {
     pub(super) fn released(&mut self, cell: &mut Cell) -> &mut Released {
         &mut self.strong(cell).released
     }
-}
-
-/// Two accesses that conflict without an order between them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Race {
-    pub(super) earlier: Mark,
-    /// Warp and lane of the earlier access.
-    pub(super) other: (usize, usize),
-    /// The lane of the later access.
-    pub(super) lane: usize,
 }
 
 /// The access that is under way.

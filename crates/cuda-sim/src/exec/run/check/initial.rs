@@ -2,51 +2,24 @@
 
 use std::ops::Range;
 
-use super::super::super::fault::{FaultKind, Space};
-use super::super::super::lanes::Bits;
-use super::super::super::operands::Register;
-use super::super::access::Memory;
-use super::super::block::Turn;
-use super::super::warp::Warp;
-use super::super::{Outcome, trouble};
-use super::Seen;
+use crate::exec::fault::{FaultKind, Space};
+use crate::exec::lanes::Bits;
+use crate::exec::register::Register;
+use crate::exec::run::job::Job;
+use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::run::trouble::{Outcome, trouble};
+use crate::exec::run::warp::Warp;
+use crate::exec::run::written::{Byte, WrittenBytes, first_gap};
 
-/// What is known of a byte of shared or local memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(in crate::exec::run) enum Byte {
-    Unwritten,
-    Written,
-    /// Holds a part of a value that nothing had defined.
-    Undefined,
-}
-
-/// The first of the bytes that nothing wrote.
-fn first_gap(bytes: &[Byte]) -> Option<usize> {
-    bytes.iter().position(|&byte| byte == Byte::Unwritten)
-}
-
-/// What is known of the bytes of a block's shared memory.
-pub(in crate::exec::run) struct WrittenBytes(Vec<Byte>);
-
-impl WrittenBytes {
-    pub(in crate::exec::run) fn new(bytes: usize) -> Self {
-        Self(vec![Byte::Unwritten; bytes])
-    }
-
-    pub(super) fn mark(&mut self, range: Range<usize>) {
-        self.0[range].fill(Byte::Written);
-    }
-
-    /// Whether all bytes were written; without a branch per byte.
-    fn is_written(&self, range: Range<usize>) -> bool {
-        self.0[range].iter().fold(true, |all, &byte| all & (byte == Byte::Written))
-    }
-}
-
-/// A read of bytes that nothing wrote is a fault; writes leave their mark.
-pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>, range: Option<&Range<u64>>) -> Outcome {
-    let code = turn.job.code;
+/// A read of bytes that nothing wrote is a fault; writes leave their mark. `shared` is what is known of the block's shared memory.
+pub(in crate::exec::run) fn check(
+    job: &Job<'_>,
+    mut shared: Option<&mut WrittenBytes>,
+    warp: &mut Warp,
+    seen: &Seen<'_>,
+    range: Option<&Range<u64>>,
+) -> Outcome {
+    let code = job.code;
     let undefined = match &warp.undefined {
         Some(undefined) if seen.writes => undefined.of_slots(code, seen.regs) & seen.active,
         _ => 0,
@@ -55,7 +28,7 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>, r
         let used_as = "stored to global memory";
         return trouble(undefined.trailing_zeros() as usize, FaultKind::Undefined { used_as });
     }
-    if undefined == 0 && range.is_some_and(|range| check_range(turn, seen, range)) {
+    if undefined == 0 && range.is_some_and(|range| check_range(shared.as_deref_mut(), seen, range)) {
         return Ok(());
     }
     let stride = code.local;
@@ -64,7 +37,7 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>, r
         let window = address as usize..(address + seen.bytes) as usize;
         let bytes = match seen.space {
             Space::Global => {
-                if let Some(address) = check_global(turn, lane, seen) {
+                if let Some(address) = check_global(job, lane, seen) {
                     return trouble(lane, FaultKind::Uninitialised { space: Space::Global, address });
                 }
                 continue;
@@ -73,7 +46,7 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>, r
                 let start = (lane as u64 * stride) as usize;
                 &mut warp.local_written[start + window.start..start + window.end]
             }
-            Space::Shared => match &mut turn.watch().written {
+            Space::Shared => match shared.as_deref_mut() {
                 Some(written) => &mut written.0[window],
                 None => continue,
             },
@@ -100,10 +73,10 @@ pub(super) fn check(turn: &mut Turn<'_, '_>, warp: &mut Warp, seen: &Seen<'_>, r
 }
 
 /// Checks and marks the access of a lane to global memory: the first byte that was not written, if it reads one.
-fn check_global(turn: &Turn<'_, '_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
+fn check_global(job: &Job<'_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
     let region = match seen.memory {
         Memory::Region(region) => *region,
-        Memory::Regions(each) => &turn.job.view.regions[each[lane] as usize],
+        Memory::Regions(each) => &job.view.regions[each[lane] as usize],
         Memory::Window => return None,
     };
     let (base, address) = (region.info.base, seen.addresses[lane]);
@@ -115,7 +88,7 @@ fn check_global(turn: &Turn<'_, '_>, lane: usize, seen: &Seen<'_>) -> Option<u64
 }
 
 /// Checks and marks an access as a whole. False if it was not, or some byte is not simply written.
-fn check_range(turn: &mut Turn<'_, '_>, seen: &Seen<'_>, range: &Range<u64>) -> bool {
+fn check_range(shared: Option<&mut WrittenBytes>, seen: &Seen<'_>, range: &Range<u64>) -> bool {
     match seen.memory {
         Memory::Region(region) => {
             let (start, bytes) = (range.start - region.info.base, range.end - range.start);
@@ -128,7 +101,7 @@ fn check_range(turn: &mut Turn<'_, '_>, seen: &Seen<'_>, range: &Range<u64>) -> 
         }
         Memory::Window => {
             let range = range.start as usize..range.end as usize;
-            let Some(written) = &mut turn.watch().written else { return true };
+            let Some(written) = shared else { return true };
             if seen.reads && !written.is_written(range.clone()) {
                 return false;
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use super::super::super::lanes::WARP;
+use crate::exec::lanes::WARP;
 
 /// What is known of the threads of one block.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::history::Mark;
+use super::mark::Mark;
 
 /// A list of blocks with the clock of their latest read; 0 is the empty one.
 pub(super) type Set = u32;

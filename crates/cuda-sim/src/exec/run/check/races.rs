@@ -1,13 +1,15 @@
 //! Races on shared and global memory: shows the accesses of a warp to what is remembered of their places.
 
-use super::super::super::code::Slot;
-use super::super::super::fault::Access;
-use super::super::super::lanes::{Bits, WARP};
-use super::super::warp::Warp;
 use super::clocks::Clocks;
-use super::history::{Cell, Mark, Present, Race, Rest};
+use super::granule::Granule;
+use super::history::{Cell, Present, Rest};
+use super::mark::{Mark, Race};
 use super::volatile::Volatile;
-use super::{Granule, Seen};
+use crate::exec::fault::Access;
+use crate::exec::lanes::{Bits, WARP};
+use crate::exec::register::Slot;
+use crate::exec::run::seen::Seen;
+use crate::exec::run::warp::Warp;
 
 /// What is remembered of a memory.
 pub(super) trait Shadow {

@@ -1,6 +1,6 @@
 //! What is remembered of a block's shared memory, for races among its threads.
 
-use super::Granule;
+use super::granule::Granule;
 use super::history::{Cell, Rest};
 use super::races::Shadow;
 

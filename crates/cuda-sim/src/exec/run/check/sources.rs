@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::super::super::fault::Access;
-use super::super::super::lanes::{Bits, WARP};
-use super::Seen;
-use super::history::{Mark, Race};
+use super::mark::{Mark, Race};
+use crate::exec::fault::Access;
+use crate::exec::lanes::{Bits, WARP};
+use crate::exec::run::seen::Seen;
 
 /// The source of a copy under way.
 pub(in crate::exec::run) struct Source {

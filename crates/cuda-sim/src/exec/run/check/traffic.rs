@@ -1,13 +1,12 @@
 //! Counters of how accesses are laid out: sectors of global memory, bank cycles of shared memory.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::super::super::counters::Traffic;
-use super::super::super::fault::Space;
-use super::super::super::lanes::{Bits, WARP};
-use super::super::block::Turn;
-use super::super::warp::Warp;
-use super::Seen;
+use crate::exec::counters::Traffic;
+use crate::exec::fault::Space;
+use crate::exec::lanes::{Bits, WARP};
+use crate::exec::run::seen::Seen;
 
 /// Bytes of global memory that travel together.
 const SECTOR: u64 = 32;
@@ -16,7 +15,12 @@ const BANKS: usize = 32;
 const WORD: u64 = 4;
 
 /// Adds an access, all of whose bytes may be one range, to the counters of its PTX line.
-pub(super) fn count(turn: &mut Turn<'_, '_>, warp: &Warp, seen: &Seen<'_>, range: Option<&Range<u64>>) {
+pub(in crate::exec::run) fn count(
+    lines: &mut BTreeMap<u32, Traffic>,
+    line: u32,
+    seen: &Seen<'_>,
+    range: Option<&Range<u64>>,
+) {
     let mut traffic = Traffic::default();
     match seen.space {
         Space::Global => {
@@ -41,8 +45,7 @@ pub(super) fn count(turn: &mut Turn<'_, '_>, warp: &Warp, seen: &Seen<'_>, range
         }
         Space::Local | Space::Param => return,
     }
-    let line = turn.job.line(warp.pc);
-    *turn.traffic.entry(line).or_default() += traffic;
+    *lines.entry(line).or_default() += traffic;
 }
 
 fn sectors(seen: &Seen<'_>) -> u64 {

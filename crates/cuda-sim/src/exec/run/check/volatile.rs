@@ -5,10 +5,11 @@
 //! what another lane wrote, and goes on without a fence, is reported, and so is a write to what another lane has read and
 //! is done with.
 
-use super::super::super::fault::{Access, Space};
-use super::super::super::lanes::{Bits, WARP};
-use super::Seen;
-use super::history::{Cell, Present, Race, Rest};
+use super::history::{Cell, Present, Rest};
+use super::mark::Race;
+use crate::exec::fault::{Access, Space};
+use crate::exec::lanes::{Bits, WARP};
+use crate::exec::run::seen::Seen;
 
 /// Where a lane is with its volatile reads.
 #[derive(Clone, Copy)]

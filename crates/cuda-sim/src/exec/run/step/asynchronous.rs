@@ -1,35 +1,18 @@
 //! `cp.async`. A copy lands only at the wait that covers it, however early hardware may deliver; until then its
 //! destination holds a pattern, so a missing wait fails always and not rarely.
 
-use super::super::code::{AsyncCopy, Op, Order};
-use super::super::fault::{Access, Space};
-use super::super::lanes::{Bits, WARP};
-use super::Outcome;
-use super::access::{Memory, check, check_aligned};
-use super::block::Turn;
-use super::check::{Seen, Source};
-use super::warp::Warp;
+use super::access::{check, check_aligned};
+use crate::exec::code::{AsyncCopy, Op, Order};
+use crate::exec::fault::{Access, Space};
+use crate::exec::lanes::{Bits, WARP};
+use crate::exec::run::check::Source;
+use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::run::trouble::Outcome;
+use crate::exec::run::turn::Turn;
+use crate::exec::run::warp::{Pending, Warp};
 
 /// What the destination of an unfinished copy holds: NaN in every float format.
 const POISON: u8 = 0xff;
-
-/// A copy on its way.
-struct Pending {
-    lane: usize,
-    /// Number of the group within its lane.
-    group: u32,
-    target: u64,
-    bytes: u8,
-    data: [u8; 16],
-}
-
-/// Unfinished copies of a warp.
-#[derive(Default)]
-pub(super) struct AsyncCopies {
-    pending: Vec<Pending>,
-    /// Groups committed so far, per lane.
-    committed: [u32; WARP],
-}
 
 /// One step of the asynchronous machinery.
 pub(super) fn step(turn: &mut Turn<'_, '_>, warp: &mut Warp, op: Op, active: u32) -> Outcome {

@@ -3,16 +3,17 @@
 //! Such a value may be moved about and computed with; it is a fault where it decides something: a branch, an address, a
 //! mask, what a store puts into global memory. A warp follows these values only as long as it has one.
 
-use super::super::code::{Bin, Code, NO_GUARD, Op, PredOp, R, Slot, Step, Target};
-use super::super::collective::{BarRed, Collective, Kind, Members, Mma, Role};
-use super::super::fault::FaultKind;
-use super::super::lanes::{Bits, FULL, WARP};
-use super::super::operands::{Register, Use, operands};
-use super::warp::{Regs, Warp};
-use super::{Outcome, trouble};
+use super::regs::Regs;
+use crate::exec::code::{Bin, Code, NO_GUARD, Op, PredOp, Step};
+use crate::exec::collective::{BarRed, Collective, Kind, Members, Mma, Role};
+use crate::exec::fault::FaultKind;
+use crate::exec::lanes::{Bits, FULL, WARP};
+use crate::exec::operands::{Use, operands};
+use crate::exec::register::{R, Register, Slot, Target};
+use crate::exec::run::trouble::{Outcome, trouble};
 
 /// The lanes in which registers are undefined.
-pub(super) struct Undefined {
+pub(in crate::exec::run) struct Undefined {
     /// By number of the register.
     lanes: Vec<u32>,
     /// Registers with such a lane.
@@ -21,8 +22,13 @@ pub(super) struct Undefined {
 
 impl Undefined {
     /// Registers that all hold something.
-    pub(super) fn new(code: &Code) -> Self {
+    pub(in crate::exec::run) fn new(code: &Code) -> Self {
         Self { lanes: vec![0; code.registers()], some: 0 }
+    }
+
+    /// Whether no register is undefined in any lane.
+    pub(super) fn is_empty(&self) -> bool {
+        self.some == 0
     }
 
     /// The lanes in which a register is undefined.
@@ -31,28 +37,21 @@ impl Undefined {
     }
 
     /// The lanes in which one of some slots is undefined.
-    pub(super) fn of_slots(&self, code: &Code, slots: &[Slot]) -> u32 {
+    pub(in crate::exec::run) fn of_slots(&self, code: &Code, slots: &[Slot]) -> u32 {
         let registers = slots.iter().filter_map(|&slot| Register::of(slot));
         registers.fold(0, |lanes, register| lanes | self.of(code, register))
     }
 
     /// The lanes of `active` of a register have become undefined where `lanes` says so, and defined elsewhere.
-    pub(super) fn set(&mut self, number: usize, active: u32, lanes: u32) {
+    pub(in crate::exec::run) fn set(&mut self, number: usize, active: u32, lanes: u32) {
         let old = self.lanes[number];
         let new = old & !active | lanes & active;
         self.lanes[number] = new;
         self.some = self.some + usize::from(new != 0) - usize::from(old != 0);
     }
 
-    pub(super) fn set_register(&mut self, code: &Code, register: Register, active: u32, lanes: u32) {
+    pub(in crate::exec::run) fn set_register(&mut self, code: &Code, register: Register, active: u32, lanes: u32) {
         self.set(code.number_of(register), active, lanes);
-    }
-}
-
-impl Warp {
-    /// Where it is noted which registers hold nothing that is defined.
-    pub(super) fn undefined_registers(&mut self, code: &Code) -> &mut Undefined {
-        self.undefined.get_or_insert_with(|| Box::new(Undefined::new(code)))
     }
 }
 
@@ -61,20 +60,9 @@ fn rely(lanes: u32, used_as: &'static str) -> Outcome {
     if lanes == 0 { Ok(()) } else { trouble(lanes.trailing_zeros() as usize, FaultKind::Undefined { used_as }) }
 }
 
-/// Looks at a step that lanes of `mask` are about to make, and notes what becomes of its results.
-#[inline(never)]
-pub(super) fn follow(warp: &mut Warp, code: &Code, step: &Step, mask: u32, pc: u32) -> Outcome {
-    let Some(mut undefined) = warp.undefined.take() else { return Ok(()) };
-    warp.pc = pc;
-    let outcome = undefined.step(&warp.regs, code, step, mask);
-    if undefined.some > 0 {
-        warp.undefined = Some(undefined);
-    }
-    outcome
-}
-
 impl Undefined {
-    fn step(&mut self, regs: &Regs, code: &Code, step: &Step, mask: u32) -> Outcome {
+    /// Looks at a step that lanes of `mask` are about to make, and notes what becomes of its results.
+    pub(super) fn step(&mut self, regs: &Regs, code: &Code, step: &Step, mask: u32) -> Outcome {
         let mut active = mask;
         if step.guard != NO_GUARD {
             rely(self.of(code, Register::Predicate(step.guard)) & mask, "the condition of an instruction")?;
@@ -188,7 +176,7 @@ impl Undefined {
     }
 
     /// Notes what becomes of the results of a collective of `lanes`; `from` holds the source of each lane of a shuffle.
-    fn collect(&mut self, code: &Code, collective: &Collective, lanes: u32, from: &[u8; WARP]) {
+    pub(super) fn collect(&mut self, code: &Code, collective: &Collective, lanes: u32, from: &[u8; WARP]) {
         match collective.kind {
             Kind::Shuffle { d, valid, a, lane, clamp, .. } => {
                 let [value, by] = [Register::W32(a), Register::W32(lane)].map(|register| self.of(code, register));
@@ -204,7 +192,7 @@ impl Undefined {
                 // The other results follow from what all lanes hand over.
                 let (mut read, mut results) = (0, [None; 4]);
                 let mut count = 0;
-                super::super::operands::collective(collective, &mut |register, what| match what {
+                crate::exec::operands::collective(collective, &mut |register, what| match what {
                     Use::Read => read |= self.of(code, register),
                     Use::Write => {
                         results[count] = Some(register);
@@ -235,16 +223,6 @@ impl Undefined {
         });
         for (&d, lanes) in d.iter().zip(undefined) {
             self.set_register(code, Register::W32(d), FULL, lanes);
-        }
-    }
-}
-
-/// Notes what becomes of the results of a collective that lanes have carried out.
-pub(super) fn collect(warp: &mut Warp, code: &Code, collective: &Collective, lanes: u32, from: &[u8; WARP]) {
-    if let Some(mut undefined) = warp.undefined.take() {
-        undefined.collect(code, collective, lanes, from);
-        if undefined.some > 0 {
-            warp.undefined = Some(undefined);
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Operations of several lanes at once. Lanes park until every member has arrived at the same step.
 
-use super::super::code::{Code, Op, R};
-use super::super::collective::{Collective, Kind, Members, Redux, Shuffle, Vote};
-use super::super::fault::FaultKind;
-use super::super::lanes::{Bits, FULL, WARP};
-use super::block::Turn;
-use super::warp::{Fragment, State, UNWRITTEN, Warp};
-use super::{Outcome, barrier, matrix, trouble, undefined};
+use super::{barrier, matrix};
+use crate::exec::code::{Code, Op};
+use crate::exec::collective::{Collective, Kind, Members, Redux, Shuffle, Vote};
+use crate::exec::fault::FaultKind;
+use crate::exec::lanes::{Bits, FULL, WARP};
+use crate::exec::register::R;
+use crate::exec::run::trouble::{Outcome, trouble};
+use crate::exec::run::turn::Turn;
+use crate::exec::run::warp::{Fragment, State, UNWRITTEN, Warp};
 
 /// Carries out a collective that every live lane has arrived at together. False if it has to wait after all.
 #[inline(always)]
@@ -60,7 +62,7 @@ pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collec
 }
 
 /// Carries out every parked collective whose members are complete. True if there was one.
-pub(super) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<bool> {
+pub(in crate::exec::run) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<bool> {
     let mut progress = false;
     let mut index = 0;
     while index < warp.fragments.len() {
@@ -124,7 +126,7 @@ fn members(turn: &Turn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Outcome<
 }
 
 /// The mask that a parked lane waits for.
-pub(super) fn awaited(code: &Code, warp: &Warp, fragment: Fragment) -> u32 {
+pub(in crate::exec::run) fn awaited(code: &Code, warp: &Warp, fragment: Fragment) -> u32 {
     match collective_at(code, fragment.pc).map(|collective| collective.members) {
         Some(Members::Mask(reg)) => warp.regs.w32[reg as usize].0[fragment.mask.trailing_zeros() as usize],
         _ => warp.live,
@@ -211,7 +213,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
         }
         Kind::Mma { shape, d, a, b, c } => matrix::multiply(warp, shape, d, a, b, c, lanes)?,
     }
-    undefined::collect(warp, turn.job.code, collective, lanes, &from_lane);
+    warp.collect(turn.job.code, collective, lanes, &from_lane);
     Ok(())
 }
 

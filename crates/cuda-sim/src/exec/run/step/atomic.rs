@@ -2,15 +2,15 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use super::super::code::{Atomic, AtomicOp};
-use super::super::fault::{FaultKind, Space};
-use super::super::lanes::{Bits, float::canon, half};
-use super::super::memory::Region;
-use super::access::{Memory, by_space, check};
-use super::block::Turn;
-use super::check::Seen;
-use super::warp::Warp;
-use super::{Outcome, trouble};
+use super::access::{by_space, check};
+use crate::exec::code::{Atomic, AtomicOp, HalfOp};
+use crate::exec::fault::{FaultKind, Space};
+use crate::exec::lanes::{Bits, float::canon, half};
+use crate::exec::memory::Region;
+use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::run::trouble::{Outcome, trouble};
+use crate::exec::run::turn::Turn;
+use crate::exec::run::warp::Warp;
 
 /// What replaces `old`; `wide` for 64 bits.
 fn apply(op: AtomicOp, wide: bool, old: u64, b: u64, c: u64) -> u64 {
@@ -49,9 +49,7 @@ fn apply(op: AtomicOp, wide: bool, old: u64, b: u64, c: u64) -> u64 {
         }
         AtomicOp::AddF32 => canon(f32::from_bits(old as u32) + f32::from_bits(b as u32)).into(),
         AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
-        AtomicOp::AddHalf(kind) => {
-            half::arithmetic(super::super::code::HalfOp::Add, kind, old as u32, b as u32, 0).into()
-        }
+        AtomicOp::AddHalf(kind) => half::arithmetic(HalfOp::Add, kind, old as u32, b as u32, 0).into(),
     }
 }
 

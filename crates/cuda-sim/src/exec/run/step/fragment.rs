@@ -1,17 +1,19 @@
 //! The interpreter loop: runs one fragment of a warp until it ends, waits, meets another or has used its fuel.
 
-use super::super::code::Cmp;
-use super::super::code::{Code, HalfKind, NO_GUARD, Op, PredOp};
-use super::super::fault::FaultKind;
-use super::super::lanes::{Bits, Lanes, convert, float, half, integer, map1, map2, map3, test2};
-use super::block::Turn;
-use super::check::Strength;
-use super::warp::{Fragment, State, Warp};
-use super::{Outcome, resolve, trouble, undefined};
+use super::{access, asynchronous, atomic, collective};
+use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, Op, PredOp};
+use crate::exec::fault::FaultKind;
+use crate::exec::lanes::{Bits, Lanes, convert, float, half, integer, map1, map2, map3, test2};
+use crate::exec::register::HalfKind;
+use crate::exec::run::check::Strength;
+use crate::exec::run::trouble::{Outcome, trouble};
+use crate::exec::run::turn::Turn;
+use crate::exec::run::warp::{Fragment, State, Warp};
+use crate::exec::window::resolve;
 
 /// Why a fragment stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(in crate::exec::run) enum Stop {
     /// It ended, waits, met another fragment, or has looped for long.
     Switch,
     /// No fuel is left.
@@ -19,7 +21,7 @@ pub(super) enum Stop {
 }
 
 /// Runs fragment `index` of `warp`. Dispatches once per call between the builds of the loop.
-pub(super) fn run(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop> {
+pub(in crate::exec::run) fn run(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop> {
     #[cfg(target_arch = "x86_64")]
     if turn.job.wide_vectors {
         // SAFETY: `wide_vectors` is set only where the processor has every feature named at `run_v3`.
@@ -29,7 +31,7 @@ pub(super) fn run(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Out
 }
 
 /// Whether the processor runs the wide build of the loop.
-pub(super) fn has_wide_vectors() -> bool {
+pub(in crate::exec::run) fn has_wide_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         is_x86_feature_detected!("avx2")
@@ -74,7 +76,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
         }
         let step = &code.steps[pc as usize];
         if warp.undefined.is_some() {
-            undefined::follow(warp, code, step, mask, pc)?;
+            warp.follow(code, step, mask, pc)?;
         }
         let active = if step.guard == NO_GUARD {
             mask
@@ -144,7 +146,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
             Op::Collective(index) => {
                 warp.pc = pc;
                 let collective = &code.collectives[index as usize];
-                if active == warp.live && super::collective::at_once(turn, warp, collective, active)? {
+                if active == warp.live && collective::at_once(turn, warp, collective, active)? {
                     pc += 1;
                     continue;
                 }
@@ -152,7 +154,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                     warp.part(active);
                     warp.fragments.push(ready(pc + 1, mask & !active));
                 }
-                super::collective::park(turn, warp, collective, ready(pc, active))?;
+                collective::park(turn, warp, collective, ready(pc, active))?;
                 return Ok(Stop::Switch);
             }
             op => {
@@ -453,20 +455,20 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
             let groups = Lanes(warp.groups());
             map1(active, &mut warp.regs.w32[d as usize], groups, |group| group & active);
         }
-        Op::Load(index) => return super::access::load(turn, warp, &code.accesses[index as usize], active),
-        Op::Store(index) => return super::access::store(turn, warp, &code.accesses[index as usize], active),
-        Op::Atomic(index) => return super::atomic::atomic(turn, warp, &code.atomics[index as usize], active),
+        Op::Load(index) => return access::load(turn, warp, &code.accesses[index as usize], active),
+        Op::Store(index) => return access::store(turn, warp, &code.accesses[index as usize], active),
+        Op::Atomic(index) => return atomic::atomic(turn, warp, &code.atomics[index as usize], active),
         Op::CopyAsync(_) | Op::CommitGroup | Op::WaitGroup(_) | Op::WaitAll => {
-            return super::asynchronous::step(turn, warp, op, active);
+            return asynchronous::step(turn, warp, op, active);
         }
         Op::Fence { wide, sequential } => turn.fence(warp, active, Strength { wide, sequential }),
         Op::MoveLocal(index) => {
             turn.changed = true;
-            super::access::move_local(warp, &code.moves[index as usize], active);
+            access::move_local(warp, &code.moves[index as usize], active);
         }
         Op::Trap => return trouble(active.trailing_zeros() as usize, FaultKind::Trap),
         Op::TooDeep => {
-            return trouble(active.trailing_zeros() as usize, FaultKind::CallDepth(super::super::decode::MAX_DEPTH));
+            return trouble(active.trailing_zeros() as usize, FaultKind::CallDepth(MAX_DEPTH));
         }
         Op::Nop | Op::Bra(_) | Op::Fork { .. } | Op::BraTable(..) | Op::Call { .. } | Op::CallTable { .. } => {}
         Op::Return(_) | Op::Exit | Op::Collective(_) => {}

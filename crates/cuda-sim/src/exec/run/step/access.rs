@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
-use super::super::code::{Access, LocalMove, Slot, Window};
-use super::super::fault::{FaultKind, Space};
-use super::super::lanes::{Bits, FULL, WARP};
-use super::super::memory::{MemoryFault, MemoryProblem, Region};
-use super::block::Turn;
-use super::check::Seen;
-use super::warp::{Regs, Warp};
-use super::{Outcome, resolve, trouble};
+use crate::exec::code::{Access, LocalMove, Window};
+use crate::exec::fault::{FaultKind, Space};
+use crate::exec::lanes::{Bits, FULL, WARP};
+use crate::exec::memory::{MemoryFault, MemoryProblem, Region};
+use crate::exec::register::Slot;
+use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::run::trouble::{Outcome, trouble};
+use crate::exec::run::turn::Turn;
+use crate::exec::run::warp::{Regs, Warp};
+use crate::exec::window::resolve;
 
 /// Smallest and largest active address, and all of their bits.
 struct Span {
@@ -59,16 +61,6 @@ pub(super) fn by_space(
         }
     }
     Ok(())
-}
-
-/// The memory an access goes to, with bounds and alignment checked for every active lane.
-pub(super) enum Memory<'a> {
-    /// One region holds all of it.
-    Region(&'a Region),
-    /// Each lane's region by itself.
-    Regions([u32; WARP]),
-    /// Bytes of shared, local or parameter memory, in bounds.
-    Window,
 }
 
 /// Checks bounds of `bytes` bytes at each active address, and alignment to as many.

@@ -1,14 +1,16 @@
 //! `ldmatrix` and `mma.sync`. Sums run over k in order, one rounding per step; hardware orders them as it likes.
 
-use super::super::code::{HalfKind, Order, R, Target};
-use super::super::collective::Mma;
-use super::super::fault::{Access, FaultKind, Space};
-use super::super::lanes::{Bits, FULL, WARP, float::canon, half};
 use super::access::check;
-use super::block::Turn;
-use super::check::Seen;
-use super::warp::Warp;
-use super::{Outcome, trouble};
+use crate::exec::code::Order;
+use crate::exec::collective::Mma;
+use crate::exec::fault::{Access, FaultKind, Space};
+use crate::exec::lanes::{Bits, FULL, WARP, float::canon, half};
+use crate::exec::register::{HalfKind, R, Target};
+use crate::exec::run::seen::Seen;
+use crate::exec::run::trouble::{Outcome, trouble};
+use crate::exec::run::turn::Turn;
+use crate::exec::run::warp::Warp;
+use crate::exec::window::resolve;
 
 /// Bytes of one row of an 8 x 8 matrix of 16-bit elements.
 const ROW: u64 = 16;
@@ -35,7 +37,7 @@ pub(super) fn load(
     let giving = if count == 4 { FULL } else { (1 << (8 * count)) - 1 };
     // Some compilers hand over generic addresses.
     for address in &mut addresses {
-        *address = super::resolve(*address).1;
+        *address = resolve(*address).1;
     }
     let memory = check(turn, warp, Space::Shared, &addresses, giving, ROW)?;
     if turn.job.checked {

@@ -1,0 +1,142 @@
+//! A launch: which blocks run when, on how many host threads, and what becomes of a fault.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use super::block::{Block, Round};
+use super::check::GlobalShadow;
+use super::executor::Executor;
+use super::job::{Failure, Job, Parts};
+use super::progress::{Common, Progress};
+use super::step::has_wide_vectors;
+use super::warp::{State, Warp};
+use crate::exec::counters::Counters;
+use crate::exec::lanes::float::mix;
+use crate::exec::options::Schedule;
+
+/// Runs all blocks of a launch.
+pub(in crate::exec) fn run(parts: Parts<'_>) -> Result<Counters, Failure> {
+    let job = &Job::new(parts, has_wide_vectors());
+    let threads = host_threads(job);
+    let common = &Common::new(threads);
+    let blocks = job.grid.blocks();
+    let seed = match job.options.schedule {
+        Schedule::Natural => None,
+        Schedule::Reverse => return run_some(job, common, 0, &mut (0..blocks).rev()),
+        Schedule::Seeded(seed) => Some(seed),
+    };
+    if let Some(seed) = seed {
+        return run_some(job, common, seed, &mut shuffled(blocks, seed).into_iter());
+    }
+    if threads == 1 {
+        return run_some(job, common, 0, &mut (0..blocks));
+    }
+    let next = AtomicU64::new(0);
+    let outcome = Mutex::new((Counters::default(), None::<(u64, Failure)>));
+    rayon::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|_| {
+                let mut last = 0;
+                let mut queue = std::iter::from_fn(|| {
+                    last = next.fetch_add(1, Relaxed);
+                    (last < blocks && !common.is_cancelled()).then_some(last)
+                });
+                let result = run_some(job, common, 0, &mut queue);
+                let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+                match result {
+                    Ok(counters) => outcome.0 += &counters,
+                    Err(failure) => {
+                        common.cancel();
+                        let [x, y, z] = failure.block.map(u64::from);
+                        let [nx, ny, _] = job.grid.grid.map(u64::from);
+                        let order = x + nx * (y + ny * z);
+                        if outcome.1.as_ref().is_none_or(|(first, _)| order < *first) {
+                            outcome.1 = Some((order, failure));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    match outcome.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        (counters, None) => Ok(counters),
+        (_, Some((_, failure))) => Err(failure),
+    }
+}
+
+/// How many host threads share the blocks.
+fn host_threads(job: &Job<'_>) -> usize {
+    let options = job.options;
+    let alone = job.checked || options.cooperative || options.schedule != Schedule::Natural;
+    if alone { 1 } else { (options.threads as u64).clamp(1, job.grid.blocks().max(1)) as usize }
+}
+
+/// The numbers below `count` in random order.
+fn shuffled(count: u64, seed: u64) -> Vec<u64> {
+    let mut order: Vec<u64> = (0..count).collect();
+    order.sort_by_key(|&block| mix(block ^ mix(seed)));
+    order
+}
+
+/// Runs the blocks of `queue` on this host thread, at most the resident number of them at a time.
+fn run_some(
+    job: &Job<'_>,
+    common: &Common,
+    seed: u64,
+    queue: &mut dyn Iterator<Item = u64>,
+) -> Result<Counters, Failure> {
+    let shadow = job.options.checks.global_races.then(|| GlobalShadow::new(job.code.global_granule));
+    let (counters, progress) = (Counters::default(), Progress::new(common));
+    let mut executor = Executor { job, counters, shadow, progress, state: mix(seed) };
+    let seeded = matches!(job.options.schedule, Schedule::Seeded(_));
+    let most = if job.options.cooperative { usize::MAX } else { job.options.resident_blocks.max(1) as usize };
+    let (mut resident, mut spare) = (VecDeque::new(), Vec::<Block>::new());
+    let mut admit = |spare: &mut Vec<Block>| {
+        let linear = queue.next()?;
+        let mut block = spare.pop().unwrap_or_else(|| Block::new(job));
+        block.start(job, linear);
+        Some(block)
+    };
+    loop {
+        // Another block is admitted once all that are under way wait for something; a seeded schedule mixes at once.
+        while resident.is_empty() || seeded && resident.len() < most {
+            match admit(&mut spare) {
+                Some(block) => resident.push_back(block),
+                None => break,
+            }
+        }
+        let rounds = resident.len();
+        if rounds == 0 {
+            return Ok(executor.counters);
+        }
+        for _ in 0..rounds {
+            if seeded {
+                let turn = executor.random(resident.len() as u64) as usize;
+                resident.swap(0, turn);
+            }
+            let Some(mut block) = resident.pop_front() else { break };
+            match block.round(&mut executor)? {
+                Round::Done => spare.push(block),
+                Round::Yield => resident.push_back(block),
+            }
+            if common.is_cancelled() {
+                return Ok(executor.counters);
+            }
+        }
+        if !resident.is_empty()
+            && resident.len() < most
+            && let Some(block) = admit(&mut spare)
+        {
+            resident.push_back(block);
+            executor.progress.note(0, true);
+        } else if executor.progress.is_over(resident.iter().flat_map(|block| &block.warps)) {
+            let ready = |warp: &Warp| warp.fragments.iter().any(|fragment| fragment.state == State::Ready);
+            let block = resident.iter().find(|block| block.warps.iter().any(ready));
+            if let Some(block) = block {
+                let index = block.warps.iter().position(ready).unwrap_or(0);
+                return Err(block.timed_out(&executor, index));
+            }
+        }
+    }
+}

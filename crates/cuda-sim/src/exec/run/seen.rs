@@ -1,0 +1,78 @@
+//! An access of a warp to memory, as the checkers see it.
+
+use std::ops::Range;
+
+use crate::exec::code::Order;
+use crate::exec::fault::{Access, Space};
+use crate::exec::lanes::{Bits, FULL, WARP};
+use crate::exec::memory::Region;
+use crate::exec::register::Slot;
+
+/// The memory an access goes to, with bounds and alignment checked for every active lane.
+pub(super) enum Memory<'a> {
+    /// One region holds all of it.
+    Region(&'a Region),
+    /// Each lane's region by itself.
+    Regions([u32; WARP]),
+    /// Bytes of shared, local or parameter memory, in bounds.
+    Window,
+}
+
+/// An access of a warp whose bounds and alignment are right, all in one space.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) space: Space,
+    pub(super) access: Access,
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    pub(super) order: Order,
+    pub(super) active: u32,
+    pub(super) addresses: &'a [u64; WARP],
+    /// Bytes at each address.
+    pub(super) bytes: u64,
+    pub(super) memory: &'a Memory<'a>,
+    /// The registers that a load or store moves. Equal values at one place in one store are no race.
+    pub(super) regs: &'a [Slot],
+}
+
+impl Seen<'_> {
+    /// A load, a store or a read-modify-write with this order.
+    pub(super) fn access(order: Order, writes: bool) -> Access {
+        match (order.strong, writes) {
+            (true, _) if order.volatile => Access::Volatile,
+            (true, _) if order.narrow => Access::BlockAtomic,
+            (true, _) => Access::Atomic,
+            (false, true) => Access::Write,
+            (false, false) if order.constant => Access::ConstantRead,
+            (false, false) => Access::Read,
+        }
+    }
+
+    /// The bytes of an access to global or shared memory as one range, if the active lanes address neighbouring elements in
+    /// their order, or all the same one. Most accesses are of that kind, and checked as a whole.
+    pub(super) fn range(&self) -> Option<Range<u64>> {
+        if !matches!(self.space, Space::Global | Space::Shared) {
+            return None;
+        }
+        let first = self.addresses[self.active.trailing_zeros() as usize % WARP];
+        if self.active == FULL {
+            let step = self.addresses[1].wrapping_sub(first);
+            let mut next = first;
+            let mut even = true;
+            for &address in self.addresses {
+                even &= address == next;
+                next = next.wrapping_add(step);
+            }
+            let end = first + if step == 0 { self.bytes } else { self.bytes * WARP as u64 };
+            return (even && (step == 0 || step == self.bytes)).then_some(first..end);
+        }
+        let mut next = first;
+        for lane in Bits(self.active) {
+            if self.addresses[lane] != next {
+                return None;
+            }
+            next += self.bytes;
+        }
+        Some(first..next)
+    }
+}

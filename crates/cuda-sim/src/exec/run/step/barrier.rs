@@ -1,0 +1,92 @@
+//! Block barriers: how lanes arrive at them, and go on.
+
+use crate::exec::collective::{BarRed, Role};
+use crate::exec::fault::FaultKind;
+use crate::exec::lanes::{Bits, WARP};
+use crate::exec::register::R;
+use crate::exec::run::barrier::{BARRIERS, Barrier};
+use crate::exec::run::trouble::{Outcome, trouble};
+use crate::exec::run::turn::Turn;
+use crate::exec::run::warp::{Fragment, State, Warp};
+
+/// Lanes `mask` of `warp` arrive at a barrier at step `pc`.
+pub(super) fn arrive(
+    turn: &mut Turn<'_, '_>,
+    warp: &mut Warp,
+    (id, threads, role): (R, Option<R>, Role),
+    pc: u32,
+    mask: u32,
+) -> Outcome {
+    let lane = mask.trailing_zeros() as usize;
+    let id = warp.regs.w32[id as usize].0[lane];
+    let refuse =
+        |quantity, expected, got: u32| trouble(lane, FaultKind::Barrier { quantity, expected, got: got.into() });
+    if id as usize >= BARRIERS {
+        return refuse("number", "0 to 15", id);
+    }
+    let expected = threads.map(|reg| warp.regs.w32[reg as usize].0[lane]);
+    if let Some(threads) = expected.filter(|&threads| threads == 0 || threads % WARP as u32 != 0) {
+        return refuse("thread count", "a positive multiple of 32", threads);
+    }
+    let barrier = &mut turn.core.barriers[id as usize];
+    if barrier.is_idle() {
+        *barrier = Barrier { expected, ..Barrier::default() };
+    } else if barrier.expected != expected {
+        return refuse("thread count", "the count of the threads that arrived before", expected.unwrap_or(0));
+    }
+    // A whole warp counts as 32 threads where a count is given, however many lanes are left in it.
+    barrier.arrived += if expected.is_some() && mask == warp.live { WARP as u32 } else { mask.count_ones() };
+    if let Some(threads) = expected.filter(|&threads| barrier.arrived > threads) {
+        let got = barrier.arrived;
+        return trouble(
+            lane,
+            FaultKind::Barrier {
+                quantity: "arrivals",
+                expected: "no more than the thread count",
+                got: got.max(threads).into(),
+            },
+        );
+    }
+    if let Role::Reduce { a, .. } = role {
+        let yes = warp.regs.p[a as usize] & mask;
+        barrier.votes.0 += yes.count_ones();
+        barrier.votes.1 += (mask & !yes).count_ones();
+    }
+    turn.arrived(warp, id as u8, mask);
+    if expected.is_none() {
+        warp.arrive(mask);
+    }
+    let (pc, state) = match role {
+        Role::Arrive => (pc + 1, State::Ready),
+        Role::Sync | Role::Reduce { .. } => (pc, State::AtBarrier(id as u8)),
+    };
+    warp.fragments.push(Fragment { pc, mask, state, loops: 0 });
+    Ok(())
+}
+
+/// Lets the threads that wait at barrier `id` go on; `role` tells what the step at a place asks for. Returns their lanes.
+pub(in crate::exec::run) fn release(
+    warp: &mut Warp,
+    id: u8,
+    barrier: &Barrier,
+    role: impl Fn(u32) -> Option<Role>,
+) -> u32 {
+    let mut released = 0;
+    for fragment in &mut warp.fragments {
+        if fragment.state != State::AtBarrier(id) {
+            continue;
+        }
+        if let Some(Role::Reduce { op, d, .. }) = role(fragment.pc) {
+            let value = barrier.reduced(op);
+            if op == BarRed::Popc {
+                Bits(fragment.mask).for_each(|lane| warp.regs.w32[d as usize].0[lane] = value);
+            } else {
+                warp.regs.set_predicate(d, fragment.mask, value);
+            }
+        }
+        fragment.pc += 1;
+        fragment.state = State::Ready;
+        released |= fragment.mask;
+    }
+    released
+}

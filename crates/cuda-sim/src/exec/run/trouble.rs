@@ -1,0 +1,20 @@
+//! Faults of steps, before the launch says where they happened.
+
+use crate::exec::fault::FaultKind;
+
+/// A fault before it has its place: what happened to which lane of the running warp.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) kind: FaultKind,
+    pub(super) lane: usize,
+    /// The step of the earlier party of a race.
+    pub(super) earlier: Option<u32>,
+}
+
+/// What a step of a warp comes to: something, or trouble.
+pub(super) type Outcome<T = ()> = Result<T, Box<Trouble>>;
+
+/// Trouble of a lane.
+pub(super) fn trouble<T>(lane: usize, kind: FaultKind) -> Outcome<T> {
+    Err(Box::new(Trouble { kind, lane, earlier: None }))
+}

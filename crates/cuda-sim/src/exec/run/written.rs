@@ -1,0 +1,36 @@
+//! Which bytes of shared and local memory hold something.
+
+use std::ops::Range;
+
+/// What is known of a byte of shared or local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Byte {
+    Unwritten,
+    Written,
+    /// Holds a part of a value that nothing had defined.
+    Undefined,
+}
+
+/// The first of the bytes that nothing wrote.
+pub(super) fn first_gap(bytes: &[Byte]) -> Option<usize> {
+    bytes.iter().position(|&byte| byte == Byte::Unwritten)
+}
+
+/// What is known of the bytes of a block's shared memory.
+pub(super) struct WrittenBytes(pub(super) Vec<Byte>);
+
+impl WrittenBytes {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self(vec![Byte::Unwritten; bytes])
+    }
+
+    pub(super) fn mark(&mut self, range: Range<usize>) {
+        self.0[range].fill(Byte::Written);
+    }
+
+    /// Whether all bytes were written; without a branch per byte.
+    pub(super) fn is_written(&self, range: Range<usize>) -> bool {
+        self.0[range].iter().fold(true, |all, &byte| all & (byte == Byte::Written))
+    }
+}
