@@ -1,41 +1,23 @@
-//! Capture of streams into graphs.
+//! Capture of streams into graphs: what begins, joins, breaks and ends one.
 
-use std::{
-    cell::Cell,
-    collections::BTreeMap,
-    thread::{self, ThreadId},
-};
+use std::{cell::Cell, collections::BTreeMap, thread};
 
 use cuda_loader::{Status, ffi::capture as mode};
 
 use super::{
     entry::Entry,
-    graph::{Graph, Step},
     handle::Id,
-    state::Driver,
-    work::Work,
+    state::{
+        Driver,
+        capture::{Capture, CaptureId},
+        graph::{Action, Graph},
+        work::Work,
+    },
 };
-
-/// Number of a capture.
-pub(super) type CaptureId = u64;
 
 thread_local! {
     /// The thread's own strictness with calls that a capture cannot hold.
     static THREAD_MODE: Cell<u32> = const { Cell::new(mode::GLOBAL) };
-}
-
-/// A capture that is under way.
-#[derive(Debug)]
-pub(super) struct Capture {
-    pub(super) context: Id,
-    /// The stream it began on.
-    pub(super) origin: Id,
-    pub(super) thread: ThreadId,
-    pub(super) mode: u32,
-    pub(super) invalid: bool,
-    pub(super) graph: Graph,
-    /// The last nodes of each stream that takes part.
-    pub(super) tails: BTreeMap<Id, Vec<Id>>,
 }
 
 /// Exchanges the thread's mode; the former one.
@@ -113,7 +95,7 @@ impl Driver {
         for member in self.streams.values_mut().filter(|member| member.capture == Some(id)) {
             member.capture = None;
         }
-        let joined = capture.graph.behind(&capture.tails[&stream]);
+        let joined = capture.graph.ancestors(&capture.tails[&stream]);
         let whole = capture.graph.nodes.keys().all(|node| joined.contains(node));
         match (capture.invalid, whole) {
             (false, true) => Ok(capture.graph),
@@ -126,14 +108,14 @@ impl Driver {
 
     /// Adds work to the capture of a stream.
     pub(super) fn capture_work(&mut self, stream: Id, work: Work) -> Result<(), Status> {
-        self.capture_step(stream, Step::Work(work)).map(drop)
+        self.capture_action(stream, Action::Work(work)).map(drop)
     }
 
     /// Adds a node to the capture of a stream.
-    pub(super) fn capture_step(&mut self, stream: Id, step: Step) -> Result<Id, Status> {
+    pub(super) fn capture_action(&mut self, stream: Id, action: Action) -> Result<Id, Status> {
         let capture = self.active_capture(stream)?;
         let after = capture.tails.get(&stream).cloned().unwrap_or_default();
-        let node = capture.graph.add(step, &after)?;
+        let node = capture.graph.add(action, &after)?;
         capture.tails.insert(stream, vec![node]);
         Ok(node)
     }

@@ -11,10 +11,13 @@ use cuda_loader::Status;
 use super::{
     faults::Effect,
     handle::Id,
-    queue::{Goal, Step},
     spec::StreamSchedule,
-    state::{Driver, PROGRESS, lock},
-    work::{Did, Work},
+    state::{
+        Driver, PROGRESS, lock,
+        outcome::Did,
+        queue::{Goal, Next},
+        work::Work,
+    },
 };
 
 thread_local! {
@@ -147,10 +150,10 @@ impl Entry {
     pub(super) fn wait(&mut self, goal: &Goal) -> Result<(), Status> {
         loop {
             match self.step(goal) {
-                Step::Reached => break,
-                Step::Run(id) => self.run(id),
-                Step::Wait if self.driver().queue.give_up() => {}
-                Step::Wait => {
+                Next::Reached => break,
+                Next::Run(id) => self.run(id),
+                Next::Wait if self.driver().queue.give_up() => {}
+                Next::Wait => {
                     let guard = self.guard.take();
                     self.guard = guard.map(|guard| PROGRESS.wait(guard).unwrap_or_else(PoisonError::into_inner));
                 }
@@ -162,7 +165,7 @@ impl Entry {
 
     /// Does one task that `goal` needs, if one is ready: devices make progress while the host polls.
     pub(super) fn poll(&mut self, goal: &Goal) {
-        if let Step::Run(id) = self.step(goal) {
+        if let Next::Run(id) = self.step(goal) {
             self.run(id);
         }
     }
@@ -177,7 +180,7 @@ impl Entry {
                 }
             }
             StreamSchedule::Eager => {
-                while let Step::Run(id) = self.step(&Goal::All) {
+                while let Next::Run(id) = self.step(&Goal::All) {
                     self.run(id);
                 }
             }
@@ -193,7 +196,7 @@ impl Entry {
         }
     }
 
-    fn step(&mut self, goal: &Goal) -> Step {
+    fn step(&mut self, goal: &Goal) -> Next {
         let driver = self.driver();
         let schedule = driver.spec.schedule;
         let draw = driver.draw();

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use cuda_loader::Status;
 
-use super::spec::SpecError;
+use super::spec_error::SpecError;
 
 /// One fault: what happens, in which calls.
 ///

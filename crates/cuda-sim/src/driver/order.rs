@@ -9,10 +9,12 @@ use super::{
     entry::Entry,
     faults::Effect,
     handle::{Handle, Id},
-    queue::{Clock, Task, TaskId, Who},
     spec::StreamSchedule,
-    state::{Driver, Ordered},
-    work::Work,
+    state::{
+        Driver, Ordered,
+        queue::{Clock, Task, TaskId, Who},
+        work::Work,
+    },
 };
 
 /// What is wrong with a use of stream-ordered memory that may come too early.

@@ -8,9 +8,9 @@ use super::{
     api,
     counters::{Counters, Report},
     faults::Rule,
-    queue::Goal,
-    spec::{Spec, SpecError},
-    state::{Driver, lock},
+    spec::Spec,
+    spec_error::SpecError,
+    state::{Driver, lock, queue::Goal},
 };
 use crate::exec::Usage;
 

@@ -6,6 +6,7 @@ use super::{
     faults::Rule,
     isa,
     limits::{self, Limits},
+    spec_error::SpecError,
 };
 use crate::exec::{Checks, Options, Schedule};
 
@@ -84,16 +85,6 @@ pub enum StreamSchedule {
     Lazy,
     /// Ready work of all streams interleaved at random, some of it late.
     Random,
-}
-
-/// A text that is no [`Spec`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("simulator item `{item}`: expected {expected}")]
-pub struct SpecError {
-    /// The item that was refused.
-    pub item: String,
-    /// What may stand there.
-    pub expected: &'static str,
 }
 
 /// The driver's CUDA release where nothing asks for another.

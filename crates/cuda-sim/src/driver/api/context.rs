@@ -12,7 +12,7 @@ use super::{device::device, put, register};
 use crate::driver::{
     entry::{Entry, Needs, call, current, with_contexts},
     handle::{Handle, Id},
-    queue::Goal,
+    state::queue::Goal,
 };
 
 register! {

@@ -15,10 +15,12 @@ use crate::driver::{
     counters::Report,
     entry::{Entry, Needs, call},
     handle::{Handle, Id},
-    queue::Goal,
     spec::Link,
-    transfer::{Copy, End, Place},
-    work::Work,
+    state::{
+        queue::Goal,
+        transfer::{Copy, End, Place},
+        work::Work,
+    },
 };
 
 register! {

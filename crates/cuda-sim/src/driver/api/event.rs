@@ -11,11 +11,8 @@ use cuda_loader::{
 use super::{put, register};
 use crate::driver::{
     entry::{Entry, Needs, call},
-    graph::Step,
     handle::{Handle, fresh},
-    queue::Goal,
-    state::{Event, Recorded},
-    work::Work,
+    state::{Event, graph::Action, queue::Goal, queue::Recorded, work::Work},
 };
 
 register! {
@@ -49,7 +46,7 @@ fn record(entry: &mut Entry, handle: CUevent, stream: CUstream, external: bool) 
     }
     if let Some(id) = driver.streams[&stream].capture {
         if external {
-            return driver.capture_step(stream, Step::Record(handle.id())).map(drop);
+            return driver.capture_action(stream, Action::Record(handle.id())).map(drop);
         }
         let nodes = driver.active_capture(stream)?.tails.get(&stream).cloned().unwrap_or_default();
         let event = event(entry, handle)?;

@@ -16,10 +16,12 @@ use cuda_loader::{
 use super::{graph::graph, node, put, register, write_text};
 use crate::driver::{
     entry::{Entry, Needs, call},
-    graph::{Exec, Step},
     handle::{Handle, fresh},
-    queue::Goal,
-    work::Work,
+    state::{
+        graph::{Action, Exec},
+        queue::Goal,
+        work::Work,
+    },
 };
 
 register! {
@@ -78,9 +80,9 @@ fn set_work(entry: &mut Entry, exec: CUgraphExec, node: CUgraphNode, work: Work)
     let instance = driver.execs.get_mut(&exec.id()).ok_or(Status::INVALID_HANDLE)?;
     let node = instance.graph.nodes.get_mut(&node.id()).ok_or(Status::INVALID_VALUE)?;
     let former = node.kind();
-    let replaced = std::mem::replace(&mut node.step, Step::Work(work));
+    let replaced = std::mem::replace(&mut node.action, Action::Work(work));
     if node.kind() != former {
-        node.step = replaced;
+        node.action = replaced;
         return Err(Status::INVALID_VALUE);
     }
     driver.counters.graph_updates += 1;
@@ -152,7 +154,7 @@ unsafe extern "C" fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) -> Statu
         }
         if driver.streams[&stream].capture.is_some() {
             let child = instance.graph.duplicate();
-            return driver.capture_step(stream, Step::Child(child.into())).map(drop);
+            return driver.capture_action(stream, Action::Child(child.into())).map(drop);
         }
         if driver.streams[&stream].legacy {
             driver.refuse_implicit_capture(stream)?;

@@ -12,8 +12,7 @@ use super::register;
 use crate::driver::{
     counters::Report,
     entry::{Entry, Needs, call},
-    transfer::Fill,
-    work::Work,
+    state::{transfer::Fill, work::Work},
 };
 
 register! {

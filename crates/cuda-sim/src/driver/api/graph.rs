@@ -13,9 +13,11 @@ use cuda_loader::{
 use super::{array, list, put, register, text};
 use crate::driver::{
     entry::{Entry, Needs, call},
-    graph::{Graph, Node},
     handle::{Handle, Id, fresh},
-    state::Driver,
+    state::{
+        Driver,
+        graph::{Graph, Node},
+    },
 };
 
 register! {

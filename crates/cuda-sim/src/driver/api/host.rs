@@ -16,8 +16,7 @@ use cuda_loader::{
 use super::{put, register};
 use crate::driver::{
     entry::{Entry, Needs, call},
-    queue::Goal,
-    state::Pinned,
+    state::{Pinned, queue::Goal},
 };
 
 register! {

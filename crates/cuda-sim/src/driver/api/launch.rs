@@ -18,8 +18,10 @@ use crate::{
         entry::{Entry, Needs, call},
         handle::Handle,
         limits,
-        state::Function,
-        work::{HostCall, KernelCall, Work},
+        state::{
+            Function,
+            work::{HostCall, KernelCall, Work},
+        },
     },
     exec::{Grid, Kernel},
 };

@@ -12,11 +12,13 @@ use super::{put, register};
 use crate::driver::{
     counters::Report,
     entry::{Entry, Needs, call},
-    graph::{Owned, Step},
     handle::{Handle, Id},
-    queue::Goal,
-    state::{Block, Driver, Ordered},
-    work::Work,
+    state::{
+        Block, Driver, Ordered,
+        graph::{Action, Owned},
+        queue::Goal,
+        work::Work,
+    },
 };
 
 register! {
@@ -155,7 +157,7 @@ fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream)
     if entry.driver().streams[&stream].capture.is_some() {
         let owned = reserve_for_graph(entry, bytes)?;
         let base = owned.base;
-        entry.driver().capture_step(stream, Step::Alloc(owned.into()))?;
+        entry.driver().capture_action(stream, Action::Alloc(owned.into()))?;
         return Ok(base);
     }
     let base = reserve(entry, bytes)?;
@@ -194,7 +196,7 @@ unsafe extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr, stream: CUstream) -> Stat
         let stream = entry.stream(stream)?;
         if entry.driver().streams[&stream].capture.is_some() {
             check_graph_memory(entry, dptr)?;
-            return entry.driver().capture_step(stream, Step::Free(dptr)).map(drop);
+            return entry.driver().capture_action(stream, Action::Free(dptr)).map(drop);
         }
         let driver = entry.driver();
         let clock = driver.clock_of_next(stream);

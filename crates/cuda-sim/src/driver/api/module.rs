@@ -22,9 +22,8 @@ use crate::{
         entry::{Entry, Needs, call},
         handle::{Handle, fresh},
         limits,
-        queue::Goal,
         spec::Spec,
-        state::{Function, Module},
+        state::{Function, Module, queue::Goal},
     },
     exec::Program,
 };

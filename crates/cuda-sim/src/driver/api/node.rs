@@ -23,10 +23,12 @@ use super::{
 use crate::{
     driver::{
         entry::{Entry, Needs, call},
-        graph::Step,
         handle::{Handle, fresh},
-        transfer::Fill,
-        work::{HostCall, Work},
+        state::{
+            graph::Action,
+            transfer::Fill,
+            work::{HostCall, Work},
+        },
     },
     exec::Grid,
 };
@@ -48,9 +50,9 @@ struct Spot {
 }
 
 impl Spot {
-    fn add(&self, entry: &mut Entry, step: Step) -> Result<(), Status> {
+    fn add(&self, entry: &mut Entry, action: Action) -> Result<(), Status> {
         let after: Vec<_> = array!(self.dependencies, self.num_dependencies)?.into_iter().map(Handle::id).collect();
-        let node = graph(entry, self.graph)?.add(step, &after)?;
+        let node = graph(entry, self.graph)?.add(action, &after)?;
         put!(self.out, CUgraphNode::of(node))
     }
 }
@@ -112,13 +114,15 @@ unsafe extern "C" fn cuGraphAddKernelNode(
 ) -> Status {
     call("cuGraphAddKernelNode", Needs::Context, |entry| {
         let work = kernel_work(entry, node_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Work(work))
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
     })
 }
 
 unsafe extern "C" fn cuGraphKernelNodeGetParams(handle: CUgraphNode, params: *mut KernelNodeParams) -> Status {
     call("cuGraphKernelNodeGetParams", Needs::Driver, |entry| {
-        let Step::Work(Work::Kernel(kernel)) = &node(entry, handle)?.step else { return Err(Status::INVALID_VALUE) };
+        let Action::Work(Work::Kernel(kernel)) = &node(entry, handle)?.action else {
+            return Err(Status::INVALID_VALUE);
+        };
         let (function, grid, buffer) = (kernel.function, kernel.grid, kernel.params.as_ptr());
         let layout = kernel.program.kernel(&kernel.name).map(|kernel| kernel.parameters.clone()).unwrap_or_default();
         let node = node(entry, handle)?;
@@ -143,10 +147,10 @@ unsafe extern "C" fn cuGraphKernelNodeSetParams(handle: CUgraphNode, params: *co
     call("cuGraphKernelNodeSetParams", Needs::Context, |entry| {
         let work = kernel_work(entry, params)?;
         let node = node(entry, handle)?;
-        if !matches!(node.step, Step::Work(Work::Kernel(_))) {
+        if !matches!(node.action, Action::Work(Work::Kernel(_))) {
             return Err(Status::INVALID_VALUE);
         }
-        node.step = Step::Work(work);
+        node.action = Action::Work(work);
         Ok(())
     })
 }
@@ -161,7 +165,7 @@ unsafe extern "C" fn cuGraphAddMemcpyNode(
 ) -> Status {
     call("cuGraphAddMemcpyNode", Needs::Context, |entry| {
         let work = copy_work(entry, copy_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Work(work))
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
     })
 }
 
@@ -175,13 +179,13 @@ unsafe extern "C" fn cuGraphAddMemsetNode(
 ) -> Status {
     call("cuGraphAddMemsetNode", Needs::Context, |entry| {
         let work = fill_work(entry, memset_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Work(work))
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
     })
 }
 
 unsafe extern "C" fn cuGraphMemsetNodeGetParams(handle: CUgraphNode, params: *mut MemsetNodeParams) -> Status {
     call("cuGraphMemsetNodeGetParams", Needs::Driver, |entry| {
-        let Step::Work(Work::Fill(fill)) = &node(entry, handle)?.step else { return Err(Status::INVALID_VALUE) };
+        let Action::Work(Work::Fill(fill)) = &node(entry, handle)?.action else { return Err(Status::INVALID_VALUE) };
         put!(
             params,
             MemsetNodeParams {
@@ -205,13 +209,13 @@ unsafe extern "C" fn cuGraphAddHostNode(
 ) -> Status {
     call("cuGraphAddHostNode", Needs::Driver, |entry| {
         let work = host_work(node_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Work(work))
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
     })
 }
 
 unsafe extern "C" fn cuGraphHostNodeGetParams(handle: CUgraphNode, params: *mut HostNodeParams) -> Status {
-    call("cuGraphHostNodeGetParams", Needs::Driver, |entry| match node(entry, handle)?.step {
-        Step::Work(Work::Host(HostCall::Function(function, data))) => {
+    call("cuGraphHostNodeGetParams", Needs::Driver, |entry| match node(entry, handle)?.action {
+        Action::Work(Work::Host(HostCall::Function(function, data))) => {
             put!(params, HostNodeParams { function, user_data: with_exposed_provenance_mut(data) })
         }
         _ => Err(Status::INVALID_VALUE),
@@ -227,13 +231,13 @@ unsafe extern "C" fn cuGraphAddChildGraphNode(
 ) -> Status {
     call("cuGraphAddChildGraphNode", Needs::Driver, |entry| {
         let child = graph(entry, child_graph)?.duplicate();
-        Spot { out, graph: parent, dependencies, num_dependencies }.add(entry, Step::Child(child.into()))
+        Spot { out, graph: parent, dependencies, num_dependencies }.add(entry, Action::Child(child.into()))
     })
 }
 
 unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(handle: CUgraphNode, out: *mut CUgraph) -> Status {
     call("cuGraphChildGraphNodeGetGraph", Needs::Driver, |entry| {
-        let Step::Child(child) = &node(entry, handle)?.step else { return Err(Status::INVALID_VALUE) };
+        let Action::Child(child) = &node(entry, handle)?.action else { return Err(Status::INVALID_VALUE) };
         let child = child.as_ref().clone();
         let id = fresh();
         entry.driver().graphs.insert(id, child);
@@ -248,7 +252,7 @@ unsafe extern "C" fn cuGraphAddEmptyNode(
     num_dependencies: usize,
 ) -> Status {
     call("cuGraphAddEmptyNode", Needs::Driver, |entry| {
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Work(Work::Nothing))
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(Work::Nothing))
     })
 }
 
@@ -265,14 +269,14 @@ unsafe extern "C" fn cuGraphAddEventRecordNode(
     event: CUevent,
 ) -> Status {
     call("cuGraphAddEventRecordNode", Needs::Driver, |entry| {
-        let step = Step::Record(known_event(entry, event)?);
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, step)
+        let action = Action::Record(known_event(entry, event)?);
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, action)
     })
 }
 
 unsafe extern "C" fn cuGraphEventRecordNodeGetEvent(handle: CUgraphNode, event: *mut CUevent) -> Status {
-    call("cuGraphEventRecordNodeGetEvent", Needs::Driver, |entry| match node(entry, handle)?.step {
-        Step::Record(id) => put!(event, CUevent::of(id)),
+    call("cuGraphEventRecordNodeGetEvent", Needs::Driver, |entry| match node(entry, handle)?.action {
+        Action::Record(id) => put!(event, CUevent::of(id)),
         _ => Err(Status::INVALID_VALUE),
     })
 }
@@ -285,14 +289,14 @@ unsafe extern "C" fn cuGraphAddEventWaitNode(
     event: CUevent,
 ) -> Status {
     call("cuGraphAddEventWaitNode", Needs::Driver, |entry| {
-        let step = Step::Wait(known_event(entry, event)?);
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, step)
+        let action = Action::Wait(known_event(entry, event)?);
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, action)
     })
 }
 
 unsafe extern "C" fn cuGraphEventWaitNodeGetEvent(handle: CUgraphNode, event: *mut CUevent) -> Status {
-    call("cuGraphEventWaitNodeGetEvent", Needs::Driver, |entry| match node(entry, handle)?.step {
-        Step::Wait(id) => put!(event, CUevent::of(id)),
+    call("cuGraphEventWaitNodeGetEvent", Needs::Driver, |entry| match node(entry, handle)?.action {
+        Action::Wait(id) => put!(event, CUevent::of(id)),
         _ => Err(Status::INVALID_VALUE),
     })
 }
@@ -312,7 +316,7 @@ unsafe extern "C" fn cuGraphAddMemAllocNode(
         }
         let owned = reserve_for_graph(entry, params.bytesize)?;
         params.dptr = owned.base;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Alloc(owned.into()))?;
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Alloc(owned.into()))?;
         put!(node_params, params)
     })
 }
@@ -326,13 +330,13 @@ unsafe extern "C" fn cuGraphAddMemFreeNode(
 ) -> Status {
     call("cuGraphAddMemFreeNode", Needs::Driver, |entry| {
         check_graph_memory(entry, dptr)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Step::Free(dptr))
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Free(dptr))
     })
 }
 
 unsafe extern "C" fn cuGraphMemFreeNodeGetParams(handle: CUgraphNode, dptr_out: *mut CUdeviceptr) -> Status {
-    call("cuGraphMemFreeNodeGetParams", Needs::Driver, |entry| match node(entry, handle)?.step {
-        Step::Free(base) => put!(dptr_out, base),
+    call("cuGraphMemFreeNodeGetParams", Needs::Driver, |entry| match node(entry, handle)?.action {
+        Action::Free(base) => put!(dptr_out, base),
         _ => Err(Status::INVALID_VALUE),
     })
 }

@@ -18,35 +18,14 @@ use cuda_loader::{
 use super::{array, device::device, get, put, register};
 use crate::driver::{
     entry::{Entry, Needs, call},
-    handle::{Handle, Id, fresh},
+    handle::{Handle, fresh},
     spec::Link,
-    state::{Driver, Pool},
+    state::Pool,
 };
 
 register! {
     cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuDeviceSetMemPool cuMemPoolCreate cuMemPoolDestroy cuMemPoolTrimTo
     cuMemPoolSetAttribute cuMemPoolGetAttribute cuMemPoolSetAccess cuMemPoolGetAccess
-}
-
-impl Driver {
-    /// Counts bytes that a pool hands out.
-    pub(super) fn take_from_pool(&mut self, pool: Id, bytes: u64) {
-        let Some(pool) = self.pools.get_mut(&pool) else { return };
-        if pool.kept >= bytes {
-            pool.kept -= bytes;
-            self.counters.pool_hits += 1;
-        }
-        pool.used += bytes;
-        pool.used_high = pool.used_high.max(pool.used);
-        pool.reserved_high = pool.reserved_high.max(pool.used + pool.kept);
-    }
-
-    /// Counts bytes that come back to a pool, which keeps them up to its threshold.
-    pub(in crate::driver) fn give_to_pool(&mut self, pool: Id, bytes: u64) {
-        let Some(pool) = self.pools.get_mut(&pool) else { return };
-        pool.used -= bytes;
-        pool.kept = (pool.kept + bytes).min(pool.threshold.saturating_sub(pool.used));
-    }
 }
 
 fn pool(entry: &mut Entry, pool: CUmemoryPool) -> Result<&mut Pool, Status> {

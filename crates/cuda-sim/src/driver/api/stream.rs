@@ -11,10 +11,12 @@ use cuda_loader::{
 use super::{context::PRIORITIES, put, register};
 use crate::driver::{
     entry::{Entry, Needs, call},
-    graph::Step,
     handle::{Handle, fresh},
-    queue::{Clock, Goal},
-    state::Stream,
+    state::{
+        Stream,
+        graph::Action,
+        queue::{Clock, Goal},
+    },
 };
 
 register! {
@@ -100,7 +102,7 @@ unsafe extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: 
         let (captured, recorded) = (state.captured.clone(), state.recorded.clone());
         let capturing = driver.streams[&stream].capture;
         match (capturing, captured) {
-            (Some(_), _) if flags == EXTERNAL => driver.capture_step(stream, Step::Wait(event.id())).map(drop),
+            (Some(_), _) if flags == EXTERNAL => driver.capture_action(stream, Action::Wait(event.id())).map(drop),
             (_, Some((capture, nodes))) => driver.capture_wait(stream, capture, &nodes),
             (Some(capture), None) => {
                 driver.invalidate(capture);

@@ -10,9 +10,10 @@ use cuda_loader::{
 
 use super::{array, get, put, register};
 use crate::driver::{
-    capture::{CaptureId, exchange_thread_mode},
+    capture::exchange_thread_mode,
     entry::{Entry, Needs, call},
     handle::{Handle, fresh},
+    state::capture::CaptureId,
 };
 
 register! {

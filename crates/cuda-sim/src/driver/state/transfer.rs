@@ -13,7 +13,7 @@ use std::{
 
 use cuda_loader::Status;
 
-use super::{history::Accesses, work::Failure};
+use super::{accesses::Accesses, outcome::Failure};
 use crate::exec::{self, Memory};
 
 /// What the host finds where a copy has not written yet, and in the place of bytes that nothing has written: NaN in every
@@ -22,7 +22,7 @@ const POISON: u8 = 0xff;
 
 /// One end of a copy.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(in crate::driver) enum Place {
     /// Device or mapped memory.
     Device(u64),
     /// Host memory, read or written when the copy runs.
@@ -33,52 +33,52 @@ pub(super) enum Place {
 
 /// One end of a copy of planes of rows.
 #[derive(Clone, Debug)]
-pub(super) struct End {
-    pub(super) place: Place,
+pub(in crate::driver) struct End {
+    pub(in crate::driver) place: Place,
     /// Bytes from one row to the next.
-    pub(super) pitch: u64,
+    pub(in crate::driver) pitch: u64,
     /// Bytes from one plane to the next.
-    pub(super) plane: u64,
+    pub(in crate::driver) plane: u64,
 }
 
 /// A copy of `depth` planes of `height` rows of `width` bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Copy {
-    pub(super) target: End,
-    pub(super) source: End,
-    pub(super) width: u64,
-    pub(super) height: u64,
-    pub(super) depth: u64,
+pub(in crate::driver) struct Copy {
+    pub(in crate::driver) target: End,
+    pub(in crate::driver) source: End,
+    pub(in crate::driver) width: u64,
+    pub(in crate::driver) height: u64,
+    pub(in crate::driver) depth: u64,
     /// Reports success and writes nothing.
-    pub(super) dropped: bool,
+    pub(in crate::driver) dropped: bool,
 }
 
 /// A fill of `height` rows of `width` elements.
 #[derive(Clone, Debug)]
-pub(super) struct Fill {
-    pub(super) target: u64,
-    pub(super) pitch: u64,
-    pub(super) value: u32,
+pub(in crate::driver) struct Fill {
+    pub(in crate::driver) target: u64,
+    pub(in crate::driver) pitch: u64,
+    pub(in crate::driver) value: u32,
     /// 1, 2 or 4.
-    pub(super) element: u32,
-    pub(super) width: u64,
-    pub(super) height: u64,
+    pub(in crate::driver) element: u32,
+    pub(in crate::driver) width: u64,
+    pub(in crate::driver) height: u64,
 }
 
 impl Copy {
     /// A copy of consecutive bytes.
-    pub(super) fn flat(target: Place, source: Place, bytes: u64) -> Self {
+    pub(in crate::driver) fn flat(target: Place, source: Place, bytes: u64) -> Self {
         let end = |place| End { place, pitch: bytes, plane: bytes };
         Self { target: end(target), source: end(source), width: bytes, height: 1, depth: 1, dropped: false }
     }
 
     /// Whether it moves consecutive bytes.
-    pub(super) fn is_flat(&self) -> bool {
+    pub(in crate::driver) fn is_flat(&self) -> bool {
         self.height == 1 && self.depth == 1
     }
 
     /// Bytes that it moves.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::driver) fn bytes(&self) -> u64 {
         self.width * self.height * self.depth
     }
 
@@ -91,7 +91,7 @@ impl Copy {
     }
 
     /// Copies. With `checked`, bytes that nothing has written reach the host as a pattern, and the first of them is returned.
-    pub(super) fn run(&self, memory: &Memory, checked: bool) -> Result<Option<u64>, Failure> {
+    pub(in crate::driver) fn run(&self, memory: &Memory, checked: bool) -> Result<Option<u64>, Failure> {
         let mut unwritten = None;
         if self.dropped {
             return Ok(None);
@@ -105,7 +105,7 @@ impl Copy {
     }
 
     /// What it touches of device memory, and of host memory by its addresses.
-    pub(super) fn accesses(&self) -> Accesses {
+    pub(in crate::driver) fn accesses(&self) -> Accesses {
         let (targets, sources): (Vec<u64>, Vec<u64>) = self.rows().unzip();
         let range = |end: &End, at: u64| match end.place {
             Place::Device(base) => Some(base + at..base + at + self.width),
@@ -120,17 +120,17 @@ impl Copy {
     }
 
     /// The host memory that it reads, from the first to past the last byte.
-    pub(super) fn host_source(&self) -> Option<Range<u64>> {
+    pub(in crate::driver) fn host_source(&self) -> Option<Range<u64>> {
         self.source.host_range(self.width, self.height, self.depth)
     }
 
     /// The host memory that it writes, likewise.
-    pub(super) fn host_target(&self) -> Option<Range<u64>> {
+    pub(in crate::driver) fn host_target(&self) -> Option<Range<u64>> {
         self.target.host_range(self.width, self.height, self.depth)
     }
 
     /// A digest of its source in host memory as that is now.
-    pub(super) fn source_digest(&self) -> Option<u64> {
+    pub(in crate::driver) fn source_digest(&self) -> Option<u64> {
         let Place::Host(source) = self.source.place else { return None };
         let mut digest = DefaultHasher::new();
         for (_, at) in self.rows() {
@@ -141,7 +141,7 @@ impl Copy {
     }
 
     /// Writes a pattern where it will write into host memory.
-    pub(super) fn poison_target(&self) {
+    pub(in crate::driver) fn poison_target(&self) {
         let Place::Host(target) = self.target.place else { return };
         for (at, _) in self.rows() {
             let row = with_exposed_provenance_mut::<u8>(target + at as usize);
@@ -175,7 +175,7 @@ fn host_row(source: usize, bytes: u64) -> Vec<u8> {
 
 impl End {
     /// First and past-the-last address that a copy of these dimensions touches, if in device memory.
-    pub(super) fn device_range(&self, width: u64, height: u64, depth: u64) -> Option<(u64, u64)> {
+    pub(in crate::driver) fn device_range(&self, width: u64, height: u64, depth: u64) -> Option<(u64, u64)> {
         let Place::Device(base) = self.place else { return None };
         let last = (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width;
         Some((base, base.saturating_add(last)))
@@ -244,12 +244,12 @@ fn poison_gaps(memory: &Memory, start: u64, row: &mut [u8]) -> Result<Option<u64
 
 impl Fill {
     /// The bytes that it writes.
-    pub(super) fn ranges(&self) -> Vec<Range<u64>> {
+    pub(in crate::driver) fn ranges(&self) -> Vec<Range<u64>> {
         let bytes = self.width * u64::from(self.element);
         joined((0..self.height).map(|row| self.target + row * self.pitch).map(|start| start..start + bytes))
     }
 
-    pub(super) fn run(&self, memory: &Memory) -> Result<(), Failure> {
+    pub(in crate::driver) fn run(&self, memory: &Memory) -> Result<(), Failure> {
         let pattern = &self.value.to_le_bytes()[..self.element as usize];
         for row in 0..self.height {
             let fill = memory.fill(self.target + row * self.pitch, pattern, self.width);

@@ -1,25 +1,38 @@
 //! Everything the driver knows, behind one lock.
 
+pub(super) mod accesses;
+pub(super) mod capture;
+pub(super) mod graph;
+pub(super) mod history;
+mod object;
+pub(super) mod outcome;
+pub(super) mod queue;
+pub(super) mod transfer;
+pub(super) mod work;
+
 use std::{
-    alloc::Layout,
     collections::BTreeMap,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use cuda_loader::Status;
+pub(super) use object::{Block, Context, Device, Event, Function, Module, Ordered, Pinned, Pool, Stream};
 
-use super::{
+use self::{
     capture::{Capture, CaptureId},
-    counters::{Counters, Leak, Report},
     graph::{Exec, Graph},
-    handle::{Id, fresh},
     history::History,
-    limits::Limits,
-    queue::{Clock, Goal, Queue, TaskId, Who},
-    spec::{Spec, SpecError},
-    work::{Did, Failure, Work},
+    queue::{Clock, Goal, Queue},
+    transfer::{Copy, Place},
+    work::Work,
 };
-use crate::exec::{Memory, Options, Program};
+use super::{
+    counters::{Counters, Leak, Report},
+    handle::{Id, fresh},
+    limits::Limits,
+    spec::Spec,
+    spec_error::SpecError,
+};
+use crate::exec::{Memory, Options};
 
 /// The driver of the process; `None` until one is installed.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
@@ -67,142 +80,6 @@ pub(super) struct Driver {
     pub(super) random: u64,
     /// Simulated time in nanoseconds.
     pub(super) now: u64,
-}
-
-/// One virtual device.
-#[derive(Debug)]
-pub(super) struct Device {
-    /// Its primary context, while someone holds it.
-    pub(super) primary: Option<Id>,
-    /// How many hold it.
-    pub(super) holders: u32,
-    pub(super) flags: u32,
-    pub(super) default_pool: Id,
-    pub(super) current_pool: Id,
-}
-
-/// A context.
-#[derive(Debug)]
-pub(super) struct Context {
-    pub(super) device: u32,
-    pub(super) flags: u32,
-    /// The legacy default stream.
-    pub(super) legacy: Id,
-    /// The error that lost it.
-    pub(super) lost: Option<Status>,
-    /// Whether a call has answered that error.
-    pub(super) told: bool,
-    /// What its destroyed streams knew.
-    pub(super) ended: Clock,
-    pub(super) limits: BTreeMap<u32, usize>,
-    pub(super) cache_config: u32,
-    pub(super) shared_config: u32,
-}
-
-/// A stream.
-#[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) context: Id,
-    pub(super) flags: u32,
-    pub(super) priority: i32,
-    pub(super) legacy: bool,
-    /// Its last task.
-    pub(super) tail: Option<TaskId>,
-    /// Tasks that its next one comes after, from waits on events.
-    pub(super) waits: Vec<TaskId>,
-    pub(super) clock: Clock,
-    pub(super) capture: Option<CaptureId>,
-}
-
-impl Stream {
-    /// Whether it and the legacy stream wait for each other.
-    pub(super) fn blocking(&self) -> bool {
-        self.flags & cuda_loader::ffi::stream::NON_BLOCKING == 0
-    }
-}
-
-/// An event.
-#[derive(Debug, Default)]
-pub(super) struct Event {
-    pub(super) context: Id,
-    pub(super) flags: u32,
-    pub(super) recorded: Option<Recorded>,
-    /// Simulated time of the record, once it was done.
-    pub(super) time: Option<u64>,
-    /// Nodes it stands for, if it was recorded in a capture.
-    pub(super) captured: Option<(CaptureId, Vec<Id>)>,
-}
-
-/// The last record of an event.
-#[derive(Clone, Debug)]
-pub(super) struct Recorded {
-    pub(super) task: TaskId,
-    pub(super) clock: Clock,
-}
-
-/// A loaded module.
-#[derive(Debug)]
-pub(super) struct Module {
-    pub(super) context: Id,
-    pub(super) program: Arc<Program>,
-    pub(super) functions: BTreeMap<String, Id>,
-}
-
-/// A kernel of a module.
-#[derive(Debug)]
-pub(super) struct Function {
-    pub(super) module: Id,
-    pub(super) program: Arc<Program>,
-    pub(super) name: Arc<str>,
-    /// Dynamic shared memory that a launch may ask for.
-    pub(super) max_dynamic_shared: i32,
-    pub(super) carveout: i32,
-}
-
-/// A pool of stream-ordered memory.
-#[derive(Debug, Default)]
-pub(super) struct Pool {
-    pub(super) device: u32,
-    pub(super) used: u64,
-    pub(super) used_high: u64,
-    /// Released bytes that the pool keeps.
-    pub(super) kept: u64,
-    pub(super) reserved_high: u64,
-    pub(super) threshold: u64,
-    pub(super) reuse: [i32; 3],
-    /// Rights of other devices.
-    pub(super) access: BTreeMap<i32, u32>,
-}
-
-/// A block of device memory.
-#[derive(Debug)]
-pub(super) struct Block {
-    pub(super) context: Id,
-    pub(super) bytes: u64,
-    /// Of stream-ordered memory only.
-    pub(super) ordered: Option<Ordered>,
-}
-
-/// The life of a block of stream-ordered memory.
-#[derive(Debug)]
-pub(super) struct Ordered {
-    /// The pool that it came from; `None` if a graph allocates it.
-    pub(super) pool: Option<Id>,
-    /// The task that allocated it; `None` before the first launch of its graph.
-    pub(super) born: Option<Who>,
-    /// Lines and numbers of the last tasks that use it.
-    pub(super) uses: BTreeMap<Id, u64>,
-    pub(super) released: bool,
-}
-
-/// A block of pinned host memory.
-#[derive(Debug)]
-pub(super) struct Pinned {
-    pub(super) context: Id,
-    pub(super) bytes: usize,
-    pub(super) flags: u32,
-    /// How to give it back; `None` if the caller owns the memory and only registered it.
-    pub(super) layout: Option<Layout>,
 }
 
 impl Driver {
@@ -378,43 +255,6 @@ impl Driver {
         (address < base + block.bytes).then_some((base, block))
     }
 
-    /// Notes that a task has been done and what came of it.
-    pub(super) fn complete(&mut self, id: TaskId, outcome: Result<Did, Failure>) {
-        let Some(task) = self.queue.finish(id) else { return };
-        let did = outcome.as_ref().ok().and_then(|did| did.kernel.as_ref());
-        self.now += task.work.nanoseconds(did) * if task.slow { 1000 } else { 1 };
-        match outcome {
-            Ok(did) => {
-                if let Some(address) = did.unwritten {
-                    self.report(Report::Unwritten { work: task.work.to_string(), address });
-                }
-                if let Some(kernel) = &did.kernel {
-                    self.counters.kernels += kernel;
-                }
-                self.done += 1;
-                if matches!(task.work, Work::Host(_)) {
-                    self.last_host_function = self.done;
-                }
-                if self.options.checks.streams {
-                    self.remember(&task, did.accesses);
-                }
-            }
-            Err((code, reason)) => {
-                // An error of work that nobody waits for loses the context whatever its kind.
-                if let Some(context) = self.contexts.get_mut(&task.context) {
-                    context.lost.get_or_insert(code);
-                }
-                self.report(Report::Failed { work: task.work.to_string(), code: code.0, reason });
-            }
-        }
-        if let Work::Record(event) = task.work
-            && let Some(event) = self.events.get_mut(&event)
-            && event.recorded.as_ref().is_some_and(|recorded| recorded.task == id)
-        {
-            event.time = Some(self.now);
-        }
-    }
-
     /// What the host knows once it has waited for `goal`.
     pub(super) fn learn(&mut self, goal: &Goal) {
         let streams = self.streams.iter().filter(|(id, stream)| match goal {
@@ -433,6 +273,53 @@ impl Driver {
         });
         for (_, context) in contexts {
             self.host.join(&context.ended);
+        }
+    }
+
+    /// Counts bytes that a pool hands out.
+    pub(in crate::driver) fn take_from_pool(&mut self, pool: Id, bytes: u64) {
+        let Some(pool) = self.pools.get_mut(&pool) else { return };
+        if pool.kept >= bytes {
+            pool.kept -= bytes;
+            self.counters.pool_hits += 1;
+        }
+        pool.used += bytes;
+        pool.used_high = pool.used_high.max(pool.used);
+        pool.reserved_high = pool.reserved_high.max(pool.used + pool.kept);
+    }
+
+    /// Counts bytes that come back to a pool, which keeps them up to its threshold.
+    pub(in crate::driver) fn give_to_pool(&mut self, pool: Id, bytes: u64) {
+        let Some(pool) = self.pools.get_mut(&pool) else { return };
+        pool.used -= bytes;
+        pool.kept = (pool.kept + bytes).min(pool.threshold.saturating_sub(pool.used));
+    }
+
+    /// Counts work that is about to be enqueued.
+    pub(super) fn count(&mut self, work: &Work, by_call: bool) {
+        match work {
+            Work::Kernel(call) if by_call => {
+                self.counters.launches += 1;
+                *self.counters.launches_of.entry(call.name.to_string()).or_default() += 1;
+            }
+            Work::Copy(copy) => self.count_copy(copy),
+            _ => {}
+        }
+    }
+
+    fn count_copy(&mut self, copy: &Copy) {
+        let device = |place: &Place| match place {
+            Place::Device(address) => Some(self.memory.find(*address).and_then(|found| found.device)),
+            Place::Host(_) | Place::Staged(_) => None,
+        };
+        let (target, source) = (device(&copy.target.place), device(&copy.source.place));
+        let bytes = copy.bytes();
+        match (target, source) {
+            (Some(Some(to)), Some(Some(from))) if to != from => self.counters.bytes_between_devices += bytes,
+            (Some(Some(_)), Some(Some(_))) => self.counters.bytes_on_device += bytes,
+            (Some(Some(_)), _) => self.counters.bytes_to_device += bytes,
+            (_, Some(Some(_))) => self.counters.bytes_to_host += bytes,
+            _ => {}
         }
     }
 }

@@ -10,25 +10,26 @@ use std::{
 
 use cuda_loader::Status;
 
-use super::{handle::Id, spec::StreamSchedule, work::Work};
+use super::work::Work;
+use crate::driver::{handle::Id, spec::StreamSchedule};
 
 /// Number of a task; larger ones were enqueued later.
-pub(super) type TaskId = u64;
+pub(in crate::driver) type TaskId = u64;
 
 /// Numbers go on from one session to the next, so that a task of an ended session is never taken for one of this.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Which task it is: its line of work, and its number there from 1. A stream is a line, and so is each branch of a graph
 /// beside the first, which continues the line of the stream that it is launched on.
-pub(super) type Who = (Id, u64);
+pub(in crate::driver) type Who = (Id, u64);
 
 /// For each line of work, how many of its tasks are known to come before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clock(BTreeMap<Id, u64>);
+pub(in crate::driver) struct Clock(BTreeMap<Id, u64>);
 
 impl Clock {
     /// Makes everything that `other` knows known here.
-    pub(super) fn join(&mut self, other: &Self) {
+    pub(in crate::driver) fn join(&mut self, other: &Self) {
         for (&line, &count) in &other.0 {
             let mine = self.0.entry(line).or_default();
             *mine = (*mine).max(count);
@@ -36,49 +37,56 @@ impl Clock {
     }
 
     /// Whether task `count` of `line` comes before.
-    pub(super) fn knows(&self, line: Id, count: u64) -> bool {
+    pub(in crate::driver) fn knows(&self, line: Id, count: u64) -> bool {
         self.count(line) >= count
     }
 
     /// How many tasks of `line` are known.
-    pub(super) fn count(&self, line: Id) -> u64 {
+    pub(in crate::driver) fn count(&self, line: Id) -> u64 {
         self.0.get(&line).copied().unwrap_or(0)
     }
 
     /// Adds one task of `line`; its number.
-    pub(super) fn tick(&mut self, line: Id) -> u64 {
+    pub(in crate::driver) fn tick(&mut self, line: Id) -> u64 {
         let mine = self.0.entry(line).or_default();
         *mine += 1;
         *mine
     }
 }
 
+/// The last record of an event.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct Recorded {
+    pub(in crate::driver) task: TaskId,
+    pub(in crate::driver) clock: Clock,
+}
+
 /// A task that has not been done yet.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(in crate::driver) struct Task {
     /// The context that a failure is lost in.
-    pub(super) context: Id,
+    pub(in crate::driver) context: Id,
     /// The stream, for waiting on it.
-    pub(super) stream: Id,
-    pub(super) work: Work,
-    pub(super) who: Who,
+    pub(in crate::driver) stream: Id,
+    pub(in crate::driver) work: Work,
+    pub(in crate::driver) who: Who,
     /// What it is known to come after, and itself.
-    pub(super) clock: Clock,
+    pub(in crate::driver) clock: Clock,
     /// What a copy's source in pinned memory held when the copy was enqueued, and how many tasks had been done then.
-    pub(super) source: Option<(u64, u64)>,
+    pub(in crate::driver) source: Option<(u64, u64)>,
     /// Tasks it comes after, as far as they were not done when it was enqueued.
-    pub(super) after: Vec<TaskId>,
+    pub(in crate::driver) after: Vec<TaskId>,
     /// Overtaken by other ready tasks.
-    pub(super) slow: bool,
+    pub(in crate::driver) slow: bool,
     /// It never ends by itself.
-    pub(super) hung: bool,
+    pub(in crate::driver) hung: bool,
     /// Some thread is at it.
-    pub(super) running: bool,
+    pub(in crate::driver) running: bool,
 }
 
 /// What to wait for.
 #[derive(Clone, Debug)]
-pub(super) enum Goal {
+pub(in crate::driver) enum Goal {
     /// These tasks.
     Tasks(Vec<TaskId>),
     /// Every task of a stream.
@@ -91,13 +99,13 @@ pub(super) enum Goal {
 
 /// All tasks that have not been done.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(in crate::driver) struct Queue {
     pending: BTreeMap<TaskId, Task>,
 }
 
 /// What a thread that waits should do next.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(in crate::driver) enum Next {
     /// The goal is reached.
     Reached,
     /// Do this task.
@@ -108,7 +116,7 @@ pub(super) enum Step {
 
 impl Queue {
     /// Enqueues a task.
-    pub(super) fn push(&mut self, mut task: Task) -> TaskId {
+    pub(in crate::driver) fn push(&mut self, mut task: Task) -> TaskId {
         task.after.retain(|id| self.pending.contains_key(id));
         task.after.sort_unstable();
         task.after.dedup();
@@ -118,27 +126,27 @@ impl Queue {
     }
 
     /// Whether a task has been done.
-    pub(super) fn done(&self, id: TaskId) -> bool {
+    pub(in crate::driver) fn done(&self, id: TaskId) -> bool {
         !self.pending.contains_key(&id)
     }
 
     /// The task, unless it has been done.
-    pub(super) fn get_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+    pub(in crate::driver) fn get_mut(&mut self, id: TaskId) -> Option<&mut Task> {
         self.pending.get_mut(&id)
     }
 
     /// Takes a task that has been done out of the order.
-    pub(super) fn finish(&mut self, id: TaskId) -> Option<Task> {
+    pub(in crate::driver) fn finish(&mut self, id: TaskId) -> Option<Task> {
         self.pending.remove(&id)
     }
 
     /// Tasks that have not been done.
-    pub(super) fn pending(&self) -> impl Iterator<Item = &Task> {
+    pub(in crate::driver) fn pending(&self) -> impl Iterator<Item = &Task> {
         self.pending.values()
     }
 
     /// Fails what never ends, unless a thread is at work and may get somebody further; whether there was such work.
-    pub(super) fn give_up(&mut self) -> bool {
+    pub(in crate::driver) fn give_up(&mut self) -> bool {
         if self.pending.values().any(|task| task.running) {
             return false;
         }
@@ -152,16 +160,21 @@ impl Queue {
     }
 
     /// Whether a goal is reached.
-    pub(super) fn is_reached(&self, goal: &Goal) -> bool {
+    pub(in crate::driver) fn is_reached(&self, goal: &Goal) -> bool {
         !self.pending.iter().any(|(id, task)| goal.names(*id, task))
     }
 
     /// What to do next for `goal`. `pick` chooses among the ready tasks, given their number.
-    pub(super) fn step(&self, goal: &Goal, schedule: StreamSchedule, mut pick: impl FnMut(usize) -> usize) -> Step {
+    pub(in crate::driver) fn step(
+        &self,
+        goal: &Goal,
+        schedule: StreamSchedule,
+        mut pick: impl FnMut(usize) -> usize,
+    ) -> Next {
         let mut needed: BTreeSet<TaskId> =
             self.pending.iter().filter(|(id, task)| goal.names(**id, task)).map(|(id, _)| *id).collect();
         if needed.is_empty() {
-            return Step::Reached;
+            return Next::Reached;
         }
         // A task comes only after tasks with smaller numbers, so one descending pass closes the set.
         let mut closed: Vec<TaskId> = Vec::new();
@@ -179,10 +192,10 @@ impl Queue {
             ready = quick;
         }
         match ready.len() {
-            0 => Step::Wait,
-            1 => Step::Run(ready[0]),
-            count if schedule == StreamSchedule::Random => Step::Run(ready[pick(count) % count]),
-            _ => Step::Run(ready[0]),
+            0 => Next::Wait,
+            1 => Next::Run(ready[0]),
+            count if schedule == StreamSchedule::Random => Next::Run(ready[pick(count) % count]),
+            _ => Next::Run(ready[0]),
         }
     }
 
@@ -224,7 +237,7 @@ mod tests {
 
     fn order(queue: &mut Queue, goal: &Goal, schedule: StreamSchedule) -> Vec<TaskId> {
         let mut order = Vec::new();
-        while let Step::Run(id) = queue.step(goal, schedule, |count| count - 1) {
+        while let Next::Run(id) = queue.step(goal, schedule, |count| count - 1) {
             queue.finish(id);
             order.push(id);
         }

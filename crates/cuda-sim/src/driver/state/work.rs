@@ -11,15 +11,18 @@ use cuda_loader::{
 };
 
 use super::{
-    handle::Handle,
-    history::Accesses,
+    accesses::Accesses,
+    outcome::{Did, Failure},
     transfer::{Copy, End, Fill, Place},
 };
-use crate::exec::{self, Grid, Memory, Options, Program};
+use crate::{
+    driver::handle::Handle,
+    exec::{self, Grid, Memory, Options, Program},
+};
 
 /// One unit of work.
 #[derive(Clone, Debug)]
-pub(super) enum Work {
+pub(in crate::driver) enum Work {
     /// A joint in the order of work.
     Nothing,
     /// A kernel.
@@ -40,38 +43,24 @@ pub(super) enum Work {
 
 /// A kernel launch with its arguments frozen.
 #[derive(Clone, Debug)]
-pub(super) struct KernelCall {
-    pub(super) program: Arc<Program>,
-    pub(super) name: Arc<str>,
+pub(in crate::driver) struct KernelCall {
+    pub(in crate::driver) program: Arc<Program>,
+    pub(in crate::driver) name: Arc<str>,
     /// The function's handle, for queries of graph nodes.
-    pub(super) function: usize,
-    pub(super) grid: Grid,
-    pub(super) params: Vec<u8>,
-    pub(super) device: u32,
-    pub(super) cooperative: bool,
+    pub(in crate::driver) function: usize,
+    pub(in crate::driver) grid: Grid,
+    pub(in crate::driver) params: Vec<u8>,
+    pub(in crate::driver) device: u32,
+    pub(in crate::driver) cooperative: bool,
 }
 
 /// A function of the host with its argument.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum HostCall {
+pub(in crate::driver) enum HostCall {
     /// The current interface.
     Function(HostFn, usize),
     /// The older one.
     Callback(StreamCallback, usize, usize),
-}
-
-/// Why work failed: the code for the caller and the reason for the report.
-pub(super) type Failure = (Status, String);
-
-/// What came of work.
-#[derive(Debug, Default)]
-pub(super) struct Did {
-    /// What a kernel did.
-    pub(super) kernel: Option<exec::Counters>,
-    /// The first byte that a copy took to the host and nothing had written, where that is checked.
-    pub(super) unwritten: Option<u64>,
-    /// What it touched, where work of streams is held against each other.
-    pub(super) accesses: Accesses,
 }
 
 impl HostCall {
@@ -92,7 +81,7 @@ impl HostCall {
 
 impl Work {
     /// Does the work.
-    pub(super) fn run(&self, memory: &Memory, options: &Options) -> Result<Did, Failure> {
+    pub(in crate::driver) fn run(&self, memory: &Memory, options: &Options) -> Result<Did, Failure> {
         let mut did = Did::default();
         if options.checks.streams {
             did.accesses = self.accesses(memory);
@@ -133,7 +122,7 @@ impl Work {
 
     /// Addresses in device memory that it is known to touch: of a kernel, every 8 bytes of its parameters that begin at a
     /// multiple of 4.
-    pub(super) fn addresses(&self) -> Vec<u64> {
+    pub(in crate::driver) fn addresses(&self) -> Vec<u64> {
         match self {
             Self::Kernel(call) => {
                 let words = call.params.windows(8).step_by(4);
@@ -152,7 +141,7 @@ impl Work {
     }
 
     /// How long it takes in the simulated time, in nanoseconds: a launch cost and 100 GB/s for bytes.
-    pub(super) fn nanoseconds(&self, did: Option<&exec::Counters>) -> u64 {
+    pub(in crate::driver) fn nanoseconds(&self, did: Option<&exec::Counters>) -> u64 {
         match self {
             Self::Nothing | Self::Record(_) => 0,
             Self::Kernel(_) => 2_000 + did.map_or(0, |counters| counters.warp_instructions),

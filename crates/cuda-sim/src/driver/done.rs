@@ -1,0 +1,101 @@
+//! What becomes of a task once it has been done: its result, and what it is held against.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    counters::Report,
+    order::BEFORE_BIRTH,
+    state::{
+        Driver,
+        accesses::Accesses,
+        outcome::{Did, Failure},
+        queue::{Task, TaskId},
+        work::Work,
+    },
+};
+
+impl Driver {
+    /// Notes that a task has been done and what came of it.
+    pub(super) fn complete(&mut self, id: TaskId, outcome: Result<Did, Failure>) {
+        let Some(task) = self.queue.finish(id) else { return };
+        let did = outcome.as_ref().ok().and_then(|did| did.kernel.as_ref());
+        self.now += task.work.nanoseconds(did) * if task.slow { 1000 } else { 1 };
+        match outcome {
+            Ok(did) => {
+                if let Some(address) = did.unwritten {
+                    self.report(Report::Unwritten { work: task.work.to_string(), address });
+                }
+                if let Some(kernel) = &did.kernel {
+                    self.counters.kernels += kernel;
+                }
+                self.done += 1;
+                if matches!(task.work, Work::Host(_)) {
+                    self.last_host_function = self.done;
+                }
+                if self.options.checks.streams {
+                    self.remember(&task, did.accesses);
+                }
+            }
+            Err((code, reason)) => {
+                // An error of work that nobody waits for loses the context whatever its kind.
+                if let Some(context) = self.contexts.get_mut(&task.context) {
+                    context.lost.get_or_insert(code);
+                }
+                self.report(Report::Failed { work: task.work.to_string(), code: code.0, reason });
+            }
+        }
+        if let Work::Record(event) = task.work
+            && let Some(event) = self.events.get_mut(&event)
+            && event.recorded.as_ref().is_some_and(|recorded| recorded.task == id)
+        {
+            event.time = Some(self.now);
+        }
+    }
+
+    /// Holds what a task has touched against the work before it, and remembers it.
+    fn remember(&mut self, task: &Task, accesses: Accesses) {
+        let work: Arc<str> = task.work.to_string().into();
+        let (line, number) = task.who;
+        let parts = match task.work {
+            // Its allocation is gone by now.
+            Work::Free(base) => BTreeMap::from([(base, accesses)]),
+            _ => accesses.by_allocation(&self.memory),
+        };
+        for (base, accesses) in parts {
+            self.check_birth(task, base);
+            let history = self.histories.entry(base).or_default();
+            let strangers = history.unordered(&task.clock, &accesses);
+            history.add(line, number, work.clone(), accesses, self.done);
+            for (earlier, address) in strangers {
+                let work = work.to_string();
+                self.report(Report::Unordered { work, earlier: earlier.to_string(), address });
+            }
+        }
+        if let Work::Free(base) = task.work {
+            self.histories.remove(&base);
+        }
+    }
+
+    /// Reports a use of stream-ordered memory that nothing orders after its allocation. The address may have come to the
+    /// work in any way.
+    fn check_birth(&mut self, task: &Task, base: u64) {
+        let Some(life) = self.blocks.get(&base).and_then(|block| block.ordered.as_ref()) else { return };
+        let born = life.born.is_some_and(|(line, number)| task.clock.knows(line, number));
+        if !born {
+            let relation = BEFORE_BIRTH;
+            self.report(Report::StreamOrder { work: task.work.to_string(), address: base, relation });
+        }
+    }
+
+    /// Reports a copy from pinned memory that holds something else than it did when the copy was enqueued, when `done` tasks had been done,
+    /// unless other work may have written there meanwhile.
+    pub(super) fn check_source(&mut self, work: &Work, digest: u64, done: u64) {
+        let Work::Copy(copy) = work else { return };
+        let Some(source) = copy.host_source().filter(|_| copy.source_digest() != Some(digest)) else { return };
+        let history = self.memory.find(source.start).and_then(|found| self.histories.get(&found.base));
+        let by_work = self.last_host_function > done || history.is_some_and(|past| past.written_since(done, &source));
+        if !by_work {
+            self.report(Report::SourceChanged { work: work.to_string(), address: source.start });
+        }
+    }
+}

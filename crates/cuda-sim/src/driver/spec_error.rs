@@ -1,0 +1,11 @@
+//! Why a text describes no machine and no fault.
+
+/// A text that is no [`Spec`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("simulator item `{item}`: expected {expected}")]
+pub struct SpecError {
+    /// The item that was refused.
+    pub item: String,
+    /// What may stand there.
+    pub expected: &'static str,
+}

@@ -1,0 +1,20 @@
+//! What came of work.
+
+use cuda_loader::Status;
+
+use super::accesses::Accesses;
+use crate::exec;
+
+/// Why work failed: the code for the caller and the reason for the report.
+pub(in crate::driver) type Failure = (Status, String);
+
+/// What came of work.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Did {
+    /// What a kernel did.
+    pub(in crate::driver) kernel: Option<exec::Counters>,
+    /// The first byte that a copy took to the host and nothing had written, where that is checked.
+    pub(in crate::driver) unwritten: Option<u64>,
+    /// What it touched, where work of streams is held against each other.
+    pub(in crate::driver) accesses: Accesses,
+}
