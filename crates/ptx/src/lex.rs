@@ -4,7 +4,7 @@ use crate::{ParseError, ParseErrorKind};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A name or opcode, inner dots and `::` included: `ld.shared::cluster.b32`, `%tid.x`, `$L__BB0_1`.
     Word,
     /// A dot and one part: `.visible`.
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 /// A token and its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'text> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) text: &'text str,
     pub(crate) line: u32,
     pub(crate) column: u32,
@@ -36,12 +36,13 @@ impl Token<'_> {
 
     /// The error that something else must stand here.
     pub(crate) fn expected(&self, expected: &'static str) -> ParseError {
-        let got = if self.kind == Kind::End { "end of text".to_owned() } else { format!("`{}`", excerpt(self.text)) };
+        let got =
+            if self.kind == TokenKind::End { "end of text".to_owned() } else { format!("`{}`", excerpt(self.text)) };
         self.error(ParseErrorKind::Expected { expected, got })
     }
 
     pub(crate) fn is(&self, punct: u8) -> bool {
-        self.kind == Kind::Punct(punct)
+        self.kind == TokenKind::Punct(punct)
     }
 }
 
@@ -69,39 +70,39 @@ impl<'text> Lexer<'text> {
         }
     }
 
-    /// The next token; [`Kind::End`] for ever once the text is used up.
+    /// The next token; [`TokenKind::End`] for ever once the text is used up.
     pub(crate) fn next(&mut self) -> Result<Token<'text>, ParseError> {
         self.skip_blank()?;
         let (start, line, column) = (self.at, self.line, self.column());
         let bytes = self.text.as_bytes();
         let kind = match bytes.get(start) {
-            None => Kind::End,
+            None => TokenKind::End,
             Some(byte) if is_name_start(*byte) => {
                 self.word();
                 if matches!(&bytes[start..self.at], b"%" | b"$") {
                     return Err(self.error_at(start, ParseErrorKind::Byte(*byte)));
                 }
-                Kind::Word
+                TokenKind::Word
             }
             Some(b'0'..=b'9') => {
                 self.number();
-                Kind::Number
+                TokenKind::Number
             }
             Some(b'.') if bytes.get(start + 1).is_some_and(|byte| is_name(*byte)) => {
                 self.at += 1;
                 self.name();
-                Kind::Directive
+                TokenKind::Directive
             }
             Some(b'"') => {
                 self.string()?;
-                Kind::Text
+                TokenKind::Text
             }
             Some(
                 byte @ (b';' | b',' | b'{' | b'}' | b'[' | b']' | b'(' | b')' | b'<' | b'>' | b':' | b'+' | b'-' | b'!'
                 | b'|' | b'@' | b'='),
             ) => {
                 self.at += 1;
-                Kind::Punct(*byte)
+                TokenKind::Punct(*byte)
             }
             Some(byte) => return Err(self.error_at(start, ParseErrorKind::Byte(*byte))),
         };

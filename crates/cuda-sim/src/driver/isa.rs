@@ -22,14 +22,14 @@ pub(super) fn newest(release: i32) -> Option<Version> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     number: u32,
-    kind: Kind,
+    portability: Portability,
     /// The oldest PTX that has it.
     pub(super) since: Version,
 }
 
 /// Which devices run what is made for a target.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum Portability {
     /// Its own and all newer ones.
     Plain,
     /// Its own and newer ones of the same major number.
@@ -43,21 +43,21 @@ impl Target {
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.strip_prefix("sm_")?;
         let since = ptx::typing::first_version(name)?;
-        let kind = match name.as_bytes().last() {
-            Some(b'a') => Kind::Exact,
-            Some(b'f') => Kind::Family,
-            _ => Kind::Plain,
+        let portability = match name.as_bytes().last() {
+            Some(b'a') => Portability::Exact,
+            Some(b'f') => Portability::Family,
+            _ => Portability::Plain,
         };
-        Some(Self { number: name.trim_end_matches(['a', 'f']).parse().ok()?, kind, since })
+        Some(Self { number: name.trim_end_matches(['a', 'f']).parse().ok()?, portability, since })
     }
 
     /// Whether a device of this capability runs it.
     pub(super) fn runs_on(&self, (major, minor): (u32, u32)) -> bool {
         let own = major * 10 + minor;
-        match self.kind {
-            Kind::Plain => self.number <= own,
-            Kind::Family => self.number <= own && self.number / 10 == major,
-            Kind::Exact => self.number == own,
+        match self.portability {
+            Portability::Plain => self.number <= own,
+            Portability::Family => self.number <= own && self.number / 10 == major,
+            Portability::Exact => self.number == own,
         }
     }
 }

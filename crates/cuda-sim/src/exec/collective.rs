@@ -17,12 +17,12 @@ pub(super) enum Members {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collective {
     pub(super) members: Members,
-    pub(super) kind: Kind,
+    pub(super) kind: CollectiveKind,
 }
 
 /// What the lanes do together. Registers are of the 32-bit file unless said otherwise.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum CollectiveKind {
     Barrier {
         id: R,
         threads: Option<R>,

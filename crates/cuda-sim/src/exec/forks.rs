@@ -1,7 +1,7 @@
 //! Barriers in branches: where a thread decides to go past a barrier that others may come to.
 
 use super::code::{Code, NO_GUARD, Op};
-use super::collective::{Kind, Members};
+use super::collective::{CollectiveKind, Members};
 use super::flow::{Block, Flow};
 
 /// Barriers of a kernel that are told apart.
@@ -30,7 +30,8 @@ pub(super) fn mark(code: &mut Code) {
     let is_barrier = |op: Op| match op {
         Op::Collective(index) => {
             let collective = &code.collectives[index as usize];
-            collective.members == Members::Live && matches!(collective.kind, Kind::Barrier { threads: None, .. })
+            collective.members == Members::Live
+                && matches!(collective.kind, CollectiveKind::Barrier { threads: None, .. })
         }
         _ => false,
     };

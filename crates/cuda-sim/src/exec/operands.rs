@@ -1,7 +1,7 @@
 //! Which registers a step reads and writes.
 
 use super::code::{Code, Op};
-use super::collective::{BarRed, Collective, Kind, Members, Mma, Role, Vote};
+use super::collective::{BarRed, Collective, CollectiveKind, Members, Mma, Role, Vote};
 use super::register::{Register, Slot, Target};
 
 /// What a step does with a register.
@@ -119,7 +119,7 @@ pub(super) fn collective(collective: &Collective, f: &mut impl FnMut(Register, U
         writes.iter().flatten().for_each(|&reg| f(reg, Use::Write));
     };
     match collective.kind {
-        Kind::Barrier { id, threads, role } => {
+        CollectiveKind::Barrier { id, threads, role } => {
             visit(&[W32(id)], &[]);
             threads.into_iter().for_each(|threads| visit(&[W32(threads)], &[]));
             if let Role::Reduce { op, d, a } = role {
@@ -127,24 +127,24 @@ pub(super) fn collective(collective: &Collective, f: &mut impl FnMut(Register, U
                 visit(&[Predicate(a)], &[Some(d)]);
             }
         }
-        Kind::WarpBarrier => {}
-        Kind::Shuffle { d, valid, a, lane, clamp, .. } => {
+        CollectiveKind::WarpBarrier => {}
+        CollectiveKind::Shuffle { d, valid, a, lane, clamp, .. } => {
             visit(&[W32(a), W32(lane), W32(clamp)], &[Some(W32(d)), valid.map(Predicate)]);
         }
-        Kind::Vote { vote, d, a } => {
+        CollectiveKind::Vote { vote, d, a } => {
             let d = if vote == Vote::Ballot { W32(d) } else { Predicate(d) };
             visit(&[Predicate(a)], &[Some(d)]);
         }
-        Kind::Match { wide, d, valid, a, .. } => {
+        CollectiveKind::Match { wide, d, valid, a, .. } => {
             visit(&[if wide { W64(a) } else { W32(a) }], &[Some(W32(d)), valid.map(Predicate)]);
         }
-        Kind::Redux { d, a, .. } => visit(&[W32(a)], &[Some(W32(d))]),
-        Kind::Elect { d, chosen } => visit(&[], &[Some(W32(d)), Some(Predicate(chosen))]),
-        Kind::LoadMatrix { count, d, target, .. } => {
+        CollectiveKind::Redux { d, a, .. } => visit(&[W32(a)], &[Some(W32(d))]),
+        CollectiveKind::Elect { d, chosen } => visit(&[], &[Some(W32(d)), Some(Predicate(chosen))]),
+        CollectiveKind::LoadMatrix { count, d, target, .. } => {
             Register::of(target.base).into_iter().for_each(|base| visit(&[base], &[]));
             d.iter().take(count.into()).for_each(|&d| visit(&[], &[Some(W32(d))]));
         }
-        Kind::Mma { shape, d, a, b, c } => {
+        CollectiveKind::Mma { shape, d, a, b, c } => {
             let (a_words, b_words) = shape.words();
             a[..a_words].iter().chain(&b[..b_words]).chain(&c).for_each(|&reg| visit(&[W32(reg)], &[]));
             d.iter().for_each(|&d| visit(&[], &[Some(W32(d))]));

@@ -29,16 +29,16 @@ fn the_source_of_a_copy_is_not_written_before_the_wait() {
         ("by its thread", copy(store, "")),
         ("by an atomic of its thread", copy(atomic, "")),
         ("by another thread", copy(elsewhere, "")),
-        ("by another thread behind a barrier", copy(&format!("bar.sync 0; {elsewhere}"), "bar.sync 0;")),
+        ("by another thread after a barrier", copy(&format!("bar.sync 0; {elsewhere}"), "bar.sync 0;")),
     ] {
         races(name, Space::Global, &body, Grid::linear(1, 64), WORDS);
         let said = verdict(&body, Grid::linear(1, 64), WORDS, &checked_orders()[0]);
         let Some(FaultKind::Race { access, earlier_access, .. }) = said else { panic!("{name}: {said:?}") };
         assert!([access, earlier_access].contains(&Access::AsyncRead), "{name}: {access} after {earlier_access}");
     }
-    silent("behind the wait", &copy("", store), Grid::linear(1, 64), WORDS);
+    silent("after the wait", &copy("", store), Grid::linear(1, 64), WORDS);
     silent(
-        "by others, behind wait and barrier",
+        "by others, after wait and barrier",
         &copy("", &format!("bar.sync 0; {elsewhere}")),
         Grid::linear(1, 64),
         WORDS,
@@ -54,20 +54,20 @@ fn the_constant_path_reads_only_what_the_kernel_does_not_write() {
         |barrier: &str| format!("{barrier} mul.wide.u32 %d2, %r0, 4; xor.b64 %d2, %d2, 4; add.s64 %d2, %d2, %d0;");
     races("own store", Space::Global, &format!("st.global.b32 [%d1], 5; {load} ret;"), grid, WORDS);
     races("own atomic", Space::Global, &format!("red.global.add.u32 [%d1], 5; {load} ret;"), grid, WORDS);
-    races("own store behind", Space::Global, &format!("{load} st.global.b32 [%d1], 5; ret;"), grid, WORDS);
-    races("own atomic behind", Space::Global, &format!("{load} red.global.add.u32 [%d1], 5; ret;"), grid, WORDS);
-    let behind = other("bar.sync 0;");
+    races("own store after", Space::Global, &format!("{load} st.global.b32 [%d1], 5; ret;"), grid, WORDS);
+    races("own atomic after", Space::Global, &format!("{load} red.global.add.u32 [%d1], 5; ret;"), grid, WORDS);
+    let after = other("bar.sync 0;");
     races(
         "a barrier",
         Space::Global,
-        &format!("st.global.b32 [%d1], 5; {behind} ld.global.nc.b32 %r4, [%d2]; ret;"),
+        &format!("st.global.b32 [%d1], 5; {after} ld.global.nc.b32 %r4, [%d2]; ret;"),
         grid,
         WORDS,
     );
-    races("a barrier", Space::Global, &format!("{load} {behind} st.global.b32 [%d2], 5; ret;"), grid, WORDS);
-    let plain = format!("{load} ld.global.b32 %r5, [%d1]; {behind} st.global.b32 [%d2], 5; ret;");
+    races("a barrier", Space::Global, &format!("{load} {after} st.global.b32 [%d2], 5; ret;"), grid, WORDS);
+    let plain = format!("{load} ld.global.b32 %r5, [%d1]; {after} st.global.b32 [%d2], 5; ret;");
     races("a plain read as well", Space::Global, &plain, grid, WORDS);
-    let coherent = format!("st.global.b32 [%d1], 5; {behind} ld.global.b32 %r4, [%d2]; ret;");
+    let coherent = format!("st.global.b32 [%d1], 5; {after} ld.global.b32 %r4, [%d2]; ret;");
     silent("the coherent path", &coherent, grid, WORDS);
     silent("another place", &format!("st.global.b32 [%d1+1024], 5; {load} ret;"), grid, WORDS);
 }
@@ -85,7 +85,7 @@ fn matrices(between: &str, transposed: &str) -> String {
 }
 
 #[test]
-fn rows_of_other_lanes_are_loaded_behind_a_barrier() {
+fn rows_of_other_lanes_are_loaded_after_a_barrier() {
     for transposed in ["", ".trans"] {
         for fence in ["", "membar.cta;"] {
             races("matrix", Space::Shared, &matrices(fence, transposed), Grid::linear(1, 32), WORDS);

@@ -151,7 +151,7 @@ fn a_value_of_a_lane_outside_the_mask_must_not_be_used() {
 }
 
 #[test]
-fn the_active_lanes_behind_a_branch_are_not_all_lanes() {
+fn the_active_lanes_after_a_branch_are_not_all_lanes() {
     let parted = "setp.lt.u32 %p0, %r0, 16;
         @%p0 bra $low;
         mov.b32 %r5, 2;
@@ -189,7 +189,7 @@ fn the_active_lanes_behind_a_branch_are_not_all_lanes() {
 }
 
 /// Threads for which `condition` (`%p0`) holds come to a barrier; all do something after it.
-fn barrier_in_a_branch(condition: &str, barrier: &str, skippers_first: bool, behind: &str) -> String {
+fn barrier_in_a_branch(condition: &str, barrier: &str, skippers_first: bool, after: &str) -> String {
     let (guard, first, second) = if skippers_first {
         ("@%p0", "bra.uni $join;", format!("$other: {barrier} bra.uni $join;"))
     } else {
@@ -202,7 +202,7 @@ fn barrier_in_a_branch(condition: &str, barrier: &str, skippers_first: bool, beh
          bra.uni $join;
          {second}
          $join:
-         {behind}
+         {after}
          ret;"
     )
 }
@@ -216,8 +216,8 @@ fn a_barrier_in_a_branch_is_for_all_threads_or_for_none() {
     for (condition, threads) in [(lanes, 32), (lanes, 64), (warps, 64)] {
         let grid = Grid::linear(1, threads);
         for skippers_first in [false, true] {
-            for behind in ["st.global.b32 [%d1], 5;", "ld.global.b32 %r4, [%d1];", inner] {
-                let text = barrier_in_a_branch(condition, "bar.sync 0;", skippers_first, behind);
+            for after in ["st.global.b32 [%d1], 5;", "ld.global.b32 %r4, [%d1];", inner] {
+                let text = barrier_in_a_branch(condition, "bar.sync 0;", skippers_first, after);
                 reported("branch", &text, grid, ZEROS, skipped);
             }
             // Who only ends leaves the barrier to the others.

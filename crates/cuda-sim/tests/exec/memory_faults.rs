@@ -55,7 +55,7 @@ fn no_32_bit_offset_leads_from_one_allocation_into_another() {
         for offset in (8..31).map(|power| 1 << power).chain([u64::from(u32::MAX - 7)]) {
             let said = problem(&memory, base + offset, target);
             let nearest = matches!(said, MemoryProblem::PastEnd { allocation, .. } if allocation.base == base);
-            assert!(nearest || offset > 1 << 31, "{offset} bytes behind buffer {index}: {said}");
+            assert!(nearest || offset > 1 << 31, "{offset} bytes past buffer {index}: {said}");
             if index > 0 {
                 let said = problem(&memory, base - offset, target);
                 let nearest = matches!(said, MemoryProblem::Before { allocation, .. } if allocation.base == base);

@@ -157,13 +157,13 @@ const LAST_BLOCK: &str = "
     ret;";
 
 #[test]
-fn thread_0_fences_for_its_block_only_behind_the_barrier() {
+fn thread_0_fences_for_its_block_only_after_the_barrier() {
     let attempt = |before: &str, after: &str| LAST_BLOCK.replace("BEFORE", before).replace("AFTER", after);
     let grid = Grid::linear(3, 64);
-    silent("behind", &attempt("", "membar.gl;"), grid, ZEROS);
+    silent("after", &attempt("", "membar.gl;"), grid, ZEROS);
     silent("by every thread", &attempt("membar.gl;", ""), grid, ZEROS);
     let first = "setp.eq.u32 %p1, %r0, 0; @%p1 membar.gl;";
-    silent("by thread 0, behind", &attempt("", first), grid, ZEROS);
+    silent("by thread 0, after", &attempt("", first), grid, ZEROS);
     races("before", Space::Global, &attempt(first, ""), grid, ZEROS);
     races("acquire and release by every thread", Space::Global, &attempt("fence.acq_rel.gpu;", ""), grid, ZEROS);
     races("none", Space::Global, &attempt("", ""), grid, ZEROS);

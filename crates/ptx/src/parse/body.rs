@@ -9,7 +9,7 @@ use crate::{
         Body, Label, LabelId, Linkage, Operand, PragmaAt, Prototype, PrototypeId, Reg, Register, RegisterDeclaration,
         Scope, SourceLine, Space, Symbol, TargetKind, TargetList, TargetListId, Type,
     },
-    lex::{Kind, Token, excerpt},
+    lex::{Token, TokenKind, excerpt},
 };
 
 /// Most braces within each other, the body's own included.
@@ -234,15 +234,15 @@ impl<'text> Parser<'text> {
 
     fn statement(&mut self, builder: &mut BodyBuilder<'text>) -> Result<(), ParseError> {
         match self.ahead.kind {
-            Kind::Punct(b'{') => self.open_scope(builder),
-            Kind::Punct(b'}') => {
+            TokenKind::Punct(b'{') => self.open_scope(builder),
+            TokenKind::Punct(b'}') => {
                 self.take()?;
                 builder.close_scope();
                 Ok(())
             }
-            Kind::Directive => self.body_directive(builder),
-            Kind::Punct(b'@') => self.instruction(builder, None),
-            Kind::Word => {
+            TokenKind::Directive => self.body_directive(builder),
+            TokenKind::Punct(b'@') => self.instruction(builder, None),
+            TokenKind::Word => {
                 let word = self.take()?;
                 if word.text != "_" && !word.text.contains(['.', ':']) && self.eat(b':')? {
                     self.labelled(builder, word)

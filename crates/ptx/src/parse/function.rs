@@ -4,7 +4,7 @@ use super::Parser;
 use crate::{
     ParseError, ParseErrorKind,
     ast::{Directive, Function, FunctionKind, Linkage, Param, Pointer, Space},
-    lex::{Kind, Token, excerpt},
+    lex::{Token, TokenKind, excerpt},
 };
 
 /// Most bytes of one parameter; the parameter space of any device is smaller.
@@ -67,7 +67,7 @@ impl<'text> Parser<'text> {
     /// Numbers with commas between them, possibly none.
     fn counts(&mut self) -> Result<Vec<u32>, ParseError> {
         let mut counts = Vec::new();
-        if self.ahead.kind == Kind::Number {
+        if self.ahead.kind == TokenKind::Number {
             counts.push(self.count32("directive argument")?);
             while self.eat(b',')? {
                 counts.push(self.count32("directive argument")?);

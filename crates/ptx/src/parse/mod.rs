@@ -15,7 +15,7 @@ use std::{
 use crate::{
     ParseError, ParseErrorKind,
     ast::{Module, Name, Type},
-    lex::{Kind, Lexer, Token, excerpt},
+    lex::{Lexer, Token, TokenKind, excerpt},
     opcodes,
 };
 
@@ -83,13 +83,13 @@ impl<'text> Parser<'text> {
         if self.eat(punct)? { Ok(()) } else { Err(self.ahead.expected(expected)) }
     }
 
-    fn expect_kind(&mut self, kind: Kind, expected: &'static str) -> Result<Token<'text>, ParseError> {
+    fn expect_kind(&mut self, kind: TokenKind, expected: &'static str) -> Result<Token<'text>, ParseError> {
         if self.ahead.kind == kind { self.take() } else { Err(self.ahead.expected(expected)) }
     }
 
     /// Takes the next token if it is the directive `text`, dot included.
     fn eat_directive(&mut self, text: &str) -> Result<bool, ParseError> {
-        let found = self.ahead.kind == Kind::Directive && self.ahead.text == text;
+        let found = self.ahead.kind == TokenKind::Directive && self.ahead.text == text;
         if found {
             self.take()?;
         }
@@ -98,7 +98,7 @@ impl<'text> Parser<'text> {
 
     /// The next token's text without its dot, if it is a directive.
     fn directive(&self) -> Option<&'text str> {
-        if self.ahead.kind == Kind::Directive { self.ahead.text.strip_prefix('.') } else { None }
+        if self.ahead.kind == TokenKind::Directive { self.ahead.text.strip_prefix('.') } else { None }
     }
 
     /// A name without dots.
@@ -106,7 +106,7 @@ impl<'text> Parser<'text> {
         if self.ahead.text.contains(['.', ':']) {
             return Err(self.ahead.expected(expected));
         }
-        self.expect_kind(Kind::Word, expected)
+        self.expect_kind(TokenKind::Word, expected)
     }
 
     /// A name that is declared; `_` is none.
@@ -129,7 +129,7 @@ impl<'text> Parser<'text> {
 
     /// The text between quotes.
     fn quoted(&mut self) -> Result<Name, ParseError> {
-        let token = self.expect_kind(Kind::Text, "a quoted string")?;
+        let token = self.expect_kind(TokenKind::Text, "a quoted string")?;
         Ok(self.name(token.text.trim_matches('"')))
     }
 

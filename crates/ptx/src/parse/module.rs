@@ -4,13 +4,13 @@ use super::Parser;
 use crate::{
     ParseError, ParseErrorKind,
     ast::{Linkage, Module, Name, Space},
-    lex::{Kind, Token, excerpt},
+    lex::{Token, TokenKind, excerpt},
 };
 
 impl<'text> Parser<'text> {
     pub(super) fn module(&mut self) -> Result<Module, ParseError> {
         let mut module = self.header()?;
-        while self.ahead.kind != Kind::End {
+        while self.ahead.kind != TokenKind::End {
             self.item(&mut module)?;
         }
         Ok(module)
@@ -21,7 +21,7 @@ impl<'text> Parser<'text> {
         if !self.eat_directive(".version")? {
             return Err(self.ahead.expected("`.version`"));
         }
-        let token = self.expect_kind(Kind::Number, "a version such as `7.0`")?;
+        let token = self.expect_kind(TokenKind::Number, "a version such as `7.0`")?;
         let version = token
             .text
             .split_once('.')
@@ -120,13 +120,13 @@ impl<'text> Parser<'text> {
     /// Passes a debug section.
     fn skip_section(&mut self) -> Result<(), ParseError> {
         self.take()?;
-        self.expect_kind(Kind::Directive, "a section name")?;
+        self.expect_kind(TokenKind::Directive, "a section name")?;
         self.expect(b'{', "`{`")?;
         loop {
             let token = self.take()?;
             match token.kind {
-                Kind::Punct(b'}') => return Ok(()),
-                Kind::Punct(b'{') | Kind::End => return Err(token.expected("`}` at the end of the section")),
+                TokenKind::Punct(b'}') => return Ok(()),
+                TokenKind::Punct(b'{') | TokenKind::End => return Err(token.expected("`}` at the end of the section")),
                 _ => {}
             }
         }

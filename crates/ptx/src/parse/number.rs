@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::{
     ParseError, ParseErrorKind,
-    lex::{Kind, Token, excerpt},
+    lex::{Token, TokenKind, excerpt},
 };
 
 /// A number as written, sign applied.
@@ -17,7 +17,7 @@ pub(super) enum Number {
 impl<'text> Parser<'text> {
     /// An unsigned number without sign, of at most `limit`.
     pub(super) fn count(&mut self, what: &'static str, limit: u64) -> Result<u64, ParseError> {
-        let token = self.expect_kind(Kind::Number, "a number")?;
+        let token = self.expect_kind(TokenKind::Number, "a number")?;
         match magnitude(&token)? {
             Number::Int(value) if value.cast_unsigned() <= limit => Ok(value.cast_unsigned()),
             _ => Err(token.error(ParseErrorKind::Range { what, got: excerpt(token.text) })),
@@ -40,7 +40,7 @@ impl<'text> Parser<'text> {
 
     /// Whether a number may start here.
     pub(super) fn number_ahead(&self) -> bool {
-        self.ahead.kind == Kind::Number || self.ahead.is(b'-')
+        self.ahead.kind == TokenKind::Number || self.ahead.is(b'-')
     }
 
     /// A number with any count of minus signs before it.
@@ -49,7 +49,7 @@ impl<'text> Parser<'text> {
         while self.eat(b'-')? {
             negative = !negative;
         }
-        let token = self.expect_kind(Kind::Number, "a number")?;
+        let token = self.expect_kind(TokenKind::Number, "a number")?;
         let number = magnitude(&token)?;
         Ok(match number {
             Number::Int(value) if negative => Number::Int(value.wrapping_neg()),

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     ParseError, ParseErrorKind,
     ast::{Address, AddressBase, Guard, Instruction, Opcode, Operand, Reg, Special, Symbol},
-    lex::{Kind, Token, excerpt},
+    lex::{Token, TokenKind, excerpt},
 };
 
 /// Lanes of a warp, the value of `WARP_SZ`.
@@ -33,7 +33,7 @@ impl<'text> Parser<'text> {
             Some(opcode) => opcode,
             None => {
                 guard = Some(self.guard(builder)?);
-                self.expect_kind(Kind::Word, "an opcode")?
+                self.expect_kind(TokenKind::Word, "an opcode")?
             }
         };
         if !opcode.text.as_bytes()[0].is_ascii_alphabetic() {
@@ -67,7 +67,7 @@ impl<'text> Parser<'text> {
 
     /// A declared register.
     fn register(&mut self, builder: &mut BodyBuilder<'text>) -> Result<Reg, ParseError> {
-        let token = self.expect_kind(Kind::Word, "a register")?;
+        let token = self.expect_kind(TokenKind::Word, "a register")?;
         match builder.lookup(self, token.text) {
             Some(Local::Reg(reg)) => Ok(reg),
             _ => Err(token.error(ParseErrorKind::Register(excerpt(token.text)))),
@@ -81,10 +81,10 @@ impl<'text> Parser<'text> {
         index: usize,
     ) -> Result<Operand, ParseError> {
         match self.ahead.kind {
-            Kind::Punct(b'[') => self.address_operand(builder),
-            Kind::Punct(b'{') => Ok(Operand::Vector(self.items(builder, b'}')?)),
-            Kind::Punct(b'(') => Ok(Operand::List(self.items(builder, b')')?)),
-            Kind::Word => {
+            TokenKind::Punct(b'[') => self.address_operand(builder),
+            TokenKind::Punct(b'{') => Ok(Operand::Vector(self.items(builder, b'}')?)),
+            TokenKind::Punct(b'(') => Ok(Operand::List(self.items(builder, b')')?)),
+            TokenKind::Word => {
                 let token = self.take()?;
                 match self.meaning(builder, token)? {
                     Meaning::Unknown if self.ahead.is(b'+') => {
@@ -152,7 +152,7 @@ impl<'text> Parser<'text> {
                 Number::F64(bits) => Operand::F64(bits),
             });
         }
-        let token = self.expect_kind(Kind::Word, "an operand")?;
+        let token = self.expect_kind(TokenKind::Word, "an operand")?;
         Ok(match self.meaning(builder, token)? {
             Meaning::Operand(Operand::Symbol { symbol, .. }) => Operand::Symbol { symbol, offset: self.offset()? },
             Meaning::Operand(operand) => operand,
@@ -193,7 +193,7 @@ impl<'text> Parser<'text> {
         let address = if self.number_ahead() {
             Address { base: AddressBase::Absolute, offset: self.integer("address")? }
         } else {
-            let token = self.expect_kind(Kind::Word, "a register, symbol or number")?;
+            let token = self.expect_kind(TokenKind::Word, "a register, symbol or number")?;
             let base = match self.meaning(builder, token)? {
                 Meaning::Operand(Operand::Reg(reg)) => AddressBase::Reg(reg),
                 Meaning::Operand(Operand::Symbol { symbol, .. }) => AddressBase::Symbol(symbol),

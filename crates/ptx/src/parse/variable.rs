@@ -4,7 +4,7 @@ use super::{Parser, number::Number};
 use crate::{
     ParseError, ParseErrorKind,
     ast::{Initialiser, Linkage, Shape, Space, Variable},
-    lex::{Kind, Token, excerpt},
+    lex::{Token, TokenKind, excerpt},
 };
 
 /// Most bytes of a variable; more than the memory of any device.
@@ -134,7 +134,7 @@ impl<'text> Parser<'text> {
 
     /// `symbol`, `symbol+4`, `generic(symbol)+4`.
     fn initial_address(&mut self, mask: Option<u64>) -> Result<Initialiser, ParseError> {
-        let mut token = self.expect_kind(Kind::Word, "an initial value")?;
+        let mut token = self.expect_kind(TokenKind::Word, "an initial value")?;
         let generic = token.text == "generic" && self.eat(b'(')?;
         if generic {
             token = self.identifier("a symbol")?;

@@ -3,13 +3,13 @@
 use ptx::ast::{Instruction, Operand, Type};
 
 use super::super::code::Op;
-use super::super::collective::{BarRed, Collective, Kind, Members, Mma, Redux, Role, Shuffle, Vote};
+use super::super::collective::{BarRed, Collective, CollectiveKind, Members, Mma, Redux, Role, Shuffle, Vote};
 use super::super::register::{HalfKind, R};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, refuse};
 
 impl Body<'_> {
-    fn collective(&mut self, members: Members, kind: Kind) {
+    fn collective(&mut self, members: Members, kind: CollectiveKind) {
         let index = self.build.code.collectives.len() as u32;
         self.build.code.collectives.push(Collective { members, kind });
         self.emit(Op::Collective(index));
@@ -24,7 +24,7 @@ impl Body<'_> {
         let has = |part| ins.opcode.has(part);
         if has("warp") {
             let members = self.mask(ins, 0)?;
-            self.collective(members, Kind::WarpBarrier);
+            self.collective(members, CollectiveKind::WarpBarrier);
             return Ok(());
         }
         if has("cluster") {
@@ -43,7 +43,7 @@ impl Body<'_> {
             let id = self.src32(operand(ins, 1)?)?;
             let threads = if ins.operands.len() > 3 { Some(self.src32(operand(ins, 2)?)?) } else { None };
             let a = self.srcp(operand(ins, ins.operands.len() - 1)?)?;
-            self.collective(members, Kind::Barrier { id, threads, role: Role::Reduce { op, d, a } });
+            self.collective(members, CollectiveKind::Barrier { id, threads, role: Role::Reduce { op, d, a } });
             if let Some(finish) = finish {
                 self.finish(finish);
             }
@@ -56,7 +56,7 @@ impl Body<'_> {
             None if role == Role::Arrive => return refuse("arrive needs a thread count"),
             None => None,
         };
-        self.collective(members, Kind::Barrier { id, threads, role });
+        self.collective(members, CollectiveKind::Barrier { id, threads, role });
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl Body<'_> {
             [self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?];
         let members = self.mask(ins, 4)?;
         let (d, finish) = self.dest(&to, 32)?;
-        self.collective(members, Kind::Shuffle { mode, d, valid, a, lane, clamp });
+        self.collective(members, CollectiveKind::Shuffle { mode, d, valid, a, lane, clamp });
         self.finish(finish);
         Ok(())
     }
@@ -97,11 +97,11 @@ impl Body<'_> {
         let members = self.mask(ins, 2)?;
         if vote == Vote::Ballot {
             let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-            self.collective(members, Kind::Vote { vote, d, a });
+            self.collective(members, CollectiveKind::Vote { vote, d, a });
             self.finish(finish);
         } else {
             let d = self.destp(operand(ins, 0)?)?;
-            self.collective(members, Kind::Vote { vote, d, a });
+            self.collective(members, CollectiveKind::Vote { vote, d, a });
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Body<'_> {
         let a = if wide { self.src64(source)? } else { self.src32(source)? };
         let members = self.mask(ins, 2)?;
         let (d, finish) = self.dest(&to, 32)?;
-        self.collective(members, Kind::Match { all, wide, d, valid, a });
+        self.collective(members, CollectiveKind::Match { all, wide, d, valid, a });
         self.finish(finish);
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Body<'_> {
         let a = self.src32(operand(ins, 1)?)?;
         let members = self.mask(ins, 2)?;
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.collective(members, Kind::Redux { op, d, a });
+        self.collective(members, CollectiveKind::Redux { op, d, a });
         self.finish(finish);
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Body<'_> {
         };
         let members = self.mask(ins, 1)?;
         let (d, finish) = self.dest(&to, 32)?;
-        self.collective(members, Kind::Elect { d, chosen });
+        self.collective(members, CollectiveKind::Elect { d, chosen });
         self.finish(finish);
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Body<'_> {
         }
         let d = self.fragment(to)?;
         let (target, _) = self.target(operand(ins, 1)?)?;
-        self.collective(Members::Live, Kind::LoadMatrix { transposed: has("trans"), count, d, target });
+        self.collective(Members::Live, CollectiveKind::LoadMatrix { transposed: has("trans"), count, d, target });
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl Body<'_> {
         let a: [R; 4] = self.fragment(operand(ins, 1)?)?;
         let b: [R; 2] = self.fragment(operand(ins, 2)?)?;
         let c: [R; 4] = self.fragment(operand(ins, 3)?)?;
-        self.collective(Members::Live, Kind::Mma { shape, d, a, b, c });
+        self.collective(Members::Live, CollectiveKind::Mma { shape, d, a, b, c });
         Ok(())
     }
 }

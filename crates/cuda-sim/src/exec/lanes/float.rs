@@ -2,7 +2,7 @@
 //! comes out as the one PTX produces.
 
 use super::super::code::{Approx, Class, Cmp, FBin, FUn};
-use super::{Lanes, map1, map2};
+use super::{PerLane, map1, map2};
 
 /// The NaN of every `f32` result.
 pub(in crate::exec) const NAN32: u32 = 0x7fff_ffff;
@@ -40,7 +40,7 @@ extremum!(extremum64, f64);
 
 /// Two-operand arithmetic on `f32`.
 #[inline(always)]
-pub(in crate::exec) fn binary32(op: FBin, mask: u32, d: &mut Lanes<u32>, a: Lanes<u32>, b: Lanes<u32>) {
+pub(in crate::exec) fn binary32(op: FBin, mask: u32, d: &mut PerLane<u32>, a: PerLane<u32>, b: PerLane<u32>) {
     macro_rules! go {
         ($f:expr) => {
             map2(mask, d, a, b, |a, b| {
@@ -64,7 +64,7 @@ pub(in crate::exec) fn binary32(op: FBin, mask: u32, d: &mut Lanes<u32>, a: Lane
 
 /// Two-operand arithmetic on `f64`.
 #[inline(always)]
-pub(in crate::exec) fn binary64(op: FBin, mask: u32, d: &mut Lanes<u64>, a: Lanes<u64>, b: Lanes<u64>) {
+pub(in crate::exec) fn binary64(op: FBin, mask: u32, d: &mut PerLane<u64>, a: PerLane<u64>, b: PerLane<u64>) {
     map2(mask, d, a, b, |a, b| {
         let (x, y) = (f64::from_bits(a), f64::from_bits(b));
         match op {
@@ -90,7 +90,7 @@ pub(in crate::exec) fn flush(value: u32) -> u32 {
 
 /// One-operand arithmetic on `f32`.
 #[inline(always)]
-pub(in crate::exec) fn unary32(op: FUn, mask: u32, d: &mut Lanes<u32>, a: Lanes<u32>) {
+pub(in crate::exec) fn unary32(op: FUn, mask: u32, d: &mut PerLane<u32>, a: PerLane<u32>) {
     macro_rules! go {
         ($f:expr) => {
             map1(mask, d, a, |a| {
@@ -115,7 +115,7 @@ pub(in crate::exec) fn unary32(op: FUn, mask: u32, d: &mut Lanes<u32>, a: Lanes<
 
 /// One-operand arithmetic on `f64`.
 #[inline(always)]
-pub(in crate::exec) fn unary64(op: FUn, mask: u32, d: &mut Lanes<u64>, a: Lanes<u64>) {
+pub(in crate::exec) fn unary64(op: FUn, mask: u32, d: &mut PerLane<u64>, a: PerLane<u64>) {
     map1(mask, d, a, |a| {
         let x = f64::from_bits(a);
         match op {

@@ -2,13 +2,13 @@
 //! fixed value instead of a trap.
 
 use super::super::code::{Bin, Tri, Un};
-use super::{Lanes, map1, map2, map3};
+use super::{PerLane, map1, map2, map3};
 
 macro_rules! binary {
     ($name:ident, $word:ty, $signed:ty, $wide:ty, $wide_signed:ty) => {
         /// `d = a op b` on whole words; shifts go through the functions of their own.
         #[inline(always)]
-        pub(in crate::exec) fn $name(op: Bin, mask: u32, d: &mut Lanes<$word>, a: Lanes<$word>, b: Lanes<$word>) {
+        pub(in crate::exec) fn $name(op: Bin, mask: u32, d: &mut PerLane<$word>, a: PerLane<$word>, b: PerLane<$word>) {
             const BITS: u32 = <$word>::BITS;
             macro_rules! go {
                 ($f:expr) => {
@@ -52,7 +52,7 @@ binary!(binary64, u64, i64, u128, i128);
 
 /// One-operand operations on 32-bit words.
 #[inline(always)]
-pub(in crate::exec) fn unary32(op: Un, mask: u32, d: &mut Lanes<u32>, a: Lanes<u32>) {
+pub(in crate::exec) fn unary32(op: Un, mask: u32, d: &mut PerLane<u32>, a: PerLane<u32>) {
     match op {
         Un::Not => map1(mask, d, a, |a| !a),
         Un::LogicalNot => map1(mask, d, a, |a| u32::from(a == 0)),
@@ -68,7 +68,7 @@ pub(in crate::exec) fn unary32(op: Un, mask: u32, d: &mut Lanes<u32>, a: Lanes<u
 
 /// One-operand operations on 64-bit words.
 #[inline(always)]
-pub(in crate::exec) fn unary64(op: Un, mask: u32, d: &mut Lanes<u64>, a: Lanes<u64>) {
+pub(in crate::exec) fn unary64(op: Un, mask: u32, d: &mut PerLane<u64>, a: PerLane<u64>) {
     map1(mask, d, a, |a| match op {
         Un::Not => !a,
         Un::LogicalNot => u64::from(a == 0),
@@ -91,7 +91,14 @@ pub(in crate::exec) fn count64(op: Un, a: u64) -> u32 {
 
 /// Three-operand operations on 32-bit words.
 #[inline(always)]
-pub(in crate::exec) fn ternary32(op: Tri, mask: u32, d: &mut Lanes<u32>, a: Lanes<u32>, b: Lanes<u32>, c: Lanes<u32>) {
+pub(in crate::exec) fn ternary32(
+    op: Tri,
+    mask: u32,
+    d: &mut PerLane<u32>,
+    a: PerLane<u32>,
+    b: PerLane<u32>,
+    c: PerLane<u32>,
+) {
     macro_rules! go {
         ($f:expr) => {
             map3(mask, d, a, b, c, $f)

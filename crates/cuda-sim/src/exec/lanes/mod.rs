@@ -13,7 +13,7 @@ pub(super) const FULL: u32 = u32::MAX;
 /// A register: one value per lane, aligned for vector loads.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Lanes<T>(pub(super) [T; WARP]);
+pub(super) struct PerLane<T>(pub(super) [T; WARP]);
 
 /// Lane numbers of the set bits of a mask, lowest first.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl Iterator for Bits {
 
 /// `d = f(a)` in the lanes of `mask`. A full mask is a plain loop, which vectorises.
 #[inline(always)]
-pub(super) fn map1<A: Copy, D>(mask: u32, d: &mut Lanes<D>, a: Lanes<A>, f: impl Fn(A) -> D) {
+pub(super) fn map1<A: Copy, D>(mask: u32, d: &mut PerLane<D>, a: PerLane<A>, f: impl Fn(A) -> D) {
     if mask == FULL {
         for i in 0..WARP {
             d.0[i] = f(a.0[i]);
@@ -44,7 +44,13 @@ pub(super) fn map1<A: Copy, D>(mask: u32, d: &mut Lanes<D>, a: Lanes<A>, f: impl
 
 /// `d = f(a, b)` in the lanes of `mask`.
 #[inline(always)]
-pub(super) fn map2<A: Copy, B: Copy, D>(mask: u32, d: &mut Lanes<D>, a: Lanes<A>, b: Lanes<B>, f: impl Fn(A, B) -> D) {
+pub(super) fn map2<A: Copy, B: Copy, D>(
+    mask: u32,
+    d: &mut PerLane<D>,
+    a: PerLane<A>,
+    b: PerLane<B>,
+    f: impl Fn(A, B) -> D,
+) {
     if mask == FULL {
         for i in 0..WARP {
             d.0[i] = f(a.0[i], b.0[i]);
@@ -58,10 +64,10 @@ pub(super) fn map2<A: Copy, B: Copy, D>(mask: u32, d: &mut Lanes<D>, a: Lanes<A>
 #[inline(always)]
 pub(super) fn map3<A: Copy, B: Copy, C: Copy, D>(
     mask: u32,
-    d: &mut Lanes<D>,
-    a: Lanes<A>,
-    b: Lanes<B>,
-    c: Lanes<C>,
+    d: &mut PerLane<D>,
+    a: PerLane<A>,
+    b: PerLane<B>,
+    c: PerLane<C>,
     f: impl Fn(A, B, C) -> D,
 ) {
     if mask == FULL {
@@ -75,7 +81,7 @@ pub(super) fn map3<A: Copy, B: Copy, C: Copy, D>(
 
 /// One bit per lane: `f(a, b)`, computed for every lane.
 #[inline(always)]
-pub(super) fn test2<A: Copy>(a: &Lanes<A>, b: &Lanes<A>, f: impl Fn(A, A) -> bool) -> u32 {
+pub(super) fn test2<A: Copy>(a: &PerLane<A>, b: &PerLane<A>, f: impl Fn(A, A) -> bool) -> u32 {
     let mut flags = [0_u32; WARP];
     for (i, flag) in flags.iter_mut().enumerate() {
         *flag = u32::from(f(a.0[i], b.0[i])) << i;

@@ -9,7 +9,7 @@ use super::trouble::Outcome;
 use super::turn::{Core, Turn};
 use super::warp::{Fragment, State, Warp};
 use crate::exec::code::Op;
-use crate::exec::collective::Kind;
+use crate::exec::collective::CollectiveKind;
 use crate::exec::counters::Counters;
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::WARP;
@@ -144,7 +144,7 @@ impl Block {
         let code = executor.job.code;
         let role = |pc: u32| match code.steps[pc as usize].op {
             Op::Collective(index) => match code.collectives[index as usize].kind {
-                Kind::Barrier { role, .. } => Some(role),
+                CollectiveKind::Barrier { role, .. } => Some(role),
                 _ => None,
             },
             _ => None,

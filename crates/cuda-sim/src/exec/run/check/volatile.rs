@@ -13,7 +13,7 @@ use crate::exec::run::seen::Seen;
 
 /// Where a lane is with its volatile reads.
 #[derive(Clone, Copy)]
-struct Lane {
+struct Polling {
     /// The place that it read last.
     polled: (Space, u64),
     /// Whether it has touched no other memory since.
@@ -24,7 +24,7 @@ struct Lane {
 
 /// The volatile reads of a block.
 #[derive(Default)]
-pub(in crate::exec::run) struct Volatile(Vec<[Lane; WARP]>);
+pub(in crate::exec::run) struct Volatile(Vec<[Polling; WARP]>);
 
 /// A volatile read of what another lane wrote, after which its lane went on.
 pub(super) struct Relied {
@@ -36,7 +36,7 @@ pub(super) struct Relied {
 impl Volatile {
     /// For a block of so many warps; for none if its kernel has no volatile access.
     pub(in crate::exec::run) fn new(warps: usize) -> Self {
-        Self(vec![[Lane { polled: (Space::Global, 0), polls: false, owes: None }; WARP]; warps])
+        Self(vec![[Polling { polled: (Space::Global, 0), polls: false, owes: None }; WARP]; warps])
     }
 
     /// Lanes make a fence or meet others.
@@ -78,7 +78,7 @@ impl Volatile {
         }
         let race = present.volatile(cell, rest, lane, false, 0);
         let owes = race.map(|race| (race, present.mark.pc)).or(lanes[lane].owes);
-        lanes[lane] = Lane { polled: place, polls: true, owes };
+        lanes[lane] = Polling { polled: place, polls: true, owes };
         None
     }
 }

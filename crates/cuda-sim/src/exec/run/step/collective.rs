@@ -2,7 +2,7 @@
 
 use super::{barrier, matrix};
 use crate::exec::code::{Code, Op};
-use crate::exec::collective::{Collective, Kind, Members, Redux, Shuffle, Vote};
+use crate::exec::collective::{Collective, CollectiveKind, Members, Redux, Shuffle, Vote};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{Bits, FULL, WARP};
 use crate::exec::register::R;
@@ -13,7 +13,7 @@ use crate::exec::run::warp::{Fragment, State, UNWRITTEN, Warp};
 /// Carries out a collective that every live lane has arrived at together. False if it has to wait after all.
 #[inline(always)]
 pub(super) fn at_once(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, lanes: u32) -> Outcome<bool> {
-    if matches!(collective.kind, Kind::Barrier { .. }) {
+    if matches!(collective.kind, CollectiveKind::Barrier { .. }) {
         return Ok(false);
     }
     if let Members::Mask(reg) = collective.members {
@@ -24,7 +24,9 @@ pub(super) fn at_once(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Col
         }
     }
     match collective.kind {
-        Kind::Shuffle { mode, d, valid: None, a, lane, clamp } if lanes == FULL && warp.undefined.is_none() => {
+        CollectiveKind::Shuffle { mode, d, valid: None, a, lane, clamp }
+            if lanes == FULL && warp.undefined.is_none() =>
+        {
             warp.meet(lanes);
             shuffle_full(warp, mode, [d, a, lane, clamp]);
         }
@@ -50,7 +52,7 @@ fn shuffle_full(warp: &mut Warp, mode: Shuffle, [d, a, lane, clamp]: [R; 4]) {
 /// Parks lanes at a collective, and carries it out if they were the last to arrive.
 pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, arriving: Fragment) -> Outcome {
     let Fragment { pc, mask: lanes, loops, .. } = arriving;
-    if let (Members::Arriving, Kind::Barrier { id, threads, role }) = (collective.members, collective.kind) {
+    if let (Members::Arriving, CollectiveKind::Barrier { id, threads, role }) = (collective.members, collective.kind) {
         return barrier::arrive(turn, warp, (id, threads, role), pc, lanes);
     }
     let together = warp.fragments.iter_mut().find(|other| other.pc == pc && other.state == State::Parked);
@@ -81,7 +83,7 @@ pub(in crate::exec::run) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> 
         }
         warp.pc = fragment.pc;
         let Some(collective) = collective_at(turn.job.code, fragment.pc) else { continue };
-        if let Kind::Barrier { id, threads, role } = collective.kind {
+        if let CollectiveKind::Barrier { id, threads, role } = collective.kind {
             warp.meet(complete);
             barrier::arrive(turn, warp, (id, threads, role), fragment.pc, complete)?;
         } else {
@@ -139,9 +141,9 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
     let mut from_lane = [0; WARP];
     let regs = &mut warp.regs;
     match collective.kind {
-        Kind::Barrier { .. } => {}
-        Kind::WarpBarrier => turn.warp_barrier(warp, lanes),
-        Kind::Shuffle { mode, d, valid, a, lane: source, clamp } => {
+        CollectiveKind::Barrier { .. } => {}
+        CollectiveKind::WarpBarrier => turn.warp_barrier(warp, lanes),
+        CollectiveKind::Shuffle { mode, d, valid, a, lane: source, clamp } => {
             let values = regs.w32[a as usize].0;
             let (sources, clamps) = (regs.w32[source as usize].0, regs.w32[clamp as usize].0);
             let (mut in_range, mut missing) = (0, 0);
@@ -161,7 +163,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
                 warp.undefined_registers(turn.job.code);
             }
         }
-        Kind::Vote { vote, d, a } => {
+        CollectiveKind::Vote { vote, d, a } => {
             let yes = regs.p[a as usize] & lanes;
             let flag = |value: bool| if value { u32::MAX } else { 0 };
             match vote {
@@ -171,7 +173,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
                 Vote::Uniform => regs.set_predicate(d, lanes, flag(yes == lanes || yes == 0)),
             }
         }
-        Kind::Match { all, wide, d, valid, a } => {
+        CollectiveKind::Match { all, wide, d, valid, a } => {
             let value = |lane: usize| {
                 if wide { regs.w64[a as usize].0[lane] } else { regs.w32[a as usize].0[lane].into() }
             };
@@ -189,7 +191,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
                 regs.set_predicate(valid, lanes, if agree { u32::MAX } else { 0 });
             }
         }
-        Kind::Redux { op, d, a } => {
+        CollectiveKind::Redux { op, d, a } => {
             let values = regs.w32[a as usize].0;
             let result = Bits(lanes).map(|lane| values[lane]).reduce(|x, y| match op {
                 Redux::Add => x.wrapping_add(y),
@@ -203,15 +205,15 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
             });
             Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result.unwrap_or(0));
         }
-        Kind::Elect { d, chosen } => {
+        CollectiveKind::Elect { d, chosen } => {
             let leader = lanes.trailing_zeros();
             Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = leader);
             regs.set_predicate(chosen, lanes, 1 << leader);
         }
-        Kind::LoadMatrix { transposed, count, d, target } => {
+        CollectiveKind::LoadMatrix { transposed, count, d, target } => {
             matrix::load(turn, warp, (transposed, count), d, target, lanes)?;
         }
-        Kind::Mma { shape, d, a, b, c } => matrix::multiply(warp, shape, d, a, b, c, lanes)?,
+        CollectiveKind::Mma { shape, d, a, b, c } => matrix::multiply(warp, shape, d, a, b, c, lanes)?,
     }
     warp.collect(turn.job.code, collective, lanes, &from_lane);
     Ok(())

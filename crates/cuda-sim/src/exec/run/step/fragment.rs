@@ -3,7 +3,7 @@
 use super::{access, asynchronous, atomic, collective};
 use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, Op, PredOp};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{Bits, Lanes, convert, float, half, integer, map1, map2, map3, test2};
+use crate::exec::lanes::{Bits, PerLane, convert, float, half, integer, map1, map2, map3, test2};
 use crate::exec::register::HalfKind;
 use crate::exec::run::check::Strength;
 use crate::exec::run::trouble::{Outcome, trouble};
@@ -445,14 +445,14 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
         Op::Clock(high, d) => {
             let now = turn.clock();
             let word = if high { (now >> 32) as u32 } else { now as u32 };
-            map1(active, &mut w32!(d), Lanes([word; 32]), |word| word);
+            map1(active, &mut w32!(d), PerLane([word; 32]), |word| word);
         }
         Op::Clock64(d) => {
             let now = turn.clock();
-            map1(active, &mut w64!(d), Lanes([now; 32]), |word| word);
+            map1(active, &mut w64!(d), PerLane([now; 32]), |word| word);
         }
         Op::ActiveMask(d) => {
-            let groups = Lanes(warp.groups());
+            let groups = PerLane(warp.groups());
             map1(active, &mut warp.regs.w32[d as usize], groups, |group| group & active);
         }
         Op::Load(index) => return access::load(turn, warp, &code.accesses[index as usize], active),
@@ -477,7 +477,7 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
 }
 
 #[inline(always)]
-fn select<T: Copy>(active: u32, p: u32, d: &mut Lanes<T>, a: Lanes<T>, b: Lanes<T>) {
+fn select<T: Copy>(active: u32, p: u32, d: &mut PerLane<T>, a: PerLane<T>, b: PerLane<T>) {
     for i in 0..32 {
         let value = if p >> i & 1 == 1 { a.0[i] } else { b.0[i] };
         if active >> i & 1 == 1 {
@@ -487,7 +487,7 @@ fn select<T: Copy>(active: u32, p: u32, d: &mut Lanes<T>, a: Lanes<T>, b: Lanes<
 }
 
 #[inline(always)]
-fn compare_words<U: Ord + Copy, S: Ord>(op: Cmp, a: &Lanes<U>, b: &Lanes<U>, signed: impl Fn(U) -> S) -> u32 {
+fn compare_words<U: Ord + Copy, S: Ord>(op: Cmp, a: &PerLane<U>, b: &PerLane<U>, signed: impl Fn(U) -> S) -> u32 {
     match op {
         Cmp::Eq | Cmp::EqU => test2(a, b, |a, b| a == b),
         Cmp::Ne | Cmp::NeU => test2(a, b, |a, b| a != b),

@@ -15,7 +15,7 @@ use super::trouble::Outcome;
 use super::written::Byte;
 use crate::exec::code::{Code, Step};
 use crate::exec::collective::Collective;
-use crate::exec::lanes::{Bits, FULL, Lanes, WARP};
+use crate::exec::lanes::{Bits, FULL, PerLane, WARP};
 
 pub(super) use self::copies::Pending;
 pub(super) use self::preset::thread_at;
@@ -135,9 +135,9 @@ impl Warp {
         }
         let regs = &mut self.regs;
         regs.w32.clear();
-        regs.w32.resize(code.words32, Lanes([UNWRITTEN as u32; WARP]));
+        regs.w32.resize(code.words32, PerLane([UNWRITTEN as u32; WARP]));
         regs.w64.clear();
-        regs.w64.resize(code.words64, Lanes([UNWRITTEN; WARP]));
+        regs.w64.resize(code.words64, PerLane([UNWRITTEN; WARP]));
         regs.p.clear();
         regs.p.resize(code.predicates, 0);
         if let Some(always) = code.true_predicate {

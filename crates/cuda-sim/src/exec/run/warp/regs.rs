@@ -1,6 +1,6 @@
 //! The register files of a warp.
 
-use crate::exec::lanes::{Lanes, WARP};
+use crate::exec::lanes::{PerLane, WARP};
 use crate::exec::register::{R, Slot, Target};
 
 /// What registers hold before they are written: a pattern that is unlikely to be mistaken for data.
@@ -9,8 +9,8 @@ pub(in crate::exec::run) const UNWRITTEN: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 /// The register files of a warp.
 #[derive(Default)]
 pub(in crate::exec::run) struct Regs {
-    pub(in crate::exec::run) w32: Vec<Lanes<u32>>,
-    pub(in crate::exec::run) w64: Vec<Lanes<u64>>,
+    pub(in crate::exec::run) w32: Vec<PerLane<u32>>,
+    pub(in crate::exec::run) w64: Vec<PerLane<u64>>,
     pub(in crate::exec::run) p: Vec<u32>,
 }
 

@@ -5,7 +5,7 @@
 
 use super::regs::Regs;
 use crate::exec::code::{Bin, Code, NO_GUARD, Op, PredOp, Step};
-use crate::exec::collective::{BarRed, Collective, Kind, Members, Mma, Role};
+use crate::exec::collective::{BarRed, Collective, CollectiveKind, Members, Mma, Role};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{Bits, FULL, WARP};
 use crate::exec::operands::{Use, operands};
@@ -161,7 +161,7 @@ impl Undefined {
             rely(word(mask), "the mask of a collective")?;
         }
         match collective.kind {
-            Kind::Barrier { id, threads, role } => {
+            CollectiveKind::Barrier { id, threads, role } => {
                 rely(word(id) | threads.map_or(0, word), "the operand of a barrier")?;
                 if let Role::Reduce { op, d, a } = role {
                     rely(self.of(code, Register::Predicate(a)) & active, "the operand of a barrier")?;
@@ -170,7 +170,9 @@ impl Undefined {
                 }
                 Ok(())
             }
-            Kind::LoadMatrix { target, .. } => rely(self.of_slots(code, &[target.base]) & active, "an address"),
+            CollectiveKind::LoadMatrix { target, .. } => {
+                rely(self.of_slots(code, &[target.base]) & active, "an address")
+            }
             _ => Ok(()),
         }
     }
@@ -178,7 +180,7 @@ impl Undefined {
     /// Notes what becomes of the results of a collective of `lanes`; `from` holds the source of each lane of a shuffle.
     pub(super) fn collect(&mut self, code: &Code, collective: &Collective, lanes: u32, from: &[u8; WARP]) {
         match collective.kind {
-            Kind::Shuffle { d, valid, a, lane, clamp, .. } => {
+            CollectiveKind::Shuffle { d, valid, a, lane, clamp, .. } => {
                 let [value, by] = [Register::W32(a), Register::W32(lane)].map(|register| self.of(code, register));
                 let by = by | self.of(code, Register::W32(clamp));
                 let unsure = |lane: usize| by >> lane & 1 == 1 || (value | !lanes) >> from[lane] & 1 == 1;
@@ -187,7 +189,7 @@ impl Undefined {
                     self.set_register(code, Register::Predicate(valid), lanes, by);
                 }
             }
-            Kind::Mma { shape, d, a, b, c } => self.multiply(code, shape, d, a, b, c),
+            CollectiveKind::Mma { shape, d, a, b, c } => self.multiply(code, shape, d, a, b, c),
             _ => {
                 // The other results follow from what all lanes hand over.
                 let (mut read, mut results) = (0, [None; 4]);
