@@ -1,6 +1,8 @@
+//! Functions, and what their bodies declare.
+
 use std::ops::Range;
 
-use super::{Class, Instruction, Linkage, Name, Operand, Space, Type, Variable};
+use super::{Class, Instruction, LabelId, Linkage, Name, Operand, Reg, Space, Type, Variable};
 
 /// A kernel or device function, or its declaration.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,22 +87,6 @@ pub enum Directive {
     /// Any other, with its numbers.
     Other(Name, Vec<u32>),
 }
-
-/// Index into [`Body::registers`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Reg(pub u32);
-
-/// Index into [`Body::labels`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LabelId(pub u32);
-
-/// Index into [`Body::targets`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TargetListId(pub u32);
-
-/// Index into [`Body::prototypes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PrototypeId(pub u32);
 
 /// The code of a function, nested scopes flattened.
 #[derive(Clone, Debug, Default, PartialEq)]

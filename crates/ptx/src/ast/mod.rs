@@ -1,15 +1,17 @@
 //! The parse tree: modules, variables, functions, instructions.
 
 mod function;
+mod index;
 mod instruction;
 mod special;
 mod types;
 mod variable;
 
 pub use function::{
-    Body, Directive, Function, FunctionKind, Label, LabelId, Param, ParamLayout, Pointer, PragmaAt, Prototype,
-    PrototypeId, Reg, Register, RegisterDeclaration, Scope, TargetKind, TargetList, TargetListId,
+    Body, Directive, Function, FunctionKind, Label, Param, ParamLayout, Pointer, PragmaAt, Prototype, Register,
+    RegisterDeclaration, Scope, TargetKind, TargetList,
 };
+pub use index::{LabelId, PrototypeId, Reg, TargetListId};
 pub use instruction::{Address, AddressBase, Guard, Instruction, Opcode, Operand, SourceLine, Symbol};
 pub use special::{Axis, Special};
 pub use types::{Class, Linkage, Name, Space, Type};
