@@ -63,6 +63,7 @@ impl<'j> Job<'j> {
     }
 
     /// The PTX line of a step.
+    #[inline]
     pub(super) fn line(&self, pc: u32) -> u32 {
         self.code.origins[self.code.origin[pc as usize] as usize].line
     }

@@ -17,6 +17,7 @@ impl Turn<'_, '_> {
     }
 
     /// Shows an access to the checkers, but for races.
+    #[inline]
     pub(super) fn observe_unordered(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> Outcome {
         let checks = self.job.options.checks;
         let range = seen.range();
@@ -43,6 +44,7 @@ impl Turn<'_, '_> {
     }
 
     /// Holds an access to shared or global memory against those before it.
+    #[inline]
     pub(super) fn order(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> Outcome {
         let checks = self.job.options.checks;
         if !(checks.shared_races && seen.space == Space::Shared || checks.global_races && seen.space == Space::Global) {

@@ -37,6 +37,7 @@ pub(super) struct Seen<'a> {
 
 impl Seen<'_> {
     /// A load, a store or a read-modify-write with this order.
+    #[inline]
     pub(super) fn access(order: Order, writes: bool) -> Access {
         match (order.strong, writes) {
             (true, _) if order.volatile => Access::Volatile,
@@ -50,6 +51,7 @@ impl Seen<'_> {
 
     /// The bytes of an access to global or shared memory as one range, if the active lanes address neighbouring elements in
     /// their order, or all the same one. Most accesses are of that kind, and checked as a whole.
+    #[inline]
     pub(super) fn range(&self) -> Option<Range<u64>> {
         if !matches!(self.space, Space::Global | Space::Shared) {
             return None;

@@ -41,6 +41,7 @@ pub(super) struct Turn<'a, 'j> {
 
 impl Turn<'_, '_> {
     /// Bytes of a window.
+    #[inline]
     pub(super) fn window_size(&self, space: Space) -> u64 {
         match space {
             Space::Shared => self.core.shared.len() as u64,
@@ -81,6 +82,7 @@ impl Turn<'_, '_> {
     }
 
     /// The memory of this block's checkers, which every checked launch has.
+    #[inline]
     pub(super) fn watch(&mut self) -> &mut BlockWatch {
         let job = self.job;
         self.core.watch.get_or_insert_with(|| Box::new(BlockWatch::new(job, 0)))

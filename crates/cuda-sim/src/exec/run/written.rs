@@ -13,6 +13,7 @@ pub(super) enum Byte {
 }
 
 /// The first of the bytes that nothing wrote.
+#[inline]
 pub(super) fn first_gap(bytes: &[Byte]) -> Option<usize> {
     bytes.iter().position(|&byte| byte == Byte::Unwritten)
 }
@@ -25,11 +26,13 @@ impl WrittenBytes {
         Self(vec![Byte::Unwritten; bytes])
     }
 
+    #[inline]
     pub(super) fn mark(&mut self, range: Range<usize>) {
         self.0[range].fill(Byte::Written);
     }
 
     /// Whether all bytes were written; without a branch per byte.
+    #[inline]
     pub(super) fn is_written(&self, range: Range<usize>) -> bool {
         self.0[range].iter().fold(true, |all, &byte| all & (byte == Byte::Written))
     }

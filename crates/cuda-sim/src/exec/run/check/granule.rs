@@ -22,6 +22,7 @@ impl Granule {
     }
 
     /// First byte of a granule.
+    #[inline]
     pub(super) fn address(self, place: u64) -> u64 {
         place << self.shift
     }

@@ -12,6 +12,7 @@ use crate::exec::run::warp::Warp;
 use crate::exec::run::written::{Byte, WrittenBytes, first_gap};
 
 /// A read of bytes that nothing wrote is a fault; writes leave their mark. `shared` is what is known of the block's shared memory.
+#[inline]
 pub(in crate::exec::run) fn check(
     job: &Job<'_>,
     mut shared: Option<&mut WrittenBytes>,

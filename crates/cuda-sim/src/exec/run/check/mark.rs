@@ -25,6 +25,7 @@ impl Mark {
         self.time == 0
     }
 
+    #[inline]
     pub(super) fn is_strong(&self) -> bool {
         matches!(self.access, Access::Atomic | Access::BlockAtomic | Access::Volatile)
     }
@@ -46,6 +47,7 @@ impl Mark {
     }
 
     /// Takes threads out, if a mark can say so.
+    #[inline]
     pub(super) fn remove(&mut self, other: &Self) {
         if self.block != other.block || self.access != other.access {
             return;
@@ -57,6 +59,7 @@ impl Mark {
         }
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.warps == 0 || self.lanes == 0
     }

@@ -15,6 +15,7 @@ const BANKS: usize = 32;
 const WORD: u64 = 4;
 
 /// Adds an access, all of whose bytes may be one range, to the counters of its PTX line.
+#[inline]
 pub(in crate::exec::run) fn count(
     lines: &mut BTreeMap<u32, Traffic>,
     line: u32,

@@ -55,6 +55,7 @@ impl BlockWatch {
         }
     }
     /// Holds an access against those before it, and remembers it. `global` is what is remembered of global memory.
+    #[inline]
     pub(in crate::exec::run) fn order(
         &mut self,
         global: Option<&mut GlobalShadow>,
@@ -79,6 +80,7 @@ impl BlockWatch {
     }
 
     /// As [`BlockWatch::order`], for a plain read of shared memory by words, each of which goes to the lanes with it.
+    #[inline]
     pub(in crate::exec::run) fn order_words(
         &mut self,
         warp: &Warp,
@@ -90,6 +92,7 @@ impl BlockWatch {
     }
 
     /// No access may touch bytes that an asynchronous copy has still to deliver.
+    #[inline]
     pub(in crate::exec::run) fn finished(&self, seen: &Seen<'_>) -> Outcome {
         if self.under_way == 0 {
             return Ok(());
