@@ -34,7 +34,8 @@ TASKS
                            the simulated device and on a GPU where there is one. --all adds what takes longer, which
                            the table names: faults put into kernels, exhaustive field sweeps, constant time, more
                            orders of the simulated device.
-    tidy                   Repository rules: crate arrows, domain purity, documented unsafe, file length, links.
+    tidy                   Repository rules: crate arrows, layers of modules, domain purity, documented unsafe, file length,
+                           links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
                            lints and assembles what is there. Needs ci/install-kernel-compiler, ci/install-ptxas.
     constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches

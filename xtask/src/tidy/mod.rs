@@ -1,6 +1,7 @@
 //! Repository rules that no compiler lint states. `docs/architecture.md` says why each one stands.
 
 mod arrows;
+mod circles;
 mod facts;
 mod ops;
 mod packages;
@@ -45,6 +46,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     findings.extend(packages::check(root)?);
     let files = source::read(root)?;
     rules::check(&files, &mut findings);
+    circles::check(&files, &mut findings);
     ops::check(&files, &mut findings);
     text::check(root, &files, &mut findings);
     findings.sort();

@@ -229,6 +229,16 @@ fn an_op_that_a_backend_does_not_check_or_the_suite_does_not_refuse_is_reported(
 }
 
 #[test]
+fn modules_that_import_each_other_are_reported() {
+    let copy = copy_of_repository();
+    let code = "crates/cuda-sim/src/exec/code.rs";
+    append(&copy, "crates/cuda-sim/src/exec/register.rs", "\npub(super) type Steps = Vec<super::code::Step>;\n");
+    let text = fs::read_to_string(repository().join(code)).unwrap();
+    let line = text.lines().position(|line| line.starts_with("use super::register::")).unwrap() + 1;
+    assert_finds(&new_findings(&copy), code, line, "`exec::register` needs `super::code::Step`");
+}
+
+#[test]
 fn imports_are_resolved_through_groups_and_renames() {
     let text =
         "use std::{self as s, thread::{self, spawn as go}};\nfn f() { thread::yield_now(); go(s::process::exit) }";

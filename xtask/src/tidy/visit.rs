@@ -57,7 +57,7 @@ impl<'ast> Visit<'ast> for Imports {
 }
 
 /// Calls `leaf(full path, local name, line)` for each name in a use tree.
-fn leaves(tree: &UseTree, prefix: &mut Vec<String>, leaf: &mut impl FnMut(String, String, usize)) {
+pub(super) fn leaves(tree: &UseTree, prefix: &mut Vec<String>, leaf: &mut impl FnMut(String, String, usize)) {
     match tree {
         UseTree::Path(path) => {
             prefix.push(path.ident.to_string());
