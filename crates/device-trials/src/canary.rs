@@ -1,3 +1,5 @@
+//! Canaries: small kernels that go wrong where the compiler broke a rule, with their right results.
+
 use crate::outcome::{Wrong, compare};
 
 /// Threads of a block.

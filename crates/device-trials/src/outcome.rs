@@ -1,3 +1,5 @@
+//! Results of a device held against those of the host.
+
 use core::{error::Error, fmt};
 
 /// Results that are not the host's.

@@ -1,3 +1,5 @@
+//! Random programs: their inputs, and the results that the host computes.
+
 use crate::{
     outcome::{Wrong, compare},
     programs,

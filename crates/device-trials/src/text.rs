@@ -1,3 +1,5 @@
+//! The modules of trial kernels, as PTX with their manifests.
+
 /// A module of kernels for a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {

@@ -1,3 +1,5 @@
+//! Why a text is no PTX that the parser takes.
+
 use thiserror::Error;
 
 /// Why a PTX text was refused, and where.

@@ -1,3 +1,5 @@
+//! What the kernel build states of each kernel, for the lints to hold the text against.
+
 /// What the kernel build declares of the kernels of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {

@@ -1,3 +1,5 @@
+//! Instructions and their operands.
+
 use super::{LabelId, Name, PrototypeId, Reg, Special, TargetListId};
 
 /// One instruction of a body.

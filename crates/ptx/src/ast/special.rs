@@ -1,3 +1,5 @@
+//! Special registers by their PTX names.
+
 /// A component of a three-dimensional special register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are PTX's own")]

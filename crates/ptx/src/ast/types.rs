@@ -1,3 +1,5 @@
+//! Fundamental types, state spaces, linkage and names.
+
 use std::sync::Arc;
 
 /// An identifier; equal names of one module share their text.

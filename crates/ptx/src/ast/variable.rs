@@ -1,3 +1,5 @@
+//! Variables with their shapes and initial values.
+
 use super::{Linkage, Name, Space, Type};
 
 /// A variable of a module or of a function body.

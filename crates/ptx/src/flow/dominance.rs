@@ -1,3 +1,5 @@
+//! Dominators and post-dominators of the blocks of a function.
+
 use super::Graph;
 
 /// Who dominates whom, as a tree: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".

@@ -1,3 +1,5 @@
+//! Names without the hashes of the compiler, so that equal kernels have equal text.
+
 use std::collections::{HashMap, HashSet};
 
 use crate::ast::{AddressBase, Body, Function, FunctionKind, Initialiser, Linkage, Module, Name, Operand, Symbol};

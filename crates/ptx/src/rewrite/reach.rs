@@ -1,3 +1,5 @@
+//! Takes out what no kernel of a module can reach.
+
 use std::collections::HashSet;
 
 use super::names::for_each_name;

@@ -1,3 +1,5 @@
+//! What the assembler would refuse in a text that parses.
+
 use thiserror::Error;
 
 /// Something that the assembler refuses.
