@@ -11,9 +11,8 @@ use cust::device::Device;
 use crate::{
     AesKernel,
     error::{Fault, status_of},
-    ffi::{self, Context, Events},
+    ffi::{self, Context, Events, Stream},
     kernels::Kernels,
-    lane::Lane,
     mem::{DevicePool, PinnedCounts, PinnedPool},
 };
 
@@ -202,13 +201,13 @@ impl DeviceCtx {
         self.refused_recordings.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Gives unused memory back to the device, so that an allocation that failed may be tried once more.
-    pub(crate) fn reclaim(&self, lane: &Lane) -> Result<(), Fault> {
+    /// Gives unused memory back to the device. What streams gave back is free only when they are done: all are waited for, or
+    /// `home` alone while a recording, whose memory comes from there, keeps the others from being waited for.
+    pub(crate) fn reclaim(&self, home: Option<&Stream>) -> Result<(), Fault> {
         self.reclaims.fetch_add(1, Ordering::Relaxed);
-        // What other streams gave back is free only when they are done; while one records, they cannot all be waited for.
-        match lane.session() {
+        match home {
             None => self.context.synchronize()?,
-            Some(_) => lane.home().synchronize()?,
+            Some(home) => home.synchronize()?,
         }
         self.pool.reclaim()
     }

@@ -7,11 +7,11 @@ use crate::{
     CudaQueue,
     error::Fault,
     ffi::{Captured, Executable, Relaxed, Stream},
-    lane::Lane,
     launch,
     mem::Piece,
-    session::{Session, Used},
+    recording::{Recording, Used},
     sync::lock,
+    track::Track,
 };
 
 /// Recorded ops, ready to run as one submission, with all memory that they use.
@@ -76,14 +76,14 @@ impl fmt::Debug for CudaGraph {
 
 impl Fork for CudaQueue {
     fn fork(&self) -> Result<Self, BackendError> {
-        Ok(Self::on(self.lane().fork()?))
+        Ok(Self::on(self.track().fork()?))
     }
 
     fn join(&self, branch: &Self) -> Result<(), BackendError> {
         if self.device().context().id() != branch.device().context().id() {
             return Err(BackendError::MixedBackend { op: "join" });
         }
-        self.lane().join(branch.lane())
+        self.track().join(branch.track())
     }
 }
 
@@ -93,20 +93,20 @@ impl Record for CudaQueue {
     fn record<E: From<BackendError>>(&self, body: impl FnOnce(&Self) -> Result<(), E>) -> Result<Option<CudaGraph>, E> {
         let device = self.device();
         // Within a recording, ops are recorded anyway.
-        if self.lane().session().is_some() {
+        if self.track().recording().is_some() {
             return Ok(None);
         }
         // A stream of its own, so that no other holder of this queue gets into the recording.
         let stream = Stream::new(device.context()).map_err(BackendError::from)?;
-        let session = Session::new(device, self.lane().stream());
+        let recording = Recording::new(device, self.track().stream());
         if let Err(fault) = Captured::begin(&stream) {
             return Ok(refused(device, fault)?);
         }
         let refused_before = device.context().refused_captures();
-        let ran = body(&Self::on(Lane::recording(device, Arc::clone(&stream), &session)));
-        let joined = session.end(&stream, &device.context().turn());
+        let ran = body(&Self::on(Track::of(&recording, device, Arc::clone(&stream))));
+        let joined = recording.end(&stream, &device.context().turn());
         let captured = end(&stream);
-        let used = session.hand_over();
+        let used = recording.hand_over();
         if let Some(lost) = device.context().lost() {
             return Err(lost.clone().into());
         }
@@ -117,7 +117,7 @@ impl Record for CudaQueue {
         ran?;
         let ready = joined.and(captured).and_then(|captured| {
             let executable = captured.instantiate()?;
-            executable.upload(self.lane().stream())?;
+            executable.upload(self.track().stream())?;
             Ok((captured.nodes()?, executable))
         });
         match ready {
@@ -127,7 +127,7 @@ impl Record for CudaQueue {
     }
 
     fn replay(&self, graph: &CudaGraph) -> Result<(), BackendError> {
-        launch::replay(self.lane(), graph)
+        launch::replay(self.track(), graph)
     }
 }
 

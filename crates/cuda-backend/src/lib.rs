@@ -23,15 +23,15 @@ mod error;
 mod ffi;
 mod graph;
 mod kernels;
-mod lane;
 mod launch;
 mod mem;
 mod open;
 mod ops;
 mod queue;
-mod session;
+mod recording;
 mod sync;
 mod timed;
+mod track;
 
 pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};

@@ -10,8 +10,8 @@ use crate::{
     error::{Fault, status_of},
     ffi::{self, Context},
     kernels::Kernels,
-    lane::Lane,
     mem::DevicePool,
+    track::Track,
 };
 
 /// The least compute capability that the backend runs on.
@@ -269,5 +269,5 @@ pub(crate) fn open(config: CudaConfig) -> Result<CudaQueue, OpenError> {
     let pinned_bytes = config.pinned_bytes.unwrap_or(PINNED_BYTES);
     let device: Arc<DeviceCtx> =
         DeviceCtx::new(context, info, Budget::new(limit_bytes), kernels, pool, pinned_bytes, config.aes);
-    Ok(CudaQueue::on(Lane::new(&device)?))
+    Ok(CudaQueue::on(Track::new(&device)?))
 }

@@ -5,10 +5,10 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 
 use crate::{
     AesKernel, CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, OpenError,
-    lane::Lane,
     launch::Launch,
     mem::{self, Block, Content},
     open,
+    track::Track,
 };
 
 /// An in-order queue on a GPU. Ops are submitted and run later; reading and finishing wait.
@@ -20,7 +20,7 @@ pub struct CudaQueue {
 }
 
 struct Inner {
-    lane: Lane,
+    track: Track,
     caps: Caps,
 }
 
@@ -33,30 +33,30 @@ impl CudaQueue {
         open::open(config)
     }
 
-    /// A queue on `lane`.
-    pub(crate) fn on(lane: Lane) -> Self {
-        let info = lane.device().info();
-        let aes = match lane.device().aes() {
+    /// A queue on `track`.
+    pub(crate) fn on(track: Track) -> Self {
+        let info = track.device().info();
+        let aes = match track.device().aes() {
             AesKernel::Table => "",
             AesKernel::Bitsliced => ", bitsliced AES",
         };
         let caps = Caps {
             kind: BackendKind::Cuda,
             device: info.name.clone(),
-            path: format!("{} on {}.{}{aes}", lane.device().kernels().target(), info.capability.0, info.capability.1),
+            path: format!("{} on {}.{}{aes}", track.device().kernels().target(), info.capability.0, info.capability.1),
             threads: info.multiprocessors as usize,
         };
-        Self { inner: Arc::new(Inner { lane, caps }) }
+        Self { inner: Arc::new(Inner { track, caps }) }
     }
 
     /// The device.
     #[must_use]
     pub fn device(&self) -> &Arc<DeviceCtx> {
-        self.inner.lane.device()
+        self.inner.track.device()
     }
 
-    pub(crate) fn lane(&self) -> &Lane {
-        &self.inner.lane
+    pub(crate) fn track(&self) -> &Track {
+        &self.inner.track
     }
 
     /// Compiles the modules whose names begin with `prefix` now instead of at the first launch of one of their kernels, each on
@@ -65,7 +65,7 @@ impl CudaQueue {
     /// # Errors
     /// What the driver answers if the queue records. Each module comes with its own error: the others can be used.
     pub fn compile(&self, prefix: &str) -> Result<Vec<ModuleOutcome>, BackendError> {
-        let _relaxed = self.lane().relax()?;
+        let _relaxed = self.track().relax()?;
         Ok(self.device().kernels().load_all(self.device(), prefix))
     }
 
@@ -74,9 +74,9 @@ impl CudaQueue {
     /// # Errors
     /// [`BackendError::Kernel`] if no module has the kernel or its module cannot be used here.
     pub fn kernel(&self, name: &str) -> Result<Launch<'_>, BackendError> {
-        let _relaxed = self.lane().relax()?;
+        let _relaxed = self.track().relax()?;
         let kernel = self.device().kernels().kernel(self.device(), name)?;
-        Ok(Launch::new(&self.inner.lane, kernel))
+        Ok(Launch::new(&self.inner.track, kernel))
     }
 
     fn upload_as<T: Element>(&self, content: Content, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
@@ -86,7 +86,7 @@ impl CudaQueue {
         }
         let Some(region) = dst.region() else { return Ok(()) };
         self.own("write", region)?;
-        mem::upload(self.device(), self.lane(), region, bytemuck::cast_slice(host), content)
+        mem::upload(self.device(), self.track(), region, bytemuck::cast_slice(host), content)
     }
 
     fn download_as<T: Element>(&self, content: Content, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
@@ -97,7 +97,7 @@ impl CudaQueue {
         self.own("read", region)?;
         let out_of_memory = |()| BackendError::OutOfMemory { bytes: region.bytes() };
         let mut host = bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?;
-        mem::download(self.device(), self.lane(), region, &mut host, content)?;
+        mem::download(self.device(), self.track(), region, &mut host, content)?;
         Ok(host)
     }
 
@@ -125,14 +125,14 @@ impl Queue for CudaQueue {
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
-        let block = if bytes == 0 { None } else { Some(Block::take(self.device(), self.lane(), bytes as u64)?) };
+        let block = if bytes == 0 { None } else { Some(Block::take(self.device(), self.track(), bytes as u64)?) };
         Ok(CudaBuf::new(block, len))
     }
 
     fn clear<T: Element>(&self, dst: CudaMut<'_, T>) -> Result<(), BackendError> {
         let Some(dst) = dst.region() else { return Ok(()) };
         self.own("clear", dst)?;
-        mem::fill_zero(self.lane(), dst)
+        mem::fill_zero(self.track(), dst)
     }
 
     fn write<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
@@ -159,12 +159,12 @@ impl Queue for CudaQueue {
         let (Some(src), Some(dst)) = (src.region(), dst.region()) else { return Ok(()) };
         self.own("copy", src)?;
         self.own("copy", dst)?;
-        mem::copy(self.lane(), dst, src)
+        mem::copy(self.track(), dst, src)
     }
 
     fn finish(&self) -> Result<(), BackendError> {
-        self.lane().permit_waiting("finish")?;
-        self.lane().stream().synchronize()?;
+        self.track().permit_waiting("finish")?;
+        self.track().stream().synchronize()?;
         // What uploads of secrets left in pinned memory goes now, and not with the next upload.
         Ok(self.device().pinned().settle()?)
     }

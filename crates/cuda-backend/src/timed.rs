@@ -25,14 +25,14 @@ impl Timed for CudaQueue {
     type Mark = CudaMark;
 
     fn mark(&self) -> Result<CudaMark, BackendError> {
-        self.lane().permit_waiting("mark")?;
-        let event = self.device().timing_events().record(self.lane().stream())?;
+        self.track().permit_waiting("mark")?;
+        let event = self.device().timing_events().record(self.track().stream())?;
         Ok(CudaMark { device: Arc::clone(self.device()), event: Some(event) })
     }
 
     fn elapsed_ns(&self, from: &CudaMark, to: &CudaMark) -> Result<i64, BackendError> {
         let (from, to) = (from.event(self)?, to.event(self)?);
-        self.lane().permit_waiting("elapsed_ns")?;
+        self.track().permit_waiting("elapsed_ns")?;
         from.wait()?;
         to.wait()?;
         Ok((f64::from(to.milliseconds_since(from)?) * 1e6).round() as i64)
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn marks_have_the_time_of_the_work_between_them() {
         for schedule in ["eager", "lazy", "random;seed=2"] {
-            let session = cuda_sim::driver::session(&format!("schedule={schedule}")).unwrap();
+            let recording = cuda_sim::driver::recording(&format!("schedule={schedule}")).unwrap();
             let q = open(0);
             let branch = q.fork().unwrap();
             let from = q.mark().unwrap();
@@ -83,13 +83,13 @@ mod tests {
             assert_eq!(branch.elapsed_ns(&to, &to).unwrap(), 0);
             assert!(branch.elapsed_ns(&to, &behind).unwrap() >= 0);
             drop((from, to, behind, _filled, branch, q));
-            assert_eq!(session.reports(), []);
+            assert_eq!(recording.reports(), []);
         }
     }
 
     #[test]
     fn marks_of_another_device_are_refused() {
-        let _session = cuda_sim::driver::session("devices=2").unwrap();
+        let _session = cuda_sim::driver::recording("devices=2").unwrap();
         let (q, other) = (open(0), open(1));
         let (own, foreign) = (q.mark().unwrap(), other.mark().unwrap());
         for (from, to) in [(&own, &foreign), (&foreign, &own)] {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn recordings_have_no_marks() {
-        let _session = cuda_sim::driver::session("").unwrap();
+        let _session = cuda_sim::driver::recording("").unwrap();
         let q = open(0);
         let mut refused = None;
         let graph = q.record::<BackendError>(|q| {

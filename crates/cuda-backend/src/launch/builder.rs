@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 use crate::{
     CudaGraph, CudaMut, CudaRef,
     kernels::{Kernel, Kind, Parameter},
-    lane::Lane,
     mem::{Access, Block, Region},
+    track::Track,
 };
 
 /// What errors call a launch.
@@ -34,7 +34,7 @@ fn is_of(declared: &str, given: &str) -> bool {
 /// [`launch`](Self::launch) reports.
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a> {
-    lane: &'a Lane,
+    track: &'a Track,
     kernel: Arc<Kernel>,
     grid: [u64; 3],
     dynamic_shared: Option<u32>,
@@ -46,10 +46,10 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    pub(crate) fn new(lane: &'a Lane, kernel: Arc<Kernel>) -> Self {
+    pub(crate) fn new(track: &'a Track, kernel: Arc<Kernel>) -> Self {
         let packed = Zeroizing::new(vec![0u128; kernel.parameter_bytes().div_ceil(size_of::<u128>())]);
         let (grid, uses) = ([1; 3], Vec::new());
-        Self { lane, kernel, grid, dynamic_shared: None, packed, given: 0, uses, misfit: None }
+        Self { track, kernel, grid, dynamic_shared: None, packed, given: 0, uses, misfit: None }
     }
 
     /// Threads of a block along x, y and z.
@@ -61,7 +61,7 @@ impl<'a> Launch<'a> {
     /// Blocks that the device holds at once, by the bound of registers that the kernel is built for.
     #[must_use]
     pub fn at_once(&self) -> u64 {
-        u64::from(self.kernel.min_blocks()) * u64::from(self.lane.device().info().multiprocessors)
+        u64::from(self.kernel.min_blocks()) * u64::from(self.track.device().info().multiprocessors)
     }
 
     /// Launches `blocks` along x, y and z. Nothing runs if one of them is zero.
@@ -122,22 +122,28 @@ impl<'a> Launch<'a> {
         if grid.contains(&0) {
             return Ok(());
         }
-        let admitted = self.lane.admit(LAUNCH, &self.uses)?;
+        let admitted = self.track.admit(LAUNCH, &self.uses)?;
         let base: *mut u8 = self.packed.as_mut_ptr().cast();
         let mut arguments: Vec<*mut c_void> =
             self.kernel.parameters().iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect();
-        self.lane.launched(&admitted, self.kernel.name());
+        self.track.launched(&admitted, self.kernel.name());
         // SAFETY: every parameter has been given a value of its size at its offset; views are alive until the stream has
         // passed this use of them; the rest is this function's contract.
         unsafe {
-            self.kernel.function().launch(self.lane.stream(), grid, self.kernel.block(), dynamic_shared, &mut arguments)
+            self.kernel.function().launch(
+                self.track.stream(),
+                grid,
+                self.kernel.block(),
+                dynamic_shared,
+                &mut arguments,
+            )
         }?;
         Ok(())
     }
 
     fn address<T: Element>(mut self, name: &str, kind: Kind, region: Option<Region<'a>>) -> Self {
         if let Some(region) = region {
-            if !Arc::ptr_eq(region.block().device(), self.lane.device()) {
+            if !Arc::ptr_eq(region.block().device(), self.track.device()) {
                 self.misfit.get_or_insert(BackendError::MixedBackend { op: LAUNCH });
             }
             let access = if kind == Kind::Write { Access::Write } else { Access::Read };
@@ -189,7 +195,7 @@ impl<'a> Launch<'a> {
             self.refuse(format_args!("it has {count} parameters and was given {given}"));
         }
         let mut grid = [0u32; 3];
-        let limits = self.lane.device().info().max_grid;
+        let limits = self.track.device().info().max_grid;
         for (axis, (blocks, limit)) in self.grid.into_iter().zip(limits).enumerate() {
             match u32::try_from(blocks) {
                 Ok(blocks) if blocks <= limit => grid[axis] = blocks,
@@ -215,21 +221,21 @@ impl fmt::Debug for Launch<'_> {
 
 /// Submits recorded launches, copies and fills as one. The submissions of a graph from several threads take turns, as the
 /// driver asks of them.
-pub(crate) fn replay(lane: &Lane, graph: &CudaGraph) -> Result<(), BackendError> {
+pub(crate) fn replay(track: &Track, graph: &CudaGraph) -> Result<(), BackendError> {
     let used = graph.used();
-    if used.blocks.iter().any(|(block, _)| !Arc::ptr_eq(block.device(), lane.device())) {
+    if used.blocks.iter().any(|(block, _)| !Arc::ptr_eq(block.device(), track.device())) {
         return Err(BackendError::MixedBackend { op: "replay" });
     }
-    if lane.session().is_some() {
-        lane.permit_waiting("replay")?;
+    if track.recording().is_some() {
+        track.permit_waiting("replay")?;
     }
     let uses: Vec<_> = used.blocks.iter().map(|(block, access)| (block, *access)).collect();
-    let admitted = lane.admit("replay", &uses)?;
+    let admitted = track.admit("replay", &uses)?;
     for kernel in &used.kernels {
-        lane.launched(&admitted, kernel);
+        track.launched(&admitted, kernel);
     }
-    graph.runs_on(lane.stream());
+    graph.runs_on(track.stream());
     // SAFETY: what the graph uses is kept by it, and blocks are given back only after the use that was just noted.
-    unsafe { graph.executable().launch(lane.stream()) }?;
+    unsafe { graph.executable().launch(track.stream()) }?;
     Ok(())
 }

@@ -381,21 +381,21 @@ mod tests {
     /// straight back would hold other bytes by then.
     #[test]
     fn a_piece_that_is_not_retired_is_overwritten_before_its_copy() {
-        let _session = cuda_sim::driver::session("schedule=lazy").unwrap();
+        let _session = cuda_sim::driver::recording("schedule=lazy").unwrap();
         let kernels = KernelSource::Texts(Vec::new());
         let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
         let buf = queue.zeros::<u8>(4096).unwrap();
-        let (region, lane) = (buf.view().region().unwrap(), queue.lane());
+        let (region, track) = (buf.view().region().unwrap(), queue.track());
         for (retired, arrives) in [(true, 1), (false, 2)] {
             let mut piece = queue.device().pinned().acquire(4096, Content::Plain).unwrap().unwrap();
             let start = piece.start();
             piece.bytes_mut().fill(1);
-            let admitted = lane.admit("write", &[(region.block(), Access::Write)]).unwrap();
+            let admitted = track.admit("write", &[(region.block(), Access::Write)]).unwrap();
             // SAFETY: both ranges are alive until the download below has waited.
-            unsafe { ffi::copy_to_device(lane.stream(), region.address(), start, 4096) }.unwrap();
+            unsafe { ffi::copy_to_device(track.stream(), region.address(), start, 4096) }.unwrap();
             drop(admitted);
             if retired {
-                piece.retire(lane.stream()).unwrap();
+                piece.retire(track.stream()).unwrap();
             } else {
                 drop(piece);
             }
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn pinned_memory_is_wiped_when_the_copy_of_a_secret_is_done_and_after_no_other() {
         for schedule in ["schedule=eager", "schedule=lazy", "schedule=random;seed=1"] {
-            let _session = cuda_sim::driver::session(schedule).unwrap();
+            let _session = cuda_sim::driver::recording(schedule).unwrap();
             let kernels = KernelSource::Texts(Vec::new());
             let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
             let pool = queue.device().pinned();

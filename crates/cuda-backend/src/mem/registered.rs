@@ -101,7 +101,7 @@ impl Register for CudaQueue {
     type Registered<T: Element> = CudaRegistered<T>;
 
     fn register<T: Element>(&self, mut elements: Vec<T>) -> Result<CudaRegistered<T>, BackendError> {
-        let _relaxed = self.lane().relax()?;
+        let _relaxed = self.track().relax()?;
         let bytes = size_of_val(elements.as_slice());
         let shown = bytes > 0;
         if shown {
@@ -127,7 +127,7 @@ impl Register for CudaQueue {
         self.copy_and_wait(OP, region, Access::Write, || {
             // SAFETY: `bytes` lies in the elements, which are borrowed until the copy is done or doubted, and kept from then
             // on; the region is alive until the stream has passed this use of it.
-            unsafe { ffi::copy_to_device(self.lane().stream(), region.address(), source, region.bytes()) }
+            unsafe { ffi::copy_to_device(self.track().stream(), region.address(), source, region.bytes()) }
         })
         .map_err(|error| error.note(|| host.in_doubt.store(true, Ordering::Relaxed)))
     }
@@ -147,7 +147,7 @@ impl Register for CudaQueue {
         let copied = self.copy_and_wait(OP, region, Access::Read, || {
             // SAFETY: `bytes` lies in the elements, which nobody else uses until the copy is done and which are given up if
             // that is in doubt; the region is alive until the stream has passed this use of it.
-            unsafe { ffi::copy_to_host(self.lane().stream(), target, region.address(), region.bytes()) }
+            unsafe { ffi::copy_to_host(self.track().stream(), target, region.address(), region.bytes()) }
         });
         copied.map_err(|error| error.note(|| host.abandon()))?;
         // SAFETY: `bytes` lies in the elements, of which `host` is the only owner, and no copy uses them any more. They may not
@@ -201,8 +201,8 @@ impl CudaQueue {
         access: Access,
         copy: impl FnOnce() -> Result<(), Fault>,
     ) -> Result<(), CopyError> {
-        self.lane().permit_waiting(op).map_err(CopyError::Settled)?;
-        let admitted = self.lane().admit(op, &[(region.block(), access)]).map_err(CopyError::Settled)?;
+        self.track().permit_waiting(op).map_err(CopyError::Settled)?;
+        let admitted = self.track().admit(op, &[(region.block(), access)]).map_err(CopyError::Settled)?;
         let submitted = copy();
         drop(admitted);
         match submitted {
@@ -210,7 +210,7 @@ impl CudaQueue {
             Err(fault @ Fault::Refused { .. }) => return Err(CopyError::Settled(fault.into())),
             Err(lost) => return Err(CopyError::InDoubt(lost)),
         }
-        let stream = self.lane().stream();
+        let stream = self.track().stream();
         // A wait that is refused says nothing of the copy: another may.
         stream.synchronize().map_err(|fault| match stream.synchronize() {
             Ok(()) => CopyError::Settled(fault.into()),

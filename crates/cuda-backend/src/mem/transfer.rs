@@ -1,4 +1,4 @@
-//! Copies between host and device, through pinned memory, and within the device. In the order of a lane's work.
+//! Copies between host and device, through pinned memory, and within the device. In the order of a track's work.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
     pinned::{Content, InFlight, Piece},
     pool::GRANULE_BYTES,
 };
-use crate::{device::DeviceCtx, error::Fault, ffi, lane::Lane};
+use crate::{device::DeviceCtx, error::Fault, ffi, track::Track};
 
 /// Bytes that one copy moves; longer ones are cut up, so that the host fills one piece while the device empties another.
 const CHUNK_BYTES: usize = 4 << 20;
@@ -20,15 +20,15 @@ const CHUNK_BYTES: usize = 4 << 20;
 const READS_AHEAD: usize = 2;
 
 impl Block {
-    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `lane`.
-    pub(crate) fn take(device: &Arc<DeviceCtx>, lane: &Lane, bytes: u64) -> Result<Arc<Self>, BackendError> {
+    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `track`.
+    pub(crate) fn take(device: &Arc<DeviceCtx>, track: &Track, bytes: u64) -> Result<Arc<Self>, BackendError> {
         let rounded = bytes.checked_next_multiple_of(GRANULE_BYTES).ok_or(BackendError::OutOfMemory { bytes })?;
         let reserved = device.budget().reserve(rounded)?;
-        let _relaxed = lane.relax()?;
-        let home = lane.home();
+        let _relaxed = track.relax()?;
+        let home = track.home();
         let address = match device.pool().take(home, rounded) {
             Err(fault) if fault.is_out_of_memory() => {
-                device.reclaim(lane)?;
+                track.reclaim()?;
                 device.pool().take(home, rounded)
             }
             other => other,
@@ -41,7 +41,7 @@ impl Block {
 /// Copies `host` to a region of the same length. The host may reuse its memory at once.
 pub(crate) fn upload(
     device: &DeviceCtx,
-    lane: &Lane,
+    track: &Track,
     target: Region<'_>,
     host: &[u8],
     content: Content,
@@ -51,26 +51,26 @@ pub(crate) fn upload(
         let bytes = chunk.len() as u64;
         let target = target.part(done, bytes);
         done += bytes;
-        let mut piece = acquire(device, lane, chunk.len(), content)?;
+        let mut piece = acquire(device, track, chunk.len(), content)?;
         let source = match &mut piece {
             Some(piece) => {
                 copy_bytes(chunk, piece.bytes_mut());
                 piece.start().cast_const()
             }
             None => {
-                lane.permit_waiting("write")?;
+                track.permit_waiting("write")?;
                 chunk.as_ptr()
             }
         };
-        let admitted = lane.admit("write", &[(target.block(), Access::Write)])?;
+        let admitted = track.admit("write", &[(target.block(), Access::Write)])?;
         // SAFETY: the region is alive until the stream has passed this use of it. Pinned memory is given up until the copy
         // is done; from pageable memory the driver has copied when the call returns.
-        unsafe { ffi::copy_to_device(lane.stream(), target.address(), source, target.bytes()) }?;
+        unsafe { ffi::copy_to_device(track.stream(), target.address(), source, target.bytes()) }?;
         match piece {
-            Some(piece) => lane.retire(piece, admitted)?,
+            Some(piece) => track.retire(piece, admitted)?,
             None => {
                 drop(admitted);
-                lane.stream().synchronize()?;
+                track.stream().synchronize()?;
             }
         }
     }
@@ -80,21 +80,21 @@ pub(crate) fn upload(
 /// Copies a region to elements on the host, which are as long, and checks every bit pattern.
 pub(crate) fn download<T: Element>(
     device: &DeviceCtx,
-    lane: &Lane,
+    track: &Track,
     source: Region<'_>,
     host: &mut [T],
     content: Content,
 ) -> Result<(), BackendError> {
-    lane.permit_waiting("read")?;
-    let mut arrivals = Arrivals { lane, host, arrived: 0, under_way: VecDeque::new() };
+    track.permit_waiting("read")?;
+    let mut arrivals = Arrivals { track, host, arrived: 0, under_way: VecDeque::new() };
     let chunk_bytes = (CHUNK_BYTES / size_of::<T>()).max(1) * size_of::<T>();
     let mut start = 0u64;
     while start < source.bytes() {
         let part = source.part(start, chunk_bytes as u64);
         start += part.bytes();
         arrivals.leave(READS_AHEAD - 1)?;
-        match acquire(device, lane, part.bytes() as usize, content)? {
-            Some(piece) => arrivals.under_way.push_back(depart(lane, part, piece)?),
+        match acquire(device, track, part.bytes() as usize, content)? {
+            Some(piece) => arrivals.under_way.push_back(depart(track, part, piece)?),
             None => {
                 arrivals.leave(0)?;
                 arrivals.pageable(part)?;
@@ -110,19 +110,19 @@ struct Departed {
     at: u64,
 }
 
-fn depart(lane: &Lane, part: Region<'_>, piece: Piece) -> Result<Departed, BackendError> {
-    let admitted = lane.admit("read", &[(part.block(), Access::Read)])?;
+fn depart(track: &Track, part: Region<'_>, piece: Piece) -> Result<Departed, BackendError> {
+    let admitted = track.admit("read", &[(part.block(), Access::Read)])?;
     let at = admitted.at;
     // SAFETY: the region is alive until the stream has passed this use of it, and the host does not touch the piece before
     // the event after the copy.
-    unsafe { ffi::copy_to_host(lane.stream(), piece.start(), part.address(), part.bytes()) }?;
+    unsafe { ffi::copy_to_host(track.stream(), piece.start(), part.address(), part.bytes()) }?;
     drop(admitted);
-    Ok(Departed { copy: piece.in_flight(lane.stream())?, at })
+    Ok(Departed { copy: piece.in_flight(track.stream())?, at })
 }
 
 /// Elements that arrive on the host part by part.
 struct Arrivals<'a, T> {
-    lane: &'a Lane,
+    track: &'a Track,
     host: &'a mut [T],
     /// Elements that have arrived.
     arrived: usize,
@@ -136,7 +136,7 @@ impl<T: Element> Arrivals<'_, T> {
             && let Some(Departed { copy, at }) = self.under_way.pop_front()
         {
             let mut piece = copy.wait()?;
-            self.lane.stream().note_completed(at);
+            self.track.stream().note_completed(at);
             self.take(piece.bytes_mut())?;
         }
         Ok(())
@@ -146,11 +146,11 @@ impl<T: Element> Arrivals<'_, T> {
     fn pageable(&mut self, part: Region<'_>) -> Result<(), BackendError> {
         let bytes = part.bytes() as usize;
         let mut staged = Zeroizing::new(vec![0u128; bytes.div_ceil(size_of::<u128>())]);
-        let admitted = self.lane.admit("read", &[(part.block(), Access::Read)])?;
+        let admitted = self.track.admit("read", &[(part.block(), Access::Read)])?;
         // SAFETY: the region is alive; to pageable memory the driver has copied when the call returns.
-        unsafe { ffi::copy_to_host(self.lane.stream(), staged.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
+        unsafe { ffi::copy_to_host(self.track.stream(), staged.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
         drop(admitted);
-        self.lane.stream().synchronize()?;
+        self.track.stream().synchronize()?;
         self.take(&bytemuck::cast_slice(&staged[..])[..bytes])
     }
 
@@ -164,23 +164,23 @@ impl<T: Element> Arrivals<'_, T> {
 }
 
 /// Copies a region of the device to another of the same length.
-pub(crate) fn copy(lane: &Lane, target: Region<'_>, source: Region<'_>) -> Result<(), BackendError> {
-    let _admitted = lane.admit("copy", &[(source.block(), Access::Read), (target.block(), Access::Write)])?;
+pub(crate) fn copy(track: &Track, target: Region<'_>, source: Region<'_>) -> Result<(), BackendError> {
+    let _admitted = track.admit("copy", &[(source.block(), Access::Read), (target.block(), Access::Write)])?;
     // SAFETY: both regions are alive until the stream has passed this use of them; a view that is written is exclusive, so
     // they do not overlap.
-    unsafe { ffi::copy_on_device(lane.stream(), target.address(), source.address(), target.bytes()) }?;
+    unsafe { ffi::copy_on_device(track.stream(), target.address(), source.address(), target.bytes()) }?;
     Ok(())
 }
 
 /// Fills a region with zero bytes.
-pub(crate) fn fill_zero(lane: &Lane, target: Region<'_>) -> Result<(), BackendError> {
-    let _admitted = lane.admit("clear", &[(target.block(), Access::Write)])?;
+pub(crate) fn fill_zero(track: &Track, target: Region<'_>) -> Result<(), BackendError> {
+    let _admitted = track.admit("clear", &[(target.block(), Access::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it.
-    unsafe { ffi::fill_bytes(lane.stream(), target.address(), 0, target.bytes()) }?;
+    unsafe { ffi::fill_bytes(track.stream(), target.address(), 0, target.bytes()) }?;
     Ok(())
 }
 
-fn acquire(device: &DeviceCtx, lane: &Lane, bytes: usize, content: Content) -> Result<Option<Piece>, Fault> {
-    let _relaxed = lane.relax()?;
+fn acquire(device: &DeviceCtx, track: &Track, bytes: usize, content: Content) -> Result<Option<Piece>, Fault> {
+    let _relaxed = track.relax()?;
     device.pinned().acquire(bytes, content)
 }

@@ -17,7 +17,7 @@ use crate::{
 ///
 /// It ends in a turn of its own, so that a [`permit`](Self::permit) holds for the rest of the turn that it was given in.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct Recording {
     device: Arc<DeviceCtx>,
     home: Arc<Stream>,
     state: Mutex<State>,
@@ -54,7 +54,7 @@ pub(crate) struct Used {
     pub(crate) refused: bool,
 }
 
-impl Session {
+impl Recording {
     /// A recording whose memory comes from `home`.
     pub(crate) fn new(device: &Arc<DeviceCtx>, home: &Arc<Stream>) -> Arc<Self> {
         Arc::new(Self { device: Arc::clone(device), home: Arc::clone(home), state: Mutex::default() })
@@ -131,7 +131,7 @@ impl Session {
         Ok(())
     }
 
-    /// Hands over what the work uses, once the session has ended.
+    /// Hands over what the work uses, once the recording has ended.
     pub(crate) fn hand_over(&self) -> Used {
         let ended = State { ended: true, ..State::default() };
         let State { blocks, pieces, kernels, refused, .. } = std::mem::replace(&mut *lock(&self.state), ended);

@@ -7,15 +7,15 @@ use crate::{
     error::Fault,
     ffi::{Relaxed, Stream, Turn},
     mem::{Access, Block, Piece},
-    session::Session,
+    recording::Recording,
 };
 
 /// A stream, and the recording that it serves, if it serves one.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Track {
     device: Arc<DeviceCtx>,
     stream: Arc<Stream>,
-    session: Option<Arc<Session>>,
+    recording: Option<Arc<Recording>>,
 }
 
 /// A numbered submission, ordered after what it must not overtake. Held until the driver has taken the work.
@@ -27,15 +27,15 @@ pub(crate) struct Admitted<'a> {
     turn: Turn<'a>,
 }
 
-impl Lane {
-    /// A lane that runs what is submitted to it.
+impl Track {
+    /// A track that runs what is submitted to it.
     pub(crate) fn new(device: &Arc<DeviceCtx>) -> Result<Self, Fault> {
-        Ok(Self { device: Arc::clone(device), stream: Stream::new(device.context())?, session: None })
+        Ok(Self { device: Arc::clone(device), stream: Stream::new(device.context())?, recording: None })
     }
 
-    /// The lane that `session` records first.
-    pub(crate) fn recording(device: &Arc<DeviceCtx>, stream: Arc<Stream>, session: &Arc<Session>) -> Self {
-        Self { device: Arc::clone(device), stream, session: Some(Arc::clone(session)) }
+    /// The track that `recording` records first.
+    pub(crate) fn of(recording: &Arc<Recording>, device: &Arc<DeviceCtx>, stream: Arc<Stream>) -> Self {
+        Self { device: Arc::clone(device), stream, recording: Some(Arc::clone(recording)) }
     }
 
     pub(crate) fn device(&self) -> &Arc<DeviceCtx> {
@@ -46,31 +46,36 @@ impl Lane {
         &self.stream
     }
 
-    pub(crate) fn session(&self) -> Option<&Arc<Session>> {
-        self.session.as_ref()
+    pub(crate) fn recording(&self) -> Option<&Arc<Recording>> {
+        self.recording.as_ref()
+    }
+
+    /// Gives unused memory back to the device, so that an allocation that failed may be tried once more.
+    pub(crate) fn reclaim(&self) -> Result<(), Fault> {
+        self.device.reclaim(self.recording.as_ref().map(|recording| &**recording.home()))
     }
 
     /// The stream in whose order memory comes and goes. A stream that records runs nothing, so it lends none.
     pub(crate) fn home(&self) -> &Arc<Stream> {
-        self.session.as_ref().map_or(&self.stream, |session| session.home())
+        self.recording.as_ref().map_or(&self.stream, |recording| recording.home())
     }
 
-    /// A second lane after all work that this one holds now.
+    /// A second track after all work that this one holds now.
     pub(crate) fn fork(&self) -> Result<Self, BackendError> {
         let stream = Stream::new(self.device.context())?;
         let turn = self.device.context().turn();
-        match &self.session {
+        match &self.recording {
             None => stream.order_behind_all(&self.stream, self.device.events(), &turn)?,
-            Some(session) => session.add_stream(&self.stream, &stream, &turn)?,
+            Some(recording) => recording.add_stream(&self.stream, &stream, &turn)?,
         }
         drop(turn);
-        Ok(Self { device: Arc::clone(&self.device), stream, session: self.session.clone() })
+        Ok(Self { device: Arc::clone(&self.device), stream, recording: self.recording.clone() })
     }
 
     /// Orders later work after all work that `branch` holds now.
     pub(crate) fn join(&self, branch: &Self) -> Result<(), BackendError> {
         let turn = self.device.context().turn();
-        match (&self.session, &branch.session) {
+        match (&self.recording, &branch.recording) {
             (None, None) => {}
             (Some(own), Some(other)) if Arc::ptr_eq(own, other) => own.permit("join", &turn)?,
             _ => {
@@ -84,17 +89,17 @@ impl Lane {
     /// Numbers the next submission and orders it after what it must not overtake.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`] if the lane records for a recording that has ended, and what the driver answers.
+    /// [`BackendError::Unsupported`] if the track records for a recording that has ended, and what the driver answers.
     pub(crate) fn admit(&self, op: &'static str, uses: &[(&Arc<Block>, Access)]) -> Result<Admitted<'_>, BackendError> {
         let turn = self.device.context().turn();
-        if let Some(session) = &self.session {
-            session.permit(op, &turn)?;
+        if let Some(recording) = &self.recording {
+            recording.permit(op, &turn)?;
         }
         let at = self.stream.issue(&turn);
         for (block, access) in uses {
-            match &self.session {
+            match &self.recording {
                 None => block.admit(&self.stream, at, *access, &turn)?,
-                Some(session) => session.admit(block, &self.stream, at, *access, &turn)?,
+                Some(recording) => recording.admit(block, &self.stream, at, *access, &turn)?,
             }
         }
         Ok(Admitted { at, turn })
@@ -102,33 +107,33 @@ impl Lane {
 
     /// Notes a launch, for the report of a lost device.
     pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &Arc<str>) {
-        match &self.session {
+        match &self.recording {
             None => self.device.context().launched(self.stream.id(), admitted.at, kernel),
-            Some(session) => session.launched(kernel),
+            Some(recording) => recording.launched(kernel),
         }
     }
 
     /// Gives pinned memory away until the work that was `admitted`, and has been submitted, is done; for good, if it is
     /// recorded.
     pub(crate) fn retire(&self, piece: Piece, admitted: Admitted<'_>) -> Result<(), Fault> {
-        match &self.session {
+        match &self.recording {
             None => {
                 drop(admitted);
                 piece.retire(&self.stream)
             }
-            Some(session) => {
-                session.keep(piece, &admitted.turn);
+            Some(recording) => {
+                recording.keep(piece, &admitted.turn);
                 Ok(())
             }
         }
     }
 
-    /// Fails if the lane records: a recording cannot wait.
+    /// Fails if the track records: a recording cannot wait.
     pub(crate) fn permit_waiting(&self, op: &'static str) -> Result<(), BackendError> {
-        match &self.session {
+        match &self.recording {
             None => Ok(()),
-            Some(session) => {
-                session.refuse();
+            Some(recording) => {
+                recording.refuse();
                 Err(BackendError::Unsupported { op, why: "a recording cannot wait for the device" })
             }
         }
@@ -136,7 +141,7 @@ impl Lane {
 
     /// Lets this thread make calls that a recording under way must not see.
     pub(crate) fn relax(&self) -> Result<Option<Relaxed<'_>>, Fault> {
-        self.session.as_ref().map(|_| Relaxed::enter(self.device.context())).transpose()
+        self.recording.as_ref().map(|_| Relaxed::enter(self.device.context())).transpose()
     }
 }
 
@@ -158,15 +163,15 @@ mod tests {
         type Wait = fn(&CudaQueue, &CudaQueue) -> Result<(), backend_api::BackendError>;
         let waits: [Wait; 2] = [|queue, _| queue.finish(), |queue, other| other.join(queue)];
         for wait in waits {
-            let _session = cuda_sim::driver::session("schedule=random;seed=1").unwrap();
+            let _session = cuda_sim::driver::recording("schedule=random;seed=1").unwrap();
             let kernels = KernelSource::Texts(Vec::new());
             let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
             let other = queue.fork().unwrap();
             let buf = queue.zeros::<u8>(64).unwrap();
-            let (region, lane) = (buf.view().region().unwrap(), queue.lane());
+            let (region, track) = (buf.view().region().unwrap(), queue.track());
             let (sender, waited) = channel();
             thread::scope(|scope| {
-                let admitted = lane.admit("clear", &[(region.block(), Access::Write)]).unwrap();
+                let admitted = track.admit("clear", &[(region.block(), Access::Write)]).unwrap();
                 scope.spawn(|| sender.send(wait(&queue, &other)).unwrap());
                 assert_eq!(waited.recv_timeout(Duration::from_millis(50)), Err(RecvTimeoutError::Timeout));
                 drop(admitted);
