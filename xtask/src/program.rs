@@ -25,7 +25,7 @@ impl Program {
             // Of one package alone, dependencies would have other features, and be compiled again.
             Self::Dev => check("program, dev build", cmd!(sh, "cargo test --workspace --no-run --quiet")),
             Self::Release => {
-                check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil"))
+                check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil-cli"))
             }
         }
     }

@@ -69,7 +69,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
     Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &[] },
     Arrow { package: "inference", normal: &["core-types", "backend-api", "pfss", "nn-ops"], dev: &["runtime"] },
-    Arrow { package: "trefoil", normal: PROGRAM, dev: &[] },
+    Arrow { package: "trefoil-cli", normal: PROGRAM, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];
 
