@@ -42,8 +42,8 @@ TASKS
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
-    outside                Packages every library, and builds a crate on the packages in an empty folder: with the README's
-                           examples, without CUDA and with it.
+    outside                Packages every library, and builds crates on the packages in an empty folder, without CUDA and
+                           with it: one on `trefoil` alone with the README's examples, and one on all.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     test-gpu [--sanitize] [--allow-none]
                            The conformance suite on the real driver; no device is a failure unless --allow-none,

@@ -1,5 +1,5 @@
-//! A crate in an empty folder that depends on every library by path to its package: nothing of the repository stands beside
-//! it, neither its configuration of cargo nor a CUDA toolkit.
+//! Crates in an empty folder that depend on libraries by path to their packages: nothing of the repository stands beside
+//! them, neither its configuration of cargo nor a CUDA toolkit.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -9,17 +9,20 @@ use xshell::{Shell, cmd};
 
 use crate::{step::check, tally::Tally};
 
-/// What stands in the crate besides its manifest.
+/// What stands in the crates besides their manifests: `hello` depends on one library, `every` on all.
 const SOURCES: &str = "ci/outside";
 
-/// Where it is compiled: its packages change their folder with every run, what they depend on does not.
+/// The library that a program needs.
+const FACADE: &str = "trefoil";
+
+/// Where they are compiled: their packages change their folder with every run, what they depend on does not.
 const TARGET: &str = "target/outside";
 
 /// The backends behind a feature of `runtime`, which need what `cuda-loader` has for the linker.
 const CUDA: [&str; 3] = ["cuda-backend", "cuda-loader", "cuda-sim"];
 
-/// Packages every library and builds the crate on the packages, without CUDA and with it; runs its tests and the README's
-/// examples.
+/// Packages every library and builds the crates on the packages, without CUDA and with it; runs their tests and the README's
+/// examples, for which one library has to be enough.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let root = sh.current_dir();
     let libraries = libraries(&root)?;
@@ -32,15 +35,19 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let scratch = sh.create_temp_dir()?;
     let (folder, packages) = (scratch.path().join("outside"), scratch.path().join("packages"));
     unpack(sh, &libraries, &packages)?;
-    write_crate(sh, &libraries, &packages, &folder)?;
+    write_crates(sh, &libraries, &packages, &folder)?;
 
     let link = packages.join(versioned(find(&libraries, "cuda-loader")?)).join("link");
     let _entered = sh.push_dir(&folder);
     let _target = sh.push_env("CARGO_TARGET_DIR", root.join(TARGET));
-    let plain = cmd!(sh, "cargo test --quiet").env_remove("CUDA_LIBRARY_PATH");
-    tally += check("outside crate, README included", plain);
-    let cuda = cmd!(sh, "cargo test --quiet --tests --features cuda").env("CUDA_LIBRARY_PATH", link);
-    tally += check("outside crate with CUDA", cuda);
+    for (title, name) in [("outside crate on one library, README included", "hello"), ("outside crate on all", "every")]
+    {
+        let plain = cmd!(sh, "cargo test --quiet --package {name}").env_remove("CUDA_LIBRARY_PATH");
+        tally += check(title, plain);
+        let cuda =
+            cmd!(sh, "cargo test --quiet --package {name} --tests --features cuda").env("CUDA_LIBRARY_PATH", &link);
+        tally += check(&format!("{title}, with CUDA"), cuda);
+    }
     Ok(tally)
 }
 
@@ -71,39 +78,58 @@ fn unpack(sh: &Shell, libraries: &[Package], to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn write_crate(sh: &Shell, libraries: &[Package], packages: &Path, folder: &Path) -> Result<()> {
+fn write_crates(sh: &Shell, libraries: &[Package], packages: &Path, folder: &Path) -> Result<()> {
     let from = sh.current_dir().join(SOURCES);
-    for part in ["src", "tests"] {
-        sh.create_dir(folder.join(part))?;
-        for file in sh.read_dir(from.join(part))? {
-            sh.copy_file(file, folder.join(part))?;
+    let all: Vec<_> = libraries.iter().collect();
+    for (name, libraries) in [("hello", &[find(libraries, FACADE)?][..]), ("every", &all)] {
+        let (from, to) = (from.join(name), folder.join(name));
+        for part in ["src", "tests"].into_iter().filter(|part| from.join(part).is_dir()) {
+            sh.create_dir(to.join(part))?;
+            for file in sh.read_dir(from.join(part))? {
+                sh.copy_file(file, to.join(part))?;
+            }
         }
+        fs::write(to.join("Cargo.toml"), manifest(name, libraries, packages)?)?;
     }
-    sh.copy_file("README.md", folder)?;
+    sh.copy_file("README.md", folder.join("hello"))?;
     // the versions that the workspace was tested with
     sh.copy_file("Cargo.lock", folder)?;
-    fs::write(folder.join("Cargo.toml"), manifest(libraries, packages)?)?;
+    fs::write(folder.join("Cargo.toml"), workspace(libraries, packages)?)?;
     Ok(())
 }
 
-/// A package in another package's place on the registry is its own: a packaged manifest names dependencies by version.
-fn manifest(libraries: &[Package], packages: &Path) -> Result<String> {
-    let mut text = String::from(
-        "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[features]\n\
-         cuda = [\"runtime/cuda\", \"dep:cuda-backend\", \"dep:cuda-loader\", \"dep:cuda-sim\"]\n\n[dependencies]\n",
-    );
-    let path = |package: &Package| packages.join(versioned(package)).display().to_string();
-    for package in libraries {
-        let (name, path) = (package.name.as_str(), path(package));
-        if path.contains(['"', '\\']) {
-            bail!("expected a path without quotes, got {path}");
-        }
-        let more = if CUDA.contains(&name) { ", optional = true" } else { ", default-features = false" };
+fn manifest(name: &str, libraries: &[&Package], packages: &Path) -> Result<String> {
+    let mut text = format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n");
+    let mut features = format!("\"{FACADE}/cuda\"");
+    for library in libraries {
+        let (name, path) = (library.name.as_str(), path(library, packages)?);
+        let more = if CUDA.contains(&name) {
+            write!(features, ", \"dep:{name}\"")?;
+            ", optional = true"
+        } else {
+            ", default-features = false"
+        };
         writeln!(text, "{name} = {{ path = \"{path}\"{more} }}")?;
     }
-    text.push_str("\n[dev-dependencies]\nrand_chacha = \"0.10\"\n\n[patch.crates-io]\n");
-    for package in libraries {
-        writeln!(text, "{} = {{ path = \"{}\" }}", package.name, path(package))?;
+    writeln!(text, "\n[features]\ncuda = [{features}]")?;
+    Ok(text)
+}
+
+/// A package in another package's place on the registry is its own: a packaged manifest names dependencies by version.
+fn workspace(libraries: &[Package], packages: &Path) -> Result<String> {
+    let mut text =
+        String::from("[workspace]\nresolver = \"3\"\nmembers = [\"hello\", \"every\"]\n\n[patch.crates-io]\n");
+    for library in libraries {
+        writeln!(text, "{} = {{ path = \"{}\" }}", library.name, path(library, packages)?)?;
     }
     Ok(text)
+}
+
+/// Where a library's package is, as a manifest may say it.
+fn path(library: &Package, packages: &Path) -> Result<String> {
+    let path = packages.join(versioned(library)).display().to_string();
+    if path.contains(['"', '\\']) {
+        bail!("expected a path without quotes, got {path}");
+    }
+    Ok(path)
 }

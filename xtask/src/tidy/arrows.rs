@@ -43,6 +43,9 @@ const LIBRARIES: &[&str] = &[
     "inference",
 ];
 
+/// What programs take from one crate.
+const FACADE: &[&str] = &["core-types", "backend-api", "cpu-backend", "pfss", "stark-fft", "nn-ops", "runtime"];
+
 /// The arrows. Domains never name a backend, backends never see a domain, and nothing depends on a program.
 const ARROWS: &[Arrow] = &[
     Arrow { package: "core-types", normal: &[], dev: &[] },
@@ -69,6 +72,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
     Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &[] },
     Arrow { package: "inference", normal: &["core-types", "backend-api", "pfss", "nn-ops"], dev: &["runtime"] },
+    Arrow { package: "trefoil", normal: FACADE, dev: &[] },
     Arrow { package: "trefoil-cli", normal: PROGRAM, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];

@@ -12,6 +12,7 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/stark-fft/src/lib.rs",
     "crates/nn-ops/src/lib.rs",
     "crates/runtime/src/lib.rs",
+    "crates/trefoil/src/lib.rs",
     "crates/conformance/src/lib.rs",
     "crates/cli/src/main.rs",
     "crates/device-trials/src/lib.rs",

@@ -1,9 +1,9 @@
 //! What a program outside the repository can open, without the feature `cuda` and with it.
 
-use runtime::{Choice, Domain, OpenError, Settings, Unavailable};
+use trefoil::{Choice, Domain, OpenError, Settings, Unavailable};
 
 fn open(choice: Choice) -> Result<Choice, OpenError> {
-    runtime::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).map(|(_, status)| status.active)
+    trefoil::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).map(|(_, status)| status.active)
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn what_was_not_built_is_refused_by_name_and_auto_says_why() {
         assert!(matches!(refused, OpenError::Unavailable { reason: Unavailable::NotBuilt, .. }), "{refused}");
         assert!(refused.to_string().contains("feature `cuda` of crate `runtime`"), "{refused}");
     }
-    let (_, status) = runtime::open_with(&Settings::default(), None, Some(Choice::Auto)).unwrap();
+    let (_, status) = trefoil::open_with(&Settings::default(), None, Some(Choice::Auto)).unwrap();
     assert_eq!((status.active, status.fallback), (Choice::Cpu, Some(Unavailable::NotBuilt)));
 }
 

@@ -1,0 +1,96 @@
+//! Function secret sharing, circle-STARK transforms and neural-network operators, on a CPU or an NVIDIA GPU: all of Trefoil that
+//! a program needs, as one dependency.
+//!
+//! The domains are the modules [`pfss`], [`stark_fft`] and [`nn_ops`]. A queue, in-order work on one device, comes from [`open`],
+//! [`open_for`] or [`open_with`] as an [`AnyQueue`], or from [`cpu`] where nothing but the processor will do. Everything here is
+//! of another crate, and whoever wants one domain alone may depend on that crate alone.
+//!
+//! A comparison on secret shares:
+//!
+//! ```
+//! use trefoil::{
+//!     Domain,
+//!     pfss::{Dealer, Gate, Task, run_lockstep},
+//! };
+//!
+//! let (q, _) = trefoil::open_for(Domain::Pfss, None)?;
+//! let mut dealer = Dealer::from_os()?;
+//! let keys = dealer.deal(&q, &Gate::relu(64)?, 1)?;
+//! // -5 as two shares modulo 2^64
+//! let y = run_lockstep(&q, Task::Relu, keys, [&[37], &[-42i64 as u64]])?;
+//! assert_eq!(y[0][0].wrapping_add(y[1][0]), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The coefficients of a column over a circle domain, and the column again:
+//!
+//! ```
+//! use trefoil::{
+//!     Domain, M31,
+//!     stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, TwiddleTree},
+//! };
+//!
+//! let (q, _) = trefoil::open_for(Domain::Stark, None)?;
+//! let domain = CanonicDomain::new(4)?;
+//! let (tree, plan) = (TwiddleTree::new(&q, domain)?, CfftPlan::new(domain, 1)?);
+//! let values = HostColumns::<BitReversed>::new(domain, (0..16).map(M31::from_u32).collect())?;
+//! let polynomial = plan.interpolate(&q, &tree, Columns::upload(&q, &values)?)?;
+//! assert_eq!(plan.evaluate(&q, &tree, polynomial)?.download(&q)?.as_slice(), values.as_slice());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A network that learns which of two numbers is larger:
+//!
+//! ```
+//! use trefoil::{
+//!     Domain,
+//!     nn_ops::{Mlp, Sgd},
+//!     prelude::*,
+//!     rand_chacha::{ChaCha8Rng, rand_core::SeedableRng},
+//! };
+//!
+//! let (q, _) = trefoil::open_for(Domain::Nn, None)?;
+//! let mut network = Mlp::new(&q, &[2, 8, 2], &mut ChaCha8Rng::seed_from_u64(1))?;
+//! let x = q.upload(&[0.0, 1.0, 1.0, 0.0f32])?;
+//! let y = q.upload(&[1, 0u32])?;
+//! let mut workspace = network.workspace(&q, 2)?;
+//! for _ in 0..100 {
+//!     network.train_step(&q, &mut workspace, x.view(), y.view(), Sgd { rate: 0.1, momentum: 0.9 })?;
+//! }
+//! assert_eq!(network.classify(&q, x.view())?, [1, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! `cuda`, off by default, brings the backends `gpu` and `sim`. It is the feature of [`runtime`], whose documentation says what
+//! it needs when it is built.
+#![forbid(unsafe_code)]
+
+pub mod prelude;
+
+pub use {nn_ops, pfss, stark_fft};
+
+/// What this crate is made of, for code of your own on the boundary: ops, launch records, arithmetic.
+pub use {backend_api, core_types, runtime};
+
+/// Random numbers for what draws them, such as the weights of a network.
+pub use rand_chacha;
+
+pub use backend_api::{
+    BackendError, BackendKind, Budget, Buffer, BufferMut, BufferRef, Caps, DType, Element, Fork, Mut, Queue, Real,
+    Record, Ref, Register, Timed,
+};
+pub use core_types::{
+    circle::CirclePoint,
+    field::{CM31, Field, M31, QM31},
+};
+pub use cpu_backend::{CpuError, CpuQueue, SimdLevel};
+pub use half::{bf16, f16};
+#[cfg(feature = "cuda")]
+pub use runtime::{AesKernel, CudaFacts, abandoned, cuda_facts, exit_at_once, simulator_reports};
+pub use runtime::{
+    AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered, BackendStatus, Choice, Domain, OpenError,
+    ReplayCounts, Replays, Settings, SettingsError, Unavailable, UnknownChoice, availability, cpu, open, open_for,
+    open_with,
+};
