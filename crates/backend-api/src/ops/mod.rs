@@ -10,6 +10,8 @@ pub mod linalg;
 mod op;
 mod sets;
 pub mod share;
+mod sizes;
 
 pub(crate) use op::op;
 pub use op::{MapViews, Op, View};
+pub use sizes::Sizes;

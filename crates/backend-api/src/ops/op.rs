@@ -19,6 +19,9 @@ pub trait Op {
     /// Shows every view to `see`, in the order of the fields.
     fn each_view(&self, see: &mut impl FnMut(View));
 
+    /// Shows the sizes and kinds among the parameters to `see`, in the order of the fields: see [`Sizes`](super::Sizes).
+    fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug));
+
     /// Compares the lengths of the views, in the order of the fields, with what they should be.
     ///
     /// # Errors
@@ -122,6 +125,14 @@ macro_rules! show_field {
     };
 }
 
+/// Shows the sizes in a field of a record.
+macro_rules! show_size {
+    (plain, $name:expr, $field:expr, $see:ident) => {
+        $crate::ops::Sizes::each_size(&$field, $name, $see)
+    };
+    ($kind:ident, $name:expr, $field:expr, $see:ident) => {};
+}
+
 /// Defines the record of an op.
 ///
 /// A field is `plain` (parameters), `read` or `write` (a view of elements of the type), `read_if` or `write_if` (one that may
@@ -146,6 +157,11 @@ macro_rules! op {
             #[inline(always)]
             fn each_view(&self, see: &mut impl FnMut($crate::ops::View)) {
                 self.show(see);
+            }
+
+            #[allow(unused_variables, reason = "an op may have no parameters")]
+            fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug)) {
+                $($crate::ops::op::show_size!($kind, stringify!($field), self.$field, see);)*
             }
         }
 
@@ -215,4 +231,4 @@ macro_rules! record {
     };
 }
 
-pub(crate) use {field_type, map_field, op, record, show_field, views};
+pub(crate) use {field_type, map_field, op, record, show_field, show_size, views};
