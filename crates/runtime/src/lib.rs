@@ -14,6 +14,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Tracing
+//!
+//! Every call on an [`AnyQueue`] that does work, but for the marks of `Timed`, is a span of crate `tracing`, with target [`TRACE_TARGET`] and level `DEBUG`: an
+//! op with its name, its element type, the sizes among its parameters and the lengths of its views, a copy with its bytes. No
+//! span shows contents, keys, seeds or factors. Without a subscriber that wants them a call takes one load and one comparison
+//! more. A span is the time until the call returns: on a GPU, where ops run later, that is the time to enqueue them.
+//!
 //! # Features
 //!
 //! `cuda`, off by default, brings the backends `gpu` and `sim`. Without it, asking for one of them is answered as on a machine
@@ -37,7 +44,7 @@ mod replays;
 #[cfg(feature = "cuda")]
 pub use cuda_backend::{AesKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once};
 
-pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered};
+pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered, TRACE_TARGET};
 pub use choice::{Choice, UnknownChoice};
 #[cfg(feature = "cuda")]
 pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, cuda_queue, simulator_reports};

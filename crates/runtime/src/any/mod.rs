@@ -1,5 +1,6 @@
 mod ops;
 mod register;
+mod span;
 mod timed;
 
 use core::ops::Range;
@@ -10,7 +11,10 @@ use cpu_backend::{CpuBuf, CpuQueue};
 use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
 
 pub use register::AnyRegistered;
+pub use span::TRACE_TARGET;
 pub use timed::AnyMark;
+
+use span::traced;
 
 /// A queue whose backend is chosen at run time. Generic code stays generic; this is the one enum behind it.
 #[derive(Clone, Debug)]
@@ -191,100 +195,155 @@ impl Queue for AnyQueue {
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<AnyBuf<T>, BackendError> {
-        match self {
-            Self::Cpu(queue) => queue.zeros(len).map(AnyBuf::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.zeros(len).map(AnyBuf::Cuda),
-        }
+        traced!(
+            self,
+            "zeros",
+            [bytes = len.saturating_mul(size_of::<T>())],
+            match self {
+                Self::Cpu(queue) => queue.zeros(len).map(AnyBuf::Cpu),
+                #[cfg(feature = "cuda")]
+                Self::Cuda(queue) => queue.zeros(len).map(AnyBuf::Cuda),
+            }
+        )
     }
 
     fn alloc<T: Element>(&self, len: usize) -> Result<AnyBuf<T>, BackendError> {
-        match self {
-            Self::Cpu(queue) => queue.alloc(len).map(AnyBuf::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.alloc(len).map(AnyBuf::Cuda),
-        }
+        traced!(
+            self,
+            "alloc",
+            [bytes = len.saturating_mul(size_of::<T>())],
+            match self {
+                Self::Cpu(queue) => queue.alloc(len).map(AnyBuf::Cpu),
+                #[cfg(feature = "cuda")]
+                Self::Cuda(queue) => queue.alloc(len).map(AnyBuf::Cuda),
+            }
+        )
     }
 
     fn clear<T: Element>(&self, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        match (self, dst) {
-            (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.clear(dst),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.clear(dst),
-            _ => Err(BackendError::MixedBackend { op: "clear" }),
-        }
+        traced!(
+            self,
+            "clear",
+            [bytes = dst.len() * size_of::<T>()],
+            match (self, dst) {
+                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.clear(dst),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.clear(dst),
+                _ => Err(BackendError::MixedBackend { op: "clear" }),
+            }
+        )
     }
 
     fn write<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        match (self, dst) {
-            (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write(host, dst),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write(host, dst),
-            _ => Err(BackendError::MixedBackend { op: "write" }),
-        }
+        traced!(
+            self,
+            "write",
+            [bytes = size_of_val(host)],
+            match (self, dst) {
+                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write(host, dst),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write(host, dst),
+                _ => Err(BackendError::MixedBackend { op: "write" }),
+            }
+        )
     }
 
     fn read<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
-        match (self, src) {
-            (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read(src),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read(src),
-            _ => Err(BackendError::MixedBackend { op: "read" }),
-        }
+        traced!(
+            self,
+            "read",
+            [bytes = src.len() * size_of::<T>()],
+            match (self, src) {
+                (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read(src),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read(src),
+                _ => Err(BackendError::MixedBackend { op: "read" }),
+            }
+        )
     }
 
     fn write_secret<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        match (self, dst) {
-            (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_secret(host, dst),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_secret(host, dst),
-            _ => Err(BackendError::MixedBackend { op: "write_secret" }),
-        }
+        traced!(
+            self,
+            "write_secret",
+            [bytes = size_of_val(host)],
+            match (self, dst) {
+                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_secret(host, dst),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_secret(host, dst),
+                _ => Err(BackendError::MixedBackend { op: "write_secret" }),
+            }
+        )
     }
 
     fn read_secret<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
-        match (self, src) {
-            (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read_secret(src),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read_secret(src),
-            _ => Err(BackendError::MixedBackend { op: "read_secret" }),
-        }
+        traced!(
+            self,
+            "read_secret",
+            [bytes = src.len() * size_of::<T>()],
+            match (self, src) {
+                (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read_secret(src),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read_secret(src),
+                _ => Err(BackendError::MixedBackend { op: "read_secret" }),
+            }
+        )
     }
 
     fn copy<T: Element>(&self, src: AnyRef<'_, T>, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        match (self, src, dst) {
-            (Self::Cpu(queue), AnyRef::Cpu(src), AnyMut::Cpu(dst)) => queue.copy(src, dst),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => queue.copy(src, dst),
-            _ => Err(BackendError::MixedBackend { op: "copy" }),
-        }
+        traced!(
+            self,
+            "copy",
+            [bytes = src.len() * size_of::<T>()],
+            match (self, src, dst) {
+                (Self::Cpu(queue), AnyRef::Cpu(src), AnyMut::Cpu(dst)) => queue.copy(src, dst),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => queue.copy(src, dst),
+                _ => Err(BackendError::MixedBackend { op: "copy" }),
+            }
+        )
     }
 
     fn finish(&self) -> Result<(), BackendError> {
-        match self {
-            Self::Cpu(queue) => queue.finish(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.finish(),
-        }
+        traced!(
+            self,
+            "finish",
+            [],
+            match self {
+                Self::Cpu(queue) => queue.finish(),
+                #[cfg(feature = "cuda")]
+                Self::Cuda(queue) => queue.finish(),
+            }
+        )
     }
 }
 
 impl Fork for AnyQueue {
     fn fork(&self) -> Result<Self, BackendError> {
-        match self {
-            Self::Cpu(queue) => queue.fork().map(Self::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.fork().map(Self::Cuda),
-        }
+        traced!(
+            self,
+            "fork",
+            [],
+            match self {
+                Self::Cpu(queue) => queue.fork().map(Self::Cpu),
+                #[cfg(feature = "cuda")]
+                Self::Cuda(queue) => queue.fork().map(Self::Cuda),
+            }
+        )
     }
 
     fn join(&self, branch: &Self) -> Result<(), BackendError> {
-        match (self, branch) {
-            (Self::Cpu(queue), Self::Cpu(branch)) => queue.join(branch),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), Self::Cuda(branch)) => queue.join(branch),
-            _ => Err(BackendError::MixedBackend { op: "join" }),
-        }
+        traced!(
+            self,
+            "join",
+            [],
+            match (self, branch) {
+                (Self::Cpu(queue), Self::Cpu(branch)) => queue.join(branch),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), Self::Cuda(branch)) => queue.join(branch),
+                _ => Err(BackendError::MixedBackend { op: "join" }),
+            }
+        )
     }
 }
 
@@ -292,18 +351,29 @@ impl Record for AnyQueue {
     type Graph = AnyGraph;
 
     fn record<E: From<BackendError>>(&self, body: impl FnOnce(&Self) -> Result<(), E>) -> Result<Option<AnyGraph>, E> {
-        match self {
-            Self::Cpu(queue) => Ok(queue.record(|queue| body(&Self::Cpu(queue.clone())))?.map(|graph| match graph {})),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => Ok(queue.record(|queue| body(&Self::Cuda(queue.clone())))?.map(AnyGraph::Cuda)),
-        }
+        traced!(
+            self,
+            "record",
+            [],
+            match self {
+                Self::Cpu(queue) =>
+                    Ok(queue.record(|queue| body(&Self::Cpu(queue.clone())))?.map(|graph| match graph {})),
+                #[cfg(feature = "cuda")]
+                Self::Cuda(queue) => Ok(queue.record(|queue| body(&Self::Cuda(queue.clone())))?.map(AnyGraph::Cuda)),
+            }
+        )
     }
 
     fn replay(&self, graph: &AnyGraph) -> Result<(), BackendError> {
-        match (self, graph) {
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyGraph::Cuda(graph)) => queue.replay(graph),
-            _ => Err(BackendError::MixedBackend { op: "replay" }),
-        }
+        traced!(
+            self,
+            "replay",
+            [],
+            match (self, graph) {
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyGraph::Cuda(graph)) => queue.replay(graph),
+                _ => Err(BackendError::MixedBackend { op: "replay" }),
+            }
+        )
     }
 }

@@ -1,11 +1,14 @@
-//! Every op set: an op runs on the queue that the views are of.
+//! Every op set: an op runs on the queue that the views are of, within a span that shows its shape.
 
 use backend_api::{BackendError, Element, Real, ops::MapViews};
 use cpu_backend::CpuQueue;
 #[cfg(feature = "cuda")]
 use cuda_backend::{CudaMut, CudaQueue, CudaRef};
 
-use super::{AnyMut, AnyQueue, AnyRef};
+use super::{
+    AnyMut, AnyQueue, AnyRef,
+    span::{Params, Views, traced},
+};
 
 /// Views of the host.
 struct OnCpu;
@@ -71,11 +74,20 @@ macro_rules! forward {
                     &self,
                     op: backend_api::ops::$module::$record<'_, Self $(, $t)?>,
                 ) -> Result<(), BackendError> {
-                    match self {
-                        Self::Cpu(q) => q.$method(op.map(&mut OnCpu)?),
-                        #[cfg(feature = "cuda")]
-                        Self::Cuda(q) => q.$method(op.map(&mut OnCuda)?),
-                    }
+                    traced!(
+                        self,
+                        stringify!($method),
+                        [
+                            $(element = %<$t as Real>::DTYPE,)?
+                            params = %Params(&op),
+                            views = %Views(&op)
+                        ],
+                        match self {
+                            Self::Cpu(q) => q.$method(op.map(&mut OnCpu)?),
+                            #[cfg(feature = "cuda")]
+                            Self::Cuda(q) => q.$method(op.map(&mut OnCuda)?),
+                        }
+                    )
                 }
             )*
         }

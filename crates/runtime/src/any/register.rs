@@ -1,10 +1,10 @@
 use core::ops::{Deref, DerefMut};
 
-use backend_api::{BackendError, Element, Register};
+use backend_api::{BackendError, BufferMut as _, BufferRef as _, Element, Register};
 #[cfg(feature = "cuda")]
 use cuda_backend::CudaRegistered;
 
-use super::{AnyMut, AnyQueue, AnyRef};
+use super::{AnyMut, AnyQueue, AnyRef, span::traced};
 
 /// Elements on the host that the device of an [`AnyQueue`] was shown.
 #[non_exhaustive]
@@ -59,11 +59,16 @@ impl Register for AnyQueue {
     type Registered<T: Element> = AnyRegistered<T>;
 
     fn register<T: Element>(&self, elements: Vec<T>) -> Result<AnyRegistered<T>, BackendError> {
-        match self {
-            Self::Cpu(queue) => queue.register(elements).map(AnyRegistered::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.register(elements).map(AnyRegistered::Cuda),
-        }
+        traced!(
+            self,
+            "register",
+            [bytes = size_of_val(&*elements)],
+            match self {
+                Self::Cpu(queue) => queue.register(elements).map(AnyRegistered::Cpu),
+                #[cfg(feature = "cuda")]
+                Self::Cuda(queue) => queue.register(elements).map(AnyRegistered::Cuda),
+            }
+        )
     }
 
     fn write_registered<T: Element>(
@@ -72,14 +77,20 @@ impl Register for AnyQueue {
         first: usize,
         dst: AnyMut<'_, T>,
     ) -> Result<(), BackendError> {
-        match (self, host, dst) {
-            (Self::Cpu(queue), AnyRegistered::Cpu(host), AnyMut::Cpu(dst)) => queue.write_registered(host, first, dst),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyRegistered::Cuda(host), AnyMut::Cuda(dst)) => {
-                queue.write_registered(host, first, dst)
+        traced!(
+            self,
+            "write_registered",
+            [bytes = dst.len() * size_of::<T>()],
+            match (self, host, dst) {
+                (Self::Cpu(queue), AnyRegistered::Cpu(host), AnyMut::Cpu(dst)) =>
+                    queue.write_registered(host, first, dst),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyRegistered::Cuda(host), AnyMut::Cuda(dst)) => {
+                    queue.write_registered(host, first, dst)
+                }
+                _ => Err(BackendError::MixedBackend { op: "write_registered" }),
             }
-            _ => Err(BackendError::MixedBackend { op: "write_registered" }),
-        }
+        )
     }
 
     fn read_registered<T: Element>(
@@ -88,13 +99,19 @@ impl Register for AnyQueue {
         host: &mut AnyRegistered<T>,
         first: usize,
     ) -> Result<(), BackendError> {
-        match (self, src, host) {
-            (Self::Cpu(queue), AnyRef::Cpu(src), AnyRegistered::Cpu(host)) => queue.read_registered(src, host, first),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyRef::Cuda(src), AnyRegistered::Cuda(host)) => {
-                queue.read_registered(src, host, first)
+        traced!(
+            self,
+            "read_registered",
+            [bytes = src.len() * size_of::<T>()],
+            match (self, src, host) {
+                (Self::Cpu(queue), AnyRef::Cpu(src), AnyRegistered::Cpu(host)) =>
+                    queue.read_registered(src, host, first),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyRef::Cuda(src), AnyRegistered::Cuda(host)) => {
+                    queue.read_registered(src, host, first)
+                }
+                _ => Err(BackendError::MixedBackend { op: "read_registered" }),
             }
-            _ => Err(BackendError::MixedBackend { op: "read_registered" }),
-        }
+        )
     }
 }
