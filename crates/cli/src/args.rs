@@ -24,6 +24,9 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "trefoil", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
+    /// Write a trace of every op and copy to FILE, for chrome://tracing or ui.perfetto.dev.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) trace: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -36,6 +39,17 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     Trials(TrialsArgs),
     Pfss(PfssArgs),
+}
+
+impl Command {
+    /// Whether ops run in processes of their own.
+    pub(crate) fn is_isolated(&self) -> bool {
+        match self {
+            Self::Conformance(args) => args.isolate,
+            Self::Bench(args) => args.isolate,
+            Self::Demo(_) | Self::Doctor(_) | Self::Trials(_) | Self::Pfss(_) => false,
+        }
+    }
 }
 
 /// Run three workloads on real input, verify each, and write a report.

@@ -11,6 +11,7 @@ mod isolate;
 mod output;
 mod private;
 mod report;
+mod trace;
 mod trials;
 
 use std::{
@@ -18,25 +19,48 @@ use std::{
     process::ExitCode,
 };
 
+use anyhow::Result;
 use clap::Parser;
 
-use crate::args::{Cli, Command};
+use crate::{
+    args::{Cli, Command},
+    exit::Usage,
+    trace::Trace,
+};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
-        Command::Demo(args) => demo::run(&args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Conformance(args) => conformance::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Trials(args) => trials::run(&args),
-        Command::Pfss(args) => private::run(&args.command),
-    };
-    let code = exit::code(result);
+    let code = exit::code(run(&Cli::parse()));
     if runtime::abandoned() {
         // Work hangs on the device, and the driver would wait for it as this process ends.
         let _gone = io::stdout().flush();
         runtime::exit_at_once(code);
     }
     ExitCode::from(code)
+}
+
+/// Runs the command, within a trace if one is asked for.
+fn run(cli: &Cli) -> Result<()> {
+    if cli.trace.is_some() && cli.command.is_isolated() {
+        let message = "`--trace` shows the ops of one process, and with `--isolate` each has one of its own";
+        return Err(Usage(message.to_owned()).into());
+    }
+    let trace = cli.trace.as_deref().map(Trace::begin).transpose()?;
+    let result = command(cli);
+    let Err(error) = trace.map_or(Ok(()), Trace::finish) else { return result };
+    if result.is_err() {
+        eprintln!("error: {error}");
+        return result;
+    }
+    Err(error.into())
+}
+
+fn command(cli: &Cli) -> Result<()> {
+    match &cli.command {
+        Command::Demo(args) => demo::run(args, cli.trace.as_deref()),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Conformance(args) => conformance::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Trials(args) => trials::run(args),
+        Command::Pfss(args) => private::run(&args.command),
+    }
 }

@@ -9,6 +9,7 @@ mod wide_fibonacci;
 use std::{
     fs,
     io::{self, Write as _},
+    path::Path,
 };
 
 use anyhow::{Context as _, Result};
@@ -23,12 +24,12 @@ const STAGES: &[Stage] = &[
     Stage { name: "classify privately", run: private::run },
 ];
 
-/// Runs the command.
-pub(crate) fn run(args: &DemoArgs) -> Result<()> {
+/// Runs the command. `trace` is the file of this process's trace, if there is one.
+pub(crate) fn run(args: &DemoArgs, trace: Option<&Path>) -> Result<()> {
     let scratch = tempfile::tempdir().context("making a temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(scratch.path());
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    let ctx = Context::open(args, folder)?;
+    let ctx = Context::open(args, folder, trace)?;
     let mut out = io::stdout().lock();
     let backends = ctx.backends.each_ref().map(|(domain, status)| format!("{domain} on {status}")).join(", ");
     writeln!(out, "backends: {backends}\n")?;

@@ -4,6 +4,7 @@
 mod bundles;
 mod private;
 mod rehearsal;
+mod trace;
 mod trials;
 
 use assert_cmd::Command;
