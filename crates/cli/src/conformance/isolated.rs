@@ -146,7 +146,7 @@ fn follow(
                     show.tell(&event)?;
                 }
                 if let Event::Ends { run, verdict: verdict @ Verdict::Lost, .. } = event {
-                    return Ok(behind(&run, verdict, total.unwrap_or(0)));
+                    return Ok(after(&run, verdict, total.unwrap_or(0)));
                 }
             }
             Heard::Silence => {
@@ -183,13 +183,13 @@ fn end(
     total: usize,
     show: &mut Show,
 ) -> Result<Course> {
-    let course = behind(&run, verdict, total);
+    let course = after(&run, verdict, total);
     show.tell(&Event::Ends { run, seconds: since.elapsed().as_secs_f64(), verdict, reason: Some(reason) })?;
     Ok(course)
 }
 
 /// The course of a process that a case took with it.
-fn behind(run: &Run, verdict: Verdict, total: usize) -> Course {
+fn after(run: &Run, verdict: Verdict, total: usize) -> Course {
     Course::Case { run: run.run, verdict, left: total.saturating_sub(run.run + 1) }
 }
 

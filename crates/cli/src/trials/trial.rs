@@ -85,14 +85,14 @@ pub(super) fn chosen(filter: &str, choice: Choice) -> Vec<Trial> {
     let canaries = CANARIES.into_iter().flat_map(|canary| {
         canary.lengths.map(|words| Trial { kernel: canary.kernel, task: Task::Canary(canary, words) })
     });
-    let behind_compiling = |module, trials: &mut dyn Iterator<Item = Trial>| -> Vec<Trial> {
+    let after_compiling = |module, trials: &mut dyn Iterator<Item = Trial>| -> Vec<Trial> {
         let mut chosen: Vec<_> = trials.filter(|trial| trial.kernel.contains(filter)).collect();
         if !chosen.is_empty() {
             chosen.insert(0, Trial { kernel: module, task: Task::Compile });
         }
         chosen
     };
-    [behind_compiling(PROGRAMS.name, &mut { programs }), behind_compiling(GUARDED.name, &mut { canaries })].concat()
+    [after_compiling(PROGRAMS.name, &mut { programs }), after_compiling(GUARDED.name, &mut { canaries })].concat()
 }
 
 impl Trial {
