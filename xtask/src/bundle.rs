@@ -1,3 +1,5 @@
+//! The bundle for a GPU machine without Rust and network, and its rehearsal on the simulated device.
+
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};

@@ -1,3 +1,5 @@
+//! The check for secret-dependent branches and addresses, under valgrind.
+
 use anyhow::Result;
 use xshell::{Shell, cmd};
 

@@ -1,3 +1,5 @@
+//! Every fuzz target for a while, from its committed seeds.
+
 use std::path::Path;
 
 use anyhow::{Context, Result};

@@ -1,3 +1,5 @@
+//! Jobs on all cores.
+
 use std::{collections::VecDeque, sync::Mutex, thread};
 
 use anyhow::{Context, Result};

@@ -1,3 +1,5 @@
+//! One command as one check: its title, its output, its time.
+
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},

@@ -1,3 +1,5 @@
+//! The tasks `tidy` and `ci`.
+
 use anyhow::Result;
 use xshell::{Shell, cmd};
 

@@ -1,3 +1,5 @@
+//! Counts of checks, and the lines of the test runner that they are read from.
+
 use std::{fmt, ops::AddAssign};
 
 /// How many checks passed, which ones failed, and which ones could not run and why.

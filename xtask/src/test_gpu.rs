@@ -1,3 +1,5 @@
+//! The conformance suite on a real driver, also under the checkers of compute-sanitizer.
+
 use anyhow::Result;
 use xshell::{Shell, cmd};
 

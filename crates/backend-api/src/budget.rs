@@ -1,3 +1,5 @@
+//! The byte budget of a queue: reservations that are taken before memory is.
+
 use core::fmt;
 use std::sync::{
     Arc,

@@ -1,3 +1,5 @@
+//! Device memory and its views: owned, shared, exclusive.
+
 use core::ops::Range;
 
 use crate::{BackendError, Element};

@@ -1,3 +1,5 @@
+//! What the device of a queue is, for reports and for choices between paths.
+
 use core::fmt;
 
 /// The kind of device that a queue runs on.

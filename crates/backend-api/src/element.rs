@@ -1,3 +1,5 @@
+//! Which types may live in device memory.
+
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
 /// A plain value that may live in device memory.

@@ -1,3 +1,5 @@
+//! Failures of the environment, and refusals of ops.
+
 use thiserror::Error;
 
 /// A failure that a caller could not foresee from shapes alone.

@@ -1,3 +1,5 @@
+//! A second stream of work on one device.
+
 use crate::{BackendError, Queue};
 
 /// A queue whose device can run a second stream of work beside it.

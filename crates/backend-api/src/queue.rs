@@ -1,3 +1,5 @@
+//! The queue: allocation, copies, and the wait for what was submitted.
+
 use crate::{BackendError, Budget, Buffer, Caps, Element};
 
 /// A shared view into a buffer of queue `Q`.

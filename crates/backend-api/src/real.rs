@@ -1,3 +1,5 @@
+//! The floating-point element types, and how their values are read and rounded.
+
 use bytemuck::Pod;
 use half::{bf16, f16};
 

@@ -1,3 +1,5 @@
+//! Sequences of ops that are taken down once and replayed.
+
 use crate::{BackendError, Queue};
 
 /// A queue whose device can take down a sequence of ops once and run it again as one submission.

@@ -1,3 +1,5 @@
+//! Host memory that a device reaches without a detour.
+
 use core::ops::DerefMut;
 
 use crate::{BackendError, Element, Mut, Queue, Ref};

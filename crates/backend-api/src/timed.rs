@@ -1,3 +1,5 @@
+//! Times of work as the device measured them.
+
 use crate::{BackendError, Queue};
 
 /// A queue whose device says when work was done.

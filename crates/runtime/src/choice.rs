@@ -1,3 +1,5 @@
+//! The names by which backends are asked for.
+
 use core::{fmt, str::FromStr};
 
 use thiserror::Error;

@@ -1,3 +1,5 @@
+//! The environment: every variable, its value as a type, and what is wrong with it.
+
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use cpu_backend::SimdLevel;

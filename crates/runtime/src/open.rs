@@ -1,3 +1,5 @@
+//! From settings to an open queue, and why another was not opened.
+
 use backend_api::Budget;
 use core::fmt;
 use cpu_backend::{CpuConfig, CpuError, CpuQueue, SimdLevel};

@@ -1,3 +1,5 @@
+//! The golden key bundles, against the reference in Python.
+
 use anyhow::Result;
 use xshell::{Shell, cmd};
 

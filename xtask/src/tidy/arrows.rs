@@ -1,3 +1,5 @@
+//! Which crate may depend on which.
+
 use std::path::Path;
 
 use anyhow::{Context, Result};

@@ -1,3 +1,5 @@
+//! What rules ask of a Rust file, apart from how it is found.
+
 /// One thing a Rust file does that a rule may ask about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fact {

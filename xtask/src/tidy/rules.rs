@@ -1,3 +1,5 @@
+//! Rules on syntax: the homes of `unsafe` and of the environment, the purity of domains, habits.
+
 use super::{
     Finding,
     facts::{Fact, UnsafeKind, What},

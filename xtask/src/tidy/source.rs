@@ -1,3 +1,5 @@
+//! The text files of the repository, read and parsed once for all rules.
+
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result};

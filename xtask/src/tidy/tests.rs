@@ -1,3 +1,5 @@
+//! A breach of each rule, planted in a copy of the repository.
+
 use std::{fs, path::Path};
 
 use tempfile::TempDir;

@@ -1,3 +1,5 @@
+//! Rules on text: length, required files, links.
+
 use std::path::Path;
 
 use super::{Finding, source::File};

@@ -1,3 +1,5 @@
+//! The walk over syntax trees that finds the facts.
+
 use std::collections::HashMap;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};

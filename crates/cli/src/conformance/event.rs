@@ -1,3 +1,5 @@
+//! What a process that runs cases tells the one that shows.
+
 use serde::{Deserialize, Serialize};
 
 /// What happens in a run of the suite.

@@ -1,3 +1,5 @@
+//! Events of a run on the terminal, in a file and as counts.
+
 use std::{
     collections::BTreeMap,
     io::{self, Write as _},

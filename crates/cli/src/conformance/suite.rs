@@ -1,3 +1,5 @@
+//! The suite in this process, one condition after the other.
+
 use anyhow::Result;
 use backend_api::Queue as _;
 use conformance::{Condition, OpSpec, Outcome, Progress, Selection};

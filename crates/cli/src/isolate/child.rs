@@ -1,3 +1,5 @@
+//! A part as the process that watches it sees it: events, silence, an end.
+
 use core::fmt;
 use std::{
     ffi::OsString,

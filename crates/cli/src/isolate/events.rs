@@ -1,3 +1,5 @@
+//! The lines of JSON by which a part tells what happens.
+
 use std::{
     fs::File,
     io::{self, Write},

@@ -1,3 +1,5 @@
+//! `trefoil pfss deal`: keys for one run of a model.
+
 use std::{
     io::{self, Write as _},
     path::PathBuf,

@@ -1,3 +1,5 @@
+//! `trefoil pfss infer`: the client of private inference.
+
 use std::{
     fs,
     io::{self, Write as _},

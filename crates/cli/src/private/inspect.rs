@@ -1,3 +1,5 @@
+//! `trefoil pfss inspect`: the public facts of any keys.
+
 use std::{
     fs,
     io::{self, Write as _},

@@ -1,3 +1,5 @@
+//! What a run of private inference took, as one party saw it.
+
 use std::{
     fs,
     io::{self, Write as _},

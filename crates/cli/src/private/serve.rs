@@ -1,3 +1,5 @@
+//! `trefoil pfss serve`: the server of private inference.
+
 use std::{
     fs,
     io::{self, Write as _},

@@ -1,3 +1,5 @@
+//! `trefoil pfss verify`: keys checked as a run would, and not used.
+
 use core::fmt;
 use std::{
     io::{self, Write as _},

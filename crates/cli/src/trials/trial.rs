@@ -1,3 +1,5 @@
+//! One trial: a kernel or module of `device-trials`, and how it is held to the host.
+
 use core::fmt;
 
 use backend_api::{BackendError, Buffer as _, Queue as _};

@@ -1,3 +1,5 @@
+//! The queue whose backend is chosen at run time, with its buffers, views and graphs.
+
 mod ops;
 mod register;
 mod span;

@@ -1,3 +1,5 @@
+//! Registered host memory of a queue that is chosen at run time.
+
 use core::ops::{Deref, DerefMut};
 
 use backend_api::{BackendError, BufferMut as _, BufferRef as _, Element, Register};

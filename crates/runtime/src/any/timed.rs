@@ -1,3 +1,5 @@
+//! Marks of a queue that is chosen at run time.
+
 use backend_api::{BackendError, Timed};
 use cpu_backend::CpuMark;
 #[cfg(feature = "cuda")]

@@ -1,3 +1,5 @@
+//! From coefficients to values on a larger domain.
+
 use core_types::{
     field::{M31, Twiddle},
     params::circle::CircleExtendParams,

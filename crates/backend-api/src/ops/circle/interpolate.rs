@@ -1,3 +1,5 @@
+//! From values on a circle domain to coefficients.
+
 use core_types::{
     field::{M31, Twiddle},
     params::circle::CircleFftParams,

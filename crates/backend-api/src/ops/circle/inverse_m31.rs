@@ -1,3 +1,5 @@
+//! Inverses of many elements of Mersenne-31.
+
 use crate::{
     BackendError, BufferRef, Queue,
     ops::{Op, op},

@@ -1,3 +1,5 @@
+//! Inverses of many elements of the secure field.
+
 use crate::{
     BackendError, BufferRef, Queue,
     ops::{Op, op},

@@ -1,3 +1,5 @@
+//! Low-degree extension: interpolation and extension in one op.
+
 use core_types::{
     field::{M31, Twiddle},
     params::circle::CircleExtendParams,

@@ -1,3 +1,5 @@
+//! Values of polynomials at a point outside their domain.
+
 use core_types::{
     circle::MAX_LOG_DOMAIN,
     field::{M31, QM31},

@@ -1,3 +1,5 @@
+//! Sizes of domains and columns, as the checks of circle ops need them.
+
 use core_types::{circle::MAX_LOG_DOMAIN, params::circle::CircleExtendParams};
 
 use crate::BackendError;

@@ -1,3 +1,5 @@
+//! The factors that the transforms of a domain multiply by.
+
 use core_types::{field::Twiddle, params::circle::CircleTwiddleParams};
 
 use super::shape::{columns, domain};

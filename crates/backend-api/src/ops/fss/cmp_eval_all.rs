@@ -1,3 +1,5 @@
+//! Comparison keys at all points of a small domain, as unit vectors.
+
 use core_types::params::fss::CmpAllParams;
 
 use super::{CmpAllShape, CmpKeys};

@@ -1,3 +1,5 @@
+//! Comparison keys at public offsets from one masked input.
+
 use core_types::params::fss::CmpWindowParams;
 
 use super::{CmpKeys, CmpShape};

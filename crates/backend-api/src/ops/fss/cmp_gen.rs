@@ -1,3 +1,5 @@
+//! Generation of comparison keys.
+
 use core_types::{Label, params::fss::CmpGenParams};
 
 use super::CmpGenShape;

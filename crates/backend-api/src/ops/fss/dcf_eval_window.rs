@@ -1,3 +1,5 @@
+//! Comparison keys with payload at public offsets from one masked input.
+
 use core_types::params::fss::DcfWindowParams;
 
 use super::{DcfKeys, DcfShape};

@@ -1,3 +1,5 @@
+//! Generation of comparison keys with payload.
+
 use core_types::{Label, params::fss::DcfGenParams};
 
 use super::DcfGenShape;

@@ -1,3 +1,5 @@
+//! The sections of a batch of keys, as views that travel together.
+
 use core_types::Label;
 
 use crate::ops::op::views;

@@ -1,3 +1,5 @@
+//! Words to a dense bit stream, for transport.
+
 use core_types::params::fss::PackParams;
 
 use super::PackShape;

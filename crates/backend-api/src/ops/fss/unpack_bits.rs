@@ -1,3 +1,5 @@
+//! A dense bit stream to words again.
+
 use core_types::params::fss::PackParams;
 
 use super::PackShape;

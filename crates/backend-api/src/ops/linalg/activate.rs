@@ -1,3 +1,5 @@
+//! An activation function of every element.
+
 use core_types::params::elementwise::Activation;
 
 use crate::{

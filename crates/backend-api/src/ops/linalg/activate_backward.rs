@@ -1,3 +1,5 @@
+//! The gradient of an activation function.
+
 use core_types::params::elementwise::Activation;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! The weighted sum of two vectors, in the place of one.
+
 use crate::{
     BackendError, BufferMut, Queue, Real,
     ops::{Op, op},

@@ -1,3 +1,5 @@
+//! Arithmetic on two tensors, with broadcasting.
+
 use core_types::params::elementwise::{BinaryParams, MAX_RANK};
 
 use super::shape::{at_least, count, product};

@@ -1,3 +1,5 @@
+//! Cross-entropy against class numbers.
+
 use super::shape::elements;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Cross-entropy against probabilities.
+
 use super::shape::elements;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Dropout by a mask that is computed from a seed.
+
 use core_types::params::elementwise::DropoutParams;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Batched matrix products with bias and activation.
+
 use core_types::params::{
     elementwise::Activation,
     gemm::{GemmParams, MatrixStrides},

@@ -1,3 +1,5 @@
+//! Layer normalisation.
+
 use core_types::params::rows::NormParams;
 
 use super::shape::{count, elements};

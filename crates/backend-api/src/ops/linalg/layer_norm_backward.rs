@@ -1,3 +1,5 @@
+//! The gradients of layer normalisation.
+
 use core_types::params::rows::NormParams;
 
 use super::shape::{count, elements};

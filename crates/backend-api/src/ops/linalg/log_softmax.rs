@@ -1,3 +1,5 @@
+//! The logarithm of softmax along an axis.
+
 use core_types::params::rows::SoftmaxParams;
 
 use super::{RowMask, shape::softmax_lengths};

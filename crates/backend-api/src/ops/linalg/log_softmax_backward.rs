@@ -1,3 +1,5 @@
+//! The gradient of the logarithm of softmax.
+
 use core_types::params::rows::AxisParams;
 
 use super::shape::elements;

@@ -1,3 +1,5 @@
+//! Masks of softmax, as a view or as a rule.
+
 use crate::{
     BackendError, Buffer, BufferRef, Queue, Ref,
     ops::{MapViews, View},

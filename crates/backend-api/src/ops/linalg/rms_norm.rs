@@ -1,3 +1,5 @@
+//! Normalisation by the root of the mean square.
+
 use core_types::params::rows::NormParams;
 
 use super::shape::{count, elements};

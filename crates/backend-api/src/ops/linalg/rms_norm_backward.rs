@@ -1,3 +1,5 @@
+//! The gradients of normalisation by the root of the mean square.
+
 use core_types::params::rows::NormParams;
 
 use super::shape::{count, elements};

@@ -1,3 +1,5 @@
+//! Sizes of tensors and rows, as the checks of linear-algebra ops need them.
+
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use crate::BackendError;

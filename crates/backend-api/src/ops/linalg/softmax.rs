@@ -1,3 +1,5 @@
+//! Softmax along an axis.
+
 use core_types::params::rows::SoftmaxParams;
 
 use super::{RowMask, shape::softmax_lengths};

@@ -1,3 +1,5 @@
+//! Sums over one axis.
+
 use core_types::params::elementwise::SumParams;
 
 use super::shape::elements;

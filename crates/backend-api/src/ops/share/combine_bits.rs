@@ -1,3 +1,5 @@
+//! Linear sums of shares of bits.
+
 use core_types::params::share::{BitParams, BitTerm};
 
 use super::BitShape;

@@ -1,3 +1,5 @@
+//! Sums of shares of words, with public conditions and powers.
+
 use core_types::params::share::{WordParams, WordTerm};
 
 use super::WordShape;

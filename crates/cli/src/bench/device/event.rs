@@ -1,3 +1,5 @@
+//! What a process that measures tells the one that shows.
+
 use serde::{Deserialize, Serialize};
 
 /// What happens while ops of a backend are measured.

@@ -1,3 +1,5 @@
+//! Lines measured in this process, one after the other.
+
 use anyhow::{Result, bail};
 use backend_api::Queue as _;
 use conformance::bench::{

@@ -1,3 +1,5 @@
+//! Lines as they are kept in files and set beside the times of another program.
+
 use std::collections::BTreeMap;
 
 use conformance::bench::device::COPY;

@@ -1,3 +1,5 @@
+//! Results as a table, a JSON file and a page.
+
 use std::{
     io::{self, Write as _},
     path::Path,

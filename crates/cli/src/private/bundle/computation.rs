@@ -1,3 +1,5 @@
+//! What the keys of a folder compute: one gate, or a function of one gate or two.
+
 use pfss::{
     Channel, Dealer, Gate, KeyBundle, Operation, PfssError, Ring, Session, SignedRange, batch::Shares,
     functions::FixedBundles, suf::BoolMode,

@@ -1,3 +1,5 @@
+//! Piecewise polynomials with Boolean outputs as JSON.
+
 use clap::ValueEnum;
 use pfss::{
     PfssError, SignedRange,

@@ -1,3 +1,5 @@
+//! `trefoil pfss eval`: keys of a gate or function put to use, by one party or by both.
+
 use core::time::Duration;
 use std::{
     io::{self, Write as _},

@@ -1,3 +1,5 @@
+//! The folders of two parties with keys of one computation: written whole, used once.
+
 use core::ops::Deref;
 use std::{
     fs,

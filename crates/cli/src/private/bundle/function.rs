@@ -1,3 +1,5 @@
+//! Functions by name, such as GeLU, as gates on fixed-point numbers.
+
 use anyhow::{Result, ensure};
 use pfss::{
     Gate, SignedRange,

@@ -1,3 +1,5 @@
+//! `gate.json`: what keys compute, in public words.
+
 use core::str::FromStr;
 
 use anyhow::{Result, bail, ensure};

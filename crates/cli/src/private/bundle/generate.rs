@@ -1,3 +1,5 @@
+//! `trefoil pfss gen`: keys of a gate or function, dealt into folders.
+
 use std::{
     fs,
     io::{self, Write as _},

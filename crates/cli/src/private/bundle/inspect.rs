@@ -1,3 +1,5 @@
+//! What `trefoil pfss inspect` shows of bundles and of the folders of `gen`.
+
 use std::{
     io::{self, Write as _},
     path::Path,

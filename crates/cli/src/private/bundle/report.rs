@@ -1,3 +1,5 @@
+//! What an evaluation took, beside what the formulas of its gates say.
+
 use std::{
     fs,
     io::{self, Write as _},

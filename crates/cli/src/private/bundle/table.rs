@@ -1,3 +1,5 @@
+//! The first results of an evaluation, for a terminal.
+
 use std::{
     io::{self, Write as _},
     path::Path,

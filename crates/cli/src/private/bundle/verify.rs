@@ -1,3 +1,5 @@
+//! What `trefoil pfss verify` asks of bundles and of the folders of `gen`.
+
 use std::path::Path;
 
 use anyhow::Result;
