@@ -74,7 +74,7 @@ fn a_bit_pattern_that_is_no_value_is_refused_with_its_index() {
     let _machine = Machine::new("");
     let queue = open(Allocator::Auto).unwrap();
     let mut flags = queue.upload(&[true; 8]).unwrap();
-    let launch = queue.kernel("test_scale").unwrap().output("words", &flags.view_mut());
+    let launch = queue.kernel("test_spoil").unwrap().output("flags", &flags.view_mut());
     let launch = launch.value("count", &2u64).value("factor", &3u32);
     // SAFETY: the kernel touches two words, and the view has eight bytes.
     unsafe { launch.launch() }.unwrap();
@@ -102,7 +102,7 @@ fn buffers_of_another_device_are_refused() {
     assert_eq!(second.write(&[0; 4], buf.view_mut()), Err(BackendError::MixedBackend { op: "write" }));
     let mixed = Err(BackendError::MixedBackend { op: "copy" });
     assert_eq!(second.copy(buf.view(), other.view_mut()), mixed);
-    assert_eq!(scale(&second, &mut buf.view_mut(), 1), Err(BackendError::MixedBackend { op: "test_scale" }));
+    assert_eq!(scale(&second, &mut buf.view_mut(), 1), Err(BackendError::MixedBackend { op: "launch" }));
     scale(&first, &mut buf.view_mut(), 3).unwrap();
     scale(&second, &mut other.view_mut(), 3).unwrap();
     assert_eq!(first.download(&buf).unwrap(), [3; 4]);

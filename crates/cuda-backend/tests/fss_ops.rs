@@ -313,7 +313,7 @@ fn bitsliced_aes_evaluates_every_key_to_the_same_shares() {
     let evaluations: Vec<_> = launches.keys().filter(|kernel| kernel.contains("_eval")).collect();
     let (tables, walks): (Vec<_>, Vec<_>) = evaluations.into_iter().partition(|kernel| !kernel.ends_with("_bitsliced"));
     assert_eq!(tables, ["fss_cmp_eval_all", "fss_cmp_eval_window"]);
-    assert_eq!((launches["fss_cmp_eval_all"], launches["fss_cmp_eval_window"]), (2, 2), "of 7 bits, by either party");
+    assert_eq!((launches["fss_cmp_eval_all"], launches["fss_cmp_eval_window"]), (2, 4), "of 7 bits, by either party");
     let ops = ["fss_cmp_eval_all", "fss_cmp_eval_window", "fss_dcf_eval_window"];
     assert_eq!(walks, ops.map(|op| format!("{op}_bitsliced")).iter().collect::<Vec<_>>());
     drop(queue);

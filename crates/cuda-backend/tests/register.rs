@@ -62,7 +62,7 @@ fn what_is_no_value_is_named_and_not_handed_out() {
     let machine = Machine::new("");
     let queue = open(Allocator::Auto).unwrap();
     let mut flags = queue.upload(&[true; 8]).unwrap();
-    let launch = queue.kernel("test_scale").unwrap().output("words", &flags.view_mut());
+    let launch = queue.kernel("test_spoil").unwrap().output("flags", &flags.view_mut());
     let launch = launch.value("count", &1u64).value("factor", &3u32);
     // SAFETY: the kernel touches one word, and the view has eight bytes.
     unsafe { launch.launch() }.unwrap();

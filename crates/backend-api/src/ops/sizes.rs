@@ -5,7 +5,7 @@ use core::fmt::Debug;
 use core_types::params::{
     circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
     elementwise::{Activation, BinaryParams, DropoutParams, SumParams},
-    fss::{AesCtrParams, CmpAllParams, CmpParams, CmpWindowParams, DcfParams, DcfWindowParams, PackParams},
+    fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams},
     gemm::GemmParams,
     rows::{AxisParams, NormParams, SoftmaxParams},
     share::{BitParams, BitTerm, WordParams, WordTerm},
@@ -44,10 +44,10 @@ sizes! {
     CirclePointParams { log_size, columns }
     BitParams { count, party }
     WordParams { count, party, bits, shift, width, padded_rows, rows, opened_rows }
-    CmpParams { bits, party, count, points }
+    CmpGenParams { bits, count }
     CmpWindowParams { bits, party, count, points, window }
     CmpAllParams { bits, party, count, first, keys }
-    DcfParams { bits, party, count, points, words, width }
+    DcfGenParams { bits, count, words, width }
     DcfWindowParams { bits, party, count, points, words, width, window }
     PackParams { count, bits }
     SumParams { outer, len, inner }
@@ -67,7 +67,7 @@ macro_rules! none {
     };
 }
 
-none!(f32, AesCtrParams, DropoutParams);
+none!(f32, DropoutParams);
 
 /// Numbers and kinds that stand in an op by themselves.
 macro_rules! bare {
