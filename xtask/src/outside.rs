@@ -15,7 +15,7 @@ const SOURCES: &str = "ci/outside";
 /// The library that a program needs.
 const FACADE: &str = "trefoil";
 
-/// Where they are compiled: their packages change their folder with every run, what they depend on does not.
+/// Where they are compiled: their packages are new with every run, what those depend on is not.
 const TARGET: &str = "target/outside";
 
 /// The backends behind a feature of `runtime`, which need what `cuda-loader` has for the linker.
@@ -73,7 +73,8 @@ fn unpack(sh: &Shell, libraries: &[Package], to: &Path) -> Result<()> {
     sh.create_dir(to)?;
     for package in libraries {
         let archive = format!("target/package/{}.crate", versioned(package));
-        cmd!(sh, "tar --extract --gzip --file {archive} --directory {to}").quiet().run()?;
+        // Files of an archive all have one old date, by which cargo would take new sources for those of the last run.
+        cmd!(sh, "tar --extract --gzip --touch --file {archive} --directory {to}").quiet().run()?;
     }
     Ok(())
 }
