@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use backend_api::{
     Buffer, Queue,
     ops::{
-        fss::{AesCtrFill, FssOps},
+        fss::{CmpGen, FssOps},
         linalg::{Axpby, ElementwiseOps, RowMask, RowOps, Softmax},
     },
 };
 use core_types::{
     AesKey,
     params::{
-        fss::AesCtrParams,
+        fss::CmpGenParams,
         rows::{AxisParams, SoftmaxParams},
     },
 };
@@ -91,11 +91,19 @@ fn ops_show_their_shapes_and_copies_their_bytes() {
 #[test]
 fn keys_and_seeds_are_not_shown() {
     let got = spans(|q| {
-        let mut words = q.alloc::<u64>(4).unwrap();
-        let params = AesCtrParams { key: AesKey::new([7; 16]), first: 41 };
-        q.aes_ctr_fill(AesCtrFill { params: &params, words: words.view_mut() }).unwrap();
+        let (alphas, roots) = (q.zeros(1).unwrap(), q.zeros(64).unwrap());
+        let (mut corrections, mut leaves) = (q.alloc(64).unwrap(), q.alloc(64).unwrap());
+        q.cmp_gen(CmpGen {
+            params: &CmpGenParams { key: AesKey::new([7; 16]), bits: 10, count: 1, reserved: [0; 2] },
+            alphas: alphas.view(),
+            roots: roots.view(),
+            corrections: corrections.view_mut(),
+            leaves: leaves.view_mut(),
+        })
+        .unwrap();
     });
-    assert_eq!(got[1..], ["aes_ctr_fill, backend: cpu, params: , views: words=4"]);
+    let views = "alphas=1 roots=64 corrections=64 leaves=64";
+    assert_eq!(got[4..], [format!("cmp_gen, backend: cpu, params: bits=10 count=1, views: {views}")]);
 }
 
 #[test]
