@@ -23,7 +23,7 @@ fn strongest() -> Simd {
 
 /// Holds `specs`, of more than `least` cases, on `simd` with `threads` threads.
 fn holds(specs: fn() -> Vec<OpSpec<CpuQueue>>, least: usize, simd: Simd, threads: usize) {
-    let config = CpuConfig { threads: NonZeroUsize::new(threads), allow_table_aes: true, ..CpuConfig::default() };
+    let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
     let q = CpuQueue::with_simd(config, simd).expect("threads start");
     let report = run(&q, &specs(), |_| ());
     assert!(report.outcomes.len() > least);

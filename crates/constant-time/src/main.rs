@@ -7,9 +7,8 @@
 //!
 //! `entry_points` lists every method of `pfss` that touches a secret with the check that runs it.
 //!
-//! Not covered: reading a bundle from bytes, since whether a bundle is refused is public; whoever waits for a peer; AES
-//! by tables, which runs after an opt-in only; and everything that memcheck does not model, such as instructions whose
-//! time depends on their operands.
+//! Not covered: reading a bundle from bytes, since whether a bundle is refused is public; whoever waits for a peer; and
+//! everything that memcheck does not model, such as instructions whose time depends on their operands.
 #![allow(clippy::print_stdout, reason = "the program reports on standard output")]
 
 mod batches;
@@ -27,8 +26,8 @@ mod tasks;
 
 use std::{num::NonZeroUsize, process::ExitCode};
 
-use anyhow::{Result, bail, ensure};
-use cpu_backend::{CpuConfig, CpuQueue};
+use anyhow::{Context, Result, bail, ensure};
+use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
 /// Elements of every batch: one more than a word of bits.
 const COUNT: usize = 33;
@@ -52,6 +51,16 @@ impl Check {
     fn leak(title: impl Into<String>, run: impl FnOnce(&CpuQueue) -> Result<()> + 'static) -> Self {
         Self { leaks: true, ..Self::clean(title, run) }
     }
+
+    /// The same on a processor without AES instructions.
+    fn without_aes_instructions(self) -> Self {
+        let Self { title, run, leaks } = self;
+        let run = move |_: &CpuQueue| {
+            let simd = Simd::detect_up_to(SimdLevel::Avx512).with_aes(AesPath::Portable).context("it runs anywhere")?;
+            run(&CpuQueue::with_simd(one_thread(), simd)?)
+        };
+        Self { title: format!("{title}, without AES instructions"), run: Box::new(run), leaks }
+    }
 }
 
 fn main() -> ExitCode {
@@ -74,6 +83,8 @@ fn checks() -> Result<Vec<Check>> {
     let mut checks = planted::checks();
     checks.extend(deal::checks()?);
     checks.extend(sessions::checks()?);
+    let again = deal::checks()?.into_iter().chain(sessions::checks()?);
+    checks.extend(again.map(Check::without_aes_instructions));
     checks.extend(lockstep::checks()?);
     checks.push(matrices::check());
     checks.extend(batches::checks());

@@ -2,12 +2,12 @@
 
 use core::hint::black_box;
 
-use anyhow::{Context, Result};
-use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
+use anyhow::Result;
+use cpu_backend::CpuQueue;
 use pfss::{Gate, Task, run_lockstep};
 
 use crate::{
-    Check, batches, deal, memcheck, one_thread,
+    Check, batches, deal, memcheck,
     sessions::{plaintexts, play, split},
     tasks::SQUARES,
 };
@@ -44,13 +44,6 @@ pub(crate) fn behind_gates() -> Vec<Check> {
             let gate = Gate::lut(9, 40)?;
             let [zero, one] = split(&plaintexts());
             run_lockstep(q, Task::Lut(&SQUARES), deal::bundles(q, &gate)?, [&zero, &one])?;
-            Ok(())
-        }),
-        Check::leak("planted: AES by tables", |_| {
-            let simd =
-                Simd::detect_up_to(SimdLevel::Avx512).with_aes(AesPath::Portable).context("tables run anywhere")?;
-            let tables = CpuQueue::with_simd(CpuConfig { allow_table_aes: true, ..one_thread() }, simd)?;
-            deal::bundles(&tables, &Gate::relu(64)?)?;
             Ok(())
         }),
     ]

@@ -1,12 +1,17 @@
-//! AES-128 (FIPS 197) on one block, by table look-up.
+//! AES-128 (FIPS 197) on one block, as a Boolean circuit.
 //!
-//! **Not constant-time**: table indices depend on the data. Backends with AES instructions use only the key schedule
-//! from here and give [`Encrypt`] their own rounds.
+//! No branch and no address depends on a key or a block. Backends use only the key schedule from here and give
+//! [`Encrypt`] rounds of their own, many blocks at a time.
 
-use core::fmt;
+use core::{array, fmt};
 
 use bytemuck::{Pod, Zeroable};
 use zeroize::DefaultIsZeroes;
+
+use crate::{
+    bitsliced::{self, each, sub_bytes, xor},
+    prg::block_words,
+};
 
 /// Encryption of one 128-bit block under a fixed key; the integer is the little-endian reading of the 16 bytes.
 pub trait Encrypt {
@@ -35,25 +40,21 @@ pub struct AesKey {
 impl AesKey {
     /// The key schedule of `key`.
     #[must_use]
-    pub const fn new(key: [u8; 16]) -> Self {
-        let mut rounds = [0; 11];
+    pub fn new(key: [u8; 16]) -> Self {
         let mut last = u128::from_le_bytes(key);
-        rounds[0] = last;
-        let mut constant = 1u8;
-        let mut i = 1;
-        while i < 11 {
-            let [_, _, _, _, _, _, _, _, _, _, _, _, b0, b1, b2, b3] = last.to_le_bytes();
-            let turned = [sbox(b1) ^ constant, sbox(b2), sbox(b3), sbox(b0)];
+        let mut rounds = [last; 11];
+        let mut constant = 1;
+        for round in rounds.iter_mut().skip(1) {
+            let turned = (bytes(sub_bytes(planes(last))) >> 96) as u32;
+            let word = u128::from(turned.rotate_right(8) ^ u32::from(constant));
             // each of the four words is xored with all words before it, and with the turned last word
             let mut next = last;
             next ^= next << 32;
             next ^= next << 64;
-            let word = u32::from_le_bytes(turned) as u128;
             next ^= word | word << 32 | word << 64 | word << 96;
-            rounds[i] = next;
+            *round = next;
             last = next;
             constant = double(constant);
-            i += 1;
         }
         Self { rounds }
     }
@@ -67,14 +68,13 @@ impl AesKey {
 }
 
 impl Encrypt for AesKey {
-    #[inline]
     fn encrypt(&self, block: u128) -> u128 {
-        let [first, middle @ .., last] = &self.rounds;
-        let mut state = block ^ first;
+        let [first, middle @ .., last] = self.rounds.map(planes);
+        let mut state = xor(planes(block), first);
         for key in middle {
-            state = round(state) ^ key;
+            state = xor(mix_columns(each(sub_bytes(state), shift_rows)), key);
         }
-        final_round(state) ^ last
+        bytes(xor(each(sub_bytes(state), shift_rows), last))
     }
 }
 
@@ -110,7 +110,8 @@ const SBOX: [u8; 256] = {
 
 /// SubBytes and MixColumns of a byte in row 0; other rows are rotations, by 8 bits for each row.
 ///
-/// The word's second lowest byte is SubBytes alone. For devices that keep their own copies of the table.
+/// The word's second lowest byte is SubBytes alone. For devices whose every lane keeps its own copy; on a processor the
+/// time of a look-up shows its index.
 pub const AES_TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut i = 0;
@@ -122,57 +123,73 @@ pub const AES_TABLE: [u32; 256] = {
     table
 };
 
-const fn sbox(a: u8) -> u8 {
-    SBOX[a as usize]
+/// The planes of a block: bit i of plane k is bit k of byte i.
+fn planes(block: u128) -> [u16; 8] {
+    let gathered = |half: u64| half.wrapping_mul(0x0102_0408_1020_4080) >> 56; // the lowest bit of each byte
+    array::from_fn(|bit| {
+        let [low, high] = block_words(block >> bit).map(|half| gathered(half & EACH_BYTE));
+        (low | high << 8) as u16
+    })
 }
 
-/// Byte `row` of column `column + row`, where ShiftRows takes it from.
-#[inline]
-fn shifted(state: u128, column: u32, row: u32) -> usize {
-    let byte = 4 * ((column + row) % 4) + row;
-    (state >> (8 * byte)) as usize & 0xff
+/// The block of the [`planes`].
+fn bytes(planes: [u16; 8]) -> u128 {
+    let spread = |bits: u16| {
+        // bit i alone in byte i, then at the bottom of its byte
+        let alone = (u64::from(bits & 0xff) * EACH_BYTE) & 0x8040_2010_0804_0201;
+        u128::from((alone + 0x7f * EACH_BYTE) >> 7 & EACH_BYTE)
+    };
+    planes.iter().rev().fold(0, |block, &plane| block << 1 | spread(plane) | spread(plane >> 8) << 64)
 }
 
-#[inline]
-fn round(state: u128) -> u128 {
-    let mut next = 0;
-    for column in 0..4 {
-        let mut word = 0;
-        for row in 0..4 {
-            word ^= AES_TABLE[shifted(state, column, row)].rotate_left(8 * row);
-        }
-        next |= u128::from(word) << (32 * column);
-    }
-    next
+/// The lowest bit of each byte.
+const EACH_BYTE: u64 = u64::MAX / 0xff;
+
+/// ShiftRows on one plane, whose nibbles are columns.
+fn shift_rows(plane: u16) -> u16 {
+    (plane & 0x1111)
+        | (plane & 0x2222).rotate_right(4)
+        | (plane & 0x4444).rotate_right(8)
+        | (plane & 0x8888).rotate_right(12)
 }
 
-#[inline]
-fn final_round(state: u128) -> u128 {
-    let mut next = 0;
-    for column in 0..4 {
-        for row in 0..4 {
-            next |= u128::from(SBOX[shifted(state, column, row)]) << (32 * column + 8 * row);
-        }
-    }
-    next
+/// MixColumns: with the bytes a, b, c, d of a column from each byte down, 2a + 3b + c + d.
+fn mix_columns(own: [u16; 8]) -> [u16; 8] {
+    let next = each(own, |plane| (plane >> 1 & 0x7777) | (plane << 3 & 0x8888));
+    let pair = xor(own, next);
+    let opposite = each(pair, |plane| (plane >> 2 & 0x3333) | (plane << 2 & 0xcccc));
+    xor(xor(bitsliced::double(pair), next), opposite)
 }
 
 #[cfg(test)]
 mod tests {
+    use aes::cipher::{BlockCipherEncrypt, KeyInit};
+
     use super::*;
 
-    fn bytes(hex: u128) -> [u8; 16] {
+    fn from_hex(hex: u128) -> [u8; 16] {
         hex.to_be_bytes()
     }
 
     #[test]
     fn the_examples_of_fips_197_hold() {
-        let c1 = AesKey::new(bytes(0x000102030405060708090a0b0c0d0e0f));
-        let block = u128::from_le_bytes(bytes(0x00112233445566778899aabbccddeeff));
-        assert_eq!(c1.encrypt(block).to_le_bytes(), bytes(0x69c4e0d86a7b0430d8cdb78070b4c55a));
-        let a1 = AesKey::new(bytes(0x2b7e151628aed2a6abf7158809cf4f3c));
-        assert_eq!(a1.rounds()[10].to_le_bytes(), bytes(0xd014f9a8c9ee2589e13f0cc8b6630ca6));
-        let block = u128::from_le_bytes(bytes(0x3243f6a8885a308d313198a2e0370734));
-        assert_eq!(a1.encrypt(block).to_le_bytes(), bytes(0x3925841d02dc09fbdc118597196a0b32));
+        let c1 = AesKey::new(from_hex(0x000102030405060708090a0b0c0d0e0f));
+        let block = u128::from_le_bytes(from_hex(0x00112233445566778899aabbccddeeff));
+        assert_eq!(c1.encrypt(block).to_le_bytes(), from_hex(0x69c4e0d86a7b0430d8cdb78070b4c55a));
+        let a1 = AesKey::new(from_hex(0x2b7e151628aed2a6abf7158809cf4f3c));
+        assert_eq!(a1.rounds()[10].to_le_bytes(), from_hex(0xd014f9a8c9ee2589e13f0cc8b6630ca6));
+        let block = u128::from_le_bytes(from_hex(0x3243f6a8885a308d313198a2e0370734));
+        assert_eq!(a1.encrypt(block).to_le_bytes(), from_hex(0x3925841d02dc09fbdc118597196a0b32));
+    }
+
+    #[test]
+    fn blocks_are_those_of_another_implementation() {
+        let word = |i: u128| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).rotate_left(19);
+        for i in 0..64 {
+            let (key, block) = (word(2 * i).to_le_bytes(), word(2 * i + 1));
+            let mut expected = block.to_le_bytes().into();
+            aes::Aes128::new(&key.into()).encrypt_block(&mut expected);
+            assert_eq!(AesKey::new(key).encrypt(block).to_le_bytes(), <[u8; 16]>::from(expected));
+        }
     }
 }

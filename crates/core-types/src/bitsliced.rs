@@ -93,7 +93,8 @@ pub fn xor<P: Plane>(a: [P; 8], b: [P; 8]) -> [P; 8] {
 
 /// The product of each byte with x in the field of AES.
 #[inline]
-fn double<P: Plane>([b0, b1, b2, b3, b4, b5, b6, b7]: [P; 8]) -> [P; 8] {
+#[must_use]
+pub fn double<P: Plane>([b0, b1, b2, b3, b4, b5, b6, b7]: [P; 8]) -> [P; 8] {
     [b7, b0 ^ b7, b1, b2 ^ b7, b3 ^ b7, b4, b5, b6]
 }
 

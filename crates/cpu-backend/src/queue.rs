@@ -5,7 +5,7 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
-use crate::{AesPath, CpuBuf, Simd, SimdLevel};
+use crate::{CpuBuf, Simd, SimdLevel};
 
 /// How to open a [`CpuQueue`]. The default uses every core, the strongest vector level and no byte limit.
 #[derive(Clone, Debug)]
@@ -14,16 +14,13 @@ pub struct CpuConfig {
     pub threads: Option<NonZeroUsize>,
     /// The strongest vector level to use.
     pub simd: SimdLevel,
-    /// Allows AES by table look-up where the processor has no AES instructions. **Not constant-time.** Without it, ops
-    /// that need AES report [`BackendError::Unsupported`] there.
-    pub allow_table_aes: bool,
     /// Byte budget of the queue.
     pub budget: Budget,
 }
 
 impl Default for CpuConfig {
     fn default() -> Self {
-        Self { threads: None, simd: SimdLevel::Avx512, allow_table_aes: false, budget: Budget::unlimited() }
+        Self { threads: None, simd: SimdLevel::Avx512, budget: Budget::unlimited() }
     }
 }
 
@@ -53,7 +50,6 @@ struct Shared {
     caps: Caps,
     budget: Budget,
     simd: Simd,
-    aes: Option<AesPath>,
     pool: Option<ThreadPool>,
 }
 
@@ -80,28 +76,19 @@ impl CpuQueue {
         } else {
             None
         };
-        let aes = (simd.aes() != AesPath::Portable || config.allow_table_aes).then_some(simd.aes());
         let caps = Caps {
             kind: BackendKind::Cpu,
             device: format!("host processor ({})", std::env::consts::ARCH),
-            path: format!("{} + {}", simd.level(), aes.map_or("no aes", AesPath::name)),
+            path: format!("{} + {}", simd.level(), simd.aes().name()),
             threads,
         };
-        Ok(Self { shared: Arc::new(Shared { caps, budget: config.budget, simd, aes, pool }) })
+        Ok(Self { shared: Arc::new(Shared { caps, budget: config.budget, simd, pool }) })
     }
 
     /// The paths that ops take.
     #[must_use]
     pub fn simd(&self) -> Simd {
         self.shared.simd
-    }
-
-    /// The AES path that ops may take.
-    pub(crate) fn aes(&self, op: &'static str) -> Result<AesPath, BackendError> {
-        self.shared.aes.ok_or(BackendError::Unsupported {
-            op,
-            why: "the processor has no AES instructions and table AES, which is not constant-time, was not allowed",
-        })
     }
 
     /// The worker threads, if the queue has more than one.

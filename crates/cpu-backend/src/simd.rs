@@ -62,10 +62,10 @@ impl FromStr for SimdLevel {
     }
 }
 
-/// How AES rounds run, weakest first.
+/// How AES rounds run, weakest first. Each is constant-time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AesPath {
-    /// Table look-ups indexed by secret bytes: **not constant-time**, runs only after an explicit opt-in.
+    /// A Boolean circuit on bit planes of 32 blocks, in plain Rust.
     Portable,
     /// AES-NI, one block per instruction.
     AesNi,
@@ -80,7 +80,7 @@ impl AesPath {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Portable => "table-aes (not constant-time)",
+            Self::Portable => "bitsliced aes",
             Self::AesNi => "aes-ni",
             Self::Vaes256 => "vaes256",
             Self::Vaes512 => "vaes512",

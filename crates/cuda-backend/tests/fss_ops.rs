@@ -201,7 +201,7 @@ fn machine_with(spec: &str, aes: AesKernel) -> (Session, CudaQueue) {
 
 #[test]
 fn every_op_equals_the_processors_at_every_batch_size() {
-    let cpu = CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap();
+    let cpu = CpuQueue::open(CpuConfig::default()).unwrap();
     let specs = ["schedule=lazy", "schedule=random;seed=1;order=seeded", "order=reverse;schedule=random;seed=2"];
     for spec in specs {
         let (session, queue) = machine(&format!("mem=128M;checks=sanitize;{spec}"));
@@ -276,7 +276,7 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
 
 #[test]
 fn the_number_of_multiprocessors_changes_launches_and_no_result() {
-    let cpu = CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap();
+    let cpu = CpuQueue::open(CpuConfig::default()).unwrap();
     let expected = several(&cpu).unwrap();
     let mut work = Vec::new();
     for multiprocessors in [1, 4, 132] {
@@ -300,7 +300,7 @@ fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<Results, BackendError> {
 
 #[test]
 fn bitsliced_aes_evaluates_every_key_to_the_same_shares() {
-    let cpu = CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap();
+    let cpu = CpuQueue::open(CpuConfig::default()).unwrap();
     let (session, queue) = machine_with("mem=128M;checks=sanitize;schedule=lazy", AesKernel::Bitsliced);
     assert!(queue.caps().path.ends_with("bitsliced AES"), "{}", queue.caps().path);
     for (count, bits, points) in [(0, 12, 2), (1, 64, 1), (31, 33, 1), (32, 8, 2), (33, 12, 3), (257, 9, 1), (64, 7, 0)]

@@ -55,7 +55,7 @@
 //! - Output shares add up to the result itself and are not to be opened, unless a gate has
 //!   [masked outputs](Gate::with_masked_outputs).
 //! - Key generation and evaluation take no branch and no memory index from a secret, provided that the queue's AES
-//!   is constant-time: the CPU queue uses AES instructions and refuses table AES unless it was allowed explicitly.
+//!   is constant-time: the CPU queue uses AES instructions, or a Boolean circuit where there are none.
 //!   A GPU deals keys by tables in shared memory, and evaluates them so unless it was opened with bitsliced AES.
 //!   Timing of the dealer's random generator and of memory allocation depends on public sizes only.
 //! - Keys, shares of masks and serialised bundles are wiped when dropped, as are the copies of masks, roots and truth

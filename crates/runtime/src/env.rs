@@ -33,10 +33,6 @@ const MEM_LIMIT: Variable =
 const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1 or more; default all cores" };
 const SIMD: Variable =
     Variable { name: "TREFOIL_SIMD", help: "portable, avx2, avx512: strongest vector level; default what is there" };
-const TABLE_AES: Variable = Variable {
-    name: "TREFOIL_ALLOW_TABLE_AES",
-    help: "1: allow AES by tables, which is not constant-time, where AES instructions are missing",
-};
 const GPU_AES: Variable = Variable {
     name: "TREFOIL_GPU_AES",
     help: "table (default), bitsliced: AES of key evaluation on the GPU; bitsliced has no secret-dependent addresses",
@@ -60,7 +56,7 @@ const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 15] = [
+pub const VARIABLES: [Variable; 14] = [
     BACKEND,
     PFSS_BACKEND,
     NN_BACKEND,
@@ -68,7 +64,6 @@ pub const VARIABLES: [Variable; 15] = [
     MEM_LIMIT,
     THREADS,
     SIMD,
-    TABLE_AES,
     GPU_AES,
     CUDA_DEVICE,
     CUDA_LIBRARY,
@@ -152,8 +147,6 @@ pub struct Settings {
     pub threads: Option<NonZeroUsize>,
     /// `TREFOIL_SIMD`.
     pub simd: Option<SimdLevel>,
-    /// `TREFOIL_ALLOW_TABLE_AES`.
-    pub allow_table_aes: bool,
     /// `TREFOIL_GPU_AES`.
     #[cfg(feature = "cuda")]
     pub gpu_aes: Option<AesKernel>,
@@ -219,7 +212,6 @@ impl Settings {
             simd: parsed(SIMD, set(SIMD)?, "`portable`, `avx2` or `avx512`", |text| {
                 text.to_ascii_lowercase().parse().ok()
             })?,
-            allow_table_aes: flag(TABLE_AES)?,
             #[cfg(feature = "cuda")]
             gpu_aes: parsed(GPU_AES, set(GPU_AES)?, "`table` or `bitsliced`", |text| {
                 AesKernel::named(&text.to_ascii_lowercase())
@@ -284,7 +276,6 @@ mod tests {
         assert_eq!(with("TREFOIL_MEM_LIMIT", "512M").unwrap().mem_limit_bytes, Some(512 << 20));
         assert_eq!(with("TREFOIL_THREADS", "3").unwrap().threads, NonZeroUsize::new(3));
         assert_eq!(with("TREFOIL_SIMD", "AVX2").unwrap().simd, Some(SimdLevel::Avx2));
-        assert!(with("TREFOIL_ALLOW_TABLE_AES", "1").unwrap().allow_table_aes);
         #[cfg(feature = "cuda")]
         assert_eq!(with("TREFOIL_GPU_AES", "bitsliced").unwrap().gpu_aes, Some(AesKernel::Bitsliced));
         assert_eq!(with("TREFOIL_CUDA_DEVICE", "2").unwrap().cuda_device, 2);

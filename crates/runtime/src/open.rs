@@ -186,7 +186,6 @@ pub fn open_with(
     let queue = CpuQueue::open(CpuConfig {
         threads: settings.threads,
         simd: settings.simd.unwrap_or(SimdLevel::Avx512),
-        allow_table_aes: settings.allow_table_aes,
         budget: settings.mem_limit_bytes.map_or_else(Budget::unlimited, Budget::new),
     })?;
     Ok((AnyQueue::Cpu(queue), BackendStatus { requested, active: Choice::Cpu, fallback }))

@@ -5,8 +5,8 @@ use core_types::cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, CmpTour};
 
 use super::{
     batch::CmpAllBatch,
-    lanes::{Kernel, Lanes, Passage, RoundKeys, TOGETHER, round_keys},
-    scalar,
+    lanes::{Kernel, Lanes, Passage, RoundKeys, TOGETHER},
+    tables,
     walk::Nodes,
 };
 
@@ -71,16 +71,12 @@ impl Kernel for EvalAll<'_, '_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, l: L) {
         if self.batch.params.bits <= CMP_TABLE_BITS {
-            return self.scalar(); // no AES there
+            return tables::eval_all(self.batch, self.first, self.rows);
         }
-        let round_keys = round_keys(l, &self.batch.params.key);
+        let round_keys = RoundKeys::new(l, &self.batch.params.key);
         let keys = self.rows.first().map_or(0, |row| row.len());
         for at in (0..keys).step_by(TOGETHER * L::N) {
             self.step(l, &round_keys, at);
         }
-    }
-
-    fn scalar(self) {
-        scalar::eval_all_cmp(self.batch, self.first, self.rows);
     }
 }

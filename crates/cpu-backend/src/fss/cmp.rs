@@ -8,8 +8,8 @@ use core_types::cmp::CMP_TABLE_BITS;
 use super::{
     batch::{At, CmpBatch, CmpSecrets},
     dealer::{Children, Pair},
-    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, round_keys},
-    scalar,
+    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER},
+    tables,
     walk::{Directions, Nodes, Points, group_words, select},
 };
 
@@ -88,16 +88,16 @@ impl<L: Lanes> Walk<L> {
                 at += step_keys;
             }
             let (now, next) = (walk % 2, (walk + 1) % 2);
-            let mut state = passages[now].state;
+            let mut state = passages[now].begin(l);
             if let Some(walk) = walks.get_mut(walk + 1) {
                 let words = &words[at..][..step_keys];
                 for (i, key) in keys.accompanied() {
-                    keys.round(l, key, &mut state);
+                    l.round(&mut state, key);
                     walk.enter(l, keys, i, place, words, &mut passages[next]);
                 }
             } else {
                 for (_, key) in keys.accompanied() {
-                    keys.round(l, key, &mut state);
+                    l.round(&mut state, key);
                 }
             }
             walks[walk].nodes.labels = passages[now].end(l, keys, state);
@@ -285,7 +285,7 @@ impl Eval<'_, '_> {
     /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps those of [`POINTS`] points.
     #[inline(always)]
     fn tiles<L: Lanes, const S: usize, const K: usize>(&mut self, l: L) {
-        let round_keys = round_keys(l, &self.batch.params.key);
+        let round_keys = RoundKeys::new(l, &self.batch.params.key);
         let all_points = self.batch.shape.points;
         let all_keys = self.rows.first().map_or(0, |row| row.len()) * GROUP;
         let batches = (0..all_points).step_by(POINTS).map(|point| (point, (all_points - point).min(POINTS)));
@@ -315,17 +315,13 @@ impl Kernel for Eval<'_, '_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, l: L) {
         if self.batch.params.bits <= CMP_TABLE_BITS {
-            return self.scalar(); // no AES there
+            return tables::eval(self.batch, self.first, self.rows);
         }
         match L::N {
             4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }, { WALKS / POINTS / (4 * TOGETHER) }>(l),
             2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }, { WALKS / POINTS / (2 * TOGETHER) }>(l),
             _ => self.tiles::<L, { WALKS / TOGETHER }, { WALKS / POINTS / TOGETHER }>(l),
         }
-    }
-
-    fn scalar(self) {
-        scalar::eval_cmp(self.batch, self.first, self.rows);
     }
 }
 
@@ -384,7 +380,7 @@ impl Gen<'_, '_> {
     /// Makes every key.
     #[inline(always)]
     fn tiles<L: Lanes, const S: usize>(&mut self, l: L) {
-        let round_keys = round_keys(l, &self.secrets.params.key);
+        let round_keys = RoundKeys::new(l, &self.secrets.params.key);
         let all_keys = self.leaves[0].len();
         for at in (0..all_keys).step_by(PAIRS) {
             self.tile::<L, S>(l, &round_keys, at, (all_keys - at).min(PAIRS));
@@ -396,16 +392,12 @@ impl Kernel for Gen<'_, '_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, l: L) {
         if self.secrets.params.bits <= CMP_TABLE_BITS {
-            return self.scalar(); // no AES there
+            return tables::generate(self.secrets, self.first, self.leaves);
         }
         match L::N {
             4 => self.tiles::<L, { PAIRS / (4 * TOGETHER) }>(l),
             2 => self.tiles::<L, { PAIRS / (2 * TOGETHER) }>(l),
             _ => self.tiles::<L, { PAIRS / TOGETHER }>(l),
         }
-    }
-
-    fn scalar(self) {
-        scalar::gen_cmp(self.secrets, self.first, self.corrections, self.leaves);
     }
 }

@@ -9,8 +9,7 @@ use super::{
     batch::{At, DcfBatch, DcfSecrets, DcfSections},
     cmp::AHEAD,
     dealer::Pair,
-    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, hash, round_keys},
-    scalar,
+    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, hash},
     walk::{Directions, Nodes, Points, group_words, negate_if, select},
 };
 
@@ -32,11 +31,11 @@ struct Ciphers<L: Lanes> {
 impl<L: Lanes> Ciphers<L> {
     #[inline(always)]
     fn new(l: L, keys: &PrgKeys) -> Self {
-        let mut value = [round_keys(l, &keys.child); MAX_VALUE_BLOCKS];
+        let mut value = [RoundKeys::new(l, &keys.child); MAX_VALUE_BLOCKS];
         for (slot, key) in value.iter_mut().zip(&keys.value) {
-            *slot = round_keys(l, key);
+            *slot = RoundKeys::new(l, key);
         }
-        Self { child: round_keys(l, &keys.child), value }
+        Self { child: RoundKeys::new(l, &keys.child), value }
     }
 }
 
@@ -308,10 +307,6 @@ impl Kernel for Eval<'_, '_> {
             _ => self.tiles::<L, { WALKS / TOGETHER }, { WALKS / POINTS / TOGETHER }>(l),
         }
     }
-
-    fn scalar(self) {
-        scalar::eval_dcf(self.batch, self.first, self.rows);
-    }
 }
 
 /// Makes the keys from `first` on that `sections` has columns for.
@@ -405,9 +400,5 @@ impl Kernel for Gen<'_, '_> {
         for at in (0..self.sections.last[0].len()).step_by(TOGETHER * L::N) {
             self.step(l, &ciphers, at);
         }
-    }
-
-    fn scalar(self) {
-        scalar::gen_dcf(self.secrets, self.first, self.sections);
     }
 }

@@ -7,7 +7,7 @@ mod columns;
 mod dcf;
 mod dealer;
 mod lanes;
-mod scalar;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -54,7 +54,7 @@ impl CpuQueue {
 impl FssOps for CpuQueue {
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.aes("cmp_eval_window")?;
+        let path = self.simd().aes();
         let CmpEvalWindow { params, keys: CmpKeys { roots, corrections, leaves }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
         self.eval_cmp(path, &CmpBatch { params, shape, roots, corrections, leaves, at }, shares);
@@ -63,7 +63,7 @@ impl FssOps for CpuQueue {
 
     fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.aes("cmp_eval_all")?;
+        let path = self.simd().aes();
         let CmpEvalAll { params, keys: CmpKeys { roots, corrections, leaves }, units } = op;
         let batch = CmpAllBatch { params, shape, roots, corrections, leaves };
         let jobs = columns(units, shape.keys, KEYS_PER_JOB);
@@ -76,7 +76,7 @@ impl FssOps for CpuQueue {
 
     fn cmp_gen(&self, op: CmpGen<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.aes("cmp_gen")?;
+        let path = self.simd().aes();
         let CmpGen { params, alphas, roots, corrections, leaves } = op;
         let secrets = CmpSecrets { params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
@@ -90,7 +90,7 @@ impl FssOps for CpuQueue {
 
     fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.aes("dcf_eval_window")?;
+        let path = self.simd().aes();
         let DcfEvalWindow { params, keys: DcfKeys { roots, corrections, values, last }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
         self.eval_dcf(path, &DcfBatch { params, shape, roots, corrections, values, last, at }, shares);
@@ -99,7 +99,7 @@ impl FssOps for CpuQueue {
 
     fn dcf_gen(&self, op: DcfGen<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.aes("dcf_gen")?;
+        let path = self.simd().aes();
         let DcfGen { params, alphas, betas, roots, corrections, values, last } = op;
         let secrets = DcfSecrets { params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);

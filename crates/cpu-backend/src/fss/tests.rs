@@ -68,8 +68,7 @@ fn queues() -> Vec<CpuQueue> {
     let mut queues = Vec::new();
     for simd in paths.into_iter().filter_map(|path| strongest.with_aes(path)) {
         for threads in [1, 2] {
-            let config =
-                CpuConfig { threads: NonZeroUsize::new(threads), allow_table_aes: true, ..CpuConfig::default() };
+            let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
             queues.push(CpuQueue::with_simd(config, simd).unwrap());
         }
     }

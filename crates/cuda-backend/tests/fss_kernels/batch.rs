@@ -16,8 +16,7 @@ use cuda_sim::exec::Options;
 use crate::device::{Call, Done};
 
 /// The processor's queue, the model that kernels must equal bit for bit.
-pub(crate) static CPU: LazyLock<CpuQueue> =
-    LazyLock::new(|| CpuQueue::open(CpuConfig { allow_table_aes: true, ..CpuConfig::default() }).unwrap());
+pub(crate) static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());
 
 /// `len` words that look random.
 pub(crate) fn words(len: usize, salt: u64) -> Vec<u64> {

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes};
+use super::{Kernel, Lanes, Step};
 
 /// Proof that AES-NI and SSE4.1 may be used: a value exists only inside [`run`].
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ const N: usize = 1;
 impl Lanes for AesNi {
     const N: usize = N;
     type V = __m128i;
+    type State = Step<Self>;
+    type RoundKey = __m128i;
 
     #[inline(always)]
     fn load(self, s: &[u128]) -> __m128i {
@@ -115,15 +117,30 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
-    fn round(self, state: __m128i, key: __m128i) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_aesenc_si128(state, key) }
+    fn round_key(self, key: u128) -> __m128i {
+        self.splat(key)
     }
 
     #[inline(always)]
-    fn last_round(self, state: __m128i, key: __m128i) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_aesenclast_si128(state, key) }
+    fn begin(self, step: &Step<Self>) -> Step<Self> {
+        *step
+    }
+
+    #[inline(always)]
+    fn round(self, state: &mut Step<Self>, key: &__m128i) {
+        for v in state {
+            // SAFETY: `self` proves AES-NI and SSE4.1.
+            *v = unsafe { _mm_aesenc_si128(*v, *key) };
+        }
+    }
+
+    #[inline(always)]
+    fn end(self, mut state: Step<Self>, last: &Step<Self>) -> Step<Self> {
+        for (v, key) in state.iter_mut().zip(last) {
+            // SAFETY: `self` proves AES-NI and SSE4.1.
+            *v = unsafe { _mm_aesenclast_si128(*v, *key) };
+        }
+        state
     }
 
     #[inline(always)]

@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
+mod bitsliced;
+mod portable;
 #[cfg(target_arch = "x86_64")]
 mod vaes256;
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +27,10 @@ pub(super) trait Lanes: Copy {
     const N: usize;
     /// `N` blocks.
     type V: Copy;
+    /// A step between rounds of AES.
+    type State: Copy;
+    /// The key of a middle round.
+    type RoundKey: Copy;
 
     /// The first `N` blocks of `s`.
     fn load(self, s: &[u128]) -> Self::V;
@@ -54,10 +60,14 @@ pub(super) trait Lanes: Copy {
     fn differ(self, a: Self::V) -> Self::V;
     /// Bits 0 ..= p of each block, where p is the 7 lowest bits of its low half, which its high half repeats.
     fn prefix(self, a: Self::V) -> Self::V;
-    /// One middle AES round.
-    fn round(self, state: Self::V, key: Self::V) -> Self::V;
-    /// The last AES round.
-    fn last_round(self, state: Self::V, key: Self::V) -> Self::V;
+    /// The key of a middle round.
+    fn round_key(self, key: u128) -> Self::RoundKey;
+    /// A step to which the first round key was added, on its way into the middle rounds.
+    fn begin(self, step: &Step<Self>) -> Self::State;
+    /// One middle round.
+    fn round(self, state: &mut Self::State, key: &Self::RoundKey);
+    /// The last round, with a key for each block.
+    fn end(self, state: Self::State, last: &Step<Self>) -> Step<Self>;
     /// Asks for the line that holds `s[0]`, if there is one.
     fn prefetch<T>(self, s: &[T]);
     /// Asks for every line of `s`, whose start begins one.
@@ -69,10 +79,8 @@ pub(super) trait Lanes: Copy {
 
 /// A computation written once for every instruction set.
 pub(super) trait Kernel {
-    /// Runs it on vectors.
+    /// Runs it; implementations are `#[inline(always)]`.
     fn run<L: Lanes>(self, l: L);
-    /// Runs it by the scalar formulas, with AES by table look-up.
-    fn scalar(self);
 }
 
 /// Runs a kernel on `path`, which the processor must have (a [`Simd`](crate::Simd) proves it).
@@ -87,62 +95,50 @@ pub(super) fn dispatch<K: Kernel>(path: AesPath, kernel: K) {
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         AesPath::Vaes512 => unsafe { vaes512::run(kernel) },
-        _ => kernel.scalar(),
+        _ => kernel.run(portable::Portable),
     }
 }
 
-/// The round keys of one cipher, everywhere in a vector.
+/// The round keys of one cipher.
 ///
 /// The number of middle rounds is kept from the compiler: knowing it, it unrolls the rounds and orders them vector by
 /// vector to save registers, which leaves one vector's latency exposed.
+#[derive(Clone, Copy)]
 pub(super) struct RoundKeys<L: Lanes> {
-    keys: [L::V; 11],
+    first: L::V,
+    middle: [L::RoundKey; 9],
+    last: L::V,
     accompanied: usize,
 }
 
-impl<L: Lanes> Copy for RoundKeys<L> {}
-
-impl<L: Lanes> Clone for RoundKeys<L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
 impl<L: Lanes> RoundKeys<L> {
+    /// Broadcasts a key schedule.
+    #[inline(always)]
+    pub(super) fn new(l: L, key: &AesKey) -> Self {
+        let [first, middle @ .., last] = *key.rounds();
+        let mut keys = [l.round_key(0); 9];
+        for (slot, round) in keys.iter_mut().zip(middle) {
+            *slot = l.round_key(round);
+        }
+        let accompanied = core::hint::black_box(TOGETHER);
+        Self { first: l.splat(first), middle: keys, last: l.splat(last), accompanied }
+    }
+
     /// The keys of the middle rounds but the last: one for each vector of another step, to which something can be done
     /// beside that round. The units that compute rounds leave the others idle.
     #[inline(always)]
-    pub(super) fn accompanied(&self) -> impl Iterator<Item = (usize, L::V)> {
-        let keys = &self.keys[1..][..self.accompanied];
-        keys.iter().enumerate().map(|(i, &key)| (i % TOGETHER, key))
-    }
-
-    /// A middle round.
-    #[inline(always)]
-    pub(super) fn round(&self, l: L, key: L::V, state: &mut Step<L>) {
-        for s in state {
-            *s = l.round(*s, key);
-        }
+    pub(super) fn accompanied(&self) -> impl Iterator<Item = (usize, &L::RoundKey)> {
+        self.middle[..self.accompanied].iter().enumerate().map(|(i, key)| (i % TOGETHER, key))
     }
 }
 
 /// Vectors of one step.
 pub(super) type Step<L> = [<L as Lanes>::V; TOGETHER];
 
-/// Broadcasts a key schedule.
-#[inline(always)]
-pub(super) fn round_keys<L: Lanes>(l: L, key: &AesKey) -> RoundKeys<L> {
-    let mut keys = [l.splat(0); 11];
-    for (slot, &round) in keys.iter_mut().zip(key.rounds()) {
-        *slot = l.splat(round);
-    }
-    RoundKeys { keys, accompanied: core::hint::black_box(TOGETHER) }
-}
-
 /// A step on its way through a cipher: what enters the first middle round, and what the last round adds.
 #[derive(Clone, Copy)]
 pub(super) struct Passage<L: Lanes> {
-    pub(super) state: Step<L>,
+    entered: Step<L>,
     last: Step<L>,
 }
 
@@ -150,33 +146,37 @@ impl<L: Lanes> Passage<L> {
     /// Room for a step.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { state: [l.splat(0); TOGETHER], last: [l.splat(0); TOGETHER] }
+        Self { entered: [l.splat(0); TOGETHER], last: [l.splat(0); TOGETHER] }
     }
 
     /// Lets vector `i` come out as H(u) ^ `change`, where H(u) = AES(u) ^ u.
     #[inline(always)]
     pub(super) fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, u: L::V, change: L::V) {
-        self.state[i] = l.xor(u, keys.keys[0]);
+        self.entered[i] = l.xor(u, keys.first);
         // feed-forward and change join the last round key, off the critical path
-        self.last[i] = l.xor(l.xor(u, keys.keys[10]), change);
+        self.last[i] = l.xor(l.xor(u, keys.last), change);
     }
 
-    /// Ends the rounds that `state` has gone through from [`begin`](Self::begin) on.
+    /// What goes through the middle rounds.
     #[inline(always)]
-    pub(super) fn end(&self, l: L, keys: &RoundKeys<L>, mut state: Step<L>) -> Step<L> {
-        keys.round(l, keys.keys[9], &mut state);
-        for (s, last) in state.iter_mut().zip(&self.last) {
-            *s = l.last_round(*s, *last);
-        }
-        state
+    pub(super) fn begin(&self, l: L) -> L::State {
+        l.begin(&self.entered)
+    }
+
+    /// Ends the rounds of `state`, which has gone through the [accompanied](RoundKeys::accompanied) ones since
+    /// [`begin`](Self::begin).
+    #[inline(always)]
+    pub(super) fn end(&self, l: L, keys: &RoundKeys<L>, mut state: L::State) -> Step<L> {
+        l.round(&mut state, &keys.middle[8]);
+        l.end(state, &self.last)
     }
 
     /// All rounds.
     #[inline(always)]
     pub(super) fn leave(&self, l: L, keys: &RoundKeys<L>) -> Step<L> {
-        let mut state = self.state;
-        for &key in &keys.keys[1..][..keys.accompanied] {
-            keys.round(l, key, &mut state);
+        let mut state = self.begin(l);
+        for (_, key) in keys.accompanied() {
+            l.round(&mut state, key);
         }
         self.end(l, keys, state)
     }

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes};
+use super::{Kernel, Lanes, Step};
 
 /// Proof that VAES and AVX2 may be used: a value exists only inside [`run`].
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ const N: usize = 2;
 impl Lanes for Vaes256 {
     const N: usize = N;
     type V = __m256i;
+    type State = Step<Self>;
+    type RoundKey = __m256i;
 
     #[inline(always)]
     fn load(self, s: &[u128]) -> __m256i {
@@ -124,15 +126,30 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
-    fn round(self, state: __m256i, key: __m256i) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_aesenc_epi128(state, key) }
+    fn round_key(self, key: u128) -> __m256i {
+        self.splat(key)
     }
 
     #[inline(always)]
-    fn last_round(self, state: __m256i, key: __m256i) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_aesenclast_epi128(state, key) }
+    fn begin(self, step: &Step<Self>) -> Step<Self> {
+        *step
+    }
+
+    #[inline(always)]
+    fn round(self, state: &mut Step<Self>, key: &__m256i) {
+        for v in state {
+            // SAFETY: `self` proves VAES and AVX2.
+            *v = unsafe { _mm256_aesenc_epi128(*v, *key) };
+        }
+    }
+
+    #[inline(always)]
+    fn end(self, mut state: Step<Self>, last: &Step<Self>) -> Step<Self> {
+        for (v, key) in state.iter_mut().zip(last) {
+            // SAFETY: `self` proves VAES and AVX2.
+            *v = unsafe { _mm256_aesenclast_epi128(*v, *key) };
+        }
+        state
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes};
+use super::{Kernel, Lanes, Step};
 
 /// Proof that VAES, AVX-512 F and BW may be used: a value exists only inside [`run`].
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ const N: usize = 4;
 impl Lanes for Vaes512 {
     const N: usize = N;
     type V = __m512i;
+    type State = Step<Self>;
+    type RoundKey = __m512i;
 
     #[inline(always)]
     fn load(self, s: &[u128]) -> __m512i {
@@ -118,15 +120,30 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn round(self, state: __m512i, key: __m512i) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_aesenc_epi128(state, key) }
+    fn round_key(self, key: u128) -> __m512i {
+        self.splat(key)
     }
 
     #[inline(always)]
-    fn last_round(self, state: __m512i, key: __m512i) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_aesenclast_epi128(state, key) }
+    fn begin(self, step: &Step<Self>) -> Step<Self> {
+        *step
+    }
+
+    #[inline(always)]
+    fn round(self, state: &mut Step<Self>, key: &__m512i) {
+        for v in state {
+            // SAFETY: `self` proves VAES, AVX-512 F and BW.
+            *v = unsafe { _mm512_aesenc_epi128(*v, *key) };
+        }
+    }
+
+    #[inline(always)]
+    fn end(self, mut state: Step<Self>, last: &Step<Self>) -> Step<Self> {
+        for (v, key) in state.iter_mut().zip(last) {
+            // SAFETY: `self` proves VAES, AVX-512 F and BW.
+            *v = unsafe { _mm512_aesenclast_epi128(*v, *key) };
+        }
+        state
     }
 
     #[inline(always)]
