@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use crate::{
     Simd,
-    linalg::{Kernel, Lanes, dispatch},
+    simd::{Kernel, dispatch, floats::Floats},
 };
 
 /// Independent chains: enough to cover the latency of two multiply-add units, few enough to stay in registers.
@@ -56,11 +56,11 @@ struct Chains {
     flops: u64,
 }
 
-impl Kernel for Chains {
+impl<L: Floats> Kernel<L> for Chains {
     type Out = u64;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> u64 {
+    fn run(self, l: L) -> u64 {
         let per_step = (2 * CHAINS * L::N) as u64;
         let steps = self.flops.div_ceil(per_step);
         let factor = l.splat(black_box(0.999_999_9));

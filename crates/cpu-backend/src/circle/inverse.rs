@@ -4,7 +4,7 @@ use core_types::field::Field;
 
 use crate::{
     Simd,
-    linalg::lanes::{Kernel, Lanes, dispatch},
+    simd::{Kernel, dispatch},
 };
 
 /// Independent running products: one does not wait for the other's multiplier, and compilers put neighbours into one vector.
@@ -23,12 +23,12 @@ struct Inversion<'a, F> {
     inverses: &'a mut [F],
 }
 
-impl<F: Field> Kernel for Inversion<'_, F> {
+impl<F: Field, L> Kernel<L> for Inversion<'_, F> {
     type Out = bool;
 
     /// Takes from the lanes only what the function around it is compiled for.
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> bool {
+    fn run(self, _: L) -> bool {
         let (rows, tail) = self.elements.as_chunks::<CHAINS>();
         let (inverse_rows, inverse_tail) = self.inverses.as_chunks_mut::<CHAINS>();
         // First each element's place takes the product of all before it in its chain.

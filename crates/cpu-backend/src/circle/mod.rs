@@ -1,11 +1,10 @@
 //! The circle op set on the processor.
 
 mod inverse;
-mod kernels;
-mod lanes;
 mod pass;
 mod point;
 mod scalar;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod transform;
@@ -25,14 +24,18 @@ use core_types::{
     params::circle::CircleExtendParams,
 };
 
-use self::{kernels::Kernels, pass::Factors, point::Basis, transform::Region};
+use self::{
+    pass::Factors,
+    point::Basis,
+    steps::{Steps, log_block},
+    transform::Region,
+};
 use crate::CpuQueue;
 
 impl CpuQueue {
     /// Both directions between values and coefficients, whose op was checked.
     fn circle_transform(&self, log_size: u32, factors: &[Twiddle], columns: &mut [M31], inverse: bool) {
-        let kernels = Kernels::of(self.simd().level());
-        if log_size < kernels.log_block {
+        if log_size < log_block(self.simd().log_width()) {
             self.for_chunks(columns, 1 << 15, |_, columns| {
                 for column in columns.chunks_mut(1 << log_size) {
                     if inverse {
@@ -44,17 +47,17 @@ impl CpuQueue {
             });
             return;
         }
-        // SAFETY: this processor has the queue's level, whose kernels these are; the op has held the views to their lengths.
-        unsafe { self.transform_columns(kernels, log_size, factors, columns, inverse) };
+        // SAFETY: the op has held the views to their lengths.
+        unsafe { self.transform_columns(self.simd(), log_size, factors, columns, inverse) };
     }
 
-    /// Transforms columns of at least one block by `kernels`.
+    /// Transforms columns of at least one block by `steps`.
     ///
     /// # Safety
-    /// The processor can run `kernels`; `factors` are `2^(log_size - 1)`, `columns` a multiple of `2^log_size` elements.
+    /// `factors` are `2^(log_size - 1)`, `columns` a multiple of `2^log_size` elements.
     unsafe fn transform_columns(
         &self,
-        kernels: Kernels,
+        steps: impl Steps,
         log_size: u32,
         factors: &[Twiddle],
         columns: &mut [M31],
@@ -78,7 +81,7 @@ impl CpuQueue {
             }
         };
         // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
-        unsafe { self.run_regions(kernels, log_size, count, region) };
+        unsafe { self.run_regions(steps, log_size, count, region) };
     }
 
     /// From coefficients to the values on a domain at least as large, whose op was checked.
@@ -91,8 +94,7 @@ impl CpuQueue {
     ) {
         let CircleExtendParams { log_coefficients: log_len, log_size, columns } = *params;
         let log_copies = log_size - log_len;
-        let kernels = Kernels::of(self.simd().level());
-        if log_len < kernels.log_block {
+        if log_len < log_block(self.simd().log_width()) {
             self.for_chunks(values, 1 << log_size, |column, values| {
                 let coefficients = &coefficients[column << log_len..(column + 1) << log_len];
                 for (copy, values) in values.chunks_mut(1 << log_len).enumerate() {
@@ -120,8 +122,8 @@ impl CpuQueue {
                 scale: 0,
             }
         };
-        // SAFETY: this processor has the queue's level; copies are disjoint parts of one exclusive view, and the coefficients are another view.
-        unsafe { self.run_regions(kernels, log_len, (columns as usize) << log_copies, region) };
+        // SAFETY: copies are disjoint parts of one exclusive view, and the coefficients are another view.
+        unsafe { self.run_regions(self.simd(), log_len, (columns as usize) << log_copies, region) };
     }
 
     fn batch_inverse<F: Field + Send + Sync>(&self, elements: &[F], inverses: &mut [F], first_zero: &mut [u64]) {

@@ -1,10 +1,9 @@
 //! The two loops that all transforms are made of: blocks inside registers, and passes of one to three layers.
 //!
 //! # Safety
-//! Every `unsafe` function of this file requires a processor that has the level of its lanes, and pointers and factors
-//! that are valid for the words that its arguments name.
+//! Every `unsafe` function of this file requires pointers and factors that are valid for the words that its arguments name.
 
-use super::lanes::Lanes;
+use crate::simd::words::Words;
 
 /// The doubled factors of a domain of `2^log_size` points, in the layout of the op set.
 #[derive(Clone, Copy)]
@@ -35,51 +34,42 @@ impl Factors {
 
 /// One butterfly between vectors `i` and `j` with one factor `t` in all lanes: the inverse takes `(a + b, (a - b) t)`,
 /// forward `(a + t b, a - t b)`.
-///
-/// Here and below, loops stand where closures would be shorter: a closure has none of its caller's target features, so
-/// the intrinsics in it stay calls unless it happens to be inlined first.
 #[inline(always)]
-unsafe fn butterfly<L: Lanes, const INVERSE: bool>(v: &mut [L], i: usize, j: usize, t: L) {
-    // SAFETY: the caller vouches for the level of L.
-    unsafe {
-        let (a, b) = (v[i], v[j]);
-        if INVERSE {
-            v[i] = a.add(b);
-            v[j] = a.sub(b).mul_splat(t);
-        } else {
-            let b = b.mul_splat(t);
-            v[i] = a.add(b);
-            v[j] = a.sub(b);
-        }
+fn butterfly<L: Words, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: usize, t: L::V) {
+    let (a, b) = (v[i], v[j]);
+    if INVERSE {
+        v[i] = l.add(a, b);
+        v[j] = l.mul_splat(l.sub(a, b), t);
+    } else {
+        let b = l.mul_splat(b, t);
+        v[i] = l.add(a, b);
+        v[j] = l.sub(a, b);
     }
 }
 
 /// One butterfly of each lane with its own factor.
 #[inline(always)]
-unsafe fn lane_butterfly<L: Lanes, const INVERSE: bool>(a: L, b: L, t: L) -> (L, L) {
-    // SAFETY: the caller vouches for the level of L.
-    unsafe {
-        if INVERSE {
-            (a.add(b), a.sub(b).mul(t))
-        } else {
-            let b = b.mul(t);
-            (a.add(b), a.sub(b))
-        }
+fn lane_butterfly<L: Words, const INVERSE: bool>(l: L, a: L::V, b: L::V, t: L::V) -> (L::V, L::V) {
+    if INVERSE {
+        (l.add(a, b), l.mul(l.sub(a, b), t))
+    } else {
+        let b = l.mul(b, t);
+        (l.add(a, b), l.sub(a, b))
     }
 }
 
 /// `R` vectors, `step` words apart.
 ///
 /// # Safety
-/// The level of `L`; every vector readable.
+/// Every vector is readable.
 #[inline(always)]
-unsafe fn load_all<L: Lanes, const R: usize>(source: *const u32, step: usize) -> [L; R] {
+unsafe fn load_all<L: Words, const R: usize>(l: L, source: *const u32, step: usize) -> [L::V; R] {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut v = [L::load(source); R];
+        let mut v = [l.load(source); R];
         let mut i = 1;
         while i < R {
-            v[i] = L::load(source.add(i * step));
+            v[i] = l.load(source.add(i * step));
             i += 1;
         }
         v
@@ -89,54 +79,52 @@ unsafe fn load_all<L: Lanes, const R: usize>(source: *const u32, step: usize) ->
 /// Writes `R` vectors times `2^scale`, `step` words apart.
 ///
 /// # Safety
-/// The level of `L`; every vector writable.
+/// Every vector is writable.
 #[inline(always)]
-unsafe fn store_all<L: Lanes, const R: usize>(mut v: [L; R], target: *mut u32, step: usize, scale: u32) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if scale != 0 {
-            let mut i = 0;
-            while i < R {
-                v[i] = v[i].rotate(scale);
-                i += 1;
-            }
-        }
+unsafe fn store_all<L: Words, const R: usize>(l: L, mut v: [L::V; R], target: *mut u32, step: usize, scale: u32) {
+    if scale != 0 {
         let mut i = 0;
         while i < R {
-            v[i].store(target.add(i * step));
+            v[i] = l.rotate(v[i], scale);
             i += 1;
         }
+    }
+    let mut i = 0;
+    while i < R {
+        // SAFETY: the caller's promise.
+        unsafe { l.store(target.add(i * step), v[i]) };
+        i += 1;
     }
 }
 
 /// Splatted factors of up to three consecutive layers above one group of positions.
 #[derive(Clone, Copy)]
-struct Group<L> {
-    low: [L; 4],
-    middle: [L; 2],
-    high: [L; 1],
+struct Group<L: Words> {
+    low: [L::V; 4],
+    middle: [L::V; 2],
+    high: [L::V; 1],
 }
 
-impl<L: Lanes> Group<L> {
+impl<L: Words> Group<L> {
     /// The factors of layers `layer .. layer + log2(R)` for the `R 2^layer` positions from `position` on.
     ///
     /// # Safety
-    /// The level of `L`; all layers between 1 and the domain's last; `position` inside the domain.
+    /// All layers between 1 and the domain's last; `position` inside the domain.
     #[inline(always)]
-    unsafe fn load<const R: usize>(factors: Factors, layer: u32, position: usize) -> Self {
+    unsafe fn load<const R: usize>(l: L, factors: Factors, layer: u32, position: usize) -> Self {
         // SAFETY: R / 2 entries of the first layer, half as many of each next, serve these positions.
         unsafe {
             let first = factors.at(layer, position);
-            let mut group = Self { low: [L::splat(*first); 4], middle: [L::splat(0); 2], high: [L::splat(0)] };
+            let mut group = Self { low: [l.splat(*first); 4], middle: [l.splat(0); 2], high: [l.splat(0)] };
             if R > 2 {
                 let second = factors.at(layer + 1, position);
-                group.low[1] = L::splat(*first.add(1));
-                group.middle[0] = L::splat(*second);
+                group.low[1] = l.splat(*first.add(1));
+                group.middle[0] = l.splat(*second);
                 if R > 4 {
-                    group.low[2] = L::splat(*first.add(2));
-                    group.low[3] = L::splat(*first.add(3));
-                    group.middle[1] = L::splat(*second.add(1));
-                    group.high[0] = L::splat(*factors.at(layer + 2, position));
+                    group.low[2] = l.splat(*first.add(2));
+                    group.low[3] = l.splat(*first.add(3));
+                    group.middle[1] = l.splat(*second.add(1));
+                    group.high[0] = l.splat(*factors.at(layer + 2, position));
                 }
             }
             group
@@ -144,65 +132,50 @@ impl<L: Lanes> Group<L> {
     }
 
     /// The layers between `R` vectors, written out so that the vectors stay in registers.
-    ///
-    /// # Safety
-    /// The level of `L`.
     #[inline(always)]
-    unsafe fn apply<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
-        // SAFETY: the caller vouches for the level of L.
-        unsafe {
-            if INVERSE {
-                self.apply_low::<R, INVERSE>(v);
-                self.apply_middle::<R, INVERSE>(v);
-                self.apply_high::<R, INVERSE>(v);
-            } else {
-                self.apply_high::<R, INVERSE>(v);
-                self.apply_middle::<R, INVERSE>(v);
-                self.apply_low::<R, INVERSE>(v);
-            }
+    fn apply<const R: usize, const INVERSE: bool>(&self, l: L, v: &mut [L::V; R]) {
+        if INVERSE {
+            self.apply_low::<R, INVERSE>(l, v);
+            self.apply_middle::<R, INVERSE>(l, v);
+            self.apply_high::<R, INVERSE>(l, v);
+        } else {
+            self.apply_high::<R, INVERSE>(l, v);
+            self.apply_middle::<R, INVERSE>(l, v);
+            self.apply_low::<R, INVERSE>(l, v);
         }
     }
 
     #[inline(always)]
-    unsafe fn apply_low<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
-        // SAFETY: the caller vouches for the level of L.
-        unsafe {
-            butterfly::<L, INVERSE>(v, 0, 1, self.low[0]);
-            if R > 2 {
-                butterfly::<L, INVERSE>(v, 2, 3, self.low[1]);
-            }
-            if R > 4 {
-                butterfly::<L, INVERSE>(v, 4, 5, self.low[2]);
-                butterfly::<L, INVERSE>(v, 6, 7, self.low[3]);
-            }
+    fn apply_low<const R: usize, const INVERSE: bool>(&self, l: L, v: &mut [L::V; R]) {
+        butterfly::<L, INVERSE>(l, v, 0, 1, self.low[0]);
+        if R > 2 {
+            butterfly::<L, INVERSE>(l, v, 2, 3, self.low[1]);
+        }
+        if R > 4 {
+            butterfly::<L, INVERSE>(l, v, 4, 5, self.low[2]);
+            butterfly::<L, INVERSE>(l, v, 6, 7, self.low[3]);
         }
     }
 
     #[inline(always)]
-    unsafe fn apply_middle<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
-        // SAFETY: the caller vouches for the level of L.
-        unsafe {
-            if R > 2 {
-                butterfly::<L, INVERSE>(v, 0, 2, self.middle[0]);
-                butterfly::<L, INVERSE>(v, 1, 3, self.middle[0]);
-            }
-            if R > 4 {
-                butterfly::<L, INVERSE>(v, 4, 6, self.middle[1]);
-                butterfly::<L, INVERSE>(v, 5, 7, self.middle[1]);
-            }
+    fn apply_middle<const R: usize, const INVERSE: bool>(&self, l: L, v: &mut [L::V; R]) {
+        if R > 2 {
+            butterfly::<L, INVERSE>(l, v, 0, 2, self.middle[0]);
+            butterfly::<L, INVERSE>(l, v, 1, 3, self.middle[0]);
+        }
+        if R > 4 {
+            butterfly::<L, INVERSE>(l, v, 4, 6, self.middle[1]);
+            butterfly::<L, INVERSE>(l, v, 5, 7, self.middle[1]);
         }
     }
 
     #[inline(always)]
-    unsafe fn apply_high<const R: usize, const INVERSE: bool>(&self, v: &mut [L; R]) {
-        // SAFETY: the caller vouches for the level of L.
-        unsafe {
-            if R > 4 {
-                butterfly::<L, INVERSE>(v, 0, 4, self.high[0]);
-                butterfly::<L, INVERSE>(v, 1, 5, self.high[0]);
-                butterfly::<L, INVERSE>(v, 2, 6, self.high[0]);
-                butterfly::<L, INVERSE>(v, 3, 7, self.high[0]);
-            }
+    fn apply_high<const R: usize, const INVERSE: bool>(&self, l: L, v: &mut [L::V; R]) {
+        if R > 4 {
+            butterfly::<L, INVERSE>(l, v, 0, 4, self.high[0]);
+            butterfly::<L, INVERSE>(l, v, 1, 5, self.high[0]);
+            butterfly::<L, INVERSE>(l, v, 2, 6, self.high[0]);
+            butterfly::<L, INVERSE>(l, v, 3, 7, self.high[0]);
         }
     }
 }
@@ -210,10 +183,11 @@ impl<L: Lanes> Group<L> {
 /// The lowest `LOG + 3` layers of one block of eight vectors, from `source` to `target`.
 ///
 /// # Safety
-/// The level of `L`; `source` and `target` valid for `8 WIDTH` words; `position`, the block's first, inside a domain of
+/// `source` and `target` valid for `8 WIDTH` words; `position`, the block's first, inside a domain of
 /// at least that many points.
 #[inline(always)]
-pub(super) unsafe fn block<L: Lanes, const INVERSE: bool>(
+pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
+    l: L,
     source: *const u32,
     target: *mut u32,
     factors: Factors,
@@ -222,42 +196,42 @@ pub(super) unsafe fn block<L: Lanes, const INVERSE: bool>(
 ) {
     // SAFETY: vectors 0..8 lie inside the 8 WIDTH words, factors serve the block's positions.
     unsafe {
-        let mut v = load_all::<L, 8>(source, L::WIDTH);
-        let across = Group::<L>::load::<8>(factors, L::LOG, position);
+        let mut v = load_all::<L, 8>(l, source, L::WIDTH);
+        let across = Group::<L>::load::<8>(l, factors, L::LOG, position);
         if INVERSE {
-            (v[0], v[1]) = low_layers_inverse(v[0], v[1], factors, position);
-            (v[2], v[3]) = low_layers_inverse(v[2], v[3], factors, position + 2 * L::WIDTH);
-            (v[4], v[5]) = low_layers_inverse(v[4], v[5], factors, position + 4 * L::WIDTH);
-            (v[6], v[7]) = low_layers_inverse(v[6], v[7], factors, position + 6 * L::WIDTH);
-            across.apply::<8, INVERSE>(&mut v);
+            (v[0], v[1]) = low_layers_inverse(l, v[0], v[1], factors, position);
+            (v[2], v[3]) = low_layers_inverse(l, v[2], v[3], factors, position + 2 * L::WIDTH);
+            (v[4], v[5]) = low_layers_inverse(l, v[4], v[5], factors, position + 4 * L::WIDTH);
+            (v[6], v[7]) = low_layers_inverse(l, v[6], v[7], factors, position + 6 * L::WIDTH);
+            across.apply::<8, INVERSE>(l, &mut v);
         } else {
-            across.apply::<8, INVERSE>(&mut v);
-            (v[0], v[1]) = low_layers_forward(v[0], v[1], factors, position);
-            (v[2], v[3]) = low_layers_forward(v[2], v[3], factors, position + 2 * L::WIDTH);
-            (v[4], v[5]) = low_layers_forward(v[4], v[5], factors, position + 4 * L::WIDTH);
-            (v[6], v[7]) = low_layers_forward(v[6], v[7], factors, position + 6 * L::WIDTH);
+            across.apply::<8, INVERSE>(l, &mut v);
+            (v[0], v[1]) = low_layers_forward(l, v[0], v[1], factors, position);
+            (v[2], v[3]) = low_layers_forward(l, v[2], v[3], factors, position + 2 * L::WIDTH);
+            (v[4], v[5]) = low_layers_forward(l, v[4], v[5], factors, position + 4 * L::WIDTH);
+            (v[6], v[7]) = low_layers_forward(l, v[6], v[7], factors, position + 6 * L::WIDTH);
         }
-        store_all(v, target, L::WIDTH, if INVERSE { scale } else { 0 });
+        store_all(l, v, target, L::WIDTH, if INVERSE { scale } else { 0 });
     }
 }
 
 /// Layers `0..LOG` of two neighbouring vectors.
 #[inline(always)]
-unsafe fn low_layers_inverse<L: Lanes>(a: L, b: L, factors: Factors, position: usize) -> (L, L) {
-    // SAFETY: the caller vouches for the level and for two vectors of positions; each layer reads its slice of factors.
+unsafe fn low_layers_inverse<L: Words>(l: L, a: L::V, b: L::V, factors: Factors, position: usize) -> (L::V, L::V) {
+    // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of factors.
     unsafe {
-        let (a, b) = L::split::<0>(a, b);
-        let (a, b) = lane_butterfly::<L, true>(a, b, L::circle_twiddles(factors.at(1, position)));
-        let (a, b) = L::split::<1>(a, b);
-        let (a, b) = lane_butterfly::<L, true>(a, b, L::line_twiddles::<1>(factors.at(1, position)));
-        let (mut a, mut b) = L::split::<2>(a, b);
+        let (a, b) = l.split::<0>(a, b);
+        let (a, b) = lane_butterfly::<L, true>(l, a, b, l.circle_twiddles(factors.at(1, position)));
+        let (a, b) = l.split::<1>(a, b);
+        let (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<1>(factors.at(1, position)));
+        let (mut a, mut b) = l.split::<2>(a, b);
         if L::LOG > 2 {
-            (a, b) = lane_butterfly::<L, true>(a, b, L::line_twiddles::<2>(factors.at(2, position)));
-            (a, b) = L::split::<3>(a, b);
+            (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<2>(factors.at(2, position)));
+            (a, b) = l.split::<3>(a, b);
         }
         if L::LOG > 3 {
-            (a, b) = lane_butterfly::<L, true>(a, b, L::line_twiddles::<3>(factors.at(3, position)));
-            (a, b) = L::split::<4>(a, b);
+            (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<3>(factors.at(3, position)));
+            (a, b) = l.split::<4>(a, b);
         }
         (a, b)
     }
@@ -265,22 +239,28 @@ unsafe fn low_layers_inverse<L: Lanes>(a: L, b: L, factors: Factors, position: u
 
 /// Layers `LOG - 1 .. 0` of two neighbouring vectors.
 #[inline(always)]
-unsafe fn low_layers_forward<L: Lanes>(mut a: L, mut b: L, factors: Factors, position: usize) -> (L, L) {
-    // SAFETY: the caller vouches for the level and for two vectors of positions; each layer reads its slice of factors.
+unsafe fn low_layers_forward<L: Words>(
+    l: L,
+    mut a: L::V,
+    mut b: L::V,
+    factors: Factors,
+    position: usize,
+) -> (L::V, L::V) {
+    // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of factors.
     unsafe {
         if L::LOG > 3 {
-            (a, b) = L::merge::<4>(a, b);
-            (a, b) = lane_butterfly::<L, false>(a, b, L::line_twiddles::<3>(factors.at(3, position)));
+            (a, b) = l.merge::<4>(a, b);
+            (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<3>(factors.at(3, position)));
         }
         if L::LOG > 2 {
-            (a, b) = L::merge::<3>(a, b);
-            (a, b) = lane_butterfly::<L, false>(a, b, L::line_twiddles::<2>(factors.at(2, position)));
+            (a, b) = l.merge::<3>(a, b);
+            (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<2>(factors.at(2, position)));
         }
-        let (a, b) = L::merge::<2>(a, b);
-        let (a, b) = lane_butterfly::<L, false>(a, b, L::line_twiddles::<1>(factors.at(1, position)));
-        let (a, b) = L::merge::<1>(a, b);
-        let (a, b) = lane_butterfly::<L, false>(a, b, L::circle_twiddles(factors.at(1, position)));
-        L::merge::<0>(a, b)
+        let (a, b) = l.merge::<2>(a, b);
+        let (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<1>(factors.at(1, position)));
+        let (a, b) = l.merge::<1>(a, b);
+        let (a, b) = lane_butterfly::<L, false>(l, a, b, l.circle_twiddles(factors.at(1, position)));
+        l.merge::<0>(a, b)
     }
 }
 
@@ -313,10 +293,11 @@ pub(super) struct Pass {
 /// Row bits `skip .. skip + log2(R)`, that is, layers from `layer + skip` on, from `source` to `target`.
 ///
 /// # Safety
-/// The level of `L`; both sets of rows valid for `2^log_rows` rows of `width` words, equal or disjoint; the positions
+/// Both sets of rows valid for `2^log_rows` rows of `width` words, equal or disjoint; the positions
 /// inside the domain and `layer >= 1`.
 #[inline(always)]
-pub(super) unsafe fn radix<L: Lanes, const R: usize, const INVERSE: bool>(
+pub(super) unsafe fn radix<L: Words, const R: usize, const INVERSE: bool>(
+    l: L,
     pass: Pass,
     source: Rows<*const u32>,
     target: Rows<*mut u32>,
@@ -327,15 +308,15 @@ pub(super) unsafe fn radix<L: Lanes, const R: usize, const INVERSE: bool>(
         // SAFETY: rows first_row + i * streams + j with i < R, j < streams are below 2^log_rows, columns below width.
         unsafe {
             let layer = pass.layer + pass.skip;
-            let t = Group::<L>::load::<R>(pass.factors, layer, pass.position + (first_row << pass.layer));
+            let t = Group::<L>::load::<R>(l, pass.factors, layer, pass.position + (first_row << pass.layer));
             for row in first_row..first_row + streams {
                 let from = source.first.add(row * source.stride);
                 let to = target.first.add(row * target.stride);
                 let mut column = 0;
                 while column < pass.width {
-                    let mut v = load_all::<L, R>(from.add(column), streams * source.stride);
-                    t.apply::<R, INVERSE>(&mut v);
-                    store_all(v, to.add(column), streams * target.stride, if INVERSE { pass.scale } else { 0 });
+                    let mut v = load_all::<L, R>(l, from.add(column), streams * source.stride);
+                    t.apply::<R, INVERSE>(l, &mut v);
+                    store_all(l, v, to.add(column), streams * target.stride, if INVERSE { pass.scale } else { 0 });
                     column += L::WIDTH;
                 }
             }

@@ -7,19 +7,22 @@ use core_types::{
     params::circle::{CircleFftParams, CircleTwiddleParams},
 };
 
+#[cfg(target_arch = "x86_64")]
+use super::steps::{Strip, StripStep, Tile, TileStep};
 use super::*;
-use crate::{CpuConfig, Simd, SimdLevel};
+use crate::CpuConfig;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{
+    Kernel,
+    words::{Model, Words},
+};
 
 fn queues() -> Vec<CpuQueue> {
-    let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
-    levels
-        .flat_map(|level| {
-            [1, 3].map(|threads| {
-                let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-                CpuQueue::with_simd(config, Simd::detect_up_to(level)).expect("threads start")
-            })
-        })
-        .collect()
+    let queue = |threads, simd| {
+        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+        CpuQueue::with_simd(config, simd).expect("threads start")
+    };
+    crate::simd::levels().flat_map(|simd| [1, 3].map(|threads| queue(threads, simd))).collect()
 }
 
 /// Random elements with many zeros and minus ones among them.
@@ -169,6 +172,25 @@ fn the_first_zero_is_noted_wherever_it_stands_and_never_raised() {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+impl Steps for Model {
+    fn log_width(self) -> u32 {
+        Self::LOG
+    }
+
+    unsafe fn tile(self, tile: Tile, inverse: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { if inverse { TileStep::<true>::new(tile).run(self) } else { TileStep::<false>::new(tile).run(self) } }
+    }
+
+    unsafe fn strip(self, strip: Strip, inverse: bool) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if inverse { StripStep::<true>::new(strip).run(self) } else { StripStep::<false>::new(strip).run(self) }
+        }
+    }
+}
+
 /// Not the intrinsics, but all that is built on them: tables, steps and tiling of sixteen lanes.
 #[cfg(target_arch = "x86_64")]
 #[test]
@@ -179,11 +201,11 @@ fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
         let input = elements(1 << log_size, 1);
         let (mut expected, mut got) = (input.clone(), input.clone());
         scalar::interpolate(&mut expected, &inverse, log_size);
-        // SAFETY: the model runs on every processor; lengths are those of the tree.
-        unsafe { q.transform_columns(kernels::MODEL_KERNELS, log_size, &inverse, &mut got, true) };
+        // SAFETY: lengths are those of the tree.
+        unsafe { q.transform_columns(Model, log_size, &inverse, &mut got, true) };
         assert!(expected == got, "interpolate, log size {log_size}");
         // SAFETY: as above.
-        unsafe { q.transform_columns(kernels::MODEL_KERNELS, log_size, &forward, &mut got, false) };
+        unsafe { q.transform_columns(Model, log_size, &forward, &mut got, false) };
         assert!(input == got, "evaluate, log size {log_size}");
     }
 }

@@ -1,8 +1,8 @@
 //! The schedule: contiguous tiles for the low layers, strips of strided rows for the others.
 
 use super::{
-    kernels::{Kernels, STRIP_WORDS, Strip, Tile},
     pass::{Factors, Pass},
+    steps::{STRIP_WORDS, Steps, Strip, Tile, log_tile},
 };
 use crate::CpuQueue;
 
@@ -43,11 +43,11 @@ impl CpuQueue {
     ///
     /// # Safety
     /// Each region's source and target are valid for its words, equal or disjoint, the targets of different regions are
-    /// disjoint from each other and from other sources, and `log_len` is at least [`Kernels::log_block`]. All positions
-    /// lie inside the domain of the factors, which has at least `log_len` layers. The processor can run `kernels`.
+    /// disjoint from each other and from other sources, and `log_len` is at least [`log_block`](super::steps::log_block). All positions lie
+    /// inside the domain of the factors, which has at least `log_len` layers.
     pub(super) unsafe fn run_regions(
         &self,
-        kernels: Kernels,
+        steps: impl Steps,
         log_len: u32,
         count: usize,
         region: impl Fn(usize) -> Region + Sync,
@@ -58,22 +58,22 @@ impl CpuQueue {
             let regions_per_job = (GRAIN_WORDS >> log_len.min(usize::BITS - 1)).max(1);
             self.for_indices(count, regions_per_job, |i| {
                 let region = region(i);
-                for (number, stage) in stages(&kernels, &region).enumerate() {
-                    for item in 0..items(&kernels, &region, stage) {
+                for (number, stage) in stages(steps, &region).enumerate() {
+                    for item in 0..items(steps, &region, stage) {
                         // SAFETY: the caller's promise.
-                        unsafe { run_item(&kernels, &region, number == 0, stage, item) };
+                        unsafe { run_item(steps, &region, number == 0, stage, item) };
                     }
                 }
             });
             return;
         }
         for region in (0..count).map(region) {
-            for (number, stage) in stages(&kernels, &region).enumerate() {
-                let count = items(&kernels, &region, stage);
+            for (number, stage) in stages(steps, &region).enumerate() {
+                let count = items(steps, &region, stage);
                 let items_per_job = count.div_ceil((1usize << log_len).div_ceil(GRAIN_WORDS));
                 // SAFETY: the caller's promise; the items of one stage write disjoint words.
                 self.for_indices(count, items_per_job, |item| unsafe {
-                    run_item(&kernels, &region, number == 0, stage, item);
+                    run_item(steps, &region, number == 0, stage, item);
                 });
             }
         }
@@ -81,8 +81,8 @@ impl CpuQueue {
 }
 
 /// The stages of a region in the order they run.
-fn stages(kernels: &Kernels, region: &Region) -> impl Iterator<Item = Stage> {
-    let tiles = kernels.log_tile.min(region.log_len);
+fn stages(steps: impl Steps, region: &Region) -> impl Iterator<Item = Stage> {
+    let tiles = log_tile(steps.log_width()).min(region.log_len);
     let above = region.log_len - tiles;
     // 2^depth rows of at least 64 columns fit a strip's scratch; shorter runs cost more cache and page misses.
     let levels = above.div_ceil(STRIP_WORDS.ilog2() - 6);
@@ -104,9 +104,9 @@ fn strip_width(layer: u32, depth: u32) -> usize {
 }
 
 /// The number of independent items of a stage.
-fn items(kernels: &Kernels, region: &Region, stage: Stage) -> usize {
+fn items(steps: impl Steps, region: &Region, stage: Stage) -> usize {
     match stage {
-        Stage::Tiles => 1 << (region.log_len - kernels.log_tile.min(region.log_len)),
+        Stage::Tiles => 1 << (region.log_len - log_tile(steps.log_width()).min(region.log_len)),
         Stage::Strips { layer, depth } => (1 << (region.log_len - depth)) / strip_width(layer, depth),
     }
 }
@@ -115,12 +115,12 @@ fn items(kernels: &Kernels, region: &Region, stage: Stage) -> usize {
 ///
 /// # Safety
 /// As [`CpuQueue::run_regions`], and no item of the same stage runs twice at once.
-unsafe fn run_item(kernels: &Kernels, region: &Region, first: bool, stage: Stage, item: usize) {
+unsafe fn run_item(steps: impl Steps, region: &Region, first: bool, stage: Stage, item: usize) {
     let source = if first { region.source } else { region.target.cast_const() };
     let top = |end: u32| if end == region.log_len { region.scale } else { 0 };
     match stage {
         Stage::Tiles => {
-            let log_len = kernels.log_tile.min(region.log_len);
+            let log_len = log_tile(steps.log_width()).min(region.log_len);
             let offset = item << log_len;
             // SAFETY: tile `item` lies inside the region.
             unsafe {
@@ -132,7 +132,7 @@ unsafe fn run_item(kernels: &Kernels, region: &Region, first: bool, stage: Stage
                     factors: region.factors,
                     scale: top(log_len),
                 };
-                if region.inverse { (kernels.tile_inverse)(tile) } else { (kernels.tile_forward)(tile) }
+                steps.tile(tile, region.inverse);
             }
         }
         Stage::Strips { layer, depth } => {
@@ -152,7 +152,7 @@ unsafe fn run_item(kernels: &Kernels, region: &Region, first: bool, stage: Stage
             // SAFETY: strip `item` lies inside the region.
             unsafe {
                 let strip = Strip { source: source.add(offset), target: region.target.add(offset), pass };
-                if region.inverse { (kernels.strip_inverse)(strip) } else { (kernels.strip_forward)(strip) }
+                steps.strip(strip, region.inverse);
             }
         }
     }

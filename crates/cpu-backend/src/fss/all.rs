@@ -5,9 +5,13 @@ use core_types::cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, CmpTour};
 
 use super::{
     batch::CmpAllBatch,
-    lanes::{Kernel, Lanes, Passage, RoundKeys, TOGETHER},
+    cipher::{Passage, RoundKeys},
     tables,
     walk::Nodes,
+};
+use crate::simd::{
+    Kernel,
+    blocks::{AesBlocks, TOGETHER},
 };
 
 /// Nodes above the leaf blocks on the way to one of them: as many as there are levels.
@@ -23,7 +27,7 @@ pub(super) struct EvalAll<'a, 'b> {
 impl EvalAll<'_, '_> {
     /// Evaluates the keys of one step from column `at` on.
     #[inline(always)]
-    fn step<L: Lanes>(&mut self, l: L, round_keys: &RoundKeys<L>, at: usize) {
+    fn step<L: AesBlocks>(&mut self, l: L, round_keys: &RoundKeys<L>, at: usize) {
         let (batch, shape) = (self.batch, self.batch.shape);
         // `first` is a multiple of the keys of a step, which divide the padding of rows
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
@@ -67,9 +71,11 @@ impl EvalAll<'_, '_> {
     }
 }
 
-impl Kernel for EvalAll<'_, '_> {
+impl<L: AesBlocks> Kernel<L> for EvalAll<'_, '_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self, l: L) {
+    fn run(mut self, l: L) {
         if self.batch.params.bits <= CMP_TABLE_BITS {
             return tables::eval_all(self.batch, self.first, self.rows);
         }

@@ -7,10 +7,14 @@ use core_types::cmp::CMP_TABLE_BITS;
 
 use super::{
     batch::{At, CmpBatch, CmpSecrets},
+    cipher::{Passage, RoundKeys},
     dealer::{Children, Pair},
-    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER},
     tables,
     walk::{Directions, Nodes, Points, group_words, select},
+};
+use crate::simd::{
+    Kernel,
+    blocks::{AesBlocks, Step, TOGETHER},
 };
 
 /// Points that walk down a tree together: the more, the fewer times correction words are read.
@@ -35,14 +39,14 @@ pub(super) struct Eval<'a, 'b> {
 
 /// The walks of one step along one point.
 #[derive(Clone, Copy)]
-struct Walk<L: Lanes> {
+struct Walk<L: AesBlocks> {
     nodes: Nodes<L>,
     points: Points<L>,
     /// The control bits on the way, the last one lowest, in both halves of each block.
     controls: Step<L>,
 }
 
-impl<L: Lanes> Walk<L> {
+impl<L: AesBlocks> Walk<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
         Self { nodes: Nodes::idle(l), points: Points::idle(l), controls: [l.splat(0); TOGETHER] }
@@ -148,13 +152,13 @@ impl<L: Lanes> Walk<L> {
 
 /// The clustered points of one step, and the walks to the two blocks in which they lie.
 #[derive(Clone, Copy)]
-struct Blocks<L: Lanes> {
+struct Blocks<L: AesBlocks> {
     x_hat: Points<L>,
     first: Points<L>,
     walks: [Walk<L>; 2],
 }
 
-impl<L: Lanes> Blocks<L> {
+impl<L: AesBlocks> Blocks<L> {
     /// Room for them.
     #[inline(always)]
     fn idle(l: L) -> Self {
@@ -183,7 +187,7 @@ fn parities(blocks: &[u128; GROUP]) -> u32 {
 impl Eval<'_, '_> {
     /// Walks the levels `levels` of the steps from key `start` on, each of which has `points` walks.
     #[inline(always)]
-    fn descend<L: Lanes>(
+    fn descend<L: AesBlocks>(
         &self,
         l: L,
         round_keys: &RoundKeys<L>,
@@ -204,7 +208,7 @@ impl Eval<'_, '_> {
     /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
     /// [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
     #[inline(always)]
-    fn tile<L: Lanes, const S: usize>(
+    fn tile<L: AesBlocks, const S: usize>(
         &mut self,
         l: L,
         round_keys: &RoundKeys<L>,
@@ -248,7 +252,7 @@ impl Eval<'_, '_> {
 
     /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps hold [`WALKS`] walks.
     #[inline(always)]
-    fn blocks<L: Lanes, const S: usize>(
+    fn blocks<L: AesBlocks, const S: usize>(
         &self,
         l: L,
         round_keys: &RoundKeys<L>,
@@ -284,7 +288,7 @@ impl Eval<'_, '_> {
 
     /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps those of [`POINTS`] points.
     #[inline(always)]
-    fn tiles<L: Lanes, const S: usize, const K: usize>(&mut self, l: L) {
+    fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let round_keys = RoundKeys::new(l, &self.batch.params.key);
         let all_points = self.batch.shape.points;
         let all_keys = self.rows.first().map_or(0, |row| row.len()) * GROUP;
@@ -311,9 +315,11 @@ impl Eval<'_, '_> {
     }
 }
 
-impl Kernel for Eval<'_, '_> {
+impl<L: AesBlocks> Kernel<L> for Eval<'_, '_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self, l: L) {
+    fn run(mut self, l: L) {
         if self.batch.params.bits <= CMP_TABLE_BITS {
             return tables::eval(self.batch, self.first, self.rows);
         }
@@ -339,7 +345,7 @@ const PAIRS: usize = 128;
 impl Gen<'_, '_> {
     /// Makes `keys` keys from column `at` on, whole groups; `S` steps hold [`PAIRS`] keys.
     #[inline(always)]
-    fn tile<L: Lanes, const S: usize>(&mut self, l: L, round_keys: &RoundKeys<L>, at: usize, keys: usize) {
+    fn tile<L: AesBlocks, const S: usize>(&mut self, l: L, round_keys: &RoundKeys<L>, at: usize, keys: usize) {
         let (params, shape, roots) = (self.secrets.params, self.secrets.shape, self.secrets.roots);
         let step_keys = TOGETHER * L::N;
         let first = |step: usize| self.first + at + step * step_keys;
@@ -379,7 +385,7 @@ impl Gen<'_, '_> {
 
     /// Makes every key.
     #[inline(always)]
-    fn tiles<L: Lanes, const S: usize>(&mut self, l: L) {
+    fn tiles<L: AesBlocks, const S: usize>(&mut self, l: L) {
         let round_keys = RoundKeys::new(l, &self.secrets.params.key);
         let all_keys = self.leaves[0].len();
         for at in (0..all_keys).step_by(PAIRS) {
@@ -388,9 +394,11 @@ impl Gen<'_, '_> {
     }
 }
 
-impl Kernel for Gen<'_, '_> {
+impl<L: AesBlocks> Kernel<L> for Gen<'_, '_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self, l: L) {
+    fn run(mut self, l: L) {
         if self.secrets.params.bits <= CMP_TABLE_BITS {
             return tables::generate(self.secrets, self.first, self.leaves);
         }

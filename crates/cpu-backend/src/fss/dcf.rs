@@ -7,10 +7,14 @@ use core_types::{MAX_VALUE_BLOCKS, PrgKeys, Ring};
 
 use super::{
     batch::{At, DcfBatch, DcfSecrets, DcfSections},
+    cipher::{Passage, RoundKeys, hash},
     cmp::AHEAD,
     dealer::Pair,
-    lanes::{Kernel, Lanes, Passage, RoundKeys, Step, TOGETHER, hash},
     walk::{Directions, Nodes, Points, group_words, negate_if, select},
+};
+use crate::simd::{
+    Kernel,
+    blocks::{AesBlocks, Step, TOGETHER},
 };
 
 /// Points that walk down a tree together: the more, the fewer times corrections are read.
@@ -23,12 +27,12 @@ const WALKS: usize = 128;
 const LAST: u128 = 2;
 
 /// The expanded ciphers of a bundle.
-struct Ciphers<L: Lanes> {
+struct Ciphers<L: AesBlocks> {
     child: RoundKeys<L>,
     value: [RoundKeys<L>; MAX_VALUE_BLOCKS],
 }
 
-impl<L: Lanes> Ciphers<L> {
+impl<L: AesBlocks> Ciphers<L> {
     #[inline(always)]
     fn new(l: L, keys: &PrgKeys) -> Self {
         let mut value = [RoundKeys::new(l, &keys.child); MAX_VALUE_BLOCKS];
@@ -56,14 +60,14 @@ impl<'a> WordPair<'a> {
     }
 
     #[inline(always)]
-    fn load<L: Lanes>(self, l: L, i: usize) -> L::V {
+    fn load<L: AesBlocks>(self, l: L, i: usize) -> L::V {
         l.zip(&self.low[i * L::N..], &self.high[i * L::N..])
     }
 }
 
 /// Words of the two halves of each block.
 #[inline(always)]
-fn unzip<L: Lanes>(l: L, blocks: &Step<L>, masks: L::V) -> [[u64; GROUP]; 2] {
+fn unzip<L: AesBlocks>(l: L, blocks: &Step<L>, masks: L::V) -> [[u64; GROUP]; 2] {
     let mut stored = [0u128; GROUP];
     for (i, block) in blocks.iter().enumerate() {
         l.store(&mut stored[i * L::N..], l.and(*block, masks));
@@ -85,13 +89,13 @@ pub(super) struct Eval<'a, 'b> {
 
 /// The walks of one step along one point.
 #[derive(Clone, Copy)]
-struct Walk<L: Lanes> {
+struct Walk<L: AesBlocks> {
     nodes: Nodes<L>,
     points: Points<L>,
     sums: [Step<L>; MAX_VALUE_BLOCKS],
 }
 
-impl<L: Lanes> Walk<L> {
+impl<L: AesBlocks> Walk<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
         let sums = [[l.splat(0); TOGETHER]; MAX_VALUE_BLOCKS];
@@ -122,13 +126,13 @@ impl<L: Lanes> Walk<L> {
 
 /// The clustered points of one step, and the walks to the two blocks in which they lie.
 #[derive(Clone, Copy)]
-struct Blocks<L: Lanes> {
+struct Blocks<L: AesBlocks> {
     x_hat: Points<L>,
     first: Points<L>,
     walks: [Walk<L>; 2],
 }
 
-impl<L: Lanes> Blocks<L> {
+impl<L: AesBlocks> Blocks<L> {
     /// Room for them.
     #[inline(always)]
     fn idle(l: L) -> Self {
@@ -146,7 +150,7 @@ impl<L: Lanes> Blocks<L> {
 impl Eval<'_, '_> {
     /// Walks the levels `levels` of the steps from key `start` on, each of which has `points` walks.
     #[inline(always)]
-    fn descend<L: Lanes>(
+    fn descend<L: AesBlocks>(
         &self,
         l: L,
         ciphers: &Ciphers<L>,
@@ -191,7 +195,7 @@ impl Eval<'_, '_> {
     /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
     /// [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
     #[inline(always)]
-    fn tile<L: Lanes, const S: usize>(
+    fn tile<L: AesBlocks, const S: usize>(
         &mut self,
         l: L,
         ciphers: &Ciphers<L>,
@@ -242,7 +246,7 @@ impl Eval<'_, '_> {
 
     /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps hold [`WALKS`] walks.
     #[inline(always)]
-    fn blocks<L: Lanes, const S: usize>(
+    fn blocks<L: AesBlocks, const S: usize>(
         &self,
         l: L,
         ciphers: &Ciphers<L>,
@@ -271,7 +275,7 @@ impl Eval<'_, '_> {
 
     /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps those of [`POINTS`] points.
     #[inline(always)]
-    fn tiles<L: Lanes, const S: usize, const K: usize>(&mut self, l: L) {
+    fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let ciphers = Ciphers::new(l, &self.batch.params.keys);
         let all_points = self.batch.shape.points;
         let all_keys = self.rows.first().map_or(0, |row| row.len()).next_multiple_of(GROUP);
@@ -298,9 +302,11 @@ impl Eval<'_, '_> {
     }
 }
 
-impl Kernel for Eval<'_, '_> {
+impl<L: AesBlocks> Kernel<L> for Eval<'_, '_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self, l: L) {
+    fn run(mut self, l: L) {
         match L::N {
             4 => self.tiles::<L, { WALKS / (4 * TOGETHER) }, { WALKS / POINTS / (4 * TOGETHER) }>(l),
             2 => self.tiles::<L, { WALKS / (2 * TOGETHER) }, { WALKS / POINTS / (2 * TOGETHER) }>(l),
@@ -319,7 +325,7 @@ pub(super) struct Gen<'a, 'b> {
 impl Gen<'_, '_> {
     /// Makes the keys of one step, the first of which is column `at`.
     #[inline(always)]
-    fn step<L: Lanes>(&mut self, l: L, ciphers: &Ciphers<L>, at: usize) {
+    fn step<L: AesBlocks>(&mut self, l: L, ciphers: &Ciphers<L>, at: usize) {
         let (params, shape, roots) = (self.secrets.params, self.secrets.shape, self.secrets.roots);
         let start = self.first + at;
         let mask = word_mask(l, shape.width);
@@ -377,14 +383,14 @@ impl Gen<'_, '_> {
 
 /// The bits of payload words of `width`, in both halves of each block.
 #[inline(always)]
-fn word_mask<L: Lanes>(l: L, width: Ring) -> L::V {
+fn word_mask<L: AesBlocks>(l: L, width: Ring) -> L::V {
     let mask = u128::from(width.mask());
     l.splat(mask << 64 | mask)
 }
 
 /// Writes the halves of each block, masked, to one or two rows from column `at` on.
 #[inline(always)]
-fn store_words<L: Lanes>(l: L, blocks: &Step<L>, mask: L::V, rows: &mut [&mut [u64]], at: usize) {
+fn store_words<L: AesBlocks>(l: L, blocks: &Step<L>, mask: L::V, rows: &mut [&mut [u64]], at: usize) {
     let words = unzip(l, blocks, mask);
     for (row, words) in rows.iter_mut().zip(&words) {
         let len = row.len().saturating_sub(at).min(TOGETHER * L::N);
@@ -393,9 +399,11 @@ fn store_words<L: Lanes>(l: L, blocks: &Step<L>, mask: L::V, rows: &mut [&mut [u
     }
 }
 
-impl Kernel for Gen<'_, '_> {
+impl<L: AesBlocks> Kernel<L> for Gen<'_, '_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self, l: L) {
+    fn run(mut self, l: L) {
         let ciphers = Ciphers::new(l, &self.secrets.params.keys);
         for at in (0..self.sections.last[0].len()).step_by(TOGETHER * L::N) {
             self.step(l, &ciphers, at);

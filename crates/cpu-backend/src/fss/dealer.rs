@@ -3,23 +3,24 @@
 use core_types::Label;
 
 use super::{
-    lanes::{Lanes, RoundKeys, Step, TOGETHER, hash},
+    cipher::{RoundKeys, hash},
     walk::{Nodes, select},
 };
+use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// Both parties' nodes on the path of α, where their control bits differ.
 #[derive(Clone, Copy)]
-pub(super) struct Pair<L: Lanes> {
+pub(super) struct Pair<L: AesBlocks> {
     pub(super) nodes: [Nodes<L>; 2],
 }
 
 /// The uncorrected left and right children of both parties.
-pub(super) struct Children<L: Lanes> {
+pub(super) struct Children<L: AesBlocks> {
     pub(super) left: [Step<L>; 2],
     pub(super) right: [Step<L>; 2],
 }
 
-impl<L: Lanes> Pair<L> {
+impl<L: AesBlocks> Pair<L> {
     /// Room for nodes.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {

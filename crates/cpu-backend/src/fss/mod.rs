@@ -2,11 +2,11 @@
 
 mod all;
 mod batch;
+mod cipher;
 mod cmp;
 mod columns;
 mod dcf;
 mod dealer;
-mod lanes;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -20,12 +20,9 @@ use backend_api::{
 };
 use core_types::pack::{packed_word, unpacked_element};
 
+use self::batch::{At, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
 pub(crate) use self::columns::columns;
-use self::{
-    batch::{At, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections},
-    lanes::dispatch,
-};
-use crate::{AesPath, CpuQueue};
+use crate::{CpuQueue, simd::dispatch_aes};
 
 /// Keys that one job takes: some 50 us of work at the cheapest shape, and a multiple of [`GROUP`].
 const KEYS_PER_JOB: usize = 1024;
@@ -35,18 +32,18 @@ const WORDS_PER_JOB: usize = 1 << 14;
 
 impl CpuQueue {
     /// Evaluates a batch whose views have the lengths of its shape.
-    fn eval_cmp(&self, path: AesPath, batch: &CmpBatch<'_>, shares: &mut [u32]) {
+    fn eval_cmp(&self, batch: &CmpBatch<'_>, shares: &mut [u32]) {
         let jobs = columns(shares, batch.shape.row / GROUP, KEYS_PER_JOB / GROUP);
         self.for_jobs(jobs, |job, mut rows| {
-            dispatch(path, cmp::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
+            dispatch_aes(self.simd(), cmp::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
         });
     }
 
     /// Evaluates a batch whose views have the lengths of its shape.
-    fn eval_dcf(&self, path: AesPath, batch: &DcfBatch<'_>, shares: &mut [u64]) {
+    fn eval_dcf(&self, batch: &DcfBatch<'_>, shares: &mut [u64]) {
         let jobs = columns(shares, batch.shape.count, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
-            dispatch(path, dcf::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
+            dispatch_aes(self.simd(), dcf::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
         });
     }
 }
@@ -54,52 +51,47 @@ impl CpuQueue {
 impl FssOps for CpuQueue {
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.simd().aes();
         let CmpEvalWindow { params, keys: CmpKeys { roots, corrections, leaves }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
-        self.eval_cmp(path, &CmpBatch { params, shape, roots, corrections, leaves, at }, shares);
+        self.eval_cmp(&CmpBatch { params, shape, roots, corrections, leaves, at }, shares);
         Ok(())
     }
 
     fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.simd().aes();
         let CmpEvalAll { params, keys: CmpKeys { roots, corrections, leaves }, units } = op;
         let batch = CmpAllBatch { params, shape, roots, corrections, leaves };
         let jobs = columns(units, shape.keys, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
             let first = shape.first + job * KEYS_PER_JOB;
-            dispatch(path, all::EvalAll { batch: &batch, first, rows: &mut rows });
+            dispatch_aes(self.simd(), all::EvalAll { batch: &batch, first, rows: &mut rows });
         });
         Ok(())
     }
 
     fn cmp_gen(&self, op: CmpGen<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.simd().aes();
         let CmpGen { params, alphas, roots, corrections, leaves } = op;
         let secrets = CmpSecrets { params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
         self.for_jobs(jobs, |job, (mut corrections, mut leaves)| {
             let (first, corrections, leaves) = (job * KEYS_PER_JOB, &mut corrections[..], &mut leaves[..]);
-            dispatch(path, cmp::Gen { secrets: &secrets, first, corrections, leaves });
+            dispatch_aes(self.simd(), cmp::Gen { secrets: &secrets, first, corrections, leaves });
         });
         Ok(())
     }
 
     fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.simd().aes();
         let DcfEvalWindow { params, keys: DcfKeys { roots, corrections, values, last }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
-        self.eval_dcf(path, &DcfBatch { params, shape, roots, corrections, values, last, at }, shares);
+        self.eval_dcf(&DcfBatch { params, shape, roots, corrections, values, last, at }, shares);
         Ok(())
     }
 
     fn dcf_gen(&self, op: DcfGen<'_, Self>) -> Result<(), BackendError> {
         let shape = op.check()?;
-        let path = self.simd().aes();
         let DcfGen { params, alphas, betas, roots, corrections, values, last } = op;
         let secrets = DcfSecrets { params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
@@ -109,7 +101,7 @@ impl FssOps for CpuQueue {
         let jobs = jobs.map(|((corrections, values), last)| DcfSections { corrections, values, last }).collect();
         self.for_jobs(jobs, |job, mut sections| {
             let first = job * KEYS_PER_JOB;
-            dispatch(path, dcf::Gen { secrets: &secrets, first, sections: &mut sections });
+            dispatch_aes(self.simd(), dcf::Gen { secrets: &secrets, first, sections: &mut sections });
         });
         Ok(())
     }

@@ -12,7 +12,7 @@ pub(super) fn eval(batch: &CmpBatch<'_>, first: usize, rows: &mut [&mut [u32]]) 
         for (group, word) in row.iter_mut().enumerate() {
             let start = first + group * GROUP;
             let keys = start..shape.count.min(start + GROUP);
-            let share = |e: usize| cmp_table_share(batch.leaves[e], bits, batch.asked.of(j, e, shape.count));
+            let share = |e: usize| cmp_table_share(batch.leaves[e], bits, batch.at.of(j, e));
             *word = keys.fold(0, |word, e| word | share(e) << (e - start));
         }
     }

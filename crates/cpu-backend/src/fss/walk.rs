@@ -3,7 +3,8 @@
 use backend_api::ops::fss::GROUP;
 use core_types::Label;
 
-use super::lanes::{Lanes, Passage, RoundKeys, Step, TOGETHER};
+use super::cipher::{Passage, RoundKeys};
+use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// The bits of a label that a seed uses.
 const SEED_BITS: u128 = !3;
@@ -20,24 +21,24 @@ pub(super) fn group_words(row: &[u64], start: usize) -> [u64; GROUP] {
 
 /// `a` where `mask` is clear, `b` where it is set.
 #[inline(always)]
-pub(super) fn select<L: Lanes>(l: L, mask: L::V, a: L::V, b: L::V) -> L::V {
+pub(super) fn select<L: AesBlocks>(l: L, mask: L::V, a: L::V, b: L::V) -> L::V {
     l.xor(a, l.and(mask, l.xor(a, b)))
 }
 
 /// `a` where the mask of a half is clear, `-a` where it is set.
 #[inline(always)]
-pub(super) fn negate_if<L: Lanes>(l: L, mask: L::V, a: L::V) -> L::V {
+pub(super) fn negate_if<L: AesBlocks>(l: L, mask: L::V, a: L::V) -> L::V {
     l.sub(l.xor(a, mask), mask)
 }
 
 /// One party's nodes: labels, whose lowest bit is the control bit, whose next bit is arbitrary, and whose other bits are
 /// the seed.
 #[derive(Clone, Copy)]
-pub(super) struct Nodes<L: Lanes> {
+pub(super) struct Nodes<L: AesBlocks> {
     pub(super) labels: Step<L>,
 }
 
-impl<L: Lanes> Nodes<L> {
+impl<L: AesBlocks> Nodes<L> {
     /// Room for nodes.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
@@ -111,11 +112,11 @@ impl<L: Lanes> Nodes<L> {
 
 /// Points whose bits are read by their place.
 #[derive(Clone, Copy)]
-pub(super) struct Points<L: Lanes> {
+pub(super) struct Points<L: AesBlocks> {
     words: Step<L>,
 }
 
-impl<L: Lanes> Points<L> {
+impl<L: AesBlocks> Points<L> {
     /// Room for points.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
@@ -169,11 +170,11 @@ impl<L: Lanes> Points<L> {
 
 /// Points or secrets, read from their highest bit on.
 #[derive(Clone, Copy)]
-pub(super) struct Directions<L: Lanes> {
+pub(super) struct Directions<L: AesBlocks> {
     rest: Step<L>,
 }
 
-impl<L: Lanes> Directions<L> {
+impl<L: AesBlocks> Directions<L> {
     /// Room for directions.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {

@@ -1,20 +1,19 @@
 //! Activation functions and their derivatives on vectors.
 
-use super::{
-    lanes::{Kernel, Lanes},
-    vmath::exp,
-};
 use core_types::params::elementwise::Activation;
+
+use super::vmath::exp;
+use crate::simd::{Kernel, floats::Floats};
 
 /// A function with its derivative.
 pub(super) trait Function {
     /// f(x).
-    fn value<L: Lanes>(l: L, x: L::V) -> L::V;
+    fn value<L: Floats>(l: L, x: L::V) -> L::V;
     /// f'(x), from the value saved by the forward pass.
-    fn slope<L: Lanes>(l: L, saved: L::V) -> L::V;
+    fn slope<L: Floats>(l: L, saved: L::V) -> L::V;
     /// `g f'(x)`.
     #[inline(always)]
-    fn gradient<L: Lanes>(l: L, saved: L::V, g: L::V) -> L::V {
+    fn gradient<L: Floats>(l: L, saved: L::V, g: L::V) -> L::V {
         l.mul(g, Self::slope(l, saved))
     }
 }
@@ -29,20 +28,20 @@ pub(super) struct Silu;
 
 /// `x` held within `-bound..=bound`; NaN stays.
 #[inline(always)]
-fn clamp<L: Lanes>(l: L, x: L::V, bound: f32) -> L::V {
+fn clamp<L: Floats>(l: L, x: L::V, bound: f32) -> L::V {
     l.min(l.splat(bound), l.max(l.splat(-bound), x))
 }
 
 /// 1 / (1 + exp(-x)).
 #[inline(always)]
-pub(crate) fn sigmoid<L: Lanes>(l: L, x: L::V) -> L::V {
+pub(crate) fn sigmoid<L: Floats>(l: L, x: L::V) -> L::V {
     let one = l.splat(1.0);
     l.div(one, l.add(one, exp(l, l.sub(l.splat(0.0), x))))
 }
 
 /// tanh(x): the polynomial of Cephes' tanhf below 0.625, 1 - 2 / (exp(2x) + 1) above.
 #[inline(always)]
-pub(crate) fn tanh<L: Lanes>(l: L, x: L::V) -> L::V {
+pub(crate) fn tanh<L: Floats>(l: L, x: L::V) -> L::V {
     let z = l.mul(x, x);
     let mut p = l.splat(-5.704_988_7e-3);
     for c in [2.063_909e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328e-1] {
@@ -57,7 +56,7 @@ pub(crate) fn tanh<L: Lanes>(l: L, x: L::V) -> L::V {
 
 /// The normal distribution function, from the Chebyshev fit of erfc in Numerical Recipes (relative error 1.2e-7).
 #[inline(always)]
-fn normal_cdf<L: Lanes>(l: L, x: L::V) -> L::V {
+fn normal_cdf<L: Floats>(l: L, x: L::V) -> L::V {
     let magnitude = l.max(x, l.sub(l.splat(0.0), x));
     let z = l.mul(magnitude, l.splat(core::f32::consts::FRAC_1_SQRT_2));
     let one = l.splat(1.0);
@@ -85,37 +84,37 @@ const GELU_SCALE: f32 = 1.595_769;
 const GELU_CUBIC: f32 = 0.044_715;
 
 #[inline(always)]
-fn gelu_sigmoid<L: Lanes>(l: L, x: L::V) -> L::V {
+fn gelu_sigmoid<L: Floats>(l: L, x: L::V) -> L::V {
     let inner = l.mul_add(l.mul(x, x), l.splat(GELU_SCALE * GELU_CUBIC), l.splat(GELU_SCALE));
     sigmoid(l, l.mul(x, inner))
 }
 
 impl Function for Identity {
     #[inline(always)]
-    fn value<L: Lanes>(_: L, x: L::V) -> L::V {
+    fn value<L: Floats>(_: L, x: L::V) -> L::V {
         x
     }
 
     #[inline(always)]
-    fn slope<L: Lanes>(l: L, _: L::V) -> L::V {
+    fn slope<L: Floats>(l: L, _: L::V) -> L::V {
         l.splat(1.0)
     }
 }
 
 impl Function for Relu {
     #[inline(always)]
-    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.max(l.splat(0.0), x) // the bound first: NaN stays
     }
 
     #[inline(always)]
-    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn slope<L: Floats>(l: L, x: L::V) -> L::V {
         Self::gradient(l, x, l.splat(1.0))
     }
 
     /// g itself or 0, so that an infinite g does not meet a slope of 0; NaN for NaN.
     #[inline(always)]
-    fn gradient<L: Lanes>(l: L, x: L::V, g: L::V) -> L::V {
+    fn gradient<L: Floats>(l: L, x: L::V, g: L::V) -> L::V {
         let positive = Self::value(l, x);
         l.select_gt(x, l.splat(0.0), g, l.sub(positive, positive))
     }
@@ -123,36 +122,36 @@ impl Function for Relu {
 
 impl Function for Sigmoid {
     #[inline(always)]
-    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn value<L: Floats>(l: L, x: L::V) -> L::V {
         sigmoid(l, x)
     }
 
     #[inline(always)]
-    fn slope<L: Lanes>(l: L, y: L::V) -> L::V {
+    fn slope<L: Floats>(l: L, y: L::V) -> L::V {
         l.neg_mul_add(y, y, y)
     }
 }
 
 impl Function for Tanh {
     #[inline(always)]
-    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn value<L: Floats>(l: L, x: L::V) -> L::V {
         tanh(l, x)
     }
 
     #[inline(always)]
-    fn slope<L: Lanes>(l: L, y: L::V) -> L::V {
+    fn slope<L: Floats>(l: L, y: L::V) -> L::V {
         l.neg_mul_add(y, y, l.splat(1.0))
     }
 }
 
 impl Function for GeluTanh {
     #[inline(always)]
-    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.mul(x, gelu_sigmoid(l, x))
     }
 
     #[inline(always)]
-    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn slope<L: Floats>(l: L, x: L::V) -> L::V {
         let x = clamp(l, x, 30.0); // constant to the last bit beyond
         let s = gelu_sigmoid(l, x);
         let inner = l.mul_add(l.mul(x, x), l.splat(GELU_SCALE * 3.0 * GELU_CUBIC), l.splat(GELU_SCALE));
@@ -162,12 +161,12 @@ impl Function for GeluTanh {
 
 impl Function for GeluErf {
     #[inline(always)]
-    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.mul(x, normal_cdf(l, x))
     }
 
     #[inline(always)]
-    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn slope<L: Floats>(l: L, x: L::V) -> L::V {
         let x = clamp(l, x, 30.0); // constant to the last bit beyond
         let density = l.mul(l.splat(0.398_942_3), exp(l, l.mul(l.mul(x, x), l.splat(-0.5)))); // 1 / sqrt(2 pi)
         l.mul_add(x, density, normal_cdf(l, x))
@@ -176,12 +175,12 @@ impl Function for GeluErf {
 
 impl Function for Silu {
     #[inline(always)]
-    fn value<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.mul(x, sigmoid(l, x))
     }
 
     #[inline(always)]
-    fn slope<L: Lanes>(l: L, x: L::V) -> L::V {
+    fn slope<L: Floats>(l: L, x: L::V) -> L::V {
         let x = clamp(l, x, 100.0); // constant to the last bit beyond
         let s = sigmoid(l, x);
         l.mul_add(x, l.neg_mul_add(s, s, s), s)
@@ -233,17 +232,17 @@ pub(super) struct Map<'a> {
     pub(super) y: &'a mut [f32],
 }
 
-impl Kernel for Map<'_> {
+impl<L: Floats> Kernel<L> for Map<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         with_function!(self.f, F => map::<L, F>(l, self.x, self.y));
     }
 }
 
 #[inline(always)]
-fn map<L: Lanes, F: Function>(l: L, x: &[f32], y: &mut [f32]) {
+fn map<L: Floats, F: Function>(l: L, x: &[f32], y: &mut [f32]) {
     let (mut xs, mut ys) = (x.chunks_exact(L::N), y.chunks_exact_mut(L::N));
     for (x, y) in (&mut xs).zip(&mut ys) {
         l.store(y, F::value(l, l.load(x)));
@@ -262,17 +261,17 @@ pub(super) struct BiasMap<'a> {
     pub(super) stride: usize,
 }
 
-impl Kernel for BiasMap<'_> {
+impl<L: Floats> Kernel<L> for BiasMap<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         with_function!(self.f, F => bias_map::<L, F>(l, self.bias, self.rows, self.stride));
     }
 }
 
 #[inline(always)]
-fn bias_map<L: Lanes, F: Function>(l: L, bias: &[f32], rows: &mut [f32], stride: usize) {
+fn bias_map<L: Floats, F: Function>(l: L, bias: &[f32], rows: &mut [f32], stride: usize) {
     for row in rows.chunks_mut(stride) {
         let row = &mut row[..bias.len()];
         let (mut bs, mut ys) = (bias.chunks_exact(L::N), row.chunks_exact_mut(L::N));
@@ -295,17 +294,17 @@ pub(super) struct Backward<'a> {
     pub(super) dx: &'a mut [f32],
 }
 
-impl Kernel for Backward<'_> {
+impl<L: Floats> Kernel<L> for Backward<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         with_function!(self.f, F => backward::<L, F>(l, self.saved, self.g, self.dx));
     }
 }
 
 #[inline(always)]
-fn backward<L: Lanes, F: Function>(l: L, saved: &[f32], g: &[f32], dx: &mut [f32]) {
+fn backward<L: Floats, F: Function>(l: L, saved: &[f32], g: &[f32], dx: &mut [f32]) {
     let (mut xs, mut gs, mut ys) = (saved.chunks_exact(L::N), g.chunks_exact(L::N), dx.chunks_exact_mut(L::N));
     for ((x, g), y) in (&mut xs).zip(&mut gs).zip(&mut ys) {
         l.store(y, F::gradient(l, l.load(x), l.load(g)));

@@ -7,11 +7,8 @@ use core_types::{
     philox,
 };
 
-use super::{
-    activation::{Backward, Map},
-    lanes::dispatch,
-};
-use crate::CpuQueue;
+use super::activation::{Backward, Map};
+use crate::{CpuQueue, simd::dispatch};
 
 impl ElementwiseOps for CpuQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
@@ -130,10 +127,10 @@ impl ElementwiseOps for CpuQueue {
             let (mut x, mut y) = (x, y);
             while !y.is_empty() {
                 let words = philox::block(p.seed, p.site, p.step, at / 4);
-                let lane = (at % 4) as usize;
-                let n = (4 - lane).min(y.len());
+                let used = (at % 4) as usize;
+                let n = (4 - used).min(y.len());
                 let (now, later) = y.split_at_mut(n);
-                for ((y, &x), &word) in now.iter_mut().zip(x).zip(&words[lane..]) {
+                for ((y, &x), &word) in now.iter_mut().zip(x).zip(&words[used..]) {
                     *y = if u64::from(word) >= p.threshold { x * p.scale } else { 0.0 };
                 }
                 (x, y, at) = (&x[n..], later, at.wrapping_add(n as u64));

@@ -11,10 +11,9 @@ use gemm::Parallelism;
 use super::{
     activation::BiasMap,
     convert::{as_f32, as_f32_mut, narrow, widen},
-    lanes::dispatch,
     small::{SmallLayer, is_small},
 };
-use crate::CpuQueue;
+use crate::{CpuQueue, simd::dispatch};
 
 /// Below so many multiply-adds a second thread costs more than it brings.
 const SERIAL_MULTIPLY_ADDS: usize = 1 << 20;

@@ -4,14 +4,16 @@ use backend_api::{
 };
 
 use super::{
-    lanes::{Kernel, Lanes, dispatch},
     rows::{
         PART_STEPS,
         convert::{OutRow, scratch, widen},
     },
     vmath::exp,
 };
-use crate::CpuQueue;
+use crate::{
+    CpuQueue,
+    simd::{Kernel, dispatch, floats::Floats},
+};
 
 impl LossOps for CpuQueue {
     fn cross_entropy<T: Real>(&self, op: CrossEntropy<'_, Self, T>) -> Result<(), BackendError> {
@@ -97,11 +99,11 @@ struct ShiftedExp<'a> {
     e: &'a mut [f32],
 }
 
-impl Kernel for ShiftedExp<'_> {
+impl<L: Floats> Kernel<L> for ShiftedExp<'_> {
     type Out = f32;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> f32 {
+    fn run(self, l: L) -> f32 {
         let (max, part) = (l.splat(self.max), PART_STEPS * L::N);
         let mut sum = l.splat(0.0);
         for (x, e) in self.x.chunks(part).zip(self.e.chunks_mut(part)) {
@@ -113,7 +115,7 @@ impl Kernel for ShiftedExp<'_> {
 
 /// Writes `exp(x - max)` and returns the sum.
 #[inline(always)]
-fn shifted_part<L: Lanes>(l: L, x: &[f32], max: L::V, e: &mut [f32]) -> L::V {
+fn shifted_part<L: Floats>(l: L, x: &[f32], max: L::V, e: &mut [f32]) -> L::V {
     let mut sum = l.splat(0.0);
     let (mut xs, mut es) = (x.chunks_exact(L::N), e.chunks_exact_mut(L::N));
     for (x, e) in (&mut xs).zip(&mut es) {

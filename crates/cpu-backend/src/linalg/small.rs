@@ -2,10 +2,8 @@
 
 use core_types::params::elementwise::Activation;
 
-use super::{
-    activation::{Function, with_function},
-    lanes::{Kernel, Lanes},
-};
+use super::activation::{Function, with_function};
+use crate::simd::{Kernel, floats::Floats};
 
 /// Columns that every level takes in whole pairs of vectors.
 const COLUMN_STEP: usize = 32;
@@ -35,18 +33,18 @@ pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
     m <= MAX_ROWS && n.is_multiple_of(COLUMN_STEP) && k.saturating_mul(n) <= MAX_B
 }
 
-impl Kernel for SmallLayer<'_> {
+impl<L: Floats> Kernel<L> for SmallLayer<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         with_function!(self.f, F => self.layer::<L, F>(l));
     }
 }
 
 impl SmallLayer<'_> {
     #[inline(always)]
-    fn layer<L: Lanes, F: Function>(mut self, l: L) {
+    fn layer<L: Floats, F: Function>(mut self, l: L) {
         for j in (0..self.n).step_by(2 * L::N) {
             let mut i = 0;
             // Blocks of six, but never a last one of one or two rows after a six: 8 = 4 + 4, 7 = 4 + 3.
@@ -64,7 +62,7 @@ impl SmallLayer<'_> {
 
     /// `R` rows from `i` by two vectors of columns from `j`; returns `R`.
     #[inline(always)]
-    fn block<L: Lanes, F: Function, const R: usize>(&mut self, l: L, i: usize, j: usize) -> usize {
+    fn block<L: Floats, F: Function, const R: usize>(&mut self, l: L, i: usize, j: usize) -> usize {
         let mut rows = [&self.a[..0]; R];
         for (r, row) in rows.iter_mut().enumerate() {
             *row = &self.a[(i + r) * self.a_row..][..self.k];

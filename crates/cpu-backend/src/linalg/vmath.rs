@@ -1,6 +1,6 @@
 //! Functions of f32 vectors.
 
-use super::lanes::Lanes;
+use crate::simd::floats::Floats;
 
 /// Adding it to |x| < 2^22 rounds x to an integer, which then stands in the low bits.
 const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23
@@ -15,7 +15,7 @@ const LN2_LOW: f32 = 1.428_606_8e-6;
 /// Cody-Waite reduction x = n ln 2 + r with |r| <= ln(2)/2, then a minimax polynomial of degree 6 (relative error 3.2e-9)
 /// and two exact factors 2^(n/2), so that subnormal results are rounded once.
 #[inline(always)]
-pub(crate) fn exp<L: Lanes>(l: L, x: L::V) -> L::V {
+pub(crate) fn exp<L: Floats>(l: L, x: L::V) -> L::V {
     let round = l.splat(ROUND);
     let x = l.min(l.splat(89.0), l.max(l.splat(-104.5), x)); // bounds first: NaN stays
     let n = l.sub(l.mul_add(x, l.splat(core::f32::consts::LOG2_E), round), round);
@@ -42,7 +42,7 @@ pub(crate) const EXP_SCALE: f32 = 18_446_744_073_709_551_616.0; // 2^64
 /// such terms loses the scale for nothing, and terms from -104 down become zero there. Polynomial of degree 5 (relative
 /// error 9.3e-8) and ln 2 in one piece (2e-9 per ln 2 of |x|).
 #[inline(always)]
-pub(crate) fn exp_scaled<L: Lanes>(l: L, x: L::V) -> L::V {
+pub(crate) fn exp_scaled<L: Floats>(l: L, x: L::V) -> L::V {
     let scaled_round = l.splat(ROUND + 64.0);
     let x = l.max(l.splat(-104.0), x); // bound first: NaN stays
     let t = l.mul_add(x, l.splat(core::f32::consts::LOG2_E), scaled_round);
@@ -61,16 +61,16 @@ mod tests {
     use super::*;
     use crate::{
         SimdLevel,
-        linalg::lanes::{Kernel, dispatch, tests::levels},
+        simd::{Kernel, dispatch, levels},
     };
 
     struct Map<'a, const SCALED: bool>(&'a [f32], &'a mut [f32]);
 
-    impl<const SCALED: bool> Kernel for Map<'_, SCALED> {
+    impl<const SCALED: bool, L: Floats> Kernel<L> for Map<'_, SCALED> {
         type Out = ();
 
         #[inline(always)]
-        fn run<L: Lanes>(self, l: L) {
+        fn run(self, l: L) {
             for (x, y) in self.0.chunks_exact(L::N).zip(self.1.chunks_exact_mut(L::N)) {
                 let x = l.load(x);
                 l.store(y, if SCALED { exp_scaled(l, x) } else { exp(l, x) });

@@ -3,7 +3,7 @@
 use backend_api::ops::{fss::GROUP, share::BitShape};
 use core_types::params::share::{BitParams, BitTerm, NO_ROW};
 
-use crate::linalg::lanes::{Kernel, Lanes};
+use crate::simd::Kernel;
 
 /// The sums of the columns from word `first` on that `sums`, one row per sum, have words for.
 pub(super) struct BitSums<'a, 'b> {
@@ -16,11 +16,11 @@ pub(super) struct BitSums<'a, 'b> {
     pub(super) sums: &'a mut [&'b mut [u32]],
 }
 
-impl Kernel for BitSums<'_, '_> {
+impl<L> Kernel<L> for BitSums<'_, '_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _lanes: L) {
+    fn run(self, _: L) {
         let columns = self.sums.first().map_or(0, |row| row.len());
         for at in 0..columns {
             let word = self.first + at;
@@ -34,7 +34,7 @@ impl Kernel for BitSums<'_, '_> {
                     sum ^= self.rows[term.row as usize * self.shape.words + word];
                 }
                 if self.params.party == 0 && term.public.bits > 0 {
-                    sum ^= x.iter().enumerate().fold(0, |word, (lane, &x)| word | term.public.bit(x) << lane);
+                    sum ^= x.iter().enumerate().fold(0, |word, (e, &x)| word | term.public.bit(x) << e);
                 }
                 if term.last == 1 {
                     self.sums[row][at] = sum & used;

@@ -14,7 +14,7 @@ use self::{
     bits::BitSums,
     words::{Sink, WordSums},
 };
-use crate::{CpuQueue, fss::columns, linalg::lanes::dispatch};
+use crate::{CpuQueue, fss::columns, simd::dispatch};
 
 /// Elements that one job takes, a multiple of 32.
 const ELEMENTS_PER_JOB: usize = 1 << 13;

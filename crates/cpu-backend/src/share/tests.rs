@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use backend_api::ops::share::{CombineBits, CombineWords, ShareOps};
 use core_types::params::share::{BitParams, BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
 
-use crate::{CpuConfig, CpuQueue, linalg::lanes::tests::levels};
+use crate::{CpuConfig, CpuQueue, simd::levels};
 
 fn words(seed: u64, len: usize) -> Vec<u64> {
     let mut state = seed;

@@ -5,7 +5,7 @@ use core::ops::Range;
 use backend_api::ops::share::WordShape;
 use core_types::params::share::{MAX_POWER, NO_ROW, ONE_ROW, WordParams, WordTerm};
 
-use crate::linalg::lanes::{Kernel, Lanes};
+use crate::simd::Kernel;
 
 /// Elements that go through all terms together, a multiple of 32: their rows stay in the first-level cache.
 const TILE: usize = 64;
@@ -78,8 +78,8 @@ impl<'a> WordSums<'a> {
         let words = &self.opened[term.opened as usize * (self.shape.padded / 32) + range.start / 32..];
         let groups = out.chunks_mut(32).zip(value.chunks(32)).zip(product.chunks(32));
         for (((out, value), product), word) in groups.zip(words) {
-            for (lane, ((out, value), product)) in out.iter_mut().zip(value).zip(product).enumerate() {
-                let flip = u64::from(word >> lane & 1).wrapping_neg(); // of an opened bit
+            for (e, ((out, value), product)) in out.iter_mut().zip(value).zip(product).enumerate() {
+                let flip = u64::from(word >> e & 1).wrapping_neg(); // of an opened bit
                 *out = (product ^ flip).wrapping_sub(flip).wrapping_add(value & flip);
             }
         }
@@ -145,11 +145,11 @@ impl Part<'_, '_, '_> {
     }
 }
 
-impl Kernel for Part<'_, '_, '_> {
+impl<L> Kernel<L> for Part<'_, '_, '_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(mut self, _lanes: L) {
+    fn run(mut self, _: L) {
         let elements = match &self.sink {
             Sink::Rows(rows) => rows.first().map_or(0, |row| row.len()),
             Sink::Interleaved(words) => words.len() / self.of.shape.sums.max(1),

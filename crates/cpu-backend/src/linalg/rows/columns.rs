@@ -7,10 +7,9 @@ use super::{
     Kind, MaskSlice, PART_STEPS,
     softmax::{log_of_parts, log_sum_step},
 };
-use crate::linalg::{
-    convert,
-    lanes::{Kernel, Lanes},
-    vmath::exp_scaled,
+use crate::{
+    linalg::{convert, vmath::exp_scaled},
+    simd::{Kernel, floats::Floats},
 };
 
 /// Columns worked on at once, 256 bytes: a multiple of every vector length.
@@ -164,11 +163,11 @@ fn keep(z: &mut f32, any: &mut bool, keep: bool) {
     }
 }
 
-impl<T: Real> Kernel for Forward<'_, T> {
+impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         let len = self.p.axis.len as usize;
         let mut z = vec![0.0; len * STRIP];
         self.strip.gather(&self.p.axis, self.x, &mut z);
@@ -195,7 +194,7 @@ impl<T: Real> Kernel for Forward<'_, T> {
 }
 
 #[inline(always)]
-fn softmax<L: Lanes>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
+fn softmax<L: Floats>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
     let mut sums = [0.0f64; STRIP];
     for part in z.chunks_mut(PART) {
         let mut of_part = [0.0; STRIP];
@@ -220,7 +219,7 @@ fn softmax<L: Lanes>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
 }
 
 #[inline(always)]
-fn log_softmax<L: Lanes>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
+fn log_softmax<L: Floats>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
     let (mut rests, mut ties) = ([0.0f64; STRIP], [0.0f64; STRIP]);
     for part in z.chunks(PART) {
         let (mut rests_of_part, mut ties_of_part) = ([0.0; STRIP], [0.0; STRIP]);
@@ -257,11 +256,11 @@ pub(super) struct Backward<'a, T> {
     pub(super) strip: Strip<'a, T>,
 }
 
-impl<T: Real> Kernel for Backward<'_, T> {
+impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         let len = self.axis.len as usize;
         let (mut y, mut g) = (vec![0.0; len * STRIP], vec![0.0; len * STRIP]);
         self.strip.gather(self.axis, self.y, &mut y);
@@ -290,7 +289,7 @@ impl<T: Real> Kernel for Backward<'_, T> {
 
 /// The sum that the gradients of each column share.
 #[inline(always)]
-fn column_sums<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> [f32; STRIP] {
+fn column_sums<L: Floats>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> [f32; STRIP] {
     let mut sums = [0.0f64; STRIP];
     for (y, g) in y.chunks(PART).zip(g.chunks(PART)) {
         let mut of_part = [0.0; STRIP];

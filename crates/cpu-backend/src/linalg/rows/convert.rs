@@ -2,7 +2,7 @@
 
 use backend_api::{DType, Real};
 
-use crate::linalg::{convert, lanes::Lanes};
+use crate::{linalg::convert, simd::floats::Floats};
 
 /// `row` itself if it is f32, else its values in `scratch`, which has room for them.
 pub(in crate::linalg) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f32] {
@@ -79,7 +79,7 @@ pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
 
 /// Asks for the cache lines of a block.
 #[inline(always)]
-pub(super) fn prefetch<L: Lanes>(l: L, block: Option<&[f32]>) {
+pub(super) fn prefetch<L: Floats>(l: L, block: Option<&[f32]>) {
     if let Some(block) = block {
         for at in (0..block.len()).step_by(16) {
             l.prefetch(&block[at..]); // 64 bytes

@@ -20,8 +20,7 @@ use backend_api::{
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
 use self::norm_backward::NormBackward;
-use super::lanes::dispatch;
-use crate::CpuQueue;
+use crate::{CpuQueue, simd::dispatch};
 
 /// Elements that one task works on at least: 64 KiB of f32.
 const GRAIN: usize = 16 * 1024;

@@ -7,7 +7,7 @@ use super::{
     convert::{OutRow, column_values, next_row, prefetch, scratch, widen},
     ends_part,
 };
-use crate::linalg::lanes::{Kernel, Lanes};
+use crate::simd::{Kernel, floats::Floats};
 
 /// Vectors worked on at once, to hide the latency of sums.
 const UNROLL: usize = 4;
@@ -23,12 +23,12 @@ pub(super) struct Forward<'a, T, const CENTRED: bool> {
     pub(super) rstd: &'a mut [f32],
 }
 
-impl<T: Real, const CENTRED: bool> Kernel for Forward<'_, T, CENTRED> {
+impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, T, CENTRED> {
     /// The first row whose result is undefined.
     type Out = Option<usize>;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> Option<usize> {
+    fn run(self, l: L) -> Option<usize> {
         let n = self.p.len as usize;
         let (mut wide_x, mut wide_y) = (scratch::<T>(n), scratch::<T>(n));
         let (mut wide_gamma, mut wide_beta) = (Vec::new(), Vec::new());
@@ -98,13 +98,13 @@ impl<T: Real, const CENTRED: bool> Forward<'_, T, CENTRED> {
 
 /// The sum of four accumulators.
 #[inline(always)]
-fn total<L: Lanes>(l: L, v: [L::V; UNROLL]) -> L::V {
+fn total<L: Floats>(l: L, v: [L::V; UNROLL]) -> L::V {
     l.add(l.add(v[0], v[1]), l.add(v[2], v[3]))
 }
 
 /// The sum of x. Fetches y for the passes that follow.
 #[inline(always)]
-fn sum<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f64 {
+fn sum<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f64 {
     let (mut all, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let mut fetch = y.chunks(UNROLL * L::N);
     let mut blocks = x.chunks_exact(UNROLL * L::N);
@@ -128,7 +128,7 @@ fn sum<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f64 {
 
 /// The sums of `x - shift` and of `(x - shift)^2`. Fetches the next row.
 #[inline(always)]
-fn moments<L: Lanes>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
+fn moments<L: Floats>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
     let (m, zero) = (l.splat(shift), l.splat(0.0));
     let (mut residual, mut square) = (zero, zero);
     let (mut first, mut second) = ([zero; UNROLL], [zero; UNROLL]);
@@ -162,7 +162,7 @@ fn moments<L: Lanes>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
 /// `y = ((x - shift) rstd + offset) gamma + beta`, or `y = x rstd gamma`.
 #[expect(clippy::too_many_arguments, reason = "the operands of one formula")]
 #[inline(always)]
-fn normalise<L: Lanes, const CENTRED: bool>(
+fn normalise<L: Floats, const CENTRED: bool>(
     l: L,
     x: &[f32],
     shift: f32,

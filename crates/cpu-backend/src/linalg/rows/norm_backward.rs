@@ -7,7 +7,7 @@ use super::{
     PART_STEPS,
     convert::{OutRow, column_values, scratch, widen},
 };
-use crate::linalg::lanes::{Kernel, Lanes};
+use crate::simd::{Kernel, floats::Floats};
 
 /// One block of rows of a backward pass.
 pub(super) struct NormBackward<'a, T, const CENTRED: bool> {
@@ -22,11 +22,11 @@ pub(super) struct NormBackward<'a, T, const CENTRED: bool> {
     pub(super) sums: &'a mut [f32],
 }
 
-impl<T: Real, const CENTRED: bool> Kernel for NormBackward<'_, T, CENTRED> {
+impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, T, CENTRED> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         let n = self.p.len as usize;
         let (mut wide_x, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
         let mut wide_gamma = Vec::new();
@@ -65,14 +65,14 @@ struct Line {
 
 impl Line {
     #[inline(always)]
-    fn distance<L: Lanes>(self, l: L, x: L::V) -> L::V {
+    fn distance<L: Floats>(self, l: L, x: L::V) -> L::V {
         l.mul_add(x, l.splat(self.scale), l.splat(-self.mean * self.scale))
     }
 }
 
 /// With `a = g gamma`: the sums of d, a and a d.
 #[inline(always)]
-fn shared_sums<L: Lanes>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) -> [f64; 3] {
+fn shared_sums<L: Floats>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) -> [f64; 3] {
     let [mut d, mut a, mut ad] = [l.splat(0.0); 3];
     let part = PART_STEPS * 2 * L::N;
     for ((x, g), gamma) in x.chunks(part).zip(g.chunks(part)).zip(gamma.chunks(part)) {
@@ -83,7 +83,7 @@ fn shared_sums<L: Lanes>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) 
 }
 
 #[inline(always)]
-fn part_sums<L: Lanes>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) -> [L::V; 3] {
+fn part_sums<L: Floats>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) -> [L::V; 3] {
     let mut acc = [[l.splat(0.0); 3]; 2];
     let (mut xs, mut gs) = (x.chunks_exact(2 * L::N), g.chunks_exact(2 * L::N));
     let mut gammas = gamma.chunks_exact(2 * L::N);
@@ -105,7 +105,7 @@ fn part_sums<L: Lanes>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) ->
 }
 
 #[inline(always)]
-fn shared_step<L: Lanes>(l: L, [d, a, ad]: [L::V; 3], line: Line, x: L::V, g: L::V, gamma: L::V) -> [L::V; 3] {
+fn shared_step<L: Floats>(l: L, [d, a, ad]: [L::V; 3], line: Line, x: L::V, g: L::V, gamma: L::V) -> [L::V; 3] {
     let (new_d, new_a) = (line.distance(l, x), l.mul(g, gamma));
     [l.add(d, new_d), l.add(a, new_a), l.mul_add(new_d, new_a, ad)]
 }
@@ -123,7 +123,7 @@ struct RowGradient {
 impl RowGradient {
     /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma += g h`, `dbeta += g`, given x, g and gamma.
     #[inline(always)]
-    fn apply<L: Lanes, const CENTRED: bool>(
+    fn apply<L: Floats, const CENTRED: bool>(
         &self,
         l: L,
         [x, g, gamma]: [&[f32]; 3],
@@ -161,7 +161,7 @@ impl RowGradient {
 
     /// dx and h of one vector.
     #[inline(always)]
-    fn step<L: Lanes>(&self, l: L, x: L::V, g: L::V, gamma: L::V) -> (L::V, L::V) {
+    fn step<L: Floats>(&self, l: L, x: L::V, g: L::V, gamma: L::V) -> (L::V, L::V) {
         let h = l.mul_add(self.line.distance(l, x), l.splat(self.unit), l.splat(self.offset));
         let a = l.sub(l.mul(g, gamma), l.splat(self.a));
         (l.mul(l.neg_mul_add(h, l.splat(self.ah), a), l.splat(self.rstd)), h)

@@ -8,9 +8,9 @@ use super::{
     convert::{OutRow, next_row, prefetch, scratch, widen},
     ends_part,
 };
-use crate::linalg::{
-    lanes::{Kernel, Lanes},
-    vmath::{EXP_SCALE, exp_scaled},
+use crate::{
+    linalg::vmath::{EXP_SCALE, exp_scaled},
+    simd::{Kernel, floats::Floats},
 };
 
 /// Vectors worked on at once, to hide the latency of the exponential.
@@ -26,11 +26,11 @@ pub(super) struct Forward<'a, T> {
     pub(super) y: &'a mut [T],
 }
 
-impl<T: Real> Kernel for Forward<'_, T> {
+impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         let len = self.p.axis.len as usize;
         let period = self.p.mask_period as usize;
         let (mut wide_x, mut wide_y) = (scratch::<T>(len), scratch::<T>(len));
@@ -77,7 +77,7 @@ impl<T: Real> Kernel for Forward<'_, T> {
 impl Kind {
     /// One row, after which comes the row `next` if it is not empty. A row whose elements are all -inf is NaN if it has `any` element that is not left out by the mask.
     #[inline(always)]
-    fn row<L: Lanes>(self, l: L, x: &[f32], next: &[f32], y: &mut [f32], any: bool) {
+    fn row<L: Floats>(self, l: L, x: &[f32], next: &[f32], y: &mut [f32], any: bool) {
         let greatest = greatest(l, x, y);
         if greatest == f32::NEG_INFINITY {
             y.fill(if any { f32::NAN } else { self.excluded() });
@@ -98,7 +98,7 @@ impl Kind {
 
 /// The greatest element that is not NaN; -inf if there is none. Fetches y for the passes that follow.
 #[inline(always)]
-fn greatest<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f32 {
+fn greatest<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
     let low = l.splat(f32::NEG_INFINITY);
     let mut acc = [low; UNROLL];
     let mut blocks = x.chunks_exact(UNROLL * L::N);
@@ -119,7 +119,7 @@ fn greatest<L: Lanes>(l: L, x: &[f32], y: &[f32]) -> f32 {
 
 /// `y = 2^64 exp(x - greatest)`; returns the sum of y, NaN if any element is NaN.
 #[inline(always)]
-fn exp_and_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
+fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
     let m = l.splat(greatest);
     let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
@@ -155,13 +155,13 @@ fn exp_and_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [
 
 /// The sum of four accumulators.
 #[inline(always)]
-fn total<L: Lanes>(l: L, acc: [L::V; UNROLL]) -> L::V {
+fn total<L: Floats>(l: L, acc: [L::V; UNROLL]) -> L::V {
     l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3]))
 }
 
 /// `y *= factor`.
 #[inline(always)]
-fn scale<L: Lanes>(l: L, y: &mut [f32], factor: f32) {
+fn scale<L: Floats>(l: L, y: &mut [f32], factor: f32) {
     let f = l.splat(factor);
     let mut vectors = y.chunks_exact_mut(L::N);
     for y in &mut vectors {
@@ -175,7 +175,7 @@ fn scale<L: Lanes>(l: L, y: &mut [f32], factor: f32) {
 
 /// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted apart, so that a sum near 1 loses nothing.
 #[inline(always)]
-fn log_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
+fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     let m = l.splat(greatest);
     let zero = l.splat(0.0);
     let (mut all_rest, mut all_ties) = (zero, zero);
@@ -207,7 +207,7 @@ fn log_sum<L: Lanes>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
 /// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere; NaN makes both NaN or counts, so that the
 /// rest is NaN.
 #[inline(always)]
-pub(super) fn log_sum_step<L: Lanes>(l: L, x: L::V, m: L::V, rest: L::V, ties: L::V) -> (L::V, L::V) {
+pub(super) fn log_sum_step<L: Floats>(l: L, x: L::V, m: L::V, rest: L::V, ties: L::V) -> (L::V, L::V) {
     let (zero, one) = (l.splat(0.0), l.splat(1.0));
     let tie = l.select_gt(m, x, zero, one);
     let e = exp_scaled(l, l.sub(x, m));
@@ -223,7 +223,7 @@ pub(super) fn log_of_parts(rest: f32, ties: f32) -> f32 {
 
 /// `y = (x - greatest) - log_sum`.
 #[inline(always)]
-fn subtract<L: Lanes>(l: L, x: &[f32], greatest: f32, log_sum: f32, y: &mut [f32]) {
+fn subtract<L: Floats>(l: L, x: &[f32], greatest: f32, log_sum: f32, y: &mut [f32]) {
     let (m, s) = (l.splat(greatest), l.splat(log_sum));
     let mut vectors = x.chunks_exact(L::N);
     let mut outs = y.chunks_exact_mut(L::N);
@@ -246,11 +246,11 @@ pub(super) struct Backward<'a, T> {
     pub(super) dx: &'a mut [T],
 }
 
-impl<T: Real> Kernel for Backward<'_, T> {
+impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run(self, l: L) {
         let n = self.len;
         let (mut wide_y, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
         let mut lost = false;
@@ -300,7 +300,7 @@ impl<T: Real> Backward<'_, T> {
 impl Kind {
     /// What one element adds to the sum that its row shares.
     #[inline(always)]
-    pub(super) fn contribution<L: Lanes>(self, l: L, y: L::V, g: L::V, sum: L::V) -> L::V {
+    pub(super) fn contribution<L: Floats>(self, l: L, y: L::V, g: L::V, sum: L::V) -> L::V {
         match self {
             Self::Softmax => l.mul_add(y, g, sum),
             Self::Log => l.add(sum, live(l, y, g)),
@@ -315,7 +315,7 @@ impl Kind {
 
     /// The gradient of one element, given the sum that its row shares.
     #[inline(always)]
-    pub(super) fn gradient<L: Lanes>(self, l: L, y: L::V, g: L::V, sum: L::V) -> L::V {
+    pub(super) fn gradient<L: Floats>(self, l: L, y: L::V, g: L::V, sum: L::V) -> L::V {
         match self {
             Self::Softmax => l.mul(y, l.sub(g, sum)),
             Self::Log => {
@@ -328,13 +328,13 @@ impl Kind {
 
 /// `v`, but 0 where y is -inf.
 #[inline(always)]
-fn live<L: Lanes>(l: L, y: L::V, v: L::V) -> L::V {
+fn live<L: Floats>(l: L, y: L::V, v: L::V) -> L::V {
     l.select_gt(l.splat(f32::MIN), y, l.splat(0.0), v)
 }
 
 /// The sum that the gradients of a row share.
 #[inline(always)]
-fn weighted_sum<L: Lanes>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> f32 {
+fn weighted_sum<L: Floats>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> f32 {
     let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let (mut ys, mut gs) = (y.chunks_exact(UNROLL * L::N), g.chunks_exact(UNROLL * L::N));
     for (step, (y, g)) in (&mut ys).zip(&mut gs).enumerate() {

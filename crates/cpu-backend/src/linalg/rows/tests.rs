@@ -12,7 +12,7 @@ use backend_api::{
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
 use half::bf16;
 
-use crate::{CpuConfig, CpuQueue, linalg::lanes::tests::levels};
+use crate::{CpuConfig, CpuQueue, simd::levels};
 
 /// Reproducible values in -4..4.
 fn values(seed: u32, count: usize) -> Vec<f32> {

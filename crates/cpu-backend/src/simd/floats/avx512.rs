@@ -1,18 +1,9 @@
-//! Sixteen lanes in a ZMM register. Every method is sound because a value of [`Avx512`] exists only inside [`run`].
+//! Sixteen lanes in a ZMM register.
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes};
-
-/// Proof that AVX-512 F, BW, DQ and VL may be used.
-#[derive(Clone, Copy)]
-pub(super) struct Avx512(());
-
-/// Runs a kernel on AVX-512.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-pub(super) fn run<K: Kernel>(kernel: K) -> K::Out {
-    kernel.run(Avx512(()))
-}
+use super::Floats;
+use crate::simd::Avx512;
 
 const N: usize = 16;
 
@@ -23,7 +14,7 @@ fn mask(len: usize) -> __mmask16 {
     ((1u32 << (len % N)) - 1) as __mmask16
 }
 
-impl Lanes for Avx512 {
+impl Floats for Avx512 {
     const N: usize = N;
     type V = __m512;
 

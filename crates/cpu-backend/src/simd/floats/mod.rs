@@ -1,8 +1,4 @@
-//! One vector of f32 lanes, the only thing that differs between instruction sets.
-//!
-//! Kernels are generic over [`Lanes`] and run through [`dispatch`], which instantiates them once per [`SimdLevel`] inside
-//! a function compiled for that level. Every kernel function on the way is `#[inline(always)]`: only then do its lane
-//! operations become single instructions.
+//! Vectors of f32.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -10,13 +6,9 @@ mod avx2;
 mod avx512;
 mod portable;
 
-use crate::Simd;
-#[cfg(target_arch = "x86_64")]
-use crate::SimdLevel;
-
-/// Operations on one vector of f32. A value of the type proves that the processor has the instructions.
-pub(crate) trait Lanes: Copy {
-    /// Lanes in a vector.
+/// Operations on one vector of f32. A value of the implementing token proves that the processor has the instructions.
+pub(crate) trait Floats: Copy {
+    /// Floats in a vector.
     const N: usize;
     /// A vector of `N` lanes.
     type V: Copy;
@@ -63,44 +55,18 @@ pub(crate) trait Lanes: Copy {
     fn greatest(self, v: Self::V) -> f32;
 }
 
-/// A computation that runs on any [`Lanes`].
-pub(crate) trait Kernel {
-    /// What it returns.
-    type Out;
-    /// Runs it; implementations are `#[inline(always)]`.
-    fn run<L: Lanes>(self, lanes: L) -> Self::Out;
-}
-
-/// Runs `kernel` on the lanes of `simd`.
-pub(crate) fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Out {
-    match simd.level() {
-        // SAFETY: a `Simd` of this level exists only where the processor has the features the function is compiled for.
-        #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx512 => unsafe { avx512::run(kernel) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx2 => unsafe { avx2::run(kernel) },
-        _ => kernel.run(portable::Portable),
-    }
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::{Kernel, Lanes, dispatch};
-    use crate::{Simd, SimdLevel};
-
-    /// Every level that this processor can run.
-    pub(crate) fn levels() -> impl Iterator<Item = Simd> {
-        SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(Simd::detect_up_to)
-    }
+mod tests {
+    use super::Floats;
+    use crate::simd::{Kernel, dispatch, levels};
 
     struct Laws;
 
-    impl Kernel for Laws {
+    impl<L: Floats> Kernel<L> for Laws {
         type Out = ();
 
         #[inline(always)]
-        fn run<L: Lanes>(self, l: L) {
+        fn run(self, l: L) {
             let data: Vec<f32> = (0..L::N).map(|i| i as f32 + 1.0).collect();
             let get = |v| {
                 let mut out = vec![0.0; L::N];

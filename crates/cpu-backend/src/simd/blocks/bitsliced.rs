@@ -11,12 +11,12 @@ use core_types::bitsliced::{double, sub_bytes, transposed, xor};
 /// Bytes of the state, row by row: byte `4 row + column`.
 const PLACES: usize = 16;
 
-/// 32 blocks as the words of their four columns.
-pub(super) type Blocks = [[u32; 4]; 32];
+/// The words of the four columns of 32 blocks.
+pub(super) type Columns = [[u32; 4]; 32];
 
 /// 32 blocks between rounds: plane k has in word `place` bit k of that byte of every block.
 #[derive(Clone, Copy)]
-pub(super) struct Planes([[u32; PLACES]; 8]);
+pub(crate) struct Planes([[u32; PLACES]; 8]);
 
 impl Planes {
     /// Zeros.
@@ -29,7 +29,7 @@ impl Planes {
     }
 
     /// The planes of `blocks`.
-    pub(super) fn of_blocks(blocks: &Blocks) -> Self {
+    pub(super) fn of_blocks(blocks: &Columns) -> Self {
         // four blocks at a time: byte b of a word is then that of block b, and words are in the order of places
         let mut groups = Self::ZERO;
         for (group, blocks) in groups.0.iter_mut().zip(blocks.as_chunks::<4>().0) {
@@ -48,7 +48,7 @@ impl Planes {
     }
 
     /// The blocks.
-    pub(super) fn blocks(&self) -> Blocks {
+    pub(super) fn blocks(&self) -> Columns {
         let mut groups = Self::ZERO;
         for place in 0..PLACES {
             groups.put(place, transposed(self.at(place)));

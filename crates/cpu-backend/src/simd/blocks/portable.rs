@@ -1,10 +1,7 @@
 //! Four blocks as plain words, whose steps go through AES on bit planes.
 
-use super::{Lanes, Step, TOGETHER, bitsliced::Planes};
-
-/// Runs on every processor.
-#[derive(Clone, Copy)]
-pub(super) struct Portable;
+use super::{AesBlocks, Step, TOGETHER, bitsliced::Planes};
+use crate::simd::Portable;
 
 const N: usize = 4;
 
@@ -28,7 +25,7 @@ fn each(mut a: Halves, of: impl Fn(u64) -> u64) -> Halves {
     a
 }
 
-impl Lanes for Portable {
+impl AesBlocks for Portable {
     const N: usize = N;
     type V = Halves;
     type State = Planes;

@@ -1,8 +1,7 @@
-use super::Lanes;
+//! Eight lanes in an array; the compiler vectorises what the baseline target allows.
 
-/// Eight lanes in an array; the compiler vectorises what the baseline target allows.
-#[derive(Clone, Copy)]
-pub(super) struct Portable;
+use super::Floats;
+use crate::simd::Portable;
 
 const N: usize = 8;
 
@@ -11,7 +10,7 @@ fn zip(a: [f32; N], b: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; N] {
     core::array::from_fn(|i| f(a[i], b[i]))
 }
 
-impl Lanes for Portable {
+impl Floats for Portable {
     const N: usize = N;
     type V = [f32; N];
 

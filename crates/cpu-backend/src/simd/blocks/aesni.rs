@@ -2,21 +2,12 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes, Step};
-
-/// Proof that AES-NI and SSE4.1 may be used: a value exists only inside [`run`].
-#[derive(Clone, Copy)]
-pub(super) struct AesNi(());
-
-/// Runs a kernel.
-#[target_feature(enable = "aes,sse4.1")]
-pub(super) fn run<K: Kernel>(kernel: K) {
-    kernel.run(AesNi(()));
-}
+use super::{AesBlocks, Step};
+use crate::simd::AesNi;
 
 const N: usize = 1;
 
-impl Lanes for AesNi {
+impl AesBlocks for AesNi {
     const N: usize = N;
     type V = __m128i;
     type State = Step<Self>;

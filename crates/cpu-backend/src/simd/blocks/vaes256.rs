@@ -2,21 +2,12 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes, Step};
-
-/// Proof that VAES and AVX2 may be used: a value exists only inside [`run`].
-#[derive(Clone, Copy)]
-pub(super) struct Vaes256(());
-
-/// Runs a kernel.
-#[target_feature(enable = "aes,avx2,vaes")]
-pub(super) fn run<K: Kernel>(kernel: K) {
-    kernel.run(Vaes256(()));
-}
+use super::{AesBlocks, Step};
+use crate::simd::Vaes256;
 
 const N: usize = 2;
 
-impl Lanes for Vaes256 {
+impl AesBlocks for Vaes256 {
     const N: usize = N;
     type V = __m256i;
     type State = Step<Self>;

@@ -1,3 +1,5 @@
+//! What the processor has, and which of it a queue uses.
+
 use core::{fmt, str::FromStr};
 
 /// Vector instruction sets that ops are written for, weakest first.

@@ -1,18 +1,9 @@
-//! Eight lanes in a YMM register. Every method is sound because a value of [`Avx2`] exists only inside [`run`].
+//! Eight lanes in a YMM register.
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes};
-
-/// Proof that AVX2, FMA and F16C may be used.
-#[derive(Clone, Copy)]
-pub(super) struct Avx2(());
-
-/// Runs a kernel on AVX2.
-#[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn run<K: Kernel>(kernel: K) -> K::Out {
-    kernel.run(Avx2(()))
-}
+use super::Floats;
+use crate::simd::Avx2;
 
 const N: usize = 8;
 
@@ -25,7 +16,7 @@ fn mask(len: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
-impl Lanes for Avx2 {
+impl Floats for Avx2 {
     const N: usize = N;
     type V = __m256;
 

@@ -2,21 +2,12 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Lanes, Step};
-
-/// Proof that VAES, AVX-512 F and BW may be used: a value exists only inside [`run`].
-#[derive(Clone, Copy)]
-pub(super) struct Vaes512(());
-
-/// Runs a kernel.
-#[target_feature(enable = "aes,avx512f,avx512bw,vaes")]
-pub(super) fn run<K: Kernel>(kernel: K) {
-    kernel.run(Vaes512(()));
-}
+use super::{AesBlocks, Step};
+use crate::simd::Vaes512;
 
 const N: usize = 4;
 
-impl Lanes for Vaes512 {
+impl AesBlocks for Vaes512 {
     const N: usize = N;
     type V = __m512i;
     type State = Step<Self>;

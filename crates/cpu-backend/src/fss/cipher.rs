@@ -1,0 +1,105 @@
+//! Steps of blocks through the cipher of a key tree.
+
+use core_types::AesKey;
+
+use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
+
+/// The round keys of one cipher.
+///
+/// The number of middle rounds is kept from the compiler: knowing it, it unrolls the rounds and orders them vector by
+/// vector to save registers, which leaves one vector's latency exposed.
+#[derive(Clone, Copy)]
+pub(super) struct RoundKeys<L: AesBlocks> {
+    first: L::V,
+    middle: [L::RoundKey; 9],
+    last: L::V,
+    accompanied: usize,
+}
+
+impl<L: AesBlocks> RoundKeys<L> {
+    /// Broadcasts a key schedule.
+    #[inline(always)]
+    pub(super) fn new(l: L, key: &AesKey) -> Self {
+        let [first, middle @ .., last] = *key.rounds();
+        let mut keys = [l.round_key(0); 9];
+        for (slot, round) in keys.iter_mut().zip(middle) {
+            *slot = l.round_key(round);
+        }
+        let accompanied = core::hint::black_box(TOGETHER);
+        Self { first: l.splat(first), middle: keys, last: l.splat(last), accompanied }
+    }
+
+    /// The keys of the middle rounds but the last: one for each vector of another step, to which something can be done
+    /// beside that round. The units that compute rounds leave the others idle.
+    #[inline(always)]
+    pub(super) fn accompanied(&self) -> impl Iterator<Item = (usize, &L::RoundKey)> {
+        self.middle[..self.accompanied].iter().enumerate().map(|(i, key)| (i % TOGETHER, key))
+    }
+}
+
+/// A step on its way through a cipher: what enters the first middle round, and what the last round adds.
+#[derive(Clone, Copy)]
+pub(super) struct Passage<L: AesBlocks> {
+    entered: Step<L>,
+    last: Step<L>,
+}
+
+impl<L: AesBlocks> Passage<L> {
+    /// Room for a step.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { entered: [l.splat(0); TOGETHER], last: [l.splat(0); TOGETHER] }
+    }
+
+    /// Lets vector `i` come out as H(u) ^ `change`, where H(u) = AES(u) ^ u.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, u: L::V, change: L::V) {
+        self.entered[i] = l.xor(u, keys.first);
+        // feed-forward and change join the last round key, off the critical path
+        self.last[i] = l.xor(l.xor(u, keys.last), change);
+    }
+
+    /// What goes through the middle rounds.
+    #[inline(always)]
+    pub(super) fn begin(&self, l: L) -> L::State {
+        l.begin(&self.entered)
+    }
+
+    /// Ends the rounds of `state`, which has gone through the [accompanied](RoundKeys::accompanied) ones since
+    /// [`begin`](Self::begin).
+    #[inline(always)]
+    pub(super) fn end(&self, l: L, keys: &RoundKeys<L>, mut state: L::State) -> Step<L> {
+        l.round(&mut state, &keys.middle[8]);
+        l.end(state, &self.last)
+    }
+
+    /// All rounds.
+    #[inline(always)]
+    pub(super) fn leave(&self, l: L, keys: &RoundKeys<L>) -> Step<L> {
+        let mut state = self.begin(l);
+        for (_, key) in keys.accompanied() {
+            l.round(&mut state, key);
+        }
+        self.end(l, keys, state)
+    }
+}
+
+/// H(u) = AES(u) xor u of every block.
+#[inline(always)]
+pub(super) fn hash<L: AesBlocks>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
+    let mut passage = Passage::idle(l);
+    for (i, u) in u.iter().enumerate() {
+        passage.enter(l, keys, i, *u, l.splat(0));
+    }
+    passage.leave(l, keys)
+}
+
+/// AES(u) of every block.
+#[inline(always)]
+pub(super) fn encrypt<L: AesBlocks>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
+    let mut state = hash(l, keys, u);
+    for (s, u) in state.iter_mut().zip(u) {
+        *s = l.xor(*s, *u);
+    }
+    state
+}

@@ -1,0 +1,27 @@
+//! Vectors: which instruction sets the processor has, and computations written once for all of them.
+//!
+//! A *token* ([`Avx2`], [`AesNi`], ..) is a value without content that exists only inside a function compiled for its
+//! instructions, and so proves that they may be used. Three sets of lanes name what tokens can do: [`words`] of M31,
+//! [`floats`], and [`blocks`] of AES. An algorithm is a [`Kernel`] over one of these sets, and [`dispatch`] or
+//! [`dispatch_aes`] runs it with the token of the queue's [`Simd`].
+//!
+//! Every function between a token and its operations is `#[inline(always)]`: only then do these become single
+//! instructions. Such code has loops where closures would be shorter: a closure has none of the target features of the
+//! function around it, so the intrinsics in it stay calls unless it happens to be inlined first.
+
+pub(crate) mod blocks;
+mod choice;
+pub(crate) mod floats;
+mod tokens;
+pub(crate) mod words;
+
+pub use choice::{AesPath, Simd, SimdLevel};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use tokens::{AesNi, Avx2, Avx512, Vaes256, Vaes512};
+pub(crate) use tokens::{Kernel, Portable, dispatch, dispatch_aes};
+
+/// Every level that this processor can run.
+#[cfg(test)]
+pub(crate) fn levels() -> impl Iterator<Item = Simd> {
+    SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(Simd::detect_up_to)
+}

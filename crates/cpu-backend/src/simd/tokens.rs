@@ -1,0 +1,109 @@
+//! Proofs that instructions may be used, and the functions compiled for them.
+
+use super::Simd;
+#[cfg(target_arch = "x86_64")]
+use super::{AesPath, SimdLevel};
+
+/// A computation over the lanes `L`, written once for all of them: `impl<L: Floats> Kernel<L> for ..`.
+pub(crate) trait Kernel<L> {
+    /// What it returns.
+    type Out;
+    /// Runs it; implementations are `#[inline(always)]`.
+    fn run(self, lanes: L) -> Self::Out;
+}
+
+/// Plain Rust on any processor.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+/// Declares tokens and the instructions that they prove.
+#[cfg(target_arch = "x86_64")]
+macro_rules! tokens {
+    ($($(#[$doc:meta])* $token:ident: $features:literal;)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $token(());
+
+        impl $token {
+            /// Runs `kernel`, compiled for these instructions.
+            #[target_feature(enable = $features)]
+            fn run<K: Kernel<Self>>(kernel: K) -> K::Out {
+                kernel.run(Self(()))
+            }
+        }
+    )* };
+}
+
+#[cfg(target_arch = "x86_64")]
+tokens! {
+    /// Proof that AVX2, FMA and F16C may be used.
+    Avx2: "avx2,fma,f16c";
+    /// Proof that AVX-512 F, BW, DQ and VL may be used, and what [`Avx2`] proves.
+    Avx512: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    /// Proof that AES-NI and SSE4.1 may be used.
+    AesNi: "aes,sse4.1";
+    /// Proof that VAES and AVX2 may be used.
+    Vaes256: "aes,avx2,vaes";
+    /// Proof that VAES, AVX-512 F and BW may be used.
+    Vaes512: "aes,avx512f,avx512bw,vaes";
+}
+
+/// Names the kernels that run with every token of a list.
+macro_rules! kernels_of {
+    ($(#[$doc:meta])* $name:ident: $first:ident $(, $token:ident)*) => {
+        $(#[$doc])*
+        pub(crate) trait $name<R>: Kernel<$first, Out = R> $(+ Kernel<$token, Out = R>)* {}
+
+        impl<R, K: Kernel<$first, Out = R> $(+ Kernel<$token, Out = R>)*> $name<R> for K {}
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+kernels_of! {
+    /// Kernels for every vector level.
+    ForEveryLevel: Portable, Avx2, Avx512
+}
+#[cfg(target_arch = "x86_64")]
+kernels_of! {
+    /// Kernels for every AES path.
+    ForEveryAesPath: Portable, AesNi, Vaes256, Vaes512
+}
+#[cfg(not(target_arch = "x86_64"))]
+kernels_of! {
+    /// Kernels for every vector level.
+    ForEveryLevel: Portable
+}
+#[cfg(not(target_arch = "x86_64"))]
+kernels_of! {
+    /// Kernels for every AES path.
+    ForEveryAesPath: Portable
+}
+
+/// Runs `kernel` at the vector level of `simd`.
+pub(crate) fn dispatch<R, K: ForEveryLevel<R>>(simd: Simd, kernel: K) -> R {
+    match simd.level() {
+        // SAFETY: a `Simd` of this level exists only where the processor has the features the function is compiled for.
+        #[cfg(target_arch = "x86_64")]
+        SimdLevel::Avx512 => unsafe { Avx512::run(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        SimdLevel::Avx2 => unsafe { Avx2::run(kernel) },
+        _ => kernel.run(Portable),
+    }
+}
+
+/// Runs `kernel` on the AES path of `simd`.
+pub(crate) fn dispatch_aes<R, K: ForEveryAesPath<R>>(simd: Simd, kernel: K) -> R {
+    match simd.aes() {
+        // SAFETY: a `Simd` with this path exists only where the processor has the features the function is compiled for.
+        #[cfg(target_arch = "x86_64")]
+        AesPath::AesNi => unsafe { AesNi::run(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        AesPath::Vaes256 => unsafe { Vaes256::run(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        AesPath::Vaes512 => unsafe { Vaes512::run(kernel) },
+        _ => kernel.run(Portable),
+    }
+}

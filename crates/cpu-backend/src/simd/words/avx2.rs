@@ -1,0 +1,173 @@
+//! Eight words in a YMM register.
+
+use core::arch::x86_64::*;
+
+use core_types::field::P;
+
+use super::{NEGATE, Words};
+use crate::simd::Avx2;
+
+impl Avx2 {
+    /// `words < 2 P` modulo P.
+    #[inline(always)]
+    fn reduced(self, words: __m256i) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe { _mm256_min_epu32(words, _mm256_sub_epi32(words, _mm256_set1_epi32(P as i32))) }
+    }
+
+    /// From 64-bit products `2 x t` of the even and the odd lanes to `x t`: high word plus half the low word.
+    #[inline(always)]
+    fn reduced_products(self, even: __m256i, odd: __m256i) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let high = _mm256_blend_epi32::<0xaa>(_mm256_srli_epi64::<32>(even), odd);
+            let low = _mm256_blend_epi32::<0xaa>(even, _mm256_slli_epi64::<32>(odd));
+            self.reduced(_mm256_add_epi32(high, _mm256_srli_epi32::<1>(low)))
+        }
+    }
+
+    /// Exchanges the vector bit with lane bit 2.
+    #[inline(always)]
+    fn exchange_halves(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
+        // SAFETY: `self` proves AVX2.
+        unsafe { (_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)) }
+    }
+
+    /// Even and odd words of each 128-bit half: the vector bit takes lane bit 0, bit 0 takes bit 1, bit 1 the vector bit.
+    #[inline(always)]
+    fn unzip(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+            let (even, odd) = (_mm256_shuffle_ps::<0x88>(a, b), _mm256_shuffle_ps::<0xdd>(a, b));
+            (_mm256_castps_si256(even), _mm256_castps_si256(odd))
+        }
+    }
+
+    /// The inverse of [`unzip`](Self::unzip).
+    #[inline(always)]
+    fn zip(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
+        // SAFETY: `self` proves AVX2.
+        unsafe { (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)) }
+    }
+}
+
+impl Words for Avx2 {
+    const LOG: u32 = 3;
+    type V = __m256i;
+
+    #[inline(always)]
+    unsafe fn load(self, source: *const u32) -> __m256i {
+        // SAFETY: `self` proves AVX2, the caller vouches for eight readable words.
+        unsafe { _mm256_loadu_si256(source.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, target: *mut u32, v: __m256i) {
+        // SAFETY: `self` proves AVX2, the caller vouches for eight writable words.
+        unsafe { _mm256_storeu_si256(target.cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat(self, word: u32) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe { _mm256_set1_epi32(word as i32) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe { self.reduced(_mm256_add_epi32(a, b)) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let difference = _mm256_sub_epi32(a, b);
+            _mm256_min_epu32(difference, _mm256_add_epi32(difference, _mm256_set1_epi32(P as i32)))
+        }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: __m256i, doubled: __m256i) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let even = _mm256_mul_epu32(a, doubled);
+            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(doubled));
+            self.reduced_products(even, odd)
+        }
+    }
+
+    #[inline(always)]
+    fn mul_splat(self, a: __m256i, doubled: __m256i) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let even = _mm256_mul_epu32(a, doubled);
+            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), doubled);
+            self.reduced_products(even, odd)
+        }
+    }
+
+    #[inline(always)]
+    fn rotate(self, a: __m256i, k: u32) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let left = _mm256_sll_epi32(a, _mm_cvtsi32_si128(k as i32));
+            let right = _mm256_srl_epi32(a, _mm_cvtsi32_si128(31 - k as i32));
+            _mm256_or_si256(_mm256_and_si256(left, _mm256_set1_epi32(P as i32)), right)
+        }
+    }
+
+    // Index bits as (vector; lane 2, 1, 0) are (b3; b2 b1 b0) at first, (b2; b3 b1 b0) after exchanging halves, then
+    // (b0; b3 b2 b1), (b1; b3 b0 b2), (b2; b3 b1 b0) after three unzips, and exchanging halves restores them.
+
+    #[inline(always)]
+    fn split<const K: u32>(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
+        match K {
+            0 => {
+                let (a, b) = self.exchange_halves(a, b);
+                self.unzip(a, b)
+            }
+            1 | 2 => self.unzip(a, b),
+            _ => self.exchange_halves(a, b),
+        }
+    }
+
+    #[inline(always)]
+    fn merge<const K: u32>(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
+        match K {
+            0 => {
+                let (a, b) = self.zip(a, b);
+                self.exchange_halves(a, b)
+            }
+            1 | 2 => self.zip(a, b),
+            _ => self.exchange_halves(a, b),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn circle_twiddles(self, layer_1: *const u32) -> __m256i {
+        // SAFETY: `self` proves AVX2, the caller vouches for four readable words; the pattern uses those alone.
+        unsafe {
+            let factors = _mm256_castsi128_si256(_mm_loadu_si128(layer_1.cast()));
+            let pattern = _mm256_setr_epi32(1, 1, 0, 0, 3, 3, 2, 2);
+            let n = NEGATE as i32;
+            let signs = _mm256_setr_epi32(0, n, n, 0, 0, n, n, 0);
+            _mm256_xor_si256(_mm256_permutevar8x32_epi32(factors, pattern), signs)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> __m256i {
+        // SAFETY: `self` proves AVX2, the caller vouches for four (K = 1) or two (K = 2) readable words; the patterns use
+        // those alone.
+        unsafe {
+            let (factors, pattern) = match K {
+                1 => (_mm_loadu_si128(layer.cast()), _mm256_setr_epi32(0, 1, 0, 1, 2, 3, 2, 3)),
+                _ => (_mm_loadl_epi64(layer.cast()), _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1)),
+            };
+            _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(factors), pattern)
+        }
+    }
+}

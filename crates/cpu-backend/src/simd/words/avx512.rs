@@ -1,0 +1,253 @@
+//! Sixteen words in a ZMM register.
+
+use core::arch::x86_64::*;
+
+use core_types::field::P;
+
+use super::{NEGATE, Words};
+use crate::simd::Avx512;
+
+/// Picks from two vectors: word `i` of the result is word `table[i]` of their concatenation.
+type Table = [i32; 16];
+
+const HIGH_WORDS: Table = [1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31];
+const LOW_WORDS: Table = [0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30];
+const EVEN_WORDS: Table = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+const ODD_WORDS: Table = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+const FIRST_ZIPPED: Table = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
+const SECOND_ZIPPED: Table = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
+/// Of one vector: the factors of layer 1 as layer 0 uses them, where [`CIRCLE_SIGNS`] negates some.
+const CIRCLE_PATTERN: Table = [1, 1, 0, 0, 3, 3, 2, 2, 5, 5, 4, 4, 7, 7, 6, 6];
+const CIRCLE_SIGNS: Table = {
+    let n = NEGATE as i32;
+    [0, n, n, 0, 0, n, n, 0, 0, n, n, 0, 0, n, n, 0]
+};
+
+impl Avx512 {
+    /// A table in a register.
+    #[inline(always)]
+    fn table(self, table: &Table) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_loadu_si512(table.as_ptr().cast()) }
+    }
+
+    /// `words < 2 P` modulo P.
+    #[inline(always)]
+    fn reduced(self, words: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_min_epu32(words, _mm512_sub_epi32(words, _mm512_set1_epi32(P as i32))) }
+    }
+
+    /// From 64-bit products `2 x t` of the even and the odd lanes to `x t`: high word plus half the low word.
+    #[inline(always)]
+    fn reduced_products(self, even: __m512i, odd: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let high = _mm512_permutex2var_epi32(even, self.table(&HIGH_WORDS), odd);
+            let low = _mm512_permutex2var_epi32(even, self.table(&LOW_WORDS), odd);
+            self.reduced(_mm512_add_epi32(high, _mm512_srli_epi32::<1>(low)))
+        }
+    }
+}
+
+impl Words for Avx512 {
+    const LOG: u32 = 4;
+    type V = __m512i;
+
+    #[inline(always)]
+    unsafe fn load(self, source: *const u32) -> __m512i {
+        // SAFETY: `self` proves AVX-512, the caller vouches for sixteen readable words.
+        unsafe { _mm512_loadu_si512(source.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, target: *mut u32, v: __m512i) {
+        // SAFETY: `self` proves AVX-512, the caller vouches for sixteen writable words.
+        unsafe { _mm512_storeu_si512(target.cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat(self, word: u32) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_set1_epi32(word as i32) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { self.reduced(_mm512_add_epi32(a, b)) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let difference = _mm512_sub_epi32(a, b);
+            _mm512_min_epu32(difference, _mm512_add_epi32(difference, _mm512_set1_epi32(P as i32)))
+        }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: __m512i, doubled: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let even = _mm512_mul_epu32(a, doubled);
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(doubled));
+            self.reduced_products(even, odd)
+        }
+    }
+
+    #[inline(always)]
+    fn mul_splat(self, a: __m512i, doubled: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let even = _mm512_mul_epu32(a, doubled);
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), doubled);
+            self.reduced_products(even, odd)
+        }
+    }
+
+    #[inline(always)]
+    fn rotate(self, a: __m512i, k: u32) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            let left = _mm512_sll_epi32(a, _mm_cvtsi32_si128(k as i32));
+            let right = _mm512_srl_epi32(a, _mm_cvtsi32_si128(31 - k as i32));
+            _mm512_or_si512(_mm512_and_si512(left, _mm512_set1_epi32(P as i32)), right)
+        }
+    }
+
+    // Index bits as (vector; lane 3, 2, 1, 0) are (b4; b3 b2 b1 b0) at first; each unzip rotates them by one:
+    // (b0; b4 b3 b2 b1), (b1; b0 b4 b3 b2), (b2; b1 b0 b4 b3), (b3; b2 b1 b0 b4), and the fifth restores them.
+
+    #[inline(always)]
+    fn split<const K: u32>(self, a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            (
+                _mm512_permutex2var_epi32(a, self.table(&EVEN_WORDS), b),
+                _mm512_permutex2var_epi32(a, self.table(&ODD_WORDS), b),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn merge<const K: u32>(self, a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            (
+                _mm512_permutex2var_epi32(a, self.table(&FIRST_ZIPPED), b),
+                _mm512_permutex2var_epi32(a, self.table(&SECOND_ZIPPED), b),
+            )
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn circle_twiddles(self, layer_1: *const u32) -> __m512i {
+        // SAFETY: `self` proves AVX-512, the caller vouches for eight readable words; the pattern uses those alone.
+        unsafe {
+            let factors = _mm512_castsi256_si512(_mm256_loadu_si256(layer_1.cast()));
+            let picked = _mm512_permutexvar_epi32(self.table(&CIRCLE_PATTERN), factors);
+            _mm512_xor_si512(picked, self.table(&CIRCLE_SIGNS))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> __m512i {
+        // SAFETY: `self` proves AVX-512, the caller vouches for eight (K = 1), four (K = 2) or two (K = 3) readable words.
+        unsafe {
+            match K {
+                1 => _mm512_broadcast_i64x4(_mm256_loadu_si256(layer.cast())),
+                2 => _mm512_broadcast_i32x4(_mm_loadu_si128(layer.cast())),
+                _ => _mm512_broadcastq_epi64(_mm_loadl_epi64(layer.cast())),
+            }
+        }
+    }
+}
+
+/// The same steps on arrays with the same tables, so that tests reach them on every processor.
+#[cfg(test)]
+pub(super) mod model {
+    use core::array;
+
+    use core_types::field::{M31, Twiddle};
+
+    use super::*;
+
+    /// Sixteen words in an array.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Model;
+
+    type Array = [u32; 16];
+
+    fn pick(a: Array, table: &Table, b: Array) -> Array {
+        array::from_fn(|i| if table[i] < 16 { a[table[i] as usize] } else { b[table[i] as usize - 16] })
+    }
+
+    fn m31(word: u32) -> M31 {
+        M31::from_canonical(word).expect("lanes are canonical")
+    }
+
+    impl Words for Model {
+        const LOG: u32 = 4;
+        type V = Array;
+
+        unsafe fn load(self, source: *const u32) -> Array {
+            // SAFETY: the caller vouches for sixteen readable words.
+            unsafe { source.cast::<Array>().read_unaligned() }
+        }
+
+        unsafe fn store(self, target: *mut u32, v: Array) {
+            // SAFETY: the caller vouches for sixteen writable words.
+            unsafe { target.cast::<Array>().write_unaligned(v) }
+        }
+
+        fn splat(self, word: u32) -> Array {
+            [word; 16]
+        }
+
+        fn add(self, a: Array, b: Array) -> Array {
+            array::from_fn(|i| (m31(a[i]) + m31(b[i])).word())
+        }
+
+        fn sub(self, a: Array, b: Array) -> Array {
+            array::from_fn(|i| (m31(a[i]) - m31(b[i])).word())
+        }
+
+        fn mul(self, a: Array, doubled: Array) -> Array {
+            let twiddle = |i: usize| Twiddle::new(m31(doubled[i] / 2));
+            // Products of even and odd lanes, merged by the tables into high and low words.
+            let wide = |i: usize| u64::from(a[i]) * u64::from(twiddle(i).word());
+            let words = |odd: usize| array::from_fn(|i| (wide(i / 2 * 2 + odd) >> (i % 2 * 32)) as u32);
+            let (high, low) = (pick(words(0), &HIGH_WORDS, words(1)), pick(words(0), &LOW_WORDS, words(1)));
+            array::from_fn(|i| M31::from_u32(high[i] + (low[i] >> 1)).word())
+        }
+
+        fn mul_splat(self, a: Array, doubled: Array) -> Array {
+            self.mul(a, doubled)
+        }
+
+        fn rotate(self, a: Array, k: u32) -> Array {
+            a.map(|word| m31(word).times_power_of_two(k).word())
+        }
+
+        fn split<const K: u32>(self, a: Array, b: Array) -> (Array, Array) {
+            (pick(a, &EVEN_WORDS, b), pick(a, &ODD_WORDS, b))
+        }
+
+        fn merge<const K: u32>(self, a: Array, b: Array) -> (Array, Array) {
+            (pick(a, &FIRST_ZIPPED, b), pick(a, &SECOND_ZIPPED, b))
+        }
+
+        unsafe fn circle_twiddles(self, layer_1: *const u32) -> Array {
+            // SAFETY: the caller vouches for eight readable words.
+            let factors = unsafe { layer_1.cast::<[u32; 8]>().read_unaligned() };
+            array::from_fn(|i| factors[CIRCLE_PATTERN[i] as usize] ^ CIRCLE_SIGNS[i] as u32)
+        }
+
+        unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> Array {
+            // SAFETY: the caller vouches for 16 >> K readable words.
+            array::from_fn(|i| unsafe { *layer.add(i % (16 >> K)) })
+        }
+    }
+}
