@@ -1,3 +1,5 @@
+//! Labels of the nodes of key trees, and the bits of them that are seed.
+
 use core::fmt;
 
 use bytemuck::{Pod, Zeroable};

@@ -1,3 +1,5 @@
+//! Arithmetic modulo 2^n for n up to 64.
+
 use core::num::NonZeroU32;
 
 /// The ring of integers modulo 2^n, 1 <= n <= 64, on unsigned representatives in `u64`.

@@ -1,3 +1,5 @@
+//! Buffers in host memory, aligned to cache lines and counted in the budget.
+
 use core::fmt;
 
 use backend_api::{BackendError, Budget, Buffer, Element, Reservation};

@@ -1,3 +1,5 @@
+//! The queue: its settings, threads and vector paths, and copies between host slices.
+
 use core::fmt;
 use std::{num::NonZeroUsize, sync::Arc, thread};
 

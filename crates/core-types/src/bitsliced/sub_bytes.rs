@@ -1,3 +1,5 @@
+//! The S-box of AES as a Boolean circuit.
+
 use super::Plane;
 
 /// SubBytes in each place: 32 conjunctions, 81 exclusive disjunctions and 4 negations.

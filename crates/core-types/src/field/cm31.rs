@@ -1,3 +1,5 @@
+//! The complex extension of M31, of degree 2.
+
 use core::{
     fmt,
     ops::{Add, Mul, Neg, Sub},

@@ -1,3 +1,5 @@
+//! The field of 2^31 - 1 elements, on canonical words.
+
 use core::{
     fmt,
     ops::{Add, Mul, Neg, Sub},

@@ -1,3 +1,5 @@
+//! The secure field, of degree 4 over M31.
+
 use core::{
     fmt,
     ops::{Add, Mul, Neg, Sub},

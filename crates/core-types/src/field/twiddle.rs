@@ -1,3 +1,5 @@
+//! Factors stored doubled, so that products with them reduce in fewer steps.
+
 use core::fmt;
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};

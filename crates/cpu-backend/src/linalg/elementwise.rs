@@ -1,3 +1,5 @@
+//! Ops that treat every element alike, and sums along an axis.
+
 use backend_api::{
     BackendError, Real,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},

@@ -1,3 +1,5 @@
+//! Matrix products: crate `gemm` in blocks of rows, each followed by its bias and activation.
+
 use backend_api::{
     BackendError, Buffer, Queue, Real,
     ops::linalg::{Gemm, GemmOps},

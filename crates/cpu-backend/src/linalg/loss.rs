@@ -1,3 +1,5 @@
+//! Cross entropy of logits with its gradient.
+
 use backend_api::{
     BackendError, DType, Real,
     ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},

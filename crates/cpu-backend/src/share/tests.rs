@@ -1,3 +1,4 @@
+//! Sums of bits and of words against the formulas of single terms, at every level.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use core::num::NonZeroUsize;
