@@ -93,13 +93,3 @@ pub(super) fn hash<L: AesBlocks>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step
     }
     passage.leave(l, keys)
 }
-
-/// AES(u) of every block.
-#[inline(always)]
-pub(super) fn encrypt<L: AesBlocks>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
-    let mut state = hash(l, keys, u);
-    for (s, u) in state.iter_mut().zip(u) {
-        *s = l.xor(*s, *u);
-    }
-    state
-}
