@@ -1,7 +1,7 @@
 use core::{fmt, marker::PhantomData, ops::Range};
 
 use backend_api::{
-    Buffer, Mut, Queue, Ref,
+    Buffer, Queue,
     ops::circle::{CircleEvalAtPoint, CircleOps},
 };
 use core_types::{
@@ -10,7 +10,7 @@ use core_types::{
     params::circle::CirclePointParams,
 };
 
-use crate::{CanonicDomain, FftError, Order};
+use crate::{CanonicDomain, ColumnsMut, ColumnsRef, FftError, Order};
 
 /// What the elements of a column are: values in some [`Order`], or [`Coefficients`].
 pub trait Representation {}
@@ -140,27 +140,28 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
         self.count as usize
     }
 
-    /// All columns as one view, with a stride of `domain().len()`.
+    /// A view of all columns.
     #[must_use]
-    pub fn view(&self) -> Ref<'_, Q, M31> {
-        self.buf.view()
+    pub fn view(&self) -> ColumnsRef<'_, Q, R> {
+        ColumnsRef { view: self.buf.view(), domain: self.domain, count: self.count(), representation: PhantomData }
     }
 
-    /// The columns `range` as one view.
+    /// A view of the columns `range`.
     ///
     /// # Errors
     /// [`FftError::Backend`] with the elements if there are not so many columns.
-    pub fn slice(&self, range: Range<usize>) -> Result<Ref<'_, Q, M31>, FftError> {
-        Ok(self.buf.slice(self.elements(range))?)
+    pub fn slice(&self, range: Range<usize>) -> Result<ColumnsRef<'_, Q, R>, FftError> {
+        self.view().slice(range)
     }
 
-    /// The columns `range` as one view, to write.
+    /// A view of the columns `range`, to write.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
-    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<Mut<'_, Q, M31>, FftError> {
-        let elements = self.elements(range);
-        Ok(self.buf.slice_mut(elements)?)
+    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<ColumnsMut<'_, Q, R>, FftError> {
+        let (elements, count) = (self.elements(range.clone()), range.len());
+        let view = self.buf.slice_mut(elements)?;
+        Ok(ColumnsMut { view, domain: self.domain, count, representation: PhantomData })
     }
 
     fn elements(&self, columns: Range<usize>) -> Range<usize> {

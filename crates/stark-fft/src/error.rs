@@ -1,7 +1,7 @@
 use backend_api::BackendError;
 use thiserror::Error;
 
-use crate::MAX_LOG_SIZE;
+use crate::{MAX_LOG_SIZE, SetShape};
 
 /// Why a transform was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -40,6 +40,32 @@ pub enum FftError {
         got_log: u32,
         /// Number of columns.
         got_columns: usize,
+    },
+    /// The columns of a set are not ordered by size.
+    #[error("group {group} has log size {log_size}, expected less than {before}, that of the group before it")]
+    GroupOrder {
+        /// Number of the group.
+        group: usize,
+        /// Log size of its columns.
+        log_size: u32,
+        /// Log size of the columns of the group before it.
+        before: u32,
+    },
+    /// There are not as many elements as a set's shape has.
+    #[error("expected {expected} elements, got {got}")]
+    SetLength {
+        /// Elements of the shape.
+        expected: usize,
+        /// Elements supplied.
+        got: usize,
+    },
+    /// The set is not of the shape that the plan was made for.
+    #[error("expected columns of {expected}, got {got}")]
+    SetShape {
+        /// Shape of the plan.
+        expected: SetShape,
+        /// Shape of the set.
+        got: SetShape,
     },
     /// The twiddle tree is for smaller domains.
     #[error("expected twiddles for log size {expected} or more, got {got}")]

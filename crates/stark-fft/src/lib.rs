@@ -1,11 +1,11 @@
 //! Circle-STARK transforms over Mersenne-31: interpolation, evaluation and low-degree extension of batches of columns.
 //!
 //! Domains, orders, twiddles and coefficients are bit for bit those of stwo 2.3. All work runs on a queue of any
-//! backend; this crate checks shapes, once, into plans.
+//! backend; this crate checks shapes, once, into plans. Columns of one size are [`Columns`], those of several sizes, as
+//! commitment trees take them, a [`ColumnSet`].
 //!
 //! ```
-//! use core_types::field::M31;
-//! use stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, LdePlan, RowOrder, TwiddleTree};
+//! use stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, LdePlan, M31, RowOrder, TwiddleTree};
 //!
 //! let q = runtime::cpu()?;
 //! let (trace_domain, domain) = (CanonicDomain::new(3)?, CanonicDomain::new(4)?);
@@ -29,7 +29,14 @@ mod error;
 mod inverse;
 mod order;
 mod plan;
+mod set;
 mod twiddles;
+mod view;
+
+pub use core_types::{
+    circle::CirclePoint,
+    field::{M31, QM31},
+};
 
 pub use columns::{Coefficients, Columns, HostColumns, Representation};
 pub use domain::{CanonicDomain, MAX_LOG_SIZE};
@@ -37,4 +44,6 @@ pub use error::FftError;
 pub use inverse::{Invertible, ZeroFlag, batch_inverse, batch_inverse_into};
 pub use order::{BitReversed, Natural, Order, RowOrder, bit_reversed};
 pub use plan::{CfftPlan, LdePlan};
+pub use set::{CfftSetPlan, ColumnSet, Group, HostColumnSet, LdeSetPlan, SetShape};
 pub use twiddles::TwiddleTree;
+pub use view::{ColumnsMut, ColumnsRef};

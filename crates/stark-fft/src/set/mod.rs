@@ -1,0 +1,9 @@
+mod device;
+mod host;
+mod plan;
+mod shape;
+
+pub use device::ColumnSet;
+pub use host::HostColumnSet;
+pub use plan::{CfftSetPlan, LdeSetPlan};
+pub use shape::{Group, SetShape};

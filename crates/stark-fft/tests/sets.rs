@@ -1,0 +1,207 @@
+//! Sets of columns of several sizes, against each size by itself.
+
+use backend_api::{BackendError, Buffer, Queue, Record};
+use core_types::{circle::CirclePoint, field::QM31};
+use stark_fft::{
+    BitReversed, CanonicDomain, CfftPlan, CfftSetPlan, Coefficients, ColumnSet, Columns, FftError, HostColumnSet,
+    HostColumns, LdePlan, LdeSetPlan, M31, Natural, Order, Representation, RowOrder, SetShape, TwiddleTree,
+};
+
+/// Log sizes and numbers of columns, the biggest first.
+const SIZES: [(u32, usize); 4] = [(9, 2), (6, 1), (5, 3), (1, 4)];
+
+fn domain(log_size: u32) -> CanonicDomain {
+    CanonicDomain::new(log_size).expect("a log size in range")
+}
+
+fn host<R: Representation>(log_size: u32, count: usize) -> HostColumns<R> {
+    let element = |i: u32| M31::from_u32((i + 1) * 123_457 + log_size);
+    let elements = (0..(count as u32) << log_size).map(element).collect();
+    HostColumns::new(domain(log_size), elements).expect("whole columns")
+}
+
+fn parts<R: Representation>() -> Vec<HostColumns<R>> {
+    SIZES.iter().map(|&(log_size, count)| host(log_size, count)).collect()
+}
+
+fn set<R: Representation>() -> HostColumnSet<R> {
+    HostColumnSet::from_columns(&parts()).expect("few columns")
+}
+
+fn shape() -> SetShape {
+    SetShape::new(&SIZES.map(|(log_size, count)| (domain(log_size), count))).expect("sizes in order")
+}
+
+#[test]
+fn a_set_transforms_each_size_as_by_itself() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(11)).unwrap();
+    let transforms = CfftSetPlan::new(&shape()).unwrap();
+    let polynomials = transforms.interpolate(&q, &tree, ColumnSet::upload(&q, &set()).unwrap()).unwrap();
+    for (i, (log_size, count)) in SIZES.into_iter().enumerate() {
+        let alone = Columns::upload(&q, &host::<BitReversed>(log_size, count)).unwrap();
+        let alone = CfftPlan::new(domain(log_size), count).unwrap().interpolate(&q, &tree, alone).unwrap();
+        let group = polynomials.group(i).unwrap().read(&q).unwrap();
+        assert_eq!(group.as_slice(), alone.download(&q).unwrap().as_slice());
+    }
+    assert!(polynomials.group(4).is_none());
+    let back = transforms.evaluate(&q, &tree, polynomials).unwrap();
+    assert_eq!(back.download(&q).unwrap().as_slice(), set::<BitReversed>().as_slice());
+}
+
+#[test]
+fn a_set_is_extended_as_each_size_is_by_itself() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(11)).unwrap();
+    for log_blowup in [0, 1, 2] {
+        let plan = LdeSetPlan::new(&shape(), log_blowup).unwrap();
+        let coefficients = ColumnSet::<_, Coefficients>::upload(&q, &set()).unwrap();
+        let extended = plan.extend(&q, &tree, &coefficients).unwrap();
+        assert_eq!(extended.shape(), plan.extended());
+        let values = CfftSetPlan::new(&shape()).unwrap().evaluate(&q, &tree, coefficients).unwrap();
+        for (i, (log_size, count)) in SIZES.into_iter().enumerate() {
+            let plan = LdePlan::new(domain(log_size), domain(log_size + log_blowup), count).unwrap();
+            let alone = Columns::upload(&q, &host::<Coefficients>(log_size, count)).unwrap();
+            let alone = plan.extend(&q, &tree, &alone).unwrap().download(&q).unwrap();
+            assert_eq!(extended.group(i).unwrap().read(&q).unwrap().as_slice(), alone.as_slice());
+        }
+        let (found, again) = plan.interpolate_and_extend(&q, &tree, values).unwrap();
+        assert_eq!(found.download(&q).unwrap().as_slice(), set::<Coefficients>().as_slice());
+        assert_eq!(again.download(&q).unwrap().as_slice(), extended.download(&q).unwrap().as_slice());
+    }
+}
+
+#[test]
+fn a_group_is_a_batch_that_plans_run_on() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(9)).unwrap();
+    let mut values = ColumnSet::<_, BitReversed>::upload(&q, &set()).unwrap();
+    let plan = CfftPlan::new(domain(5), 3).unwrap();
+    let group = values.group_mut(2).unwrap();
+    assert_eq!((group.domain(), group.count()), (domain(5), 3));
+    plan.interpolate_in_place(&q, &tree, group.into_view()).unwrap();
+    let alone = plan.interpolate(&q, &tree, Columns::upload(&q, &host(5, 3)).unwrap()).unwrap();
+    let (after, before) = (values.download(&q).unwrap(), set::<BitReversed>());
+    let changed = shape().groups()[2].elements();
+    assert_eq!(after.as_slice()[changed.clone()], *alone.download(&q).unwrap().as_slice());
+    assert_eq!(after.as_slice()[..changed.start], before.as_slice()[..changed.start]);
+    assert_eq!(after.as_slice()[changed.end..], before.as_slice()[changed.end..]);
+}
+
+#[test]
+fn ranges_of_columns_are_cut_where_the_size_changes() {
+    let q = runtime::cpu().unwrap();
+    let values = ColumnSet::<_, BitReversed>::upload(&q, &set()).unwrap();
+    let host = set::<BitReversed>();
+    for start in 0..=10 {
+        for end in start..=10 {
+            let mut column = start;
+            for part in values.slice(start..end).unwrap() {
+                let read = part.read(&q).unwrap();
+                for c in 0..part.count() {
+                    assert_eq!(read.column(c), host.column(column));
+                    assert_eq!(part.slice(c..c + 1).unwrap().read(&q).unwrap().as_slice(), read.column(c).unwrap());
+                    column += 1;
+                }
+            }
+            assert_eq!(column, end);
+        }
+    }
+    let outside = FftError::Backend(BackendError::OutOfRange { start: 3, end: 11, len: 10 });
+    assert_eq!(values.slice(3..11).err(), Some(outside));
+    assert_eq!(host.column(10), None);
+}
+
+fn changes_of_order<A: Order, B: Order>() {
+    let changed = set::<A>().into_order::<B>();
+    for (part, group) in parts::<A>().into_iter().zip(shape().groups()) {
+        assert_eq!(changed.as_slice()[group.elements()], *part.into_order::<B>().as_slice());
+    }
+}
+
+#[test]
+fn every_change_of_order_is_that_of_each_size() {
+    changes_of_order::<RowOrder, BitReversed>();
+    changes_of_order::<RowOrder, Natural>();
+    changes_of_order::<BitReversed, RowOrder>();
+    changes_of_order::<BitReversed, Natural>();
+    changes_of_order::<Natural, RowOrder>();
+    changes_of_order::<Natural, BitReversed>();
+}
+
+#[test]
+fn polynomials_of_all_sizes_have_the_values_that_they_have_alone() {
+    let q = runtime::cpu().unwrap();
+    let polynomials = ColumnSet::<_, Coefficients>::upload(&q, &set()).unwrap();
+    let t = QM31::from_coordinates([3, 1, 4, 1].map(M31::from_u32));
+    let point = CirclePoint::from_parameter(t).unwrap();
+    let alone = parts().into_iter().flat_map(|part: HostColumns<Coefficients>| {
+        Columns::upload(&q, &part).unwrap().eval_at_point(&q, point).unwrap()
+    });
+    assert_eq!(polynomials.eval_at_point(&q, point).unwrap(), alone.collect::<Vec<_>>());
+    let off = CirclePoint { x: QM31::ONE, y: QM31::ONE };
+    assert_eq!(polynomials.eval_at_point(&q, off), Err(FftError::OffCircle));
+}
+
+#[test]
+fn columns_are_ordered_by_size_and_keep_their_order_within_one() {
+    let parts: [HostColumns<BitReversed>; 5] = [host(3, 1), host(5, 1), host(3, 2), host(4, 0), host(1, 1)];
+    let set = HostColumnSet::from_columns(&parts).unwrap();
+    assert_eq!(set.shape().to_string(), "1 x 2^5 + 3 x 2^3 + 1 x 2^1");
+    assert_eq!(set.column(0), parts[1].column(0));
+    assert_eq!(set.column(1), parts[0].column(0));
+    assert_eq!([set.column(2), set.column(3)], [parts[2].column(0), parts[2].column(1)]);
+    assert_eq!(set.column(4), parts[4].column(0));
+    assert_eq!(HostColumnSet::<Natural>::from_columns(&[]).unwrap().shape().to_string(), "no columns");
+}
+
+#[test]
+fn sets_that_do_not_fit_are_refused_with_the_numbers() {
+    let q = runtime::cpu().unwrap();
+    let order = |group, log_size, before| Err(FftError::GroupOrder { group, log_size, before });
+    assert_eq!(SetShape::new(&[(domain(3), 1), (domain(4), 1)]), order(1, 4, 3));
+    assert_eq!(SetShape::new(&[(domain(5), 1), (domain(4), 1), (domain(4), 1)]), order(2, 4, 4));
+    let too_many = FftError::TooManyColumns { got: 1 << 32, log_size: 3 };
+    assert_eq!(SetShape::new(&[(domain(3), 1 << 32)]), Err(too_many));
+    assert_eq!(shape().extended(18).err(), Some(FftError::LogSize { got: 27 }));
+    assert_eq!(shape().extended(u32::MAX).err(), Some(FftError::LogSize { got: u32::MAX }));
+
+    let (shape, other) = (shape(), SetShape::new(&[(domain(9), 2)]).unwrap());
+    let length = FftError::SetLength { expected: shape.len(), got: 9 };
+    assert_eq!(HostColumnSet::<Natural>::new(shape.clone(), vec![M31::ONE; 9]).err(), Some(length.clone()));
+    let buf = q.zeros::<M31>(9).unwrap();
+    let refused = from_buf(&q, shape.clone(), buf);
+    assert_eq!(refused, Some(length));
+
+    let tree = TwiddleTree::new(&q, domain(9)).unwrap();
+    let values = || ColumnSet::<_, BitReversed>::upload(&q, &set()).unwrap();
+    let mismatch = FftError::SetShape { expected: other.clone(), got: shape.clone() };
+    assert_eq!(mismatch.to_string(), "expected columns of 2 x 2^9, got 2 x 2^9 + 1 x 2^6 + 3 x 2^5 + 4 x 2^1");
+    assert_eq!(CfftSetPlan::new(&other).unwrap().interpolate(&q, &tree, values()).err(), Some(mismatch));
+    let too_small = FftError::TwiddlesTooSmall { expected: 10, got: 9 };
+    let refused = LdeSetPlan::new(&shape, 1).unwrap().interpolate_and_extend(&q, &tree, values());
+    assert_eq!(refused.err(), Some(too_small));
+}
+
+fn from_buf<Q: Queue>(_: &Q, shape: SetShape, buf: Q::Buf<M31>) -> Option<FftError> {
+    ColumnSet::<Q, BitReversed>::from_buf(shape, buf).err()
+}
+
+#[test]
+fn a_sets_extension_is_recorded_and_replayed() {
+    let settings = runtime::Settings::default();
+    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let tree = TwiddleTree::new(&q, domain(10)).unwrap();
+    let plan = LdeSetPlan::new(&shape(), 1).unwrap();
+    let mut columns = q.zeros::<M31>(shape().len()).unwrap();
+    let mut values = q.zeros::<M31>(plan.extended().len()).unwrap();
+    let recorded: Result<_, FftError> =
+        q.record(|q| plan.interpolate_and_extend_into(q, &tree, columns.view_mut(), values.view_mut()));
+    let graph = recorded.unwrap().expect("a transform waits for nothing");
+    q.write(set::<BitReversed>().as_slice(), columns.view_mut()).unwrap();
+    q.replay(&graph).unwrap();
+    let direct = ColumnSet::upload(&q, &set()).unwrap();
+    let (polynomials, extended) = plan.interpolate_and_extend(&q, &tree, direct).unwrap();
+    assert_eq!(q.download(&columns).unwrap(), q.download(&polynomials.into_buf()).unwrap());
+    assert_eq!(q.download(&values).unwrap(), q.download(&extended.into_buf()).unwrap());
+}
