@@ -1,10 +1,7 @@
-use backend_api::{
-    Real,
-    ops::linalg::{self, ElementwiseOps},
-};
+use backend_api::{Real, ops::linalg::ElementwiseOps};
 use core_types::params::elementwise::DropoutParams;
 
-use crate::{NnError, TensorMut, TensorRef, elementwise::same_shape};
+use crate::{ElementwisePlan, NnError, TensorMut, TensorRef};
 
 /// Seeded dropout: `y = x keep / (1 - p)`, where each element is kept with probability `1 - p`.
 ///
@@ -42,11 +39,11 @@ impl Dropout {
         Ok(Self { p, seed })
     }
 
-    /// Drops elements of x. `site` names the place in the network, `step` the training step; the same call on the gradient
-    /// is the backward pass. Equal shapes, both contiguous.
+    /// Drops elements of x; see [`ElementwisePlan::dropout`]. `site` names the place in the network, `step` the training step;
+    /// the same call on the gradient is the backward pass.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], or [`NnError::Backend`] from the device.
+    /// As [`ElementwisePlan::dropout`].
     pub fn apply<Q: ElementwiseOps, T: Real>(
         &self,
         q: &Q,
@@ -55,15 +52,18 @@ impl Dropout {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        same_shape("dropout", &x, &y)?;
-        let params = DropoutParams {
+        ElementwisePlan::new(x.layout().shape())?.dropout(q, self, site, step, x, y)
+    }
+
+    /// The launch record of a site and a step.
+    pub(crate) fn params(&self, site: u32, step: u32) -> DropoutParams {
+        DropoutParams {
             seed: self.seed,
             site,
             step,
             first: 0,
             threshold: (self.p * 4_294_967_296.0) as u64, // exact scaling, then floor
             scale: if self.p == 1.0 { 0.0 } else { 1.0 / (1.0 - self.p as f32) },
-        };
-        Ok(q.dropout(linalg::Dropout { params: &params, x: x.flat("dropout")?, y: y.flat("dropout")? })?)
+        }
     }
 }

@@ -1,30 +1,168 @@
 use backend_api::{
-    Real,
-    ops::linalg::{self, Activate, ActivateBackward, Axpby, ElementwiseOps, SumAxis},
+    Mut, Real, Ref,
+    ops::linalg::{self, Activate, ActivateBackward, Axpby, ElementwiseOps},
 };
-use core_types::params::elementwise::{Activation, Binary, BinaryParams, MAX_RANK, SumParams};
+use core_types::params::elementwise::Activation;
 
-use crate::{NnError, Shape, TensorMut, TensorRef};
+use crate::{Dropout, Layout, NnError, TensorMut, TensorRef};
 
-/// `y = f(x)`; equal shapes, both contiguous.
+/// Functions of single elements on row-major tensors of one shape.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{Activation, ElementwisePlan, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// let (x, mut y) = (q.upload(&[-1.0f32, 2.0, -3.0, 4.0])?, q.zeros::<f32>(4)?);
+/// let x = TensorRef::contiguous(x.view(), &[2, 2])?;
+/// let plan = ElementwisePlan::new(&[2, 2])?;
+/// plan.activate(&q, Activation::Relu, x, TensorMut::contiguous(y.view_mut(), &[2, 2])?)?;
+/// plan.axpby(&q, 10.0, x, 1.0, TensorMut::contiguous(y.view_mut(), &[2, 2])?)?;
+/// assert_eq!(q.download(&y)?, [-10.0, 22.0, -30.0, 44.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElementwisePlan {
+    layout: Layout,
+}
+
+impl ElementwisePlan {
+    /// A plan for tensors of `shape`.
+    ///
+    /// # Errors
+    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
+    pub fn new(shape: &[usize]) -> Result<Self, NnError> {
+        Ok(Self { layout: Layout::contiguous(shape)? })
+    }
+
+    /// The layout of all operands and results.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// `y = f(x)`.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+    /// device.
+    pub fn activate<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        f: Activation,
+        x: TensorRef<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "activate";
+        Ok(q.activate(Activate { f, x: x.planned(OP, "x", &self.layout)?, y: y.planned(OP, "y", &self.layout)? })?)
+    }
+
+    /// The gradient of [`activate`](Self::activate): `dx = g f'(x)`, where `saved` is y for functions with
+    /// [`Activation::saves_output`] and x for the others.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn activate_backward<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        f: Activation,
+        saved: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
+        dx: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "activate_backward";
+        let (saved, g) = (saved.planned(OP, "saved", &self.layout)?, g.planned(OP, "g", &self.layout)?);
+        Ok(q.activate_backward(ActivateBackward { f, saved, g, dx: dx.planned(OP, "dx", &self.layout)? })?)
+    }
+
+    /// `y = alpha x + beta y`. With `beta = 0`, y is only written.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn axpby<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        alpha: f32,
+        x: TensorRef<'_, Q, T>,
+        beta: f32,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "axpby";
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        Ok(q.axpby(Axpby { alpha, x, beta, y })?)
+    }
+
+    /// One step of gradient descent with weight decay: `w = (1 - rate decay) w - rate g`. Each element is rounded to its type,
+    /// so weights of 16 bits lose a step below half their last place: keep them in f32 to train.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] if `rate` or `decay` is not finite; otherwise as [`activate`](Self::activate).
+    pub fn sgd_step<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        rate: f32,
+        decay: f32,
+        g: TensorRef<'_, Q, T>,
+        w: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "sgd_step";
+        let (g, w) = (g.planned(OP, "g", &self.layout)?, w.planned(OP, "w", &self.layout)?);
+        descend(q, rate, decay, g, w)
+    }
+
+    /// Drops elements of x by the mask of a site and a training step: see [`Dropout`]. The same call on the gradient is the
+    /// backward pass.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn dropout<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        dropout: &Dropout,
+        site: u32,
+        step: u32,
+        x: TensorRef<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "dropout";
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), x, y })?)
+    }
+}
+
+/// The step of [`ElementwisePlan::sgd_step`] on views of equal length.
+pub(crate) fn descend<Q: ElementwiseOps, T: Real>(
+    q: &Q,
+    rate: f32,
+    decay: f32,
+    g: Ref<'_, Q, T>,
+    w: Mut<'_, Q, T>,
+) -> Result<(), NnError> {
+    for (name, value) in [("rate", rate), ("decay", decay)] {
+        if !value.is_finite() {
+            return Err(NnError::Parameter { op: "sgd_step", name, domain: "finite", value: f64::from(value) });
+        }
+    }
+    Ok(q.axpby(Axpby { alpha: -rate, x: q.shorten(g), beta: 1.0 - rate * decay, y: q.shorten_mut(w) })?)
+}
+
+/// `y = f(x)`; see [`ElementwisePlan::activate`].
 ///
 /// # Errors
-/// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], or [`NnError::Backend`] from the device.
+/// As [`ElementwisePlan::activate`].
 pub fn activate<Q: ElementwiseOps, T: Real>(
     q: &Q,
     f: Activation,
     x: TensorRef<'_, Q, T>,
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    same_shape("activate", &x, &y)?;
-    Ok(q.activate(Activate { f, x: x.flat("activate")?, y: y.flat("activate")? })?)
+    ElementwisePlan::new(x.layout().shape())?.activate(q, f, x, y)
 }
 
-/// The gradient of [`activate`]: `dx = g f'(x)`, where `saved` is y for functions with [`Activation::saves_output`] and x for
-/// the others.
+/// `dx = g f'(x)`; see [`ElementwisePlan::activate_backward`].
 ///
 /// # Errors
-/// As [`activate`].
+/// As [`ElementwisePlan::activate_backward`].
 pub fn activate_backward<Q: ElementwiseOps, T: Real>(
     q: &Q,
     f: Activation,
@@ -32,62 +170,13 @@ pub fn activate_backward<Q: ElementwiseOps, T: Real>(
     g: TensorRef<'_, Q, T>,
     dx: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    const OP: &str = "activate_backward";
-    same_shape(OP, &saved, &dx)?;
-    same_shape(OP, &g, &dx)?;
-    Ok(q.activate_backward(ActivateBackward { f, saved: saved.flat(OP)?, g: g.flat(OP)?, dx: dx.flat(OP)? })?)
+    ElementwisePlan::new(saved.layout().shape())?.activate_backward(q, f, saved, g, dx)
 }
 
-/// `y = a op b` with NumPy broadcasting to the shape of y, which is contiguous.
-///
-/// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Binary, TensorMut, TensorRef, binary};
-///
-/// let q = runtime::cpu()?;
-/// let (a, b) = (q.upload(&[1.0f32, 2.0])?, q.upload(&[10.0f32, 20.0, 30.0])?);
-/// let mut y = q.zeros::<f32>(6)?;
-/// let (a, b) = (TensorRef::contiguous(a.view(), &[2, 1])?, TensorRef::contiguous(b.view(), &[3])?);
-/// binary(&q, Binary::Add, a, b, TensorMut::contiguous(y.view_mut(), &[2, 3])?)?;
-/// assert_eq!(q.download(&y)?, [11.0, 21.0, 31.0, 12.0, 22.0, 32.0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// `y = alpha x + beta y`; see [`ElementwisePlan::axpby`].
 ///
 /// # Errors
-/// [`NnError::ShapeMismatch`] if an operand does not broadcast, [`NnError::InvalidStride`], or [`NnError::Backend`].
-pub fn binary<Q: ElementwiseOps, T: Real>(
-    q: &Q,
-    op: Binary,
-    a: TensorRef<'_, Q, T>,
-    b: TensorRef<'_, Q, T>,
-    y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
-    let shape = y.layout().shape();
-    let (wide_a, wide_b) = (a.layout().broadcast(shape)?, b.layout().broadcast(shape)?);
-    let six = |values: &[usize], fill: u64| {
-        let mut all = [fill; MAX_RANK];
-        all.iter_mut().zip(values).for_each(|(slot, &v)| *slot = v as u64);
-        all
-    };
-    let params = BinaryParams {
-        op,
-        rank: shape.len() as u32,
-        shape: six(shape, 1),
-        a_strides: six(wide_a.strides(), 0),
-        b_strides: six(wide_b.strides(), 0),
-    };
-    Ok(q.binary(linalg::Binary {
-        params: &params,
-        a: q.shorten(a.view()),
-        b: q.shorten(b.view()),
-        y: y.flat("binary")?,
-    })?)
-}
-
-/// `y = alpha x + beta y`; equal shapes, both contiguous. With `beta = 0`, y is only written.
-///
-/// # Errors
-/// As [`activate`].
+/// As [`ElementwisePlan::axpby`].
 pub fn axpby<Q: ElementwiseOps, T: Real>(
     q: &Q,
     alpha: f32,
@@ -95,66 +184,19 @@ pub fn axpby<Q: ElementwiseOps, T: Real>(
     beta: f32,
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    same_shape("axpby", &x, &y)?;
-    Ok(q.axpby(Axpby { alpha, x: x.flat("axpby")?, beta, y: y.flat("axpby")? })?)
+    ElementwisePlan::new(x.layout().shape())?.axpby(q, alpha, x, beta, y)
 }
 
-/// One step of gradient descent: `w -= rate g`; equal shapes, both contiguous. Each element is rounded to its type, so weights
-/// of 16 bits lose a step below half their last place: keep them in f32 to train.
+/// `w = (1 - rate decay) w - rate g`; see [`ElementwisePlan::sgd_step`].
 ///
 /// # Errors
-/// [`NnError::Parameter`] if `rate` is not finite; otherwise as [`activate`].
+/// As [`ElementwisePlan::sgd_step`].
 pub fn sgd_step<Q: ElementwiseOps, T: Real>(
     q: &Q,
     rate: f32,
+    decay: f32,
     g: TensorRef<'_, Q, T>,
     w: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    if !rate.is_finite() {
-        let value = f64::from(rate);
-        return Err(NnError::Parameter { op: "sgd_step", name: "rate", domain: "finite", value });
-    }
-    axpby(q, -rate, g, 1.0, w)
-}
-
-/// `y = sum of x over axis` or, accumulating, `y += ..`; y has the shape of x without the axis. Both are contiguous. A sum over
-/// no elements is zero; sums are rounded once and do not depend on the number of threads.
-///
-/// # Errors
-/// [`NnError::Axis`], [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], or [`NnError::Backend`].
-pub fn sum_axis<Q: ElementwiseOps, T: Real>(
-    q: &Q,
-    x: TensorRef<'_, Q, T>,
-    axis: usize,
-    accumulate: bool,
-    y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
-    const OP: &str = "sum_axis";
-    let shape = x.layout().shape();
-    let Some(&len) = shape.get(axis) else {
-        return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
-    };
-    let kept = [&shape[..axis], &shape[axis + 1..]].concat();
-    if y.layout().shape() != kept {
-        return Err(NnError::ShapeMismatch { op: OP, lhs: Shape::from(&kept[..]), rhs: y.layout().into() });
-    }
-    let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
-    let params = SumParams {
-        outer: size(&shape[..axis]),
-        len: len as u64,
-        inner: size(&shape[axis + 1..]),
-        accumulate: u32::from(accumulate),
-    };
-    Ok(q.sum_axis(SumAxis { params: &params, x: x.flat(OP)?, y: y.flat(OP)? })?)
-}
-
-pub(crate) fn same_shape<Q: ElementwiseOps, T: Real>(
-    op: &'static str,
-    x: &TensorRef<'_, Q, T>,
-    y: &TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
-    if x.layout().shape() == y.layout().shape() {
-        return Ok(());
-    }
-    Err(NnError::ShapeMismatch { op, lhs: x.layout().into(), rhs: y.layout().into() })
+    ElementwisePlan::new(g.layout().shape())?.sgd_step(q, rate, decay, g, w)
 }

@@ -7,23 +7,47 @@ use crate::Layout;
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NnError {
-    /// Two operands do not fit together.
-    #[error("`{op}` cannot combine shapes {lhs} and {rhs}")]
+    /// An operand or a result has another shape than the operator needs.
+    #[error("`{op}` expected {tensor} of shape {expected}, got {got}")]
     ShapeMismatch {
         /// Name of the operator.
         op: &'static str,
-        /// The operand, or the shape that is needed.
+        /// Name of the operand or result.
+        tensor: &'static str,
+        /// The shape that is needed.
+        expected: Shape,
+        /// The shape supplied.
+        got: Shape,
+    },
+    /// Two shapes have no common one by the rules of broadcasting.
+    #[error("`{op}` cannot broadcast shapes {lhs} and {rhs}")]
+    Broadcast {
+        /// Name of the operator.
+        op: &'static str,
+        /// The shape to be repeated.
         lhs: Shape,
-        /// The other operand.
+        /// The shape that it was to fit.
         rhs: Shape,
     },
     /// The operator needs another number of axes.
-    #[error("`{op}` needs {expected} axes or more, got {got}")]
+    #[error("`{op}` expected {tensor} with {expected} axes, got {got}")]
     Rank {
         /// Name of the operator.
         op: &'static str,
-        /// Least number of axes.
+        /// Name of the operand.
+        tensor: &'static str,
+        /// Number of axes that is needed.
         expected: usize,
+        /// Axes of the operand.
+        got: usize,
+    },
+    /// The operator needs more axes.
+    #[error("`{op}` needs {min} axes or more, got {got}")]
+    TooFewAxes {
+        /// Name of the operator.
+        op: &'static str,
+        /// Least number of axes.
+        min: usize,
         /// Axes of the operand.
         got: usize,
     },

@@ -1,32 +1,43 @@
 //! Dense neural-network operators, forward and backward.
 //!
-//! Operators take views of a queue's buffers with a [`Layout`], check shapes before any device work, and run on whatever
-//! device the queue stands for. Elements are f32, f16 or bf16; sums and functions are computed in f32.
+//! Operators take tensors, views of a queue's buffers with a [`Layout`], and write to tensors that the caller owns, on whatever
+//! device the queue stands for. A plan (such as [`GemmPlan`] or [`SoftmaxPlan`]) checks the shapes once, before any device work,
+//! and its methods run on tensors of those shapes; a free function such as [`matmul`] makes the plan for one call. Elements are
+//! f32, f16 or bf16; sums and functions are computed in f32.
 #![forbid(unsafe_code)]
 
+mod binary;
+mod dense;
 mod dropout;
 mod elementwise;
 mod error;
 pub mod io;
+mod layout;
 mod linear;
 mod loss;
 mod mask;
 mod matmul;
 mod mlp;
 mod norm;
+mod parameter;
 mod softmax;
+mod sum;
 mod tensor;
-mod view;
 
+pub use binary::{BinaryPlan, binary};
 pub use core_types::params::elementwise::{Activation, Binary};
+pub use dense::{Dense, DensePlan};
 pub use dropout::Dropout;
-pub use elementwise::{activate, activate_backward, axpby, binary, sgd_step, sum_axis};
+pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby, sgd_step};
 pub use error::{NnError, Shape};
-pub use linear::{LinearGradients, linear, linear_backward};
-pub use loss::{cross_entropy, cross_entropy_probs};
+pub use layout::Layout;
+pub use linear::{LinearBackwardPlan, LinearGradients, LinearPlan, linear, linear_backward};
+pub use loss::{CrossEntropyPlan, cross_entropy, cross_entropy_probs};
 pub use mask::Mask;
 pub use matmul::{GemmPlan, matmul, matmul_backward_lhs, matmul_backward_rhs};
-pub use mlp::{Mlp, MlpWorkspace, Sgd};
+pub use mlp::{Mlp, MlpWorkspace};
 pub use norm::{NormPlan, NormSaved};
+pub use parameter::{Parameter, Sgd};
 pub use softmax::SoftmaxPlan;
-pub use tensor::{Layout, TensorMut, TensorRef};
+pub use sum::{SumPlan, sum_axis};
+pub use tensor::{TensorMut, TensorRef};

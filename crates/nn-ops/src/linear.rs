@@ -1,56 +1,83 @@
 use backend_api::{
-    Buffer, Real,
-    ops::linalg::{ActivateBackward, ElementwiseOps, GemmOps},
+    Buffer, Mut, Real, Ref,
+    ops::linalg::{ElementwiseOps, GemmOps},
 };
 use core_types::params::elementwise::Activation;
 
-use crate::{
-    GemmPlan, Layout, NnError, Shape, TensorMut, TensorRef, matmul_backward_lhs, matmul_backward_rhs, sum_axis,
-};
+use crate::{ElementwisePlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, TensorRef};
 
-/// `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]`, contiguous, or left out, Y is `[.., m, n]`.
+const OP: &str = "linear";
+const BACKWARD: &str = "linear_backward";
+
+/// A checked dense layer `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]`, contiguous, or left out, Y is
+/// `[.., m, n]`.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Activation, TensorMut, TensorRef, linear};
+/// use nn_ops::{Activation, LinearPlan, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// let (x, w, b) = (q.upload(&[1.0f32, 2.0])?, q.upload(&[1.0f32, -1.0, 0.5, -0.5])?, q.upload(&[0.0f32, 1.0])?);
+/// let (x, w) = (TensorRef::contiguous(x.view(), &[1, 2])?, TensorRef::contiguous(w.view(), &[2, 2])?);
+/// let b = TensorRef::contiguous(b.view(), &[2])?;
 /// let mut y = q.zeros::<f32>(2)?;
-/// linear(
-///     &q,
-///     TensorRef::contiguous(x.view(), &[1, 2])?,
-///     TensorRef::contiguous(w.view(), &[2, 2])?,
-///     Some(TensorRef::contiguous(b.view(), &[2])?),
-///     Activation::Relu,
-///     TensorMut::contiguous(y.view_mut(), &[1, 2])?,
-/// )?;
+/// let plan = LinearPlan::new(x.layout(), w.layout(), Activation::Relu, x.layout())?; // Y has the shape of X here
+/// plan.run(&q, x, w, Some(b), TensorMut::contiguous(y.view_mut(), &[1, 2])?)?;
 /// assert_eq!(q.download(&y)?, [2.0, 0.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-/// As [`matmul`](crate::matmul); [`NnError::ShapeMismatch`] and [`NnError::InvalidStride`] for the bias.
-pub fn linear<Q: GemmOps, T: Real>(
-    q: &Q,
-    x: TensorRef<'_, Q, T>,
-    w: TensorRef<'_, Q, T>,
-    bias: Option<TensorRef<'_, Q, T>>,
-    f: Activation,
-    y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
-    let plan = GemmPlan::new(x.layout(), w.layout(), y.layout())?;
-    let n = w.layout().shape().last().copied().unwrap_or(0);
-    if let Some(bias) = &bias
-        && bias.layout().shape() != [n]
-    {
-        return Err(NnError::ShapeMismatch { op: "linear", lhs: Shape::from(&[n][..]), rhs: bias.layout().into() });
-    }
-    let bias = bias.map(|bias| bias.flat("linear")).transpose()?;
-    plan.launch(q, x.view(), w.view(), bias, f, y.into_view())
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearPlan {
+    product: GemmPlan,
+    x: Layout,
+    w: Layout,
+    bias: Layout,
+    y: Layout,
 }
 
-/// What [`linear_backward`] adds its results to: the gradients of X, W and b, each with the shape of its operand.
+impl LinearPlan {
+    /// Checks the layouts of X, W and Y.
+    ///
+    /// # Errors
+    /// As [`GemmPlan::new`].
+    pub fn new(x: &Layout, w: &Layout, f: Activation, y: &Layout) -> Result<Self, NnError> {
+        let product = GemmPlan::of(OP, [x, w, y], f)?;
+        let columns = w.shape().last().copied().unwrap_or(0);
+        Ok(Self { product, x: *x, w: *w, bias: Layout::contiguous(&[columns])?, y: *y })
+    }
+
+    /// Runs the layer on tensors with the layouts of the plan.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+    /// device.
+    pub fn run<Q: GemmOps, T: Real>(
+        &self,
+        q: &Q,
+        x: TensorRef<'_, Q, T>,
+        w: TensorRef<'_, Q, T>,
+        bias: Option<TensorRef<'_, Q, T>>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (x, w) = (x.planned(OP, "x", &self.x)?, w.planned(OP, "w", &self.w)?);
+        let bias = bias.map(|bias| bias.planned(OP, "bias", &self.bias)).transpose()?;
+        self.launch(q, x, w, bias, y.planned(OP, "y", &self.y)?)
+    }
+
+    /// Runs the layer on views of the plan's elements.
+    pub(crate) fn launch<Q: GemmOps, T: Real>(
+        &self,
+        q: &Q,
+        x: Ref<'_, Q, T>,
+        w: Ref<'_, Q, T>,
+        bias: Option<Ref<'_, Q, T>>,
+        y: Mut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        self.product.launch(q, x, w, bias, y)
+    }
+}
+
+/// Where the gradients of X, W and b go, each row-major with the shape of its operand.
 #[derive(Debug)]
 pub struct LinearGradients<'a, Q: GemmOps + 'a, T: Real> {
     /// Gradient of X; `None` where nobody needs it (the first layer).
@@ -61,15 +88,143 @@ pub struct LinearGradients<'a, Q: GemmOps + 'a, T: Real> {
     pub bias: Option<TensorMut<'a, Q, T>>,
 }
 
-/// The gradients of [`linear`] for `G = dL/dY`: with `P = X W + b` and `D = G f'(P)`, `dX += D W^T`, `dW += X^T D`,
+/// [`LinearGradients`] as views of the plan's elements.
+pub(crate) struct GradientViews<'a, Q: GemmOps + 'a, T: Real> {
+    pub(crate) x: Option<Mut<'a, Q, T>>,
+    pub(crate) w: Mut<'a, Q, T>,
+    pub(crate) bias: Option<Mut<'a, Q, T>>,
+}
+
+/// The checked gradients of `P = X W + b` for matrices X, `[m, k]`, and W, `[k, n]`, from `D = dL/dP`, row-major `[m, n]`:
+/// `dX = D W^T`, `dW = X^T D`, and db, the column sums of D.
+///
+/// For a layer with an activation, D is what [`ElementwisePlan::activate_backward`] makes of dL/dY.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearBackwardPlan {
+    of_x: GemmPlan,
+    of_w: GemmPlan,
+    of_bias: SumPlan,
+    x: Layout,
+    w: Layout,
+    d: Layout,
+    dx: Layout,
+    dw: Layout,
+    db: Layout,
+}
+
+impl LinearBackwardPlan {
+    /// A plan that overwrites the gradients.
+    ///
+    /// # Errors
+    /// [`NnError::Rank`] unless X and W are matrices, [`NnError::ShapeMismatch`] if they do not fit,
+    /// [`NnError::InvalidStride`] if one has no stride of 1.
+    pub fn new(x: &Layout, w: &Layout) -> Result<Self, NnError> {
+        Self::build(x, w, |layouts| GemmPlan::of(BACKWARD, layouts, Activation::Identity), SumPlan::new)
+    }
+
+    /// A plan that adds to the gradients.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn accumulating(x: &Layout, w: &Layout) -> Result<Self, NnError> {
+        Self::build(x, w, |layouts| GemmPlan::adding(BACKWARD, layouts), SumPlan::accumulating)
+    }
+
+    fn build(
+        x: &Layout,
+        w: &Layout,
+        product: impl Fn([&Layout; 3]) -> Result<GemmPlan, NnError>,
+        sum: impl Fn(&[usize], usize) -> Result<SumPlan, NnError>,
+    ) -> Result<Self, NnError> {
+        let (&[m, k], &[rows, n]) = (matrix("x", x)?, matrix("w", w)?);
+        if rows != k {
+            let (expected, got) = ([k, n].as_slice().into(), w.into());
+            return Err(NnError::ShapeMismatch { op: BACKWARD, tensor: "w", expected, got });
+        }
+        let (d, dx, dw) = (Layout::contiguous(&[m, n])?, Layout::contiguous(&[m, k])?, Layout::contiguous(&[k, n])?);
+        Ok(Self {
+            of_x: product([&d, &w.transposed()?, &dx])?,
+            of_w: product([&x.transposed()?, &d, &dw])?,
+            of_bias: sum(&[m, n], 0)?,
+            x: *x,
+            w: *w,
+            d,
+            dx,
+            dw,
+            db: Layout::contiguous(&[n])?,
+        })
+    }
+
+    /// Computes the gradients of operands with the layouts of the plan.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+    /// device.
+    pub fn run<Q: GemmOps + ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        x: TensorRef<'_, Q, T>,
+        w: TensorRef<'_, Q, T>,
+        d: TensorRef<'_, Q, T>,
+        gradients: LinearGradients<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (x, w) = (x.planned(BACKWARD, "x", &self.x)?, w.planned(BACKWARD, "w", &self.w)?);
+        let d = d.planned(BACKWARD, "d", &self.d)?;
+        let gradients = GradientViews {
+            x: gradients.x.map(|dx| dx.planned(BACKWARD, "dx", &self.dx)).transpose()?,
+            w: gradients.w.planned(BACKWARD, "dw", &self.dw)?,
+            bias: gradients.bias.map(|db| db.planned(BACKWARD, "db", &self.db)).transpose()?,
+        };
+        self.launch(q, x, w, d, gradients)
+    }
+
+    /// Computes the gradients of views of the plan's elements.
+    pub(crate) fn launch<Q: GemmOps + ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        x: Ref<'_, Q, T>,
+        w: Ref<'_, Q, T>,
+        d: Ref<'_, Q, T>,
+        gradients: GradientViews<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        if let Some(dx) = gradients.x {
+            self.of_x.launch(q, d, w, None, dx)?;
+        }
+        self.of_w.launch(q, x, d, None, gradients.w)?;
+        gradients.bias.map_or(Ok(()), |db| self.of_bias.launch(q, d, db))
+    }
+}
+
+/// The lengths of a matrix's axes.
+fn matrix<'a>(tensor: &'static str, layout: &'a Layout) -> Result<&'a [usize; 2], NnError> {
+    let got = layout.rank();
+    layout.shape().try_into().map_err(|_| NnError::Rank { op: BACKWARD, tensor, expected: 2, got })
+}
+
+/// `Y = f(X W + b)`; see [`LinearPlan`].
+///
+/// # Errors
+/// As [`LinearPlan::new`] and [`LinearPlan::run`].
+pub fn linear<Q: GemmOps, T: Real>(
+    q: &Q,
+    x: TensorRef<'_, Q, T>,
+    w: TensorRef<'_, Q, T>,
+    bias: Option<TensorRef<'_, Q, T>>,
+    f: Activation,
+    y: TensorMut<'_, Q, T>,
+) -> Result<(), NnError> {
+    LinearPlan::new(x.layout(), w.layout(), f, y.layout())?.run(q, x, w, bias, y)
+}
+
+/// Adds the gradients of [`linear`] for `G = dL/dY`: with `P = X W + b` and `D = G f'(P)`, `dX += D W^T`, `dW += X^T D`,
 /// `db +=` column sums of D.
 ///
 /// `saved` is Y for functions with [`Activation::saves_output`], P for the others, and unused for the identity; for ReLU Y serves
-/// as well as P. X is a matrix, `g` and `saved` are contiguous.
+/// as well as P. X is a matrix, `g` and `saved` are contiguous. A function other than the identity needs memory for D:
+/// [`LinearBackwardPlan`] takes it from the caller.
 ///
 /// # Errors
-/// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for shapes that do not fit;
-/// [`NnError::Backend`] from the device.
+/// As [`LinearBackwardPlan::new`], [`LinearBackwardPlan::run`] and [`activate_backward`](crate::activate_backward).
 pub fn linear_backward<Q: GemmOps + ElementwiseOps, T: Real>(
     q: &Q,
     x: TensorRef<'_, Q, T>,
@@ -77,37 +232,16 @@ pub fn linear_backward<Q: GemmOps + ElementwiseOps, T: Real>(
     f: Activation,
     saved: TensorRef<'_, Q, T>,
     g: TensorRef<'_, Q, T>,
-    grads: LinearGradients<'_, Q, T>,
+    gradients: LinearGradients<'_, Q, T>,
 ) -> Result<(), NnError> {
-    let &[rows, cols] = g.layout().shape() else {
-        return Err(NnError::Rank { op: "linear_backward", expected: 2, got: g.layout().rank() });
-    };
-    if saved.layout().shape() != g.layout().shape() {
-        let (lhs, rhs) = (g.layout().into(), saved.layout().into());
-        return Err(NnError::ShapeMismatch { op: "linear_backward", lhs, rhs });
-    }
-    let (saved, g) = (saved.flat("linear_backward")?, g.flat("linear_backward")?);
-    let layout = Layout::contiguous(&[rows, cols])?;
+    let plan = LinearBackwardPlan::accumulating(x.layout(), w.layout())?;
+    plan.d.admit(BACKWARD, "saved", saved.layout())?;
+    plan.d.admit(BACKWARD, "g", g.layout())?;
     if f == Activation::Identity {
-        return add_gradients(q, x, w, TensorRef::new(g, layout)?, grads);
+        return plan.run(q, x, w, g, gradients);
     }
-    let mut d = q.alloc::<T>(layout.numel())?;
-    let (of_output, gradient) = (q.shorten(saved), q.shorten(g));
-    q.activate_backward(ActivateBackward { f, saved: of_output, g: gradient, dx: d.view_mut() })?;
-    add_gradients(q, x, w, TensorRef::new(d.view(), layout)?, grads)
-}
-
-/// The gradients of `P = X W + b` for `D = dL/dP`.
-fn add_gradients<Q: GemmOps + ElementwiseOps, T: Real>(
-    q: &Q,
-    x: TensorRef<'_, Q, T>,
-    w: TensorRef<'_, Q, T>,
-    d: TensorRef<'_, Q, T>,
-    grads: LinearGradients<'_, Q, T>,
-) -> Result<(), NnError> {
-    if let Some(dx) = grads.x {
-        matmul_backward_lhs(q, d, w, dx)?;
-    }
-    matmul_backward_rhs(q, x, d, grads.w)?;
-    grads.bias.map_or(Ok(()), |bias| sum_axis(q, d, 0, true, bias))
+    let mut d = q.alloc::<T>(plan.d.numel())?;
+    let slopes = ElementwisePlan::new(plan.d.shape())?;
+    slopes.activate_backward(q, f, saved, g, TensorMut::new(d.view_mut(), plan.d)?)?;
+    plan.run(q, x, w, TensorRef::new(d.view(), plan.d)?, gradients)
 }

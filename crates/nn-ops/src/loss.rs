@@ -1,41 +1,116 @@
 use backend_api::{
-    Mut, Real, Ref,
+    Real,
     ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
 };
 
-use crate::{NnError, Shape, TensorMut, TensorRef};
+use crate::{Layout, NnError, TensorMut, TensorRef};
 
-/// Softmax cross-entropy of `rows x classes` logits against class numbers, with its gradient in the same pass.
+const OP: &str = "cross_entropy";
+const PROBS: &str = "cross_entropy_probs";
+
+/// Softmax cross-entropy of row-major logits `[rows, classes]`, with its gradient in the same pass.
 ///
-/// `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class `c = targets[r]`, and `dlogits = scale (softmax(x) - onehot(c))`: pass
-/// `scale = 1 / rows` for the gradient of the mean. Rows whose target is not below `classes` are ignored (zero loss and
-/// gradient). Tensors are contiguous.
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{CrossEntropyPlan, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// let (logits, targets) = (q.upload(&[0.0f32, 0.0, 3.0, 3.0])?, q.upload(&[0u32, 1])?);
+/// let (mut losses, mut dlogits) = (q.zeros::<f32>(2)?, q.zeros::<f32>(4)?);
+/// let (logits, targets) = (TensorRef::contiguous(logits.view(), &[2, 2])?, TensorRef::contiguous(targets.view(), &[2])?);
+/// let (into, gradient) =
+///     (TensorMut::contiguous(losses.view_mut(), &[2])?, TensorMut::contiguous(dlogits.view_mut(), &[2, 2])?);
+/// CrossEntropyPlan::new(2, 2)?.cross_entropy(&q, 1.0, logits, targets, into, gradient)?;
+/// assert!(q.download(&losses)?.iter().all(|loss| (loss - 2f32.ln()).abs() < 1e-6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossEntropyPlan {
+    classes: usize,
+    logits: Layout,
+    rows: Layout,
+}
+
+impl CrossEntropyPlan {
+    /// A plan for `rows` rows of logits.
+    ///
+    /// # Errors
+    /// [`NnError::EmptyReduction`] for rows without classes, [`NnError::Overflow`] if no tensor has the shape.
+    pub fn new(rows: usize, classes: usize) -> Result<Self, NnError> {
+        if classes == 0 && rows > 0 {
+            return Err(NnError::EmptyReduction { op: OP });
+        }
+        Ok(Self { classes, logits: Layout::contiguous(&[rows, classes])?, rows: Layout::contiguous(&[rows])? })
+    }
+
+    /// The losses for class numbers: `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class `c = targets[r]`, and
+    /// `dlogits = scale (softmax(x) - onehot(c))`: pass `scale = 1 / rows` for the gradient of the mean. Rows whose target is
+    /// not below `classes` are ignored (zero loss and gradient). Targets and losses are `[rows]`.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+    /// device.
+    pub fn cross_entropy<Q: LossOps, T: Real>(
+        &self,
+        q: &Q,
+        scale: f32,
+        logits: TensorRef<'_, Q, T>,
+        targets: TensorRef<'_, Q, u32>,
+        losses: TensorMut<'_, Q, f32>,
+        dlogits: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (logits, dlogits) =
+            (logits.planned(OP, "logits", &self.logits)?, dlogits.planned(OP, "dlogits", &self.logits)?);
+        let (targets, losses) =
+            (targets.planned(OP, "targets", &self.rows)?, losses.planned(OP, "losses", &self.rows)?);
+        if self.rows.numel() == 0 {
+            return Ok(());
+        }
+        Ok(q.cross_entropy(CrossEntropy { classes: self.classes, scale, logits, targets, losses, dlogits })?)
+    }
+
+    /// The losses for target probabilities t of the shape of the logits: `losses[r] = -sum_j t_j log_softmax(x)_j`,
+    /// `dlogits = scale (softmax(x) sum_i t_i - t)`.
+    ///
+    /// # Errors
+    /// As [`cross_entropy`](Self::cross_entropy).
+    pub fn cross_entropy_probs<Q: LossOps, T: Real>(
+        &self,
+        q: &Q,
+        scale: f32,
+        logits: TensorRef<'_, Q, T>,
+        probs: TensorRef<'_, Q, T>,
+        losses: TensorMut<'_, Q, f32>,
+        dlogits: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (logits, dlogits) =
+            (logits.planned(PROBS, "logits", &self.logits)?, dlogits.planned(PROBS, "dlogits", &self.logits)?);
+        let (probs, losses) =
+            (probs.planned(PROBS, "probs", &self.logits)?, losses.planned(PROBS, "losses", &self.rows)?);
+        if self.rows.numel() == 0 {
+            return Ok(());
+        }
+        Ok(q.cross_entropy_probs(CrossEntropyProbs { classes: self.classes, scale, logits, probs, losses, dlogits })?)
+    }
+}
+
+/// Softmax cross-entropy against class numbers; see [`CrossEntropyPlan::cross_entropy`].
 ///
 /// # Errors
-/// [`NnError::Rank`] unless the logits are a matrix, [`NnError::EmptyReduction`] for rows without classes,
-/// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], or [`NnError::Backend`] from the device.
+/// [`NnError::Rank`] unless the logits are a matrix; otherwise as [`CrossEntropyPlan::new`] and
+/// [`CrossEntropyPlan::cross_entropy`].
 pub fn cross_entropy<Q: LossOps, T: Real>(
     q: &Q,
     scale: f32,
     logits: TensorRef<'_, Q, T>,
-    targets: Ref<'_, Q, u32>,
-    losses: Mut<'_, Q, f32>,
+    targets: TensorRef<'_, Q, u32>,
+    losses: TensorMut<'_, Q, f32>,
     dlogits: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    const OP: &str = "cross_entropy";
-    let Some(classes) = check(OP, &logits, &dlogits)? else { return Ok(()) };
-    Ok(q.cross_entropy(CrossEntropy {
-        classes,
-        scale,
-        logits: logits.flat(OP)?,
-        targets: q.shorten(targets),
-        losses: q.shorten_mut(losses),
-        dlogits: dlogits.flat(OP)?,
-    })?)
+    plan(OP, logits.layout())?.cross_entropy(q, scale, logits, targets, losses, dlogits)
 }
 
-/// Softmax cross-entropy against target probabilities t: `losses[r] = -sum_j t_j log_softmax(x)_j`,
-/// `dlogits = scale (softmax(x) sum_i t_i - t)`.
+/// Softmax cross-entropy against target probabilities; see [`CrossEntropyPlan::cross_entropy_probs`].
 ///
 /// # Errors
 /// As [`cross_entropy`].
@@ -44,43 +119,15 @@ pub fn cross_entropy_probs<Q: LossOps, T: Real>(
     scale: f32,
     logits: TensorRef<'_, Q, T>,
     probs: TensorRef<'_, Q, T>,
-    losses: Mut<'_, Q, f32>,
+    losses: TensorMut<'_, Q, f32>,
     dlogits: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    const OP: &str = "cross_entropy_probs";
-    if probs.layout().shape() != logits.layout().shape() {
-        return Err(NnError::ShapeMismatch { op: OP, lhs: logits.layout().into(), rhs: probs.layout().into() });
-    }
-    let Some(classes) = check(OP, &logits, &dlogits)? else { return Ok(()) };
-    Ok(q.cross_entropy_probs(CrossEntropyProbs {
-        classes,
-        scale,
-        logits: logits.flat(OP)?,
-        probs: probs.flat(OP)?,
-        losses: q.shorten_mut(losses),
-        dlogits: dlogits.flat(OP)?,
-    })?)
+    plan(PROBS, logits.layout())?.cross_entropy_probs(q, scale, logits, probs, losses, dlogits)
 }
 
-/// The number of classes; `None` without rows.
-fn check<Q: LossOps, T: Real>(
-    op: &'static str,
-    logits: &TensorRef<'_, Q, T>,
-    dlogits: &TensorMut<'_, Q, T>,
-) -> Result<Option<usize>, NnError> {
-    let &[rows, classes] = logits.layout().shape() else {
-        return Err(NnError::Rank { op, expected: 2, got: logits.layout().rank() });
+fn plan(op: &'static str, logits: &Layout) -> Result<CrossEntropyPlan, NnError> {
+    let &[rows, classes] = logits.shape() else {
+        return Err(NnError::Rank { op, tensor: "logits", expected: 2, got: logits.rank() });
     };
-    if dlogits.layout().shape() != logits.layout().shape() {
-        return Err(NnError::ShapeMismatch {
-            op,
-            lhs: Shape::from(logits.layout()),
-            rhs: Shape::from(dlogits.layout()),
-        });
-    }
-    match (rows, classes) {
-        (0, _) => Ok(None),
-        (_, 0) => Err(NnError::EmptyReduction { op }),
-        _ => Ok(Some(classes)),
-    }
+    CrossEntropyPlan::new(rows, classes)
 }

@@ -1,6 +1,6 @@
-use backend_api::{Queue, Ref, ops::linalg::RowMask};
+use backend_api::{Element, Queue, Ref, ops::linalg::RowMask};
 
-use crate::{NnError, view::first};
+use crate::{Layout, NnError, TensorRef};
 
 /// Which elements a softmax leaves out. They count as -inf; a row without any other element gives zeros.
 ///
@@ -9,20 +9,11 @@ use crate::{NnError, view::first};
 pub enum Mask<'a, Q: Queue + 'a> {
     /// Nothing is left out.
     None,
-    /// Elements with `false` are left out, whatever their value: NaN among them does not spread.
-    Keep {
-        /// One flag an element, row-major.
-        keep: Ref<'a, Q, bool>,
-        /// Shape of the mask.
-        shape: &'a [usize],
-    },
+    /// Elements with `false` are left out, whatever their value: NaN among them does not spread. Row-major.
+    Keep(TensorRef<'a, Q, bool>),
     /// Added to the logits before the softmax; elements with -inf are left out. NaN and +inf among the logits still spread.
-    Additive {
-        /// One addend an element, row-major.
-        addend: Ref<'a, Q, f32>,
-        /// Shape of the mask.
-        shape: &'a [usize],
-    },
+    /// Row-major.
+    Additive(TensorRef<'a, Q, f32>),
     /// Element `k` of the softmax axis is left out of row `q` of the axis before it if `k > q + offset`. With a cache of n
     /// earlier keys, the offset is n.
     Causal {
@@ -43,8 +34,8 @@ impl<'a, Q: Queue + 'a> core::fmt::Debug for Mask<'a, Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::None => f.write_str("None"),
-            Self::Keep { shape, .. } => f.debug_struct("Keep").field("shape", shape).finish_non_exhaustive(),
-            Self::Additive { shape, .. } => f.debug_struct("Additive").field("shape", shape).finish_non_exhaustive(),
+            Self::Keep(keep) => f.debug_tuple("Keep").field(keep).finish(),
+            Self::Additive(addend) => f.debug_tuple("Additive").field(addend).finish(),
             Self::Causal { offset } => f.debug_struct("Causal").field("offset", offset).finish(),
         }
     }
@@ -59,42 +50,44 @@ pub(crate) struct FittedMask<'a, Q: Queue + 'a> {
 
 impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     /// Checks the mask against logits of `shape` and the softmax axis.
-    pub(crate) fn fit<'s>(
-        self,
-        q: &Q,
-        op: &'static str,
-        shape: &[usize],
-        axis: usize,
-    ) -> Result<FittedMask<'s, Q>, NnError>
+    pub(crate) fn fit<'s>(self, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'s, Q>, NnError>
     where
         'a: 's,
     {
         let (period, causal_offset, operand) = match self {
             Self::None => (1, 0, RowMask::None),
-            Self::Keep { keep, shape: mask } => {
-                let (period, count) = period(op, mask, shape, axis)?;
-                (period, 0, RowMask::Keep(first(q, keep, count)?))
+            Self::Keep(keep) => {
+                let (period, keep) = repeated(op, &keep, shape, axis)?;
+                (period, 0, RowMask::Keep(keep))
             }
-            Self::Additive { addend, shape: mask } => {
-                let (period, count) = period(op, mask, shape, axis)?;
-                (period, 0, RowMask::Additive(first(q, addend, count)?))
+            Self::Additive(addend) => {
+                let (period, addend) = repeated(op, &addend, shape, axis)?;
+                (period, 0, RowMask::Additive(addend))
             }
             Self::Causal { offset } => {
-                let before = axis.checked_sub(1).ok_or(NnError::Rank { op, expected: 2, got: shape.len() })?;
-                (shape[before].max(1), offset, RowMask::Causal)
+                let name = "softmax axis under a causal mask";
+                let first = NnError::Parameter { op, name, domain: "1 or more", value: 0.0 };
+                (shape[axis.checked_sub(1).ok_or(first)?].max(1), offset, RowMask::Causal)
             }
         };
         Ok(FittedMask { period, causal_offset, operand })
     }
 }
 
-/// Number of outer indices after which a mask of shape `mask` repeats, and its elements. It has to end in the axes of `shape`,
-/// from some axis on that does not come after the softmax axis.
-fn period(op: &'static str, mask: &[usize], shape: &[usize], axis: usize) -> Result<(usize, usize), NnError> {
-    let missing = shape.len().checked_sub(mask.len()).filter(|&missing| missing <= axis && mask == &shape[missing..]);
+/// Number of outer indices after which a mask repeats, and its elements. Its shape has to end in the axes of `shape`, from some
+/// axis on that does not come after the softmax axis.
+fn repeated<'s, 'l: 's, Q: Queue, T: Element>(
+    op: &'static str,
+    mask: &TensorRef<'l, Q, T>,
+    shape: &[usize],
+    axis: usize,
+) -> Result<(usize, Ref<'s, Q, T>), NnError> {
+    let own = mask.layout().shape();
+    let missing = shape.len().checked_sub(own.len()).filter(|&missing| missing <= axis && own == &shape[missing..]);
     let Some(missing) = missing else {
-        return Err(NnError::ShapeMismatch { op, lhs: shape.into(), rhs: mask.into() });
+        return Err(NnError::ShapeMismatch { op, tensor: "mask", expected: shape.into(), got: own.into() });
     };
-    // Both products are at most that of `shape` with empty axes counted as 1, which has been checked.
-    Ok((shape[missing..axis].iter().product::<usize>().max(1), mask.iter().product()))
+    // At most the product of `shape` with empty axes counted as 1, which has been checked.
+    let period = shape[missing..axis].iter().product::<usize>().max(1);
+    Ok((period, mask.planned(op, "mask", &Layout::contiguous(own)?)?))
 }

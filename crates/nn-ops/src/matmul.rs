@@ -1,5 +1,5 @@
 use backend_api::{
-    BufferMut, BufferRef, Mut, Real, Ref,
+    Mut, Real, Ref,
     ops::linalg::{Gemm, GemmOps},
 };
 use core_types::params::{
@@ -19,35 +19,34 @@ const OP: &str = "matmul";
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{GemmPlan, Layout};
+/// use nn_ops::{GemmPlan, Layout, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// let a = q.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// let mut c = q.zeros::<f32>(4)?;
-/// let layout = Layout::contiguous(&[2, 3])?;
-/// let plan = GemmPlan::new(&layout, &layout.transposed()?, &Layout::contiguous(&[2, 2])?)?; // A A^T
-/// plan.run(&q, a.view(), a.view(), c.view_mut())?;
+/// let a = TensorRef::contiguous(a.view(), &[2, 3])?;
+/// let plan = GemmPlan::new(a.layout(), a.transposed()?.layout(), &Layout::contiguous(&[2, 2])?)?; // A A^T
+/// plan.run(&q, a, a.transposed()?, TensorMut::contiguous(c.view_mut(), &[2, 2])?)?;
 /// assert_eq!(q.download(&c)?, [14.0, 32.0, 32.0, 77.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GemmPlan {
+    op: &'static str,
     params: GemmParams,
-    spans: [usize; 3],
+    a: Layout,
+    b: Layout,
+    c: Layout,
 }
 
 impl GemmPlan {
     /// Checks the layouts of A, B and C.
     ///
     /// # Errors
-    /// [`NnError::Rank`] below two axes, [`NnError::ShapeMismatch`] if the shapes do not fit,
-    /// [`NnError::InvalidStride`] if a matrix has no stride of 1 or elements of C overlap.
+    /// [`NnError::TooFewAxes`] below two axes, [`NnError::ShapeMismatch`] if the shapes do not fit, [`NnError::Broadcast`] if
+    /// leading axes do not, [`NnError::InvalidStride`] if a matrix has no stride of 1 or elements of C overlap.
     pub fn new(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
-        let plan = Self::build(a, b, c, false)?;
-        if !c.is_injective() {
-            return Err(overlap(c));
-        }
-        Ok(plan)
+        Self::of(OP, [a, b, c], Activation::Identity)
     }
 
     /// A plan for `C += A B`. Leading axes of C may have length 1 or be missing where those of A and B do not: C then
@@ -56,40 +55,53 @@ impl GemmPlan {
     /// # Errors
     /// As [`Self::new`].
     pub fn accumulating(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
-        if !c.is_injective() {
-            return Err(overlap(c));
-        }
-        Self::build(a, b, c, true)
+        Self::adding(OP, [a, b, c])
     }
 
-    fn build(a: &Layout, b: &Layout, c: &Layout, accumulate: bool) -> Result<Self, NnError> {
+    /// A plan for `C = f(A B)` on behalf of an operator.
+    pub(crate) fn of(op: &'static str, layouts: [&Layout; 3], activation: Activation) -> Result<Self, NnError> {
+        Self::build(op, layouts, activation, false)
+    }
+
+    /// [`accumulating`](Self::accumulating) on behalf of an operator.
+    pub(crate) fn adding(op: &'static str, layouts: [&Layout; 3]) -> Result<Self, NnError> {
+        Self::build(op, layouts, Activation::Identity, true)
+    }
+
+    fn build(
+        op: &'static str,
+        [a, b, c]: [&Layout; 3],
+        activation: Activation,
+        accumulate: bool,
+    ) -> Result<Self, NnError> {
         for layout in [a, b, c] {
             if layout.rank() < 2 {
-                return Err(NnError::Rank { op: OP, expected: 2, got: layout.rank() });
+                return Err(NnError::TooFewAxes { op, min: 2, got: layout.rank() });
             }
         }
         let [(a_lead, m, k), (b_lead, b_k, n), (c_lead, c_m, c_n)] = [a, b, c].map(split);
+        let shape = |lead: &[usize], rows: usize, cols: usize| [lead, &[rows, cols]].concat();
         if k != b_k {
-            return Err(NnError::ShapeMismatch { op: OP, lhs: a.into(), rhs: b.into() });
+            let expected = Shape::from(&shape(b_lead, k, n)[..]);
+            return Err(NnError::ShapeMismatch { op, tensor: "b", expected, got: b.into() });
         }
-        let lead = broadcast_shape(a_lead, b_lead).ok_or_else(|| NnError::ShapeMismatch {
-            op: OP,
-            lhs: a.into(),
-            rhs: b.into(),
-        })?;
-        let mut wanted = lead.clone();
-        wanted.extend([m, n]);
-        let mismatch = || NnError::ShapeMismatch { op: OP, lhs: Shape::from(&wanted[..]), rhs: c.into() };
+        let apart = || NnError::Broadcast { op, lhs: a.into(), rhs: b.into() };
+        let lead = broadcast_shape(a_lead, b_lead).ok_or_else(apart)?;
+        let full = shape(&lead, m, n);
         if (c_m, c_n) != (m, n) || (!accumulate && c_lead != lead) {
-            return Err(mismatch());
+            let expected = Shape::from(&full[..]);
+            return Err(NnError::ShapeMismatch { op, tensor: "c", expected, got: c.into() });
         }
-        let wide = |layout: &Layout, rows: usize, cols: usize| {
-            let mut shape = lead.clone();
-            shape.extend([rows, cols]);
-            layout.broadcast(&shape).map_err(|_| mismatch())
-        };
-        let wide = [wide(a, m, k)?, wide(b, k, n)?, wide(c, m, n)?];
-        let [a_mat, b_mat, c_mat] = [matrix(&wide[0])?, matrix(&wide[1])?, matrix(&wide[2])?];
+        let wide = [
+            a.broadcast_by(op, &shape(&lead, m, k))?,
+            b.broadcast_by(op, &shape(&lead, k, n))?,
+            c.broadcast_by(op, &full)?,
+        ];
+        let [a_mat, b_mat, c_mat] = [matrix(op, &wide[0])?, matrix(op, &wide[1])?, matrix(op, &wide[2])?];
+        if !c.is_injective() {
+            let why = "elements of the result overlap";
+            return Err(NnError::InvalidStride { op, strides: c.strides().to_vec(), why });
+        }
         let axes = merged_axes(&lead, &wide);
         let mut batch = [1; BATCH_AXES];
         let mut batch_strides = [[0; BATCH_AXES]; 3];
@@ -107,51 +119,44 @@ impl GemmPlan {
             b: with_batch(b_mat, 1),
             c: with_batch(c_mat, 2),
             accumulate: u32::from(accumulate),
-            activation: Activation::Identity,
+            activation,
         };
-        Ok(Self { params, spans: [a.span(), b.span(), c.span()] })
+        Ok(Self { op, params, a: *a, b: *b, c: *c })
     }
 
-    /// Runs the products.
+    /// Runs the products on tensors with the layouts of the plan.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`] if a view is shorter than its layout, [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+    /// device.
     pub fn run<Q: GemmOps, T: Real>(
         &self,
         q: &Q,
-        a: Ref<'_, Q, T>,
-        b: Ref<'_, Q, T>,
-        c: Mut<'_, Q, T>,
+        a: TensorRef<'_, Q, T>,
+        b: TensorRef<'_, Q, T>,
+        c: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        self.launch(q, a, b, None, Activation::Identity, c)
+        let (a, b) = (a.planned(self.op, "a", &self.a)?, b.planned(self.op, "b", &self.b)?);
+        self.launch(q, a, b, None, c.planned(self.op, "c", &self.c)?)
     }
 
+    /// Runs the products on views that reach as far as the layouts; `bias` is added to each row.
     pub(crate) fn launch<Q: GemmOps, T: Real>(
         &self,
         q: &Q,
         a: Ref<'_, Q, T>,
         b: Ref<'_, Q, T>,
         bias: Option<Ref<'_, Q, T>>,
-        activation: Activation,
         c: Mut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        for (expected, got) in self.spans.into_iter().zip([a.len(), b.len(), c.len()]) {
-            if got < expected {
-                return Err(NnError::ViewTooShort { expected, got });
-            }
-        }
         Ok(q.gemm(Gemm {
-            params: &GemmParams { activation, ..self.params },
+            params: &self.params,
             a: q.shorten(a),
             b: q.shorten(b),
             bias: bias.map(|bias| q.shorten(bias)),
             c: q.shorten_mut(c),
         })?)
     }
-}
-
-fn overlap(c: &Layout) -> NnError {
-    NnError::InvalidStride { op: OP, strides: c.strides().to_vec(), why: "elements of the result overlap" }
 }
 
 /// Leading axes, rows and columns of a layout of at least two axes.
@@ -162,7 +167,7 @@ fn split(layout: &Layout) -> (&[usize], usize, usize) {
 }
 
 /// The strides of the last two axes, of which one is 1 unless its axis has one element.
-fn matrix(layout: &Layout) -> Result<MatrixStrides, NnError> {
+fn matrix(op: &'static str, layout: &Layout) -> Result<MatrixStrides, NnError> {
     let (_, rows, cols) = split(layout);
     let last = &layout.strides()[layout.rank() - 2..];
     let (mut row, mut col) = (last[0], last[1]);
@@ -177,7 +182,7 @@ fn matrix(layout: &Layout) -> Result<MatrixStrides, NnError> {
     }
     if row != 1 && col != 1 && layout.numel() > 0 {
         return Err(NnError::InvalidStride {
-            op: OP,
+            op,
             strides: layout.strides().to_vec(),
             why: "neither rows nor columns of the matrix are contiguous",
         });
@@ -224,7 +229,7 @@ pub fn matmul<Q: GemmOps, T: Real>(
     b: TensorRef<'_, Q, T>,
     c: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    GemmPlan::new(a.layout(), b.layout(), c.layout())?.run(q, a.view(), b.view(), c.into_view())
+    GemmPlan::new(a.layout(), b.layout(), c.layout())?.run(q, a, b, c)
 }
 
 /// The gradient of `C = A B` with respect to A: `dA += G B^T`, where G is the gradient of C. Axes along which A was
@@ -238,8 +243,8 @@ pub fn matmul_backward_lhs<Q: GemmOps, T: Real>(
     b: TensorRef<'_, Q, T>,
     da: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    let plan = GemmPlan::accumulating(g.layout(), &b.layout().transposed()?, da.layout())?;
-    plan.run(q, g.view(), b.view(), da.into_view())
+    let b = b.transposed()?;
+    GemmPlan::adding("matmul_backward_lhs", [g.layout(), b.layout(), da.layout()])?.run(q, g, b, da)
 }
 
 /// The gradient of `C = A B` with respect to B: `dB += A^T G`, where G is the gradient of C. Axes along which B was
@@ -253,6 +258,6 @@ pub fn matmul_backward_rhs<Q: GemmOps, T: Real>(
     g: TensorRef<'_, Q, T>,
     db: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    let plan = GemmPlan::accumulating(&a.layout().transposed()?, g.layout(), db.layout())?;
-    plan.run(q, a.view(), g.view(), db.into_view())
+    let a = a.transposed()?;
+    GemmPlan::adding("matmul_backward_rhs", [a.layout(), g.layout(), db.layout()])?.run(q, a, g, db)
 }

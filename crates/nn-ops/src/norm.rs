@@ -4,19 +4,16 @@ use backend_api::{
 };
 use core_types::params::rows::NormParams;
 
-use crate::{
-    Layout, NnError,
-    view::{first, first_mut},
-};
+use crate::{Layout, NnError, TensorMut, TensorRef};
 
 /// What the backward pass of a normalisation needs from the forward pass.
 pub struct NormSaved<'a, Q: RowOps + 'a, T: Real> {
     /// The input.
-    pub x: Ref<'a, Q, T>,
+    pub x: TensorRef<'a, Q, T>,
     /// The factors of the columns, if there were any.
-    pub gamma: Option<Ref<'a, Q, T>>,
+    pub gamma: Option<TensorRef<'a, Q, T>>,
     /// The statistics of the rows, as the forward pass wrote them.
-    pub stats: Ref<'a, Q, f32>,
+    pub stats: TensorRef<'a, Q, f32>,
 }
 
 impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
@@ -25,50 +22,63 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
     }
 }
 
-/// Layer and RMS normalisation of the rows of a row-major matrix, forward and backward.
+/// Layer and RMS normalisation along the last axis of row-major tensors of one shape, forward and backward.
 ///
-/// A tensor is a matrix whose columns are its last axis. Views hold at least the elements of the shape, from their start.
-/// `gamma` and `beta` may be left out, and stand for ones and zeros then. Statistics are f32 sums for every element type; each
-/// sum's order depends on the shape alone. The mean is corrected by the mean of the residuals, which keeps full accuracy up
-/// to means of 10^4 standard deviations and more; rows whose squares leave the range of f32 keep it too.
+/// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; they may be left out, and stand for ones and zeros
+/// then. Statistics are f32 for every element type, of the shape `[2, rows]` for a layer norm and `[rows]` for an RMS norm, where
+/// the rows are all leading axes together. Each sum's order depends on the shape alone. The mean is corrected by the mean of the
+/// residuals, which keeps full accuracy up to means of 10^4 standard deviations and more; rows whose squares leave the range of
+/// f32 keep it too.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{NormPlan, NormSaved};
+/// use nn_ops::{NormPlan, NormSaved, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
-/// let plan = NormPlan::new(2, 4, 1e-5)?;
+/// let plan = NormPlan::new(&[2, 4], 1e-5)?;
 /// let x = q.upload(&[1.0f32, 2.0, 3.0, 4.0, 1e4, 1e4 + 2.0, 1e4 + 4.0, 1e4 + 6.0])?;
 /// let (gamma, beta) = (q.upload(&[1.0f32; 4])?, q.upload(&[0.0f32; 4])?);
 /// let (mut y, mut stats) = (q.zeros::<f32>(8)?, plan.layer_stats(&q)?);
 ///
-/// plan.layer_norm(&q, x.view(), Some(gamma.view()), Some(beta.view()), y.view_mut(), stats.view_mut())?;
+/// let x = TensorRef::contiguous(x.view(), &[2, 4])?;
+/// let (gamma, beta) = (TensorRef::contiguous(gamma.view(), &[4])?, TensorRef::contiguous(beta.view(), &[4])?);
+/// let (into, stats_into) =
+///     (TensorMut::contiguous(y.view_mut(), &[2, 4])?, TensorMut::contiguous(stats.view_mut(), &[2, 2])?);
+/// plan.layer_norm(&q, x, Some(gamma), Some(beta), into, stats_into)?;
 /// let h = q.download(&y)?;
 /// assert!((h[0] + 1.341_635).abs() < 1e-5 && (h[4] + 1.341_640).abs() < 1e-5);
 ///
 /// let g = q.upload(&[1.0f32; 8])?;
-/// let (mut dx, mut dgamma, mut dbeta) = (q.zeros::<f32>(8)?, q.zeros::<f32>(4)?, q.zeros::<f32>(4)?);
-/// let saved = NormSaved { x: x.view(), gamma: Some(gamma.view()), stats: stats.view() };
-/// plan.layer_norm_backward(&q, saved, g.view(), dx.view_mut(), Some(dgamma.view_mut()), Some(dbeta.view_mut()))?;
+/// let (mut dx, mut dbeta) = (q.zeros::<f32>(8)?, q.zeros::<f32>(4)?);
+/// let saved = NormSaved { x, gamma: Some(gamma), stats: TensorRef::contiguous(stats.view(), &[2, 2])? };
+/// let g = TensorRef::contiguous(g.view(), &[2, 4])?;
+/// let (dx, of_beta) = (TensorMut::contiguous(dx.view_mut(), &[2, 4])?, TensorMut::contiguous(dbeta.view_mut(), &[4])?);
+/// plan.layer_norm_backward(&q, saved, g, dx, None, Some(of_beta))?;
 /// assert_eq!(q.download(&dbeta)?, [2.0; 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NormPlan {
-    rows: usize,
-    columns: usize,
+    layout: Layout,
+    columns: Layout,
+    layer_stats: Layout,
+    rms_stats: Layout,
     params: NormParams,
 }
 
 impl NormPlan {
-    /// A plan for `rows` rows of `columns` elements; `eps` is added to the variance or mean square inside the root.
+    /// A plan for tensors of `shape`; `eps` is added to the variance or mean square inside the root.
     ///
     /// # Errors
-    /// [`NnError::EmptyReduction`] for rows without elements, [`NnError::Parameter`] unless eps is finite and not negative,
-    /// [`NnError::Overflow`] if no matrix has the shape.
-    pub fn new(rows: usize, columns: usize, eps: f32) -> Result<Self, NnError> {
+    /// [`NnError::TooFewAxes`] for no axes, [`NnError::EmptyReduction`] for rows without elements, [`NnError::Parameter`] unless
+    /// eps is finite and not negative, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
+    pub fn new(shape: &[usize], eps: f32) -> Result<Self, NnError> {
         const OP: &str = "norm";
-        Layout::contiguous(&[rows, columns, 2])?;
+        let layout = Layout::contiguous(shape)?;
+        let Some((&columns, leading)) = shape.split_last() else {
+            return Err(NnError::TooFewAxes { op: OP, min: 1, got: 0 });
+        };
+        let rows = leading.iter().product(); // at most what `contiguous` has counted
         if columns == 0 && rows > 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
@@ -76,7 +86,13 @@ impl NormPlan {
             let domain = "finite and not negative";
             return Err(NnError::Parameter { op: OP, name: "eps", domain, value: f64::from(eps) });
         }
-        Ok(Self { rows, columns, params: NormParams { rows: rows as u64, len: columns as u64, eps } })
+        Ok(Self {
+            layout,
+            columns: Layout::contiguous(&[columns])?,
+            layer_stats: Layout::contiguous(&[2, rows])?,
+            rms_stats: Layout::contiguous(&[rows])?,
+            params: NormParams { rows: rows as u64, len: columns as u64, eps },
+        })
     }
 
     /// Room for the statistics of a layer norm: every mean, then every 1 / sqrt(variance + eps).
@@ -84,7 +100,7 @@ impl NormPlan {
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
     pub fn layer_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
-        Ok(q.alloc(self.layer_stats_len())?)
+        Ok(q.alloc(self.layer_stats.numel())?)
     }
 
     /// Room for the statistics of an RMS norm: every 1 / sqrt(mean(x^2) + eps).
@@ -92,63 +108,51 @@ impl NormPlan {
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
     pub fn rms_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
-        Ok(q.alloc(self.rows)?)
-    }
-
-    fn layer_stats_len(&self) -> usize {
-        2 * self.rows // checked when built
-    }
-
-    fn count(&self) -> usize {
-        self.rows * self.columns // checked when built
+        Ok(q.alloc(self.rms_stats.numel())?)
     }
 
     /// `y = (x - mean) / sqrt(variance + eps) gamma + beta` for each row, with the biased variance. Ba, Kiros, Hinton, arXiv
     /// 1607.06450.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`]; [`NnError::Backend`] after that, with
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that, with
     /// [`BackendError::Undefined`](backend_api::BackendError::Undefined) for the first row where variance and eps are
     /// zero.
     pub fn layer_norm<Q: RowOps, T: Real>(
         &self,
         q: &Q,
-        x: Ref<'_, Q, T>,
-        gamma: Option<Ref<'_, Q, T>>,
-        beta: Option<Ref<'_, Q, T>>,
-        y: Mut<'_, Q, T>,
-        stats: Mut<'_, Q, f32>,
+        x: TensorRef<'_, Q, T>,
+        gamma: Option<TensorRef<'_, Q, T>>,
+        beta: Option<TensorRef<'_, Q, T>>,
+        y: TensorMut<'_, Q, T>,
+        stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
-        let (x, y) = (first(q, x, self.count())?, first_mut(q, y, self.count())?);
-        let (gamma, beta) = (self.columns_of(q, gamma)?, self.columns_of(q, beta)?);
-        Ok(q.layer_norm(LayerNorm {
-            params: &self.params,
-            x,
-            gamma,
-            beta,
-            y,
-            stats: first_mut(q, stats, self.layer_stats_len())?,
-        })?)
+        const OP: &str = "layer_norm";
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        let (gamma, beta) = (self.column(OP, "gamma", gamma)?, self.column(OP, "beta", beta)?);
+        let stats = stats.planned(OP, "stats", &self.layer_stats)?;
+        Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
     }
 
     /// The gradients of [`layer_norm`](Self::layer_norm) by x and, where asked for, gamma and beta for the gradient g of the
     /// loss by y.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`]; [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that.
     pub fn layer_norm_backward<Q: RowOps, T: Real>(
         &self,
         q: &Q,
         saved: NormSaved<'_, Q, T>,
-        g: Ref<'_, Q, T>,
-        dx: Mut<'_, Q, T>,
-        dgamma: Option<Mut<'_, Q, T>>,
-        dbeta: Option<Mut<'_, Q, T>>,
+        g: TensorRef<'_, Q, T>,
+        dx: TensorMut<'_, Q, T>,
+        dgamma: Option<TensorMut<'_, Q, T>>,
+        dbeta: Option<TensorMut<'_, Q, T>>,
     ) -> Result<(), NnError> {
-        let (x, gamma) = (first(q, saved.x, self.count())?, self.columns_of(q, saved.gamma)?);
-        let stats = first(q, saved.stats, self.layer_stats_len())?;
-        let (g, dx) = (first(q, g, self.count())?, first_mut(q, dx, self.count())?);
-        let (dgamma, dbeta) = (self.columns_of_mut(q, dgamma)?, self.columns_of_mut(q, dbeta)?);
+        const OP: &str = "layer_norm_backward";
+        let (x, gamma) = (saved.x.planned(OP, "x", &self.layout)?, self.column(OP, "gamma", saved.gamma)?);
+        let stats = saved.stats.planned(OP, "stats", &self.layer_stats)?;
+        let (g, dx) = (g.planned(OP, "g", &self.layout)?, dx.planned(OP, "dx", &self.layout)?);
+        let (dgamma, dbeta) = (self.column_mut(OP, "dgamma", dgamma)?, self.column_mut(OP, "dbeta", dbeta)?);
         Ok(q.layer_norm_backward(LayerNormBackward { params: &self.params, x, gamma, stats, g, dx, dgamma, dbeta })?)
     }
 
@@ -159,62 +163,54 @@ impl NormPlan {
     pub fn rms_norm<Q: RowOps, T: Real>(
         &self,
         q: &Q,
-        x: Ref<'_, Q, T>,
-        gamma: Option<Ref<'_, Q, T>>,
-        y: Mut<'_, Q, T>,
-        stats: Mut<'_, Q, f32>,
+        x: TensorRef<'_, Q, T>,
+        gamma: Option<TensorRef<'_, Q, T>>,
+        y: TensorMut<'_, Q, T>,
+        stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
-        let (x, y) = (first(q, x, self.count())?, first_mut(q, y, self.count())?);
-        let (gamma, stats) = (self.columns_of(q, gamma)?, first_mut(q, stats, self.rows)?);
-        Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd: stats })?)
+        const OP: &str = "rms_norm";
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        let gamma = self.column(OP, "gamma", gamma)?;
+        let rstd = stats.planned(OP, "stats", &self.rms_stats)?;
+        Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd })?)
     }
 
     /// The gradients of [`rms_norm`](Self::rms_norm) by x and, where asked for, gamma for the gradient g of the loss by y.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`]; [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that.
     pub fn rms_norm_backward<Q: RowOps, T: Real>(
         &self,
         q: &Q,
         saved: NormSaved<'_, Q, T>,
-        g: Ref<'_, Q, T>,
-        dx: Mut<'_, Q, T>,
-        dgamma: Option<Mut<'_, Q, T>>,
+        g: TensorRef<'_, Q, T>,
+        dx: TensorMut<'_, Q, T>,
+        dgamma: Option<TensorMut<'_, Q, T>>,
     ) -> Result<(), NnError> {
-        let (x, gamma) = (first(q, saved.x, self.count())?, self.columns_of(q, saved.gamma)?);
-        let stats = first(q, saved.stats, self.rows)?;
-        let (g, dx) = (first(q, g, self.count())?, first_mut(q, dx, self.count())?);
-        Ok(q.rms_norm_backward(RmsNormBackward {
-            params: &self.params,
-            x,
-            gamma,
-            rstd: stats,
-            g,
-            dx,
-            dgamma: self.columns_of_mut(q, dgamma)?,
-        })?)
+        const OP: &str = "rms_norm_backward";
+        let (x, gamma) = (saved.x.planned(OP, "x", &self.layout)?, self.column(OP, "gamma", saved.gamma)?);
+        let rstd = saved.stats.planned(OP, "stats", &self.rms_stats)?;
+        let (g, dx) = (g.planned(OP, "g", &self.layout)?, dx.planned(OP, "dx", &self.layout)?);
+        let dgamma = self.column_mut(OP, "dgamma", dgamma)?;
+        Ok(q.rms_norm_backward(RmsNormBackward { params: &self.params, x, gamma, rstd, g, dx, dgamma })?)
     }
 
-    fn columns_of<'s, 'l: 's, Q: Queue, T: Element>(
+    fn column<'s, 'l: 's, Q: Queue, T: Element>(
         &self,
-        q: &Q,
-        values: Option<Ref<'l, Q, T>>,
-    ) -> Result<Option<Ref<'s, Q, T>>, NnError>
-    where
-        Q::Buf<T>: 'l,
-    {
-        values.map(|values| first(q, values, self.columns)).transpose()
+        op: &'static str,
+        tensor: &'static str,
+        values: Option<TensorRef<'l, Q, T>>,
+    ) -> Result<Option<Ref<'s, Q, T>>, NnError> {
+        values.map(|values| values.planned(op, tensor, &self.columns)).transpose()
     }
 
-    fn columns_of_mut<'s, 'l: 's, Q: Queue, T: Element>(
+    fn column_mut<'s, 'l: 's, Q: Queue, T: Element>(
         &self,
-        q: &Q,
-        values: Option<Mut<'l, Q, T>>,
-    ) -> Result<Option<Mut<'s, Q, T>>, NnError>
-    where
-        Q::Buf<T>: 'l,
-    {
-        values.map(|values| first_mut(q, values, self.columns)).transpose()
+        op: &'static str,
+        tensor: &'static str,
+        values: Option<TensorMut<'l, Q, T>>,
+    ) -> Result<Option<Mut<'s, Q, T>>, NnError> {
+        values.map(|values| values.planned(op, tensor, &self.columns)).transpose()
     }
 }
 
@@ -226,12 +222,13 @@ mod tests {
 
     #[test]
     fn rows_without_elements_and_wrong_eps_are_refused() {
-        assert_eq!(NormPlan::new(1, 0, 1e-5), Err(NnError::EmptyReduction { op: "norm" }));
-        assert!(NormPlan::new(0, 0, 0.0).is_ok());
+        assert_eq!(NormPlan::new(&[1, 0], 1e-5), Err(NnError::EmptyReduction { op: "norm" }));
+        assert!(NormPlan::new(&[0, 0], 0.0).is_ok());
         for eps in [-1e-5, f32::NAN, f32::INFINITY] {
-            assert!(matches!(NormPlan::new(1, 1, eps), Err(NnError::Parameter { name: "eps", .. })));
+            assert!(matches!(NormPlan::new(&[1, 1], eps), Err(NnError::Parameter { name: "eps", .. })));
         }
-        assert!(matches!(NormPlan::new(usize::MAX, 1, 0.0), Err(NnError::Overflow { .. })));
+        assert!(matches!(NormPlan::new(&[usize::MAX, 1], 0.0), Err(NnError::Overflow { .. })));
+        assert_eq!(NormPlan::new(&[], 0.0), Err(NnError::TooFewAxes { op: "norm", min: 1, got: 0 }));
     }
 
     #[test]
@@ -240,14 +237,21 @@ mod tests {
         let x = q.upload(&[1.0f32, 2.0, 5.0, 5.0, 0.0, 0.0]).unwrap();
         let one = q.upload(&[1.0f32; 2]).unwrap();
         let (mut y, mut stats) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(6).unwrap());
-        let mut layer = |eps| {
-            let plan = NormPlan::new(3, 2, eps).unwrap();
-            plan.layer_norm(&q, x.view(), Some(one.view()), Some(one.view()), y.view_mut(), stats.view_mut())
+        let (x, one) =
+            (TensorRef::contiguous(x.view(), &[3, 2]).unwrap(), TensorRef::contiguous(one.view(), &[2]).unwrap());
+        let mut run = |centred, eps| {
+            let plan = NormPlan::new(&[3, 2], eps).unwrap();
+            let y = TensorMut::contiguous(y.view_mut(), &[3, 2])?;
+            match centred {
+                true => {
+                    let stats = TensorMut::contiguous(stats.view_mut(), &[2, 3])?;
+                    plan.layer_norm(&q, x, Some(one), Some(one), y, stats)
+                }
+                false => plan.rms_norm(&q, x, Some(one), y, TensorMut::contiguous(stats.view_mut(), &[3])?),
+            }
         };
-        assert!(matches!(layer(0.0), Err(NnError::Backend(BackendError::Undefined { index: 1, .. }))));
-        assert_eq!(layer(1e-30), Ok(()));
-        let rms = NormPlan::new(3, 2, 0.0).unwrap();
-        let rms = rms.rms_norm(&q, x.view(), Some(one.view()), y.view_mut(), stats.view_mut());
-        assert!(matches!(rms, Err(NnError::Backend(BackendError::Undefined { index: 2, .. }))));
+        assert!(matches!(run(true, 0.0), Err(NnError::Backend(BackendError::Undefined { index: 1, .. }))));
+        assert_eq!(run(true, 1e-30), Ok(()));
+        assert!(matches!(run(false, 0.0), Err(NnError::Backend(BackendError::Undefined { index: 2, .. }))));
     }
 }

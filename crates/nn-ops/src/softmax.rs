@@ -1,37 +1,37 @@
 use backend_api::{
-    Mut, Real, Ref,
-    ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowOps, Softmax, SoftmaxBackward},
+    Real,
+    ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowMask, RowOps, Softmax, SoftmaxBackward},
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
-use crate::{
-    Layout, Mask, NnError,
-    view::{first, first_mut},
-};
+use crate::{Layout, Mask, NnError, TensorMut, TensorRef};
 
 /// Softmax and log-softmax along one axis of row-major tensors of one shape, forward and backward.
 ///
-/// Views hold at least the elements of the shape, from their start. Maxima, exponentials and sums are f32 for every element
+/// Maxima, exponentials and sums are f32 for every element
 /// type; each sum's order depends on the shape alone, and a row's result on that row alone. NaN or +inf in a row make the
 /// row NaN, and so does a row of -inf.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Mask, SoftmaxPlan};
+/// use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
-/// let plan = SoftmaxPlan::new(&[2, 3], 1)?;
+/// let shape = [2, 3];
+/// let plan = SoftmaxPlan::new(&shape, 1)?;
 /// let x = q.upload(&[0.0f32, 0.0, 0.0, 1.0, 2.0, 3.0])?;
 /// let mut y = q.zeros::<f32>(6)?;
 ///
-/// plan.softmax(&q, x.view(), Mask::Causal { offset: 0 }, y.view_mut())?;
+/// let x = TensorRef::contiguous(x.view(), &shape)?;
+/// plan.softmax(&q, x, Mask::Causal { offset: 0 }, TensorMut::contiguous(y.view_mut(), &shape)?)?;
 /// let p = q.download(&y)?;
 /// assert_eq!(p[..3], [1.0, 0.0, 0.0]);
 /// assert!((p[4] / p[3] - 1f32.exp()).abs() < 1e-6 && p[5] == 0.0);
 ///
 /// let g = q.upload(&[1.0f32; 6])?;
 /// let mut dx = q.zeros::<f32>(6)?;
-/// plan.softmax_backward(&q, y.view(), g.view(), dx.view_mut())?; // a constant gradient changes nothing
+/// let (y, g) = (TensorRef::contiguous(y.view(), &shape)?, TensorRef::contiguous(g.view(), &shape)?);
+/// plan.softmax_backward(&q, y, g, TensorMut::contiguous(dx.view_mut(), &shape)?)?; // a constant gradient changes nothing
 /// assert!(q.download(&dx)?.iter().all(|d| d.abs() < 1e-6));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -40,7 +40,6 @@ pub struct SoftmaxPlan {
     layout: Layout,
     axis: usize,
     params: AxisParams,
-    count: usize,
 }
 
 impl SoftmaxPlan {
@@ -60,24 +59,26 @@ impl SoftmaxPlan {
             return Err(NnError::EmptyReduction { op: OP });
         }
         let params = AxisParams { outer: outer as u64, len: len as u64, inner: inner as u64 };
-        Ok(Self { layout, axis, params, count: layout.numel() })
+        Ok(Self { layout, axis, params })
     }
 
     /// `y_c = exp(x_c) / sum_j exp(x_j)` along the axis, computed from differences to the greatest element. Elements that the
     /// mask leaves out give 0.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`], [`NnError::ShapeMismatch`] for a mask of another shape, [`NnError::Rank`] for a causal
-    /// mask along the first axis, [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout or a mask that does not fit,
+    /// [`NnError::Parameter`] for a causal mask along the first axis, [`NnError::Backend`] after that.
     pub fn softmax<Q: RowOps, T: Real>(
         &self,
         q: &Q,
-        x: Ref<'_, Q, T>,
+        x: TensorRef<'_, Q, T>,
         mask: Mask<'_, Q>,
-        y: Mut<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (params, mask) = self.masked(q, "softmax", mask)?;
-        Ok(q.softmax(Softmax { params: &params, x: first(q, x, self.count)?, mask, y: first_mut(q, y, self.count)? })?)
+        const OP: &str = "softmax";
+        let (params, mask) = self.masked(OP, mask)?;
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        Ok(q.softmax(Softmax { params: &params, x, mask, y })?)
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without loss where one element
@@ -88,17 +89,14 @@ impl SoftmaxPlan {
     pub fn log_softmax<Q: RowOps, T: Real>(
         &self,
         q: &Q,
-        x: Ref<'_, Q, T>,
+        x: TensorRef<'_, Q, T>,
         mask: Mask<'_, Q>,
-        y: Mut<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (params, mask) = self.masked(q, "log_softmax", mask)?;
-        Ok(q.log_softmax(LogSoftmax {
-            params: &params,
-            x: first(q, x, self.count)?,
-            mask,
-            y: first_mut(q, y, self.count)?,
-        })?)
+        const OP: &str = "log_softmax";
+        let (params, mask) = self.masked(OP, mask)?;
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        Ok(q.log_softmax(LogSoftmax { params: &params, x, mask, y })?)
     }
 
     /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss by y.
@@ -106,16 +104,17 @@ impl SoftmaxPlan {
     /// Elements left out have y = 0, so a mask is not needed again.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`], [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], [`NnError::Backend`] after that.
     pub fn softmax_backward<Q: RowOps, T: Real>(
         &self,
         q: &Q,
-        y: Ref<'_, Q, T>,
-        g: Ref<'_, Q, T>,
-        dx: Mut<'_, Q, T>,
+        y: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
+        dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (y, g) = (first(q, y, self.count)?, first(q, g, self.count)?);
-        Ok(q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx: first_mut(q, dx, self.count)? })?)
+        const OP: &str = "softmax_backward";
+        let (y, g) = (y.planned(OP, "y", &self.layout)?, g.planned(OP, "g", &self.layout)?);
+        Ok(q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx: dx.planned(OP, "dx", &self.layout)? })?)
     }
 
     /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the gradient g of the loss by y.
@@ -123,30 +122,26 @@ impl SoftmaxPlan {
     /// Elements with y = -inf are constant: dx is 0 there and their g counts for nothing.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`], [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], [`NnError::Backend`] after that.
     pub fn log_softmax_backward<Q: RowOps, T: Real>(
         &self,
         q: &Q,
-        y: Ref<'_, Q, T>,
-        g: Ref<'_, Q, T>,
-        dx: Mut<'_, Q, T>,
+        y: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
+        dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (y, g) = (first(q, y, self.count)?, first(q, g, self.count)?);
-        Ok(q.log_softmax_backward(LogSoftmaxBackward {
-            params: &self.params,
-            y,
-            g,
-            dx: first_mut(q, dx, self.count)?,
-        })?)
+        const OP: &str = "log_softmax_backward";
+        let (y, g) = (y.planned(OP, "y", &self.layout)?, g.planned(OP, "g", &self.layout)?);
+        let dx = dx.planned(OP, "dx", &self.layout)?;
+        Ok(q.log_softmax_backward(LogSoftmaxBackward { params: &self.params, y, g, dx })?)
     }
 
     fn masked<'s, 'l: 's, Q: RowOps>(
         &self,
-        q: &Q,
         op: &'static str,
         mask: Mask<'l, Q>,
-    ) -> Result<(SoftmaxParams, backend_api::ops::linalg::RowMask<'s, Q>), NnError> {
-        let mask = mask.fit(q, op, self.layout.shape(), self.axis)?;
+    ) -> Result<(SoftmaxParams, RowMask<'s, Q>), NnError> {
+        let mask = mask.fit(op, self.layout.shape(), self.axis)?;
         let (mask_period, causal_offset) = (mask.period as u64, mask.causal_offset);
         Ok((SoftmaxParams { axis: self.params, mask_period, causal_offset }, mask.operand))
     }
@@ -166,43 +161,50 @@ mod tests {
         assert!(matches!(SoftmaxPlan::new(&[usize::MAX, 2], 0), Err(NnError::Overflow { .. })));
     }
 
+    /// Runs a softmax of zeros.
+    fn run<Q: RowOps>(q: &Q, shape: &[usize], axis: usize, mask: Mask<'_, Q>) -> Result<(), NnError> {
+        let layout = Layout::contiguous(shape)?;
+        let (x, mut y) = (q.zeros::<f32>(layout.numel())?, q.zeros::<f32>(layout.numel())?);
+        let (x, y) = (TensorRef::new(x.view(), layout)?, TensorMut::new(y.view_mut(), layout)?);
+        SoftmaxPlan::new(shape, axis)?.softmax(q, x, mask, y)
+    }
+
     #[test]
     fn a_softmax_without_rows_does_nothing() {
         let q = runtime::cpu().unwrap();
-        let (x, mut y) = (q.zeros::<f32>(0).unwrap(), q.zeros::<f32>(0).unwrap());
-        for shape in [[0, 3], [0, 0], [3, 0]] {
-            if let Ok(plan) = SoftmaxPlan::new(&shape, 1) {
-                plan.softmax(&q, x.view(), Mask::Causal { offset: 0 }, y.view_mut()).unwrap();
-            }
+        for shape in [[0, 3], [0, 0]] {
+            run(&q, &shape, 1, Mask::Causal { offset: 0 }).unwrap();
         }
     }
 
     #[test]
     fn masks_repeat_over_leading_axes_only() {
         let q = runtime::cpu().unwrap();
-        let x = q.zeros::<f32>(24).unwrap();
         let keep = q.upload(&[true; 24]).unwrap();
-        let run = |shape: &[usize], axis| {
-            let mut y = q.zeros::<f32>(24).unwrap();
-            let mask = Mask::Keep { keep: keep.view(), shape };
-            SoftmaxPlan::new(&[2, 3, 4], axis).unwrap().softmax(&q, x.view(), mask, y.view_mut())
+        let masked = |shape: &[usize], axis| {
+            let keep = TensorRef::contiguous(keep.view(), shape).unwrap();
+            run(&q, &[2, 3, 4], axis, Mask::Keep(keep))
         };
         for shape in [&[2, 3, 4][..], &[3, 4], &[4]] {
-            assert_eq!(run(shape, 2), Ok(()));
+            assert_eq!(masked(shape, 2), Ok(()));
         }
-        assert!(matches!(run(&[2, 3], 2), Err(NnError::ShapeMismatch { .. })));
-        assert!(matches!(run(&[4], 1), Err(NnError::ShapeMismatch { .. })));
-        assert!(matches!(run(&[1, 2, 3, 4], 2), Err(NnError::ShapeMismatch { .. })));
+        assert!(matches!(masked(&[2, 3], 2), Err(NnError::ShapeMismatch { tensor: "mask", .. })));
+        assert!(matches!(masked(&[4], 1), Err(NnError::ShapeMismatch { tensor: "mask", .. })));
+        assert!(matches!(masked(&[1, 2, 3, 4], 2), Err(NnError::ShapeMismatch { tensor: "mask", .. })));
     }
 
     #[test]
-    fn short_views_and_causal_masks_without_queries_are_refused() {
+    fn tensors_of_another_layout_and_causal_masks_without_queries_are_refused() {
         let q = runtime::cpu().unwrap();
-        let (x, mut y) = (q.zeros::<f32>(5).unwrap(), q.zeros::<f32>(6).unwrap());
+        let (x, mut y) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(6).unwrap());
         let plan = SoftmaxPlan::new(&[2, 3], 1).unwrap();
-        let refused = plan.softmax(&q, x.view(), Mask::None, y.view_mut());
-        assert_eq!(refused, Err(NnError::ViewTooShort { expected: 6, got: 5 }));
-        let causal = SoftmaxPlan::new(&[5], 0).unwrap().softmax(&q, x.view(), Mask::Causal { offset: 0 }, y.view_mut());
-        assert_eq!(causal, Err(NnError::Rank { op: "softmax", expected: 2, got: 1 }));
+        let other = TensorRef::contiguous(x.view(), &[3, 2]).unwrap();
+        let refusals = [other, other.transposed().unwrap()].map(|x| {
+            plan.softmax(&q, x, Mask::None, TensorMut::contiguous(y.view_mut(), &[2, 3]).unwrap()).unwrap_err()
+        });
+        assert_eq!(refusals[0].to_string(), "`softmax` expected x of shape [2, 3], got [3, 2]");
+        assert!(matches!(refusals[1], NnError::InvalidStride { op: "softmax", .. }));
+        let causal = run(&q, &[5], 0, Mask::Causal { offset: 0 });
+        assert!(matches!(causal, Err(NnError::Parameter { op: "softmax", .. })), "{causal:?}");
     }
 }

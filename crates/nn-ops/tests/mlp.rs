@@ -1,7 +1,7 @@
 //! The perceptron against an f64 model written from the definition.
 
-use backend_api::{Buffer, Queue, Record};
-use nn_ops::{Mlp, NnError, Sgd, io::Tensors};
+use backend_api::{Buffer, Queue, Record, Ref, ops::linalg::LinalgOps};
+use nn_ops::{Mlp, MlpWorkspace, NnError, Sgd, TensorRef, io::Tensors};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// Mean cross-entropy of a two-layer network, in f64.
@@ -24,10 +24,23 @@ fn model_loss(tensors: &Tensors, sizes: [usize; 3], x: &[f32], y: &[u32]) -> f64
 }
 
 const SIZES: [usize; 3] = [5, 7, 3];
+const SGD: Sgd = Sgd { rate: 0.1, momentum: 0.9, decay: 0.0 };
 
 fn batch(rows: usize) -> (Vec<f32>, Vec<u32>) {
     let x = (0..rows * SIZES[0]).map(|i| ((i * 37 % 23) as f32 - 11.0) / 8.0).collect();
     (x, (0..rows as u32).map(|r| r * 5 % 3).collect())
+}
+
+/// A step on the first `rows` rows of x and y.
+fn step<'a, Q: LinalgOps + 'a>(
+    q: &Q,
+    network: &mut Mlp<Q>,
+    workspace: &mut MlpWorkspace<Q>,
+    (rows, x, y): (usize, Ref<'a, Q, f32>, Ref<'a, Q, u32>),
+    sgd: Sgd,
+) -> Result<(), NnError> {
+    let (x, y) = (TensorRef::contiguous(x, &[rows, SIZES[0]])?, TensorRef::contiguous(y, &[rows])?);
+    network.train_step(q, workspace, x, y, sgd)
 }
 
 #[test]
@@ -40,7 +53,8 @@ fn the_loss_is_the_models_and_a_step_follows_its_gradient() {
     let rate = 0.5;
     let mut workspace = network.workspace(&q, 16).unwrap();
     assert_eq!(workspace.loss(&q), Err(NnError::EmptyReduction { op: "mlp.loss" }));
-    network.train_step(&q, &mut workspace, xs.view(), ys.view(), Sgd { rate, momentum: 0.0 }).unwrap();
+    let sgd = Sgd { rate, momentum: 0.0, decay: 0.0 };
+    step(&q, &mut network, &mut workspace, (11, xs.view(), ys.view()), sgd).unwrap();
     let loss = workspace.loss(&q).unwrap();
     assert!((f64::from(loss) - model_loss(&before, SIZES, &x, &y)).abs() < 1e-6);
     let after = network.tensors(&q, &["a", "b"]).unwrap();
@@ -69,7 +83,7 @@ fn training_is_the_same_for_the_same_seed_and_any_thread_count() {
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
         let mut workspace = network.workspace(&q, 64).unwrap();
         for _ in 0..20 {
-            network.train_step(&q, &mut workspace, xs.view(), ys.view(), Sgd { rate: 0.1, momentum: 0.9 }).unwrap();
+            step(&q, &mut network, &mut workspace, (64, xs.view(), ys.view()), SGD).unwrap();
         }
         network.tensors(&q, &["a", "b"]).unwrap()
     };
@@ -80,25 +94,33 @@ fn training_is_the_same_for_the_same_seed_and_any_thread_count() {
 fn shapes_that_do_not_fit_are_typed() {
     let q = runtime::cpu().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    assert!(matches!(Mlp::new(&q, &[4], &mut rng), Err(NnError::Rank { .. })));
+    assert!(matches!(Mlp::new(&q, &[4], &mut rng), Err(NnError::Parameter { op: "mlp", value: 1.0, .. })));
     assert!(matches!(Mlp::new(&q, &[4, 0, 2], &mut rng), Err(NnError::EmptyReduction { .. })));
     let mut network = Mlp::new(&q, &SIZES, &mut rng).unwrap();
     let (x, y) = (q.upload(&[0.0f32; 12]).unwrap(), q.upload(&[0u32; 2]).unwrap());
-    assert!(matches!(network.forward(&q, x.view()), Err(NnError::ShapeMismatch { .. })));
-    let sgd = Sgd { rate: 0.1, momentum: 0.0 };
+    let inputs = |shape: &[usize]| TensorRef::contiguous(x.view(), shape).unwrap();
+    let targets = |rows| TensorRef::contiguous(y.view(), &[rows]).unwrap();
+    let wrong = network.classify(&q, inputs(&[3, 4])).unwrap_err();
+    assert_eq!(wrong.to_string(), "`mlp.classify` expected x of shape [3, 5], got [3, 4]");
+    let wrong = network.classify(&q, inputs(&[10])).unwrap_err();
+    assert_eq!(wrong.to_string(), "`mlp.classify` expected x with 2 axes, got 1");
+
     let mut workspace = network.workspace(&q, 1).unwrap();
-    let mut step = |features, rows| {
-        let (x, y) = (x.slice(0..features).unwrap(), y.slice(0..rows).unwrap());
-        network.train_step(&q, &mut workspace, x, y, sgd)
-    };
-    assert!(matches!(step(5, 2), Err(NnError::ShapeMismatch { op: "cross_entropy", .. })));
-    assert!(matches!(step(0, 0), Err(NnError::EmptyReduction { .. })));
-    assert!(matches!(step(10, 2), Err(NnError::ShapeMismatch { op: "mlp", .. })));
-    assert_eq!(step(5, 1), Ok(()));
+    let mut step = |x, rows| network.train_step(&q, &mut workspace, x, targets(rows), SGD);
+    let wrong = step(inputs(&[1, 5]), 2).unwrap_err();
+    assert_eq!(wrong.to_string(), "`mlp.train_step` expected targets of shape [1], got [2]");
+    assert_eq!(step(inputs(&[0, 5]), 0), Err(NnError::EmptyReduction { op: "mlp.train_step" }));
+    let wrong = step(inputs(&[2, 5]), 2).unwrap_err();
+    assert_eq!(wrong.to_string(), "`mlp.train_step` expected x of shape [1, 5], got [2, 5]");
+    let columns = inputs(&[5, 2]).transposed().unwrap();
+    assert!(matches!(step(columns, 2), Err(NnError::InvalidStride { op: "mlp.train_step", .. })));
+    assert_eq!(step(inputs(&[1, 5]), 1), Ok(()));
     let mut other = Mlp::new(&q, &[5, 8, 3], &mut rng).unwrap();
-    let (x, y) = (x.slice(0..5).unwrap(), y.slice(0..1).unwrap());
-    let refused = other.train_step(&q, &mut workspace, x, y, sgd);
-    assert!(matches!(refused, Err(NnError::ShapeMismatch { op: "mlp", .. })));
+    let wrong = other.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), SGD).unwrap_err();
+    assert_eq!(wrong.to_string(), "`mlp.train_step` expected workspace of shape [5, 8, 3], got [5, 7, 3]");
+    let endless = Sgd { rate: f32::INFINITY, ..SGD };
+    let refused = network.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), endless);
+    assert!(matches!(refused, Err(NnError::Parameter { op: "sgd_step", name: "rate", .. })));
     assert!(matches!(network.workspace(&q, usize::MAX), Err(NnError::Overflow { .. })));
 }
 
@@ -115,8 +137,7 @@ fn steps_allocate_nothing_once_their_workspace_is_made() {
         let mut workspace = network.workspace(&q, 40).unwrap();
         limit = q.budget().live_bytes();
         for rows in [40, 40, 1, 17, 40] {
-            let (x, y) = (xs.slice(0..rows * SIZES[0]).unwrap(), ys.slice(0..rows).unwrap());
-            network.train_step(&q, &mut workspace, x, y, Sgd { rate: 0.1, momentum: 0.9 }).unwrap();
+            step(&q, &mut network, &mut workspace, (rows, xs.view(), ys.view()), SGD).unwrap();
         }
         assert_eq!((q.budget().live_bytes(), q.budget().peak_bytes()), (limit, limit));
     }
@@ -128,21 +149,20 @@ fn a_recorded_step_on_the_simulator_does_what_a_direct_one_does() {
     let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
     let (x, y) = batch(11);
     let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
-    let sgd = Sgd { rate: 0.1, momentum: 0.9 };
     let train = |recorded: bool| {
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap();
         let mut workspace = network.workspace(&q, 11).unwrap();
         let mut losses = Vec::new();
         if recorded {
-            let step = |q: &_| network.train_step(q, &mut workspace, xs.view(), ys.view(), sgd);
-            let graph = q.record(step).unwrap().expect("a step waits for nothing");
+            let one = |q: &_| step(q, &mut network, &mut workspace, (11, xs.view(), ys.view()), SGD);
+            let graph = q.record(one).unwrap().expect("a step waits for nothing");
             for _ in 0..3 {
                 q.replay(&graph).unwrap();
                 losses.push(workspace.loss(&q).unwrap());
             }
         } else {
             for _ in 0..3 {
-                network.train_step(&q, &mut workspace, xs.view(), ys.view(), sgd).unwrap();
+                step(&q, &mut network, &mut workspace, (11, xs.view(), ys.view()), SGD).unwrap();
                 losses.push(workspace.loss(&q).unwrap());
             }
         }

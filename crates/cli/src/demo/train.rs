@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use backend_api::{Buffer as _, Queue as _};
 use inference::digits::{self, CLASSES, Digits, PIXELS};
-use nn_ops::{Mlp, Sgd, io::write_safetensors};
+use nn_ops::{Mlp, Sgd, TensorRef, io::write_safetensors};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng as _, SeedableRng as _},
@@ -34,21 +34,23 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
     let mut network = Mlp::new(q, &[PIXELS, HIDDEN, CLASSES], &mut rng)?;
     let mut workspace = network.workspace(q, BATCH)?;
     let test_images = q.upload(&test.normalised())?;
+    let test_images = TensorRef::contiguous(test_images.view(), &[test.count(), PIXELS])?;
     let (mut losses, mut accuracies) = (Vec::new(), Vec::new());
     found.time(&format!("{EPOCHS} epochs of SGD"), || {
         for epoch in 0..EPOCHS {
             let (images, targets) = shuffled(&train, &mut rng);
             let (images, targets) = (q.upload(&images)?, q.upload(&targets)?);
-            let sgd = Sgd { rate: 0.05 * (1.0 - epoch as f32 / EPOCHS as f32), momentum: 0.9 };
+            let sgd = Sgd { rate: 0.05 * (1.0 - epoch as f32 / EPOCHS as f32), momentum: 0.9, decay: 0.0 };
             let mut sum = 0.0;
             for start in (0..train.count()).step_by(BATCH) {
                 let end = (start + BATCH).min(train.count());
-                let x = images.slice(start * PIXELS..end * PIXELS)?;
-                network.train_step(q, &mut workspace, x, targets.slice(start..end)?, sgd)?;
+                let x = TensorRef::contiguous(images.slice(start * PIXELS..end * PIXELS)?, &[end - start, PIXELS])?;
+                let targets = TensorRef::contiguous(targets.slice(start..end)?, &[end - start])?;
+                network.train_step(q, &mut workspace, x, targets, sgd)?;
                 sum += f64::from(workspace.loss(q)?) * (end - start) as f64;
             }
             losses.push((epoch as f64 + 1.0, sum / train.count() as f64));
-            let accuracy = accuracy(&network.classify(q, test_images.view())?, &test);
+            let accuracy = accuracy(&network.classify(q, test_images)?, &test);
             accuracies.push((epoch as f64 + 1.0, accuracy * 1e2));
             bar.inc(1);
             bar.set_message(format!("test accuracy {:.1} %", accuracy * 1e2));
@@ -56,7 +58,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
         Ok(())
     })?;
     bar.finish_and_clear();
-    let reached = accuracy(&network.classify(q, test_images.view())?, &test);
+    let reached = accuracy(&network.classify(q, test_images)?, &test);
     found.check(&format!("test accuracy of at least {} %", REQUIRED * 1e2), reached >= REQUIRED)?;
 
     let bytes = write_safetensors(&network.tensors(q, &["hidden", "output"])?)?;

@@ -340,12 +340,13 @@ fn entropy<Q: LossOps, T: Real>(q: &Q, rows: usize, classes: usize, centre: f32)
         let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.zeros::<T>(n)?);
         let mut run = || {
             let logits = TensorRef::contiguous(dx.view(), &[rows, classes])?;
+            let losses = TensorMut::contiguous(losses.view_mut(), &[rows])?;
             let out = TensorMut::contiguous(grad.view_mut(), &[rows, classes])?;
             if by_class {
-                cross_entropy(q, scale, logits, dt.view(), losses.view_mut(), out)
+                cross_entropy(q, scale, logits, TensorRef::contiguous(dt.view(), &[rows])?, losses, out)
             } else {
                 let probs = TensorRef::contiguous(dp.view(), &[rows, classes])?;
-                cross_entropy_probs(q, scale, logits, probs, losses.view_mut(), out)
+                cross_entropy_probs(q, scale, logits, probs, losses, out)
             }
         };
         run()?;
@@ -394,8 +395,9 @@ fn ignored<Q: LossOps>(q: &Q) -> Result<(), Failure> {
     let (x, t) = (q.upload(&[1.0f32, 2.0, 3.0, 4.0])?, q.upload(&[2u32, 0])?);
     let (mut losses, mut grad) = (q.zeros::<f32>(2)?, q.upload(&[9.0f32; 4])?);
     let mut run = || {
-        let logits = TensorRef::contiguous(x.view(), &[2, 2])?;
-        cross_entropy(q, 1.0, logits, t.view(), losses.view_mut(), TensorMut::contiguous(grad.view_mut(), &[2, 2])?)
+        let (logits, targets) = (TensorRef::contiguous(x.view(), &[2, 2])?, TensorRef::contiguous(t.view(), &[2])?);
+        let losses = TensorMut::contiguous(losses.view_mut(), &[2])?;
+        cross_entropy(q, 1.0, logits, targets, losses, TensorMut::contiguous(grad.view_mut(), &[2, 2])?)
     };
     run()?;
     let (losses, grad) = (q.download(&losses)?, q.download(&grad)?);

@@ -166,7 +166,8 @@ fn product<Q: GemmOps, T: Real>(q: &Q, shape: Shape) -> Result<(), Failure> {
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     let mut dc = q.upload(&vec![T::from_f32(f32::NAN); batch * m * n])?;
     let plan = GemmPlan::new(&la, &lb, &lc)?;
-    plan.run(q, da.view(), db.view(), dc.view_mut())?;
+    let (x, y) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
+    plan.run(q, x, y, TensorMut::new(dc.view_mut(), lc)?)?;
     let c = q.download(&dc)?;
     // The error of a sum is bounded by the sum of magnitudes; the result is rounded once.
     let rounding = rounding::<T>();
@@ -255,7 +256,8 @@ fn batched<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     let mut dc = q.zeros::<f32>(lc.numel())?;
     let plan = GemmPlan::new(&la, &lb, &lc)?;
-    plan.run(q, da.view(), db.view(), dc.view_mut())?;
+    let (x, y) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
+    plan.run(q, x, y, TensorMut::new(dc.view_mut(), lc)?)?;
     Failure::unless_close(&model(&a, &la, &b, &lb, c_shape)?, &q.download(&dc)?, 1e-6, 1e-5)
 }
 

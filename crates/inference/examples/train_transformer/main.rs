@@ -4,7 +4,6 @@
 //! cargo run --release -p inference --example train_transformer -- data/models/transformer.safetensors
 //! ```
 
-mod dense;
 mod network;
 
 use std::{env, error::Error, fs};
@@ -27,6 +26,8 @@ const SEED: u64 = 1;
 const EPOCHS: usize = 80;
 const BATCH: usize = 16;
 const RATE: f32 = 0.05;
+/// Keeps weights within the limit of fixed point.
+const DECAY: f32 = 5e-3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).ok_or("expected the path of the file to write")?;
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for epoch in 0..EPOCHS {
         let (images, targets) = shuffled(&train, &mut rng);
         let (images, targets) = (q.upload(&images)?, q.upload(&targets)?);
-        let sgd = Sgd { rate: RATE * (1.0 - epoch as f32 / EPOCHS as f32), momentum: 0.9 };
+        let sgd = Sgd { rate: RATE * (1.0 - epoch as f32 / EPOCHS as f32), momentum: 0.9, decay: DECAY };
         let mut sum = 0.0;
         for start in (0..train.count()).step_by(BATCH) {
             let end = (start + BATCH).min(train.count());

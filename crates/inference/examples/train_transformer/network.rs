@@ -1,17 +1,15 @@
 //! The transformer of `inference`'s `model/transformer.rs` in f32, forward and backward.
 
-use backend_api::{
-    Buffer as _, BufferRef as _, Queue, Ref,
-    ops::linalg::{ActivateBackward, LinalgOps},
-};
+use backend_api::{Buffer as _, BufferRef as _, Queue, Ref, ops::linalg::LinalgOps};
 use inference::digits::CLASSES;
 use nn_ops::{
-    Activation, Binary, Layout, Mask, NnError, NormPlan, NormSaved, Sgd, SoftmaxPlan, TensorMut, TensorRef, activate,
-    axpby, binary, cross_entropy, io::Tensors, matmul, matmul_backward_lhs, matmul_backward_rhs, sum_axis,
+    Activation, Binary, Dense, Layout, Mask, NnError, NormPlan, NormSaved, Parameter, Sgd, SoftmaxPlan, TensorMut,
+    TensorRef, activate, activate_backward, axpby, binary, cross_entropy, io::Tensors, matmul, matmul_backward_lhs,
+    matmul_backward_rhs, sum_axis,
 };
 use rand_chacha::rand_core::Rng;
 
-use crate::{dense::Dense, tensor};
+use crate::tensor;
 
 const POSITIONS: usize = 8;
 const PATCH: usize = 8;
@@ -25,8 +23,8 @@ const SCALE: f32 = 0.5;
 const EPSILON: f32 = 1.0 / 16.0;
 
 pub(crate) struct Network<Q: Queue> {
-    /// Its biases are those of positions.
-    embed: Dense<Q>,
+    embed: Parameter<Q>,
+    positions: Parameter<Q>,
     qkv: Dense<Q>,
     out: Dense<Q>,
     hidden: Dense<Q>,
@@ -58,21 +56,24 @@ struct Normed<Q: Queue> {
 
 impl<Q: LinalgOps + 'static> Network<Q> {
     pub(crate) fn new(q: &Q, rng: &mut impl Rng) -> Result<Self, NnError> {
-        let mut dense = |inputs, outputs, bias: &[usize]| Dense::new(q, inputs, outputs, bias, rng);
+        // Uniform weights within this limit keep the variance of standardised inputs.
+        let limit = |inputs: usize| (3.0 / inputs as f32).sqrt();
+        let embed = Parameter::uniform(q, &[PATCH, WIDTH], limit(PATCH), rng)?;
+        let mut dense = |inputs, outputs| Dense::new(q, [inputs, outputs], limit(inputs), rng);
         Ok(Self {
-            embed: dense(PATCH, WIDTH, &[POSITIONS, WIDTH])?,
-            qkv: dense(WIDTH, 3 * WIDTH, &[3 * WIDTH])?,
-            out: dense(WIDTH, WIDTH, &[WIDTH])?,
-            hidden: dense(WIDTH, HIDDEN, &[HIDDEN])?,
-            feed: dense(HIDDEN, WIDTH, &[WIDTH])?,
-            head: dense(WIDTH, CLASSES, &[CLASSES])?,
+            embed,
+            positions: Parameter::zeros(q, &[POSITIONS, WIDTH])?,
+            qkv: dense(WIDTH, 3 * WIDTH)?,
+            out: dense(WIDTH, WIDTH)?,
+            hidden: dense(WIDTH, HIDDEN)?,
+            feed: dense(HIDDEN, WIDTH)?,
+            head: dense(WIDTH, CLASSES)?,
         })
     }
 
-    /// The layers by their names in `inference`.
-    fn layers(&mut self) -> [(&'static str, &mut Dense<Q>); 6] {
+    /// The dense layers by their names in `inference`.
+    fn layers(&mut self) -> [(&'static str, &mut Dense<Q>); 5] {
         [
-            ("embed", &mut self.embed),
             ("attention.qkv", &mut self.qkv),
             ("attention.out", &mut self.out),
             ("feed.hidden", &mut self.hidden),
@@ -99,14 +100,20 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let (mut losses, mut gradient) = (q.zeros::<f32>(count)?, q.zeros::<f32>(count * CLASSES)?);
         let logits = tensor::<Q>(&trace.logits, &[count, CLASSES])?;
         let into = TensorMut::contiguous(gradient.view_mut(), &[count, CLASSES])?;
-        cross_entropy(q, 1.0 / count as f32, logits, targets, losses.view_mut(), into)?;
+        let (targets, of_rows) =
+            (TensorRef::contiguous(targets, &[count])?, TensorMut::contiguous(losses.view_mut(), &[count])?);
+        cross_entropy(q, 1.0 / count as f32, logits, targets, of_rows, into)?;
         self.backward(q, images, &trace, &gradient)?;
+        self.embed.descend(q, sgd)?;
+        self.positions.descend(q, sgd)?;
         self.layers().into_iter().try_for_each(|(_, layer)| layer.descend(q, sgd))?;
         Ok(q.download(&losses)?.iter().sum::<f32>() / count as f32)
     }
 
     pub(crate) fn tensors(&mut self, q: &Q) -> Result<Tensors, NnError> {
         let mut tensors = Tensors::new();
+        tensors.insert("embed.weight".to_owned(), self.embed.tensor(q)?);
+        tensors.insert("embed.bias".to_owned(), self.positions.tensor(q)?);
         self.layers().into_iter().try_for_each(|(name, layer)| layer.export(q, name, &mut tensors))?;
         Ok(tensors)
     }
@@ -117,14 +124,14 @@ impl<Q: LinalgOps + 'static> Network<Q> {
 
         let patches = TensorRef::contiguous(images, &[rows, PATCH])?;
         let mut products = q.zeros::<f32>(rows * WIDTH)?;
-        matmul(q, patches, self.embed.weight.value()?, TensorMut::contiguous(products.view_mut(), &[rows, WIDTH])?)?;
+        matmul(q, patches, self.embed.value()?, TensorMut::contiguous(products.view_mut(), &[rows, WIDTH])?)?;
         let mut embedded = q.zeros::<f32>(rows * WIDTH)?;
         let sequences = [count, POSITIONS, WIDTH];
         let into = TensorMut::contiguous(embedded.view_mut(), &sequences)?;
-        binary(q, Binary::Add, tensor::<Q>(&products, &sequences)?, self.embed.bias.value()?, into)?;
+        binary(q, Binary::Add, tensor::<Q>(&products, &sequences)?, self.positions.value()?, into)?;
 
         let first = self.norm(q, &embedded, rows)?;
-        let projected = self.qkv.forward(q, &first.y)?;
+        let projected = apply(q, &self.qkv, &first.y)?;
         let grid = [count, HEADS, POSITIONS, POSITIONS];
         let mut scores = q.zeros::<f32>(count * HEADS * POSITIONS * POSITIONS)?;
         let (queries, keys) = (heads::<Q>(&projected, count, 0)?, heads::<Q>(&projected, count, 1)?);
@@ -132,19 +139,20 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let mut scaled = q.zeros::<f32>(count * HEADS * POSITIONS * POSITIONS)?;
         axpby(q, SCALE, tensor::<Q>(&scores, &grid)?, 0.0, TensorMut::contiguous(scaled.view_mut(), &grid)?)?;
         let mut attention = q.zeros::<f32>(count * HEADS * POSITIONS * POSITIONS)?;
-        SoftmaxPlan::new(&grid, 3)?.softmax(q, scaled.view(), Mask::None, attention.view_mut())?;
+        let into = TensorMut::contiguous(attention.view_mut(), &grid)?;
+        SoftmaxPlan::new(&grid, 3)?.softmax(q, tensor::<Q>(&scaled, &grid)?, Mask::None, into)?;
         let mut mixed = q.zeros::<f32>(rows * WIDTH)?;
         let into = TensorMut::new(mixed.view_mut(), head_layout(count, WIDTH)?)?;
         matmul(q, tensor::<Q>(&attention, &grid)?, heads::<Q>(&projected, count, 2)?, into)?;
-        let out = self.out.forward(q, &mixed)?;
+        let out = apply(q, &self.out, &mixed)?;
         let attended = sum::<Q>(q, &embedded, &out)?;
 
         let second = self.norm(q, &attended, rows)?;
-        let hidden = self.hidden.forward(q, &second.y)?;
+        let hidden = apply(q, &self.hidden, &second.y)?;
         let mut activated = q.zeros::<f32>(rows * HIDDEN)?;
         let into = TensorMut::contiguous(activated.view_mut(), &[rows, HIDDEN])?;
         activate(q, Activation::GeluErf, tensor::<Q>(&hidden, &[rows, HIDDEN])?, into)?;
-        let out = self.feed.forward(q, &activated)?;
+        let out = apply(q, &self.feed, &activated)?;
         let fed = sum::<Q>(q, &attended, &out)?;
 
         let mut sums = q.zeros::<f32>(count * WIDTH)?;
@@ -153,7 +161,7 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let mut pooled = q.zeros::<f32>(count * WIDTH)?;
         let into = TensorMut::contiguous(pooled.view_mut(), &[count * WIDTH])?;
         axpby(q, 1.0 / POSITIONS as f32, tensor::<Q>(&sums, &[count * WIDTH])?, 0.0, into)?;
-        let logits = self.head.forward(q, &pooled)?;
+        let logits = apply(q, &self.head, &pooled)?;
         Ok(Trace {
             count,
             embedded,
@@ -170,7 +178,7 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         })
     }
 
-    /// Adds the gradients of all weights for the gradient of the logits.
+    /// Computes the gradients of all weights for the gradient of the logits.
     fn backward(
         &mut self,
         q: &Q,
@@ -181,38 +189,38 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let count = trace.count;
         let rows = count * POSITIONS;
 
-        let pooled = self.head.backward(q, &trace.pooled, logits)?;
+        let pooled = differentiate(q, &mut self.head, &trace.pooled, logits)?;
         let mut fed = q.zeros::<f32>(rows * WIDTH)?;
         let share = q.upload(&[1.0 / POSITIONS as f32])?;
         let into = TensorMut::contiguous(fed.view_mut(), &[count, POSITIONS, WIDTH])?;
         binary(q, Binary::Mul, tensor::<Q>(&pooled, &[count, 1, WIDTH])?, tensor::<Q>(&share, &[1])?, into)?;
 
-        let activated = self.feed.backward(q, &trace.activated, &fed)?;
+        let activated = differentiate(q, &mut self.feed, &trace.activated, &fed)?;
         let mut hidden = q.zeros::<f32>(rows * HIDDEN)?;
-        q.activate_backward(ActivateBackward {
-            f: Activation::GeluErf,
-            saved: trace.hidden.view(),
-            g: activated.view(),
-            dx: hidden.view_mut(),
-        })?;
-        let second = self.hidden.backward(q, &trace.second.y, &hidden)?;
+        let shape = [rows, HIDDEN];
+        let (saved, g) = (tensor::<Q>(&trace.hidden, &shape)?, tensor::<Q>(&activated, &shape)?);
+        activate_backward(q, Activation::GeluErf, saved, g, TensorMut::contiguous(hidden.view_mut(), &shape)?)?;
+        let second = differentiate(q, &mut self.hidden, &trace.second.y, &hidden)?;
         let attended = sum::<Q>(q, &fed, &self.norm_backward(q, &trace.attended, &trace.second, &second, rows)?)?;
 
-        let mixed = self.out.backward(q, &trace.mixed, &attended)?;
+        let mixed = differentiate(q, &mut self.out, &trace.mixed, &attended)?;
         let projected = attention_backward(q, trace, &mixed)?;
-        let first = self.qkv.backward(q, &trace.first.y, &projected)?;
+        let first = differentiate(q, &mut self.qkv, &trace.first.y, &projected)?;
         let embedded = sum::<Q>(q, &attended, &self.norm_backward(q, &trace.embedded, &trace.first, &first, rows)?)?;
 
         let patches = TensorRef::contiguous(images, &[rows, PATCH])?;
-        matmul_backward_rhs(q, patches, tensor::<Q>(&embedded, &[rows, WIDTH])?, self.embed.weight.gradient()?)?;
-        let bias = self.embed.bias.gradient()?;
-        sum_axis(q, tensor::<Q>(&embedded, &[count, POSITIONS, WIDTH])?, 0, true, bias)
+        let (_, of_embed) = self.embed.value_and_gradient()?;
+        matmul(q, patches.transposed()?, tensor::<Q>(&embedded, &[rows, WIDTH])?, of_embed)?;
+        let (_, of_positions) = self.positions.value_and_gradient()?;
+        sum_axis(q, tensor::<Q>(&embedded, &[count, POSITIONS, WIDTH])?, 0, false, of_positions)
     }
 
     fn norm(&self, q: &Q, x: &Q::Buf<f32>, rows: usize) -> Result<Normed<Q>, NnError> {
-        let plan = NormPlan::new(rows, WIDTH, EPSILON)?;
+        let (shape, plan) = ([rows, WIDTH], NormPlan::new(&[rows, WIDTH], EPSILON)?);
         let (mut y, mut stats) = (q.zeros::<f32>(rows * WIDTH)?, plan.layer_stats(q)?);
-        plan.layer_norm(q, x.view(), None, None, y.view_mut(), stats.view_mut())?;
+        let into = TensorMut::contiguous(y.view_mut(), &shape)?;
+        let of_rows = TensorMut::contiguous(stats.view_mut(), &[2, rows])?;
+        plan.layer_norm(q, tensor::<Q>(x, &shape)?, None, None, into, of_rows)?;
         Ok(Normed { y, stats })
     }
 
@@ -224,12 +232,37 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         g: &Q::Buf<f32>,
         rows: usize,
     ) -> Result<Q::Buf<f32>, NnError> {
-        let plan = NormPlan::new(rows, WIDTH, EPSILON)?;
-        let saved = NormSaved { x: x.view(), gamma: None, stats: normed.stats.view() };
+        let (shape, plan) = ([rows, WIDTH], NormPlan::new(&[rows, WIDTH], EPSILON)?);
+        let stats = tensor::<Q>(&normed.stats, &[2, rows])?;
+        let saved = NormSaved { x: tensor::<Q>(x, &shape)?, gamma: None, stats };
         let mut dx = q.zeros::<f32>(rows * WIDTH)?;
-        plan.layer_norm_backward(q, saved, g.view(), dx.view_mut(), None, None)?;
+        let into = TensorMut::contiguous(dx.view_mut(), &shape)?;
+        plan.layer_norm_backward(q, saved, tensor::<Q>(g, &shape)?, into, None, None)?;
         Ok(dx)
     }
+}
+
+/// The output of a layer.
+fn apply<Q: LinalgOps>(q: &Q, layer: &Dense<Q>, x: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
+    let plan = layer.plan(x.len() / layer.inputs(), Activation::Identity)?;
+    let mut y = q.alloc::<f32>(plan.output().numel())?;
+    let into = TensorMut::new(y.view_mut(), *plan.output())?;
+    plan.forward(q, layer, TensorRef::new(x.view(), *plan.input())?, into)?;
+    Ok(y)
+}
+
+/// Computes the gradients of a layer for that of its output, `g`; gives that of its input.
+fn differentiate<Q: LinalgOps>(
+    q: &Q,
+    layer: &mut Dense<Q>,
+    x: &Q::Buf<f32>,
+    g: &Q::Buf<f32>,
+) -> Result<Q::Buf<f32>, NnError> {
+    let plan = layer.plan(x.len() / layer.inputs(), Activation::Identity)?;
+    let mut dx = q.alloc::<f32>(plan.input().numel())?;
+    let (x, g) = (TensorRef::new(x.view(), *plan.input())?, TensorRef::new(g.view(), *plan.output())?);
+    plan.backward(q, layer, x, g, Some(TensorMut::new(dx.view_mut(), *plan.input())?))?;
+    Ok(dx)
 }
 
 /// The gradient of queries, keys and values for that of the mixed values.
@@ -248,7 +281,8 @@ fn attention_backward<Q: LinalgOps>(q: &Q, trace: &Trace<Q>, mixed: &Q::Buf<f32>
 
     let mut scaled = q.zeros::<f32>(len)?;
     let plan = SoftmaxPlan::new(&grid, 3)?;
-    plan.softmax_backward(q, trace.attention.view(), attention.view(), scaled.view_mut())?;
+    let (y, g) = (tensor::<Q>(&trace.attention, &grid)?, tensor::<Q>(&attention, &grid)?);
+    plan.softmax_backward(q, y, g, TensorMut::contiguous(scaled.view_mut(), &grid)?)?;
     let mut scores = q.zeros::<f32>(len)?;
     axpby(q, SCALE, tensor::<Q>(&scaled, &grid)?, 0.0, TensorMut::contiguous(scores.view_mut(), &grid)?)?;
     let scores = tensor::<Q>(&scores, &grid)?;

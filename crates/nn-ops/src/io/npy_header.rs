@@ -169,6 +169,6 @@ impl Cursor<'_> {
 
     fn end(&mut self) -> Result<(), NpyError> {
         self.skip_space();
-        if self.at == self.text.len() { Ok(()) } else { Err(self.error("nothing but space behind the dictionary")) }
+        if self.at == self.text.len() { Ok(()) } else { Err(self.error("nothing but space after the dictionary")) }
     }
 }

@@ -1,50 +1,38 @@
-mod dense;
 mod workspace;
 
-use backend_api::{Buffer as _, BufferRef as _, Queue, Ref, ops::linalg::LinalgOps};
+use backend_api::{Buffer as _, Queue, ops::linalg::LinalgOps};
 use core_types::params::elementwise::Activation;
 use rand_core::Rng;
 
-use self::dense::Dense;
 pub use self::workspace::MlpWorkspace;
-use crate::{
-    NnError,
-    io::{Tensor, Tensors},
-};
+use crate::{Dense, Layout, NnError, Sgd, TensorMut, TensorRef, io::Tensors};
 
 /// A multi-layer perceptron in f32: dense layers with ReLU between them, trained by stochastic gradient descent with
 /// momentum on the softmax cross-entropy.
 ///
-/// Parameters stay on the queue's device. Activations are row-major `[rows][features]`, weights `[inputs][outputs]`.
+/// Parameters stay on the queue's device. Activations are row-major `[rows, features]`, weights `[inputs, outputs]`.
 ///
 /// ```
-/// use nn_ops::{Mlp, Sgd};
+/// use nn_ops::{Mlp, Sgd, TensorRef};
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 ///
 /// let q = runtime::cpu()?;
 /// let mut network = Mlp::new(&q, &[2, 16, 2], &mut ChaCha8Rng::seed_from_u64(2))?;
 /// let x = q.upload(&[0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0f32])?; // the four inputs of XOR
 /// let y = q.upload(&[0, 1, 1, 0u32])?;
+/// let (x, y) = (TensorRef::contiguous(x.view(), &[4, 2])?, TensorRef::contiguous(y.view(), &[4])?);
 /// let mut workspace = network.workspace(&q, 4)?;
 /// for _ in 0..500 {
-///     network.train_step(&q, &mut workspace, x.view(), y.view(), Sgd { rate: 0.1, momentum: 0.9 })?;
+///     network.train_step(&q, &mut workspace, x, y, Sgd { rate: 0.1, momentum: 0.9, decay: 0.0 })?;
 /// }
 /// assert!(workspace.loss(&q)? < 0.1);
-/// assert_eq!(network.classify(&q, x.view())?, [0, 1, 1, 0]);
+/// assert_eq!(network.classify(&q, x)?, [0, 1, 1, 0]);
 /// # use backend_api::{Buffer, Queue};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mlp<Q: Queue> {
+    /// At least one.
     layers: Vec<Dense<Q>>,
-}
-
-/// Stochastic gradient descent: `v = momentum v + g`, `w = w - rate v`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sgd {
-    /// Step size.
-    pub rate: f32,
-    /// Share of the last step kept, in `0..1`.
-    pub momentum: f32,
 }
 
 impl<Q: LinalgOps> Mlp<Q> {
@@ -52,47 +40,70 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// `+-sqrt(6 / inputs)` (He et al., arXiv 1502.01852).
     ///
     /// # Errors
-    /// [`NnError::Rank`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of 0, [`NnError::Backend`].
+    /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of 0, [`NnError::Overflow`] if no
+    /// memory holds a layer, [`NnError::Backend`].
     pub fn new(q: &Q, sizes: &[usize], rng: &mut impl Rng) -> Result<Self, NnError> {
+        const OP: &str = "mlp";
         if sizes.len() < 2 {
-            return Err(NnError::Rank { op: "mlp", expected: 2, got: sizes.len() });
+            let (name, domain) = ("number of sizes", "2 or more");
+            return Err(NnError::Parameter { op: OP, name, domain, value: sizes.len() as f64 });
         }
         if sizes.contains(&0) {
-            return Err(NnError::EmptyReduction { op: "mlp" });
+            return Err(NnError::EmptyReduction { op: OP });
         }
         let layer = |pair: &[usize]| {
             let (inputs, outputs) = (pair[0], pair[1]);
-            let len = inputs.checked_mul(outputs).ok_or(NnError::Overflow { op: "mlp" })?;
-            let limit = (6.0 / inputs as f32).sqrt();
-            let uniform = |word: u32| (word >> 8) as f32 / (1 << 24) as f32; // in [0, 1)
-            let weights: Vec<f32> = (0..len).map(|_| limit * (2.0 * uniform(rng.next_u32()) - 1.0)).collect();
-            Dense::new(q, [inputs, outputs], &weights)
+            Dense::new(q, [inputs, outputs], (6.0 / inputs as f32).sqrt(), rng)
         };
         Ok(Self { layers: sizes.windows(2).map(layer).collect::<Result<_, NnError>>()? })
     }
 
-    /// The logits `[rows][classes]` of inputs `[rows][features]`.
+    /// Writes the logits `[rows, classes]` of inputs `[rows, features]`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] if the inputs are no whole number of rows, [`NnError::Backend`].
-    pub fn forward(&self, q: &Q, x: Ref<'_, Q, f32>) -> Result<Q::Buf<f32>, NnError> {
-        let rows = self.rows(x)?;
-        let room = |layer: &Dense<Q>| Ok(q.alloc(rows * layer.outputs)?);
-        let mut outputs = self.layers.iter().map(room).collect::<Result<Vec<_>, NnError>>()?;
-        self.activations(q, rows, x, &mut outputs)?;
-        outputs.pop().ok_or(NnError::Rank { op: "mlp", expected: 2, got: 0 })
+    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for tensors that do not fit,
+    /// [`NnError::Backend`].
+    pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, f32>, logits: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
+        const OP: &str = "mlp.forward";
+        let rows = self.rows(OP, x.layout())?;
+        Layout::contiguous(&[rows, self.classes()])?.admit(OP, "logits", logits.layout())?;
+        let (last, hidden) = self.layers.split_at(self.layers.len() - 1);
+        let (hidden, last) = (last, &hidden[0]);
+        // Two buffers by turns: no activation is needed once the next one is known.
+        let widest = hidden.iter().map(Dense::outputs).max().unwrap_or(0);
+        let room = |layers: usize| {
+            let width = if hidden.len() < layers { 0 } else { widest };
+            Ok::<_, NnError>(q.alloc::<f32>(Layout::contiguous(&[rows, width])?.numel())?)
+        };
+        let (mut below, mut own) = (room(2)?, room(1)?);
+        for (i, layer) in hidden.iter().enumerate() {
+            let plan = layer.plan(rows, Activation::Relu)?;
+            let y = TensorMut::new(own.view_mut(), *plan.output())?;
+            match i {
+                0 => plan.forward(q, layer, x, y)?,
+                _ => plan.forward(q, layer, TensorRef::new(below.view(), *plan.input())?, y)?,
+            }
+            core::mem::swap(&mut below, &mut own);
+        }
+        let plan = last.plan(rows, Activation::Identity)?;
+        match hidden.len() {
+            0 => plan.forward(q, last, x, logits),
+            _ => plan.forward(q, last, TensorRef::new(below.view(), *plan.input())?, logits),
+        }
     }
 
     /// The class with the largest logit of each row, the first of equals.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    pub fn classify(&self, q: &Q, x: Ref<'_, Q, f32>) -> Result<Vec<u32>, NnError> {
-        let logits = q.download(&self.forward(q, x)?)?;
+    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Vec<u32>, NnError> {
+        let layout = Layout::contiguous(&[self.rows("mlp.classify", x.layout())?, self.classes()])?;
+        let mut logits = q.alloc(layout.numel())?;
+        self.forward(q, x, TensorMut::new(logits.view_mut(), layout)?)?;
         let best = |row: &[f32]| {
             (0u32..).zip(row).fold((0, f32::NEG_INFINITY), |best, (j, &v)| if v > best.1 { (j, v) } else { best }).0
         };
-        Ok(logits.chunks_exact(self.classes()).map(best).collect())
+        Ok(q.download(&logits)?.chunks_exact(self.classes()).map(best).collect())
     }
 
     /// Memory for the steps of this network on batches of up to `rows` rows.
@@ -103,94 +114,73 @@ impl<Q: LinalgOps> Mlp<Q> {
         MlpWorkspace::new(q, &self.layers, rows)
     }
 
-    /// One step of gradient descent on the mean cross-entropy of a batch, which
+    /// One step of gradient descent on the mean cross-entropy of a batch, inputs `[rows, features]` and targets `[rows]`, which
     /// [`loss`](MlpWorkspace::loss) then gives, from before the step.
     ///
     /// It allocates nothing but what single ops need, and waits for nothing, so it can be recorded:
     /// [`Record`](backend_api::Record). A recording keeps the buffers and the rates that it was given.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] if inputs and targets are not of the same number of rows, or the workspace is for fewer, or
-    /// for another network; [`NnError::EmptyReduction`] for an empty batch; [`NnError::Backend`].
+    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and targets do not fit the network
+    /// or each other, or the workspace is for fewer rows or for another network; [`NnError::EmptyReduction`] for an empty batch;
+    /// [`NnError::Parameter`] for a rate or a decay that is not finite; [`NnError::Backend`].
     pub fn train_step(
         &mut self,
         q: &Q,
         workspace: &mut MlpWorkspace<Q>,
-        x: Ref<'_, Q, f32>,
-        targets: Ref<'_, Q, u32>,
+        x: TensorRef<'_, Q, f32>,
+        targets: TensorRef<'_, Q, u32>,
         sgd: Sgd,
     ) -> Result<(), NnError> {
-        let rows = self.rows(x)?;
-        if rows != targets.len() {
-            let (lhs, rhs) = ([rows].as_slice().into(), [targets.len()].as_slice().into());
-            return Err(NnError::ShapeMismatch { op: "cross_entropy", lhs, rhs });
-        }
+        const OP: &str = "mlp.train_step";
+        let rows = self.rows(OP, x.layout())?;
+        Layout::contiguous(&[rows])?.admit(OP, "targets", targets.layout())?;
         if rows == 0 {
-            return Err(NnError::EmptyReduction { op: "cross_entropy" });
+            return Err(NnError::EmptyReduction { op: OP });
         }
-        workspace.begin(&self.layers, rows)?;
-        self.activations(q, rows, x, &mut workspace.outputs)?;
-        workspace.differentiate_loss(q, rows, self.classes(), targets)?;
+        workspace.begin(OP, &self.layers, rows)?;
+        workspace.activate(q, &self.layers, x)?;
+        workspace.differentiate_loss(q, targets)?;
         for (i, layer) in self.layers.iter_mut().enumerate().rev() {
             // The gradient for the layer below needs the weights from before the step.
-            if i > 0 {
-                workspace.gradient_below(q, i, layer, rows)?;
-            }
-            workspace.descend(q, i, layer, (rows, x), sgd)?;
+            workspace.differentiate(q, i, layer, x)?;
+            layer.descend(q, sgd)?;
         }
         Ok(())
     }
 
-    /// The parameters as tensors named `names[i].weight` (`[inputs][outputs]`) and `names[i].bias`.
+    /// The parameters as tensors named `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`.
     ///
     /// # Errors
-    /// [`NnError::Rank`] unless there is a name for each layer, [`NnError::Backend`].
+    /// [`NnError::ShapeMismatch`] unless there is a name for each layer, [`NnError::Backend`].
     pub fn tensors(&self, q: &Q, names: &[&str]) -> Result<Tensors, NnError> {
         if names.len() != self.layers.len() {
-            return Err(NnError::Rank { op: "mlp.tensors", expected: self.layers.len(), got: names.len() });
+            let (expected, got) = ([self.layers.len()].as_slice().into(), [names.len()].as_slice().into());
+            return Err(NnError::ShapeMismatch { op: "mlp.tensors", tensor: "names", expected, got });
         }
         let mut tensors = Tensors::new();
         for (layer, name) in self.layers.iter().zip(names) {
-            let weight = Tensor { shape: vec![layer.inputs, layer.outputs], data: q.download(&layer.weight)? };
-            let bias = Tensor { shape: vec![layer.outputs], data: q.download(&layer.bias)? };
-            tensors.insert(format!("{name}.weight"), weight);
-            tensors.insert(format!("{name}.bias"), bias);
+            layer.export(q, name, &mut tensors)?;
         }
         Ok(tensors)
     }
 
     fn classes(&self) -> usize {
-        self.layers.last().map_or(0, |layer| layer.outputs)
+        self.layers.last().map_or(0, Dense::outputs)
     }
 
-    fn rows(&self, x: Ref<'_, Q, f32>) -> Result<usize, NnError> {
-        let features = self.layers.first().map_or(0, |layer| layer.inputs);
-        match x.len().checked_rem(features) {
-            Some(0) => Ok(x.len() / features),
-            _ => {
-                let (lhs, rhs) = ([0, features].as_slice().into(), [x.len()].as_slice().into());
-                Err(NnError::ShapeMismatch { op: "mlp", lhs, rhs })
-            }
-        }
-    }
-
-    /// Writes the output of every layer; ReLU is applied to all but the last.
-    fn activations(&self, q: &Q, rows: usize, x: Ref<'_, Q, f32>, outputs: &mut [Q::Buf<f32>]) -> Result<(), NnError> {
-        for (i, layer) in self.layers.iter().enumerate() {
-            let activation = if i + 1 < self.layers.len() { Activation::Relu } else { Activation::Identity };
-            let (below, own) = outputs.split_at_mut(i);
-            match below.last() {
-                None => layer.forward(q, rows, x, activation, own[0].view_mut())?,
-                Some(below) => layer.forward(q, rows, below.view(), activation, own[0].view_mut())?,
-            }
-        }
-        Ok(())
+    /// The rows of inputs of this network, which lie row-major.
+    fn rows(&self, op: &'static str, x: &Layout) -> Result<usize, NnError> {
+        let &[rows, _] = x.shape() else {
+            return Err(NnError::Rank { op, tensor: "x", expected: 2, got: x.rank() });
+        };
+        Layout::contiguous(&[rows, self.layers[0].inputs()])?.admit(op, "x", x)?;
+        Ok(rows)
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for Mlp<Q> {
+impl<Q: LinalgOps> core::fmt::Debug for Mlp<Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let sizes: Vec<_> = self.layers.iter().map(|layer| (layer.inputs, layer.outputs)).collect();
-        f.debug_struct("Mlp").field("layers", &sizes).finish_non_exhaustive()
+        f.debug_struct("Mlp").field("layers", &self.layers).finish_non_exhaustive()
     }
 }

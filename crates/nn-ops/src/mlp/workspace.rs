@@ -1,28 +1,53 @@
-use backend_api::{
-    Buffer as _, Queue, Ref,
-    ops::linalg::{ActivateBackward, CrossEntropy, LinalgOps},
-};
+use backend_api::{Buffer as _, Queue, ops::linalg::LinalgOps};
 use core_types::params::elementwise::Activation;
 
-use super::{Sgd, dense::Dense};
-use crate::{NnError, Shape};
+use crate::{CrossEntropyPlan, Dense, DensePlan, ElementwisePlan, Layout, NnError, TensorMut, TensorRef};
 
 /// Memory that the steps of an [`Mlp`](super::Mlp) work in, made once for all of them.
 pub struct MlpWorkspace<Q: Queue> {
+    /// Inputs of the network, then the units of each layer.
+    sizes: Vec<usize>,
     /// The most rows of a batch.
     capacity: usize,
-    /// Rows of the last step.
+    /// Rows of the last step, 0 before the first.
     rows: usize,
+    plans: Plans,
     /// The output of each layer.
-    pub(super) outputs: Vec<Q::Buf<f32>>,
+    outputs: Vec<Q::Buf<f32>>,
     /// The gradient of each layer's output before its activation.
     gradients: Vec<Q::Buf<f32>>,
     /// The gradient of a layer's input.
     product: Q::Buf<f32>,
-    /// The gradients of a layer's weights and biases.
-    weights: Q::Buf<f32>,
-    biases: Q::Buf<f32>,
     losses: Q::Buf<f32>,
+}
+
+/// The plans of steps on batches of one size.
+struct Plans {
+    rows: Layout,
+    layers: Vec<LayerPlans>,
+    loss: CrossEntropyPlan,
+}
+
+struct LayerPlans {
+    dense: DensePlan,
+    /// Of the activation that makes the layer's input.
+    input: ElementwisePlan,
+}
+
+impl Plans {
+    fn new(sizes: &[usize], rows: usize) -> Result<Self, NnError> {
+        let last = sizes.len() - 2; // a network has a layer
+        let layer = |(i, pair): (usize, &[usize])| {
+            let f = if i < last { Activation::Relu } else { Activation::Identity };
+            let dense = DensePlan::new(rows, [pair[0], pair[1]], f)?;
+            Ok(LayerPlans { dense, input: ElementwisePlan::new(&[rows, pair[0]])? })
+        };
+        Ok(Self {
+            rows: Layout::contiguous(&[rows])?,
+            layers: sizes.windows(2).enumerate().map(layer).collect::<Result<_, NnError>>()?,
+            loss: CrossEntropyPlan::new(rows, sizes[last + 1])?,
+        })
+    }
 }
 
 impl<Q: Queue> MlpWorkspace<Q> {
@@ -41,93 +66,90 @@ impl<Q: Queue> MlpWorkspace<Q> {
 
 impl<Q: LinalgOps> MlpWorkspace<Q> {
     pub(super) fn new(q: &Q, layers: &[Dense<Q>], rows: usize) -> Result<Self, NnError> {
-        let room = |width: usize| {
-            let len = rows.checked_mul(width).ok_or(NnError::Overflow { op: "mlp" })?;
-            Ok::<_, NnError>(q.alloc(len)?)
-        };
-        let of_layers = || layers.iter().map(|layer| room(layer.outputs)).collect::<Result<_, _>>();
-        let most = |lens: &mut dyn Iterator<Item = usize>| lens.max().unwrap_or(0);
-        let widest = most(&mut layers.iter().skip(1).map(|layer| layer.inputs));
+        let sizes: Vec<usize> = sizes(layers).collect();
+        let plans = Plans::new(&sizes, rows)?;
+        let output = |plans: &LayerPlans| q.alloc(plans.dense.output().numel());
+        let of_layers = || plans.layers.iter().map(output).collect::<Result<_, _>>();
+        let widest = plans.layers.iter().skip(1).map(|plans| plans.input.layout().numel()).max();
         Ok(Self {
             capacity: rows,
             rows: 0,
             outputs: of_layers()?,
             gradients: of_layers()?,
-            product: room(widest)?,
-            weights: q.alloc(most(&mut layers.iter().map(|layer| layer.weight.len())))?,
-            biases: q.alloc(most(&mut layers.iter().map(|layer| layer.outputs)))?,
-            losses: room(1)?,
+            product: q.alloc(widest.unwrap_or(0))?,
+            losses: q.alloc(rows)?,
+            sizes,
+            plans,
         })
     }
 
-    /// Starts a step of `rows` rows.
-    pub(super) fn begin(&mut self, layers: &[Dense<Q>], rows: usize) -> Result<(), NnError> {
-        let mismatch = |lhs: Shape, rhs: Shape| Err(NnError::ShapeMismatch { op: "mlp", lhs, rhs });
-        let sizes: Vec<usize> = layers.iter().map(|layer| self.capacity * layer.outputs).collect();
-        let own: Vec<usize> = self.outputs.iter().map(|output| output.len()).collect();
-        if sizes != own {
-            return mismatch(sizes[..].into(), own[..].into());
+    /// Starts a step of `op` on `rows` rows.
+    pub(super) fn begin(&mut self, op: &'static str, layers: &[Dense<Q>], rows: usize) -> Result<(), NnError> {
+        if !sizes(layers).eq(self.sizes.iter().copied()) {
+            let (expected, got) = (sizes(layers).collect::<Vec<_>>()[..].into(), self.sizes[..].into());
+            return Err(NnError::ShapeMismatch { op, tensor: "workspace", expected, got });
         }
         if rows > self.capacity {
-            return mismatch([self.capacity].as_slice().into(), [rows].as_slice().into());
+            let (expected, got) = ([self.capacity, self.sizes[0]][..].into(), [rows, self.sizes[0]][..].into());
+            return Err(NnError::ShapeMismatch { op, tensor: "x", expected, got });
+        }
+        if rows != self.plans.rows.numel() {
+            self.plans = Plans::new(&self.sizes, rows)?;
         }
         self.rows = rows;
         Ok(())
     }
 
-    /// The losses of a batch, and their gradient by the output of the last layer.
-    pub(super) fn differentiate_loss(
-        &mut self,
-        q: &Q,
-        rows: usize,
-        classes: usize,
-        targets: Ref<'_, Q, u32>,
-    ) -> Result<(), NnError> {
-        let last = self.outputs.len() - 1;
-        let logits = self.outputs[last].slice(0..rows * classes)?;
-        let gradient = self.gradients[last].slice_mut(0..rows * classes)?;
-        let losses = self.losses.slice_mut(0..rows)?;
-        Ok(q.cross_entropy(CrossEntropy {
-            classes,
-            scale: 1.0 / rows as f32,
-            logits,
-            targets: q.shorten(targets),
-            losses,
-            dlogits: gradient,
-        })?)
+    /// Computes the output of every layer for the network's input x.
+    pub(super) fn activate(&mut self, q: &Q, layers: &[Dense<Q>], x: TensorRef<'_, Q, f32>) -> Result<(), NnError> {
+        for (i, (layer, LayerPlans { dense, .. })) in layers.iter().zip(&self.plans.layers).enumerate() {
+            let (below, own) = self.outputs.split_at_mut(i);
+            let y = TensorMut::new(own[0].view_mut(), *dense.output())?;
+            match below.last() {
+                None => dense.forward(q, layer, x, y)?,
+                Some(below) => dense.forward(q, layer, TensorRef::new(below.view(), *dense.input())?, y)?,
+            }
+        }
+        Ok(())
     }
 
-    /// Computes the gradient of the layer below `layer`, which is number `i`: `relu'(input) (gradient W^T)`.
-    pub(super) fn gradient_below(&mut self, q: &Q, i: usize, layer: &Dense<Q>, rows: usize) -> Result<(), NnError> {
-        let len = rows * layer.inputs;
-        let (below, own) = self.gradients.split_at_mut(i);
-        layer.input_gradient(q, rows, own[0].slice(0..rows * layer.outputs)?, self.product.slice_mut(0..len)?)?;
-        // ReLU's output is positive exactly where its input is.
-        let (input, product) = (self.outputs[i - 1].slice(0..len)?, self.product.slice(0..len)?);
-        Ok(q.activate_backward(ActivateBackward {
-            f: Activation::Relu,
-            saved: input,
-            g: product,
-            dx: below[i - 1].slice_mut(0..len)?,
-        })?)
+    /// Computes the losses of the batch, and their gradient by the output of the last layer.
+    pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
+        let last = self.plans.layers.len() - 1;
+        let layout = *self.plans.layers[last].dense.output();
+        let logits = TensorRef::new(self.outputs[last].view(), layout)?;
+        let dlogits = TensorMut::new(self.gradients[last].view_mut(), layout)?;
+        let losses = TensorMut::new(self.losses.view_mut(), self.plans.rows)?;
+        self.plans.loss.cross_entropy(q, 1.0 / self.rows as f32, logits, targets, losses, dlogits)
     }
 
-    /// Takes the step of `layer`, which is number `i`, for `rows` rows of the network's input x.
-    pub(super) fn descend(
+    /// Computes the gradients of `layer`, which is number `i`, and of the output of the layer below, if there is one.
+    pub(super) fn differentiate(
         &mut self,
         q: &Q,
         i: usize,
         layer: &mut Dense<Q>,
-        (rows, x): (usize, Ref<'_, Q, f32>),
-        sgd: Sgd,
+        x: TensorRef<'_, Q, f32>,
     ) -> Result<(), NnError> {
-        let gradient = self.gradients[i].slice(0..rows * layer.outputs)?;
-        let scratch = [&mut self.weights, &mut self.biases];
-        match i.checked_sub(1).map(|below| &self.outputs[below]) {
-            None => layer.descend(q, rows, x, gradient, scratch, sgd),
-            Some(below) => layer.descend(q, rows, below.slice(0..rows * layer.inputs)?, gradient, scratch, sgd),
-        }
+        let LayerPlans { dense, input } = &self.plans.layers[i];
+        let (below, own) = self.gradients.split_at_mut(i);
+        let d = TensorRef::new(own[0].view(), *dense.output())?;
+        let Some(below) = below.last_mut() else {
+            return dense.backward(q, layer, x, d, None);
+        };
+        let activated = TensorRef::new(self.outputs[i - 1].view(), *dense.input())?;
+        let product = TensorMut::new(self.product.view_mut(), *dense.input())?;
+        dense.backward(q, layer, activated, d, Some(product))?;
+        // ReLU's output is positive exactly where its input is.
+        let product = TensorRef::new(self.product.view(), *dense.input())?;
+        let below = TensorMut::new(below.view_mut(), *dense.input())?;
+        input.activate_backward(q, Activation::Relu, activated, product, below)
     }
+}
+
+/// Inputs of the network, then the units of each layer.
+fn sizes<Q: LinalgOps>(layers: &[Dense<Q>]) -> impl Iterator<Item = usize> {
+    layers.iter().take(1).map(Dense::inputs).chain(layers.iter().map(Dense::outputs))
 }
 
 impl<Q: Queue> core::fmt::Debug for MlpWorkspace<Q> {

@@ -4,7 +4,7 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 use half::bf16;
-use nn_ops::{GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan};
+use nn_ops::{GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{COPY, DeviceError, DeviceLine, Extent, Size, words};
 
@@ -59,33 +59,43 @@ fn map<Q: LinalgOps + 'static>(id: &str, f: Activation, count: usize) -> DeviceL
 
 fn softmax<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
     DeviceLine::new(format!("nn.softmax/{rows}x{columns}"), traffic(rows * columns), move |q: &Q| {
-        let plan = SoftmaxPlan::new(&[rows, columns], 1)?;
+        let (shape, plan) = ([rows, columns], SoftmaxPlan::new(&[rows, columns], 1)?);
         let x = input::<Q, f32>(q, rows * columns)?;
         let mut y = q.zeros(rows * columns)?;
-        Ok(Box::new(move |q: &Q| Ok(plan.softmax(q, x.view(), Mask::None, y.view_mut())?)))
+        Ok(Box::new(move |q: &Q| {
+            let (x, y) = (TensorRef::contiguous(x.view(), &shape)?, TensorMut::contiguous(y.view_mut(), &shape)?);
+            Ok(plan.softmax(q, x, Mask::None, y)?)
+        }))
     })
 }
 
 fn layer_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
     DeviceLine::new(format!("nn.layer_norm/{rows}x{columns}"), traffic(rows * columns), move |q: &Q| {
-        let plan = NormPlan::new(rows, columns, 1e-5)?;
+        let (shape, plan) = ([rows, columns], NormPlan::new(&[rows, columns], 1e-5)?);
         let x = input::<Q, f32>(q, rows * columns)?;
         let (gamma, beta) = (input::<Q, f32>(q, columns)?, input::<Q, f32>(q, columns)?);
         let (mut y, mut stats) = (q.zeros(rows * columns)?, plan.layer_stats(q)?);
         Ok(Box::new(move |q: &Q| {
-            let (gamma, beta) = (Some(gamma.view()), Some(beta.view()));
-            Ok(plan.layer_norm(q, x.view(), gamma, beta, y.view_mut(), stats.view_mut())?)
+            let (x, y) = (TensorRef::contiguous(x.view(), &shape)?, TensorMut::contiguous(y.view_mut(), &shape)?);
+            let gamma = TensorRef::contiguous(gamma.view(), &[columns])?;
+            let beta = TensorRef::contiguous(beta.view(), &[columns])?;
+            let stats = TensorMut::contiguous(stats.view_mut(), &[2, rows])?;
+            Ok(plan.layer_norm(q, x, Some(gamma), Some(beta), y, stats)?)
         }))
     })
 }
 
 fn rms_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
     DeviceLine::new(format!("nn.rms_norm/{rows}x{columns}"), traffic(rows * columns), move |q: &Q| {
-        let plan = NormPlan::new(rows, columns, 1e-5)?;
+        let (shape, plan) = ([rows, columns], NormPlan::new(&[rows, columns], 1e-5)?);
         let x = input::<Q, f32>(q, rows * columns)?;
         let gamma = input::<Q, f32>(q, columns)?;
         let (mut y, mut rstd) = (q.zeros(rows * columns)?, plan.rms_stats(q)?);
-        Ok(Box::new(move |q: &Q| Ok(plan.rms_norm(q, x.view(), Some(gamma.view()), y.view_mut(), rstd.view_mut())?)))
+        Ok(Box::new(move |q: &Q| {
+            let (x, y) = (TensorRef::contiguous(x.view(), &shape)?, TensorMut::contiguous(y.view_mut(), &shape)?);
+            let gamma = TensorRef::contiguous(gamma.view(), &[columns])?;
+            Ok(plan.rms_norm(q, x, Some(gamma), y, TensorMut::contiguous(rstd.view_mut(), &[rows])?)?)
+        }))
     })
 }
 
@@ -98,6 +108,9 @@ fn square<Q: LinalgOps + 'static, T: Real>(n: usize) -> DeviceLine<Q> {
         let plan = GemmPlan::new(&layout, &layout, &layout)?;
         let (a, b) = (input::<Q, T>(q, n * n)?, input::<Q, T>(q, n * n)?);
         let mut c = q.zeros::<T>(n * n)?;
-        Ok(Box::new(move |q: &Q| Ok(plan.run(q, a.view(), b.view(), c.view_mut())?)))
+        Ok(Box::new(move |q: &Q| {
+            let (a, b) = (TensorRef::new(a.view(), layout)?, TensorRef::new(b.view(), layout)?);
+            Ok(plan.run(q, a, b, TensorMut::new(c.view_mut(), layout)?)?)
+        }))
     })
 }

@@ -40,9 +40,11 @@ fn square(n: usize) -> Contest {
     let mut c = q.zeros::<f32>(n * n).expect("memory");
     let layout = Layout::contiguous(&[n, n]).expect("a square");
     let plan = GemmPlan::new(&layout, &layout, &layout).expect("squares fit");
-    let ours = Contender::new("trefoil", move || {
-        plan.run(&q, a.view(), b.view(), c.view_mut()).expect("the views fit the plan");
-    });
+    let mut run = move || {
+        let (a, b) = (TensorRef::new(a.view(), layout)?, TensorRef::new(b.view(), layout)?);
+        plan.run(&q, a, b, TensorMut::new(c.view_mut(), layout)?)
+    };
+    let ours = Contender::new("trefoil", move || run().expect("the tensors fit the plan"));
     Contest {
         id: format!("nn.matmul/{n}"),
         unit: "flop",

@@ -4,12 +4,13 @@ use std::{hint::black_box, num::NonZeroUsize};
 
 use backend_api::{Buffer, Queue};
 use cpu_backend::{CpuConfig, CpuQueue};
-use nn_ops::{Mask, NormPlan, SoftmaxPlan};
+use nn_ops::{Mask, NormPlan, SoftmaxPlan, TensorMut, TensorRef};
 
 use crate::bench::{Contender, Contest, Goal, Show};
 
 const ROWS: usize = 4096;
 const COLUMNS: usize = 1024;
+const SHAPE: [usize; 2] = [ROWS, COLUMNS];
 const COUNT: usize = ROWS * COLUMNS;
 /// Every element is read once and written once.
 const BYTES: f64 = 8.0 * COUNT as f64;
@@ -51,27 +52,33 @@ fn queue() -> CpuQueue {
 #[expect(clippy::expect_used, reason = "a bench without its queue or its memory cannot go on")]
 fn softmax() -> Contender {
     let q = queue();
-    let plan = SoftmaxPlan::new(&[ROWS, COLUMNS], 1).expect("the shape is valid");
+    let plan = SoftmaxPlan::new(&SHAPE, 1).expect("the shape is valid");
     let x = q.upload(&input()).expect("32 MiB are free");
     let mut y = q.upload(&input()).expect("32 MiB are free");
-    Contender::new("trefoil", move || {
-        plan.softmax(&q, x.view(), Mask::None, y.view_mut()).expect("the views fit the plan");
-    })
+    let mut run = move || {
+        let (x, y) = (TensorRef::contiguous(x.view(), &SHAPE)?, TensorMut::contiguous(y.view_mut(), &SHAPE)?);
+        plan.softmax(&q, x, Mask::None, y)
+    };
+    Contender::new("trefoil", move || run().expect("the tensors fit the plan"))
 }
 
 #[expect(clippy::expect_used, reason = "a bench without its queue or its memory cannot go on")]
 fn layer_norm() -> Contender {
     let q = queue();
-    let plan = NormPlan::new(ROWS, COLUMNS, 1e-5).expect("the shape is valid");
+    let plan = NormPlan::new(&SHAPE, 1e-5).expect("the shape is valid");
     let x = q.upload(&input()).expect("32 MiB are free");
     let mut y = q.upload(&input()).expect("32 MiB are free");
     let (gamma, beta) = (q.upload(&[1.5f32; COLUMNS]), q.upload(&[0.5f32; COLUMNS]));
     let (gamma, beta) = (gamma.expect("4 KiB are free"), beta.expect("4 KiB are free"));
     let mut stats = plan.layer_stats(&q).expect("32 KiB are free");
-    Contender::new("trefoil", move || {
-        plan.layer_norm(&q, x.view(), Some(gamma.view()), Some(beta.view()), y.view_mut(), stats.view_mut())
-            .expect("the views fit the plan");
-    })
+    let mut run = move || {
+        let (x, y) = (TensorRef::contiguous(x.view(), &SHAPE)?, TensorMut::contiguous(y.view_mut(), &SHAPE)?);
+        let gamma = TensorRef::contiguous(gamma.view(), &[COLUMNS])?;
+        let beta = TensorRef::contiguous(beta.view(), &[COLUMNS])?;
+        let stats = TensorMut::contiguous(stats.view_mut(), &[2, ROWS])?;
+        plan.layer_norm(&q, x, Some(gamma), Some(beta), y, stats)
+    };
+    Contender::new("trefoil", move || run().expect("the tensors fit the plan"))
 }
 
 /// The bound: reading and writing the same number of bytes.

@@ -1,6 +1,6 @@
 use backend_api::{BackendError, Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
-use nn_ops::{NnError, NormPlan, NormSaved};
+use nn_ops::{Layout, NnError, NormPlan, NormSaved, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, unless_near, values, wide};
 use crate::{Case, Failure, OpSpec};
@@ -84,15 +84,22 @@ impl Op {
         input: &Inputs,
         g: Option<&[f32]>,
     ) -> Result<(Vec<f32>, Option<Gradients<f32>>), NnError> {
-        let plan = NormPlan::new(input.rows, input.n, input.eps)?;
+        let shape = [input.rows, input.n];
+        let plan = NormPlan::new(&shape, input.eps)?;
         let buf = |v: &[f32]| q.upload(&v.iter().map(|&v| T::from_f32(v)).collect::<Vec<T>>());
         let (x, gamma, beta) = (buf(&input.x)?, buf(&input.gamma)?, buf(&input.beta)?);
         let mut y = q.zeros::<T>(input.x.len())?;
         let mut stats = if self.centred { plan.layer_stats(q)? } else { plan.rms_stats(q)? };
-        let (factors, addends) = (input.affine.then(|| gamma.view()), input.affine.then(|| beta.view()));
+        let of_rows =
+            if self.centred { Layout::contiguous(&[2, input.rows]) } else { Layout::contiguous(&[input.rows]) }?;
+        let x = TensorRef::contiguous(x.view(), &shape)?;
+        let column = |values| input.affine.then(|| TensorRef::contiguous(values, &[input.n])).transpose();
+        let (factors, addends) = (column(gamma.view())?, column(beta.view())?);
+        let (into, stats_into) =
+            (TensorMut::contiguous(y.view_mut(), &shape)?, TensorMut::new(stats.view_mut(), of_rows)?);
         match self.centred {
-            true => plan.layer_norm(q, x.view(), factors, addends, y.view_mut(), stats.view_mut())?,
-            false => plan.rms_norm(q, x.view(), factors, y.view_mut(), stats.view_mut())?,
+            true => plan.layer_norm(q, x, factors, addends, into, stats_into)?,
+            false => plan.rms_norm(q, x, factors, into, stats_into)?,
         }
         let host = |buf: &Q::Buf<T>| -> Result<Vec<f32>, NnError> {
             Ok(q.download(buf)?.into_iter().map(Real::to_f32).collect())
@@ -101,14 +108,16 @@ impl Op {
         let g = buf(g)?;
         let (mut dx, mut dgamma) = (q.zeros::<T>(input.x.len())?, q.zeros::<T>(input.n)?);
         let mut dbeta = q.zeros::<T>(input.n)?;
-        let saved = NormSaved { x: x.view(), gamma: factors, stats: stats.view() };
-        let of_gamma = Some(dgamma.view_mut());
+        let saved = NormSaved { x, gamma: factors, stats: TensorRef::new(stats.view(), of_rows)? };
+        let g = TensorRef::contiguous(g.view(), &shape)?;
+        let into = TensorMut::contiguous(dx.view_mut(), &shape)?;
+        let of_gamma = Some(TensorMut::contiguous(dgamma.view_mut(), &[input.n])?);
         match self.centred {
             true => {
-                let of_beta = Some(dbeta.view_mut());
-                plan.layer_norm_backward(q, saved, g.view(), dx.view_mut(), of_gamma, of_beta)?;
+                let of_beta = Some(TensorMut::contiguous(dbeta.view_mut(), &[input.n])?);
+                plan.layer_norm_backward(q, saved, g, into, of_gamma, of_beta)?;
             }
-            false => plan.rms_norm_backward(q, saved, g.view(), dx.view_mut(), of_gamma)?,
+            false => plan.rms_norm_backward(q, saved, g, into, of_gamma)?,
         }
         Ok((host(&y)?, Some(Gradients { dx: host(&dx)?, dgamma: host(&dgamma)?, dbeta: host(&dbeta)? })))
     }

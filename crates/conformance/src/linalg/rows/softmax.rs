@@ -1,6 +1,6 @@
 use backend_api::{Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
-use nn_ops::{Mask, SoftmaxPlan};
+use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, download, model, unless_near, upload, values, wide};
 use crate::{Case, Failure, OpSpec};
@@ -36,9 +36,10 @@ impl Op {
     ) -> Result<Vec<f32>, Failure> {
         let plan = SoftmaxPlan::new(shape, axis)?;
         let (x, mut y) = (upload::<Q, T>(q, x)?, q.zeros::<T>(x.len())?);
+        let (x, into) = (TensorRef::contiguous(x.view(), shape)?, TensorMut::contiguous(y.view_mut(), shape)?);
         match self.log {
-            false => plan.softmax(q, x.view(), mask, y.view_mut()),
-            true => plan.log_softmax(q, x.view(), mask, y.view_mut()),
+            false => plan.softmax(q, x, mask, into),
+            true => plan.log_softmax(q, x, mask, into),
         }?;
         download::<Q, T>(q, &y)
     }
@@ -53,9 +54,11 @@ impl Op {
     ) -> Result<Vec<f32>, Failure> {
         let plan = SoftmaxPlan::new(shape, axis)?;
         let (y, g, mut dx) = (upload::<Q, T>(q, y)?, upload::<Q, T>(q, g)?, q.zeros::<T>(y.len())?);
+        let (y, g) = (TensorRef::contiguous(y.view(), shape)?, TensorRef::contiguous(g.view(), shape)?);
+        let into = TensorMut::contiguous(dx.view_mut(), shape)?;
         match self.log {
-            false => plan.softmax_backward(q, y.view(), g.view(), dx.view_mut()),
-            true => plan.log_softmax_backward(q, y.view(), g.view(), dx.view_mut()),
+            false => plan.softmax_backward(q, y, g, into),
+            true => plan.log_softmax_backward(q, y, g, into),
         }?;
         download::<Q, T>(q, &dx)
     }
@@ -130,7 +133,7 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         let mut results = Vec::new();
         for low in [-1e9, f32::NEG_INFINITY] {
             let addend = q.upload(&masked(low))?;
-            let mask = Mask::Additive { addend: addend.view(), shape: &[33] };
+            let mask = Mask::Additive(TensorRef::contiguous(addend.view(), &[33])?);
             let y = op.run::<Q, f32>(q, &shape, 1, &x, mask)?;
             results.push(y.into_iter().filter(|&y| y.is_finite() && y > -1e8).collect::<Vec<_>>());
         }
@@ -258,11 +261,11 @@ fn masked_case<Q: RowOps + 'static, T: Real>(
         let want = masked_model(op, &x, &keep, len, inner);
         let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.0 } else { f32::NEG_INFINITY }).collect();
         let addend = q.upload(&addend)?;
-        let mask = Mask::Additive { addend: addend.view(), shape };
+        let mask = Mask::Additive(TensorRef::contiguous(addend.view(), shape)?);
         Failure::unless_close(&want, &op.run::<Q, T>(q, shape, axis, &x, mask)?, rtol, 1e-7)?;
         x.iter_mut().zip(&keep).filter(|(_, keep)| !**keep).for_each(|(x, _)| *x = f32::NAN);
         let keep = q.upload(&keep)?;
-        let mask = Mask::Keep { keep: keep.view(), shape };
+        let mask = Mask::Keep(TensorRef::contiguous(keep.view(), shape)?);
         Failure::unless_close(&want, &op.run::<Q, T>(q, shape, axis, &x, mask)?, rtol, 1e-7)
     })
 }

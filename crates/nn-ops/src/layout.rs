@@ -1,0 +1,269 @@
+use core_types::params::elementwise::MAX_RANK;
+
+use crate::{NnError, Shape};
+
+/// Shape and strides of a tensor: where element `[i0, i1, ..]` lies in a view, namely at `i0 s0 + i1 s1 + ..` elements.
+///
+/// The canonical layout is row-major and contiguous. A stride of 0 repeats an operand along an axis.
+///
+/// ```
+/// use nn_ops::Layout;
+///
+/// let a = Layout::contiguous(&[2, 3])?;
+/// assert_eq!(a.strides(), [3, 1]);
+/// assert_eq!(a.transposed()?.shape(), [3, 2]);
+/// assert_eq!(a.transposed()?.strides(), [1, 3]);
+/// assert_eq!(Layout::strided(&[4, 2, 3], &[0, 3, 1])?.span(), 6);
+/// # Ok::<(), nn_ops::NnError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    // In few bytes, since tensors are handed on by value.
+    rank: u8,
+    shape: [usize; MAX_RANK],
+    strides: [usize; MAX_RANK],
+    // What follows from the fields above, so that calls need not work it out again.
+    span: usize,
+    contiguous: bool,
+    injective: bool,
+}
+
+impl Layout {
+    /// The row-major layout of `shape` without gaps.
+    ///
+    /// # Errors
+    /// [`NnError::TooManyAxes`] above six axes, [`NnError::Overflow`] if the elements cannot be counted.
+    pub fn contiguous(shape: &[usize]) -> Result<Self, NnError> {
+        let (mut layout, numel) = Self::of_shape(shape)?;
+        let mut next = 1;
+        for (stride, &len) in layout.strides.iter_mut().zip(shape).rev() {
+            *stride = next;
+            next *= len.max(1); // counted by `of_shape`
+        }
+        Ok(Self { span: numel, contiguous: true, injective: true, ..layout })
+    }
+
+    /// The layout of `shape` with one stride for each axis, in elements.
+    ///
+    /// # Errors
+    /// [`NnError::InvalidStride`] unless there is a stride for each axis, [`NnError::TooManyAxes`] above six,
+    /// [`NnError::Overflow`] if an index wraps.
+    pub fn strided(shape: &[usize], strides: &[usize]) -> Result<Self, NnError> {
+        let (mut layout, numel) = Self::of_shape(shape)?;
+        if shape.len() != strides.len() {
+            let (strides, why) = (strides.to_vec(), "there is not one stride for each axis");
+            return Err(NnError::InvalidStride { op: "layout", strides, why });
+        }
+        let overflow = NnError::Overflow { op: "layout" };
+        let mut last = 0usize;
+        for (&len, &stride) in shape.iter().zip(strides) {
+            let reach = stride.checked_mul(len.saturating_sub(1)).ok_or_else(|| overflow.clone())?;
+            last = last.checked_add(reach).ok_or_else(|| overflow.clone())?;
+        }
+        layout.span = if numel == 0 { 0 } else { last.checked_add(1).ok_or(overflow)? };
+        layout.strides[..shape.len()].copy_from_slice(strides);
+        Ok(layout.examined())
+    }
+
+    /// A layout of `shape` whose strides are still to be filled in, and its number of elements.
+    fn of_shape(shape: &[usize]) -> Result<(Self, usize), NnError> {
+        if shape.len() > MAX_RANK {
+            return Err(NnError::TooManyAxes { max: MAX_RANK, got: shape.len() });
+        }
+        // Empty axes count as 1: products of some of the axes can be counted then, too.
+        let count = shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len.max(1)));
+        let count = count.filter(|&n| n <= isize::MAX as usize).ok_or(NnError::Overflow { op: "layout" })?;
+        let numel = if shape.contains(&0) { 0 } else { count };
+        let (mut lens, strides) = ([1; MAX_RANK], [0; MAX_RANK]);
+        lens[..shape.len()].copy_from_slice(shape);
+        let rank = shape.len() as u8; // at most six
+        Ok((Self { rank, shape: lens, strides, span: 0, contiguous: false, injective: false }, numel))
+    }
+
+    /// This layout with what its shape and strides tell of it.
+    fn examined(self) -> Self {
+        let mut next = 1;
+        let contiguous = self.span == 0
+            || self.shape().iter().zip(self.strides()).rev().all(|(&len, &stride)| {
+                let fits = len == 1 || stride == next;
+                next *= len;
+                fits
+            });
+        Self { contiguous, injective: contiguous || self.nests(), ..self }
+    }
+
+    /// Whether the stride of each axis is greater than all that the axes of smaller strides reach.
+    fn nests(&self) -> bool {
+        let mut axes = [(0, 0); MAX_RANK];
+        let axes = &mut axes[..self.rank()];
+        for (axis, pair) in axes.iter_mut().zip(self.strides().iter().copied().zip(self.shape().iter().copied())) {
+            *axis = pair;
+        }
+        axes.sort_unstable();
+        let mut reach = 0;
+        axes.iter().filter(|&&(_, len)| len > 1).all(|&(stride, len)| {
+            let apart = stride > reach;
+            reach += stride * (len - 1); // below the span
+            apart
+        })
+    }
+
+    /// The length of each axis, outermost first.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape[..self.rank()]
+    }
+
+    /// The stride of each axis in elements, outermost first.
+    #[must_use]
+    pub fn strides(&self) -> &[usize] {
+        &self.strides[..self.rank()]
+    }
+
+    /// Number of axes.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        usize::from(self.rank)
+    }
+
+    /// Number of elements; 1 for no axes.
+    #[must_use]
+    pub fn numel(&self) -> usize {
+        if self.contiguous { self.span } else { self.shape().iter().product() }
+    }
+
+    /// Elements that a view needs: one more than the largest index, 0 without elements.
+    #[must_use]
+    pub fn span(&self) -> usize {
+        self.span
+    }
+
+    /// Whether the elements lie in row-major order without gaps. Strides of axes of length 1 do not matter.
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        self.contiguous
+    }
+
+    /// Whether no two indices share an element, decided by nesting of the axes: a layout whose axes interleave is reported as
+    /// overlapping even if it happens not to be.
+    #[must_use]
+    pub fn is_injective(&self) -> bool {
+        self.injective
+    }
+
+    /// The same elements with the last two axes exchanged.
+    ///
+    /// # Errors
+    /// [`NnError::TooFewAxes`] with fewer than two axes.
+    pub fn transposed(&self) -> Result<Self, NnError> {
+        let rank = self.rank();
+        if rank < 2 {
+            return Err(NnError::TooFewAxes { op: "transpose", min: 2, got: rank });
+        }
+        let mut t = *self;
+        t.shape.swap(rank - 1, rank - 2);
+        t.strides.swap(rank - 1, rank - 2);
+        Ok(t.examined())
+    }
+
+    /// This layout repeated by zero strides up to `shape`, by the rules of NumPy: axes are matched from the last one, and an
+    /// axis of length 1 or a missing one stretches.
+    ///
+    /// # Errors
+    /// [`NnError::Broadcast`] if an axis has neither length 1 nor the length asked for.
+    pub fn broadcast(&self, shape: &[usize]) -> Result<Self, NnError> {
+        self.broadcast_by("broadcast", shape)
+    }
+
+    /// [`broadcast`](Self::broadcast) on behalf of an operator.
+    pub(crate) fn broadcast_by(&self, op: &'static str, shape: &[usize]) -> Result<Self, NnError> {
+        let mismatch = || NnError::Broadcast { op, lhs: Shape::from(self), rhs: Shape::from(shape) };
+        let missing = shape.len().checked_sub(self.rank()).ok_or_else(mismatch)?;
+        if shape.len() > MAX_RANK {
+            return Err(NnError::TooManyAxes { max: MAX_RANK, got: shape.len() });
+        }
+        let mut strides = [0; MAX_RANK];
+        for axis in 0..self.rank() {
+            match (self.shape[axis], shape[missing + axis]) {
+                (len, wanted) if len == wanted => strides[missing + axis] = self.strides[axis],
+                (1, _) => {}
+                _ => return Err(mismatch()),
+            }
+        }
+        Self::strided(shape, &strides[..shape.len()])
+    }
+
+    /// Refuses an operand of another shape than this one, or whose elements lie elsewhere.
+    #[inline]
+    pub(crate) fn admit(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<(), NnError> {
+        if self.rank == operand.rank
+            && self.shape == operand.shape
+            && (self.contiguous && operand.contiguous || self.strides == operand.strides)
+        {
+            return Ok(());
+        }
+        Err(self.refusal(op, tensor, operand))
+    }
+
+    #[cold]
+    fn refusal(&self, op: &'static str, tensor: &'static str, operand: &Self) -> NnError {
+        if self.shape() != operand.shape() {
+            return NnError::ShapeMismatch { op, tensor, expected: self.into(), got: operand.into() };
+        }
+        let why = match self.contiguous {
+            true => "the elements are not in row-major order without gaps",
+            false => "the plan is for other strides",
+        };
+        NnError::InvalidStride { op, strides: operand.strides().to_vec(), why }
+    }
+}
+
+impl core::fmt::Debug for Layout {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Layout").field("shape", &self.shape()).field("strides", &self.strides()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlapping_layouts_are_recognised() {
+        let injective = |shape: &[usize], strides: &[usize]| Layout::strided(shape, strides).unwrap().is_injective();
+        assert!(injective(&[2, 3], &[3, 1]));
+        assert!(injective(&[2, 3], &[1, 2]));
+        assert!(injective(&[5, 1], &[1, 0]));
+        assert!(!injective(&[2, 3], &[2, 1]));
+        assert!(!injective(&[2, 3], &[0, 1]));
+        assert!(injective(&[0, 3], &[0, 0]));
+    }
+
+    #[test]
+    fn contiguity_ignores_axes_of_length_one() {
+        assert!(Layout::contiguous(&[4, 1, 3]).unwrap().is_contiguous());
+        assert!(Layout::strided(&[4, 1, 3], &[3, 77, 1]).unwrap().is_contiguous());
+        assert!(!Layout::strided(&[4, 3], &[4, 1]).unwrap().is_contiguous());
+        assert!(Layout::contiguous(&[]).unwrap().is_contiguous());
+        assert_eq!(Layout::contiguous(&[]).unwrap().numel(), 1);
+    }
+
+    #[test]
+    fn hostile_shapes_are_refused() {
+        assert!(matches!(Layout::contiguous(&[usize::MAX, 2]), Err(NnError::Overflow { .. })));
+        assert!(matches!(Layout::contiguous(&[usize::MAX]), Err(NnError::Overflow { .. })));
+        assert!(matches!(Layout::contiguous(&[0, usize::MAX, 3]), Err(NnError::Overflow { .. })));
+        assert!(matches!(Layout::strided(&[3, 3], &[usize::MAX, 1]), Err(NnError::Overflow { .. })));
+        assert!(matches!(Layout::contiguous(&[1; 7]), Err(NnError::TooManyAxes { max: 6, got: 7 })));
+        assert!(Layout::contiguous(&[2, 3]).unwrap().broadcast(&[3]).is_err());
+        assert!(Layout::contiguous(&[2, 3]).unwrap().broadcast(&[3, 3]).is_err());
+    }
+
+    #[test]
+    fn broadcasting_follows_numpy() {
+        let row = Layout::contiguous(&[3]).unwrap().broadcast(&[2, 3]).unwrap();
+        assert_eq!((row.shape(), row.strides()), (&[2, 3][..], &[0, 1][..]));
+        let col = Layout::contiguous(&[2, 1]).unwrap().broadcast(&[5, 2, 3]).unwrap();
+        assert_eq!(col.strides(), [0, 1, 0]);
+    }
+}

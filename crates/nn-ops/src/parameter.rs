@@ -1,0 +1,109 @@
+use backend_api::{
+    Buffer, Mut, Queue, Ref,
+    ops::linalg::{Axpby, ElementwiseOps},
+};
+use rand_core::Rng;
+
+use crate::{Layout, NnError, TensorMut, TensorRef, elementwise::descend, io::Tensor};
+
+/// Stochastic gradient descent with momentum and weight decay: `v = momentum v + g`, `w = (1 - rate decay) w - rate v`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sgd {
+    /// Step size.
+    pub rate: f32,
+    /// Share of the last step kept, in `0..1`.
+    pub momentum: f32,
+    /// Part of each weight that a step takes away, in units of the rate; 0 for none.
+    pub decay: f32,
+}
+
+/// A trained f32 tensor on a queue's device, with its gradient and the running sum of gradients, all row-major.
+pub struct Parameter<Q: Queue> {
+    layout: Layout,
+    value: Q::Buf<f32>,
+    gradient: Q::Buf<f32>,
+    velocity: Q::Buf<f32>,
+}
+
+impl<Q: ElementwiseOps> Parameter<Q> {
+    /// Zeros of `shape`.
+    ///
+    /// # Errors
+    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape, [`NnError::Backend`] if memory is short.
+    pub fn zeros(q: &Q, shape: &[usize]) -> Result<Self, NnError> {
+        let layout = Layout::contiguous(shape)?;
+        let zeros = || q.zeros(layout.numel());
+        Ok(Self { layout, value: zeros()?, gradient: zeros()?, velocity: zeros()? })
+    }
+
+    /// Values of `shape` drawn uniformly from `-limit..limit`, one word of `rng` each.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    pub fn uniform(q: &Q, shape: &[usize], limit: f32, rng: &mut impl Rng) -> Result<Self, NnError> {
+        let mut parameter = Self::zeros(q, shape)?;
+        let uniform = |word: u32| (word >> 8) as f32 / (1 << 24) as f32; // in [0, 1)
+        let values: Vec<f32> =
+            (0..parameter.layout.numel()).map(|_| limit * (2.0 * uniform(rng.next_u32()) - 1.0)).collect();
+        q.write(&values, parameter.value.view_mut())?;
+        Ok(parameter)
+    }
+
+    /// The layout of the value, the gradient and the running sum.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// None that [`zeros`](Self::zeros) has not reported.
+    pub fn value(&self) -> Result<TensorRef<'_, Q, f32>, NnError> {
+        TensorRef::new(self.value.view(), self.layout)
+    }
+
+    /// The value, to read, and the gradient, to be written by a backward pass.
+    ///
+    /// # Errors
+    /// As [`value`](Self::value).
+    #[expect(clippy::type_complexity, reason = "two views of one parameter")]
+    pub fn value_and_gradient(&mut self) -> Result<(TensorRef<'_, Q, f32>, TensorMut<'_, Q, f32>), NnError> {
+        let layout = self.layout;
+        let (value, gradient) = self.views();
+        Ok((TensorRef::new(value, layout)?, TensorMut::new(gradient, layout)?))
+    }
+
+    /// The elements of the value.
+    pub(crate) fn view(&self) -> Ref<'_, Q, f32> {
+        self.value.view()
+    }
+
+    /// The elements of the value, and those of the gradient, to be written.
+    pub(crate) fn views(&mut self) -> (Ref<'_, Q, f32>, Mut<'_, Q, f32>) {
+        (self.value.view(), self.gradient.view_mut())
+    }
+
+    /// A step of gradient descent along the gradient. The gradient stays.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] for a rate or a decay that is not finite, [`NnError::Backend`] from the device.
+    pub fn descend(&mut self, q: &Q, sgd: Sgd) -> Result<(), NnError> {
+        q.axpby(Axpby { alpha: 1.0, x: self.gradient.view(), beta: sgd.momentum, y: self.velocity.view_mut() })?;
+        descend(q, sgd.rate, sgd.decay, self.velocity.view(), self.value.view_mut())
+    }
+
+    /// Waits and copies the value to the host.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] from the device.
+    pub fn tensor(&self, q: &Q) -> Result<Tensor, NnError> {
+        Ok(Tensor { shape: self.layout().shape().to_vec(), data: q.download(&self.value)? })
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for Parameter<Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Parameter").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,86 @@
+use backend_api::{
+    Mut, Real, Ref,
+    ops::linalg::{ElementwiseOps, SumAxis},
+};
+use core_types::params::elementwise::SumParams;
+
+use crate::{Layout, NnError, TensorMut, TensorRef};
+
+const OP: &str = "sum_axis";
+
+/// Checked sums of a row-major tensor over one axis: the result has the shape of x without the axis.
+///
+/// A sum over no elements is zero; sums are rounded once and do not depend on the number of threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SumPlan {
+    params: SumParams,
+    x: Layout,
+    y: Layout,
+}
+
+impl SumPlan {
+    /// A plan for `y = sum of x over axis`, x of `shape`.
+    ///
+    /// # Errors
+    /// [`NnError::Axis`] if there is no such axis, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
+    pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
+        Self::build(shape, axis, 0)
+    }
+
+    /// A plan for `y += sum of x over axis`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn accumulating(shape: &[usize], axis: usize) -> Result<Self, NnError> {
+        Self::build(shape, axis, 1)
+    }
+
+    fn build(shape: &[usize], axis: usize, accumulate: u32) -> Result<Self, NnError> {
+        let x = Layout::contiguous(shape)?;
+        let Some(&len) = shape.get(axis) else {
+            return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
+        };
+        let (outer, inner) = (&shape[..axis], &shape[axis + 1..]);
+        let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
+        let params = SumParams { outer: size(outer), len: len as u64, inner: size(inner), accumulate };
+        Ok(Self { params, x, y: Layout::contiguous(&[outer, inner].concat())? })
+    }
+
+    /// Sums the elements of x.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+    /// device.
+    pub fn run<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        x: TensorRef<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        self.launch(q, x.planned(OP, "x", &self.x)?, y.planned(OP, "y", &self.y)?)
+    }
+
+    /// Sums views of the plan's elements.
+    pub(crate) fn launch<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        x: Ref<'_, Q, T>,
+        y: Mut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        Ok(q.sum_axis(SumAxis { params: &self.params, x: q.shorten(x), y: q.shorten_mut(y) })?)
+    }
+}
+
+/// `y = sum of x over axis` or, accumulating, `y += ..`; see [`SumPlan`].
+///
+/// # Errors
+/// As [`SumPlan::new`] and [`SumPlan::run`].
+pub fn sum_axis<Q: ElementwiseOps, T: Real>(
+    q: &Q,
+    x: TensorRef<'_, Q, T>,
+    axis: usize,
+    accumulate: bool,
+    y: TensorMut<'_, Q, T>,
+) -> Result<(), NnError> {
+    SumPlan::build(x.layout().shape(), axis, u32::from(accumulate))?.run(q, x, y)
+}
