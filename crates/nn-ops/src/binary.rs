@@ -1,3 +1,5 @@
+//! Functions of two tensors with NumPy broadcasting.
+
 use backend_api::{
     Real,
     ops::linalg::{self, ElementwiseOps},

@@ -1,3 +1,5 @@
+//! A trained dense layer, and the plan of its passes over batches of one size.
+
 use backend_api::{
     Queue,
     ops::linalg::{ElementwiseOps, GemmOps, LinalgOps},

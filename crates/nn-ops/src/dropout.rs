@@ -1,3 +1,5 @@
+//! Seeded dropout: which elements a training step drops.
+
 use backend_api::{Real, ops::linalg::ElementwiseOps};
 use core_types::params::elementwise::DropoutParams;
 

@@ -1,3 +1,5 @@
+//! Functions of single elements: activations, linear combinations, the descent step, dropout.
+
 use backend_api::{
     Mut, Real, Ref,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, ElementwiseOps},

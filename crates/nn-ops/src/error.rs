@@ -1,3 +1,5 @@
+//! The one error of all operators, with the shapes that it names.
+
 use backend_api::BackendError;
 use thiserror::Error;
 

@@ -1,3 +1,5 @@
+//! Shape and strides: where the elements of a tensor lie in a view.
+
 use core_types::params::elementwise::MAX_RANK;
 
 use crate::{NnError, Shape};

@@ -1,3 +1,5 @@
+//! Dense layers `f(X W + b)` in one product, and their gradients.
+
 use backend_api::{
     Buffer, Mut, Real, Ref,
     ops::linalg::{ElementwiseOps, GemmOps},

@@ -1,3 +1,5 @@
+//! Softmax cross-entropy against classes or probabilities, with its gradient.
+
 use backend_api::{
     Real,
     ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},

@@ -1,3 +1,5 @@
+//! Which elements a softmax leaves out, and how a mask repeats over the logits.
+
 use backend_api::{Element, Queue, Ref, ops::linalg::RowMask};
 
 use crate::{Layout, NnError, TensorRef};

@@ -1,3 +1,5 @@
+//! Batches of matrix products with broadcasting, and their gradients.
+
 use backend_api::{
     Mut, Real, Ref,
     ops::linalg::{Gemm, GemmOps},

@@ -1,3 +1,5 @@
+//! Layer norm and RMS norm along the last axis, forward and backward.
+
 use backend_api::{
     Element, Mut, Queue, Real, Ref,
     ops::linalg::{LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},

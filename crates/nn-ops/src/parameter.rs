@@ -1,3 +1,5 @@
+//! A trained tensor with its gradient, and the step of gradient descent.
+
 use backend_api::{
     Buffer, Mut, Queue, Ref,
     ops::linalg::{Axpby, ElementwiseOps},

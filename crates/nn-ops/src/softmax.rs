@@ -1,3 +1,5 @@
+//! Softmax and log-softmax along one axis, forward and backward.
+
 use backend_api::{
     Real,
     ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowMask, RowOps, Softmax, SoftmaxBackward},

@@ -1,3 +1,5 @@
+//! Sums of a tensor over one of its axes.
+
 use backend_api::{
     Mut, Real, Ref,
     ops::linalg::{ElementwiseOps, SumAxis},

@@ -1,3 +1,5 @@
+//! Views of buffers with a layout: the operands and results of every operator.
+
 use backend_api::{Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref};
 
 use crate::{Layout, NnError};

@@ -1,3 +1,5 @@
+//! Columns of one size, in host memory and on a device, with what their elements are in the type.
+
 use core::{fmt, marker::PhantomData, ops::Range};
 
 use backend_api::{

@@ -1,3 +1,5 @@
+//! Canonic circle domains, and the points at each position of each order.
+
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, LOG_ORDER},
     field::M31,

@@ -1,3 +1,5 @@
+//! Why a transform was refused, with the numbers.
+
 use backend_api::BackendError;
 use thiserror::Error;
 

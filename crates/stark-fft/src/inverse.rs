@@ -1,3 +1,5 @@
+//! Inverses of batches of field elements, and the flag that tells of a zero among them.
+
 use core::fmt;
 
 use backend_api::{

@@ -1,3 +1,5 @@
+//! The orders in which the values of a domain are kept, as types.
+
 use crate::Representation;
 
 /// `position` with its lowest `bits` bits in reverse; higher bits are dropped.

@@ -1,3 +1,5 @@
+//! Transforms and low-degree extensions of columns of one size.
+
 use core::marker::PhantomData;
 
 use backend_api::{

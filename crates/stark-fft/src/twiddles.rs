@@ -1,3 +1,5 @@
+//! The twiddle factors of a domain and of all smaller ones.
+
 use core::fmt;
 
 use backend_api::{

@@ -1,3 +1,5 @@
+//! Views of columns of one size, within a batch or a set.
+
 use core::{fmt, marker::PhantomData, ops::Range};
 
 use backend_api::{BufferRef, Mut, Queue, Ref};

@@ -1,3 +1,5 @@
+//! NumPy arrays from and to the bytes of `.npy` files.
+
 use thiserror::Error;
 
 use super::npy_header::Header;

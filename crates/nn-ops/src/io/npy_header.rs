@@ -1,3 +1,5 @@
+//! The header of an `.npy` file, parsed without trust in its bytes.
+
 use super::NpyError;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";

@@ -1,3 +1,5 @@
+//! Named f32 tensors from and to the bytes of safetensors files.
+
 use std::collections::BTreeMap;
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};

@@ -1,3 +1,5 @@
+//! A perceptron of dense layers and ReLU, its training step, and what it predicts.
+
 mod workspace;
 
 use backend_api::{Buffer as _, Queue, ops::linalg::LinalgOps};

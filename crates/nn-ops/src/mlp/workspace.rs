@@ -1,3 +1,5 @@
+//! The memory and the plans that the steps of a perceptron share.
+
 use backend_api::{Buffer as _, Queue, ops::linalg::LinalgOps};
 use core_types::params::elementwise::Activation;
 

@@ -1,3 +1,5 @@
+//! Columns of several sizes in one buffer on a device.
+
 use core::{fmt, marker::PhantomData, ops::Range};
 
 use backend_api::{

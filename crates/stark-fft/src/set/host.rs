@@ -1,3 +1,5 @@
+//! Columns of several sizes in host memory, and how they are put in order.
+
 use core::{fmt, marker::PhantomData};
 
 use core_types::field::M31;

@@ -1,3 +1,5 @@
+//! Columns of several sizes, as commitment trees take them, and their transforms.
+
 mod device;
 mod host;
 mod plan;

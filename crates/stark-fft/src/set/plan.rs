@@ -1,3 +1,5 @@
+//! Transforms and extensions of a whole set, one size after the other.
+
 use backend_api::{Buffer, BufferMut, BufferRef, Mut, Ref, ops::circle::CircleOps};
 use core_types::field::M31;
 

@@ -1,3 +1,5 @@
+//! The sizes of the columns of a set, and where each lies in the buffer.
+
 use core::{fmt, ops::Range};
 
 use crate::{CanonicDomain, FftError, columns::column_count};
