@@ -1,4 +1,4 @@
-//! Many gates at once: super-batches, the planners above them, and the choice of where they run.
+//! Many gates at once: super-batches and the planners above them.
 //!
 //! A [`SuperBatch`] takes in [`Job`]s, walks all their key trees in one flush, and opens what they ask for in one
 //! message a round. Jobs of one program form a group; a job that does not fit the device may be cut into parts whose
@@ -6,8 +6,8 @@
 //! share.
 //!
 //! A [`PhaseExecutor`] runs [`PhaseTask`]s, such as a [`GateChain`], side by side: all that they open goes into one
-//! message a round, and their gates into one flush of each [`Class`] in a phase. [`Opened`] opens a queue by [`Choice`],
-//! with everything that it needs or not at all.
+//! message a round, and their gates into one flush of each [`Class`] in a phase. On a GPU both need a [`Stager`], such as
+//! [`Streams`].
 //!
 //! ```
 //! use pfss::{Dealer, Gate, Task, batch::{BatchConfig, Job, SuperBatch, finalize_lockstep}};
@@ -47,7 +47,6 @@
 //! ```
 
 mod chain;
-mod choice;
 mod class;
 mod combining;
 mod config;
@@ -63,7 +62,6 @@ mod job;
 mod layer;
 mod limits;
 mod meter;
-mod open;
 mod phase;
 mod port;
 mod stager;
@@ -72,7 +70,6 @@ mod super_batch;
 mod times;
 
 pub use chain::GateChain;
-pub use choice::{Choice, UnknownChoice};
 pub use class::Class;
 pub use config::{BatchConfig, Fit};
 pub use counters::Counters;
@@ -83,7 +80,6 @@ pub use executor::{Need, Pace, PhaseExecutor, PhaseTask};
 pub use job::{Job, Refused, Shares, Work};
 pub use layer::{BarrierPolicy, LayerPlanner, LayerTotals};
 pub use limits::{BatchLimits, LayerLimits};
-pub use open::{OpenError, Opened, Platform};
 pub use phase::PhasePlanner;
 pub use port::{Port, Ticket};
 pub use stager::{Stager, Streams};

@@ -9,13 +9,16 @@ use std::{
     time::Duration,
 };
 
+use backend_api::BackendKind;
 use pfss::{
     ChannelError, Dealer, Gate, KeyBundle, Operation, Parameters, Party, PfssError, Session, Task,
-    batch::{BatchConfig, BatchError, Job, State, Streams, SuperBatch, finalize_lockstep},
+    batch::{BatchConfig, BatchError, Job, Stager, State, Streams, SuperBatch, finalize_lockstep},
     memory_pair,
 };
 
-use crate::common::{cases, cpu, flat, flushed, relu, sum};
+use runtime::AnyQueue;
+
+use crate::common::{Sim, cases, cpu, flat, flushed, relu, sum};
 
 fn wrong(expected: State, got: State) -> BatchError {
     BatchError::State { expected, got }
@@ -249,4 +252,29 @@ fn a_shared_batch_of_operations_outlives_its_makers_and_measures_by_its_clock() 
         assert!(part > Duration::ZERO, "{times:?}");
     }
     assert!(times.flushes() + times.exchange <= Duration::from_millis(ticks.load(Ordering::Relaxed)));
+}
+
+/// Copies on queues of a processor.
+struct Foreign(AnyQueue);
+
+impl Stager<AnyQueue> for Foreign {
+    fn upload(&self) -> &AnyQueue {
+        &self.0
+    }
+    fn download(&self) -> &AnyQueue {
+        &self.0
+    }
+}
+
+#[test]
+fn a_batch_on_a_gpu_asks_for_a_stager_and_for_its_own() {
+    let sim = Sim::new("");
+    let q = sim.queue(None);
+    let missing = SuperBatch::new(&q, None, BatchConfig::default()).unwrap_err();
+    assert_eq!(missing, BatchError::NoStager { kind: BackendKind::Cuda }.into());
+    let foreign = Foreign(cpu(None));
+    let refused = SuperBatch::new(&q, Some(&foreign), BatchConfig::default()).unwrap_err();
+    assert!(matches!(refused, PfssError::Batch(BatchError::ForeignStager { .. })), "{refused}");
+    let streams = Streams::fork(&q).unwrap();
+    SuperBatch::new(&q, Some(&streams), BatchConfig::default()).unwrap();
 }

@@ -8,5 +8,4 @@ mod executor;
 mod faults;
 mod lifecycle;
 mod measured;
-mod opening;
 mod sharing;
