@@ -11,10 +11,11 @@ use pfss::{
 };
 
 use crate::{
-    COUNT, Check, deal,
+    Check, deal,
     gates::{suf, suf_modes},
     lockstep::opened,
-    sessions::{RING, both, expect, plaintexts, split},
+    plain::{COUNT, RING, expect, plaintexts},
+    sessions::{both, split},
     tasks::{self, Case},
 };
 

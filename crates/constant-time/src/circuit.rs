@@ -5,9 +5,10 @@ use cpu_backend::CpuQueue;
 use pfss::{Gate, Inputs, Task};
 
 use crate::{
-    COUNT, Check, deal,
+    Check, deal,
     gates::{suf, suf_modes},
-    sessions::{RING, both, expect, plaintexts, split},
+    plain::{COUNT, RING, expect, plaintexts},
+    sessions::{both, split},
 };
 
 pub(crate) fn checks() -> Vec<Check> {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use cpu_backend::CpuQueue;
 use pfss::{Dealer, Gate, KeyBundle, MatrixShape};
 
-use crate::{COUNT, Check, gates, memcheck};
+use crate::{Check, gates, memcheck, plain::COUNT};
 
 /// The products of secret matrices.
 pub(crate) const MATRICES: MatrixShape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };

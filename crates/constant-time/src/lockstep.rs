@@ -8,7 +8,8 @@ use crate::{
     Check, deal,
     gates::{suf, suf_modes},
     memcheck,
-    sessions::{RING, expect, plaintexts, split},
+    plain::{RING, expect, plaintexts},
+    sessions::split,
     tasks::{self, Case},
 };
 

@@ -20,6 +20,7 @@ mod gates;
 mod lockstep;
 mod matrices;
 mod memcheck;
+mod plain;
 mod planted;
 mod sessions;
 mod tasks;
@@ -28,9 +29,6 @@ use std::{num::NonZeroUsize, process::ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
-
-/// Elements of every batch: one more than a word of bits.
-const COUNT: usize = 33;
 
 /// What a check runs.
 type Run = Box<dyn FnOnce(&CpuQueue) -> Result<()>>;
@@ -89,7 +87,7 @@ fn checks() -> Result<Vec<Check>> {
     checks.push(matrices::check());
     checks.extend(batches::checks());
     checks.extend(circuit::checks());
-    checks.extend(planted::behind_gates());
+    checks.extend(planted::after_gates());
     Ok(checks)
 }
 

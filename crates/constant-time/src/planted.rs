@@ -8,7 +8,8 @@ use pfss::{Gate, Task, run_lockstep};
 
 use crate::{
     Check, batches, deal, memcheck,
-    sessions::{plaintexts, play, split},
+    plain::plaintexts,
+    sessions::{play, split},
     tasks::SQUARES,
 };
 
@@ -22,7 +23,7 @@ pub(crate) fn checks() -> Vec<Check> {
 }
 
 /// Leaks at the end of what the other checks run, which therefore carries secrets all the way.
-pub(crate) fn behind_gates() -> Vec<Check> {
+pub(crate) fn after_gates() -> Vec<Check> {
     vec![
         Check::leak("planted: a branch on a byte of a dealt key", |q| {
             let [zero, _] = deal::bundles(q, &Gate::relu(64)?)?;

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use cpu_backend::CpuQueue;
 use pfss::{
     AutoTrunc, Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError, Predicate,
-    RangeClaim, Ring, Session, SignedRange, SufBools,
+    RangeClaim, Session, SignedRange, SufBools,
     functions::{Accuracy, gelu},
     memory_pair,
     softmax::{RowLayout, SoftmaxPlan},
@@ -14,16 +14,11 @@ use pfss::{
 };
 
 use crate::{
-    COUNT, Check, deal,
+    Check, deal,
     gates::{suf, suf_modes},
     memcheck,
+    plain::{COUNT, RING, expect, plaintexts},
     tasks::{self, Case},
-};
-
-/// The ring of most gates.
-pub(crate) const RING: Ring = match Ring::new(64) {
-    Some(ring) => ring,
-    None => unreachable!(),
 };
 
 /// A channel that declares what passes it public.
@@ -182,11 +177,6 @@ fn softmax(q: &CpuQueue) -> Result<()> {
     expect(RING, &shares, &expected)
 }
 
-/// Inputs of both signs.
-pub(crate) fn plaintexts() -> [i64; COUNT] {
-    core::array::from_fn(|e| e as i64 * 7919 - 100_000)
-}
-
 /// Secret shares of `x`.
 pub(crate) fn split(x: &[i64]) -> [Vec<u64>; 2] {
     let mut zero: Vec<u64> = (1..=x.len() as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
@@ -220,14 +210,4 @@ pub(crate) fn both<K: Send, T: Send>(
     });
     let a = a.map_err(|_| anyhow::anyhow!("party 0 panicked"))?;
     Ok([a?, b?])
-}
-
-/// Opens shares and compares, so that what was checked is what computes.
-pub(crate) fn expect(ring: Ring, [a, b]: &[Vec<u64>; 2], expected: &[u64]) -> Result<()> {
-    memcheck::publish(a);
-    memcheck::publish(b);
-    let got: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.add(a, b)).collect();
-    let expected: Vec<u64> = expected.iter().map(|&word| ring.reduce(word)).collect();
-    ensure!(got == expected, "expected {expected:?}, got {got:?}");
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use pfss::{Gate, SignedRange, Task};
 
-use crate::sessions::{expect, plaintexts};
+use crate::plain::{expect, plaintexts};
 
 /// One gate.
 pub(crate) struct Case {

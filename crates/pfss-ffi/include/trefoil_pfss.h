@@ -176,7 +176,7 @@ typedef struct {
   uint32_t masked_outputs;
   // 1 if the keys mask no inputs: theirs come open from an earlier gate, or are masked already.
   uint32_t open_inputs;
-  // How often bits have to be opened, behind the masked inputs.
+  // How often bits have to be opened, after the masked inputs.
   uint32_t rounds;
   // Equal in both parties' bundles, different for every deal.
   uint8_t nonce[16];
@@ -461,8 +461,8 @@ trefoil_pfss_status trefoil_pfss_gate_named(const char *name,
 // bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
 // degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each with its length in
 // front; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
-// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula with operands
-// behind operators (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
+// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula, each operand
+// after its operator (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
 //
 // # Safety
 // As said [at the top](crate#safety).

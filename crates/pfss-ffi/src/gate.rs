@@ -85,8 +85,8 @@ pub unsafe extern "C" fn trefoil_pfss_gate_named(
 /// bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
 /// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each with its length in
 /// front; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
-/// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula with operands
-/// behind operators (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
+/// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula, each operand
+/// after its operator (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

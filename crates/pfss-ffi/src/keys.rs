@@ -115,7 +115,7 @@ pub struct KeysInfo {
     pub masked_outputs: u32,
     /// 1 if the keys mask no inputs: theirs come open from an earlier gate, or are masked already.
     pub open_inputs: u32,
-    /// How often bits have to be opened, behind the masked inputs.
+    /// How often bits have to be opened, after the masked inputs.
     pub rounds: u32,
     /// Equal in both parties' bundles, different for every deal.
     pub nonce: [u8; 16],

@@ -78,8 +78,8 @@ impl<'a> Circle<'a> {
         let mut circle = Self { bits, offsets, order: (0..offsets.len()).collect() };
         circle.order.sort_by_key(|&at| offsets[at] & u64::MAX >> (64 - bits));
         let before = |i: usize| circle.order[(i + offsets.len() - 1) % offsets.len()];
-        let behind_gap = (0..offsets.len()).max_by_key(|&i| circle.distance(before(i), circle.order[i]));
-        circle.order.rotate_left(behind_gap.unwrap_or(0));
+        let after_gap = (0..offsets.len()).max_by_key(|&i| circle.distance(before(i), circle.order[i]));
+        circle.order.rotate_left(after_gap.unwrap_or(0));
         circle
     }
 
@@ -154,8 +154,8 @@ mod tests {
                     for Cluster { window, points } in &plan.clusters {
                         assert!((tree.leaf().min(bits)..=bits).contains(window));
                         for &point in points {
-                            let behind = offsets[point].wrapping_sub(offsets[points[0]]) & mask;
-                            assert!(*window == bits || behind <= 1 << window, "{tree:?} {offsets:?}");
+                            let ahead = offsets[point].wrapping_sub(offsets[points[0]]) & mask;
+                            assert!(*window == bits || ahead <= 1 << window, "{tree:?} {offsets:?}");
                         }
                     }
                     let last = plan.clusters.len().saturating_sub(1);

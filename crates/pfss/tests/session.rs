@@ -333,7 +333,7 @@ fn two_processes_of_the_same_party_refuse_each_other() {
 }
 
 #[test]
-fn a_peer_that_flips_bits_behind_the_last_element_is_refused() {
+fn a_peer_that_flips_bits_past_the_last_element_is_refused() {
     /// Sets the top bit of the last byte of every message.
     struct Meddler<C>(C);
     impl<C: Channel> Channel for Meddler<C> {

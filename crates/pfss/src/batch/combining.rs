@@ -4,7 +4,7 @@ use core_types::params::share::{BitTerm, WordTerm};
 
 use super::{
     Work,
-    footprint::{granules, padded},
+    bytes::{granules, padded},
 };
 use crate::{
     Gate, Task,

@@ -90,8 +90,8 @@ impl<C: Channel> Session<C> {
             let theirs = session.exchange(&mine)?;
             let mut rest = &theirs[..];
             let mut take = |len| {
-                let (part, behind) = split(rest, len)?;
-                rest = behind;
+                let (part, left) = split(rest, len)?;
+                rest = left;
                 Ok::<_, ChannelError>(part)
             };
             let mut opened = Vec::with_capacity(openings.len());

@@ -13,12 +13,11 @@ use crate::{
     wire::PACKED_AT_ONCE,
 };
 
-use super::{Work, combining::Combining};
-
-/// Device allocators give whole granules.
-const GRANULE_BYTES: u64 = 512;
-/// What an allocator may lose to alignment in front of a buffer.
-const SLACK_BYTES: u64 = 64;
+use super::{
+    Work,
+    bytes::{granules, padded},
+    combining::Combining,
+};
 
 /// The trees of a gate, each with what it is asked.
 #[derive(Debug)]
@@ -166,12 +165,4 @@ fn packing_bytes(ring: Ring, count: usize) -> u64 {
     let words = count.min(PACKED_AT_ONCE) as u64;
     // words of all 64 bits are sent as they are
     if ring.bits() == 64 { 0 } else { granules(8 * words) + granules((words * u64::from(ring.bits())).div_ceil(8)) }
-}
-
-pub(super) fn padded(count: usize) -> u64 {
-    (count as u64).next_multiple_of(LANES)
-}
-
-pub(super) fn granules(bytes: u64) -> u64 {
-    (bytes + SLACK_BYTES).next_multiple_of(GRANULE_BYTES)
 }

@@ -126,17 +126,17 @@ impl Work<'_> {
     }
 
     /// Walks all key trees of a part of a job.
-    pub(super) fn eval<W: Walk>(&self, walk: &W, keys: MaskedKeys, x_hat: &[u64]) -> Result<Step, PfssError> {
+    pub(super) fn eval<W: Walk>(&self, walk: &W, keys: MaskedKeys, x_hat: &[u64]) -> Result<Progress, PfssError> {
         Ok(match self.task() {
-            Some(task) => Step::Words(task.eval(walk, keys, x_hat)?),
-            None => Step::Suf(keys.eval_suf(walk, x_hat)?),
+            Some(task) => Progress::Words(task.eval(walk, keys, x_hat)?),
+            None => Progress::Suf(keys.eval_suf(walk, x_hat)?),
         })
     }
 }
 
 /// A job between two rounds.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum Progress {
     Words(Pending),
     Suf(SufStep),
     Done(Shares),
@@ -171,7 +171,7 @@ impl Shares {
     }
 }
 
-impl Step {
+impl Progress {
     /// The whole of a job from its parts, of which there is at least one.
     pub(super) fn join(parts: Vec<(usize, Self)>) -> Self {
         let (mut words, mut suf) = (Vec::new(), Vec::new());

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use backend_api::ops::fss::FssOps;
 
-use super::{Work, job::Step, meter::Meter, stager::Queues};
+use super::{Work, job::Progress, meter::Meter, stager::Queues};
 use crate::{
     KeyBundle, MaskedKeys, PfssError, Walk,
     gates::{Activity, DeviceTree, Lent},
@@ -36,7 +36,7 @@ pub(super) fn run<'a, 'q, Q: FssOps>(
     meter: &Meter<'_, Q>,
     slots: usize,
     parts: impl Iterator<Item = Part<'a>>,
-    mut done: impl FnMut(usize, usize, Step),
+    mut done: impl FnMut(usize, usize, Progress),
 ) -> Result<(), PfssError> {
     let (source, ahead, staged) = (RefCell::new(parts), RefCell::new(VecDeque::new()), Cell::new(0));
     let stage = || -> Result<bool, PfssError> {

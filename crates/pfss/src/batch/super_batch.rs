@@ -8,7 +8,7 @@ use super::{
     footprint::Footprint,
     group::groups,
     held::Held,
-    job::Step,
+    job::Progress,
     limits::grow,
     meter::Meter,
     stager::Queues,
@@ -71,7 +71,7 @@ pub struct SuperBatch<'a, Q: FssOps> {
 enum Stage<'a> {
     Pending(Vec<Job<'a>>),
     /// Each job's step, and this round's message of each while the round is open.
-    Flushed(Vec<Step>, Option<Vec<Option<Vec<u8>>>>),
+    Flushed(Vec<Progress>, Option<Vec<Option<Vec<u8>>>>),
     Finalized(Vec<Option<Shares>>),
     Poisoned,
 }
@@ -300,7 +300,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// The steps of all jobs, in their order, from their parts.
-    fn walk(&mut self, jobs: &[Job<'a>]) -> Result<Vec<Step>, PfssError> {
+    fn walk(&mut self, jobs: &[Job<'a>]) -> Result<Vec<Progress>, PfssError> {
         let mut pieces = Vec::new();
         let groups = groups(jobs);
         self.counters.groups += groups.len() as u64;
@@ -327,14 +327,14 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             let x_hat = job.x_hat[range.clone()].to_vec();
             Part { job: at, work: job.work.clone(), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
         });
-        let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
+        let mut parts: Vec<Vec<(usize, Progress)>> = jobs.iter().map(|_| Vec::new()).collect();
         self.meter.begin(self.queues.upload())?;
         stream::run(&self.queues, &self.meter, self.config.slots, cut, |job, count, step| {
             parts[job].push((count, step))
         })?;
         self.queues.upload().finish()?;
         self.meter.end();
-        Ok(parts.into_iter().map(Step::join).collect())
+        Ok(parts.into_iter().map(Progress::join).collect())
     }
 
     /// This party's message of the next round, for all jobs at once; `None` when all is open, and the batch final.
@@ -352,7 +352,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let messages = steps.iter().map(|step| step.message(self.queues.compute())).collect::<Result<Vec<_>, _>>();
         let messages = self.unless_failed(messages)?;
         if messages.iter().all(Option::is_none) {
-            let done = |step| if let Step::Done(shares) = step { Some(shares) } else { None };
+            let done = |step| if let Progress::Done(shares) = step { Some(shares) } else { None };
             self.stage = Stage::Finalized(steps.into_iter().map(done).collect());
             self.release();
             return Ok(None);
@@ -368,7 +368,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Shows the masked bits and words that this round's message holds, job after job.
     pub(super) fn masked(&self, mut see: impl FnMut(&[u32], &[u64])) {
         if let Stage::Flushed(steps, _) = &self.stage {
-            steps.iter().filter_map(Step::masked).for_each(|(bits, words)| see(bits, words));
+            steps.iter().filter_map(Progress::masked).for_each(|(bits, words)| see(bits, words));
         }
     }
 
@@ -392,7 +392,12 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// The steps after the round with these messages.
-    fn advance(&self, steps: Vec<Step>, mine: &[Option<Vec<u8>>], theirs: &[u8]) -> Result<Vec<Step>, PfssError> {
+    fn advance(
+        &self,
+        steps: Vec<Progress>,
+        mine: &[Option<Vec<u8>>],
+        theirs: &[u8],
+    ) -> Result<Vec<Progress>, PfssError> {
         let expected: usize = mine.iter().flatten().map(Vec::len).sum();
         if theirs.len() != expected {
             return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
@@ -404,9 +409,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
                 next.push(step);
                 continue;
             };
-            let (theirs, behind) = rest.split_at(mine.len());
+            let (theirs, left) = rest.split_at(mine.len());
             next.push(step.advance(self.queues.compute(), theirs)?);
-            rest = behind;
+            rest = left;
         }
         Ok(next)
     }

@@ -150,7 +150,7 @@ pub enum ChannelError {
         got: [u8; 16],
     },
     /// A message has bits set beyond its last element.
-    #[error("message has bits set behind its last element")]
+    #[error("message has bits set past its last element")]
     Padding,
     /// The operating system reported another failure.
     #[error("{doing} failed: {reason}")]

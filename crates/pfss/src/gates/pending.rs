@@ -1,11 +1,13 @@
-use core::{fmt, ops::Range};
+use core::fmt;
 
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 use super::{
     BitShares,
-    sums::{Summed, Sums},
+    opened::Opened,
+    rest::{Rest, Summed},
+    sums::Sums,
 };
 use crate::{KeyBundle, Party, PfssError};
 
@@ -29,62 +31,6 @@ enum Then<T> {
     /// Those of consecutive parts of a batch, all but the last of a multiple of 32 elements, and how results are put
     /// together.
     Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
-}
-
-/// The second step of a gate, with the shares that it needs.
-pub(super) trait Rest<T>: Send + Sync {
-    /// Whose words the sums are over.
-    fn bundle(&self) -> &KeyBundle;
-    /// The public words of the sums.
-    fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64];
-    /// The sums to form of what was opened.
-    fn sums(&self) -> Vec<Sums>;
-    /// Turns opened bits and the results of all [`sums`](Self::sums) into shares.
-    fn finish(self: Box<Self>, opened: &Opened, sums: Vec<Vec<u64>>) -> T;
-}
-
-/// What both parties know after an exchange.
-pub(super) struct Opened {
-    pub(super) party: Party,
-    /// Elements per row.
-    pub(super) count: usize,
-    bits: Vec<u32>,
-    words: Vec<u64>,
-}
-
-impl Opened {
-    /// What is known before anything is opened.
-    pub(super) fn nothing(bundle: &KeyBundle) -> Self {
-        Self { party: bundle.party(), count: bundle.count(), bits: Vec::new(), words: Vec::new() }
-    }
-
-    /// All rows of bits, one after the other, each of `count.div_ceil(32)` words.
-    pub(super) fn bits(&self) -> &[u32] {
-        &self.bits
-    }
-
-    /// Row `row`, 32 elements a word.
-    pub(super) fn row(&self, row: usize) -> &[u32] {
-        let words = self.count.div_ceil(32);
-        &self.bits[row * words..][..words]
-    }
-
-    /// The words, one per element, if such were opened.
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
-    }
-
-    /// What is known of the elements `range`, which starts at a multiple of 32.
-    pub(super) fn part(&self, range: Range<usize>) -> Self {
-        let words = range.start / 32..range.end.div_ceil(32);
-        let rows = self.bits.chunks(self.count.div_ceil(32).max(1));
-        Self {
-            party: self.party,
-            count: range.len(),
-            bits: rows.flat_map(|row| row[words.clone()].iter().copied()).collect(),
-            words: if self.words.is_empty() { Vec::new() } else { self.words[range].to_vec() },
-        }
-    }
 }
 
 /// The ring of no words.
@@ -189,12 +135,7 @@ impl<T> Pending<T> {
                 return Err(PfssError::Length { what, expected, got });
             }
         }
-        let opened = Opened {
-            party: self.party,
-            count: self.count,
-            bits: self.masked.iter().zip(bits).map(|(mine, theirs)| mine ^ theirs).collect(),
-            words: mine.iter().zip(words).map(|(&mine, &theirs)| ring.add(mine, theirs)).collect(),
-        };
+        let opened = Opened::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words]));
         self.finish_opened(q, &opened)
     }
 }

@@ -13,7 +13,7 @@ use core_types::{
 use zeroize::Zeroizing;
 
 use super::{
-    pending::{Opened, Rest},
+    opened::Opened,
     walk::{Activity, Walk},
 };
 use crate::{Gate, KeyBundle, PfssError, bundle::LANES, staging::Staged};
@@ -212,31 +212,4 @@ fn stage_words<'q, Q: FssOps>(
         q.write_secret(&words[range.start..][..width], place)?;
     }
     Ok(held)
-}
-
-/// A gate whose result is sums of its words.
-pub(super) struct Summed {
-    /// The keys, walked.
-    pub(super) bundle: KeyBundle,
-    /// What the sums are over; the words that are opened, if `None`.
-    pub(super) x: Option<Vec<u64>>,
-    pub(super) sums: Sums,
-}
-
-impl Rest<Vec<u64>> for Summed {
-    fn bundle(&self) -> &KeyBundle {
-        &self.bundle
-    }
-
-    fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64] {
-        self.x.as_deref().unwrap_or(opened.words())
-    }
-
-    fn sums(&self) -> Vec<Sums> {
-        vec![self.sums.clone()]
-    }
-
-    fn finish(self: Box<Self>, _: &Opened, sums: Vec<Vec<u64>>) -> Vec<u64> {
-        sums.into_iter().next().unwrap_or_default() // one was asked for
-    }
 }

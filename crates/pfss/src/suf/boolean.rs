@@ -12,7 +12,7 @@ use super::{BoolExpr, Pred, SufDesc};
 
 /// A Boolean step function of the low `bits` bits of `x`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Step {
+pub(crate) struct StepFunction {
     pub(crate) bits: u32,
     /// The value at 0.
     pub(crate) initial: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Step {
     pub(crate) toggles: Vec<u64>,
 }
 
-impl Step {
+impl StepFunction {
     /// `value`, which changes at `candidates` at most.
     fn of(bits: u32, candidates: &BTreeSet<u64>, value: impl Fn(u64) -> bool) -> Self {
         let initial = value(0);
@@ -68,7 +68,7 @@ pub(crate) enum Value {
 /// The computation of all output bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct BoolPlan {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<StepFunction>,
     pub(crate) values: Vec<Value>,
     /// The value of each output bit.
     pub(crate) outputs: Vec<usize>,
@@ -94,7 +94,7 @@ impl BoolPlan {
     }
 
     /// The step function that each output bit is, if it is one.
-    pub(crate) fn output_steps(&self) -> impl Iterator<Item = Option<&Step>> {
+    pub(crate) fn output_steps(&self) -> impl Iterator<Item = Option<&StepFunction>> {
         self.outputs.iter().map(|&output| match self.values[output] {
             Value::Step(step) => Some(&self.steps[step]),
             _ => None,
@@ -102,7 +102,7 @@ impl BoolPlan {
     }
 
     /// The position of a step function, shared with the outputs that use it.
-    pub(crate) fn step(&mut self, step: Step) -> usize {
+    pub(crate) fn step(&mut self, step: StepFunction) -> usize {
         self.steps.iter().position(|known| *known == step).unwrap_or_else(|| {
             self.steps.push(step);
             self.steps.len() - 1
@@ -119,7 +119,7 @@ struct Builder<'a> {
     plan: BoolPlan,
     /// Round after which a value is known.
     known: Vec<usize>,
-    steps: HashMap<Step, usize>,
+    steps: HashMap<StepFunction, usize>,
     values: HashMap<Value, usize>,
 }
 
@@ -139,12 +139,12 @@ impl Builder<'_> {
         if runs.len() > 1 && widths.iter().all(|&bits| bits == n) {
             let starts = runs.iter().map(|&(start, _)| start);
             let candidates = runs.iter().flat_map(|(_, formula)| candidates(desc, formula)).chain(starts).collect();
-            return self.step(Step::of(n, &candidates, |x| desc.eval(x).bools[bit]));
+            return self.step(StepFunction::of(n, &candidates, |x| desc.eval(x).bools[bit]));
         }
         // B = B_0 + sum 1[x >= start_i] (B_i + B_(i-1)): shares of the formulas differ only where they have to
         let mut terms = vec![self.formula(first)];
         for pair in runs.windows(2) {
-            let inside = self.step(Step::from(n, pair[1].0));
+            let inside = self.step(StepFunction::from(n, pair[1].0));
             let change = self.formula(&(pair[0].1.clone() ^ pair[1].1.clone()));
             terms.push(self.and(inside, change));
         }
@@ -156,7 +156,7 @@ impl Builder<'_> {
         let widths = widths(desc, formula);
         if widths.len() <= 1 {
             let bits = widths.first().copied().unwrap_or(desc.ring().bits());
-            return self.step(Step::of(bits, &candidates(desc, formula), |x| {
+            return self.step(StepFunction::of(bits, &candidates(desc, formula), |x| {
                 let preds: Vec<bool> = desc.preds().iter().map(|pred| pred.holds(desc.ring(), x)).collect();
                 formula.eval(&preds)
             }));
@@ -184,7 +184,7 @@ impl Builder<'_> {
         }
     }
 
-    fn step(&mut self, step: Step) -> usize {
+    fn step(&mut self, step: StepFunction) -> usize {
         let step = if step.bits == self.desc.ring().bits() { step.narrowed(self.k) } else { step };
         let steps = &mut self.plan.steps;
         let at = *self.steps.entry(step).or_insert_with_key(|step| {

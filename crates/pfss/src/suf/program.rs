@@ -2,7 +2,7 @@ use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 use super::{
     SufDesc, SufError,
-    boolean::{BoolPlan, Step, narrow},
+    boolean::{BoolPlan, StepFunction, narrow},
 };
 use crate::{Cost, SignedRange, cluster::Clusters, gate::Tree, predicate::Program};
 
@@ -127,7 +127,7 @@ impl SufProgram {
             Self { desc, modes, domain, bools: BoolPlan::default(), selectors: vec![], local_bools, classes: vec![] };
         if program.selection() == Selection::By(CoeffMode::MaskedSelect) {
             let starts = program.starts();
-            program.selectors = starts[1..].iter().map(|&start| bools.step(Step::from(bits, start))).collect();
+            program.selectors = starts[1..].iter().map(|&start| bools.step(StepFunction::from(bits, start))).collect();
         }
         for (what, max, got) in [
             ("conjunctions of shares", Self::MAX_ANDS, bools.ands()),
@@ -189,7 +189,7 @@ impl SufProgram {
 
     fn compile_classes(&self) -> Vec<Class> {
         let mut widths: Vec<u32> = Vec::new();
-        let used = |step: &Step| !step.toggles.is_empty() && !self.local_bools;
+        let used = |step: &StepFunction| !step.toggles.is_empty() && !self.local_bools;
         for step in self.bools.steps.iter().filter(|step| used(step)) {
             if !widths.contains(&step.bits) {
                 widths.push(step.bits);
@@ -231,7 +231,7 @@ impl SufProgram {
     }
 
     /// The step functions that the output bits are, for [`local_bools`](Self::local_bools).
-    pub(crate) fn output_steps(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn output_steps(&self) -> impl Iterator<Item = &StepFunction> {
         self.bools.output_steps().flatten()
     }
 

@@ -81,7 +81,7 @@ class MaskedOutputs(Gate):
         own = copy(s)
         own.words = s.words[:-1]
         out = yield from self.gate.run(own, x_hat)
-        return self.add(out, s.words[-1][: s.count])  # lanes behind the last element hold no output
+        return self.add(out, s.words[-1][: s.count])  # lanes past the last element hold no output
 
     def plain(self, x, r):
         return self.add(self.gate.plain(x, r), self.r_out)
@@ -386,7 +386,7 @@ class Lut(Gate):
 
 
 class Product(Gate):
-    """The square of x: both factors are opened under masks of their own, x_hat behind y_hat = x + b."""
+    """The square of x: both factors are opened under masks of their own, x_hat, then y_hat = x + b."""
 
     kind, trees = 13, []
 

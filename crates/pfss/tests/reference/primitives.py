@@ -95,7 +95,7 @@ def _chacha_block(key, counter):
 
 
 class Stream:
-    """The key stream of ChaCha20 as 32-bit words, in order. The key is eight outputs of PCG32 behind a 64-bit seed."""
+    """The key stream of ChaCha20 as 32-bit words, in order. The key is eight outputs of PCG32 from a 64-bit seed."""
 
     def __init__(self, seed):
         key = []

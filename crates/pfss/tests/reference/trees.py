@@ -93,7 +93,7 @@ class Cmp:
         c, at = y >> 7 & 1, y & 127
         total ^= t & (c ^ before)
         block = self.prg.child(seed, c) ^ (self.leaves[party][c] if t else 0)
-        # of a right block, which was counted as a whole, the leaves behind y are taken off again
+        # of a right block, which was counted as a whole, the leaves past y are taken off again
         return total ^ parity(block >> at + 1 if c else block & 2 ** (at + 1) - 1)
 
     def leaf(self, party, y):

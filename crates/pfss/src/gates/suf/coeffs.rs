@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{
     Gate, KeyBundle, PfssError, Walk,
-    suf::{Shifted, Step, SufProgram},
+    suf::{Shifted, StepFunction, SufProgram},
 };
 
 /// The sums of all words, `[elements][words]`, where `reached(i, j)` are terms for `1[x >= a_i] (-r)^j` and `i` counts the
@@ -109,7 +109,7 @@ impl<'a, W: Walk> Payload<'a, W> {
     /// Additive shares of step functions, `[elements][steps]`.
     pub(super) fn steps<'s>(
         &self,
-        steps: impl Iterator<Item = &'s Step>,
+        steps: impl Iterator<Item = &'s StepFunction>,
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         let ring = self.bundle.gate().ring();

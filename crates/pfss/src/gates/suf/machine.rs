@@ -9,7 +9,8 @@ use super::{
     super::{
         BitShares, Pending,
         bit_sums::{combine_rows, predicate_shares},
-        pending::{Opened, Rest},
+        opened::Opened,
+        rest::Rest,
         sums::Sums,
         tree::cmp_shares,
     },

@@ -1,0 +1,62 @@
+//! What an exchange has made public.
+
+use core::ops::Range;
+
+use core_types::Ring;
+
+use crate::{KeyBundle, Party};
+
+/// What both parties know after an exchange.
+pub(super) struct Opened {
+    pub(super) party: Party,
+    /// Elements per row.
+    pub(super) count: usize,
+    bits: Vec<u32>,
+    words: Vec<u64>,
+}
+
+impl Opened {
+    /// What is known before anything is opened.
+    pub(super) fn nothing(bundle: &KeyBundle) -> Self {
+        Self { party: bundle.party(), count: bundle.count(), bits: Vec::new(), words: Vec::new() }
+    }
+
+    /// What the parts of both parties show together: bits by XOR, words by sums in `ring`.
+    pub(super) fn join((party, count): (Party, usize), bits: [&[u32]; 2], (ring, words): (Ring, [&[u64]; 2])) -> Self {
+        let ([mine, theirs], [my_words, their_words]) = (bits, words);
+        Self {
+            party,
+            count,
+            bits: mine.iter().zip(theirs).map(|(mine, theirs)| mine ^ theirs).collect(),
+            words: my_words.iter().zip(their_words).map(|(&mine, &theirs)| ring.add(mine, theirs)).collect(),
+        }
+    }
+
+    /// All rows of bits, one after the other, each of `count.div_ceil(32)` words.
+    pub(super) fn bits(&self) -> &[u32] {
+        &self.bits
+    }
+
+    /// Row `row`, 32 elements a word.
+    pub(super) fn row(&self, row: usize) -> &[u32] {
+        let words = self.count.div_ceil(32);
+        &self.bits[row * words..][..words]
+    }
+
+    /// The words, one per element, if such were opened.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// What is known of the elements `range`, which starts at a multiple of 32.
+    pub(super) fn part(&self, range: Range<usize>) -> Self {
+        let words = range.start / 32..range.end.div_ceil(32);
+        let rows = self.bits.chunks(self.count.div_ceil(32).max(1));
+        Self {
+            party: self.party,
+            count: range.len(),
+            bits: rows.flat_map(|row| row[words.clone()].iter().copied()).collect(),
+            words: if self.words.is_empty() { Vec::new() } else { self.words[range].to_vec() },
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The second step of a gate: what waits for an exchange, and most often is sums alone.
+
+use super::{opened::Opened, sums::Sums};
+use crate::KeyBundle;
+
+/// The second step of a gate, with the shares that it needs.
+pub(super) trait Rest<T>: Send + Sync {
+    /// Whose words the sums are over.
+    fn bundle(&self) -> &KeyBundle;
+    /// The public words of the sums.
+    fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64];
+    /// The sums to form of what was opened.
+    fn sums(&self) -> Vec<Sums>;
+    /// Turns opened bits and the results of all [`sums`](Self::sums) into shares.
+    fn finish(self: Box<Self>, opened: &Opened, sums: Vec<Vec<u64>>) -> T;
+}
+
+/// A gate whose result is sums of its words.
+pub(super) struct Summed {
+    /// The keys, walked.
+    pub(super) bundle: KeyBundle,
+    /// What the sums are over; the words that are opened, if `None`.
+    pub(super) x: Option<Vec<u64>>,
+    pub(super) sums: Sums,
+}
+
+impl Rest<Vec<u64>> for Summed {
+    fn bundle(&self) -> &KeyBundle {
+        &self.bundle
+    }
+
+    fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64] {
+        self.x.as_deref().unwrap_or(opened.words())
+    }
+
+    fn sums(&self) -> Vec<Sums> {
+        vec![self.sums.clone()]
+    }
+
+    fn finish(self: Box<Self>, _: &Opened, sums: Vec<Vec<u64>>) -> Vec<u64> {
+        sums.into_iter().next().unwrap_or_default() // one was asked for
+    }
+}
