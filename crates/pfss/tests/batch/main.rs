@@ -4,6 +4,7 @@
 
 mod budgets;
 mod common;
+mod counts;
 mod executor;
 mod faults;
 mod lifecycle;
