@@ -5,6 +5,8 @@
 //! w) + m (w - leaf)` levels for `m` points instead of `m (n - leaf)`. The plan is made from the offsets alone, so the
 //! schedule is the same for every mask.
 
+use core::ops::Range;
+
 use crate::gate::Tree;
 
 /// Points of one tree that are evaluated by one call.
@@ -52,6 +54,60 @@ impl Clusters {
         let levels =
             |cluster: &Cluster| levels(self.tree.bits(), self.tree.leaf(), cluster.window, cluster.points.len());
         self.clusters.iter().map(levels).sum()
+    }
+}
+
+/// Where a tree is evaluated: its public points, in the order of the calls that evaluate them.
+#[derive(Clone, Debug)]
+pub(crate) struct Points {
+    tree: Tree,
+    offsets: Vec<u64>,
+    /// The width of the window of each call, and its part of the offsets.
+    calls: Vec<(u32, Range<usize>)>,
+    rows: Vec<usize>,
+    aes: u64,
+}
+
+impl Points {
+    /// Plans the evaluation of `tree` at a masked input less each of `offsets`.
+    pub(crate) fn new(tree: Tree, offsets: &[u64]) -> Self {
+        let plan = Clusters::new(tree, offsets);
+        let mut points =
+            Self { tree, offsets: Vec::new(), calls: Vec::new(), rows: vec![0; offsets.len()], aes: plan.aes() };
+        for cluster in plan.clusters {
+            let first = points.offsets.len();
+            for point in cluster.points {
+                points.rows[point] = points.offsets.len();
+                points.offsets.push(offsets[point]);
+            }
+            points.calls.push((cluster.window, first..points.offsets.len()));
+        }
+        points
+    }
+
+    /// The tree.
+    pub(crate) fn tree(&self) -> Tree {
+        self.tree
+    }
+
+    /// What is subtracted from the masked input at each point, in the order of evaluation.
+    pub(crate) fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// The width of the window of each call, and its part of the [`offsets`](Self::offsets).
+    pub(crate) fn calls(&self) -> &[(u32, Range<usize>)] {
+        &self.calls
+    }
+
+    /// Where in the order of evaluation each point stands, in the order in which the points were given.
+    pub(crate) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// AES blocks of one element.
+    pub(crate) fn aes(&self) -> u64 {
+        self.aes
     }
 }
 

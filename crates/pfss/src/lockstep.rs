@@ -34,12 +34,13 @@ pub fn run_lockstep_watched<Q: FssOps>(
     for party in Party::BOTH {
         let bundle = &bundles[party.index()];
         bundle.check_party(party)?;
-        task.check(bundle, x[party.index()].len())?;
+        task.check_keys(bundle, x[party.index()].len())?;
     }
+    let plans = [task.plan(bundles[0].gate())?, task.plan(bundles[1].gate())?];
     let ([zero, one], x_hat) = open_inputs(bundles, x)?;
     watch(&[], &x_hat);
-    let zero = task.eval(q, zero, &x_hat)?;
-    let one = task.eval(q, one, &x_hat)?;
+    let zero = plans[0].eval(q, zero, x_hat.clone())?;
+    let one = plans[1].eval(q, one, x_hat)?;
     exchange(q, zero, one, &mut watch)
 }
 

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::{GapCert, Gate, PfssError, SignedRange, Task, suf::SufProgram};
+use crate::{Gate, PfssError, SignedRange, Task, suf::SufProgram};
 
 /// A gate with everything public that its evaluation asks for besides keys: what the dealer and both parties agree on.
 ///
@@ -24,17 +24,13 @@ pub struct Operation {
     kind: Kind,
 }
 
+/// What is computed with the keys of the gate.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    Relu,
-    ReluWithin(SignedRange),
-    Abs,
-    TruncateReduce,
-    GapArs(GapCert),
-    Lrs,
-    Ars,
-    ReluArs,
+    Task(Task<'static>),
+    /// [`Task::Lut`] of a table of its own.
     Lut(Vec<u64>),
+    /// The function of the gate's descriptor.
     Suf,
 }
 
@@ -111,28 +107,28 @@ impl Operation {
         }
         let missing = |parameter| OperationError::Missing { gate, parameter };
         let shift = || shift.ok_or(missing("shift"));
-        let (gate, kind) = match gate {
+        let (gate, task) = match gate {
             "relu" => match range {
-                Some(range) => (Gate::relu_within(n, range.bits())?, Kind::ReluWithin(range)),
-                None => (Gate::relu(n)?, Kind::Relu),
+                Some(range) => (Gate::relu_within(n, range.bits())?, Task::ReluWithin(range)),
+                None => (Gate::relu(n)?, Task::Relu),
             },
-            "abs" => (Gate::relu(n)?, Kind::Abs),
-            "truncate_reduce" => (Gate::truncate_reduce(n, shift()?)?, Kind::TruncateReduce),
+            "abs" => (Gate::relu(n)?, Task::Abs),
+            "truncate_reduce" => (Gate::truncate_reduce(n, shift()?)?, Task::TruncateReduce),
             "gap_ars" => {
                 let cert = range.ok_or(missing("range"))?.gap_cert(n).map_err(PfssError::from)?;
-                (Gate::gap_ars(n, shift()?)?, Kind::GapArs(cert))
+                (Gate::gap_ars(n, shift()?)?, Task::GapArs(cert))
             }
-            "lrs" => (Gate::lrs(n, shift()?)?, Kind::Lrs),
-            "ars" => (Gate::ars(n, shift()?)?, Kind::Ars),
-            "relu_ars" => (Gate::relu_ars(n, shift()?)?, Kind::ReluArs),
+            "lrs" => (Gate::lrs(n, shift()?)?, Task::Lrs),
+            "ars" => (Gate::ars(n, shift()?)?, Task::Ars),
+            "relu_ars" => (Gate::relu_ars(n, shift()?)?, Task::ReluArs),
             _ => {
                 let gate = Gate::lut(n, word_bits.ok_or(missing("word_bits"))?)?;
                 let table = table.ok_or(missing("table"))?;
-                gate.check_table(table)?;
-                (gate, Kind::Lut(table.to_vec()))
+                Task::Lut(table).plan(&gate)?; // refuses a table that is none for the gate
+                return Ok(Self { gate, kind: Kind::Lut(table.to_vec()) });
             }
         };
-        Ok(Self { gate, kind })
+        Ok(Self { gate, kind: Kind::Task(task) })
     }
 
     /// The function of a descriptor.
@@ -158,31 +154,18 @@ impl Operation {
     /// What to run with those keys; `None` for a descriptor, which [`Session::suf`](crate::Session::suf) runs.
     #[must_use]
     pub fn task(&self) -> Option<Task<'_>> {
-        Some(match &self.kind {
-            Kind::Relu => Task::Relu,
-            Kind::ReluWithin(range) => Task::ReluWithin(*range),
-            Kind::Abs => Task::Abs,
-            Kind::TruncateReduce => Task::TruncateReduce,
-            Kind::GapArs(cert) => Task::GapArs(*cert),
-            Kind::Lrs => Task::Lrs,
-            Kind::Ars => Task::Ars,
-            Kind::ReluArs => Task::ReluArs,
-            Kind::Lut(table) => Task::Lut(table),
-            Kind::Suf => return None,
-        })
+        match &self.kind {
+            Kind::Task(task) => Some(*task),
+            Kind::Lut(table) => Some(Task::Lut(table)),
+            Kind::Suf => None,
+        }
     }
 
     /// The inputs for which the result means something, read as signed: all, unless a range was proven.
     #[must_use]
     pub fn inputs(&self) -> SignedRange {
-        match &self.kind {
-            Kind::ReluWithin(range) => *range,
-            Kind::GapArs(cert) => cert.range(),
-            Kind::Suf => {
-                SignedRange::of_bits(self.gate.program().map_or(self.gate.n(), |program| program.domain().bits()))
-            }
-            _ => SignedRange::of_bits(self.gate.n()),
-        }
+        let bits = self.gate.program().map_or(self.gate.n(), |program| program.domain().bits());
+        self.task().and_then(|task| task.proven()).unwrap_or_else(|| SignedRange::of_bits(bits))
     }
 
     /// The result in the clear: one word, or a descriptor's words and then its bits as 0 or 1. Not for secrets: branches
@@ -190,22 +173,7 @@ impl Operation {
     #[must_use]
     pub fn eval(&self, x: u64) -> Vec<u64> {
         let ring = self.gate.ring();
-        let x = ring.reduce(x);
-        let (signed, f) = (ring.signed(x), self.gate.f());
-        let y = match &self.kind {
-            Kind::Relu | Kind::ReluWithin(_) => signed.max(0).cast_unsigned(),
-            Kind::Abs => signed.unsigned_abs(),
-            Kind::TruncateReduce | Kind::Lrs => x >> f,
-            Kind::GapArs(_) | Kind::Ars => (signed >> f).cast_unsigned(),
-            Kind::ReluArs => signed.max(0).cast_unsigned() >> f,
-            Kind::Lut(table) => table[x as usize], // a word for every element of a ring of at most 13 bits
-            Kind::Suf => {
-                let value = self.gate.program().map(|program| program.desc().eval(x));
-                let outputs = value.map(|value| [value.words, value.bools.into_iter().map(u64::from).collect()]);
-                return outputs.into_iter().flatten().flatten().collect();
-            }
-        };
-        vec![self.gate.out_ring().reduce(y)]
+        self.gate.rule().plain(ring, self.task().as_ref(), ring.reduce(x))
     }
 }
 

@@ -259,15 +259,9 @@ impl Program {
         sums
     }
 
-    /// Adds the shares `msb` of the mask's top bit to the rows of `bits`, of `count` elements, that ask for them.
-    pub(crate) fn add_msb(&self, msb: &[u32], count: usize, bits: &mut [u32]) {
-        for (term, row) in self.terms.iter().zip(bits.chunks_mut(count.div_ceil(32).max(1))) {
-            if term.msb_of_mask {
-                for (word, (bits, msb)) in row.iter_mut().zip(msb).enumerate() {
-                    *bits ^= msb & u32::MAX >> (32 - (count - 32 * word).min(32)); // at least one element per word
-                }
-            }
-        }
+    /// For each predicate whether its shares take those of the mask's top bit as well.
+    pub(crate) fn with_msb(&self) -> impl Iterator<Item = bool> {
+        self.terms.iter().map(|term| term.msb_of_mask)
     }
 
     fn term(&mut self, predicate: Predicate) -> Term {

@@ -4,7 +4,10 @@ use zeroize::Zeroizing;
 
 use crate::{
     AutoTrunc, BitShares, Channel, ChannelError, GapCert, Gate, GateKind, Interval, KeyBundle, MaskedKeys, Party,
-    Pending, PfssError, Predicate, SignedRange, SufShares, SufStep, Task, bundle::Header, predicate::Program, wire,
+    Pending, PfssError, Predicate, SignedRange, SufShares, SufStep, Task,
+    bundle::Header,
+    gates::{AllPlans, Comparison, PowersPlan},
+    wire,
 };
 
 /// Bytes of the step digest in front of every message.
@@ -40,6 +43,7 @@ pub struct Session<C> {
     channel: C,
     transcript: blake3::Hasher,
     traffic: Traffic,
+    plans: AllPlans,
     closed: bool,
 }
 
@@ -48,7 +52,7 @@ impl<C: Channel> Session<C> {
     pub fn new(channel: C) -> Self {
         let mut transcript = blake3::Hasher::new();
         transcript.update(b"pfss session v3");
-        Self { channel, transcript, traffic: Traffic::default(), closed: false }
+        Self { channel, transcript, traffic: Traffic::default(), plans: AllPlans::default(), closed: false }
     }
 
     /// The party at this end.
@@ -168,12 +172,13 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<BitShares, PfssError> {
         bundle.check_use(bundle.gate().kind(), x.len())?;
-        Program::new(bundle.gate(), predicates)?;
         let facts: Vec<u64> = predicates.iter().flat_map(|predicate| predicate.facts()).collect();
+        let gate = bundle.gate();
+        let plan = self.plans.bits.get(gate, &facts, || Comparison::of_predicates(gate, predicates))?;
         let masked = self.mask(bundle, x)?;
         self.closing(|session| {
             let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
-            keys.eval_predicates(q, predicates, &x_hat)
+            plan.eval_bits(q, &keys.0, x_hat)
         })
     }
 
@@ -190,14 +195,13 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
         bundle.check_use(GateKind::IntervalPowers, x.len())?;
-        for (index, interval) in intervals.iter().enumerate() {
-            interval.check(index, bundle.gate().ring())?;
-        }
         let facts: Vec<u64> = intervals.iter().flat_map(|interval| interval.facts()).collect();
+        let gate = bundle.gate();
+        let plan = self.plans.powers.get(gate, &facts, || PowersPlan::new(gate, intervals))?;
         let masked = self.mask(bundle, x)?;
         self.closing(|session| {
             let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
-            let powers = keys.eval_interval_powers(q, intervals, &x_hat)?;
+            let powers = plan.eval(q, &keys.0, &x_hat)?;
             Ok((powers, x_hat))
         })
     }
@@ -209,10 +213,11 @@ impl<C: Channel> Session<C> {
     /// As [`relu`](Self::relu).
     pub fn suf<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<SufShares, PfssError> {
         bundle.check_use(GateKind::Suf, x.len())?;
+        let plan = self.plans.suf(bundle.gate())?;
         let masked = self.mask(bundle, x)?;
         self.closing(|session| {
             let (keys, x_hat) = session.open_inputs(q, masked, &[])?;
-            session.finish_suf(q, keys.eval_suf(q, &x_hat)?)
+            session.finish_suf(q, plan.eval(q, keys, x_hat)?)
         })
     }
 
@@ -223,9 +228,10 @@ impl<C: Channel> Session<C> {
     pub fn eval_suf<Q: FssOps>(&mut self, q: &Q, keys: MaskedKeys, x_hat: &[u64]) -> Result<SufShares, PfssError> {
         keys.0.check_use(GateKind::Suf, x_hat.len())?;
         self.admit(&keys.0.header)?;
+        let plan = self.plans.suf(keys.gate())?;
         self.closing(|session| {
             session.record(&keys.0.header, &[]);
-            session.finish_suf(q, keys.eval_suf(q, x_hat)?)
+            session.finish_suf(q, plan.eval(q, keys, x_hat.to_vec())?)
         })
     }
 
@@ -265,11 +271,13 @@ impl<C: Channel> Session<C> {
         bundle: KeyBundle,
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        task.check(&bundle, x.len())?;
+        task.check_keys(&bundle, x.len())?;
+        let facts = task.facts();
+        let plan = self.plans.task(bundle.gate(), task, &facts)?;
         let masked = self.mask(bundle, x)?;
         self.closing(|session| {
-            let (keys, x_hat) = session.open_inputs(q, masked, &task.facts())?;
-            let pending = task.eval(q, keys, &x_hat)?;
+            let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
+            let pending = plan.eval(q, keys, x_hat)?;
             session.open(q, pending)
         })
     }
@@ -285,11 +293,13 @@ impl<C: Channel> Session<C> {
         keys: MaskedKeys,
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        task.check(&keys.0, x_hat.len())?;
+        task.check_keys(&keys.0, x_hat.len())?;
+        let facts = task.facts();
+        let plan = self.plans.task(keys.gate(), task, &facts)?;
         self.admit(&keys.0.header)?;
         self.closing(|session| {
-            session.record(&keys.0.header, &task.facts());
-            let pending = task.eval(q, keys, x_hat)?;
+            session.record(&keys.0.header, &facts);
+            let pending = plan.eval(q, keys, x_hat.to_vec())?;
             session.open(q, pending)
         })
     }

@@ -16,10 +16,6 @@ impl<'q, Q: Queue, T: Element> Staged<'q, Q, T> {
         Ok(Self { q, buffer: q.alloc(len)? })
     }
 
-    pub(crate) fn buffer(&self) -> &Q::Buf<T> {
-        &self.buffer
-    }
-
     pub(crate) fn view(&self) -> Ref<'_, Q, T> {
         self.buffer.view()
     }

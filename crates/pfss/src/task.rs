@@ -1,7 +1,6 @@
-use crate::{
-    GapCert, GateKind, KeyBundle, MaskedKeys, PfssError, Predicate, SignedRange, Walk, gates::Pending,
-    predicate::Program,
-};
+//! What is computed with the keys of a gate.
+
+use crate::{GapCert, Gate, GateKind, KeyBundle, PfssError, Predicate, SignedRange, gates::Plan};
 
 /// A gate with additive shares as its result, and the public facts it needs besides its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,63 +30,70 @@ pub enum Task<'a> {
 }
 
 impl Task<'_> {
-    /// Everything that can be refused before a message is sent.
-    pub(crate) fn check(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
-        let gate = bundle.gate();
+    /// The keys that the task needs, and the public facts that both parties must agree on besides gate, count and nonce.
+    ///
+    /// [`GateKind::FullPredicates`] stands for all predicates: which of them it is follows from the keys.
+    fn describe(&self) -> (GateKind, Vec<u64>) {
+        let range = |range: SignedRange| vec![range.min().cast_unsigned(), range.max().cast_unsigned()];
         match self {
-            Self::Relu | Self::Abs => {
-                bundle.check_use(GateKind::Relu, count)?;
-                bundle.check_sign(SignedRange::of_bits(gate.n()))
-            }
-            Self::ReluWithin(range) => {
-                bundle.check_use(GateKind::Relu, count)?;
-                bundle.check_sign(*range)
-            }
-            Self::TruncateReduce => bundle.check_use(GateKind::TruncateReduce, count),
-            Self::Lut(table) => {
-                bundle.check_use(GateKind::Lut, count)?;
-                gate.check_table(table)
-            }
-            Self::Lrs => bundle.check_use(GateKind::Lrs, count),
-            Self::Ars => bundle.check_use(GateKind::Ars, count),
-            Self::ReluArs => bundle.check_use(GateKind::ReluArs, count),
-            Self::GapArs(cert) => {
-                bundle.check_use(GateKind::GapArs, count)?;
-                bundle.check_cert(cert)
-            }
+            Self::Relu => (GateKind::Relu, Vec::new()),
+            Self::ReluWithin(proven) => (GateKind::Relu, range(*proven)),
+            Self::Abs => (GateKind::Relu, vec![1]),
+            Self::TruncateReduce => (GateKind::TruncateReduce, Vec::new()),
+            Self::GapArs(cert) => (GateKind::GapArs, range(cert.range())),
+            Self::Lrs => (GateKind::Lrs, Vec::new()),
+            Self::Ars => (GateKind::Ars, Vec::new()),
+            Self::ReluArs => (GateKind::ReluArs, Vec::new()),
+            Self::Lut(table) => (GateKind::Lut, table.to_vec()),
             Self::Predicates(predicates) => {
-                bundle.check_use(gate.kind(), count)?;
-                bundle.check_masks(predicates)?;
-                Program::new(gate, predicates).map(|_| ())
+                (GateKind::FullPredicates, predicates.iter().flat_map(|predicate| predicate.facts()).collect())
             }
         }
     }
 
-    /// The first step of the gate.
-    pub(crate) fn eval<Q: Walk>(&self, q: &Q, keys: MaskedKeys, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    /// The public facts that both parties must agree on besides gate, count and nonce. With the gate they say which task it
+    /// is.
+    pub(crate) fn facts(&self) -> Vec<u64> {
+        self.describe().1
+    }
+
+    /// Whether these are keys for `count` elements of a gate that the task is for, in the ring of its certificate.
+    pub(crate) fn check_keys(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
+        let kind = match self {
+            Self::Predicates(_) => bundle.gate().kind(), // each names the kind that it needs
+            _ => self.describe().0,
+        };
+        bundle.check_use(kind, count)?;
         match self {
-            Self::Relu => keys.eval_relu(q, x_hat),
-            Self::ReluWithin(range) => keys.eval_relu_within(q, *range, x_hat),
-            Self::Abs => keys.eval_abs(q, x_hat),
-            Self::TruncateReduce => keys.eval_truncate_reduce(q, x_hat),
-            Self::GapArs(cert) => keys.eval_gap_ars(q, cert, x_hat),
-            Self::Lut(table) => keys.eval_lut(q, table, x_hat),
-            Self::Lrs => keys.eval_lrs(q, x_hat),
-            Self::Ars => keys.eval_ars(q, x_hat),
-            Self::ReluArs => keys.eval_relu_ars(q, x_hat),
-            Self::Predicates(predicates) => keys.eval_predicates_additive(q, predicates, x_hat),
+            // not among the facts, by which plans are kept
+            Self::GapArs(cert) if cert.n() != bundle.gate().n() => {
+                Err(PfssError::CertWidth { expected: bundle.gate().n(), got: cert.n() })
+            }
+            _ => Ok(()),
         }
     }
 
-    /// The public facts that both parties must agree on besides gate, count and nonce.
-    pub(crate) fn facts(&self) -> Vec<u64> {
+    /// How the task is evaluated with keys of `gate`, which [fit](Self::check_keys): refuses whatever else does not.
+    pub(crate) fn plan(&self, gate: &Gate) -> Result<Plan, PfssError> {
+        gate.rule().plan(gate, self)
+    }
+
+    /// The task is not for keys of `gate`.
+    pub(crate) fn not_for(&self, gate: &Gate) -> PfssError {
+        if let (Self::Predicates(predicates), 0) = (self, gate.masks())
+            && !predicates.is_empty()
+        {
+            return PfssError::Length { what: "predicates", expected: 0, got: predicates.len() };
+        }
+        PfssError::Kind { expected: self.describe().0, got: gate.kind() }
+    }
+
+    /// The range that every input is proven to lie in, if the task asks for a proof.
+    pub(crate) fn proven(&self) -> Option<SignedRange> {
         match self {
-            Self::Relu | Self::TruncateReduce | Self::Lrs | Self::Ars | Self::ReluArs => Vec::new(),
-            Self::ReluWithin(range) => vec![range.min().cast_unsigned(), range.max().cast_unsigned()],
-            Self::Abs => vec![1],
-            Self::Lut(table) => table.to_vec(),
-            Self::GapArs(cert) => vec![cert.range().min().cast_unsigned(), cert.range().max().cast_unsigned()],
-            Self::Predicates(predicates) => predicates.iter().flat_map(|predicate| predicate.facts()).collect(),
+            Self::ReluWithin(range) => Some(*range),
+            Self::GapArs(cert) => Some(cert.range()),
+            _ => None,
         }
     }
 }

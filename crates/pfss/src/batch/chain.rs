@@ -38,7 +38,8 @@ impl<'a> GateChain<'a> {
     /// [`PfssError::MaskedOutputs`] after a gate that masks its outputs, [`PfssError::OpenInputs`] for keys whose inputs come
     /// open from an earlier gate, and [`PfssError::Kind`] and the like for keys that do not fit the task.
     pub fn then(self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
-        task.check(&bundle, bundle.count())?;
+        task.check_keys(&bundle, bundle.count())?;
+        task.plan(bundle.gate())?;
         self.with(class, Kind::Task(task), bundle)
     }
 

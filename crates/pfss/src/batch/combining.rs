@@ -3,15 +3,13 @@
 use core_types::params::share::{BitTerm, WordTerm};
 
 use super::{
-    Work,
     bytes::{granules, padded},
+    job::JobPlan,
 };
 use crate::{
-    Gate, Task,
+    Gate,
     bundle::LANES,
-    gates::{most_word_terms, summed_at_once},
-    predicate::Program,
-    suf::Selection,
+    gates::{BitSums, Comparison, Plan, most_word_terms, summed_at_once},
 };
 
 /// Most terms of a sum of a gate without a descriptor, and more than it has of bits.
@@ -31,29 +29,20 @@ pub(super) struct Combining {
 
 impl Combining {
     /// Between the walk of a tree and the end of its step.
-    pub(super) fn walking(gate: &Gate, work: &Work<'_>) -> Self {
-        let bits = |program: &Program| {
-            let offsets = program.offsets().len();
-            let terms = program.sums(&(0..offsets).collect::<Vec<_>>());
-            let sums = terms.iter().filter(|term| term.last == 1).count();
-            // where thresholds are hidden, the rows of all points are combined in the end
-            (terms.len() as u64, (sums + offsets) as u64)
-        };
-        let (bit_terms, bit_rows) = match (work.task(), gate.program()) {
-            (_, Some(program)) => {
-                let classes = program.classes().iter().map(|class| bits(&program.class_program(class)));
-                classes.fold((0, 0), |(terms, rows), (more, also)| (terms.max(more), rows.max(also)))
-            }
-            (Some(Task::Predicates(predicates)), _) => {
-                Program::new(gate, predicates).map_or((0, 0), |program| bits(&program))
-            }
-            _ => (TERMS, 2),
+    pub(super) fn walking(gate: &Gate, plan: &JobPlan) -> Self {
+        // where thresholds are hidden, the rows of all points are combined in the end
+        let of = |(sums, rows): (&BitSums, usize)| (sums.terms() as u64, (sums.len() + rows) as u64);
+        let most = |(terms, rows): (u64, u64), (more, also): (u64, u64)| (terms.max(more), rows.max(also));
+        let (bit_terms, bit_rows) = match plan {
+            JobPlan::Task(plan) => match &**plan {
+                Plan::Compare(plan) => plan.comparisons().iter().map(Comparison::over).map(of).fold((0, 0), most),
+                Plan::Look(_) => return Self::default(),
+            },
+            JobPlan::Suf(plan) => plan.bit_sums().map(of).fold((0, 0), most),
         };
         let bits = Self { term_bytes: size_of::<BitTerm>() as u64 * bit_terms, bit_rows, ..Self::default() };
-        match gate.program() {
-            Some(program) if program.payload_keys() > 0 || program.selection() == Selection::None => {
-                bits.and(Self { bit_rows: 0, ..Self::closing(gate) })
-            }
+        match plan {
+            JobPlan::Suf(plan) if plan.sums_words() => bits.and(Self { bit_rows: 0, ..Self::closing(gate) }),
             _ => bits,
         }
     }

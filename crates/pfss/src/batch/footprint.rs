@@ -3,20 +3,18 @@
 use core_types::{Ring, cmp::cmp_blocks};
 
 use crate::{
-    Gate, GateKind, Task,
+    Gate,
     bundle::LANES,
-    cluster::Clusters,
+    cluster::Points,
     gate::Tree,
-    gates::elements_at_once,
-    predicate::Program,
-    suf::{CoeffMode, PredProgram, Selection, SufProgram},
+    gates::{Comparison, Plan, elements_at_once},
     wire::PACKED_AT_ONCE,
 };
 
 use super::{
-    Work,
     bytes::{granules, padded},
     combining::Combining,
+    job::JobPlan,
 };
 
 /// The trees of a gate, each with what it is asked.
@@ -42,16 +40,20 @@ enum Asked {
 }
 
 impl Footprint {
-    pub(super) fn of(gate: &Gate, work: &Work<'_>, count: usize) -> Self {
-        if gate.kind() == GateKind::Lut {
-            let packing = packing_bytes(gate.out_ring(), count);
-            let trees = gate.trees().into_iter().map(|tree| (tree, Asked::All(gate.n()))).collect();
-            let (walking, closing) = (Combining::default(), Combining::closing(gate));
-            return Self { trees, walking, closing, packing, aes: gate.cost().aes };
-        }
-        let (points, aes) = points(gate, work);
-        let trees = gate.trees().into_iter().zip(points.into_iter().map(Asked::Points)).collect();
-        Self { trees, walking: Combining::walking(gate, work), closing: Combining::closing(gate), packing: 0, aes }
+    pub(super) fn of(gate: &Gate, plan: &JobPlan, count: usize) -> Self {
+        let (asked, aes, packing): (Vec<Asked>, _, _) = match plan {
+            JobPlan::Task(plan) => match &**plan {
+                Plan::Look(_) => (vec![Asked::All(gate.n())], gate.cost().aes, packing_bytes(gate.out_ring(), count)),
+                Plan::Compare(plan) => {
+                    let points = plan.comparisons().iter().map(Comparison::points);
+                    let aes = points.clone().map(Points::aes).sum();
+                    (points.map(|points| Asked::Points(points.offsets().len() as u64)).collect(), aes, 0)
+                }
+            },
+            JobPlan::Suf(plan) => (plan.points().into_iter().map(Asked::Points).collect(), gate.cost().aes, 0),
+        };
+        let trees = gate.trees().into_iter().zip(asked).collect();
+        Self { trees, walking: Combining::walking(gate, plan), closing: Combining::closing(gate), packing, aes }
     }
 
     /// AES blocks for one element: analytic, not counted.
@@ -85,13 +87,13 @@ impl Footprint {
         self.trees.iter().map(tree).max().unwrap_or(combined)
     }
 
-    /// Bytes that say where `count` elements are evaluated: masked inputs and offsets, for each tree.
+    /// Bytes that say where `count` elements are evaluated: masked inputs, and offsets for each tree.
     pub(super) fn points(&self, count: usize) -> u64 {
-        let bytes = |(_, asked): &(Tree, Asked)| match asked {
-            Asked::Points(points) => 8 * (count as u64 + points),
-            Asked::All(_) => 0, // those of a whole tree need not be told
-        };
-        self.trees.iter().map(bytes).sum()
+        let points = self.trees.iter().filter_map(|(_, asked)| match asked {
+            Asked::Points(points) => Some(points),
+            Asked::All(_) => None, // those of a whole tree need not be told
+        });
+        if points.clone().next().is_none() { 0 } else { 8 * (count as u64 + points.sum::<u64>()) }
     }
 
     /// Bytes of all results of `count` elements.
@@ -126,38 +128,6 @@ impl Asked {
             (Self::Points(points), Tree::Dcf { words, .. }) => 8 * points * u64::from(words) * count as u64,
         }
     }
-}
-
-/// Points of each tree, and the AES blocks that they take together.
-fn points(gate: &Gate, work: &Work<'_>) -> (Vec<u64>, u64) {
-    let trees = gate.trees();
-    match (work.task(), gate.program()) {
-        (_, Some(program)) => (suf_points(program), gate.cost().aes),
-        (Some(Task::Predicates(predicates)), _) => {
-            let program = Program::new(gate, predicates);
-            let offsets = program.as_ref().map_or(&[][..], Program::offsets);
-            let aes = trees.iter().map(|&tree| Clusters::new(tree, offsets).aes()).sum();
-            (vec![offsets.len() as u64; trees.len()], aes)
-        }
-        _ => (vec![1; trees.len()], gate.cost().aes),
-    }
-}
-
-/// As the evaluation of descriptors walks them: those of the classes, then those of the coefficients.
-fn suf_points(program: &SufProgram) -> Vec<u64> {
-    let mut points = Vec::new();
-    for class in program.classes() {
-        match program.modes().preds {
-            PredProgram::SharedAlpha => points.push(class.thresholds.len() as u64),
-            PredProgram::StepDcf => points.extend(class.thresholds.iter().map(|_| 1)),
-        }
-    }
-    let payload = match program.selection() {
-        Selection::By(CoeffMode::StepDcf) => 1,
-        _ => program.payload_offsets().len() as u64,
-    };
-    points.extend(vec![payload; program.payload_keys()]);
-    points
 }
 
 /// Bytes for packing a word of each of `count` elements, some at a time.

@@ -1,6 +1,6 @@
 //! Which jobs are walked together.
 
-use super::job::Job;
+use super::Job;
 
 /// Digest of a gate and what its evaluation is told besides.
 type Program = ([u8; 32], Vec<u64>);
@@ -9,9 +9,9 @@ type Program = ([u8; 32], Vec<u64>);
 ///
 /// Jobs of a group share gate, ring and public parameters, so that the device runs the same kernels on parts of the
 /// same shape, one after the other. What a job computes does not depend on its group.
-pub(super) fn groups(jobs: &[Job<'_>]) -> Vec<Vec<usize>> {
+pub(super) fn groups<'j, 'a: 'j>(jobs: impl Iterator<Item = &'j Job<'a>>) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Program, Vec<usize>)> = Vec::new();
-    for (at, job) in jobs.iter().enumerate() {
+    for (at, job) in jobs.enumerate() {
         let program = (job.keys.gate().digest(), job.work.facts());
         match groups.iter_mut().find(|(known, _)| *known == program) {
             Some((_, members)) => members.push(at),

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::BatchError;
 use crate::{
     GateKind, MaskedKeys, Operation, Pending, PfssError, SufShares, SufStep, Task, Walk,
-    gates::{Join, join_pending},
+    gates::{AllPlans, Join, Plan, SufPlan, join_pending},
     wire,
 };
 
@@ -76,15 +76,22 @@ impl<'a> Job<'a> {
         self.keys
     }
 
-    /// Everything that can be refused before the job is taken in.
-    pub(super) fn check(&self) -> Result<(), PfssError> {
-        match self.work.task() {
-            Some(task) => task.check(&self.keys.0, self.x_hat.len())?,
-            None => self.keys.0.check_use(GateKind::Suf, self.x_hat.len())?,
-        }
+    /// How the job is evaluated, or everything that can be refused before it is taken in.
+    pub(super) fn plan(&self, plans: &mut AllPlans) -> Result<JobPlan, PfssError> {
+        let (keys, count) = (&self.keys.0, self.x_hat.len());
+        let plan = match self.work.task() {
+            Some(task) => {
+                task.check_keys(keys, count)?;
+                JobPlan::Task(plans.task(keys.gate(), task, &task.facts())?)
+            }
+            None => {
+                keys.check_use(GateKind::Suf, count)?;
+                JobPlan::Suf(plans.suf(keys.gate())?)
+            }
+        };
         match &self.work.0 {
             Kind::Operation(operation) if operation.gate() != self.keys.gate() => Err(PfssError::Program),
-            _ => Ok(()),
+            _ => Ok(plan),
         }
     }
 
@@ -124,12 +131,21 @@ impl Work<'_> {
     pub(super) fn facts(&self) -> Vec<u64> {
         self.task().map_or_else(Vec::new, |task| task.facts())
     }
+}
 
+/// How a job is evaluated.
+#[derive(Clone, Debug)]
+pub(super) enum JobPlan {
+    Task(Arc<Plan>),
+    Suf(Arc<SufPlan>),
+}
+
+impl JobPlan {
     /// Walks all key trees of a part of a job.
-    pub(super) fn eval<W: Walk>(&self, walk: &W, keys: MaskedKeys, x_hat: &[u64]) -> Result<Progress, PfssError> {
-        Ok(match self.task() {
-            Some(task) => Progress::Words(task.eval(walk, keys, x_hat)?),
-            None => Progress::Suf(keys.eval_suf(walk, x_hat)?),
+    pub(super) fn eval<W: Walk>(&self, walk: &W, keys: MaskedKeys, x_hat: Vec<u64>) -> Result<Progress, PfssError> {
+        Ok(match self {
+            Self::Task(plan) => Progress::Words(plan.eval(walk, keys, x_hat)?),
+            Self::Suf(plan) => Progress::Suf(plan.eval(walk, keys, x_hat)?),
         })
     }
 }

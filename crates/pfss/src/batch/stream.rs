@@ -5,25 +5,29 @@ use std::collections::VecDeque;
 
 use backend_api::ops::fss::FssOps;
 
-use super::{Work, job::Progress, meter::Meter, stager::Queues};
+use super::{
+    job::{JobPlan, Progress},
+    meter::Meter,
+    stager::Queues,
+};
 use crate::{
     KeyBundle, MaskedKeys, PfssError, Walk,
     gates::{Activity, DeviceTree, Lent},
 };
 
 /// Consecutive elements of a job.
-pub(super) struct Part<'a> {
+pub(super) struct Part {
     /// Position of the job.
     pub(super) job: usize,
-    pub(super) work: Work<'a>,
+    pub(super) plan: JobPlan,
     pub(super) keys: MaskedKeys,
     pub(super) x_hat: Vec<u64>,
 }
 
 /// A part whose keys are on the device, or on their way.
-struct Staged<'a, 'q, Q: FssOps> {
+struct Staged<'q, Q: FssOps> {
     number: u64,
-    part: Part<'a>,
+    part: Part,
     trees: Vec<DeviceTree<'q, Q>>,
 }
 
@@ -31,11 +35,11 @@ struct Staged<'a, 'q, Q: FssOps> {
 ///
 /// Keys are copied on the queue for uploads as soon as the walk before them is submitted, and their memory is reused
 /// after the events that the buffers keep.
-pub(super) fn run<'a, 'q, Q: FssOps>(
+pub(super) fn run<'q, Q: FssOps>(
     queues: &'q Queues<'q, Q>,
     meter: &Meter<'_, Q>,
     slots: usize,
-    parts: impl Iterator<Item = Part<'a>>,
+    parts: impl Iterator<Item = Part>,
     mut done: impl FnMut(usize, usize, Progress),
 ) -> Result<(), PfssError> {
     let (source, ahead, staged) = (RefCell::new(parts), RefCell::new(VecDeque::new()), Cell::new(0));
@@ -58,9 +62,10 @@ pub(super) fn run<'a, 'q, Q: FssOps>(
         }
         let Some(Staged { number, part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
         let resident = Resident { queues, meter, number, trees: &trees, meanwhile: &fill };
-        let step = part.work.eval(&resident, part.keys, &part.x_hat)?;
+        let count = part.x_hat.len();
+        let step = part.plan.eval(&resident, part.keys, part.x_hat)?;
         meter.settle(queues.compute(), number)?;
-        done(part.job, part.x_hat.len(), step);
+        done(part.job, count, step);
     }
 }
 

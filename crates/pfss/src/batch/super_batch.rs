@@ -8,14 +8,17 @@ use super::{
     footprint::Footprint,
     group::groups,
     held::Held,
-    job::Progress,
+    job::{JobPlan, Progress},
     limits::grow,
     meter::Meter,
     stager::Queues,
     stream::{self, Part},
     times::Stopwatch,
 };
-use crate::{ChannelError, MaskedKeys, Party, PfssError, gates::Activity};
+use crate::{
+    ChannelError, MaskedKeys, Party, PfssError,
+    gates::{Activity, AllPlans},
+};
 
 /// Where a super-batch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,10 +69,18 @@ pub struct SuperBatch<'a, Q: FssOps> {
     transcript: blake3::Hasher,
     counters: Counters,
     meter: Meter<'a, Q>,
+    plans: AllPlans,
+}
+
+/// A job that was taken in.
+struct Admitted<'a> {
+    job: Job<'a>,
+    plan: JobPlan,
+    footprint: Footprint,
 }
 
 enum Stage<'a> {
-    Pending(Vec<Job<'a>>),
+    Pending(Vec<Admitted<'a>>),
     /// Each job's step, and this round's message of each while the round is open.
     Flushed(Vec<Progress>, Option<Vec<Option<Vec<u8>>>>),
     Finalized(Vec<Option<Shares>>),
@@ -133,6 +144,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             party: None,
             transcript,
             counters: Counters::default(),
+            plans: AllPlans::default(),
             meter: Meter::off(),
         })
     }
@@ -212,23 +224,24 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
     pub fn try_enqueue(&mut self, job: Job<'a>) -> Result<Handle, Refused<'a>> {
-        if let Err(error) = self.admit(&job) {
-            return Err(Refused { error, job: Box::new(job) });
-        }
+        let (plan, footprint) = match self.admit(&job) {
+            Ok(admitted) => admitted,
+            Err(error) => return Err(Refused { error, job: Box::new(job) }),
+        };
         self.party = Some(job.keys.party());
         job.record(&mut self.transcript);
         self.rows.push(job.rows.clone());
         let handle = Handle { generation: self.generation, index: self.rows.len() - 1 };
         if let Stage::Pending(jobs) = &mut self.stage {
-            jobs.push(job);
+            jobs.push(Admitted { job, plan, footprint });
         }
         Ok(handle)
     }
 
     /// Counts and reserves what a job takes, or changes nothing.
-    fn admit(&mut self, job: &Job<'a>) -> Result<(), PfssError> {
+    fn admit(&mut self, job: &Job<'a>) -> Result<(JobPlan, Footprint), PfssError> {
         self.expect(State::Pending)?;
-        job.check()?;
+        let plan = job.plan(&mut self.plans)?;
         if let Some(party) = self.party {
             job.keys.0.check_party(party)?;
         }
@@ -238,10 +251,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             words: grow(Limit::Words, limits.words, self.taken.words, words)?,
             bytes: grow(Limit::Bytes, limits.bytes, self.taken.bytes, 8 * words)?,
         };
-        let footprint = Footprint::of(job.keys.gate(), &job.work, job.x_hat.len());
+        let footprint = Footprint::of(job.keys.gate(), &plan, job.x_hat.len());
         self.reserve(&footprint, job.x_hat.len())?;
         self.taken = taken;
-        Ok(())
+        Ok((plan, footprint))
     }
 
     /// Takes the bytes of a job from the budget: all of them, or, where parts are streamed, what every slot needs more
@@ -300,15 +313,14 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// The steps of all jobs, in their order, from their parts.
-    fn walk(&mut self, jobs: &[Job<'a>]) -> Result<Vec<Progress>, PfssError> {
+    fn walk(&mut self, jobs: &[Admitted<'a>]) -> Result<Vec<Progress>, PfssError> {
         let mut pieces = Vec::new();
-        let groups = groups(jobs);
+        let groups = groups(jobs.iter().map(|admitted| &admitted.job));
         self.counters.groups += groups.len() as u64;
         for &at in groups.iter().flatten() {
-            let job = &jobs[at];
+            let Admitted { job, footprint, .. } = &jobs[at];
             let count = job.x_hat.len();
-            let footprint = Footprint::of(job.keys.gate(), &job.work, count);
-            let part = self.part_of(&footprint, count).unwrap_or(count).max(1); // fitted when it was taken in
+            let part = self.part_of(footprint, count).unwrap_or(count).max(1); // fitted when it was taken in
             let parts = (0..count.max(1)).step_by(part).map(|start| start..(start + part).min(count));
             pieces.extend(parts.clone().map(|range| (at, range)));
             let counters = &mut self.counters;
@@ -323,9 +335,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         }
         self.counters.parts += pieces.len() as u64;
         let cut = pieces.into_iter().map(|(at, range)| {
-            let job = &jobs[at];
+            let Admitted { job, plan, .. } = &jobs[at];
             let x_hat = job.x_hat[range.clone()].to_vec();
-            Part { job: at, work: job.work.clone(), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
+            Part { job: at, plan: plan.clone(), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
         });
         let mut parts: Vec<Vec<(usize, Progress)>> = jobs.iter().map(|_| Vec::new()).collect();
         self.meter.begin(self.queues.upload())?;

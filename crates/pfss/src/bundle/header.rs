@@ -2,7 +2,7 @@ use super::{
     BundleError,
     layout::{ENTRY_BYTES, HEADER_BYTES, Layout},
 };
-use crate::{Gate, GateKind, Party, PfssError, suf::SufProgram};
+use crate::{Gate, GateKind, Party, PfssError, gate::Parameters, suf::SufProgram};
 
 pub(super) const MAGIC: [u8; 4] = *b"PFK1";
 pub(super) const VERSION: u16 = 1;
@@ -91,8 +91,10 @@ impl Header {
         let refused = |e: PfssError| BundleError::Gate { reason: e.to_string() };
         let gate = match kind {
             GateKind::Suf => Gate::suf(program(bytes)?),
-            _ => Gate::checked(kind, header[8].into(), header[9].into(), small(16) as u32, small(14) as u32)
-                .map_err(refused)?,
+            _ => {
+                let parameters = Parameters { f: header[9].into(), degree: small(16) as u32, masks: small(14) as u32 };
+                Gate::checked(kind, header[8].into(), parameters).map_err(refused)?
+            }
         };
         let flags = small(18) as u16;
         let gate = if flags & MASKED_OUTPUTS == 0 { gate } else { gate.with_masked_outputs().map_err(refused)? };

@@ -17,7 +17,7 @@ use layout::Layout;
 pub use masked::MaskedKeys;
 
 use crate::{
-    GapCert, Gate, GateKind, Party, PfssError, Predicate,
+    Gate, GateKind, Party, PfssError,
     gate::{Tree, TreeRows},
 };
 
@@ -151,25 +151,6 @@ impl KeyBundle {
     /// Whether the bundle is that of `party`.
     pub(crate) fn check_party(&self, party: Party) -> Result<(), PfssError> {
         self.header.check_party(party)
-    }
-
-    /// Whether `cert` is a proof for the ring of this bundle.
-    pub(crate) fn check_cert(&self, cert: &GapCert) -> Result<(), PfssError> {
-        if cert.n() == self.gate().n() {
-            Ok(())
-        } else {
-            Err(PfssError::CertWidth { expected: self.gate().n(), got: cert.n() })
-        }
-    }
-
-    /// Whether there is a masked bit for each predicate.
-    pub(crate) fn check_masks(&self, predicates: &[Predicate]) -> Result<(), PfssError> {
-        let masks = self.gate().masks() as usize;
-        if predicates.len() == masks {
-            Ok(())
-        } else {
-            Err(PfssError::Length { what: "predicates", expected: masks, got: predicates.len() })
-        }
     }
 
     /// A copy of the keys of the elements `range`, which starts at a multiple of [`LANES`] and lies in the batch.

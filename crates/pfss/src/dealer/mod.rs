@@ -1,5 +1,5 @@
+mod draw;
 mod secrets;
-mod suf;
 mod trees;
 mod wire;
 
@@ -18,8 +18,10 @@ use crate::{
     bundle::{Header, LANES, check_size},
     gate::Tree,
 };
-use secrets::{Row, Secrets};
+pub(crate) use draw::Draw;
+pub(crate) use secrets::{Row, Secrets, map, map2, power_of_negative, powers};
 use trees::TreeDealer;
+pub(crate) use trees::TreeSecret;
 pub use wire::{Inputs, Wire};
 
 /// The trusted third party that makes correlated keys for both parties and then leaves.

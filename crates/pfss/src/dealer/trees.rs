@@ -18,11 +18,11 @@ use crate::{
 type Words = Zeroizing<Vec<u64>>;
 
 /// What one tree hides.
-pub(super) struct TreeSecret {
+pub(crate) struct TreeSecret {
     /// The thresholds, one per element; the op reduces them to the domain of the tree.
-    pub(super) alphas: Words,
+    pub(crate) alphas: Words,
     /// The payloads, `[words][elements]`; none for comparison keys.
-    pub(super) betas: Words,
+    pub(crate) betas: Words,
 }
 
 /// Makes the tree sections of both parties, tree after tree.

@@ -1,4 +1,4 @@
-use super::{Gate, GateKind, Tree, TreeRows, tree::aes_of_all_points};
+use super::{Gate, TreeRows};
 
 /// What one element of a gate costs each party: exact, and a function of public parameters only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,29 +43,7 @@ impl Gate {
     /// ```
     #[must_use]
     pub fn cost(&self) -> Cost {
-        if let Some(program) = self.program() {
-            return Cost { key_bits: self.key_bits_per_element(), ..program.work() };
-        }
-        let masked_bits = match self.kind() {
-            GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => u64::from(self.masks()),
-            GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs => 1,
-            GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
-            GateKind::IntervalPowers | GateKind::Suf | GateKind::Product => 0,
-            // the sign and the masked word
-            GateKind::Lut => 1 + u64::from(self.f()),
-        };
-        let aes = match self.kind() {
-            GateKind::Lut => aes_of_all_points(self.n()),
-            _ => self.trees().into_iter().map(Tree::aes_per_point).sum(),
-        };
-        Cost {
-            key_bits: self.key_bits_per_element(),
-            aes,
-            // a product opens both factors at once
-            input_bits: u64::from(self.n()) * if self.kind() == GateKind::Product { 2 } else { 1 },
-            masked_bits,
-            rounds: 1 + u64::from(masked_bits > 0),
-        }
+        Cost { key_bits: self.key_bits_per_element(), ..self.rule().work(self.ring()) }
     }
 
     /// Bytes that each party sends for `count` elements, step digests included, and rounds. Exact for additive results
@@ -73,7 +51,7 @@ impl Gate {
     #[must_use]
     pub fn traffic(&self, count: usize) -> (u64, u64) {
         let (Cost { input_bits, masked_bits, rounds, .. }, count) = (self.cost(), count as u64);
-        let word_bits = if self.kind() == GateKind::Lut { u64::from(self.f()) } else { 0 };
+        let (_, word_bits) = self.rule().opened();
         let masked = (count * word_bits).div_ceil(8) + (masked_bits - word_bits) * count.div_ceil(8);
         ((count * input_bits).div_ceil(8) + masked + 16 * rounds, rounds)
     }

@@ -1,5 +1,6 @@
 mod cost;
 mod kind;
+mod rule;
 mod tree;
 
 use std::sync::Arc;
@@ -7,10 +8,12 @@ use std::sync::Arc;
 use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 pub use cost::Cost;
+use kind::AnyRule;
 pub use kind::GateKind;
-pub(crate) use tree::{Tree, TreeRows};
+pub(crate) use rule::{Bounds, BoundsOfF, Parameters, Rule};
+pub(crate) use tree::{Tree, TreeRows, aes_of_all_points};
 
-use crate::{PfssError, suf::SufProgram};
+use crate::{PfssError, gates::suf::Suf, suf::SufProgram};
 
 /// A gate with its public parameters: everything that decides the shape of its keys, and nothing secret.
 ///
@@ -24,13 +27,8 @@ use crate::{PfssError, suf::SufProgram};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gate {
-    kind: GateKind,
+    rule: AnyRule,
     ring: Ring,
-    f: u32,
-    degree: u32,
-    masks: u32,
-    /// Exactly for [`GateKind::Suf`].
-    program: Option<Arc<SufProgram>>,
     masked_outputs: bool,
 }
 
@@ -53,7 +51,7 @@ impl Gate {
     /// [`PfssError::NoOutputWords`] for predicates, powers on intervals, and descriptors of bits alone.
     pub fn with_masked_outputs(self) -> Result<Self, PfssError> {
         if self.output_words() == 0 {
-            return Err(PfssError::NoOutputWords { got: self.kind });
+            return Err(PfssError::NoOutputWords { got: self.kind() });
         }
         Ok(Self { masked_outputs: true, ..self })
     }
@@ -63,7 +61,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `1..=64`.
     pub fn full_predicates(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::FullPredicates, n, 0, 0, 0)
+        Self::checked(GateKind::FullPredicates, n, Parameters::default())
     }
 
     /// Keys for sign predicates of an `n`-bit `x`, in particular DReLU.
@@ -71,7 +69,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`.
     pub fn sign_predicates(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::SignPredicates, n, 0, 0, 0)
+        Self::checked(GateKind::SignPredicates, n, Parameters::default())
     }
 
     /// Keys for predicates of the low `f` bits of an `n`-bit `x`.
@@ -79,7 +77,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn low_predicates(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::LowPredicates, n, f, 0, 0)
+        Self::checked(GateKind::LowPredicates, n, Parameters { f, ..Parameters::default() })
     }
 
     /// The same predicate keys with `masks` masked bits per element, so that as many predicates can be turned into
@@ -88,8 +86,13 @@ impl Gate {
     /// # Errors
     /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are no predicates.
     pub fn with_masks(self, masks: u32) -> Result<Self, PfssError> {
-        let checked = Self::checked(self.kind, self.ring.bits(), self.f, self.degree.min(Self::MAX_DEGREE), masks)?;
-        Ok(Self { masks: checked.masks, ..self })
+        let (kind, max) = (self.kind(), self.kind().bounds().masks);
+        if masks > max {
+            return Err(PfssError::Cap { kind, what: "masked bits", max, got: masks });
+        }
+        // a descriptor is more than its parameters, and has no masks to change
+        let rule = kind.with(Parameters { masks, ..self.rule().parameters() });
+        Ok(Self { rule: rule.unwrap_or(self.rule), ..self })
     }
 
     /// `max(x, 0)` for an `n`-bit `x` read as signed. Exact for every `x`.
@@ -97,7 +100,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`.
     pub fn relu(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Relu, n, 0, 0, 0)
+        Self::checked(GateKind::Relu, n, Parameters::default())
     }
 
     /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key compares these
@@ -110,7 +113,7 @@ impl Gate {
         match bits {
             0 | 1 => Err(PfssError::Shift { kind: GateKind::Relu, max: n, got: bits }),
             _ if bits == n => Ok(all),
-            _ => Self::checked(GateKind::Relu, n, bits, 0, 0),
+            _ => Self::checked(GateKind::Relu, n, Parameters { f: bits, ..Parameters::default() }),
         }
     }
 
@@ -119,7 +122,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn truncate_reduce(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::TruncateReduce, n, f, 0, 0)
+        Self::checked(GateKind::TruncateReduce, n, Parameters { f, ..Parameters::default() })
     }
 
     /// `floor(x / 2^f)` for an `n`-bit `x` read as signed, given a [`GapCert`](crate::GapCert) when evaluated.
@@ -127,7 +130,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `3..=64`, [`PfssError::Shift`] unless `1 <= f <= n - 2`.
     pub fn gap_ars(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::GapArs, n, f, 0, 0)
+        Self::checked(GateKind::GapArs, n, Parameters { f, ..Parameters::default() })
     }
 
     /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned. Exact for every `x`, at the price of a comparison of all
@@ -136,7 +139,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn lrs(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Lrs, n, f, 0, 0)
+        Self::checked(GateKind::Lrs, n, Parameters { f, ..Parameters::default() })
     }
 
     /// `floor(x / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`.
@@ -144,7 +147,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn ars(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Ars, n, f, 0, 0)
+        Self::checked(GateKind::Ars, n, Parameters { f, ..Parameters::default() })
     }
 
     /// `floor(max(x, 0) / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`, in the round of one of the two.
@@ -152,7 +155,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn relu_ars(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::ReluArs, n, f, 0, 0)
+        Self::checked(GateKind::ReluArs, n, Parameters { f, ..Parameters::default() })
     }
 
     /// `table[x]` for an `n`-bit `x` and a public table of `2^n` words of `out` bits, given when evaluated.
@@ -160,7 +163,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] unless `1 <= n <= MAX_LUT_BITS` and `1 <= out <= 64`.
     pub fn lut(n: u32, out: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Lut, n, out, 0, 0)
+        Self::checked(GateKind::Lut, n, Parameters { f: out, ..Parameters::default() })
     }
 
     /// `x y` for two secrets of `n` bits, from one triple (Beaver, CRYPTO 1991). Exact modulo `2^n`.
@@ -168,7 +171,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `1..=64`.
     pub fn product(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Product, n, 0, 0, 0)
+        Self::checked(GateKind::Product, n, Parameters::default())
     }
 
     /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`, where `r` is the mask
@@ -177,68 +180,62 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `1..=64`, [`PfssError::Cap`] above [`MAX_DEGREE`](Self::MAX_DEGREE).
     pub fn interval_powers(n: u32, degree: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::IntervalPowers, n, 0, degree, 0)
-    }
-
-    /// The one place that accepts parameters, from callers and from bundle headers alike.
-    pub(crate) fn checked(kind: GateKind, n: u32, f: u32, degree: u32, masks: u32) -> Result<Self, PfssError> {
-        let min = match kind {
-            GateKind::FullPredicates | GateKind::IntervalPowers | GateKind::Lut | GateKind::Product => 1,
-            GateKind::GapArs => 3,
-            _ => 2,
-        };
-        let max = if kind == GateKind::Lut { Self::MAX_LUT_BITS } else { 64 };
-        let ring = match Ring::new(n) {
-            Some(ring) if (min..=max).contains(&n) => ring,
-            _ => return Err(PfssError::RingWidth { kind, min, max, got: n }),
-        };
-        if kind == GateKind::Lut && Ring::new(f).is_none() {
-            return Err(PfssError::RingWidth { kind, min: 1, max: 64, got: f });
-        }
-        let shifts = match kind {
-            GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => {
-                1..=n - 1
-            }
-            GateKind::GapArs => 1..=n - 2,
-            GateKind::Lut => f..=f, // the width of the table's words
-            _ => 0..=0,
-        };
-        // the bits that hold the input of a ReLU, 0 for all of them
-        let narrow = kind == GateKind::Relu && (2..n).contains(&f);
-        if !shifts.contains(&f) && !narrow {
-            return Err(PfssError::Shift { kind, max: *shifts.end(), got: f });
-        }
-        let caps = match kind {
-            GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => (0, Self::MAX_MASKS),
-            GateKind::IntervalPowers => (Self::MAX_DEGREE, 0),
-            _ => (0, 0),
-        };
-        for (what, got, max) in [("the degree", degree, caps.0), ("masked bits", masks, caps.1)] {
-            if got > max {
-                return Err(PfssError::Cap { kind, what, max, got });
-            }
-        }
-        Ok(Self { kind, ring, f, degree, masks, program: None, masked_outputs: false })
+        Self::checked(GateKind::IntervalPowers, n, Parameters { degree, ..Parameters::default() })
     }
 
     /// The function of a descriptor. One bundle serves all its output words and bits.
     #[must_use]
     pub fn suf(program: SufProgram) -> Self {
-        let (ring, degree) = (program.desc().ring(), program.desc().degree());
-        let program = Some(Arc::new(program));
-        Self { kind: GateKind::Suf, ring, f: 0, degree, masks: 0, program, masked_outputs: false }
+        let ring = program.desc().ring();
+        Self { rule: AnyRule::Suf(Suf::new(program)), ring, masked_outputs: false }
+    }
+
+    /// The one place that accepts parameters, from callers and from bundle headers alike. Descriptors come with their
+    /// programs instead.
+    pub(crate) fn checked(kind: GateKind, n: u32, parameters: Parameters) -> Result<Self, PfssError> {
+        let bounds = kind.bounds();
+        let (min, max) = (*bounds.ring.start(), *bounds.ring.end());
+        let ring = match Ring::new(n) {
+            Some(ring) if bounds.ring.contains(&n) => ring,
+            _ => return Err(PfssError::RingWidth { kind, min, max, got: n }),
+        };
+        let Parameters { f, degree, masks } = parameters;
+        let shift = |max: u32, allowed: bool| {
+            if allowed { Ok(()) } else { Err(PfssError::Shift { kind, max, got: f }) }
+        };
+        match bounds.f {
+            BoundsOfF::Nothing => shift(0, f == 0)?,
+            BoundsOfF::LowBits { left } => shift(n - left, (1..=n - left).contains(&f))?, // the ring has more bits
+            BoundsOfF::Narrow => shift(0, f == 0 || (2..n).contains(&f))?,
+            BoundsOfF::Words if Ring::new(f).is_none() => {
+                return Err(PfssError::RingWidth { kind, min: 1, max: 64, got: f });
+            }
+            BoundsOfF::Words => {}
+        }
+        for (what, got, max) in [("the degree", degree, bounds.degree), ("masked bits", masks, bounds.masks)] {
+            if got > max {
+                return Err(PfssError::Cap { kind, what, max, got });
+            }
+        }
+        let rule = kind.with(parameters).ok_or(PfssError::Program)?;
+        Ok(Self { rule, ring, masked_outputs: false })
+    }
+
+    /// What the gate says of itself.
+    pub(crate) fn rule(&self) -> &dyn Rule {
+        self.rule.rule()
     }
 
     /// The program of [`suf`](Self::suf); none for other gates.
     #[must_use]
     pub fn program(&self) -> Option<&Arc<SufProgram>> {
-        self.program.as_ref()
+        self.rule().program()
     }
 
     /// What the gate computes.
     #[must_use]
     pub const fn kind(&self) -> GateKind {
-        self.kind
+        self.rule.kind()
     }
 
     /// The ring of the input.
@@ -256,12 +253,7 @@ impl Gate {
     /// The ring of the output, or of each of several outputs.
     #[must_use]
     pub fn out_ring(&self) -> Ring {
-        let bits = match self.kind {
-            GateKind::TruncateReduce => self.n() - self.f, // 1 <= f < n
-            GateKind::Lut => self.f,
-            _ => self.n(),
-        };
-        Ring::new(bits).unwrap_or(self.ring)
+        self.rule().out_ring(self.ring)
     }
 
     /// Whether output words come under masks that only the dealer knows.
@@ -274,19 +266,12 @@ impl Gate {
     /// follows from the questions.
     #[must_use]
     pub fn output_words(&self) -> usize {
-        match self.kind {
-            GateKind::FullPredicates
-            | GateKind::SignPredicates
-            | GateKind::LowPredicates
-            | GateKind::IntervalPowers => 0,
-            GateKind::Suf => self.program.as_ref().map_or(0, |program| program.desc().words().len()),
-            _ => 1,
-        }
+        self.rule().output_words()
     }
 
     /// Secrets of an element, each under a mask of its own: rows of masks in front of all others.
     pub(crate) fn inputs(&self) -> usize {
-        if self.kind == GateKind::Product { 2 } else { 1 }
+        self.rule().inputs()
     }
 
     /// The row of additive shares that holds the mask of the first output word, if outputs are masked: the others follow.
@@ -294,65 +279,35 @@ impl Gate {
         self.masked_outputs.then(|| self.own_word_rows() as u32)
     }
 
-    /// The ring whose top bit is the sign of the input, for gates that look at it.
-    pub(crate) fn sign_ring(&self) -> Ring {
-        if self.kind == GateKind::Relu { Ring::new(self.f).unwrap_or(self.ring) } else { self.ring }
-    }
-
     /// The ring of row `row` of the additive shares.
     pub(crate) fn word_ring(&self, row: usize) -> Ring {
         let output = self.output_mask_row().is_some_and(|first| row >= first as usize);
-        if output || self.kind == GateKind::Lut && row > 0 { self.out_ring() } else { self.ring }
+        if output { self.out_ring() } else { self.rule().word_ring(self.ring, row) }
     }
 
-    /// Low bits that the gate looks at or drops, or the width of a table's words; 0 where it has no such parameter,
-    /// and for a ReLU that looks at all bits.
+    /// The byte `f` of the bundle header: the bits that a shift drops, the low bits that
+    /// [predicates](Self::low_predicates) look at, the bits that [hold the input](Self::relu_within) of a ReLU unless
+    /// these are all, or the width of a [table's words](Self::lut). 0 for gates that have none of these.
     #[must_use]
-    pub const fn f(&self) -> u32 {
-        self.f
+    pub fn f(&self) -> u32 {
+        self.rule().parameters().f
     }
 
     /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor; 0 for other gates.
     #[must_use]
-    pub const fn degree(&self) -> u32 {
-        self.degree
+    pub fn degree(&self) -> u32 {
+        self.rule().parameters().degree
     }
 
     /// Masked bits per element for predicates with additive results; 0 for other gates.
     #[must_use]
-    pub const fn masks(&self) -> u32 {
-        self.masks
-    }
-
-    /// Whether `table` is one for a gate of kind [`GateKind::Lut`] like this.
-    pub(crate) fn check_table(&self, table: &[u64]) -> Result<(), PfssError> {
-        let (expected, got) = (1 << self.n(), table.len());
-        if expected != got {
-            return Err(PfssError::Length { what: "words of the table", expected, got });
-        }
-        let ring = self.out_ring();
-        match table.iter().position(|&word| word > ring.mask()) {
-            Some(index) => Err(PfssError::Constant { index, bits: ring.bits(), got: table[index] }),
-            None => Ok(()),
-        }
+    pub fn masks(&self) -> u32 {
+        self.rule().parameters().masks
     }
 
     /// The key trees, in the order of the sections.
     pub(crate) fn trees(&self) -> Vec<Tree> {
-        let (n, f) = (self.n(), self.f);
-        if let Some(program) = &self.program {
-            return program.trees();
-        }
-        match self.kind {
-            GateKind::Suf | GateKind::Product => Vec::new(),
-            GateKind::FullPredicates | GateKind::Lut => vec![Tree::Cmp { bits: n }],
-            GateKind::SignPredicates => vec![Tree::Cmp { bits: n - 1 }],
-            GateKind::Relu => vec![Tree::Cmp { bits: self.sign_ring().bits() - 1 }],
-            GateKind::LowPredicates | GateKind::TruncateReduce | GateKind::GapArs => vec![Tree::Cmp { bits: f }],
-            GateKind::IntervalPowers => vec![Tree::Dcf { bits: n, words: self.degree + 1 }],
-            GateKind::Lrs => vec![Tree::Cmp { bits: f }, Tree::Cmp { bits: n }],
-            GateKind::Ars | GateKind::ReluArs => vec![Tree::Cmp { bits: f }, Tree::Cmp { bits: n - 1 }],
-        }
+        self.rule().trees(self.ring)
     }
 
     /// Words of a tree's payload; 0 if no tree has one.
@@ -367,34 +322,12 @@ impl Gate {
 
     /// Rows of additive shares in front of the masks of outputs.
     fn own_word_rows(&self) -> u64 {
-        if let Some(program) = &self.program {
-            return program.rows().words();
-        }
-        1 + match self.kind {
-            GateKind::Suf => 0,
-            GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => self.masks as u64,
-            GateKind::Relu | GateKind::TruncateReduce | GateKind::Product => 2,
-            GateKind::GapArs | GateKind::Lrs | GateKind::Lut => 3,
-            GateKind::Ars => 5,
-            GateKind::ReluArs => 7,
-            // (-r)^0 is public and (-r)^1 is the input mask
-            GateKind::IntervalPowers => self.degree.saturating_sub(1) as u64,
-        }
+        1 + self.rule().word_rows()
     }
 
     /// Rows of XOR shares.
     pub(crate) fn bit_rows(&self) -> u64 {
-        if let Some(program) = &self.program {
-            return program.rows().bits();
-        }
-        match self.kind {
-            GateKind::Suf | GateKind::Product => 0,
-            GateKind::FullPredicates | GateKind::LowPredicates => self.masks as u64,
-            GateKind::SignPredicates => 1 + self.masks as u64,
-            GateKind::Relu | GateKind::TruncateReduce | GateKind::GapArs | GateKind::Lut => 1,
-            GateKind::Lrs | GateKind::Ars | GateKind::ReluArs => 2,
-            GateKind::IntervalPowers => 0,
-        }
+        self.rule().bit_rows()
     }
 
     /// A digest of all public parameters, in the bundle header and in every message of a session.
@@ -402,11 +335,12 @@ impl Gate {
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(if self.masked_outputs { b"pfss gate v1 masked outputs" } else { &b"pfss gate v1"[..] });
-        hasher.update(&[self.kind.number()]);
-        for parameter in [self.n(), self.f, self.degree, self.masks] {
+        hasher.update(&[self.kind().number()]);
+        let Parameters { f, degree, masks } = self.rule().parameters();
+        for parameter in [self.n(), f, degree, masks] {
             hasher.update(&parameter.to_le_bytes());
         }
-        if let Some(program) = &self.program {
+        if let Some(program) = self.program() {
             hasher.update(&program.to_bytes());
         }
         *hasher.finalize().as_bytes()

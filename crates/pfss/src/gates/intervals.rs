@@ -1,13 +1,111 @@
+//! Indicators of intervals times powers of the mask, from a comparison key with a payload.
+
 use core_types::{
     Ring,
     params::share::{Threshold, WordTerm},
 };
 
-use super::{
-    sums::Sums,
-    tree::{check_inputs, dcf_shares},
+use super::{plan::reduced, sums::Sums, tree::Trees};
+use crate::{
+    Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError, Walk,
+    cluster::Points,
+    dealer::{Draw, Row, Secrets, TreeSecret, map, power_of_negative, powers},
+    gate::{Bounds, Parameters, Rule, Tree},
 };
-use crate::{GateKind, Interval, MaskedKeys, PfssError, Walk};
+
+/// Powers of `-r` up to `degree`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct IntervalPowers {
+    degree: u32,
+}
+
+impl IntervalPowers {
+    pub(crate) const BOUNDS: Bounds = Bounds { degree: Gate::MAX_DEGREE, ..Bounds::of_ring(1, 64) };
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { degree: parameters.degree })
+    }
+}
+
+impl Rule for IntervalPowers {
+    fn parameters(&self) -> Parameters {
+        Parameters { degree: self.degree, ..Parameters::default() }
+    }
+
+    fn output_words(&self) -> usize {
+        0
+    }
+
+    fn trees(&self, ring: Ring) -> Vec<Tree> {
+        vec![Tree::Dcf { bits: ring.bits(), words: self.degree + 1 }]
+    }
+
+    /// `(-r)^0` is public and `(-r)^1` is the input mask.
+    fn word_rows(&self) -> u64 {
+        self.degree.saturating_sub(1).into()
+    }
+
+    fn bit_rows(&self) -> u64 {
+        0
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let r = draw.r();
+        secrets.words.extend((2..=self.degree).map(|j| map(r, |r| power_of_negative(ring, r, j))));
+        secrets.trees = vec![TreeSecret { alphas: Row::new(r.to_vec()), betas: powers(ring, r, self.degree + 1) }];
+    }
+}
+
+/// The evaluation of [`IntervalPowers`] for given intervals.
+#[derive(Clone, Debug)]
+pub(crate) struct PowersPlan {
+    points: Points,
+    sums: Sums,
+}
+
+impl PowersPlan {
+    /// Plans `intervals`, checked against `gate`.
+    pub(crate) fn new(gate: &Gate, intervals: &[Interval]) -> Result<Self, PfssError> {
+        let [tree @ Tree::Dcf { words, .. }] = gate.trees()[..] else {
+            return Err(PfssError::Kind { expected: GateKind::IntervalPowers, got: gate.kind() });
+        };
+        let (ring, words) = (gate.ring(), words as usize);
+        let mut offsets = Vec::new();
+        let mut ends = Vec::with_capacity(intervals.len());
+        for (index, interval) in intervals.iter().enumerate() {
+            interval.check(index, ring)?;
+            let mut point = |offset: u64| {
+                offsets.iter().position(|&known| known == offset).unwrap_or_else(|| {
+                    offsets.push(offset);
+                    offsets.len() - 1
+                })
+            };
+            ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
+        }
+        let points = Points::new(tree, &offsets);
+        let held = gate.word_rows() as usize;
+        let share = |point: usize, j: usize| WordTerm::word((held + points.rows()[point] * words + j) as u32);
+        let powers = ends.iter().flat_map(|ends| (0..words).map(move |j| (ends, j)));
+        let sums = powers.fold(Sums::new(ring, ring), |sums, (&[start, end], j)| {
+            // equal ends are the whole ring, whose two values cancel
+            let inside = if start == end {
+                mask_power(j)
+            } else {
+                mask_power(j).when(wraps(ring, offsets[start], offsets[end]))
+            };
+            sums.sum([share(end, j), share(start, j).minus(), inside])
+        });
+        Ok(Self { points, sums })
+    }
+
+    /// Shares for the keys and intervals that the plan was made for, from the masked input of each element, an element of
+    /// the gate's ring.
+    pub(crate) fn eval<Q: Walk>(&self, q: &Q, bundle: &KeyBundle, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
+        let trees = Trees::at(q, bundle, x_hat)?;
+        let shares = trees.words(0, &self.points)?;
+        self.sums.run_with(&trees, shares.view())
+    }
+}
 
 impl MaskedKeys {
     /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and element, in this
@@ -26,37 +124,9 @@ impl MaskedKeys {
         intervals: &[Interval],
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        let Self(bundle) = &self;
-        bundle.check_use(GateKind::IntervalPowers, x_hat.len())?;
-        let ring = bundle.gate().ring();
-        let mut offsets = Vec::new();
-        let mut ends = Vec::with_capacity(intervals.len());
-        for (index, interval) in intervals.iter().enumerate() {
-            interval.check(index, ring)?;
-            let mut point = |offset: u64| {
-                offsets.iter().position(|&known| known == offset).unwrap_or_else(|| {
-                    offsets.push(offset);
-                    offsets.len() - 1
-                })
-            };
-            ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
-        }
-        let x_hat = check_inputs(bundle, x_hat)?;
-        let words = bundle.gate().degree() as usize + 1;
-        let shares = dcf_shares(q, bundle, 0, &offsets, &x_hat)?;
-        let share =
-            |point: usize, j: usize| WordTerm::word((bundle.word_rows() + shares.rows[point] * words + j) as u32);
-        let powers = ends.iter().flat_map(|ends| (0..words).map(move |j| (ends, j)));
-        let sums = powers.fold(Sums::new(ring, ring), |sums, (&[start, end], j)| {
-            // equal ends are the whole ring, whose two values cancel
-            let inside = if start == end {
-                mask_power(j)
-            } else {
-                mask_power(j).when(wraps(ring, offsets[start], offsets[end]))
-            };
-            sums.sum([share(end, j), share(start, j).minus(), inside])
-        });
-        sums.run_with(q, bundle, &x_hat, shares.buf.buffer())
+        self.0.check_use(GateKind::IntervalPowers, x_hat.len())?;
+        let x_hat = reduced(self.gate().ring(), x_hat.to_vec());
+        PowersPlan::new(self.gate(), intervals)?.eval(q, &self.0, &x_hat)
     }
 }
 

@@ -2,31 +2,38 @@
 //!
 //! A gate with an additive result has two steps: `eval_*` walks the key trees and masks each secret bit with a dealer
 //! bit, and [`Pending::finish`] turns the opened bits into shares. One round lies between them.
+//!
+//! Each gate has a file, which says everything about it, from its keys to its plain meaning, in its
+//! [`Rule`](crate::gate::Rule); `gate/kind.rs` lists them.
 
-mod bit_sums;
 mod bits;
-mod intervals;
+mod comparison;
+pub(crate) mod intervals;
 mod join;
-mod lut;
+pub(crate) mod lut;
 mod opened;
 mod pending;
-mod predicates;
-mod product;
-mod relu;
+mod plan;
+pub(crate) mod predicates;
+pub(crate) mod product;
+pub(crate) mod relu;
 mod rest;
-mod shift;
-mod suf;
+pub(crate) mod shift;
+pub(crate) mod suf;
 mod sums;
 mod tree;
-mod truncate;
+pub(crate) mod truncate;
 mod walk;
 
 pub use bits::BitShares;
+pub(crate) use comparison::{BitSums, Comparison};
+pub(crate) use intervals::PowersPlan;
 pub(crate) use join::{Join, join_pending};
 pub(crate) use lut::elements_at_once;
 pub use pending::Pending;
-pub(crate) use suf::most_word_terms;
+pub(crate) use plan::{AllPlans, Plan};
 pub use suf::{SufBools, SufShares, SufStep};
+pub(crate) use suf::{SufPlan, most_word_terms};
 pub(crate) use sums::summed_at_once;
 pub use walk::Walk;
 pub(crate) use walk::{Activity, DeviceTree, Lent};

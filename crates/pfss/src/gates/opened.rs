@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use core_types::Ring;
 
-use crate::{KeyBundle, Party};
+use crate::Party;
 
 /// What both parties know after an exchange.
 pub(super) struct Opened {
@@ -16,11 +16,6 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// What is known before anything is opened.
-    pub(super) fn nothing(bundle: &KeyBundle) -> Self {
-        Self { party: bundle.party(), count: bundle.count(), bits: Vec::new(), words: Vec::new() }
-    }
-
     /// What the parts of both parties show together: bits by XOR, words by sums in `ring`.
     pub(super) fn join((party, count): (Party, usize), bits: [&[u32]; 2], (ring, words): (Ring, [&[u64]; 2])) -> Self {
         let ([mine, theirs], [my_words, their_words]) = (bits, words);

@@ -1,4 +1,5 @@
 use core::fmt;
+use std::sync::Arc;
 
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
@@ -148,11 +149,10 @@ impl Pending {
         bits: &BitShares,
         first_mask: usize,
         x: Option<Vec<u64>>,
-        sums: Sums,
+        sums: Arc<Sums>,
     ) -> Self {
         let masked = Self::mask(&bundle, bits, first_mask);
         let (party, count) = (bits.party(), bits.count());
-        let sums = sums.under_output_masks(bundle.gate());
         Self::masked(party, count, masked, Summed { bundle: bundle.walked(), x, sums })
     }
 

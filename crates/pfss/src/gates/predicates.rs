@@ -1,7 +1,208 @@
-use core_types::params::share::WordTerm;
+//! Comparisons of a secret with public constants, asked for when they are evaluated.
 
-use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
-use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Predicate, Walk, predicate::Program};
+use core_types::{Ring, params::share::WordTerm};
+
+use super::{
+    BitShares, Pending, Plan,
+    comparison::Comparison,
+    plan::{Compare, reduced},
+    sums::Sums,
+    tree::Trees,
+};
+use crate::{
+    Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task, Walk,
+    dealer::{Draw, Secrets, map},
+    gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
+    predicate::Program,
+};
+
+/// Comparisons of the whole of `x`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Full {
+    masks: u32,
+}
+
+impl Full {
+    pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(1, 64) };
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { masks: parameters.masks })
+    }
+}
+
+impl Rule for Full {
+    fn parameters(&self) -> Parameters {
+        Parameters { masks: self.masks, ..Parameters::default() }
+    }
+
+    fn output_words(&self) -> usize {
+        0
+    }
+
+    fn trees(&self, ring: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: ring.bits() }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        self.masks.into()
+    }
+
+    fn bit_rows(&self) -> u64 {
+        self.masks.into()
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (self.masks.into(), 0)
+    }
+
+    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        mask_bits(self.masks, draw, secrets);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        additive(gate, task, 0)
+    }
+}
+
+/// The sign of `x + c`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Sign {
+    masks: u32,
+}
+
+impl Sign {
+    pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { masks: parameters.masks })
+    }
+}
+
+impl Rule for Sign {
+    fn parameters(&self) -> Parameters {
+        Parameters { masks: self.masks, ..Parameters::default() }
+    }
+
+    fn output_words(&self) -> usize {
+        0
+    }
+
+    fn trees(&self, ring: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: ring.bits() - 1 }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        self.masks.into()
+    }
+
+    fn bit_rows(&self) -> u64 {
+        1 + u64::from(self.masks)
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (self.masks.into(), 0)
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        secrets.bits.push(map(draw.r(), |r| ring.msb(r)));
+        mask_bits(self.masks, draw, secrets);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        additive(gate, task, 1)
+    }
+}
+
+/// Comparisons of the low `bits` bits of `x`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Low {
+    bits: u32,
+    masks: u32,
+}
+
+impl Low {
+    pub(crate) const BOUNDS: Bounds =
+        Bounds { f: BoundsOfF::LowBits { left: 1 }, masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { bits: parameters.f, masks: parameters.masks })
+    }
+}
+
+impl Rule for Low {
+    fn parameters(&self) -> Parameters {
+        Parameters { f: self.bits, masks: self.masks, ..Parameters::default() }
+    }
+
+    fn output_words(&self) -> usize {
+        0
+    }
+
+    fn trees(&self, _: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: self.bits }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        self.masks.into()
+    }
+
+    fn bit_rows(&self) -> u64 {
+        self.masks.into()
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (self.masks.into(), 0)
+    }
+
+    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        mask_bits(self.masks, draw, secrets);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        additive(gate, task, 0)
+    }
+}
+
+/// A random bit for each mask, shared in both ways.
+fn mask_bits(masks: u32, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+    for _ in 0..masks {
+        let c = draw.fresh_bits();
+        secrets.words.push(c.clone());
+        secrets.bits.push(c);
+    }
+}
+
+/// Each predicate is opened under a bit of the dealer, from row `first_mask` on, and shared again as a word.
+fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<Plan, PfssError> {
+    let Task::Predicates(predicates) = task else { return Err(task.not_for(gate)) };
+    let (expected, got) = (gate.masks() as usize, predicates.len());
+    if expected != got {
+        return Err(PfssError::Length { what: "predicates", expected, got });
+    }
+    let comparison = Comparison::new(&Program::new(gate, predicates)?);
+    let (ring, bit) = (gate.ring(), |at: u32| [WordTerm::bit(at, 1 + at)]);
+    let sums = (0..predicates.len() as u32).fold(Sums::new(ring, ring), |sums, at| sums.sum(bit(at)));
+    Ok(Plan::Compare(Compare::new(gate, vec![comparison], sums).with_first_mask(first_mask)))
+}
+
+impl Comparison {
+    /// Plans the XOR shares of `predicates`, checked against `gate`.
+    pub(crate) fn of_predicates(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
+        Program::new(gate, predicates).map(|program| Self::new(&program))
+    }
+
+    /// XOR shares of the predicates that this was made for, from the masked input of each element.
+    pub(crate) fn eval_bits<Q: Walk>(
+        &self,
+        q: &Q,
+        bundle: &KeyBundle,
+        x_hat: Vec<u64>,
+    ) -> Result<BitShares, PfssError> {
+        let x_hat = reduced(bundle.gate().ring(), x_hat);
+        let mut bits = self.eval(&Trees::at(q, bundle, &x_hat)?, 0)?;
+        Ok(BitShares::new(bundle.party(), bundle.count(), core::mem::take(&mut *bits)))
+    }
+}
 
 impl MaskedKeys {
     /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`. No round is needed.
@@ -15,11 +216,13 @@ impl MaskedKeys {
         predicates: &[Predicate],
         x_hat: &[u64],
     ) -> Result<BitShares, PfssError> {
-        self.0.predicate_bits(q, predicates, x_hat)
+        let plan = Comparison::of_predicates(self.gate(), predicates)?;
+        self.0.check_use(self.gate().kind(), x_hat.len())?;
+        plan.eval_bits(q, &self.0, x_hat.to_vec())
     }
 
     /// The first step towards additive shares of `predicates`, row after row. Needs one masked bit per predicate
-    /// ([`Gate::with_masks`](crate::Gate::with_masks)).
+    /// ([`Gate::with_masks`]).
     ///
     /// # Errors
     /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the bundle has not as many masks.
@@ -29,26 +232,6 @@ impl MaskedKeys {
         predicates: &[Predicate],
         x_hat: &[u64],
     ) -> Result<Pending, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_masks(predicates)?;
-        let bits = bundle.predicate_bits(q, predicates, x_hat)?;
-        let first_mask = usize::from(bundle.gate().kind() == GateKind::SignPredicates);
-        let ring = bundle.gate().ring();
-        let bit = |at: u32| [WordTerm::bit(at, 1 + at)];
-        let sums = (0..predicates.len() as u32).fold(Sums::new(ring, ring), |sums, at| sums.sum(bit(at)));
-        let x_hat = check_inputs(&bundle, x_hat)?;
-        Ok(Pending::summed(bundle, &bits, first_mask, Some(x_hat), sums))
-    }
-}
-
-impl KeyBundle {
-    fn predicate_bits<Q: Walk>(&self, q: &Q, predicates: &[Predicate], x_hat: &[u64]) -> Result<BitShares, PfssError> {
-        let program = Program::new(self.gate(), predicates)?;
-        let x_hat = check_inputs(self, x_hat)?;
-        let mut bits = predicate_shares(q, self, 0, &program, &x_hat)?;
-        if self.gate().kind() == GateKind::SignPredicates {
-            program.add_msb(self.bit_row(0), self.count(), &mut bits);
-        }
-        Ok(BitShares::new(self.party(), self.count(), bits))
+        self.eval(q, Task::Predicates(predicates), x_hat)
     }
 }

@@ -1,10 +1,53 @@
+//! The product of two secrets, from one triple.
+
+use core_types::Ring;
 use zeroize::Zeroizing;
 
-use crate::{GateKind, KeyBundle, MaskedKeys, PfssError};
+use crate::{
+    GateKind, KeyBundle, MaskedKeys, PfssError,
+    dealer::{Draw, Secrets, map2},
+    gate::{Bounds, Parameters, Rule, Tree},
+};
 
 /// Rows of the words section after the mask `[a]` of the first factor: `[b]`, `[a b]`.
 const B_ROW: usize = 1;
 const A_B_ROW: usize = 2;
+
+/// A triple `a`, `b`, `a b` for each element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Product;
+
+impl Product {
+    pub(crate) const BOUNDS: Bounds = Bounds::of_ring(1, 64);
+
+    pub(crate) fn of(_: Parameters) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+impl Rule for Product {
+    fn inputs(&self) -> usize {
+        2
+    }
+
+    fn trees(&self, _: Ring) -> Vec<Tree> {
+        Vec::new()
+    }
+
+    fn word_rows(&self) -> u64 {
+        2
+    }
+
+    fn bit_rows(&self) -> u64 {
+        0
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (a, b) = (draw.r(), draw.second(ring));
+        let product = map2(a, &b, |a, b| ring.mul(a, b));
+        secrets.words.extend([b, product]);
+    }
+}
 
 impl KeyBundle {
     /// [`mask`](Self::mask) for the two factors of a product: gives this party's additive shares of `x + a`, then of

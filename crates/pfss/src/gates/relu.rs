@@ -1,12 +1,97 @@
+//! `max(x, 0)` and `|x|`: the sign of a secret times the secret.
+
 use core_types::{Ring, params::share::WordTerm};
 
-use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
-use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, SignedRange, Walk, predicate::Program};
+use super::{Pending, Plan, comparison::Comparison, sums::Sums};
+use crate::{
+    Gate, MaskedKeys, PfssError, SignedRange, Task, Walk,
+    dealer::{Draw, Secrets, map2},
+    gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
+    predicate::Program,
+};
 
 /// Rows of the words section: the input mask `[r]`, the sign's mask `[c]`, and `[c r]`.
 const R_ROW: u32 = 0;
 const C_ROW: u32 = 1;
 const C_R_ROW: u32 = 2;
+
+/// The sign of an integer that so many low bits hold, or all of the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Relu {
+    bits: Option<u32>,
+}
+
+impl Relu {
+    pub(crate) const BOUNDS: Bounds = Bounds { f: BoundsOfF::Narrow, ..Bounds::of_ring(2, 64) };
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { bits: Some(parameters.f).filter(|&bits| bits > 0) })
+    }
+
+    /// The ring of the bits that hold the input, whose top bit is its sign.
+    fn sign_ring(&self, ring: Ring) -> Ring {
+        self.bits.and_then(Ring::new).unwrap_or(ring)
+    }
+}
+
+impl Rule for Relu {
+    fn parameters(&self) -> Parameters {
+        Parameters { f: self.bits.unwrap_or(0), ..Parameters::default() }
+    }
+
+    fn trees(&self, ring: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: self.sign_ring(ring).bits() - 1 }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        2
+    }
+
+    fn bit_rows(&self) -> u64 {
+        1
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (1, 0)
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (r, c, sign_ring) = (draw.r(), draw.fresh_bits(), self.sign_ring(ring));
+        secrets.bits.push(map2(r, &c, |r, c| sign_ring.msb(r) ^ c));
+        secrets.words.push(c.clone());
+        secrets.words.push(map2(r, &c, |r, c| c * r));
+    }
+
+    /// `b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])` for the sign `b` and the opened bit `w = b ^ c`.
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        let ring = gate.ring();
+        let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, C_R_ROW).minus()];
+        let (range, terms) = match task {
+            Task::Relu => (SignedRange::of_bits(gate.n()), product.to_vec()),
+            Task::ReluWithin(range) => (*range, product.to_vec()),
+            Task::Abs => {
+                let x = [WordTerm::ONE.power(1), WordTerm::word(R_ROW).minus()].map(WordTerm::minus);
+                (SignedRange::of_bits(gate.n()), product.iter().map(|term| term.times(2)).chain(x).collect())
+            }
+            _ => return Err(task.not_for(gate)),
+        };
+        let sign_ring = self.sign_ring(ring);
+        range.fits(sign_ring.bits())?;
+        Ok(Plan::compare(gate, vec![sign(sign_ring)], Sums::new(ring, ring).sum(terms)))
+    }
+
+    fn plain(&self, ring: Ring, task: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+        let x = ring.signed(x);
+        let y = if let Some(Task::Abs) = task { x.unsigned_abs() } else { x.max(0).cast_unsigned() };
+        vec![ring.reduce(y)]
+    }
+}
+
+/// Shares of `msb(r) ^ 1[x >= 0]` for a signed `x` in `ring`, from the comparison key of the bits below the sign.
+pub(super) fn sign(ring: Ring) -> Comparison {
+    let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // at least 2 bits for gates with such a tree
+    Comparison::new(&Program::non_negative(domain, ring))
+}
 
 impl MaskedKeys {
     /// The first step of `max(x, 0)`, `x` read as signed, from the masked inputs `x_hat`.
@@ -16,11 +101,10 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Range`] for keys of
-    /// [`Gate::relu_within`](crate::Gate::relu_within) fewer bits, [`PfssError::Length`] unless there is one input per
+    /// [`Gate::relu_within`] fewer bits, [`PfssError::Length`] unless there is one input per
     /// element, [`PfssError::Backend`].
     pub fn eval_relu<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        let all = SignedRange::of_bits(self.gate().n());
-        self.eval_relu_within(q, all, x_hat)
+        self.eval(q, Task::Relu, x_hat)
     }
 
     /// The first step of `max(x, 0)` for inputs in a proven range, which may then have keys of fewer bits: the sign of
@@ -29,55 +113,17 @@ impl MaskedKeys {
     /// # Errors
     /// [`PfssError::Range`] if the keys look at fewer bits than hold the range, and as [`eval_relu`](Self::eval_relu).
     pub fn eval_relu_within<Q: Walk>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.0.check_sign(range)?;
-        self.sign_times_input(q, x_hat, |product| product.to_vec())
+        self.eval(q, Task::ReluWithin(range), x_hat)
     }
 
     /// The first step of `|x|`, `x` read as signed, from the masked inputs `x_hat`, with keys of
-    /// [`Gate::relu`](crate::Gate::relu).
+    /// [`Gate::relu`].
     ///
     /// `|x| = 2 max(x, 0) - x`, and shares of `x = x_hat - r` are at hand. `|-2^(n-1)|` is `2^(n-1)`, unsigned.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_abs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.0.check_sign(SignedRange::of_bits(self.gate().n()))?;
-        self.sign_times_input(q, x_hat, |product| {
-            let x = [WordTerm::ONE.power(1), WordTerm::word(R_ROW).minus()];
-            product.iter().map(|term| term.times(2)).chain(x.map(WordTerm::minus)).collect()
-        })
-    }
-
-    /// Opens the sign `b = 1[x >= 0]`; the result is the sum of `terms(b x)`.
-    ///
-    /// `b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])` for the opened bit `w = b ^ c`.
-    fn sign_times_input<Q: Walk>(
-        self,
-        q: &Q,
-        x_hat: &[u64],
-        terms: impl FnOnce(&[WordTerm]) -> Vec<WordTerm>,
-    ) -> Result<Pending, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_use(GateKind::Relu, x_hat.len())?;
-        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
-        let bits = BitShares::new(bundle.party(), bundle.count(), bundle.sign_bits(q, 0, &x_hat)?);
-        let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, C_R_ROW).minus()];
-        let sums = Sums::new(ring, ring).sum(terms(&product));
-        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
-    }
-}
-
-impl KeyBundle {
-    /// Whether the keys look at as many bits as hold `range`.
-    pub(crate) fn check_sign(&self, range: SignedRange) -> Result<(), PfssError> {
-        Ok(range.fits(self.gate().sign_ring().bits())?)
-    }
-
-    /// XOR shares of `msb(r) ^ 1[x >= 0]` from tree `index`, the comparison key of the bits below the sign.
-    pub(super) fn sign_bits<Q: Walk>(&self, q: &Q, index: usize, x_hat: &[u64]) -> Result<Vec<u32>, PfssError> {
-        let ring = self.gate().sign_ring();
-        let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // at least 2 bits for gates with such a tree
-        let program = Program::non_negative(domain, ring);
-        predicate_shares(q, self, index, &program, x_hat)
+        self.eval(q, Task::Abs, x_hat)
     }
 }

@@ -1,5 +1,7 @@
 //! The second step of a gate: what waits for an exchange, and most often is sums alone.
 
+use std::sync::Arc;
+
 use super::{opened::Opened, sums::Sums};
 use crate::KeyBundle;
 
@@ -10,7 +12,7 @@ pub(super) trait Rest<T>: Send + Sync {
     /// The public words of the sums.
     fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64];
     /// The sums to form of what was opened.
-    fn sums(&self) -> Vec<Sums>;
+    fn sums(&self) -> Vec<&Sums>;
     /// Turns opened bits and the results of all [`sums`](Self::sums) into shares.
     fn finish(self: Box<Self>, opened: &Opened, sums: Vec<Vec<u64>>) -> T;
 }
@@ -21,7 +23,7 @@ pub(super) struct Summed {
     pub(super) bundle: KeyBundle,
     /// What the sums are over; the words that are opened, if `None`.
     pub(super) x: Option<Vec<u64>>,
-    pub(super) sums: Sums,
+    pub(super) sums: Arc<Sums>,
 }
 
 impl Rest<Vec<u64>> for Summed {
@@ -33,8 +35,8 @@ impl Rest<Vec<u64>> for Summed {
         self.x.as_deref().unwrap_or(opened.words())
     }
 
-    fn sums(&self) -> Vec<Sums> {
-        vec![self.sums.clone()]
+    fn sums(&self) -> Vec<&Sums> {
+        vec![&self.sums]
     }
 
     fn finish(self: Box<Self>, _: &Opened, sums: Vec<Vec<u64>>) -> Vec<u64> {

@@ -1,19 +1,22 @@
 //! Shifts that are exact for every input of the ring.
 
-use core_types::params::share::{Threshold, WordTerm};
-use zeroize::Zeroizing;
+use core_types::{
+    Ring,
+    params::share::{Threshold, WordTerm},
+};
 
 use super::{
-    BitShares, Pending,
+    Pending, Plan,
+    relu::sign,
     sums::Sums,
-    tree::check_inputs,
-    truncate::{CARRY, SHIFTED, lower_half},
+    truncate::{CARRY, SHIFTED, carry, lower_half, minus_shifted},
 };
-use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Walk};
+use crate::{
+    Gate, MaskedKeys, PfssError, Task, Walk,
+    dealer::{Draw, Row, Secrets, map, map2},
+    gate::{Bounds, Parameters, Rule, Tree},
+};
 
-/// Trees: the key of the low `f` bits, then that of the low `n` or `n - 1` bits.
-const LOW_TREE: usize = 0;
-const HIGH_TREE: usize = 1;
 /// The row of opened bits after the carry: the wrap, borrow or sign.
 const SECOND: u32 = 1;
 
@@ -23,40 +26,106 @@ const C_SECOND_ROW: u32 = 3;
 const G_ROW: u32 = 4;
 const G_C_ROW: u32 = 5;
 
-impl MaskedKeys {
-    /// The first step of `floor(x / 2^f)` for unsigned `x`, exact for every `x`, from the masked inputs `x_hat`.
-    ///
-    /// With `wrap = 1[x_hat < r]`, the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap` (SIGMA, PETS 2024,
-    /// section 4.2). Both bits are opened in one round.
-    ///
-    /// # Errors
-    /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_lrs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_use(GateKind::Lrs, x_hat.len())?;
-        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
-        let bits = bundle.shift_bits(q, &x_hat, ring.bits())?;
-        let (n, f) = (ring.bits(), bundle.gate().f());
-        let wrap = WordTerm::bit(SECOND, C_SECOND_ROW).times(1 << (n - f)); // 1 <= f < n
-        let sums = Sums::new(ring, ring).of_shifted(0, f).sum(SHIFTED.into_iter().chain([wrap]));
-        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
+/// `floor(x / 2^shift)` for unsigned `x`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lrs {
+    shift: u32,
+}
+
+impl Lrs {
+    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { shift: parameters.f })
+    }
+}
+
+impl Rule for Lrs {
+    fn parameters(&self) -> Parameters {
+        Parameters { f: self.shift, ..Parameters::default() }
     }
 
-    /// The first step of `floor(x / 2^f)` for signed `x`, exact for every `x`, from the masked inputs `x_hat`.
-    ///
-    /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ`
-    /// with `δ = wrap - msb(x)`. With `g = msb(r)`, `h = msb(x_hat)` and `b` the borrow of the low `n - 1` bits,
-    /// `δ = g b` if `h = 0` and `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer knows `g`, both cases
-    /// are linear in the opened bit `b ^ c'`: one round, where the composition of SIGMA (PETS 2024) takes three.
-    ///
-    /// # Errors
-    /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_use(GateKind::Ars, x_hat.len())?;
-        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
-        let bits = bundle.shift_bits(q, &x_hat, ring.bits() - 1)?;
-        let (n, f) = (ring.bits(), bundle.gate().f());
+    fn trees(&self, ring: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: self.shift }, Tree::Cmp { bits: ring.bits() }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        3
+    }
+
+    fn bit_rows(&self) -> u64 {
+        2
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (2, 0)
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (c, c_wrap) = (draw.fresh_bits(), draw.fresh_bits());
+        secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone(), c_wrap.clone()]);
+        secrets.bits.extend([c, c_wrap]);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        let Task::Lrs = task else { return Err(task.not_for(gate)) };
+        let ring = gate.ring();
+        let wrap = WordTerm::bit(SECOND, C_SECOND_ROW).times(top(ring, self.shift));
+        let sums = Sums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain([wrap]));
+        Ok(Plan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits())], sums))
+    }
+
+    fn plain(&self, _: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+        vec![x >> self.shift]
+    }
+}
+
+/// `floor(x / 2^shift)` for signed `x`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Ars {
+    shift: u32,
+}
+
+impl Ars {
+    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { shift: parameters.f })
+    }
+}
+
+impl Rule for Ars {
+    fn parameters(&self) -> Parameters {
+        Parameters { f: self.shift, ..Parameters::default() }
+    }
+
+    fn trees(&self, ring: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: self.shift }, Tree::Cmp { bits: ring.bits() - 1 }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        5
+    }
+
+    fn bit_rows(&self) -> u64 {
+        2
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (2, 0)
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (r, c, c_borrow) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
+        let g = map(r, |r| ring.msb(r));
+        let g_c = map2(&g, &c_borrow, |g, c| g * c);
+        secrets.words.extend([minus_shifted(ring, self.shift, r), c.clone(), c_borrow.clone(), g, g_c]);
+        secrets.bits.extend([c, c_borrow]);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        let Task::Ars = task else { return Err(task.not_for(gate)) };
+        let ring = gate.ring();
         let (borrow, g) = (WordTerm::bit(SECOND, C_SECOND_ROW), WordTerm::word(G_ROW));
         let g_borrow = WordTerm::selected(SECOND, G_ROW, G_C_ROW);
         let low = lower_half(ring);
@@ -69,9 +138,97 @@ impl MaskedKeys {
             g_borrow.minus().when(high),
             WordTerm::ONE.minus().when(high),
         ];
-        let delta = delta.map(|term| term.times(1 << (n - f))); // 1 <= f < n
-        let sums = Sums::new(ring, ring).of_shifted(0, f).sum(SHIFTED.into_iter().chain(delta));
-        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
+        let delta = delta.map(|term| term.times(top(ring, self.shift)));
+        let sums = Sums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain(delta));
+        Ok(Plan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits() - 1)], sums))
+    }
+
+    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+        vec![ring.reduce((ring.signed(x) >> self.shift).cast_unsigned())]
+    }
+}
+
+/// `floor(max(x, 0) / 2^shift)` for signed `x`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ReluArs {
+    shift: u32,
+}
+
+impl ReluArs {
+    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { shift: parameters.f })
+    }
+}
+
+impl Rule for ReluArs {
+    fn parameters(&self) -> Parameters {
+        Parameters { f: self.shift, ..Parameters::default() }
+    }
+
+    fn trees(&self, ring: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: self.shift }, Tree::Cmp { bits: ring.bits() - 1 }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        7
+    }
+
+    fn bit_rows(&self) -> u64 {
+        2
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (2, 0)
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (r, c, c_sign) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
+        let (g, rho) = (map(r, |r| ring.msb(r)), map(r, |r| r >> self.shift));
+        let times_c = |row: &Row| map2(row, &c_sign, |value, c| value * c);
+        let products = [times_c(&c), times_c(&rho), times_c(&g)];
+        secrets.bits.extend([c.clone(), map2(&g, &c_sign, |g, c| g ^ c)]);
+        secrets.words.extend([c, c_sign.clone(), rho, g]);
+        secrets.words.extend(products);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        let Task::ReluArs = task else { return Err(task.not_for(gate)) };
+        let ring = gate.ring();
+        let sums = Sums::new(ring, ring).of_shifted(0, self.shift);
+        let sums = sums.sum(relu_shift(lower_half(ring), top(ring, self.shift)));
+        Ok(Plan::compare(gate, vec![carry(ring, self.shift), sign(ring)], sums))
+    }
+
+    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+        vec![ring.signed(x).max(0).cast_unsigned() >> self.shift]
+    }
+}
+
+impl MaskedKeys {
+    /// The first step of `floor(x / 2^f)` for unsigned `x`, exact for every `x`, from the masked inputs `x_hat`.
+    ///
+    /// With `wrap = 1[x_hat < r]`, the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap` (SIGMA, PETS 2024,
+    /// section 4.2). Both bits are opened in one round.
+    ///
+    /// # Errors
+    /// As [`eval_relu`](Self::eval_relu).
+    pub fn eval_lrs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        self.eval(q, Task::Lrs, x_hat)
+    }
+
+    /// The first step of `floor(x / 2^f)` for signed `x`, exact for every `x`, from the masked inputs `x_hat`.
+    ///
+    /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ`
+    /// with `δ = wrap - msb(x)`. With `g = msb(r)`, `h = msb(x_hat)` and `b` the borrow of the low `n - 1` bits,
+    /// `δ = g b` if `h = 0` and `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer knows `g`, both cases
+    /// are linear in the opened bit `b ^ c'`: one round, where the composition of SIGMA (PETS 2024) takes three.
+    ///
+    /// # Errors
+    /// As [`eval_relu`](Self::eval_relu).
+    pub fn eval_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+        self.eval(q, Task::Ars, x_hat)
     }
 
     /// The first step of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`, from the masked inputs.
@@ -83,25 +240,13 @@ impl MaskedKeys {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_relu_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_use(GateKind::ReluArs, x_hat.len())?;
-        let (ring, x_hat) = (bundle.gate().ring(), check_inputs(&bundle, x_hat)?);
-        let carry = Zeroizing::new(bundle.carry_bits(q, LOW_TREE, bundle.gate().f(), &x_hat)?);
-        let sign = Zeroizing::new(bundle.sign_bits(q, HIGH_TREE, &x_hat)?);
-        let bits = BitShares::new(bundle.party(), bundle.count(), [&carry[..], &sign].concat());
-        let (n, f) = (ring.bits(), bundle.gate().f());
-        let sums = Sums::new(ring, ring).of_shifted(0, f).sum(relu_shift(lower_half(ring), 1 << (n - f))); // 1 <= f < n
-        Ok(Pending::summed(bundle, &bits, 0, Some(x_hat), sums))
+        self.eval(q, Task::ReluArs, x_hat)
     }
 }
 
-impl KeyBundle {
-    /// XOR shares of the carry out of the low `f` bits and, in a second row, out of the low `k`.
-    fn shift_bits<Q: Walk>(&self, q: &Q, x_hat: &[u64], k: u32) -> Result<BitShares, PfssError> {
-        let first = Zeroizing::new(self.carry_bits(q, LOW_TREE, self.gate().f(), x_hat)?);
-        let second = Zeroizing::new(self.carry_bits(q, HIGH_TREE, k, x_hat)?);
-        Ok(BitShares::new(self.party(), self.count(), [&first[..], &second].concat()))
-    }
+/// `2^(n-shift)`: what a wrap around the ring adds to a shifted word.
+const fn top(ring: Ring, shift: u32) -> u64 {
+    1 << (ring.bits() - shift) // 1 <= shift < n
 }
 
 /// `d ((x_hat >> f) - ρ - carry + 2^(n-f) (1 - msb(x_hat)) g)` with `ρ = r >> f` and `g = msb(r)`, where `c` masks the carry

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use backend_api::{
-    Buffer as _, BufferMut as _, Queue,
+    Buffer as _, BufferMut as _, BufferRef as _, Queue, Ref,
     ops::{fss::FssOps, share::CombineWords},
 };
 use core_types::{
@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use super::{
     opened::Opened,
+    tree::Trees,
     walk::{Activity, Walk},
 };
 use crate::{Gate, KeyBundle, PfssError, bundle::LANES, staging::Staged};
@@ -29,8 +30,8 @@ pub(crate) fn summed_at_once(rows: usize) -> usize {
 }
 
 /// Sums over the words of a bundle.
-#[derive(Clone)]
-pub(super) struct Sums {
+#[derive(Clone, Debug)]
+pub(crate) struct Sums {
     bits: Ring,
     width: Ring,
     offset: u64,
@@ -90,7 +91,7 @@ impl Sums {
         x: &[u64],
         opened: &Opened,
     ) -> Result<Vec<u64>, PfssError> {
-        let (count, sums) = (x.len(), self.terms.iter().filter(|term| term.last == 1).count());
+        let (count, sums) = (x.len(), self.count());
         let at_once = summed_at_once(bundle.word_rows());
         if count <= at_once {
             return Ok(self.part(q, bundle, x, 0..count, opened)?.download()?);
@@ -114,20 +115,22 @@ impl Sums {
     /// As [`run`](Self::run), in a walk: of words of the bundle and, after them, rows that lie on the device.
     pub(super) fn run_with<W: Walk>(
         &self,
-        walk: &W,
-        bundle: &KeyBundle,
-        x: &[u64],
-        rows: &<W::Queue as Queue>::Buf<u64>,
+        trees: &Trees<'_, W>,
+        rows: Ref<'_, W::Queue, u64>,
     ) -> Result<Vec<u64>, PfssError> {
-        let nothing = Opened::nothing(bundle);
-        let staged =
-            walk.during(Activity::CopyIn, || Operands::stage(walk.queue(), bundle, x, 0..x.len(), &nothing))?;
-        let sums = walk.during(Activity::Walk, || self.combine(walk.queue(), bundle, &staged, rows))?;
+        let (walk, q, bundle) = (trees.walk(), trees.walk().queue(), trees.bundle());
+        let held = walk.during(Activity::CopyIn, || stage_words(q, bundle, 0..bundle.count()))?;
+        let sums = walk.during(Activity::Walk, || {
+            let nothing = q.zeros(0)?; // a walk opens nothing
+            let over = Operands { x: trees.x_hat(), opened: nothing.view(), held: held.view(), rows: q.shorten(rows) };
+            self.combine(q, bundle, over)
+        })?;
         walk.meanwhile()?;
         Ok(walk.during(Activity::CopyOut, || walk.results().read_secret(sums.view()))?)
     }
 
-    /// The sums of the elements `range` of the bundle.
+    /// The sums of the elements `range` of the bundle, with their public words `x`.
+    #[expect(clippy::disallowed_methods, reason = "both parties know what was opened")]
     fn part<'q, Q: FssOps>(
         &self,
         q: &'q Q,
@@ -136,19 +139,21 @@ impl Sums {
         range: Range<usize>,
         opened: &Opened,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
-        let staged = Operands::stage(q, bundle, x, range, opened)?;
-        self.combine(q, bundle, &staged, &q.zeros(0)?)
+        let (x, opened, held) = (q.upload(x)?, q.upload(opened.bits())?, stage_words(q, bundle, range)?);
+        let rows = q.zeros(0)?;
+        let over = Operands { x: x.view(), opened: opened.view(), held: held.view(), rows: rows.view() };
+        self.combine(q, bundle, over)
     }
 
     /// The sums over what lies in device memory.
-    fn combine<'q, Q: FssOps>(
+    fn combine<'q, 'a, Q: FssOps + 'a>(
         &self,
         q: &'q Q,
         bundle: &KeyBundle,
-        staged: &Operands<'q, Q>,
-        rows: &Q::Buf<u64>,
+        over: Operands<'a, Q>,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
-        let count = staged.x.len();
+        let Operands { x, opened, held, rows } = over;
+        let count = x.len();
         if count == 0 {
             return Ok(Staged::alloc(q, 0)?); // rows without elements do not say how many they are
         }
@@ -161,39 +166,38 @@ impl Sums {
             width: self.width.bits(),
             padded_rows: bundle.word_rows() as u32,
             rows: (rows.len() / count) as u32,
-            opened_rows: (staged.opened.len() / count.div_ceil(LANES as usize)) as u32,
+            opened_rows: (opened.len() / count.div_ceil(LANES as usize)) as u32,
             interleaved: self.interleaved.into(),
             reserved: 0,
         };
-        let sums = self.terms.iter().filter(|term| term.last == 1).count();
-        let mut out = Staged::alloc(q, sums * count)?;
+        let mut out = Staged::alloc(q, self.count() * count)?;
         q.combine_words(CombineWords {
             params: &params,
             terms: &self.terms,
-            x: staged.x.view(),
-            padded: staged.held.view(),
-            rows: rows.view(),
-            opened: staged.opened.view(),
+            x: q.shorten(x),
+            padded: q.shorten(held),
+            rows: q.shorten(rows),
+            opened: q.shorten(opened),
             sums: out.view_mut(),
         })?;
         Ok(out)
     }
+
+    /// Number of sums.
+    fn count(&self) -> usize {
+        self.terms.iter().filter(|term| term.last == 1).count()
+    }
 }
 
 /// What sums of some elements are over, in device memory.
-struct Operands<'q, Q: FssOps> {
-    x: Q::Buf<u64>,
-    opened: Q::Buf<u32>,
+struct Operands<'a, Q: FssOps + 'a> {
+    /// The public words.
+    x: Ref<'a, Q, u64>,
+    opened: Ref<'a, Q, u32>,
     /// The words of the bundle.
-    held: Staged<'q, Q, u64>,
-}
-
-impl<'q, Q: FssOps> Operands<'q, Q> {
-    /// Those of the elements `range` of the bundle, with the public words `x` of these.
-    #[expect(clippy::disallowed_methods, reason = "both parties know what was opened")]
-    fn stage(q: &'q Q, bundle: &KeyBundle, x: &[u64], range: Range<usize>, opened: &Opened) -> Result<Self, PfssError> {
-        Ok(Self { x: q.upload(x)?, opened: q.upload(opened.bits())?, held: stage_words(q, bundle, range)? })
-    }
+    held: Ref<'a, Q, u64>,
+    /// Rows after these.
+    rows: Ref<'a, Q, u64>,
 }
 
 /// The words of the elements `range`, which starts at a multiple of 32, in device memory.

@@ -1,10 +1,17 @@
+//! Truncation by one comparison of the bits that are dropped.
+
 use core_types::{
     Ring,
     params::share::{Threshold, WordTerm},
 };
 
-use super::{BitShares, Pending, bit_sums::predicate_shares, sums::Sums, tree::check_inputs};
-use crate::{GapCert, GateKind, KeyBundle, MaskedKeys, PfssError, Walk, predicate::Program};
+use super::{Pending, Plan, comparison::Comparison, sums::Sums};
+use crate::{
+    GapCert, Gate, MaskedKeys, PfssError, Task, Walk,
+    dealer::{Draw, Row, Secrets, map},
+    gate::{Bounds, Parameters, Rule, Tree},
+    predicate::Program,
+};
 
 /// Rows of the words section after the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
 /// `[2^(n-f) msb(r)]`.
@@ -15,6 +22,122 @@ const WRAP_ROW: u32 = 3;
 /// The row of the opened carry.
 pub(super) const CARRY: u32 = 0;
 
+/// `floor(x / 2^shift)` in the ring of the bits that are left.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TruncateReduce {
+    shift: u32,
+}
+
+impl TruncateReduce {
+    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { shift: parameters.f })
+    }
+}
+
+impl Rule for TruncateReduce {
+    fn parameters(&self) -> Parameters {
+        Parameters { f: self.shift, ..Parameters::default() }
+    }
+
+    fn out_ring(&self, ring: Ring) -> Ring {
+        Ring::new(ring.bits() - self.shift).unwrap_or(ring) // 1 <= shift < n
+    }
+
+    fn trees(&self, _: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: self.shift }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        2
+    }
+
+    fn bit_rows(&self) -> u64 {
+        1
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (1, 0)
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let c = draw.fresh_bits();
+        secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone()]);
+        secrets.bits.push(c);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        let Task::TruncateReduce = task else { return Err(task.not_for(gate)) };
+        let sums = Sums::new(gate.ring(), gate.out_ring()).of_shifted(0, self.shift).sum(SHIFTED);
+        Ok(Plan::compare(gate, vec![carry(gate.ring(), self.shift)], sums))
+    }
+
+    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+        vec![self.out_ring(ring).reduce(x >> self.shift)]
+    }
+}
+
+/// Signed `floor(x / 2^shift)` of an `x` below a quarter of the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GapArs {
+    shift: u32,
+}
+
+impl GapArs {
+    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(2);
+
+    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+        Some(Self { shift: parameters.f })
+    }
+}
+
+impl Rule for GapArs {
+    fn parameters(&self) -> Parameters {
+        Parameters { f: self.shift, ..Parameters::default() }
+    }
+
+    fn trees(&self, _: Ring) -> Vec<Tree> {
+        vec![Tree::Cmp { bits: self.shift }]
+    }
+
+    fn word_rows(&self) -> u64 {
+        3
+    }
+
+    fn bit_rows(&self) -> u64 {
+        1
+    }
+
+    fn opened(&self) -> (u64, u64) {
+        (1, 0)
+    }
+
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (r, c) = (draw.r(), draw.fresh_bits());
+        // shift >= 1, so n - shift is at most 63
+        let wrap = map(r, |r| ring.msb(r) << (ring.bits() - self.shift));
+        secrets.words.extend([minus_shifted(ring, self.shift, r), c.clone(), wrap]);
+        secrets.bits.push(c);
+    }
+
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+        let Task::GapArs(_) = task else { return Err(task.not_for(gate)) };
+        let (ring, offset) = (gate.ring(), 1u64 << (gate.n() - 2)); // 3 <= n <= 64 for this gate
+        let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift: offset, ..lower_half(ring) });
+        // shift <= n - 2, so the shifted offset is whole
+        let back = WordTerm::ONE.times(offset >> self.shift).minus();
+        let sums = Sums::new(ring, ring).of_shifted(offset, self.shift);
+        let sums = sums.sum(SHIFTED.into_iter().chain([wrap, back]));
+        // The carry is that of x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
+        Ok(Plan::compare(gate, vec![carry(ring, self.shift)], sums))
+    }
+
+    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+        vec![ring.reduce((ring.signed(x) >> self.shift).cast_unsigned())]
+    }
+}
+
 impl MaskedKeys {
     /// The first step of `floor(x / 2^f)` in the ring of `n - f` bits, from the masked inputs `x_hat`.
     ///
@@ -24,12 +147,7 @@ impl MaskedKeys {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_truncate_reduce<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_use(GateKind::TruncateReduce, x_hat.len())?;
-        let gate = bundle.gate();
-        let x_hat = check_inputs(&bundle, x_hat)?;
-        let sums = Sums::new(gate.ring(), gate.out_ring()).of_shifted(0, gate.f());
-        bundle.open_carry(q, x_hat, sums.sum(SHIFTED))
+        self.eval(q, Task::TruncateReduce, x_hat)
     }
 
     /// The first step of `floor(x / 2^f)` for signed `x`, from the masked inputs `x_hat`, given the proof `cert` that
@@ -42,40 +160,20 @@ impl MaskedKeys {
     /// # Errors
     /// [`PfssError::CertWidth`] for a certificate of another ring, and as [`eval_relu`](Self::eval_relu).
     pub fn eval_gap_ars<Q: Walk>(self, q: &Q, cert: &GapCert, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_use(GateKind::GapArs, x_hat.len())?;
-        let (n, f, ring) = (bundle.gate().n(), bundle.gate().f(), bundle.gate().ring());
-        bundle.check_cert(cert)?;
-        let shift = 1u64 << (n - 2); // 3 <= n <= 64 for this gate
-        let x_hat = check_inputs(&bundle, x_hat)?;
-        let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift, ..lower_half(ring) });
-        let back = WordTerm::ONE.times(shift >> f).minus(); // f <= n - 2, so the shifted offset is whole
-        let sums = Sums::new(ring, ring).of_shifted(shift, f).sum(SHIFTED.into_iter().chain([wrap, back]));
-        // The carry is that of x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
-        bundle.open_carry(q, x_hat, sums)
+        self.eval(q, Task::GapArs(*cert), x_hat)
     }
 }
 
-impl KeyBundle {
-    /// XOR shares of `1[x_hat mod 2^k < r mod 2^k]` from tree `index`, the comparison key of the low `k` bits: the
-    /// carry out of the low `f` bits, the borrow of the low `n - 1`, or the wrap of all `n`.
-    pub(super) fn carry_bits<Q: Walk>(
-        &self,
-        q: &Q,
-        index: usize,
-        k: u32,
-        x_hat: &[u64],
-    ) -> Result<Vec<u32>, PfssError> {
-        let ring = self.gate().ring();
-        let program = Program::carry(Ring::new(k).unwrap_or(ring), ring); // 1 <= k <= n for gates with such a tree
-        predicate_shares(q, self, index, &program, x_hat)
-    }
+/// Shares of `1[x_hat mod 2^k < r mod 2^k]` for an `x` in `ring`, from the comparison key of the low `k` bits: the carry out
+/// of the low `f` bits, the borrow of the low `n - 1`, or the wrap of all `n`.
+pub(super) fn carry(ring: Ring, k: u32) -> Comparison {
+    let domain = Ring::new(k).unwrap_or(ring); // 1 <= k <= n for gates with such a tree
+    Comparison::new(&Program::carry(domain, ring))
+}
 
-    fn open_carry<Q: Walk>(self, q: &Q, x_hat: Vec<u64>, sums: Sums) -> Result<Pending, PfssError> {
-        let carry = self.carry_bits(q, 0, self.gate().f(), &x_hat)?;
-        let bits = BitShares::new(self.party(), self.count(), carry);
-        Ok(Pending::summed(self, &bits, 0, Some(x_hat), sums))
-    }
+/// `-(r >> shift)`.
+pub(super) fn minus_shifted(ring: Ring, shift: u32, r: &[u64]) -> Row {
+    map(r, |r| ring.neg(r >> shift))
 }
 
 /// `(x_hat >> f) - (r >> f) - carry`, where the shifted input is the variable of the sums.

@@ -34,7 +34,7 @@ mod poly;
 mod pred;
 mod program;
 
-pub(crate) use boolean::{StepFunction, Value};
+pub(crate) use boolean::Value;
 pub use desc::{Piece, SufDesc, SufSpec, SufValue};
 pub use error::SufError;
 pub use formula::BoolExpr;

@@ -11,7 +11,7 @@ use std::{
 
 use backend_api::BackendKind;
 use pfss::{
-    ChannelError, Dealer, Gate, KeyBundle, Operation, Parameters, Party, PfssError, Session, Task,
+    ChannelError, Dealer, Gate, KeyBundle, Operation, Parameters, Party, PfssError, Session, SignedRange, Task,
     batch::{BatchConfig, BatchError, Job, Stager, State, Streams, SuperBatch, finalize_lockstep},
     memory_pair,
 };
@@ -86,6 +86,32 @@ fn jobs_that_do_not_fit_their_keys_are_refused() {
     let [other, _] = relu(4, 2).jobs();
     let refused = batch.enqueue(other).unwrap_err();
     assert_eq!(refused, PfssError::WrongParty { expected: Party::One, got: Party::Zero });
+}
+
+#[test]
+fn a_plan_that_is_kept_lets_nothing_pass_that_it_was_not_made_for() {
+    let q = cpu(None);
+    let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
+    let range = SignedRange::new(-4, 4).unwrap();
+    let mut enqueue = |gate: &Gate, task: Task<'static>| {
+        let [keys, _] = Dealer::insecure_from_seed(3).deal(&q, gate, 2).unwrap();
+        batch.enqueue(Job::task(task, keys.with_open_inputs().unwrap(), vec![1, 2])).map(drop)
+    };
+    let gap = Gate::gap_ars(16, 4).unwrap();
+    enqueue(&gap, Task::GapArs(range.gap_cert(16).unwrap())).unwrap();
+    let foreign = Task::GapArs(range.gap_cert(17).unwrap());
+    assert_eq!(enqueue(&gap, foreign), Err(PfssError::CertWidth { expected: 16, got: 17 }));
+
+    let narrow = Gate::relu_within(16, 4).unwrap();
+    enqueue(&narrow, Task::ReluWithin(range)).unwrap();
+    for wide in [Task::Relu, Task::Abs, Task::ReluWithin(SignedRange::new(-9, 4).unwrap())] {
+        assert!(matches!(enqueue(&narrow, wide), Err(PfssError::Range(_))), "{wide:?}");
+    }
+
+    static TABLES: [[u64; 4]; 2] = [[0, 1, 2, 3], [0, 1, 2, 8]];
+    let table = Gate::lut(2, 3).unwrap();
+    enqueue(&table, Task::Lut(&TABLES[0])).unwrap();
+    assert_eq!(enqueue(&table, Task::Lut(&TABLES[1])), Err(PfssError::Constant { index: 3, bits: 3, got: 8 }));
 }
 
 #[test]

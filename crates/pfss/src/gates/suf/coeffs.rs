@@ -1,16 +1,15 @@
 //! Output words: sums that select polynomials, by each way of selecting.
 
 use core_types::params::share::{NO_ROW, ONE_ROW, Threshold, WordTerm};
-use zeroize::Zeroizing;
 
 use super::super::{
     intervals::{mask_power, mask_row},
     sums::Sums,
-    tree::{DcfShares, dcf_shares},
 };
 use crate::{
-    Gate, KeyBundle, PfssError, Walk,
-    suf::{Shifted, StepFunction, SufProgram},
+    Gate,
+    cluster::Points,
+    suf::{Shifted, SufProgram},
 };
 
 /// The sums of all words, `[elements][words]`, where `reached(i, j)` are terms for `1[x >= a_i] (-r)^j` and `i` counts the
@@ -63,36 +62,23 @@ pub(super) fn selected(i: usize, j: usize, product: usize) -> Vec<WordTerm> {
     }
 }
 
-/// Shares of `1[x >= a] (-r)^j` from the payload key `D(y) = (-r)^j 1[y < r]`:
+/// Terms for shares of `1[x >= a] (-r)^j` from the payload key `D(y) = (-r)^j 1[y < r]`:
 /// `D(x_hat) - D(x_hat - a) + 1[x_hat >= a] (-r)^j`.
-pub(super) struct Payload<'a, W: Walk> {
-    walk: &'a W,
-    bundle: &'a KeyBundle,
-    program: &'a SufProgram,
-    offsets: Vec<u64>,
-    shares: DcfShares<'a, W>,
+pub(super) struct Reached<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) program: &'a SufProgram,
+    /// In ascending order, the first of them 0.
+    pub(super) offsets: &'a [u64],
+    /// Where the key is evaluated: at these offsets.
+    pub(super) points: &'a Points,
 }
 
-impl<'a, W: Walk> Payload<'a, W> {
-    /// Evaluates the payload key in tree `tree`.
-    pub(super) fn eval(
-        walk: &'a W,
-        bundle: &'a KeyBundle,
-        program: &'a SufProgram,
-        tree: usize,
-        x_hat: &[u64],
-    ) -> Result<Self, PfssError> {
-        let offsets = program.payload_offsets();
-        let shares = dcf_shares(walk, bundle, tree, &offsets, x_hat)?;
-        Ok(Self { walk, bundle, program, offsets, shares })
-    }
-
+impl Reached<'_> {
     /// The terms for the start `a`, one of the offsets and above 0.
-    fn reached(&self, a: u64, j: usize) -> Vec<WordTerm> {
+    fn terms(&self, a: u64, j: usize) -> Vec<WordTerm> {
         let at = self.offsets.partition_point(|&offset| offset < a);
-        let words = self.program.payload_words() as usize;
-        let share =
-            |point: usize| WordTerm::word((self.bundle.word_rows() + self.shares.rows[point] * words + j) as u32);
+        let (held, words) = (self.gate.word_rows() as usize, self.program.payload_words() as usize);
+        let share = |point: usize| WordTerm::word((held + self.points.rows()[point] * words + j) as u32);
         let domain = self.program.domain();
         let wrapped = Threshold { shift: 0, bound: a, bits: domain.bits(), wanted: 0 };
         // offset 0 comes first
@@ -100,48 +86,35 @@ impl<'a, W: Walk> Payload<'a, W> {
     }
 
     /// The words, `[elements][words]`.
-    pub(super) fn words(&self, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
+    pub(super) fn words(&self) -> Sums {
         let starts = self.program.starts();
-        let sums = words(self.bundle.gate(), self.program, |i, j| self.reached(starts[i + 1], j));
-        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.buffer())
+        words(self.gate, self.program, |i, j| self.terms(starts[i + 1], j))
     }
 
-    /// Additive shares of step functions, `[elements][steps]`.
-    pub(super) fn steps<'s>(
-        &self,
-        steps: impl Iterator<Item = &'s StepFunction>,
-        x_hat: &[u64],
-    ) -> Result<Vec<u64>, PfssError> {
-        let ring = self.bundle.gate().ring();
-        let sums = steps.fold(Sums::new(ring, ring).interleaved(), |sums, step| {
+    /// Additive shares of the step functions that the output bits are, `[elements][steps]`.
+    pub(super) fn steps(&self) -> Sums {
+        let ring = self.gate.ring();
+        self.program.output_steps().fold(Sums::new(ring, ring).interleaved(), |sums, step| {
             let mut terms = vec![WordTerm::ONE.times(step.initial.into())];
             let mut value = step.initial;
             for &at in &step.toggles {
                 // a step function of value v changes by 1 - 2v
-                let reached = self.reached(at, 0).into_iter();
+                let reached = self.terms(at, 0).into_iter();
                 terms.extend(reached.map(|term| if value { term.minus() } else { term }));
                 value = !value;
             }
             sums.sum(terms)
-        });
-        sums.run_with(self.walk, self.bundle, x_hat, self.shares.buf.buffer())
+        })
     }
 }
 
-/// Shares of the words, `[elements][words]`, from keys that hide where each piece starts, from tree `first_tree` on:
-/// the coefficients at `x_hat` are those active at the greatest `x_hat`, less every change that still lies ahead.
-pub(super) fn hidden_pieces<W: Walk>(
-    walk: &W,
-    bundle: &KeyBundle,
-    program: &SufProgram,
-    (first_tree, base_row): (usize, usize),
-    x_hat: &[u64],
-) -> Result<Vec<u64>, PfssError> {
-    let (desc, ring) = (program.desc(), bundle.gate().ring());
-    let (coefficients, words, held) = (desc.degree() as usize + 1, desc.words().len(), bundle.word_rows());
-    let mut out = vec![0; x_hat.len() * words];
-    for piece in 0..desc.pieces().len() {
-        let ahead = dcf_shares(walk, bundle, first_tree + piece, &[0], x_hat)?;
+/// The sums of each piece for the words, `[elements][words]`, over shares of a key that hides where the piece starts: the
+/// coefficients at `x_hat` are those active at the greatest `x_hat`, in the words from row `base_row` on, less every change
+/// that still lies ahead.
+pub(super) fn hidden_pieces(gate: &Gate, program: &SufProgram, base_row: usize) -> Vec<Sums> {
+    let (desc, ring) = (program.desc(), gate.ring());
+    let (coefficients, words, held) = (desc.degree() as usize + 1, desc.words().len(), gate.word_rows() as usize);
+    let of_piece = |piece: usize| {
         let sums = (0..words).fold(Sums::new(ring, ring).interleaved(), |sums, word| {
             let terms = (0..coefficients).flat_map(|k| {
                 let at = word * coefficients + k;
@@ -151,9 +124,7 @@ pub(super) fn hidden_pieces<W: Walk>(
             });
             sums.sum(terms)
         });
-        let sums = if piece == 0 { sums.under_output_masks(bundle.gate()) } else { sums };
-        let part = Zeroizing::new(sums.run_with(walk, bundle, x_hat, ahead.buf.buffer())?);
-        out.iter_mut().zip(part.iter()).for_each(|(sum, part)| *sum = ring.add(*sum, *part));
-    }
-    Ok(out)
+        if piece == 0 { sums.under_output_masks(gate) } else { sums }
+    };
+    (0..desc.pieces().len()).map(of_piece).collect()
 }

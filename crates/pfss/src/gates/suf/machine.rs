@@ -1,26 +1,20 @@
+//! The evaluation of a descriptor from exchange to exchange.
+
 use std::sync::Arc;
 
-use backend_api::Queue as _;
-
-use core_types::params::share::WordTerm;
+use backend_api::{Buffer as _, Queue as _};
 use zeroize::Zeroizing;
 
 use super::{
-    super::{
-        BitShares, Pending,
-        bit_sums::{combine_rows, predicate_shares},
-        opened::Opened,
-        rest::Rest,
-        sums::Sums,
-        tree::cmp_shares,
-    },
+    super::{BitShares, Pending, opened::Opened, rest::Rest, sums::Sums, tree::Trees, walk::Activity},
     SufBools, SufShares, SufStep,
-    coeffs::{self, Payload, hidden_pieces},
+    plan::{ClassPlan, SufPlan, WordsPlan},
 };
 use crate::{
     KeyBundle, Party, PfssError, Walk,
-    predicate::Program,
-    suf::{BoolMode, Class, CoeffMode, PredProgram, Selection, SufProgram, Value},
+    cluster::Points,
+    staging::Staged,
+    suf::{BoolMode, Class, SufProgram, Value},
 };
 
 /// XOR shares, 32 elements a word, bits past the last element zero.
@@ -29,7 +23,7 @@ type Bits = Zeroizing<Vec<u32>>;
 /// A descriptor's evaluation between two exchanges.
 pub(super) struct Machine {
     bundle: KeyBundle,
-    program: Arc<SufProgram>,
+    plan: Arc<SufPlan>,
     x_hat: Vec<u64>,
     /// Shares of each step function; empty where the payload key stands in for them.
     steps: Vec<Bits>,
@@ -41,65 +35,71 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Walks all key trees.
-    pub(super) fn start<Q: Walk>(q: &Q, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Self, PfssError> {
-        let kind = bundle.gate().kind();
-        let Some(program) = bundle.gate().program().cloned() else {
-            return Err(PfssError::Kind { expected: crate::GateKind::Suf, got: kind });
-        };
-        let values = vec![None; program.bools().values.len()];
-        let mut machine =
-            Self { bundle, program, x_hat, steps: vec![], values, words: vec![], bools: vec![], round: 0 };
-        let payload_tree = machine.compare(q)?;
-        machine.select(q, payload_tree)?;
+    /// Walks all key trees. The plan is that of the bundle's gate, and there is a masked input for each element.
+    pub(super) fn start<Q: Walk>(
+        q: &Q,
+        plan: Arc<SufPlan>,
+        bundle: KeyBundle,
+        x_hat: Vec<u64>,
+    ) -> Result<Self, PfssError> {
+        let values = vec![None; plan.program.bools().values.len()];
+        let mut machine = Self { bundle, plan, x_hat, steps: vec![], values, words: vec![], bools: vec![], round: 0 };
+        let trees = Trees::at(q, &machine.bundle, &machine.x_hat)?;
+        let (steps, payload_tree) = machine.compare(&trees)?;
+        let (words, bools) = machine.select(&trees, payload_tree)?;
+        drop(trees);
+        (machine.steps, machine.words, machine.bools) = (steps, words, bools);
         Ok(Self { bundle: machine.bundle.walked(), ..machine })
     }
 
-    /// Shares of all step functions; returns the first tree after the comparison keys.
-    fn compare<Q: Walk>(&mut self, q: &Q) -> Result<usize, PfssError> {
-        let (program, count) = (Arc::clone(&self.program), self.x_hat.len());
+    fn program(&self) -> &SufProgram {
+        &self.plan.program
+    }
+
+    /// Shares of all step functions, and the first tree after the comparison keys.
+    fn compare<W: Walk>(&self, trees: &Trees<'_, W>) -> Result<(Vec<Bits>, usize), PfssError> {
+        let (program, count) = (self.program(), self.x_hat.len());
         let rows = program.rows();
         let (mut tree, mut wrap) = (0, rows.selectors + 3 * rows.ands + rows.bools);
-        self.steps = program.bools().steps.iter().map(|step| self.public(step.initial)).collect();
-        for class in program.classes() {
-            let plan = program.class_program(class);
-            let combined = match program.modes().preds {
-                PredProgram::SharedAlpha => {
+        let mut steps: Vec<Bits> = program.bools().steps.iter().map(|step| self.public(step.initial)).collect();
+        for (plan, class) in self.plan.classes.iter().zip(program.classes()) {
+            let combined = match plan {
+                ClassPlan::Shared(comparison) => {
                     tree += 1;
-                    predicate_shares(q, &self.bundle, tree - 1, &plan, &self.x_hat)?
+                    comparison.eval(trees, tree - 1)?
                 }
-                PredProgram::StepDcf => {
+                ClassPlan::Hidden { at_input, sums } => {
                     let (first_tree, first_wrap) = (tree, wrap);
                     tree += class.thresholds.len();
                     wrap += class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
-                    let rows = self.hidden_thresholds(q, class, &plan, first_tree, first_wrap)?;
-                    combine_rows(q, &self.bundle, &plan, &self.x_hat, &rows)?
+                    let rows = self.hidden_thresholds(trees, class, at_input, first_tree, first_wrap)?;
+                    let walk = trees.walk();
+                    let rows = walk.during(Activity::CopyIn, || Staged::upload(walk.queue(), &rows))?;
+                    sums.combine(trees, &rows)?
                 }
             };
-            let combined = Zeroizing::new(combined);
             let rows = combined.chunks(count.div_ceil(32).max(1));
             for (&step, row) in class.steps.iter().zip(rows) {
-                self.steps[step] = Zeroizing::new(row.to_vec());
+                steps[step] = Zeroizing::new(row.to_vec());
             }
         }
-        Ok(tree)
+        Ok((steps, tree))
     }
 
     /// Shares of `1[r + b <= x_hat]`, and of whether `r + b` wrapped, for each threshold `b` of a class.
-    fn hidden_thresholds<Q: Walk>(
+    fn hidden_thresholds<W: Walk>(
         &self,
-        q: &Q,
+        trees: &Trees<'_, W>,
         class: &Class,
-        plan: &Program,
+        at_input: &Points,
         tree: usize,
         first_wrap: usize,
     ) -> Result<Bits, PfssError> {
-        let at_input = Program::carry(plan.domain(), self.bundle.gate().ring());
         let mut wrap = first_wrap;
         // the full capacity at once, since growing would leave copies behind
         let mut all = Zeroizing::new(Vec::with_capacity(class.thresholds.len() * self.x_hat.len().div_ceil(32)));
         for (key, &threshold) in class.thresholds.iter().enumerate() {
-            let mut row = cmp_shares(q, &self.bundle, tree + key, &at_input, &self.x_hat)?;
+            let mut row = trees.download_bits(tree + key, at_input)?;
             if threshold > 0 {
                 row.iter_mut().zip(self.bundle.bit_row(wrap)).for_each(|(bits, &wrapped)| *bits ^= wrapped);
                 wrap += 1;
@@ -109,44 +109,40 @@ impl Machine {
         Ok(all)
     }
 
-    /// All output words and bits that need no exchange.
-    fn select<Q: Walk>(&mut self, q: &Q, tree: usize) -> Result<(), PfssError> {
-        let (program, bundle, x_hat) = (&self.program, &self.bundle, &self.x_hat);
-        let payload = match program.selection() {
-            Selection::By(CoeffMode::StepDcf) => None,
-            _ if program.payload_words() > 0 => Some(Payload::eval(q, bundle, program, tree, x_hat)?),
-            _ => None,
-        };
-        let words = match (program.selection(), &payload) {
-            (Selection::By(CoeffMode::MaskedSelect), _) => Vec::new(), // after the first exchange
-            (Selection::By(CoeffMode::StepDcf), _) => {
-                let rows = program.rows();
-                let base_row = 1 + rows.powers + rows.products;
-                hidden_pieces(q, bundle, program, (tree, base_row), x_hat)?
+    /// All output words and bits that need no exchange, from the trees after the comparison keys.
+    fn select<W: Walk>(&self, trees: &Trees<'_, W>, tree: usize) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
+        let (plan, program) = (&self.plan, self.program());
+        let payload = plan.payload.as_ref().map(|points| trees.words(tree, points)).transpose()?;
+        let words = match (&plan.words, &payload) {
+            (WordsPlan::Payload(sums), Some(payload)) => sums.run_with(trees, payload.view())?,
+            (WordsPlan::OnePiece(sums), _) => {
+                let nothing = trees.walk().queue().zeros(0)?;
+                sums.run_with(trees, nothing.view())?
             }
-            (Selection::By(CoeffMode::IntervalLut), Some(payload)) => payload.words(x_hat)?,
-            (Selection::None, _) if program.desc().words().is_empty() => Vec::new(),
-            // one piece
-            _ => coeffs::words(bundle.gate(), program, |_, _| Vec::new()).run_with(
-                q,
-                bundle,
-                x_hat,
-                &q.queue().zeros(0)?,
-            )?,
+            (WordsPlan::Hidden(at_input, pieces), _) => {
+                let ring = program.desc().ring();
+                let mut out = vec![0; self.x_hat.len() * program.desc().words().len()];
+                for (piece, sums) in pieces.iter().enumerate() {
+                    let ahead = trees.words(tree + piece, at_input)?;
+                    let part = Zeroizing::new(sums.run_with(trees, ahead.view())?);
+                    out.iter_mut().zip(part.iter()).for_each(|(sum, part)| *sum = ring.add(*sum, *part));
+                }
+                out
+            }
+            (WordsPlan::Nothing | WordsPlan::Payload(_), _) => Vec::new(),
         };
-        let bools = match &payload {
-            _ if !program.local_bools() => Vec::new(), // opened after the last exchange, or XOR shares
-            Some(payload) => payload.steps(program.output_steps(), x_hat)?,
-            None => constants(bundle.party(), program, x_hat.len()),
+        let bools = match (&plan.steps, &payload) {
+            (Some(steps), Some(payload)) => steps.run_with(trees, payload.view())?,
+            _ if program.local_bools() => constants(self.bundle.party(), program, self.x_hat.len()),
+            _ => Vec::new(), // opened after the last exchange, or XOR shares
         };
-        (self.words, self.bools) = (words, bools);
-        Ok(())
+        Ok((words, bools))
     }
 
     /// Computes what is known by now, and opens what is needed next.
     pub(super) fn step(mut self) -> SufStep {
         self.settle();
-        if self.round == self.program.rounds().len() {
+        if self.round == self.program().rounds().len() {
             return SufStep::Done(self.shares());
         }
         let rows = self.openings();
@@ -160,7 +156,7 @@ impl Machine {
             if self.values[at].is_some() {
                 continue;
             }
-            self.values[at] = match &self.program.bools().values[at] {
+            self.values[at] = match &self.program().bools().values[at] {
                 Value::Step(step) => Some(self.steps[*step].clone()),
                 Value::Xor { terms, flip } => {
                     let known: Option<Vec<&Bits>> = terms.iter().map(|&term| self.values[term].as_ref()).collect();
@@ -173,13 +169,13 @@ impl Machine {
 
     /// The masked rows of this round: selectors first, then both operands of each conjunction, then output bits.
     fn openings(&self) -> Vec<u32> {
-        let (bools, rows) = (self.program.bools(), self.program.rows());
+        let (bools, rows) = (self.program().bools(), self.program().rows());
         let mut out = Vec::new();
         let mut push = |bits: &[u32], mask: usize| {
             let masks = self.bundle.bit_row(mask).iter().enumerate();
             out.extend(bits.iter().zip(masks).map(|(bits, (word, mask))| bits ^ (mask & self.live(word))));
         };
-        for (mask, &step) in self.program.selectors().iter().enumerate().take(self.opened_selectors()) {
+        for (mask, &step) in self.program().selectors().iter().enumerate().take(self.opened_selectors()) {
             push(&self.steps[step], mask);
         }
         for (triple, left, right) in self.conjunctions() {
@@ -196,10 +192,10 @@ impl Machine {
 
     /// The first bit row of the triple and the operands of each conjunction of this round.
     fn conjunctions(&self) -> Vec<(usize, usize, usize)> {
-        let bools = self.program.bools();
+        let bools = self.program().bools();
         let Some(round) = bools.rounds.get(self.round) else { return Vec::new() };
         let before: usize = bools.rounds[..self.round].iter().map(Vec::len).sum();
-        let first = self.program.rows().selectors + 3 * before;
+        let first = self.program().rows().selectors + 3 * before;
         let operands = |(at, &value): (usize, &usize)| match bools.values[value] {
             Value::And { left, right } => Some((first + 3 * at, left, right)),
             _ => None,
@@ -209,7 +205,8 @@ impl Machine {
 
     /// Takes in what [`openings`](Self::openings) opened.
     fn absorb(&mut self, opened: &Opened, sums: Vec<Vec<u64>>) {
-        let (program, mut sums) = (Arc::clone(&self.program), sums.into_iter());
+        let (plan, mut sums) = (Arc::clone(&self.plan), sums.into_iter());
+        let program = &plan.program;
         let mut row = self.opened_selectors();
         if row > 0 {
             self.words = sums.next().unwrap_or_default();
@@ -232,19 +229,20 @@ impl Machine {
 
     /// Selectors that this round opens, `w = 1[x >= a_i] ^ c_i`.
     fn opened_selectors(&self) -> usize {
-        if self.round == 0 { self.program.rows().selectors } else { 0 }
+        if self.round == 0 { self.program().rows().selectors } else { 0 }
     }
 
     /// Whether this round opens the output bits.
     fn opens_outputs(&self) -> bool {
-        self.round == self.program.bools().rounds.len() && self.program.rows().bools > 0
+        self.round == self.program().bools().rounds.len() && self.program().rows().bools > 0
     }
 
     fn shares(self) -> SufShares {
-        let bools = match self.program.modes().bools {
+        let bools = match self.program().modes().bools {
             BoolMode::Additive => SufBools::Additive(self.bools),
             BoolMode::XorPacked => {
-                let rows: Vec<&[u32]> = self.program.bools().outputs.iter().map(|&output| self.value(output)).collect();
+                let rows: Vec<&[u32]> =
+                    self.program().bools().outputs.iter().map(|&output| self.value(output)).collect();
                 SufBools::Xor(BitShares::new(self.bundle.party(), self.x_hat.len(), rows.concat()))
             }
         };
@@ -278,20 +276,10 @@ impl Rest<SufStep> for Machine {
         &self.x_hat
     }
 
-    fn sums(&self) -> Vec<Sums> {
-        let (program, rows) = (&self.program, self.program.rows());
-        let (ring, powers) = (program.desc().ring(), program.desc().degree() as usize + 1);
-        let mut sums = Vec::new();
-        if self.opened_selectors() > 0 {
-            let product = |i: usize, j: usize| 1 + rows.powers + i * powers + j;
-            sums.push(coeffs::words(self.bundle.gate(), program, |i, j| coeffs::selected(i, j, product(i, j))));
-        }
-        if self.opens_outputs() {
-            let (first, mask) = (self.opened_selectors(), 1 + rows.powers + rows.products + rows.base);
-            let bit = |bit: usize| [WordTerm::bit((first + bit) as u32, (mask + bit) as u32)];
-            sums.push((0..rows.bools).fold(Sums::new(ring, ring).interleaved(), |sums, at| sums.sum(bit(at))));
-        }
-        sums
+    fn sums(&self) -> Vec<&Sums> {
+        let selected = self.plan.selected.as_ref().filter(|_| self.opened_selectors() > 0);
+        let bits = self.opens_outputs().then_some(&self.plan.opened_bits);
+        selected.into_iter().chain(bits).collect()
     }
 
     fn finish(self: Box<Self>, opened: &Opened, sums: Vec<Vec<u64>>) -> SufStep {

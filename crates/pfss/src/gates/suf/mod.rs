@@ -1,14 +1,98 @@
-//! The evaluation of descriptors: an array of steps, some of which wait for opened bits.
+//! Functions given by descriptors: an array of steps, some of which wait for opened bits.
 
 mod coeffs;
+mod deal;
 mod machine;
+mod plan;
 
 use core::fmt;
+use std::sync::Arc;
 
-use super::{BitShares, Pending, tree::check_inputs};
-use crate::{GateKind, MaskedKeys, PfssError, Walk};
+use core_types::Ring;
+
+use super::{BitShares, Pending, plan::reduced};
+use crate::{
+    GateKind, MaskedKeys, PfssError, Task, Walk,
+    dealer::{Draw, Secrets},
+    gate::{Bounds, Cost, Parameters, Rule, Tree},
+    suf::SufProgram,
+};
 pub(crate) use coeffs::most_word_terms;
 use machine::Machine;
+pub(crate) use plan::SufPlan;
+
+/// A descriptor with its program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Suf {
+    program: Arc<SufProgram>,
+}
+
+impl Suf {
+    /// The program brings the degree with it.
+    pub(crate) const BOUNDS: Bounds = Bounds { degree: u32::MAX, ..Bounds::of_ring(1, 64) };
+
+    pub(crate) fn new(program: SufProgram) -> Self {
+        Self { program: Arc::new(program) }
+    }
+
+    /// Parameters do not say what the program is.
+    pub(crate) const fn of(_: Parameters) -> Option<Self> {
+        None
+    }
+}
+
+impl Rule for Suf {
+    fn parameters(&self) -> Parameters {
+        Parameters { degree: self.program.desc().degree(), ..Parameters::default() }
+    }
+
+    fn program(&self) -> Option<&Arc<SufProgram>> {
+        Some(&self.program)
+    }
+
+    fn output_words(&self) -> usize {
+        self.program.desc().words().len()
+    }
+
+    fn trees(&self, _: Ring) -> Vec<Tree> {
+        self.program.trees()
+    }
+
+    fn word_rows(&self) -> u64 {
+        self.program.rows().words() - 1 // without the input mask
+    }
+
+    fn bit_rows(&self) -> u64 {
+        self.program.rows().bits()
+    }
+
+    fn work(&self, _: Ring) -> Cost {
+        self.program.work()
+    }
+
+    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        secrets.suf(&self.program, draw);
+    }
+
+    fn plain(&self, _: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+        let value = self.program.desc().eval(x);
+        value.words.into_iter().chain(value.bools.into_iter().map(u64::from)).collect()
+    }
+}
+
+impl SufPlan {
+    /// The first step of the descriptor that this is the plan of: all work on key trees. There is a masked input for each
+    /// element.
+    pub(crate) fn eval<W: Walk>(
+        self: &Arc<Self>,
+        walk: &W,
+        MaskedKeys(bundle): MaskedKeys,
+        x_hat: Vec<u64>,
+    ) -> Result<SufStep, PfssError> {
+        let x_hat = reduced(bundle.gate().ring(), x_hat);
+        Ok(Machine::start(walk, Arc::clone(self), bundle, x_hat)?.step())
+    }
+}
 
 /// What a party holds of a descriptor's outputs.
 pub struct SufShares {
@@ -43,10 +127,8 @@ impl MaskedKeys {
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
     pub fn eval_suf<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<SufStep, PfssError> {
-        let Self(bundle) = self;
-        bundle.check_use(GateKind::Suf, x_hat.len())?;
-        let x_hat = check_inputs(&bundle, x_hat)?;
-        Ok(Machine::start(q, bundle, x_hat)?.step())
+        self.0.check_use(GateKind::Suf, x_hat.len())?;
+        Arc::new(SufPlan::new(self.gate())?).eval(q, self, x_hat.to_vec())
     }
 }
 

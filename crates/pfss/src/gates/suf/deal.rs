@@ -1,20 +1,20 @@
 //! What the dealer hides for a descriptor. Loops and indices follow the descriptor; nothing branches on a mask.
 
-use super::{
-    secrets::{Row, Secrets, map, map2, power_of_negative, powers},
-    trees::TreeSecret,
+use crate::{
+    dealer::{Draw, Row, Secrets, TreeSecret, map, map2, power_of_negative, powers},
+    suf::{Class, CoeffMode, PredProgram, Selection, Shifted, SufProgram},
 };
-use crate::suf::{CoeffMode, PredProgram, Selection, Shifted, SufProgram};
 
 impl Secrets {
-    /// Adds the secrets of `program` for the masks `r` after the input mask.
-    pub(super) fn suf(&mut self, program: &SufProgram, r: &[u64], mut fresh_bits: impl FnMut() -> Row) {
+    /// Adds the secrets of `program` after the input mask.
+    pub(super) fn suf(&mut self, program: &SufProgram, draw: &mut Draw<'_>) {
+        let r = draw.r();
         let (ring, degree) = (program.desc().ring(), program.desc().degree());
         let rows = program.rows();
         self.trees = comparisons(program, r);
         self.words.extend((2..2 + rows.powers as u32).map(|j| map(r, |r| power_of_negative(ring, r, j))));
         for _ in 0..rows.selectors {
-            let c = fresh_bits();
+            let c = draw.fresh_bits();
             for j in 0..=degree {
                 self.words.push(map2(r, &c, |r, c| ring.mul(c, power_of_negative(ring, r, j))));
             }
@@ -29,12 +29,12 @@ impl Secrets {
             _ => {}
         }
         for _ in 0..rows.ands {
-            let (a, b) = (fresh_bits(), fresh_bits());
+            let (a, b) = (draw.fresh_bits(), draw.fresh_bits());
             let both = map2(&a, &b, |a, b| a & b);
             self.bits.extend([a, b, both]);
         }
         for _ in 0..rows.bools {
-            let c = fresh_bits();
+            let c = draw.fresh_bits();
             self.words.push(c.clone());
             self.bits.push(c);
         }
@@ -92,7 +92,7 @@ impl Secrets {
 /// The secrets of the comparison keys of all classes.
 fn comparisons(program: &SufProgram, r: &[u64]) -> Vec<TreeSecret> {
     let compare = |threshold: u64| TreeSecret { alphas: map(r, |r| r.wrapping_add(threshold)), betas: Row::default() };
-    let class = |class: &crate::suf::Class| match program.modes().preds {
+    let class = |class: &Class| match program.modes().preds {
         PredProgram::SharedAlpha => vec![compare(0)],
         PredProgram::StepDcf => class.thresholds.iter().map(|&threshold| compare(threshold)).collect(),
     };

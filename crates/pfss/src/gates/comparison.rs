@@ -1,0 +1,108 @@
+//! Predicates from the bits of their points: sums of bits, formed where the key trees were walked.
+
+use backend_api::{
+    BackendError, Queue as _,
+    ops::share::{CombineBits, ShareOps as _},
+};
+use core_types::params::share::{BitParams, BitTerm};
+use zeroize::Zeroizing;
+
+use super::{
+    tree::Trees,
+    walk::{Activity, Walk},
+};
+use crate::{PfssError, cluster::Points, gate::Tree, predicate::Program, staging::Staged};
+
+/// What one comparison tree is asked: its points, and the sums of their bits that answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Comparison {
+    points: Points,
+    sums: BitSums,
+    /// Whether each answer takes the top bit of the mask as well, of which the first row of bits holds shares.
+    with_msb: Vec<bool>,
+}
+
+impl Comparison {
+    /// Plans the evaluation of `program`.
+    pub(crate) fn new(program: &Program) -> Self {
+        let points = Points::new(Tree::Cmp { bits: program.domain().bits() }, program.offsets());
+        let sums = BitSums::new(program.sums(points.rows()));
+        Self { points, sums, with_msb: program.with_msb().collect() }
+    }
+
+    /// Where the tree is walked.
+    pub(crate) fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// How bits are added up, and how many rows of them.
+    pub(crate) fn over(&self) -> (&BitSums, usize) {
+        (&self.sums, self.points.offsets().len())
+    }
+
+    /// XOR shares of the answers from comparison tree `index`, one row of `count.div_ceil(32)` words each. Bits past the last
+    /// element are zero.
+    pub(super) fn eval<W: Walk>(&self, trees: &Trees<'_, W>, index: usize) -> Result<Zeroizing<Vec<u32>>, PfssError> {
+        let shares = trees.bits(index, &self.points)?;
+        let mut bits = self.sums.combine(trees, &shares)?;
+        drop(shares);
+        if self.with_msb.contains(&true) {
+            let (count, msb) = (trees.bundle().count(), trees.bundle().bit_row(0));
+            for (_, row) in self.with_msb.iter().zip(bits.chunks_mut(count.div_ceil(32).max(1))).filter(|(on, _)| **on)
+            {
+                for (word, (bits, msb)) in row.iter_mut().zip(msb).enumerate() {
+                    *bits ^= msb & u32::MAX >> (32 - (count - 32 * word).min(32)); // at least one element per word
+                }
+            }
+        }
+        Ok(bits)
+    }
+}
+
+/// Sums of rows of bits and of public comparisons of the masked input.
+#[derive(Clone, Debug)]
+pub(crate) struct BitSums {
+    terms: Vec<BitTerm>,
+    sums: usize,
+}
+
+impl BitSums {
+    pub(crate) fn new(terms: Vec<BitTerm>) -> Self {
+        let sums = terms.iter().filter(|term| term.last == 1).count();
+        Self { terms, sums }
+    }
+
+    /// Terms of all sums.
+    pub(crate) fn terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Number of sums.
+    pub(crate) fn len(&self) -> usize {
+        self.sums
+    }
+
+    /// The sums over `rows` that lie on the device.
+    pub(super) fn combine<W: Walk>(
+        &self,
+        trees: &Trees<'_, W>,
+        rows: &Staged<'_, W::Queue, u32>,
+    ) -> Result<Zeroizing<Vec<u32>>, PfssError> {
+        let (walk, q, bundle) = (trees.walk(), trees.walk().queue(), trees.bundle());
+        // a bundle holds less than 2^32 elements
+        let params = BitParams { count: bundle.count() as u32, party: bundle.party().number().into() };
+        let sums = walk.during(Activity::Walk, || {
+            let mut sums = Staged::<_, u32>::alloc(q, self.sums * bundle.count().div_ceil(32))?;
+            q.combine_bits(CombineBits {
+                params: &params,
+                terms: &self.terms,
+                x: trees.x_hat(),
+                rows: rows.view(),
+                sums: sums.view_mut(),
+            })?;
+            Ok::<_, BackendError>(sums)
+        })?;
+        walk.meanwhile()?;
+        Ok(Zeroizing::new(walk.during(Activity::CopyOut, || walk.results().read_secret(sums.view()))?))
+    }
+}

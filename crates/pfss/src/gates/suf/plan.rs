@@ -1,0 +1,150 @@
+//! The evaluation of a descriptor, planned: what each tree is asked, and the sums before and after each exchange.
+
+use std::sync::Arc;
+
+use core_types::params::share::WordTerm;
+
+use super::{
+    super::{
+        comparison::{BitSums, Comparison},
+        sums::Sums,
+    },
+    coeffs::{self, Reached},
+};
+use crate::{
+    Gate, GateKind, PfssError, Ring,
+    cluster::Points,
+    gate::Tree,
+    predicate::Program,
+    suf::{Class, CoeffMode, PredProgram, Selection, SufProgram},
+};
+
+/// The plan of a descriptor's evaluation.
+#[derive(Debug)]
+pub(crate) struct SufPlan {
+    pub(super) program: Arc<SufProgram>,
+    /// Those of the program, in their order.
+    pub(super) classes: Vec<ClassPlan>,
+    /// Where the payload key is evaluated.
+    pub(super) payload: Option<Points>,
+    pub(super) words: WordsPlan,
+    /// Output bits from the payload key.
+    pub(super) steps: Option<Sums>,
+    /// Words from opened selectors.
+    pub(super) selected: Option<Sums>,
+    /// Output bits from opened bits.
+    pub(super) opened_bits: Sums,
+}
+
+/// How the step functions of a class are evaluated.
+#[derive(Debug)]
+pub(super) enum ClassPlan {
+    /// From one key of the mask.
+    Shared(Comparison),
+    /// From a key for each hidden threshold, at the masked input.
+    Hidden { at_input: Points, sums: BitSums },
+}
+
+/// Output words before the first exchange.
+#[derive(Debug)]
+pub(super) enum WordsPlan {
+    /// There are none, or they come after it.
+    Nothing,
+    /// Public polynomials of shared powers.
+    OnePiece(Sums),
+    /// Sums over the payload key's shares.
+    Payload(Sums),
+    /// The sums of each piece, over the shares of its key at the masked input.
+    Hidden(Points, Vec<Sums>),
+}
+
+impl SufPlan {
+    /// Plans `gate`, which is that of a descriptor.
+    pub(crate) fn new(gate: &Gate) -> Result<Self, PfssError> {
+        let Some(program) = gate.program().cloned() else {
+            return Err(PfssError::Kind { expected: GateKind::Suf, got: gate.kind() });
+        };
+        let (ring, rows) = (program.desc().ring(), program.rows());
+        let tree = Tree::Dcf { bits: program.domain().bits(), words: program.payload_words() };
+        let hidden = program.selection() == Selection::By(CoeffMode::StepDcf);
+        let offsets = program.payload_offsets();
+        let payload = (!hidden && program.payload_words() > 0).then(|| Points::new(tree, &offsets));
+        let reached = payload.as_ref().map(|points| Reached { gate, program: &program, offsets: &offsets, points });
+        let words = match (program.selection(), &reached) {
+            (Selection::By(CoeffMode::MaskedSelect), _) => WordsPlan::Nothing, // after the first exchange
+            (Selection::By(CoeffMode::StepDcf), _) => {
+                let base_row = 1 + rows.powers + rows.products;
+                WordsPlan::Hidden(Points::new(tree, &[0]), coeffs::hidden_pieces(gate, &program, base_row))
+            }
+            (Selection::By(CoeffMode::IntervalLut), Some(reached)) => WordsPlan::Payload(reached.words()),
+            (Selection::None, _) if program.desc().words().is_empty() => WordsPlan::Nothing,
+            // one piece
+            _ => WordsPlan::OnePiece(coeffs::words(gate, &program, |_, _| Vec::new())),
+        };
+        let steps = reached.filter(|_| program.local_bools()).map(|reached| reached.steps());
+        let powers = program.desc().degree() as usize + 1;
+        let product = |i: usize, j: usize| 1 + rows.powers + i * powers + j;
+        let selected =
+            (rows.selectors > 0).then(|| coeffs::words(gate, &program, |i, j| coeffs::selected(i, j, product(i, j))));
+        let opened_bits = opened_bits(&program, ring);
+        let classes = program.classes().iter().map(|class| ClassPlan::new(&program, class)).collect();
+        Ok(Self { classes, payload, words, steps, selected, opened_bits, program })
+    }
+
+    /// The numbers of points at which the trees are evaluated, in their order.
+    pub(crate) fn points(&self) -> Vec<u64> {
+        let mut points = Vec::new();
+        for (plan, class) in self.classes.iter().zip(self.program.classes()) {
+            match plan {
+                ClassPlan::Shared(comparison) => points.push(comparison.points().offsets().len() as u64),
+                ClassPlan::Hidden { .. } => points.extend(class.thresholds.iter().map(|_| 1)),
+            }
+        }
+        match (&self.payload, &self.words) {
+            (Some(payload), _) => points.push(payload.offsets().len() as u64),
+            (None, WordsPlan::Hidden(_, pieces)) => points.extend(pieces.iter().map(|_| 1)),
+            (None, _) => {}
+        }
+        points
+    }
+
+    /// The sums of bits of each class, and the rows that they are over.
+    pub(crate) fn bit_sums(&self) -> impl Iterator<Item = (&BitSums, usize)> {
+        self.classes.iter().zip(self.program.classes()).map(|(plan, class)| match plan {
+            ClassPlan::Shared(comparison) => comparison.over(),
+            ClassPlan::Hidden { sums, .. } => (sums, class.thresholds.len()),
+        })
+    }
+
+    /// Whether words are summed in the walk.
+    pub(crate) fn sums_words(&self) -> bool {
+        !matches!(self.words, WordsPlan::Nothing) || self.steps.is_some()
+    }
+}
+
+impl ClassPlan {
+    fn new(program: &SufProgram, class: &Class) -> Self {
+        let plan = program.class_program(class);
+        match program.modes().preds {
+            PredProgram::SharedAlpha => Self::Shared(Comparison::new(&plan)),
+            PredProgram::StepDcf => {
+                let at_input = Program::carry(plan.domain(), program.desc().ring());
+                let order: Vec<usize> = (0..plan.offsets().len()).collect();
+                Self::Hidden {
+                    at_input: Points::new(Tree::Cmp { bits: class.bits }, at_input.offsets()),
+                    sums: BitSums::new(plan.sums(&order)),
+                }
+            }
+        }
+    }
+}
+
+/// Sums that turn the last opened rows into additive shares of output bits, `[elements][bits]`. Selectors of the same round
+/// are in front of these rows.
+fn opened_bits(program: &SufProgram, ring: Ring) -> Sums {
+    let rows = program.rows();
+    let first = if program.bools().rounds.is_empty() { rows.selectors } else { 0 };
+    let mask = 1 + rows.powers + rows.products + rows.base;
+    let bit = |bit: usize| [WordTerm::bit((first + bit) as u32, (mask + bit) as u32)];
+    (0..rows.bools).fold(Sums::new(ring, ring).interleaved(), |sums, at| sums.sum(bit(at)))
+}
