@@ -1,3 +1,5 @@
+//! The steps of a model that need keys and the other party, each with its keys, its value and its run on shares.
+
 use backend_api::ops::fss::FssOps;
 use pfss::{
     AutoTrunc, Channel, Gate, MatrixShape, PfssError, Session, SignedRange, Task,

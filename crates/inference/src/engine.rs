@@ -1,3 +1,5 @@
+//! What a model runs on: in the clear, on shares, or to see what it would need.
+
 use crate::{Call, InferenceError};
 
 /// What a model runs on: in the clear, on shares, or to see what it would need.

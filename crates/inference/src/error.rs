@@ -1,3 +1,5 @@
+//! Why an inference did not succeed, and whose failure that is.
+
 use std::path::PathBuf;
 
 use pfss::{BundleError, ChannelError, PfssError, RangeError, softmax::LayoutError};

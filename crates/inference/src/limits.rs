@@ -1,3 +1,5 @@
+//! How long a party waits for the other.
+
 use core::time::Duration;
 
 /// How long to wait for the other party.

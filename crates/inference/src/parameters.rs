@@ -1,3 +1,5 @@
+//! The weights that an architecture has: name, shape and precision of each.
+
 use std::collections::BTreeMap;
 
 use nn_ops::io::{Tensors, read_safetensors};

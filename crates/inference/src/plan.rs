@@ -1,3 +1,5 @@
+//! The keys of a model on a batch, in the order in which its operations take them.
+
 use std::{collections::HashSet, vec};
 
 use backend_api::ops::fss::FssOps;

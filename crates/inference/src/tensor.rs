@@ -1,3 +1,5 @@
+//! Words of a value or of one share of it, with the range proven for the value.
+
 use core::ops::Range;
 
 use pfss::{RangeError, SignedRange};

@@ -1,3 +1,5 @@
+//! Handles of backends.
+
 use core::ffi::{CStr, c_char};
 use std::{ffi::CString, sync::Arc};
 

@@ -1,3 +1,5 @@
+//! Super-batches over C: jobs in, one flush, rounds of messages, shares out.
+
 use std::{sync::Arc, time::Instant};
 
 use pfss::{

@@ -1,3 +1,5 @@
+//! Handles of dealers, and keys dealt in pairs.
+
 use pfss::Dealer;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Handles of evaluations of descriptors, which the caller takes from exchange to exchange.
+
 use std::sync::Arc;
 
 use pfss::{Pending, SufShares, SufStep};

@@ -1,3 +1,5 @@
+//! Handles of gates, made by name or from a descriptor.
+
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 

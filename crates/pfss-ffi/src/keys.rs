@@ -1,3 +1,5 @@
+//! Handles of keys and byte strings: reading, writing, inspecting, masking.
+
 use pfss::{Gate, GateKind, KeyBundle, MaskedKeys, PfssError, suf::BoolMode};
 use zeroize::Zeroizing;
 

@@ -1,3 +1,5 @@
+//! Codes of outcomes, and the message of the last failure of a thread.
+
 use core::{ffi::c_char, fmt};
 use std::{
     cell::RefCell,

@@ -1,3 +1,5 @@
+//! Handles of wires: masks of outputs that a dealer keeps for the gates that read them.
+
 use pfss::{Inputs, Wire};
 
 use crate::{

@@ -1,3 +1,5 @@
+//! The choice between the shift that trusts a proven range and the one that needs none.
+
 use crate::{GapCert, Gate, PfssError, RangeError, SignedRange, Task};
 
 /// What a graph says about the range of a secret signed value.

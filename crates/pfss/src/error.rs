@@ -1,3 +1,5 @@
+//! Everything that a gate, a dealer or a session can fail with.
+
 use backend_api::BackendError;
 use thiserror::Error;
 

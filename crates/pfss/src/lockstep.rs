@@ -1,3 +1,5 @@
+//! Both parties of a gate in one process, without a channel.
+
 use backend_api::ops::fss::FssOps;
 
 use crate::{GateKind, KeyBundle, MaskedKeys, Party, Pending, PfssError, SufShares, SufStep, Task};

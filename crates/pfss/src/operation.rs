@@ -1,3 +1,5 @@
+//! Gates by name, with their plain meaning.
+
 use thiserror::Error;
 
 use crate::{Gate, PfssError, SignedRange, Task, suf::SufProgram};

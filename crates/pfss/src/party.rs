@@ -1,3 +1,5 @@
+//! The two parties.
+
 use core::fmt;
 
 use thiserror::Error;

@@ -1,3 +1,5 @@
+//! Questions about a secret, and the public points and bits that answer them.
+
 use core_types::{
     Ring,
     params::share::{BitTerm, NO_ROW, Threshold},

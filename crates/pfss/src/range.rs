@@ -1,3 +1,5 @@
+//! Ranges of signed values, and the proof that one leaves a gap in its ring.
+
 use core_types::Ring;
 use thiserror::Error;
 

@@ -1,3 +1,5 @@
+//! One party of a computation: gates over a channel, under one transcript.
+
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;

@@ -1,3 +1,5 @@
+//! Secrets in device memory, cleared before the memory goes back.
+
 use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref};
 
 /// A secret's copy in device memory, overwritten with zeros before the memory goes back.

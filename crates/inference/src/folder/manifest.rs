@@ -1,3 +1,5 @@
+//! The file of a key folder that says what its keys are for.
+
 use serde::{Deserialize, Serialize};
 
 /// The public description of a folder.

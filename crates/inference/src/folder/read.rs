@@ -1,3 +1,5 @@
+//! A folder of keys as a party opens it.
+
 use std::{
     fs,
     path::{Path, PathBuf},

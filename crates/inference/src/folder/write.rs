@@ -1,3 +1,5 @@
+//! Deals the keys of a plan into a folder for each party.
+
 use std::path::Path;
 
 use backend_api::ops::fss::FssOps;

@@ -1,3 +1,5 @@
+//! The networks that there are, written once for every engine.
+
 mod digits;
 mod norm;
 mod transformer;

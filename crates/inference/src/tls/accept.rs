@@ -1,3 +1,5 @@
+//! The server side: connections are accepted until one proves to be the pinned client.
+
 use core::time::Duration;
 use std::{
     io::{self, ErrorKind},

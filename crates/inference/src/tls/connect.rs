@@ -1,3 +1,5 @@
+//! The client side: addresses are tried until the pinned server answers.
+
 use core::time::Duration;
 use std::{
     io::{self, ErrorKind},

@@ -1,3 +1,5 @@
+//! The handshakes of strangers that are under way at once, and how many may be.
+
 use std::{net::TcpStream, sync::Arc, time::Instant};
 
 use rustls::ServerConfig;

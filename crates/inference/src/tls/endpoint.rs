@@ -1,3 +1,5 @@
+//! One side of a connection: who this party is, and the one certificate that it accepts.
+
 use core::time::Duration;
 use std::{
     net::{TcpListener, ToSocketAddrs},

@@ -1,3 +1,5 @@
+//! Why there is no connection.
+
 use pfss::ChannelError;
 use thiserror::Error;
 

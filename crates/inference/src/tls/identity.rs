@@ -1,3 +1,5 @@
+//! Keys and self-signed certificates, and the fingerprints by which parties know each other.
+
 use core::{fmt, str::FromStr};
 
 use rcgen::{CertificateParams, KeyPair};

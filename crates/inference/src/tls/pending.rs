@@ -1,3 +1,5 @@
+//! A connection whose peer has not proven itself yet.
+
 use core::time::Duration;
 use std::{
     io::{self, ErrorKind},

@@ -1,3 +1,5 @@
+//! The encrypted stream of either side, and the time that it may take.
+
 use core::{fmt, time::Duration};
 use std::{
     io::{self, Error, ErrorKind, Read, Write},

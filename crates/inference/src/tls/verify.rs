@@ -1,3 +1,5 @@
+//! Certificates are accepted by their fingerprint alone.
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::{

@@ -1,3 +1,5 @@
+//! Gates in a row as one task of an executor.
+
 use core::fmt;
 use std::collections::VecDeque;
 

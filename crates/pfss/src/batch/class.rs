@@ -1,3 +1,5 @@
+//! The two classes of gates that a phase flushes one after the other.
+
 use core::fmt;
 
 /// The two classes of gates that a phase flushes apart.

@@ -1,3 +1,5 @@
+//! How a super-batch uses its device: whole jobs or streamed parts, slots and limits.
+
 use super::BatchLimits;
 
 /// What to do with a job that does not fit the device at once.

@@ -1,3 +1,5 @@
+//! What a super-batch counts.
+
 use super::{DeviceTimes, StageTimes};
 
 /// What a super-batch has done. Sizes and AES blocks follow from the public shapes; times are measured.

@@ -1,3 +1,5 @@
+//! Where a device spent the time of a batch, by marks in its queues.
+
 use core::time::Duration;
 
 /// Where the time of the device went, by marks in its queues: [`SuperBatch::marked`](super::SuperBatch::marked).

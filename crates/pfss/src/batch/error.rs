@@ -1,3 +1,5 @@
+//! Why a batch, an executor or a planner refuses or stops.
+
 use core::fmt;
 
 use backend_api::BackendKind;

@@ -1,3 +1,5 @@
+//! The executor: steps tasks, then opens and flushes for all of them at once.
+
 use core::fmt;
 
 use backend_api::ops::fss::FssOps;

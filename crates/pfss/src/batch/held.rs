@@ -1,3 +1,5 @@
+//! A value that is borrowed or shared.
+
 use core::ops::Deref;
 use std::sync::Arc;
 

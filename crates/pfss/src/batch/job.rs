@@ -1,3 +1,5 @@
+//! A gate on public masked inputs: what it computes, its plan, and where it stands between rounds.
+
 use std::sync::Arc;
 
 use backend_api::ops::fss::FssOps;

@@ -1,3 +1,5 @@
+//! Totals of a layer of gates, held to their limits.
+
 use super::{
     BatchError, Class, Limit, PhasePlanner,
     limits::{LayerLimits, grow},

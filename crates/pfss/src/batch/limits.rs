@@ -1,3 +1,5 @@
+//! The limits of batches and layers, and counting that respects them.
+
 use super::{BatchError, Limit};
 
 /// What a super-batch takes in at most. Whatever would exceed a limit is refused by its name; nothing is dropped.

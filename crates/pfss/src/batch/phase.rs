@@ -1,3 +1,5 @@
+//! One flush of each class in a phase, and no second one.
+
 use super::{BatchError, Class};
 
 /// Keeps each phase to one grouped flush of each class.

@@ -1,3 +1,5 @@
+//! What a task hands to its executor, and the tickets by which it gets the results.
+
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 

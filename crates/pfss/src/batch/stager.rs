@@ -1,3 +1,5 @@
+//! The queues of a pipeline: one that computes, one for copies to the device, one for copies from it.
+
 use backend_api::{BackendError, BackendKind, Fork, Queue};
 
 use super::{BatchError, held::Held};

@@ -1,3 +1,5 @@
+//! The super-batch: jobs taken in, walked in one flush, opened round by round.
+
 use core::{fmt, time::Duration};
 use std::sync::Arc;
 

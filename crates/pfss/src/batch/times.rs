@@ -1,3 +1,5 @@
+//! A stopwatch over the stages of a batch, by the caller's clock.
+
 use core::{fmt, time::Duration};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,3 +1,5 @@
+//! Bundles to bytes and back.
+
 use core_types::Label;
 use zeroize::Zeroizing;
 

@@ -1,3 +1,5 @@
+//! Why bytes are no bundle.
+
 use thiserror::Error;
 
 use crate::{GateKind, error::hex, suf::SufError};

@@ -1,3 +1,5 @@
+//! The fixed header of a bundle: its fields, their bytes, and what they are checked against.
+
 use super::{
     BundleError,
     layout::{ENTRY_BYTES, HEADER_BYTES, Layout},

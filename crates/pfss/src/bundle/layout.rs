@@ -1,3 +1,5 @@
+//! Where each section of a bundle lies, from its gate and its count alone.
+
 use super::BundleError;
 use crate::{Gate, gate::TreeRows};
 

@@ -1,3 +1,5 @@
+//! Spending the masks of a bundle, which leaves keys that evaluate once.
+
 use core::fmt;
 
 use super::KeyBundle;

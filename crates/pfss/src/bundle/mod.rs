@@ -1,3 +1,5 @@
+//! One party's keys for a batch of one gate.
+
 mod codec;
 mod error;
 mod header;

@@ -1,3 +1,5 @@
+//! A channel between two threads of one process.
+
 use core::time::Duration;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 

@@ -1,3 +1,5 @@
+//! Messages between the two parties, and what a connection of one has to do.
+
 mod memory;
 mod stream;
 mod tcp;

@@ -1,3 +1,5 @@
+//! A channel over any byte stream: each message with its length in front.
+
 use std::io::{self, ErrorKind, Read, Write};
 
 use super::{Channel, ChannelError};

@@ -1,3 +1,5 @@
+//! A channel over TCP with timeouts.
+
 use core::time::Duration;
 use std::{
     io,

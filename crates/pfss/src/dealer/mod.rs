@@ -1,3 +1,5 @@
+//! The dealer: draws what is secret and splits it into two bundles.
+
 mod draw;
 mod secrets;
 mod trees;

@@ -1,3 +1,5 @@
+//! The tree sections of both parties, made on the queue.
+
 use backend_api::{
     Buffer,
     ops::fss::{CmpGen, DcfGen, FssOps},

@@ -1,3 +1,5 @@
+//! Gates in a circuit: the output masks of one become the input masks of the next.
+
 use core::fmt;
 
 use backend_api::ops::fss::FssOps;

@@ -1,3 +1,5 @@
+//! Polynomials with integer coefficients, fitted to a function on a piece.
+
 use core_types::Ring;
 
 use super::minimax::minimax;

@@ -1,3 +1,5 @@
+//! The elementary functions: their cuts, tails and accuracies.
+
 use super::{FixedFn, Spline, Tail, special::normal_cdf};
 use crate::{PfssError, SignedRange, suf::SufError};
 

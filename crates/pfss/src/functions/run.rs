@@ -1,3 +1,5 @@
+//! Dealing and evaluating a function: its descriptor, then its shift.
+
 use backend_api::ops::fss::FssOps;
 
 use super::FixedGates;

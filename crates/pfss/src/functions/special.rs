@@ -1,3 +1,5 @@
+//! The distribution function of the normal law.
+
 /// The distribution function of the normal law, `(1 + erf(x / sqrt 2)) / 2`, to nearly double precision for moderate
 /// `x`.
 pub(super) fn normal_cdf(x: f64) -> f64 {

@@ -1,3 +1,5 @@
+//! What a gate costs each party, by formula.
+
 use super::{Gate, TreeRows};
 
 /// What one element of a gate costs each party: exact, and a function of public parameters only.

@@ -1,3 +1,5 @@
+//! Gates with their public parameters: the one place that accepts these.
+
 mod cost;
 mod kind;
 mod rule;

@@ -1,3 +1,5 @@
+//! The shapes of key trees, and the rows and AES blocks that follow from them.
+
 use core_types::cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_leaves, cmp_levels};
 
 /// A key tree of a gate.

@@ -1,3 +1,5 @@
+//! XOR shares of rows of bits.
+
 use core::fmt;
 
 use zeroize::Zeroizing;

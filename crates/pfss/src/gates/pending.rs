@@ -1,3 +1,5 @@
+//! A gate that waits for an exchange.
+
 use core::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Where key trees are walked: on a queue by itself, or in the pipeline of a batch.
+
 use core::{fmt, ops::Deref};
 
 use backend_api::{

@@ -1,3 +1,5 @@
+//! Matrix triples to bytes and back.
+
 use zeroize::Zeroizing;
 
 use super::{MatrixShape, MatrixTriple};

@@ -1,3 +1,5 @@
+//! The product of two secret matrices in a session.
+
 use backend_api::ops::fss::FssOps;
 use zeroize::Zeroizing;
 

@@ -1,3 +1,5 @@
+//! The shape of a product of matrices, and what it takes.
+
 use crate::BundleError;
 
 /// A batch of products of matrices `rows x inner` and `inner x cols`, all row-major. Public.

@@ -1,3 +1,5 @@
+//! Rows of different lengths, packed one after the other.
+
 use core::ops::Range;
 
 use thiserror::Error;

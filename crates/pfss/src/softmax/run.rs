@@ -1,3 +1,5 @@
+//! Dealing and evaluating a softmax, gate after gate.
+
 use backend_api::ops::fss::FssOps;
 
 use super::{INVERSE_BITS, SoftmaxPlan};

@@ -1,3 +1,5 @@
+//! Descriptors: piecewise polynomials with Boolean outputs, checked once.
+
 use std::collections::HashSet;
 
 use core_types::{MAX_PAYLOAD_WORDS, Ring};

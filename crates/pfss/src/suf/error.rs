@@ -1,3 +1,5 @@
+//! Why something is no descriptor, or no program of one.
+
 use thiserror::Error;
 
 /// Why a descriptor or a program is refused. Nothing is repaired.

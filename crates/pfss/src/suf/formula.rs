@@ -1,3 +1,5 @@
+//! Boolean formulas of the predicates of a piece.
+
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
 /// A Boolean formula over the predicates of a descriptor.

@@ -1,3 +1,5 @@
+//! Polynomials of the secret, rewritten as polynomials of the masked input.
+
 use core_types::Ring;
 
 /// A polynomial `p(x) = sum c_k x^k` seen from the masked side: with `x = x_hat - r`, it is the sum over `j` of a

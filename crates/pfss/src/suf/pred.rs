@@ -1,3 +1,5 @@
+//! The predicates of descriptors.
+
 use core_types::Ring;
 
 use super::SufError;

@@ -1,3 +1,5 @@
+//! A descriptor compiled for a choice of modes: its keys, rows and rounds.
+
 use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 use super::{
