@@ -5,7 +5,7 @@ use core_types::{
     params::share::{Threshold, WordTerm},
 };
 
-use super::{plan::reduced, sums::Sums, tree::Trees};
+use super::{inputs::reduced, sums::Sums, tree::Trees};
 use crate::{
     Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError, Walk,
     cluster::Points,

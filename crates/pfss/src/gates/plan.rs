@@ -1,15 +1,13 @@
 //! How a gate is evaluated: everything that follows from its shape and from what it is asked, made once for all batches.
 
-use core::fmt;
 use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
 use super::{
-    BitShares, Pending, comparison::Comparison, intervals::PowersPlan, lut::Table, suf::SufPlan, sums::Sums,
-    tree::Trees, walk::Walk,
+    BitShares, Pending, comparison::Comparison, inputs::reduced, sums::Sums, table::Table, tree::Trees, walk::Walk,
 };
-use crate::{Gate, KeyBundle, MaskedKeys, PfssError, Ring, Task};
+use crate::{Gate, KeyBundle, MaskedKeys, PfssError, Task};
 
 /// The evaluation of a gate with additive results.
 #[derive(Clone, Debug)]
@@ -82,76 +80,10 @@ impl Compare {
     }
 }
 
-/// Words of which the low bits count as elements of `ring`.
-pub(super) fn reduced(ring: Ring, mut words: Vec<u64>) -> Vec<u64> {
-    words.iter_mut().for_each(|word| *word = ring.reduce(*word));
-    words
-}
-
 impl MaskedKeys {
     /// The first step of a task, planned and checked here.
     pub(super) fn eval<W: Walk>(self, walk: &W, task: Task<'_>, x_hat: &[u64]) -> Result<Pending, PfssError> {
         task.check_keys(&self.0, x_hat.len())?;
         task.plan(self.gate())?.eval(walk, self, x_hat.to_vec())
-    }
-}
-
-/// What was planned last, by gates and what they are asked: a program evaluates the same shapes again and again.
-pub(crate) struct Plans<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
-
-impl<P> Plans<P> {
-    /// More shapes than a layer has; the oldest makes room for a further one.
-    const MOST: usize = 64;
-
-    /// The plan for `gate` that is asked `facts`, which say all that `plan` depends on besides.
-    pub(crate) fn get(
-        &mut self,
-        gate: &Gate,
-        facts: &[u64],
-        plan: impl FnOnce() -> Result<P, PfssError>,
-    ) -> Result<Arc<P>, PfssError> {
-        if let Some((.., known)) = self.0.iter().find(|(of, asked, _)| of == gate && asked == facts) {
-            return Ok(Arc::clone(known));
-        }
-        let plan = Arc::new(plan()?);
-        if self.0.len() == Self::MOST {
-            self.0.remove(0);
-        }
-        self.0.push((gate.clone(), facts.to_vec(), Arc::clone(&plan)));
-        Ok(plan)
-    }
-}
-
-impl<P> Default for Plans<P> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<P> fmt::Debug for Plans<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Plans").field(&self.0.len()).finish()
-    }
-}
-
-/// The plans of one who evaluates gates: those of tasks, of descriptors, and of gates that have no result of their own.
-#[derive(Debug, Default)]
-pub(crate) struct AllPlans {
-    tasks: Plans<Plan>,
-    sufs: Plans<SufPlan>,
-    /// XOR shares of predicates.
-    pub(crate) bits: Plans<Comparison>,
-    pub(crate) powers: Plans<PowersPlan>,
-}
-
-impl AllPlans {
-    /// The plan of `task`, which has these [facts](Task::facts), for keys of `gate`.
-    pub(crate) fn task(&mut self, gate: &Gate, task: Task<'_>, facts: &[u64]) -> Result<Arc<Plan>, PfssError> {
-        self.tasks.get(gate, facts, || task.plan(gate))
-    }
-
-    /// The plan of the descriptor that `gate` is.
-    pub(crate) fn suf(&mut self, gate: &Gate) -> Result<Arc<SufPlan>, PfssError> {
-        self.sufs.get(gate, &[], || SufPlan::new(gate))
     }
 }

@@ -3,11 +3,7 @@
 use core_types::{Ring, params::share::WordTerm};
 
 use super::{
-    BitShares, Pending, Plan,
-    comparison::Comparison,
-    plan::{Compare, reduced},
-    sums::Sums,
-    tree::Trees,
+    BitShares, Pending, Plan, comparison::Comparison, inputs::reduced, plan::Compare, sums::Sums, tree::Trees,
 };
 use crate::{
     Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task, Walk,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use core_types::Ring;
 
-use super::{BitShares, Pending, plan::reduced};
+use super::{BitShares, Pending, inputs::reduced};
 use crate::{
     GateKind, MaskedKeys, PfssError, Task, Walk,
     dealer::{Draw, Secrets},

@@ -1,0 +1,67 @@
+//! Plans that are kept, so that a shape is planned once and not with each batch.
+
+use core::fmt;
+use std::sync::Arc;
+
+use super::{Plan, comparison::Comparison, intervals::PowersPlan, suf::SufPlan};
+use crate::{Gate, PfssError, Task};
+
+/// What was planned last, by gates and what they are asked: a program evaluates the same shapes again and again.
+pub(crate) struct Plans<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
+
+impl<P> Plans<P> {
+    /// More shapes than a layer has; the oldest makes room for a further one.
+    const MOST: usize = 64;
+
+    /// The plan for `gate` that is asked `facts`, which say all that `plan` depends on besides.
+    pub(crate) fn get(
+        &mut self,
+        gate: &Gate,
+        facts: &[u64],
+        plan: impl FnOnce() -> Result<P, PfssError>,
+    ) -> Result<Arc<P>, PfssError> {
+        if let Some((.., known)) = self.0.iter().find(|(of, asked, _)| of == gate && asked == facts) {
+            return Ok(Arc::clone(known));
+        }
+        let plan = Arc::new(plan()?);
+        if self.0.len() == Self::MOST {
+            self.0.remove(0);
+        }
+        self.0.push((gate.clone(), facts.to_vec(), Arc::clone(&plan)));
+        Ok(plan)
+    }
+}
+
+impl<P> Default for Plans<P> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<P> fmt::Debug for Plans<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Plans").field(&self.0.len()).finish()
+    }
+}
+
+/// The plans of one who evaluates gates: those of tasks, of descriptors, and of gates that have no result of their own.
+#[derive(Debug, Default)]
+pub(crate) struct AllPlans {
+    tasks: Plans<Plan>,
+    sufs: Plans<SufPlan>,
+    /// XOR shares of predicates.
+    pub(crate) bits: Plans<Comparison>,
+    pub(crate) powers: Plans<PowersPlan>,
+}
+
+impl AllPlans {
+    /// The plan of `task`, which has these [facts](Task::facts), for keys of `gate`.
+    pub(crate) fn task(&mut self, gate: &Gate, task: Task<'_>, facts: &[u64]) -> Result<Arc<Plan>, PfssError> {
+        self.tasks.get(gate, facts, || task.plan(gate))
+    }
+
+    /// The plan of the descriptor that `gate` is.
+    pub(crate) fn suf(&mut self, gate: &Gate) -> Result<Arc<SufPlan>, PfssError> {
+        self.sufs.get(gate, &[], || SufPlan::new(gate))
+    }
+}
