@@ -6,6 +6,7 @@
 //! f32, f16 or bf16; sums and functions are computed in f32.
 #![forbid(unsafe_code)]
 
+mod adam_w;
 mod binary;
 mod dense;
 mod dropout;
@@ -24,6 +25,7 @@ mod softmax;
 mod sum;
 mod tensor;
 
+pub use adam_w::AdamW;
 pub use binary::{BinaryPlan, binary};
 pub use core_types::params::elementwise::{Activation, Binary};
 pub use dense::{Dense, DensePlan};

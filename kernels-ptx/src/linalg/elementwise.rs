@@ -5,7 +5,7 @@
 //! Views hold the elements that the parameters name. An output may be one of the inputs, but overlaps none otherwise.
 
 use core_types::{
-    params::elementwise::{Activation, Binary, BinaryParams, DropoutParams},
+    params::elementwise::{Activation, AdamWParams, Binary, BinaryParams, DropoutParams},
     philox,
 };
 
@@ -14,7 +14,10 @@ use super::{
     index::divide,
     real::{Bf16, F16, Real, aligned4},
 };
-use crate::dev::{idx, math::fma};
+use crate::dev::{
+    idx,
+    math::{fma, sqrt},
+};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -147,6 +150,41 @@ unsafe fn dropout<T: Real>(p: &DropoutParams, len: u64, x: *const T, y: *mut T) 
             let word = if at % 2 == 0 { even } else { odd };
             *y.add(i) = T::narrow(keep(word, (*x.add(i)).widen()));
         },
+    );
+}
+
+/// A step of AdamW.
+///
+/// # Safety
+/// As the file; the four views have `len` elements.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn linalg_adam_w(
+    p: AdamWParams,
+    len: u64,
+    g: *const f32,
+    m: *mut f32,
+    v: *mut f32,
+    w: *mut f32,
+) {
+    let step = |g: f32, m: f32, v: f32, w: f32| {
+        let m = fma(p.beta1, m, (1.0 - p.beta1) * g);
+        let v = fma(p.beta2, v, (1.0 - p.beta2) * g * g);
+        let step = m * p.mean / (sqrt(v * p.square) + p.eps);
+        [m, v, fma(-p.rate, fma(p.decay, w, step), w)]
+    };
+    for_elements(
+        len,
+        aligned4(g) && aligned4(m) && aligned4(v) && aligned4(w),
+        |i| {
+            let ([ga, gb, gc, gd], [ma, mb, mc, md]) = (f32::load4(g.add(i)), f32::load4(m.add(i)));
+            let ([va, vb, vc, vd], [wa, wb, wc, wd]) = (f32::load4(v.add(i)), f32::load4(w.add(i)));
+            let ([ma, va, wa], [mb, vb, wb]) = (step(ga, ma, va, wa), step(gb, mb, vb, wb));
+            let ([mc, vc, wc], [md, vd, wd]) = (step(gc, mc, vc, wc), step(gd, md, vd, wd));
+            f32::store4(m.add(i), [ma, mb, mc, md]);
+            f32::store4(v.add(i), [va, vb, vc, vd]);
+            f32::store4(w.add(i), [wa, wb, wc, wd]);
+        },
+        |i| [*m.add(i), *v.add(i), *w.add(i)] = step(*g.add(i), *m.add(i), *v.add(i), *w.add(i)),
     );
 }
 

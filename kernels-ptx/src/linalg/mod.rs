@@ -43,6 +43,7 @@ kernel_table! {
     linalg_activate_bf16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_activate_f16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_activate_f32: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
+    linalg_adam_w: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_axpby_bf16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_axpby_f16: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;
     linalg_axpby_f32: block [elementwise::THREADS, 1, 1], min_blocks 4, shared Shared::None, barriers 0;

@@ -62,6 +62,7 @@ macro_rules! op_sets {
                 axpby<T>(Axpby),
                 sum_axis<T>(SumAxis),
                 dropout<T>(Dropout),
+                adam_w(AdamW),
             }
         }
         $with! {

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use core_types::params::{
     circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
-    elementwise::{Activation, BinaryParams, DropoutParams, SumParams},
+    elementwise::{Activation, AdamWParams, BinaryParams, DropoutParams, SumParams},
     fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams},
     gemm::GemmParams,
     rows::{AxisParams, NormParams, SoftmaxParams},
@@ -67,7 +67,7 @@ macro_rules! none {
     };
 }
 
-none!(f32, DropoutParams);
+none!(f32, AdamWParams, DropoutParams);
 
 /// Numbers and kinds that stand in an op by themselves.
 macro_rules! bare {

@@ -4,7 +4,7 @@ use backend_api::{
 };
 use half::{bf16, f16};
 use nn_ops::{
-    Activation, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
+    Activation, AdamW, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
     cross_entropy, cross_entropy_probs, sum_axis,
 };
 
@@ -81,6 +81,7 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
         OpSpec { op: "linalg.activate_backward", cases: backward },
         OpSpec { op: "linalg.binary", cases: binaries },
         OpSpec { op: "linalg.axpby", cases: combined },
+        OpSpec { op: "linalg.adam_w", cases: steps() },
         OpSpec { op: "linalg.sum_axis", cases: sums() },
         OpSpec { op: "linalg.dropout", cases: dropped.collect() },
         OpSpec { op: "linalg.cross_entropy", cases: entropies },
@@ -263,6 +264,50 @@ fn combine<Q: ElementwiseOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
 fn overwrite<Q: ElementwiseOps, T: Real>(q: &Q) -> Result<(), Failure> {
     let (x, y) = (narrow::<T>(&[1.0, 2.0, 3.0]), narrow::<T>(&[f32::NAN; 3]));
     Failure::unless_equal(&[2.0, 4.0, 6.0], &doubled(q, &x, 0.0, &y)?)
+}
+
+fn steps<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
+    let mut cases: Vec<_> = LENGTHS
+        .into_iter()
+        .chain(batches())
+        .map(|n| Case::new(format!("{n} elements"), move |q: &Q| three_steps(q, n, 0)))
+        .collect();
+    cases.push(Case::new("views that are not aligned", |q: &Q| three_steps(q, 300, 1)));
+    cases
+}
+
+/// Three steps of AdamW against algorithm 2 of its paper in f64, on views from element `skip` on.
+fn three_steps<Q: ElementwiseOps>(q: &Q, n: usize, skip: usize) -> Result<(), Failure> {
+    let adam = AdamW { rate: 0.01, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.1 };
+    let start = Random::new(8).reals::<f32>(n + skip);
+    let mut dw = q.upload(&start)?;
+    let (mut dm, mut dv) = (q.zeros::<f32>(n + skip)?, q.zeros::<f32>(n + skip)?);
+    let (mut m, mut v) = (vec![0.0f64; n], vec![0.0f64; n]);
+    let mut w: Vec<f64> = start[skip..].iter().map(|&w| f64::from(w)).collect();
+    let [rate, beta1, beta2, eps, decay] = [adam.rate, adam.beta1, adam.beta2, adam.eps, adam.decay].map(f64::from);
+    for t in 1..=3 {
+        let g = Random::new(90 + u64::from(t)).reals::<f32>(n + skip);
+        let dg = q.upload(&g)?;
+        let mut run = || {
+            let (shape, views) = ([n], skip..n + skip);
+            let moments = [dm.slice_mut(views.clone())?, dv.slice_mut(views.clone())?];
+            let [m, v] = moments.map(|moment| TensorMut::contiguous(moment, &shape));
+            let g = TensorRef::contiguous(dg.slice(views.clone())?, &shape)?;
+            adam.step(q, t, g, [m?, v?], TensorMut::contiguous(dw.slice_mut(views)?, &shape)?)
+        };
+        run()?;
+        for (i, g) in g[skip..].iter().map(|&g| f64::from(g)).enumerate() {
+            m[i] = beta1 * m[i] + (1.0 - beta1) * g;
+            v[i] = beta2 * v[i] + (1.0 - beta2) * g * g;
+            let (mean, square) = (m[i] / (1.0 - beta1.powi(t as i32)), v[i] / (1.0 - beta2.powi(t as i32)));
+            w[i] -= rate * (mean / (square.sqrt() + eps) + decay * w[i]);
+        }
+    }
+    Failure::unless_close(&m, &q.download(&dm)?[skip..], 1e-6, 1e-7)?;
+    Failure::unless_close(&v, &q.download(&dv)?[skip..], 1e-6, 1e-7)?;
+    let got = q.download(&dw)?;
+    Failure::unless_equal(&start[..skip], &got[..skip])?;
+    Failure::unless_close(&w, &got[skip..], 1e-6, 1e-6)
 }
 
 fn sums<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {

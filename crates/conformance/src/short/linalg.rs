@@ -1,13 +1,13 @@
 use backend_api::{
     BackendError, Buffer, Queue,
     ops::linalg::{
-        Activate, ActivateBackward, Axpby, Binary, CrossEntropy, CrossEntropyProbs, Dropout, Gemm, LayerNorm,
+        Activate, ActivateBackward, AdamW, Axpby, Binary, CrossEntropy, CrossEntropyProbs, Dropout, Gemm, LayerNorm,
         LayerNormBackward, LinalgOps, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask, Softmax,
         SoftmaxBackward, SumAxis,
     },
 };
 use core_types::params::{
-    elementwise::{self, Activation, BinaryParams, DropoutParams, SumParams},
+    elementwise::{self, Activation, AdamWParams, BinaryParams, DropoutParams, SumParams},
     gemm::{GemmParams, MatrixStrides},
     rows::{AxisParams, NormParams, SoftmaxParams},
 };
@@ -56,6 +56,13 @@ fn element_cases<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
         case("axpby", |q: &Q, short| {
             let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
             q.axpby(Axpby { alpha: 1.0, x: x.view(), beta: 1.0, y: y.view_mut() }.map(short)?)
+        }),
+        case("adam_w", |q: &Q, short| {
+            let (g, mut m, mut v, mut w) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
+            let (rate, beta1, beta2, eps, decay) = (0.1, 0.9, 0.9, 1e-8, 0.0);
+            let params = AdamWParams { rate, beta1, beta2, eps, decay, mean: 1.0, square: 1.0, reserved: 0 };
+            let (g, m, v, w) = (g.view(), m.view_mut(), v.view_mut(), w.view_mut());
+            q.adam_w(AdamW { params: &params, g, m, v, w }.map(short)?)
         }),
         case("sum_axis", |q: &Q, short| {
             let (x, mut y) = (floats(q, COUNT)?, floats(q, 8)?);

@@ -6,7 +6,7 @@ use half::{bf16, f16, slice::HalfFloatSliceExt};
 use crate::CpuQueue;
 
 /// Elements per task: 256 KiB of f32.
-const CHUNK: usize = 1 << 16;
+pub(super) const CHUNK: usize = 1 << 16;
 /// Elements of a 16-bit tensor that are widened at once, on the stack.
 const BLOCK: usize = 512;
 

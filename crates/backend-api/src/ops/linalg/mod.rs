@@ -2,6 +2,7 @@
 
 mod activate;
 mod activate_backward;
+mod adam_w;
 mod axpby;
 mod binary;
 mod cross_entropy;
@@ -22,6 +23,7 @@ mod sum_axis;
 
 pub use activate::Activate;
 pub use activate_backward::ActivateBackward;
+pub use adam_w::AdamW;
 pub use axpby::Axpby;
 pub use binary::Binary;
 pub use cross_entropy::CrossEntropy;

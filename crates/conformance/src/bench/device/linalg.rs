@@ -4,7 +4,7 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 use half::bf16;
-use nn_ops::{GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan, TensorMut, TensorRef};
+use nn_ops::{AdamW, GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{COPY, DeviceError, DeviceLine, Extent, Size, words};
 
@@ -17,6 +17,7 @@ pub(super) fn lines<Q: LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>
         copy(elements),
         map(&format!("nn.identity/{elements}"), Activation::Identity, elements),
         map(&format!("nn.gelu/{elements}"), Activation::GeluTanh, elements),
+        adam_w(elements),
         softmax(rows, columns),
         layer_norm(rows, columns),
         rms_norm(rows, columns),
@@ -54,6 +55,22 @@ fn map<Q: LinalgOps + 'static>(id: &str, f: Activation, count: usize) -> DeviceL
         let x = input::<Q, f32>(q, count)?;
         let mut y = q.zeros(count)?;
         Ok(Box::new(move |q: &Q| Ok(q.activate(Activate { f, x: x.view(), y: y.view_mut() })?)))
+    })
+}
+
+/// Reads a gradient, and reads and writes a weight and its two moments.
+fn adam_w<Q: LinalgOps + 'static>(count: usize) -> DeviceLine<Q> {
+    let bytes = 28.0 * count as f64;
+    let size = Size { unit: "weight", work: count as f64, bytes, resident: 16.0 * count as f64 };
+    DeviceLine::new(format!("nn.adam_w/{count}"), size, move |q: &Q| {
+        let (adam, shape) = (AdamW::default(), [count]);
+        let (g, mut w) = (input::<Q, f32>(q, count)?, input::<Q, f32>(q, count)?);
+        let (mut m, mut v) = (q.zeros(count)?, q.zeros(count)?);
+        Ok(Box::new(move |q: &Q| {
+            let g = TensorRef::contiguous(g.view(), &shape)?;
+            let moments = [TensorMut::contiguous(m.view_mut(), &shape)?, TensorMut::contiguous(v.view_mut(), &shape)?];
+            Ok(adam.step(q, 1, g, moments, TensorMut::contiguous(w.view_mut(), &shape)?)?)
+        }))
     })
 }
 

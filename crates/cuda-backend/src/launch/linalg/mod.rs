@@ -13,7 +13,7 @@ use backend_api::{DType, Element, Real};
 use super::Launch;
 use crate::CudaRef;
 
-pub(crate) use elementwise::{activate, activate_backward, axpby, binary, binary_strided, dropout};
+pub(crate) use elementwise::{activate, activate_backward, adam_w, axpby, binary, binary_strided, dropout};
 pub(crate) use gemm::{Factors, Tiling, gemm_join, gemm_tiles};
 pub(crate) use loss::{entropy, entropy_probs};
 pub(crate) use norm::{NormBackward, NormForward, norm, norm_backward, norm_parameters};

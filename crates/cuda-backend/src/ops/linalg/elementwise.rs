@@ -1,6 +1,6 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue, Real,
-    ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, ElementwiseOps, SumAxis},
+    ops::linalg::{Activate, ActivateBackward, AdamW, Axpby, Binary, Dropout, ElementwiseOps, SumAxis},
 };
 use core_types::params::elementwise::{BinaryParams, MAX_RANK, SumParams};
 
@@ -62,6 +62,11 @@ impl ElementwiseOps for CudaQueue {
         let mut parts = self.alloc(cut.parts as usize * y.len())?;
         linalg::sum_rows(self, p, cut, x, &y, Some(&parts.view_mut()))?;
         linalg::sum_join(self, p, cut.parts, parts.view(), &y)
+    }
+
+    fn adam_w(&self, op: AdamW<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        linalg::adam_w(self, &op)
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
