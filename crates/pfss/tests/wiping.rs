@@ -6,7 +6,7 @@ use std::{
     hint::black_box,
     slice,
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
     },
     thread,
@@ -117,14 +117,14 @@ fn clipped(coeffs: CoeffMode) -> Gate {
 
 #[test]
 fn the_scanner_sees_a_plain_copy() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let words = [0x0123_4567_89ab_cdef, 2, 3, 4];
     assert!(found(words, || drop(black_box(words.to_vec()))) > 0);
 }
 
 #[test]
 fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_shares() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let q = runtime::cpu().unwrap();
     let gates = [
         Gate::relu(64).unwrap(),
@@ -172,7 +172,7 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
 
 #[test]
 fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (q, mut dealer) = (runtime::cpu().unwrap(), Dealer::insecure_from_seed(9));
     let mut deal = || dealer.deal(&q, &Gate::product(64).unwrap(), 2).unwrap();
     let watched = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
@@ -193,7 +193,7 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
 /// Shares of single points, which no result shows: each buffer has a size that nothing else has.
 #[test]
 fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let q = runtime::cpu().unwrap();
     let keys = |gate: Gate, count: usize| {
         let [bundle, _] = Dealer::insecure_from_seed(8).deal(&q, &gate, count).unwrap();

@@ -65,3 +65,38 @@ impl AllPlans {
         self.sufs.get(gate, &[], || SufPlan::new(gate))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_is_planned_once_until_many_others_were() {
+        let gates = [Gate::relu(64).unwrap(), Gate::relu(64).unwrap().with_masked_outputs().unwrap()];
+        let (mut plans, mut made) = (Plans::default(), Vec::new());
+        let mut get = |gate: usize, fact: u64| {
+            let plan = plans.get(&gates[gate], &[fact], || {
+                made.push((gate, fact));
+                Ok((gate, fact))
+            });
+            assert_eq!(*plan.unwrap(), (gate, fact));
+        };
+        for fact in [1, 2, 1, 2] {
+            get(0, fact);
+            get(1, fact);
+        }
+        // one more than there is room for, so that the first has to be planned again
+        (3..Plans::<()>::MOST as u64).for_each(|fact| get(0, fact));
+        get(0, 1);
+        let expected = [(0, 1), (1, 1), (0, 2), (1, 2)].into_iter();
+        let others = (3..Plans::<()>::MOST as u64).map(|fact| (0, fact));
+        assert_eq!(made, expected.chain(others).chain([(0, 1)]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_plan_that_is_refused_is_not_kept() {
+        let (gate, mut plans) = (Gate::relu(64).unwrap(), Plans::default());
+        assert!(plans.get(&gate, &[], || Err(PfssError::Program)).is_err());
+        assert_eq!(*plans.get(&gate, &[], || Ok(7)).unwrap(), 7);
+    }
+}
