@@ -172,6 +172,7 @@ mod tests {
     fn tasks_parse_and_anything_else_is_refused() {
         assert_eq!(Task::parse(&["fuzz", "--seconds", "3"]).unwrap(), Task::Fuzz { seconds: 3 });
         assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test(test::Extent::Usual));
+        assert_eq!(Task::parse(&["test", "--all"]).unwrap(), Task::Test(test::Extent::All));
         assert_eq!(Task::parse(&["constant-time"]).unwrap(), Task::ConstantTime);
         let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);

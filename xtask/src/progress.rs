@@ -36,21 +36,36 @@ fn steps() -> MutexGuard<'static, Option<Steps>> {
 
 /// Shows `title` for as long as `work` takes.
 pub(crate) fn during<R>(title: &str, work: impl FnOnce() -> R) -> R {
-    let step = (title.to_owned(), Instant::now());
-    begin(step.clone());
-    let result = work();
-    if let Some(steps) = &mut *steps() {
-        steps.under_way.retain(|other| *other != step);
-    }
-    result
+    let _step = Step::begin(title);
+    work()
 }
 
-fn begin(step: (String, Instant)) {
-    let mut steps = steps();
-    if steps.is_none() {
-        thread::spawn(tell);
+/// A step under way, until it is dropped.
+struct Step(String, Instant);
+
+impl Step {
+    fn begin(title: &str) -> Self {
+        let step = Self(title.to_owned(), Instant::now());
+        let mut steps = steps();
+        if steps.is_none() {
+            thread::spawn(tell);
+        }
+        let steps = steps.get_or_insert_with(|| Steps { under_way: Vec::new(), told: Instant::now() });
+        steps.under_way.push((step.0.clone(), step.1));
+        step
     }
-    steps.get_or_insert_with(|| Steps { under_way: Vec::new(), told: Instant::now() }).under_way.push(step);
+}
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        let mut steps = steps();
+        let Some(steps) = &mut *steps else { return };
+        steps.under_way.retain(|(title, began)| (title, began) != (&self.0, &self.1));
+        if steps.under_way.is_empty() {
+            BAR.set_message("");
+            BAR.finish_and_clear(); // what is printed next begins at the start of a line
+        }
+    }
 }
 
 /// Prints while the changing line is away.
@@ -68,7 +83,6 @@ fn tell() {
         let mut steps = steps();
         let Some(Steps { under_way, told }) = &mut *steps else { return };
         if under_way.is_empty() {
-            BAR.finish_and_clear();
             *steps = None;
             return;
         }

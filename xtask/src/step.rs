@@ -30,14 +30,17 @@ pub(crate) fn check_quietly(title: &str, cmd: Cmd<'_>) -> Tally {
 }
 
 fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
-    eprintln!("== {title}");
+    progress::paused(|| eprintln!("== {title}"));
     let start = Instant::now();
     let outcome = run();
-    if let Err(error) = &outcome {
-        eprintln!("error: {error}");
-    }
     let passed = outcome.is_ok();
-    eprintln!("== {title}: {} in {:.1} s", if passed { "passed" } else { "FAILED" }, start.elapsed().as_secs_f64());
+    progress::paused(|| {
+        if let Err(error) = &outcome {
+            eprintln!("error: {error}");
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        eprintln!("== {title}: {} in {seconds:.1} s", if passed { "passed" } else { "FAILED" });
+    });
     Tally::of(title, passed)
 }
 

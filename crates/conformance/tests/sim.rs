@@ -1,7 +1,7 @@
 //! The suite on the simulated driver: the PTX and the host code that ship.
 //!
-//! `cargo xtask test` runs every case there in three orders with every checker on, under every condition and on late
-//! streams, by the release build of the program. Here stand the small cases, and what needs a hand on the driver.
+//! `cargo xtask test` runs every case there under every condition, and in another order with every checker on and late streams;
+//! with `--all`, in three orders. Here stand the small cases, and what needs a hand on the driver.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use backend_api::BackendError;

@@ -1,12 +1,12 @@
 //! Functions of single elements: activations, linear combinations, the descent step, dropout.
 
 use backend_api::{
-    Mut, Real, Ref,
+    Real,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, ElementwiseOps},
 };
 use core_types::params::elementwise::Activation;
 
-use crate::{Dropout, Layout, NnError, TensorMut, TensorRef};
+use crate::{Dropout, Layout, NnError, Sgd, TensorMut, TensorRef};
 
 /// Functions of single elements on row-major tensors of one shape.
 ///
@@ -98,7 +98,7 @@ impl ElementwisePlan {
     /// so weights of 16 bits lose a step below half their last place: keep them in f32 to train.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] if `rate` or `decay` is not finite; otherwise as [`activate`](Self::activate).
+    /// [`NnError::Parameter`] if `rate`, `decay` or their product is not finite; otherwise as [`activate`](Self::activate).
     pub fn sgd_step<Q: ElementwiseOps, T: Real>(
         &self,
         q: &Q,
@@ -108,8 +108,9 @@ impl ElementwisePlan {
         w: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "sgd_step";
+        Sgd { rate, momentum: 0.0, decay }.check(OP)?;
         let (g, w) = (g.planned(OP, "g", &self.layout)?, w.planned(OP, "w", &self.layout)?);
-        descend(q, rate, decay, g, w)
+        Ok(q.axpby(Axpby { alpha: -rate, x: q.shorten(g), beta: 1.0 - rate * decay, y: q.shorten_mut(w) })?)
     }
 
     /// Drops elements of x by the mask of a site and a training step: see [`Dropout`]. The same call on the gradient is the
@@ -130,22 +131,6 @@ impl ElementwisePlan {
         let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
         Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), x, y })?)
     }
-}
-
-/// The step of [`ElementwisePlan::sgd_step`] on views of equal length.
-pub(crate) fn descend<Q: ElementwiseOps, T: Real>(
-    q: &Q,
-    rate: f32,
-    decay: f32,
-    g: Ref<'_, Q, T>,
-    w: Mut<'_, Q, T>,
-) -> Result<(), NnError> {
-    for (name, value) in [("rate", rate), ("decay", decay)] {
-        if !value.is_finite() {
-            return Err(NnError::Parameter { op: "sgd_step", name, domain: "finite", value: f64::from(value) });
-        }
-    }
-    Ok(q.axpby(Axpby { alpha: -rate, x: q.shorten(g), beta: 1.0 - rate * decay, y: q.shorten_mut(w) })?)
 }
 
 /// `y = f(x)`; see [`ElementwisePlan::activate`].

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use crate::{ElementwisePlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, TensorRef};
+use crate::{ElementwisePlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, TensorRef, matmul::Named};
 
 const OP: &str = "linear";
 const BACKWARD: &str = "linear_backward";
@@ -43,7 +43,7 @@ impl LinearPlan {
     /// # Errors
     /// As [`GemmPlan::new`].
     pub fn new(x: &Layout, w: &Layout, f: Activation, y: &Layout) -> Result<Self, NnError> {
-        let product = GemmPlan::of(OP, [x, w, y], f)?;
+        let product = GemmPlan::of(OP, [("x", x), ("w", w), ("y", y)], f)?;
         let columns = w.shape().last().copied().unwrap_or(0);
         Ok(Self { product, x: *x, w: *w, bias: Layout::contiguous(&[columns])?, y: *y })
     }
@@ -135,7 +135,7 @@ impl LinearBackwardPlan {
     fn build(
         x: &Layout,
         w: &Layout,
-        product: impl Fn([&Layout; 3]) -> Result<GemmPlan, NnError>,
+        product: impl Fn([Named<'_>; 3]) -> Result<GemmPlan, NnError>,
         sum: impl Fn(&[usize], usize) -> Result<SumPlan, NnError>,
     ) -> Result<Self, NnError> {
         let (&[m, k], &[rows, n]) = (matrix("x", x)?, matrix("w", w)?);
@@ -145,8 +145,8 @@ impl LinearBackwardPlan {
         }
         let (d, dx, dw) = (Layout::contiguous(&[m, n])?, Layout::contiguous(&[m, k])?, Layout::contiguous(&[k, n])?);
         Ok(Self {
-            of_x: product([&d, &w.transposed()?, &dx])?,
-            of_w: product([&x.transposed()?, &d, &dw])?,
+            of_x: product([("d", &d), ("w transposed", &w.transposed()?), ("dx", &dx)])?,
+            of_w: product([("x transposed", &x.transposed()?), ("d", &d), ("dw", &dw)])?,
             of_bias: sum(&[m, n], 0)?,
             x: *x,
             w: *w,

@@ -41,6 +41,9 @@ pub struct GemmPlan {
     c: Layout,
 }
 
+/// A layout with the name of the tensor that has it, for errors.
+pub(crate) type Named<'a> = (&'static str, &'a Layout);
+
 impl GemmPlan {
     /// Checks the layouts of A, B and C.
     ///
@@ -48,7 +51,7 @@ impl GemmPlan {
     /// [`NnError::TooFewAxes`] below two axes, [`NnError::ShapeMismatch`] if the shapes do not fit, [`NnError::Broadcast`] if
     /// leading axes do not, [`NnError::InvalidStride`] if a matrix has no stride of 1 or elements of C overlap.
     pub fn new(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
-        Self::of(OP, [a, b, c], Activation::Identity)
+        Self::of(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity)
     }
 
     /// A plan for `C += A B`. Leading axes of C may have length 1 or be missing where those of A and B do not: C then
@@ -57,22 +60,22 @@ impl GemmPlan {
     /// # Errors
     /// As [`Self::new`].
     pub fn accumulating(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
-        Self::adding(OP, [a, b, c])
+        Self::adding(OP, [("a", a), ("b", b), ("c", c)])
     }
 
     /// A plan for `C = f(A B)` on behalf of an operator.
-    pub(crate) fn of(op: &'static str, layouts: [&Layout; 3], activation: Activation) -> Result<Self, NnError> {
+    pub(crate) fn of(op: &'static str, layouts: [Named<'_>; 3], activation: Activation) -> Result<Self, NnError> {
         Self::build(op, layouts, activation, false)
     }
 
     /// [`accumulating`](Self::accumulating) on behalf of an operator.
-    pub(crate) fn adding(op: &'static str, layouts: [&Layout; 3]) -> Result<Self, NnError> {
+    pub(crate) fn adding(op: &'static str, layouts: [Named<'_>; 3]) -> Result<Self, NnError> {
         Self::build(op, layouts, Activation::Identity, true)
     }
 
     fn build(
         op: &'static str,
-        [a, b, c]: [&Layout; 3],
+        [(_, a), (b_name, b), (c_name, c)]: [Named<'_>; 3],
         activation: Activation,
         accumulate: bool,
     ) -> Result<Self, NnError> {
@@ -85,14 +88,14 @@ impl GemmPlan {
         let shape = |lead: &[usize], rows: usize, cols: usize| [lead, &[rows, cols]].concat();
         if k != b_k {
             let expected = Shape::from(&shape(b_lead, k, n)[..]);
-            return Err(NnError::ShapeMismatch { op, tensor: "b", expected, got: b.into() });
+            return Err(NnError::ShapeMismatch { op, tensor: b_name, expected, got: b.into() });
         }
         let apart = || NnError::Broadcast { op, lhs: a.into(), rhs: b.into() };
         let lead = broadcast_shape(a_lead, b_lead).ok_or_else(apart)?;
         let full = shape(&lead, m, n);
         if (c_m, c_n) != (m, n) || (!accumulate && c_lead != lead) {
             let expected = Shape::from(&full[..]);
-            return Err(NnError::ShapeMismatch { op, tensor: "c", expected, got: c.into() });
+            return Err(NnError::ShapeMismatch { op, tensor: c_name, expected, got: c.into() });
         }
         let wide = [
             a.broadcast_by(op, &shape(&lead, m, k))?,
@@ -246,7 +249,8 @@ pub fn matmul_backward_lhs<Q: GemmOps, T: Real>(
     da: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     let b = b.transposed()?;
-    GemmPlan::adding("matmul_backward_lhs", [g.layout(), b.layout(), da.layout()])?.run(q, g, b, da)
+    GemmPlan::adding("matmul_backward_lhs", [("g", g.layout()), ("b transposed", b.layout()), ("da", da.layout())])?
+        .run(q, g, b, da)
 }
 
 /// The gradient of `C = A B` with respect to B: `dB += A^T G`, where G is the gradient of C. Axes along which B was
@@ -261,5 +265,6 @@ pub fn matmul_backward_rhs<Q: GemmOps, T: Real>(
     db: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     let a = a.transposed()?;
-    GemmPlan::adding("matmul_backward_rhs", [a.layout(), g.layout(), db.layout()])?.run(q, a, g, db)
+    GemmPlan::adding("matmul_backward_rhs", [("a transposed", a.layout()), ("g", g.layout()), ("db", db.layout())])?
+        .run(q, a, g, db)
 }

@@ -6,17 +6,37 @@ use backend_api::{
 };
 use rand_core::Rng;
 
-use crate::{Layout, NnError, TensorMut, TensorRef, elementwise::descend, io::Tensor};
+use crate::{Layout, NnError, TensorMut, TensorRef, io::Tensor};
 
-/// Stochastic gradient descent with momentum and weight decay: `v = momentum v + g`, `w = (1 - rate decay) w - rate v`.
+/// Stochastic gradient descent with momentum and decoupled weight decay: `v = momentum v + g`, `w = (1 - rate decay) w - rate v`.
+///
+/// The decay acts on the weights and is not added to the gradient (Loshchilov, Hutter, "Decoupled Weight Decay Regularization",
+/// 2019): momentum does not multiply it, as it does in libraries that add `decay w` to g. Every trained tensor decays, biases too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sgd {
     /// Step size.
     pub rate: f32,
-    /// Share of the last step kept, in `0..1`.
+    /// Share of the running sum of gradients that a step keeps, in `0..1`.
     pub momentum: f32,
     /// Part of each weight that a step takes away, in units of the rate; 0 for none.
     pub decay: f32,
+}
+
+impl Sgd {
+    /// Refuses, on behalf of `op`, what is no step.
+    pub(crate) fn check(&self, op: &'static str) -> Result<(), NnError> {
+        let &Self { rate, momentum, decay } = self;
+        let rules = [
+            ("rate", "finite", rate, rate.is_finite()),
+            ("momentum", "at least 0 and less than 1", momentum, (0.0..1.0).contains(&momentum)),
+            ("decay", "finite", decay, decay.is_finite()),
+            ("rate decay", "finite", rate * decay, (rate * decay).is_finite()),
+        ];
+        match rules.iter().find(|(.., holds)| !holds) {
+            None => Ok(()),
+            Some(&(name, domain, value, _)) => Err(NnError::Parameter { op, name, domain, value: f64::from(value) }),
+        }
+    }
 }
 
 /// A trained f32 tensor on a queue's device, with its gradient and the running sum of gradients, all row-major.
@@ -89,10 +109,13 @@ impl<Q: ElementwiseOps> Parameter<Q> {
     /// A step of gradient descent along the gradient. The gradient stays.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a rate or a decay that is not finite, [`NnError::Backend`] from the device.
+    /// [`NnError::Parameter`] for a rate or a decay that is not finite, for a product of both that is not, and for a momentum
+    /// outside `0..1`; [`NnError::Backend`] from the device. Nothing has changed after the former.
     pub fn descend(&mut self, q: &Q, sgd: Sgd) -> Result<(), NnError> {
+        sgd.check("descend")?;
         q.axpby(Axpby { alpha: 1.0, x: self.gradient.view(), beta: sgd.momentum, y: self.velocity.view_mut() })?;
-        descend(q, sgd.rate, sgd.decay, self.velocity.view(), self.value.view_mut())
+        let (x, y) = (self.velocity.view(), self.value.view_mut());
+        Ok(q.axpby(Axpby { alpha: -sgd.rate, x, beta: 1.0 - sgd.rate * sgd.decay, y })?)
     }
 
     /// Waits and copies the value to the host.

@@ -118,9 +118,28 @@ fn shapes_that_do_not_fit_are_typed() {
     let mut other = Mlp::new(&q, &[5, 8, 3], &mut rng).unwrap();
     let wrong = other.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), SGD).unwrap_err();
     assert_eq!(wrong.to_string(), "`mlp.train_step` expected workspace of shape [5, 8, 3], got [5, 7, 3]");
-    let endless = Sgd { rate: f32::INFINITY, ..SGD };
-    let refused = network.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), endless);
-    assert!(matches!(refused, Err(NnError::Parameter { op: "sgd_step", name: "rate", .. })));
+    // Refused before anything changes: a step that follows is the one of a network that nobody asked for another.
+    let mut twin = Mlp::new(&q, &[5, 7, 3], &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
+    let mut network = Mlp::new(&q, &[5, 7, 3], &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
+    let wrong = [
+        (Sgd { rate: f32::INFINITY, ..SGD }, "rate"),
+        (Sgd { momentum: f32::NAN, ..SGD }, "momentum"),
+        (Sgd { momentum: 1.0, ..SGD }, "momentum"),
+        (Sgd { decay: f32::NAN, ..SGD }, "decay"),
+        (Sgd { rate: 1e30, decay: 1e30, ..SGD }, "rate decay"),
+    ];
+    for (sgd, wrong) in wrong {
+        let refused = network.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), sgd);
+        assert!(
+            matches!(refused, Err(NnError::Parameter { op: "mlp.train_step", name, .. }) if name == wrong),
+            "{wrong}"
+        );
+    }
+    for network in [&mut network, &mut twin] {
+        network.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), SGD).unwrap();
+    }
+    let names = ["hidden", "output"];
+    assert_eq!(network.tensors(&q, &names).unwrap(), twin.tensors(&q, &names).unwrap());
     assert!(matches!(network.workspace(&q, usize::MAX), Err(NnError::Overflow { .. })));
 }
 

@@ -44,7 +44,7 @@
 //! ```
 //! use trefoil::{
 //!     Domain,
-//!     nn_ops::{Mlp, Sgd},
+//!     nn_ops::{Mlp, Sgd, TensorRef},
 //!     prelude::*,
 //!     rand_chacha::{ChaCha8Rng, rand_core::SeedableRng},
 //! };
@@ -53,11 +53,12 @@
 //! let mut network = Mlp::new(&q, &[2, 8, 2], &mut ChaCha8Rng::seed_from_u64(1))?;
 //! let x = q.upload(&[0.0, 1.0, 1.0, 0.0f32])?;
 //! let y = q.upload(&[1, 0u32])?;
+//! let (x, y) = (TensorRef::contiguous(x.view(), &[2, 2])?, TensorRef::contiguous(y.view(), &[2])?);
 //! let mut workspace = network.workspace(&q, 2)?;
 //! for _ in 0..100 {
-//!     network.train_step(&q, &mut workspace, x.view(), y.view(), Sgd { rate: 0.1, momentum: 0.9 })?;
+//!     network.train_step(&q, &mut workspace, x, y, Sgd { rate: 0.1, momentum: 0.9, decay: 0.0 })?;
 //! }
-//! assert_eq!(network.classify(&q, x.view())?, [1, 0]);
+//! assert_eq!(network.classify(&q, x)?, [1, 0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

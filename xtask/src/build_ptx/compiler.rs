@@ -8,6 +8,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::progress;
+
 /// A cargo and a rustc that can build the core library for `nvptx64`.
 #[derive(Clone, Debug)]
 pub(super) struct Compiler {
@@ -85,7 +87,8 @@ impl Compiler {
             std::fs::remove_file(&text)?; // else a build that cargo finds fresh would not be told from a failed one
             touch(&root.join("kernels-ptx/src/lib.rs"))?;
         }
-        let status = command.status().with_context(|| format!("cannot start {}", self.cargo.display()))?;
+        let status = progress::during(&format!("kernels of {feature}, build"), || command.status());
+        let status = status.with_context(|| format!("cannot start {}", self.cargo.display()))?;
         ensure!(status.success(), "module {feature} does not build ({status})");
         std::fs::read_to_string(&text).with_context(|| format!("the build wrote no {}", text.display()))
     }
@@ -129,7 +132,8 @@ fn touch(path: &Path) -> Result<()> {
 
 /// Standard output of a command that succeeds.
 fn output(command: &mut Command) -> Result<String> {
-    let output = command.stderr(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(output.status.success(), "{command:?}: {}", output.status);
+    let output = command.stderr(Stdio::piped()).output().with_context(|| format!("cannot start {command:?}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?}: {}\n{}", output.status, said.trim());
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed no UTF-8"))
 }

@@ -75,21 +75,23 @@ pub(super) fn on_sim(sh: &Shell, extent: Extent) -> Result<Tally> {
 impl Job {
     fn run(&self, sh: &Shell) -> Result<Tally> {
         let &Self { title, backend, machine, arguments } = self;
-        eprintln!("== {title}");
+        progress::paused(|| eprintln!("== {title}"));
         let (start, program) = (Instant::now(), PROGRAM.path());
         let suite = cmd!(sh, "{program} conformance --backend {backend} {arguments...}").env("TREFOIL_SIM", machine);
         let output = progress::during(title, || suite.quiet().ignore_status().output())?;
         let lines = String::from_utf8_lossy(&output.stdout);
         let mut tally = Tally::default();
-        for line in lines.lines() {
-            println!("{title}: {line}");
-            tally += summary(title, line).unwrap_or_default();
-        }
+        lines.lines().filter_map(|line| summary(title, line)).for_each(|counts| tally += counts);
         if !output.status.success() {
-            println!("{title}: {}", String::from_utf8_lossy(&output.stderr).trim());
             tally.failed.push(title.to_owned());
         }
-        eprintln!("== {title}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
+        progress::paused(|| {
+            lines.lines().for_each(|line| println!("{title}: {line}"));
+            if !output.status.success() {
+                println!("{title}: {}", String::from_utf8_lossy(&output.stderr).trim());
+            }
+            eprintln!("== {title}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
+        });
         Ok(tally)
     }
 }

@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
 use xshell::Shell;
 
@@ -76,6 +76,7 @@ impl Program {
     /// The program once for each of its tests.
     fn tests(&self) -> Result<Vec<Self>> {
         let output = self.output(&["--list", "--format", "terse"])?;
+        ensure!(output.status.success(), "{} cannot list its tests: {}", self.title, output.status);
         let list = String::from_utf8_lossy(&output.stdout);
         let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
         let alone =

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) enum Extent {
     /// What ten minutes allow.
     Usual,
-    /// Everything.
+    /// Every tier, whole.
     All,
 }
 

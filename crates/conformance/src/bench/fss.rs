@@ -163,7 +163,7 @@ impl CmpKeys {
                 corrections: &mut self.corrections,
                 leaves: &mut self.leaves,
             })
-            .expect("aes instructions");
+            .expect("views that fit");
     }
 
     /// Those of party 0.
@@ -184,7 +184,7 @@ fn cmp_eval(bits: u32, count: u32, points: u32, window: u32) -> Contender {
     Contender::new(format!("trefoil CMP({bits})"), move || {
         let (q, keys, shares) = (&keys.q, keys.view(), &mut shares);
         q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat: &x_hat, offsets: &offsets, shares })
-            .expect("aes instructions");
+            .expect("views that fit");
     })
 }
 
@@ -196,7 +196,7 @@ fn cmp_eval_all(bits: u32) -> Contender {
     let mut units = vec![0; cmp_blocks(bits) as usize * ALL_KEYS as usize];
     Contender::new(format!("trefoil CMP({bits}), all points"), move || {
         let (q, keys) = (&keys.q, keys.view());
-        q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: &mut units }).expect("aes instructions");
+        q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: &mut units }).expect("views that fit");
     })
 }
 
@@ -225,7 +225,7 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
         values: &mut values,
         last: &mut last,
     })
-    .expect("aes instructions");
+    .expect("views that fit");
     roots.truncate(row);
     let x_hat = words(KEYS as usize, 3);
     let mut shares = vec![0; (len * KEYS) as usize];
@@ -237,7 +237,7 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
             offsets: &[0],
             shares: &mut shares,
         })
-        .expect("aes instructions");
+        .expect("views that fit");
     })
 }
 
@@ -249,12 +249,12 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
     let mut dealer = Dealer::insecure_from_seed(5);
     let x_hat = words(ELEMENTS as usize, 6);
     let feed = move || {
-        let [bundles, _] = dealer.deal_function(&dealer_q, &gates, ELEMENTS as usize).expect("aes instructions");
+        let [bundles, _] = dealer.deal_function(&dealer_q, &gates, ELEMENTS as usize).expect("views that fit");
         bundles
     };
     let run = move |bundles: FixedBundles| {
         let open = |bundle: KeyBundle| bundle.with_open_inputs().expect("keys of an insecure dealer");
-        let mut step = open(bundles.suf).eval_suf(&q, &x_hat).expect("aes instructions");
+        let mut step = open(bundles.suf).eval_suf(&q, &x_hat).expect("views that fit");
         let shares = loop {
             match step {
                 SufStep::Open(pending) => {
@@ -265,7 +265,7 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
             }
         };
         let shift = open(bundles.shift.expect("a shift by some bits"));
-        let pending = shift.eval_gap_ars(&q, &cert, &shares).expect("aes instructions");
+        let pending = shift.eval_gap_ars(&q, &cert, &shares).expect("views that fit");
         let peer = pending.masked_bits().to_vec();
         core::hint::black_box(pending.finish(&q, &peer).expect("a message of this length"));
     };

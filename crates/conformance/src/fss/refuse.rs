@@ -2,11 +2,13 @@
 
 use backend_api::{
     BackendError, Buffer as _,
-    ops::fss::{CmpEvalAll, CmpEvalWindow, CmpKeys, DcfEvalWindow, DcfKeys, FssOps, PackBits, UnpackBits},
+    ops::fss::{
+        CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
+    },
 };
 use core_types::{
     Label, PrgKeys,
-    params::fss::{CmpAllParams, CmpWindowParams, DcfWindowParams, PackParams},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams},
 };
 
 use super::batch::NONCE;
@@ -26,6 +28,40 @@ fn cmp_params() -> CmpWindowParams {
 fn dcf_params() -> DcfWindowParams {
     let keys = PrgKeys::from_nonce(NONCE);
     DcfWindowParams { keys, bits: 3, party: 0, count: 33, points: 2, words: 3, width: 64, window: 2, reserved: 0 }
+}
+
+/// Makes keys in buffers of the lengths for 33 keys of 10 bits: alphas, roots, corrections, leaves.
+fn cmp_gen<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), BackendError> {
+    let (alphas, roots) = (q.zeros(33)?, q.zeros::<Label>(128)?);
+    let (mut corrections, mut leaves) = (q.zeros(128)?, q.zeros(128)?);
+    let params = CmpGenParams { key: PrgKeys::from_nonce(NONCE).child, bits, count, reserved: [0; 2] };
+    let (corrections, leaves) = (corrections.view_mut(), leaves.view_mut());
+    q.cmp_gen(CmpGen { params: &params, alphas: alphas.view(), roots: roots.view(), corrections, leaves })
+}
+
+/// Makes keys in buffers of the lengths for 33 keys of 3 bits with 3 words: alphas, betas, roots, corrections, values, last.
+fn dcf_gen<Q: FssOps>(q: &Q, [bits, count, words, width]: [u32; 4]) -> Result<(), BackendError> {
+    let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros::<Label>(128)?);
+    let (mut corrections, mut values, mut last) = (q.zeros(192)?, q.zeros(576)?, q.zeros(192)?);
+    let params = DcfGenParams { keys: PrgKeys::from_nonce(NONCE), bits, count, words, width };
+    let (alphas, betas, roots) = (alphas.view(), betas.view(), roots.view());
+    let (corrections, values, last) = (corrections.view_mut(), values.view_mut(), last.view_mut());
+    q.dcf_gen(DcfGen { params: &params, alphas, betas, roots, corrections, values, last })
+}
+
+fn expect_generation_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+    cmp_gen(q, 10, 33)?;
+    dcf_gen(q, [3, 33, 3, 64])?;
+    for bits in [0, 65, u32::MAX] {
+        Failure::unless_refused(&format!("cmp_gen of {bits} bits"), cmp_gen(q, bits, 33))?;
+        Failure::unless_refused(&format!("dcf_gen of {bits} bits"), dcf_gen(q, [bits, 33, 3, 64]))?;
+        Failure::unless_refused(&format!("dcf_gen, words of {bits} bits"), dcf_gen(q, [3, 33, 3, bits]))?;
+    }
+    for words in [0, 9, u32::MAX] {
+        Failure::unless_refused(&format!("dcf_gen of {words} words"), dcf_gen(q, [3, 33, words, 64]))?;
+    }
+    Failure::unless_refused("cmp_gen of 2^32 - 1 keys", cmp_gen(q, 10, u32::MAX))?;
+    Failure::unless_refused("dcf_gen of 2^32 - 1 keys", dcf_gen(q, [64, u32::MAX, 8, 64]))
 }
 
 fn cmp_all_params() -> CmpAllParams {
@@ -152,6 +188,7 @@ pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
             Case::new("views of wrong lengths", expect_lengths_checked),
             Case::new("widths, parties and payloads out of range", expect_ranges_checked),
             Case::new("lengths beyond the address space", expect_no_overflow),
+            Case::new("keys to be made out of range", expect_generation_checked),
         ],
     }
 }

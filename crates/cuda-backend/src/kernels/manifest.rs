@@ -7,6 +7,9 @@ use thiserror::Error;
 /// The most bytes that the parameters of a kernel may have.
 const MAX_PARAMETER_BYTES: usize = 4096;
 
+/// Bytes of an address.
+const ADDRESS_BYTES: usize = 8;
+
 /// The most threads that a block may have on any device.
 const MAX_BLOCK_THREADS: u64 = 1024;
 
@@ -143,8 +146,14 @@ impl Manifest {
 
 impl Entry {
     fn check(&self) -> Result<(), &'static str> {
-        let mut end = 0;
+        let (mut end, mut names) = (0, HashSet::new());
         for parameter in &self.params {
+            if !names.insert(&parameter.name) {
+                return Err("two parameters have one name");
+            }
+            if parameter.kind != Kind::Value && parameter.size != ADDRESS_BYTES {
+                return Err("the address of a parameter is not 8 bytes long");
+            }
             if parameter.size == 0 || !parameter.align.is_power_of_two() || parameter.offset % parameter.align != 0 {
                 return Err("a parameter is empty or not aligned");
             }
@@ -191,10 +200,12 @@ mod tests {
 
     /// Parameters of these offsets, sizes and alignments.
     fn parameters(places: &[(usize, usize, usize)]) -> String {
-        let parameter = |(offset, size, align): &(usize, usize, usize)| {
-            format!(r#"{{"name":"p","kind":"value","type":"u32","offset":{offset},"size":{size},"align":{align}}}"#)
+        let parameter = |((offset, size, align), name): (&(usize, usize, usize), char)| {
+            format!(
+                r#"{{"name":"{name}","kind":"value","type":"u32","offset":{offset},"size":{size},"align":{align}}}"#
+            )
         };
-        format!("[{}]", places.iter().map(parameter).collect::<Vec<_>>().join(","))
+        format!("[{}]", places.iter().zip('p'..).map(parameter).collect::<Vec<_>>().join(","))
     }
 
     #[test]
@@ -216,6 +227,9 @@ mod tests {
         refused(&parameters(&[(0, 8, 8), (4, 4, 4)]), "[1,1,1]");
         refused(&parameters(&[(0, 0, 1)]), "[1,1,1]");
         refused(&parameters(&[(usize::MAX - 7, 16, 8)]), "[1,1,1]");
+        let twice = parameters(&[(0, 4, 4), (4, 4, 4)]).replace(r#""q""#, r#""p""#);
+        refused(&twice, "[1,1,1]");
+        refused(&parameters(&[(0, 4, 4)]).replace("value", "read"), "[1,1,1]");
         refused("[]", "[0,1,1]");
         refused("[]", "[1024,2,1]");
         refused("[]", "[4294967295,4294967295,4294967295]");
@@ -234,7 +248,8 @@ mod tests {
 
     #[test]
     fn values_of_another_kind_are_refused() {
-        let whole = kernel(r#"[{"offset":0,"size":8,"align":8}]"#, "[64,1,1]", r#"{"up_to":4096}"#);
+        let whole = kernel(&parameters(&[(0, 8, 8)]), "[64,1,1]", r#"{"up_to":4096}"#);
+        assert!(Manifest::read("m", &whole, PTX).is_ok());
         for (right, wrong) in [
             (r#""size":8"#, r#""size":-8"#),
             (r#""size":8"#, r#""size":8.5"#),
@@ -244,8 +259,14 @@ mod tests {
             (r#"{"up_to":4096}"#, r#"{"at_most":4096}"#),
             (r#""static_shared":0"#, r#""static_shared":null"#),
             (r#""name":"m_k""#, r#""name":7"#),
+            (r#""name":"p""#, r#""name":7"#),
+            (r#""kind":"value""#, r#""kind":"both""#),
+            (r#""kind":"value""#, r#""kind":7"#),
+            (r#""type":"u32","#, ""),
         ] {
-            let read = Manifest::read("m", &whole.replace(right, wrong), PTX);
+            let changed = whole.replace(right, wrong);
+            assert_ne!(changed, whole, "{wrong}");
+            let read = Manifest::read("m", &changed, PTX);
             assert!(matches!(read, Err(ManifestError::Syntax(_))), "{wrong}");
         }
     }

@@ -125,7 +125,8 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// # Errors
     /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and targets do not fit the network
     /// or each other, or the workspace is for fewer rows or for another network; [`NnError::EmptyReduction`] for an empty batch;
-    /// [`NnError::Parameter`] for a rate or a decay that is not finite; [`NnError::Backend`].
+    /// [`NnError::Parameter`] for what [`Parameter::descend`](crate::Parameter::descend) refuses; [`NnError::Backend`]. Nothing has
+    /// changed unless the device failed.
     pub fn train_step(
         &mut self,
         q: &Q,
@@ -140,6 +141,7 @@ impl<Q: LinalgOps> Mlp<Q> {
         if rows == 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
+        sgd.check(OP)?;
         workspace.begin(OP, &self.layers, rows)?;
         workspace.activate(q, &self.layers, x)?;
         workspace.differentiate_loss(q, targets)?;

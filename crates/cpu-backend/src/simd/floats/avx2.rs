@@ -7,13 +7,15 @@ use crate::simd::Avx2;
 
 const N: usize = 8;
 
-/// All-ones words in the first `len < 8` lanes.
-#[inline(always)]
-fn mask(len: usize) -> __m256i {
-    const ONES_THEN_ZEROS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
-    let words = &ONES_THEN_ZEROS[N - len..][..N];
-    // SAFETY: `words` holds 32 bytes; only methods of `Avx2` call this, so AVX is present.
-    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+impl Avx2 {
+    /// All-ones words in the first `len < 8` lanes.
+    #[inline(always)]
+    fn mask(self, len: usize) -> __m256i {
+        const ONES_THEN_ZEROS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let words = &ONES_THEN_ZEROS[N - len..][..N];
+        // SAFETY: `words` holds 32 bytes; `self` proves AVX.
+        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+    }
 }
 
 impl Floats for Avx2 {
@@ -35,7 +37,7 @@ impl Floats for Avx2 {
 
     #[inline(always)]
     fn load_partial(self, s: &[f32], fill: f32) -> __m256 {
-        let mask = mask(s.len());
+        let mask = self.mask(s.len());
         // SAFETY: `self` proves AVX2; only the `s.len()` lanes of the mask are read from memory.
         unsafe {
             let v = _mm256_maskload_ps(s.as_ptr(), mask);
@@ -52,7 +54,7 @@ impl Floats for Avx2 {
 
     #[inline(always)]
     fn store_partial(self, s: &mut [f32], v: __m256) {
-        let mask = mask(s.len());
+        let mask = self.mask(s.len());
         // SAFETY: `self` proves AVX2; only the `s.len()` lanes of the mask are written.
         unsafe { _mm256_maskstore_ps(s.as_mut_ptr(), mask, v) }
     }
