@@ -9,8 +9,9 @@ use backend_api::{
     },
 };
 use core_types::{
-    AesKey, Label, PrgKeys,
-    cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
+    AesKey, Label, PrgKeys, Ring,
+    cmp::{CMP_ALL_BITS, cmp_blocks, cmp_eval, cmp_gen, cmp_leaves, cmp_levels},
+    dcf::{DcfCiphers, DcfDealer, dcf_eval_window},
     params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
 };
 
@@ -249,6 +250,92 @@ fn every_path_and_thread_count_makes_the_same_words() {
         let expected = everything(&queues[0], count, bits, points);
         for q in &queues[1..] {
             assert!(everything(q, count, bits, points) == expected, "{count} keys of {bits} bits on {:?}", q.caps());
+        }
+    }
+}
+
+/// Batches of several jobs against the formulas of one key at a time, which share no code with the walks of vectors.
+#[test]
+fn keys_of_several_jobs_are_those_of_the_scalar_formulas() {
+    let (count, bits, points, len, width) = (2100u32, 9, 2, 3usize, 50);
+    let row = padded(count);
+    let word = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let words = |len: u32, salt: u64| (0..u64::from(len)).map(|i| word(i ^ salt << 40)).collect::<Vec<u64>>();
+    let (alphas, betas) = (words(count, 1), words(len as u32 * count, 2));
+    let (x_hat, offsets, roots) = (words(count, 3), words(points, 4), labels(2 * row, 5));
+    let prg = PrgKeys::from_nonce([8; 16]);
+    let (key, ring) = (prg.child, Ring::new(width).unwrap());
+    let of_key = |e: usize| [roots[e], roots[row + e]];
+    for q in queues() {
+        let cmp = CmpWindowParams { key, bits, party: 1, count, points, window: bits, reserved: [0; 3] };
+        let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
+        make_cmp(&q, cmp, &alphas, &roots, [&mut corrections, &mut leaves]);
+        let mut shares = vec![0; points as usize * row / 32];
+        q.cmp_eval_window(CmpEvalWindow {
+            params: &cmp,
+            keys: cmp_keys(&roots[row..], &corrections, &leaves),
+            x_hat: &x_hat,
+            offsets: &offsets,
+            shares: &mut shares,
+        })
+        .unwrap();
+        for e in 0..count as usize {
+            let mut levels = Vec::new();
+            let made = cmp_gen(&key, bits, alphas[e], of_key(e), |_, word| levels.push(word));
+            assert!(levels.iter().enumerate().all(|(level, &word)| corrections[level * row + e] == word), "key {e}");
+            assert_eq!([leaves[e], leaves[row + e]], made, "key {e}");
+            for (j, &offset) in offsets.iter().enumerate() {
+                let y = x_hat[e].wrapping_sub(offset);
+                let (correction, leaf) = (|level: u32| levels[level as usize], |side: u32| made[side as usize]);
+                let share = cmp_eval(&key, (bits, 1), roots[row + e], correction, leaf, y);
+                assert_eq!(shares[j * row / 32 + e / 32] >> (e % 32) & 1, share, "key {e}, point {j}");
+            }
+        }
+
+        let (payload, window) = (len as u32, bits);
+        let dcf =
+            DcfWindowParams { keys: prg, bits, party: 1, count, points, words: payload, width, window, reserved: 0 };
+        let (mut corrections, mut last) = (vec![0; bits as usize * row], vec![0; len * row]);
+        let mut values = vec![0; bits as usize * len * row];
+        make_dcf(&q, dcf, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
+        let mut shares = vec![0; points as usize * len * count as usize];
+        q.dcf_eval_window(DcfEvalWindow {
+            params: &dcf,
+            keys: dcf_keys(&roots[row..], &corrections, &values, &last),
+            x_hat: &x_hat,
+            offsets: &offsets,
+            shares: &mut shares,
+        })
+        .unwrap();
+        let ciphers = DcfCiphers { child: &prg.child, value: &prg.value };
+        for e in 0..count as usize {
+            let beta: Vec<u64> = (0..len).map(|word| betas[word * count as usize + e]).collect();
+            let mut dealer = DcfDealer::start(of_key(e), &beta, ring);
+            for level in 0..bits as usize {
+                let (correction, made) = dealer.level(&ciphers, (alphas[e] >> (bits as usize - 1 - level)) as u32 & 1);
+                assert_eq!(corrections[level * row + e], correction, "key {e}");
+                assert!((0..len).all(|word| values[(level * len + word) * row + e] == made[word]), "key {e}");
+            }
+            let made = dealer.last(&ciphers);
+            assert!((0..len).all(|word| last[word * row + e] == made[word]), "key {e}");
+            dcf_eval_window(
+                |cipher, input| ciphers.hash(cipher, input),
+                (bits, 1, bits),
+                (payload, ring),
+                roots[row + e],
+                |level| corrections[level as usize * row + e],
+                |level, block| {
+                    let (section, level) = if level == bits { (&last, 0) } else { (&values, level as usize) };
+                    let at = |word: usize| section[(level * len + word) * row + e];
+                    [at(2 * block as usize), if 2 * block as usize + 1 < len { at(2 * block as usize + 1) } else { 0 }]
+                },
+                0..points,
+                |j| x_hat[e].wrapping_sub(offsets[j as usize]),
+                |j, word, share| {
+                    let at = (j as usize * len + word as usize) * count as usize + e;
+                    assert_eq!(shares[at], share, "key {e}, point {j}");
+                },
+            );
         }
     }
 }
