@@ -1,3 +1,5 @@
+//! What a specification is made of: a case with its check, the op that cases belong to, and the ways a case can fail.
+
 use core::fmt;
 
 use backend_api::{BackendError, Queue};

@@ -1,3 +1,5 @@
+//! The suite: every specification, the conditions under which it must hold, and the report of a run.
+
 use std::time::Instant;
 
 use backend_api::{

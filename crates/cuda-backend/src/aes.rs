@@ -1,3 +1,5 @@
+//! The choice of how kernels compute AES: by look-ups in a table, or as a Boolean circuit whose addresses depend on no secret.
+
 /// How kernels that evaluate keys compute AES.
 ///
 /// Both give the same shares. What deals keys is not meant by this: `cmp_gen` and `dcf_gen` look tables

@@ -1,3 +1,5 @@
+//! Buffers in device memory and the views into them, each a range of elements of a block.
+
 use core::{fmt, marker::PhantomData, ops::Range};
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! An opened device: its properties, its memory usage, and the context, kernels and pools that all work on it shares.
+
 use core::{
     fmt,
     sync::atomic::{AtomicU64, Ordering},

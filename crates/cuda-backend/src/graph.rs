@@ -1,3 +1,5 @@
+//! Recording ops of a queue into a graph, replaying it, and forking and joining queues.
+
 use core::fmt;
 use std::sync::{Arc, Mutex};
 

@@ -1,3 +1,5 @@
+//! Opening a device: its settings, the driver functions that it needs, and the reasons why it may fail.
+
 use std::{sync::Arc, time::Duration};
 
 use backend_api::{BackendError, Budget};

@@ -1,3 +1,5 @@
+//! The queue: allocation, copies to and from the device, launches and waiting, all in the order of one stream.
+
 use core::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! A recording under way: the streams that take part, and the memory that the recorded work will need.
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},

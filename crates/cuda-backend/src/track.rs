@@ -1,3 +1,5 @@
+//! A stream, and the recording that it serves if any: each submission is numbered here and ordered after earlier ones.
+
 use std::sync::Arc;
 
 use backend_api::BackendError;

@@ -1,3 +1,5 @@
+//! Evaluation at a point, held to the sum over the basis, and batch inversion, held to products of one.
+
 use backend_api::{
     BackendError, Buffer as _,
     ops::circle::{CircleEvalAtPoint, CircleOps},

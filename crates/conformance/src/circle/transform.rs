@@ -1,3 +1,5 @@
+//! Twiddles, transforms and extensions, held to published values and to the definition point by point.
+
 use backend_api::{
     BackendError, Buffer as _,
     ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},

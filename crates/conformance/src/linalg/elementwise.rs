@@ -1,3 +1,5 @@
+//! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each held to its formula.
+
 use backend_api::{
     Buffer, Real,
     ops::linalg::{ActivateBackward, CrossEntropy, ElementwiseOps, LossOps},

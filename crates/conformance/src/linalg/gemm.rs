@@ -1,3 +1,5 @@
+//! Matrix products with epilogues, broadcast batches and gradients, held to f64 sums.
+
 use backend_api::{Buffer, Real, ops::linalg::GemmOps};
 use half::{bf16, f16};
 use nn_ops::{

@@ -1,3 +1,5 @@
+//! A small call of every circle op, to be refused with any of its views an element short.
+
 use backend_api::{
     Buffer,
     ops::circle::{

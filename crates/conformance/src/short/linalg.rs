@@ -1,3 +1,5 @@
+//! A small call of every linalg op, to be refused with any of its views an element short.
+
 use backend_api::{
     BackendError, Buffer, Queue,
     ops::linalg::{

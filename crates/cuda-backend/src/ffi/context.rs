@@ -1,3 +1,5 @@
+//! The primary context of a device, which every driver call goes through and which remembers that the device is lost.
+
 use core::{
     fmt,
     mem::ManuallyDrop,

@@ -1,3 +1,5 @@
+//! Device attributes, including those that `cust` has no name for.
+
 use cuda_loader::ffi;
 use cust::device::Device;
 

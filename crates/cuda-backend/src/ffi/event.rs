@@ -1,3 +1,5 @@
+//! Events: points in the work of a stream that the host and other streams can wait for, kept for reuse.
+
 use std::sync::{Arc, Mutex};
 
 use cuda_loader::{

@@ -1,3 +1,5 @@
+//! Capturing the work of a stream into a graph, preparing and launching that graph, and lifting its limits on a thread.
+
 use std::{ptr, sync::Arc};
 
 use cuda_loader::ffi::{self, CUgraph, CUgraphExec};

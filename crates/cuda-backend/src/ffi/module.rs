@@ -1,3 +1,5 @@
+//! Modules that the driver compiled from PTX, the attributes of their kernels, and the launch of one.
+
 use core::fmt;
 use std::{
     ffi::{CStr, CString, c_void},

@@ -1,3 +1,5 @@
+//! Streams that number their work and remember which work of other streams theirs already comes after.
+
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::{
     collections::HashMap,

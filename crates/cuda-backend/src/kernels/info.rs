@@ -1,3 +1,5 @@
+//! A summary of each kernel module of a source, read without a device.
+
 use super::{KernelSource, ModuleError, manifest::Manifest};
 
 /// What a module of kernels is.

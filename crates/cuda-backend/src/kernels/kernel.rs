@@ -1,3 +1,5 @@
+//! A kernel of a loaded module, checked against the device and allowed the shared memory that its launches ask for.
+
 use std::sync::Arc;
 
 use super::{

@@ -1,3 +1,5 @@
+//! The manifest of a module, which lists its kernels and their parameters, checked in itself and against the PTX.
+
 use std::collections::HashSet;
 
 use serde::Deserialize;

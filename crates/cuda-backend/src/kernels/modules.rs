@@ -1,3 +1,5 @@
+//! The kernel modules of a device, each compiled when one of its kernels is first asked for.
+
 use std::{
     collections::HashMap,
     ffi::CString,

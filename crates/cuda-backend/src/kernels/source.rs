@@ -1,3 +1,5 @@
+//! Where the PTX and manifests come from: the program itself, a folder, or the caller.
+
 use std::{
     borrow::Cow,
     fs,

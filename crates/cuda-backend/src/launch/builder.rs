@@ -1,3 +1,5 @@
+//! The builder of a kernel launch, which checks each argument against the manifest, and the replay of recorded launches.
+
 use core::fmt::{self, Display};
 use std::{ffi::c_void, sync::Arc};
 

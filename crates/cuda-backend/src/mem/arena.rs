@@ -1,3 +1,5 @@
+//! Cutting segments of address space into spans by best fit, and joining the spans that come back.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Segments of address space cut into spans. Knows nothing of the memory behind the addresses.

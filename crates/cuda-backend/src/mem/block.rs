@@ -1,3 +1,5 @@
+//! Blocks of device memory, which go back to their pool after their last use, and regions within them.
+
 use core::fmt;
 use std::sync::{Arc, Mutex};
 

@@ -1,3 +1,5 @@
+//! The pool of pinned host memory that copies go through, which wipes secrets before it hands memory out again.
+
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::{
     collections::VecDeque,

@@ -1,3 +1,5 @@
+//! The two sources of device memory: the driver's stream-ordered pool, and segments that are cut up and kept by stream.
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, Weak},

@@ -1,3 +1,5 @@
+//! The last write to a block and the reads since, which decide what new work must be ordered after.
+
 use std::sync::Arc;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Activations and their slopes, broadcasting maps, scaled addition, dropout and sums over an axis.
+
 use backend_api::{
     BackendError, Buffer, Queue, Real,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},

@@ -1,3 +1,5 @@
+//! Matrix products in every layout, with epilogues and broadcast batches, against f64 sums.
+
 use backend_api::{
     BackendError, Buffer, Queue, Real,
     ops::linalg::{Gemm, GemmOps},

@@ -1,3 +1,5 @@
+//! Cross-entropy and its gradient, with rows that are ignored and rows that have no loss.
+
 use backend_api::{
     Buffer, Queue, Real,
     ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},

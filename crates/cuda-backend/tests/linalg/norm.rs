@@ -1,3 +1,5 @@
+//! Layer norm and RMS norm with their gradients, for large means, rows without spread and no rows at all.
+
 use backend_api::{
     BackendError, Buffer, Queue, Real,
     ops::linalg::{LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},

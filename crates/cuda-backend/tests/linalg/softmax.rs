@@ -1,3 +1,5 @@
+//! Softmax and log-softmax with masks, special values and gradients, along rows and columns.
+
 use backend_api::{
     Buffer, Queue, Real,
     ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowMask, RowOps, Softmax, SoftmaxBackward},

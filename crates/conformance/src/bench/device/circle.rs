@@ -1,3 +1,5 @@
+//! Device speed of circle transforms, extensions, evaluation at a point and batch inversion.
+
 use backend_api::{
     Buffer, Queue,
     ops::circle::{

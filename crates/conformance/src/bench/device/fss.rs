@@ -1,3 +1,5 @@
+//! Device speed of making comparison keys, and of evaluating comparison and payload keys.
+
 use backend_api::{
     BackendError, Buffer, Queue,
     ops::fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys, FssOps},

@@ -1,3 +1,5 @@
+//! Device speed of a plain copy, maps, softmax, norms and square matrix products.
+
 use backend_api::{
     Buffer, Queue, Real,
     ops::linalg::{Activate, LinalgOps},

@@ -1,3 +1,5 @@
+//! Layer norm and RMS norm with their gradients, for ordinary rows, extreme deviations and constant rows.
+
 use backend_api::{BackendError, Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
 use nn_ops::{Layout, NnError, NormPlan, NormSaved, TensorMut, TensorRef};

@@ -1,3 +1,5 @@
+//! Softmax and log-softmax with masks and gradients, for rows with special values and for very many equal terms.
+
 use backend_api::{Buffer, Real, ops::linalg::RowOps};
 use half::{bf16, f16};
 use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};

@@ -1,3 +1,5 @@
+//! Elementwise ops and sums over an axis: the kernel for each layout, and the parts that a long sum is cut into.
+
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue, Real,
     ops::linalg::{Activate, ActivateBackward, AdamW, Axpby, Binary, Dropout, ElementwiseOps, SumAxis},

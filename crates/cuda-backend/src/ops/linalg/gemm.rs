@@ -1,3 +1,5 @@
+//! Matrix products: the tiles that take a product, and the parts that its sums are cut into.
+
 use backend_api::{
     BackendError, Buffer, Queue, Real,
     ops::linalg::{Gemm, GemmOps},

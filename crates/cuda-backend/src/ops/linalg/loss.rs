@@ -1,3 +1,5 @@
+//! Cross-entropy against class numbers or against probabilities, with its gradient.
+
 use backend_api::{
     BackendError, BufferRef, Real,
     ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},

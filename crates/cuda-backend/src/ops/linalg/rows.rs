@@ -1,3 +1,5 @@
+//! Softmax along any axis, layer norm and RMS norm along rows, and the gradients of all three.
+
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
     ops::linalg::{
