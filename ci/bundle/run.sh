@@ -50,7 +50,7 @@ ulimit -c 0
 export HOME="${HOME:-/tmp}" CUDA_CACHE_PATH="${CUDA_CACHE_PATH:-${TMPDIR:-/tmp}/trefoil-jit}"
 failed=0
 
-# Images that mount the driver without telling the loader: with the library its folder, where the JIT's library lies too.
+# Some images mount the driver without telling the loader. This names the library, and its folder for the JIT's library.
 find_driver() {
     if [ "$backend" != gpu ] || [ -n "${TREFOIL_CUDA_LIBRARY:-}" ]; then return; fi
     local known library
@@ -70,7 +70,7 @@ find_driver() {
 
 note() { echo "$*" | tee -a "$out/summary.txt"; }
 
-# piece NAME SECONDS COMMAND...: runs the command for at most so long and notes how it ended.
+# piece NAME SECONDS COMMAND...: runs the command for at most that long and notes how it ended.
 piece() {
     local name="$1" limit="$2" left start status
     shift 2

@@ -4,7 +4,7 @@
 use cuda_backend::{KernelSource, ModuleText, modules};
 use libfuzzer_sys::fuzz_target;
 
-/// The SHA-256 of the empty text, which the seeds say of their PTX.
+/// The SHA-256 of the empty text, which the seeds state for their PTX.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 fuzz_target!(|data: &[u8]| {

@@ -71,7 +71,7 @@ pub unsafe extern "ptx-kernel" fn canary_shared(from: *const u32, to: *mut u32, 
     }
 }
 
-/// Copies the neighbouring word with a check of its index. Unless a panic aborts at once, it takes functions and texts along.
+/// Copies the neighbouring word with a check of its index. Unless a panic aborts at once, it brings functions and texts along.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn canary_checked(from: *const u32, to: *mut u32, len: u32) {
     let words = core::slice::from_raw_parts(from, len as usize);

@@ -7,8 +7,8 @@ use backend_api::{BackendError, Budget, Buffer, Caps, Element, Mut, Queue, Ref, 
 
 use crate::{Case, Failure};
 
-/// Guard elements on either side of a buffer. Odd, so that a buffer starts where only its elements are aligned: views may
-/// start at any element.
+/// Guard elements on either side of a buffer. Odd, so that a buffer is aligned for its elements and for nothing wider, as a
+/// view that starts at any element is.
 const GUARD: usize = 33;
 
 /// Bytes to fill guards with; the first that make a valid element are taken, so that the guard can be read back.
@@ -16,7 +16,7 @@ const FILLS: [u8; 2] = [0x5a, 0x01];
 
 /// A queue that puts guard words before and after every buffer and looks at them when the buffer is dropped.
 ///
-/// An op that writes beside its views shows in [`damage`](Self::damage), on any device and without a sanitizer.
+/// An op that writes outside its views shows in [`damage`](Self::damage), on any device and without a sanitizer.
 #[derive(Clone, Debug)]
 pub struct Guarded<Q> {
     queue: Q,
@@ -148,7 +148,7 @@ impl<Q: Queue + Clone> Queue for Guarded<Q> {
         self.queue.budget()
     }
 
-    /// The content is that of the guards: an op that counts on zeros shows.
+    /// The content is that of the guards, so that an op that relies on zeros is noticed.
     fn alloc<T: Element>(&self, len: usize) -> Result<GuardedBuf<Q, T>, BackendError> {
         let element_bytes = size_of::<T>();
         let whole = len.checked_add(2 * GUARD).ok_or(BackendError::LengthOverflow { len, element_bytes })?;

@@ -38,7 +38,7 @@ impl From<BackendError> for Failure {
     }
 }
 
-/// An error of the device under a domain's error stays one, so that a lack of memory is told from a wrong refusal.
+/// A device's error inside a domain's error stays a device's, so that a lack of memory is told from a wrong refusal.
 impl From<NnError> for Failure {
     fn from(error: NnError) -> Self {
         match error {

@@ -16,7 +16,7 @@ pub enum Condition {
     Plain,
     /// On a fork of it.
     Forked,
-    /// With guard words around every buffer, which also takes from views every alignment but that of their elements.
+    /// With guard words around every buffer, which also leaves views aligned for their elements and for nothing wider.
     Guarded,
     /// Again after it was refused memory: with none left first, then with [`SCARCE_BYTES`], then with all.
     Starved,
@@ -31,7 +31,7 @@ impl Condition {
     /// All of them, the plain one first.
     pub const ALL: [Self; 5] = [Self::Plain, Self::Forked, Self::Guarded, Self::Starved, Self::Recorded];
 
-    /// In a word.
+    /// Its name, in one word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,11 +86,11 @@ impl Condition {
 pub struct Selection<'a> {
     /// Only ops whose name contains this text.
     pub filter: &'a str,
-    /// Only the op whose name is the text.
+    /// Only the op whose name is exactly this text.
     pub exact: bool,
-    /// Only cases on at most so many elements.
+    /// Only cases on at most this many elements.
     pub max_elements: u64,
-    /// Without the first so many of them.
+    /// How many of those to leave out, from the first on.
     pub skip: usize,
 }
 
@@ -225,7 +225,7 @@ fn unless_reserved<Q: Queue>(q: &Q, before: u64) -> Result<(), Failure> {
     }
 }
 
-/// Holds `case` after tries with less memory, each of which is refused in full or holds.
+/// Holds `case` after tries with less memory, each of which holds or is refused for lack of memory.
 fn hold_after_refusals<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
     let budget = q.budget();
     for left in [0, SCARCE_BYTES] {

@@ -1,5 +1,5 @@
-//! The op sets of the queues that wrap another: their views are views of the queue that they wrap, and each says how it submits
-//! to it.
+//! The op sets of the queues that wrap another: their views are views of the queue that they wrap, and each wrapper says how
+//! it submits to that queue.
 
 use backend_api::{BackendError, Element, Mut, Queue, Real, Record, Ref, ops::MapViews};
 

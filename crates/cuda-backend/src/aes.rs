@@ -2,8 +2,7 @@
 
 /// How kernels that evaluate keys compute AES.
 ///
-/// Both give the same shares. What deals keys is not meant by this: `cmp_gen` and `dcf_gen` look tables
-/// up under either.
+/// Both give the same shares. Dealing keys is not affected: `cmp_gen` and `dcf_gen` use the table under either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AesKernel {
     /// Look-ups in a table in shared memory, at addresses that depend on secrets. Each lane reads a bank of its own, so

@@ -18,7 +18,7 @@ use crate::{
     mem::{DevicePool, PinnedCounts, PinnedPool},
 };
 
-/// What a device is.
+/// The properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Its number among the devices that the driver shows.
@@ -76,7 +76,7 @@ impl DeviceInfo {
     }
 }
 
-/// Where the memory of a device stands.
+/// The memory usage of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUsage {
     /// The byte budget.
@@ -140,7 +140,7 @@ impl DeviceCtx {
         })
     }
 
-    /// What the device is.
+    /// The properties of the device.
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         &self.info
@@ -152,7 +152,7 @@ impl DeviceCtx {
         self.aes
     }
 
-    /// Where its memory stands.
+    /// How much of its memory is in use.
     ///
     /// # Errors
     /// What the driver answers instead.

@@ -55,8 +55,8 @@ impl CudaGraph {
 }
 
 impl Drop for CudaGraph {
-    /// Blocks are given back after their last use, but recorded copies read pinned memory without a note of it: waits for
-    /// them.
+    /// Waits where copies were recorded: blocks are given back after their last use, but nothing notes when a recorded copy
+    /// has read its pinned memory.
     fn drop(&mut self) {
         let pieces = std::mem::take(&mut self.used.pieces);
         if !pieces.is_empty() && lock(&self.streams).iter().any(|stream| stream.synchronize().is_err()) {
@@ -112,7 +112,7 @@ impl Record for CudaQueue {
         if let Some(lost) = device.context().lost() {
             return Err(lost.clone().into());
         }
-        // Also of a body that went on without what it was refused.
+        // A body that carries on after a refusal gives no graph either.
         if used.refused || device.context().refused_captures() != refused_before {
             return Ok(no_graph(device));
         }

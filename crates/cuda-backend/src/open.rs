@@ -108,7 +108,7 @@ pub struct CudaConfig {
     /// error names the kernels in flight, and nothing of the device is released before the process ends. `None` for no limit.
     ///
     /// Calls of the driver that wait by themselves are not bounded: launches into a full queue, and allocations, releases and
-    /// the loading of a module behind a kernel that hangs.
+    /// the loading of a module after a kernel that hangs.
     pub timeout: Option<Duration>,
 }
 
@@ -180,7 +180,7 @@ impl From<Fault> for OpenError {
     }
 }
 
-/// What the driver is.
+/// The driver's version, origin and gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverInfo {
     /// The newest CUDA release it supports.

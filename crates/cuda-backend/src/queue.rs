@@ -167,7 +167,7 @@ impl Queue for CudaQueue {
     fn finish(&self) -> Result<(), BackendError> {
         self.track().permit_waiting("finish")?;
         self.track().stream().synchronize()?;
-        // What uploads of secrets left in pinned memory goes now, and not with the next upload.
+        // Wipes now, and not at the next upload, what uploads of secrets have left in pinned memory.
         Ok(self.device().pinned().settle()?)
     }
 }

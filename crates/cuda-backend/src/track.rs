@@ -35,7 +35,7 @@ impl Track {
         Ok(Self { device: Arc::clone(device), stream: Stream::new(device.context())?, recording: None })
     }
 
-    /// The track that `recording` records first.
+    /// The first track of `recording`, whose stream has begun to record.
     pub(crate) fn of(recording: &Arc<Recording>, device: &Arc<DeviceCtx>, stream: Arc<Stream>) -> Self {
         Self { device: Arc::clone(device), stream, recording: Some(Arc::clone(recording)) }
     }

@@ -143,10 +143,10 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
         assert!(cuda_backend::abandoned());
         let before = machine.counters();
         drop((words, queue));
-        // Whatever the driver would do, it might wait for the kernel.
+        // Any call might wait for the kernel, so none is made.
         assert_eq!(machine.counters().calls, before.calls);
     }
-    // A fork that is gone may be the last use of a buffer, and what is dropped unasked does not wait for ever.
+    // The last use of a buffer may be by a fork that is gone, and a drop while a kernel hangs does not wait for ever.
     let machine = Machine::new("hang@cuLaunchKernel:1");
     let queue = CudaQueue::open(limited(Some(0.05))).unwrap();
     let mut words = queue.upload(&[1u32; 64]).unwrap();
@@ -158,7 +158,7 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
     stray(&queue).unwrap();
     drop((words, queue));
     drop(machine);
-    // Without a limit the driver says what it says.
+    // Without a limit the error is the driver's own.
     let _machine = Machine::new("hang@cuLaunchKernel:1");
     let queue = CudaQueue::open(limited(None)).unwrap();
     stray(&queue).unwrap();

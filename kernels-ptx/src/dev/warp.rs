@@ -40,14 +40,14 @@ pub fn shfl_idx<T: Lanes>(mask: u32, value: T, source: u32) -> T {
     value.exchange(|word| unsafe { llvm::shfl_idx(mask, word, source, 31) })
 }
 
-/// The value of the lane `delta` below, or the own one where there is none.
+/// The value of the lane `delta` below, or the caller's own where there is none.
 #[inline(always)]
 pub fn shfl_up<T: Lanes>(mask: u32, value: T, delta: u32) -> T {
     // SAFETY: the lanes of `mask` all call; see the module.
     value.exchange(|word| unsafe { llvm::shfl_up(mask, word, delta, 0) })
 }
 
-/// The value of the lane `delta` above, or the own one where there is none.
+/// The value of the lane `delta` above, or the caller's own where there is none.
 #[inline(always)]
 pub fn shfl_down<T: Lanes>(mask: u32, value: T, delta: u32) -> T {
     // SAFETY: the lanes of `mask` all call; see the module.

@@ -21,7 +21,7 @@ const KEPT: usize = (CMP_ALL_BITS - CMP_TABLE_BITS - 1) as usize;
 pub(super) struct Kept<T>([T; KEPT]);
 
 impl<T: Copy> Kept<T> {
-    /// Nothing that matters, which `value` stands for.
+    /// No node yet: `value` fills the places.
     #[inline(always)]
     pub(super) fn new(value: T) -> Self {
         Self([value; KEPT])

@@ -21,7 +21,7 @@ pub const CHUNK: u32 = 4;
 /// Chunks of a row that a thread of a warp keeps in registers.
 pub const HELD_CHUNKS: u32 = 8;
 /// Chunks of a row whose terms a thread adds up before their sum joins that of the chunks before, so that rounding errors do
-/// not grow with the length. Only a block's rows have so many.
+/// not grow with the length. Only a block's rows have that many.
 const PART_CHUNKS: u32 = 16;
 /// Longest row that a warp takes.
 pub const HELD_LEN: u32 = 32 * CHUNK * HELD_CHUNKS;

@@ -19,7 +19,7 @@ const GOAL_RATE: f64 = 1.0 / 0.13e-9;
 /// Log sizes of the columns.
 const LOG_SIZES: [u32; 4] = [16, 20, 22, 24];
 
-/// Every contest of the op set, by name, built when it is its turn.
+/// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();

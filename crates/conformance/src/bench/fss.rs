@@ -49,7 +49,7 @@ type PeerDpf = DpfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 1, 2
 type PeerSmallDpf = DpfImpl<2, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 1, 2>>;
 type PeerDcf = DcfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 2, 4>>;
 
-/// Every contest of the op set, by name, built when it is its turn.
+/// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![
@@ -241,7 +241,7 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     })
 }
 
-/// All that one party does for a batch but to deal, to mask and to talk to the peer; its own message stands for the peer's.
+/// All that one party does for a batch except dealing, masking and talking to the peer; its own message stands for the peer's.
 fn gelu_by(accuracy: Accuracy) -> Contender {
     let (q, dealer_q) = (queue(), queue());
     let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");

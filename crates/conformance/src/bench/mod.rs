@@ -65,7 +65,7 @@ pub enum Show {
 /// What a contest should reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// At least so many work units per second.
+    /// At least this many work units per second.
     Rate(f64),
     /// At least `ratio` times the rate of contender number `peer` (1 is the first after ours).
     Ratio {

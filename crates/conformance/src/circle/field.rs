@@ -74,7 +74,7 @@ fn expect_zero_found<Q: CircleOps, T: Invertible + Field>(q: &Q, len: usize, ind
     let mut elements = vec![T::ONE; len];
     elements[index] = T::ZERO;
     if let Some(last) = elements.last_mut() {
-        *last = T::ZERO; // not the first unless it is the only one
+        *last = T::ZERO; // a second zero, unless `index` is the last
     }
     match inverses_of(q, &q.upload(&elements)?) {
         Err(FftError::ZeroInverse { index: found }) if found == index => Ok(()),

@@ -16,7 +16,7 @@ use crate::{Case, Failure, OpSpec, spec::BATCHES};
 /// Sizes checked on a sample of points: all tilings of the layers, up to columns that leave every cache.
 const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];
 
-/// Points checked of a big column.
+/// Points checked in a big column.
 const SAMPLES: usize = 6;
 
 struct Tree<Q: CircleOps> {
@@ -289,7 +289,7 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "circle.extend", cases }
 }
 
-/// Values of known coefficients, small or by the transform that [`evaluate`] holds; then both results of the extension.
+/// Extends the values of known coefficients, made by the transform that [`evaluate`] holds, and checks both results.
 fn expect_lde<Q: CircleOps>(q: &Q, params: CircleExtendParams) -> Result<(), Failure> {
     let CircleExtendParams { log_coefficients, log_size, columns } = params;
     let coefficients = Stream::new(12).column((columns as usize) << log_coefficients);

@@ -38,7 +38,7 @@ impl Cluster {
         let base = words(u64::from(bits), 1)[0];
         let mut offsets: Vec<u64> = behind.map(|behind| base.wrapping_add(behind) & mask).collect();
         offsets.iter_mut().zip([0, span]).for_each(|(offset, end)| *offset = base.wrapping_add(end) & mask);
-        // clusters that begin at the start of the ring and of a block, reach over them, and lie anywhere; bits above the
+        // clusters that begin at the start of the ring and of a block, straddle them, and lie anywhere; bits above the
         // width must not matter
         let firsts = [0, span, span - 1, span / 2, mask, span.wrapping_add(1)];
         let mut x_hat = words(32, count as usize);

@@ -61,7 +61,7 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
         })
         .collect();
     entropies.push(Case::new("1 x 65536, equal terms", long_entropy).on_elements(65_536));
-    // Rows of a GPU's warps and blocks, aligned and not, so far below zero that no zero may slip in.
+    // Rows of a GPU's warps and blocks, aligned and not, so far below zero that a zero that slips in shows.
     let rows = [(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)].into_iter();
     entropies.extend(
         rows.flat_map(|(rows, classes)| typed!(format!("{rows} x {classes}, low"), entropy(rows, classes, -40.0))),

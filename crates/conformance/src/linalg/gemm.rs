@@ -100,7 +100,7 @@ pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
-/// What follows the name of a factor that is transposed, or not.
+/// What follows the name of a factor: `T` where it is transposed.
 fn mark(transposed: bool) -> &'static str {
     if transposed { "T" } else { "" }
 }

@@ -14,7 +14,7 @@ use crate::{Case, Failure, OpSpec};
 pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
     let cases = vec![
         Case::new("results that overlap", |q: &Q| overlaps(q)),
-        Case::new("an epilogue behind a sum", |q: &Q| epilogues(q)),
+        Case::new("an epilogue after a sum", |q: &Q| epilogues(q)),
         Case::new("views that are too short", |q: &Q| lengths(q)),
     ];
     vec![OpSpec { op: "linalg.gemm refusals", cases }]
@@ -56,7 +56,7 @@ fn run<Q: GemmOps>(q: &Q, what: &str, p: &GemmParams, lens: [usize; 3], bias: Op
 }
 
 fn overlaps<Q: GemmOps>(q: &Q) -> Result<(), Failure> {
-    // The first is right where it accumulates.
+    // These strides are allowed where the product accumulates.
     run(q, "repeated results", &laid_out(0, 5, 1), LENS, None)?;
     for accumulate in [0, 1] {
         for (batch, row, col) in [(9, 5, 1), (4, 10, 1), (1, 5, 1), (10, 4, 1), (10, 0, 1), (10, 5, 0), (10, 1, 1)] {
@@ -69,8 +69,8 @@ fn overlaps<Q: GemmOps>(q: &Q) -> Result<(), Failure> {
 
 fn epilogues<Q: GemmOps>(q: &Q) -> Result<(), Failure> {
     let p = GemmParams { accumulate: 1, ..params() };
-    run(q, "a bias behind a sum", &p, LENS, Some(5))?;
-    run(q, "an activation behind a sum", &GemmParams { activation: Activation::Relu, ..p }, LENS, None)
+    run(q, "a bias after a sum", &p, LENS, Some(5))?;
+    run(q, "an activation after a sum", &GemmParams { activation: Activation::Relu, ..p }, LENS, None)
 }
 
 fn lengths<Q: GemmOps>(q: &Q) -> Result<(), Failure> {

@@ -63,8 +63,8 @@ impl<Q: Queue> MapViews<Q, Q> for Short {
     }
 }
 
-/// The case that `run`, which runs an op whose views have passed through what it is given, is refused with each of its views an
-/// element short, and then holds with all of them whole.
+/// The case that an op is refused with each of its views an element short, and then holds with all of them whole. `run` runs
+/// the op after passing its views through the [`Short`] that it is given.
 fn case<Q: Queue + 'static>(
     op: &'static str,
     run: impl Fn(&Q, &mut Short) -> Result<(), BackendError> + Send + Sync + 'static,

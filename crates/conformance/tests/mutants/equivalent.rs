@@ -13,7 +13,7 @@ pub(crate) struct Equivalent {
     pub(crate) reason: &'static str,
 }
 
-const NOTHING: &str = "an element behind the end counts as -inf, which adds nothing to a sum of exponentials";
+const NOTHING: &str = "an element past the end counts as -inf, which adds nothing to a sum of exponentials";
 const HALF: &str = "no bound: squares of f16 elements stay finite in f32";
 const FIRST: &str = "the first turn of a loop that every block enters: the grid has no block without work";
 

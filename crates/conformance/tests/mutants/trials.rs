@@ -18,7 +18,7 @@ const MAX_ELEMENTS: u64 = 1 << 14;
 /// Turns of blocks and warps.
 const ORDERS: [&str; 3] = ["natural", "reverse", "seeded"];
 
-/// Warp instructions of a launch, and times those of the unaltered one, after which a mutant counts as hung.
+/// Warp instructions after which a mutant counts as hung: this many, plus this many times those of the unaltered kernel.
 const PATIENCE: (u64, u64) = (100_000, 8);
 
 type Check = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;

@@ -53,7 +53,7 @@ pub fn abandoned() -> bool {
 }
 
 /// The primary context of a device, retained. Every driver call of this crate goes through one, which is current for as
-/// long as the call takes: the thread belongs to the program, which may have another context current, and finds it so again.
+/// long as the call takes: the thread belongs to the program, which may have another context current, and gets it back.
 ///
 /// After the first sticky code no call is made any more but the release of the context, which frees all it holds. After a wait
 /// that ran out of time not even that: it would wait too.
@@ -189,12 +189,12 @@ impl Context {
     pub(crate) fn synchronize(self: &Arc<Self>) -> Result<(), Fault> {
         let wait = |context: &Self| context.cust("cuCtxSynchronize", CurrentContext::synchronize);
         let Some(timeout) = self.timeout else { return wait(self) };
-        // Nothing asks whether a whole context is done, so another thread waits, for ever if it must.
+        // The driver has no call that asks whether a whole context is done, so another thread waits, for ever if it must.
         let (tell, heard) = mpsc::channel();
         let context = Arc::clone(self);
         let waiting = thread::Builder::new().spawn(move || {
             let outcome = wait(&context);
-            drop(context); // so that whoever hears of it may be the last to hold it
+            drop(context); // so that whoever hears of it can be the last to hold it
             tell.send(outcome)
         });
         if waiting.is_err() {
@@ -203,7 +203,7 @@ impl Context {
         heard.recv_timeout(timeout).unwrap_or_else(|_| Err(self.give_up("cuCtxSynchronize", timeout)))
     }
 
-    /// Takes the device for lost, as work did not end in time.
+    /// Gives the device up as lost, since work did not end in time.
     fn give_up(&self, call: &'static str, timeout: Duration) -> Fault {
         self.hung.store(true, Ordering::Relaxed);
         ABANDONED.store(true, Ordering::Relaxed);
@@ -284,8 +284,8 @@ fn current() -> Result<CUcontext, Status> {
     if asked == Status::SUCCESS { Ok(current) } else { Err(asked) }
 }
 
-/// Makes a call that the thread's context hangs on, once more if the driver refuses. The first answer, if a device is lost by
-/// it: another refusal leaves a context current that no later call here minds.
+/// Makes a call that decides which context the thread is left with, and repeats it if the driver refuses. Returns the first
+/// answer only if it says that the device is lost: any other refusal leaves a context current that no later call here minds.
 fn leave(call: impl Fn() -> Status) -> Status {
     let first = call();
     if first != Status::SUCCESS {

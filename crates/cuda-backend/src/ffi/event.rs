@@ -31,7 +31,7 @@ impl Event {
         self.context.call("cuEventRecord", || unsafe { ffi::cuEventRecord(self.raw, stream.raw()) })
     }
 
-    /// Whether the work in front of the event is done.
+    /// Whether the work before the event is done.
     pub(crate) fn is_complete(&self) -> Result<bool, Fault> {
         // SAFETY: the event is alive.
         match self.context.call("cuEventQuery", || unsafe { ffi::cuEventQuery(self.raw) }) {
@@ -41,7 +41,7 @@ impl Event {
         }
     }
 
-    /// Waits for the work in front of the event.
+    /// Waits for the work before the event.
     pub(crate) fn wait(&self) -> Result<(), Fault> {
         // SAFETY: the event is alive.
         let (wait, query) =
@@ -49,7 +49,7 @@ impl Event {
         self.context.wait("cuEventSynchronize", wait, query)
     }
 
-    /// Milliseconds from `earlier` to this event; both note their time, and the work in front of both is done.
+    /// Milliseconds from `earlier` to this event; both note their time, and the work before both is done.
     pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32, Fault> {
         let mut milliseconds = 0.0;
         self.context.call("cuEventElapsedTime", || {
@@ -99,7 +99,7 @@ impl Events {
         Ok(event)
     }
 
-    /// Gives back an event that nothing will ask again.
+    /// Gives back an event that nothing will ask about again.
     pub(crate) fn give_back(&self, event: Event) {
         lock(&self.idle).push(event);
     }

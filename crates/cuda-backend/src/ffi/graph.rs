@@ -47,7 +47,7 @@ impl Captured {
     pub(crate) fn nodes(&self) -> Result<usize, Fault> {
         let mut count = 0;
         self.context.call("cuGraphGetNodes", || {
-            // SAFETY: the graph is alive; without room for nodes the call writes their number alone.
+            // SAFETY: the graph is alive; given no array for the nodes, the call writes only their number.
             unsafe { ffi::cuGraphGetNodes(self.raw, ptr::null_mut(), &raw mut count) }
         })?;
         Ok(count)

@@ -15,7 +15,7 @@ use cuda_loader::{
 use super::{Context, Stream};
 use crate::error::Fault;
 
-/// Room for the compiler's messages.
+/// Bytes of each of the compiler's two logs.
 const LOG_BYTES: usize = 16 << 10;
 
 /// PTX that the driver compiled for the device.
@@ -51,7 +51,7 @@ pub(crate) struct FunctionFacts {
 }
 
 impl LoadedModule {
-    /// Compiles and loads `ptx`; with what the compiler said.
+    /// Compiles and loads `ptx`. The text is what the compiler said.
     pub(crate) fn load(context: &Arc<Context>, ptx: &CStr) -> Result<(Self, String), LoadFailure> {
         let (mut said, mut failed) = ([0u8; LOG_BYTES], [0u8; LOG_BYTES]);
         let mut options = [
@@ -109,7 +109,7 @@ impl LoadedModule {
         self.set_attribute(function, ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
     }
 
-    /// Asks that multiprocessors share out `percent` hundredths of their memory while they run `function`.
+    /// Asks that multiprocessors provide `percent` percent of their greatest shared memory while they run `function`.
     pub(crate) fn prefer_shared(&self, function: Function, percent: u32) -> Result<(), Fault> {
         self.set_attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT, percent)
     }

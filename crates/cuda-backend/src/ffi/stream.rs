@@ -11,7 +11,7 @@ use cuda_loader::ffi::{self, CUstream};
 use super::{Context, Event, Events, Turn};
 use crate::{error::Fault, sync::lock};
 
-/// How many streams a stream remembers coming after. Forgetting one costs an event at the next occasion.
+/// How many other streams a stream remembers that its work comes after. Forgetting one costs an event when it matters again.
 const REMEMBERED_STREAMS: usize = 64;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -72,7 +72,7 @@ impl Stream {
     pub(crate) fn synchronize(&self) -> Result<(), Fault> {
         let at = self.submitted(&self.context.turn());
         if self.context.is_limited() {
-            // Of its own place in the stream: others may go on submitting, so that the stream is never idle.
+            // Waits for this point alone: others may go on submitting, so that the stream is never idle.
             Events::new(&self.context).record(self)?.wait()?;
         } else {
             // SAFETY: the stream is alive.

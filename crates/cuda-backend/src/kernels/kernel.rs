@@ -35,7 +35,7 @@ pub struct KernelFacts {
     pub blocks: Option<u32>,
     /// Blocks that a multiprocessor is meant to run at once, at least.
     pub min_blocks: u32,
-    /// How much of its memory a multiprocessor is asked to share out, in hundredths; `-1` if that is left to the driver.
+    /// The percentage of its greatest shared memory that a multiprocessor is asked to provide; `-1` if the driver chooses.
     pub carveout: i32,
 }
 
@@ -144,7 +144,7 @@ impl From<Fault> for Unusable {
 }
 
 impl Unusable {
-    /// The error that says so of `kernel`, of a module of so many `bytes`.
+    /// The error that says so of `kernel`, of a module of `bytes` bytes.
     pub(super) fn of(self, module: &str, kernel: &str, bytes: u64) -> ModuleError {
         let (module, kernel) = (module.to_owned(), kernel.to_owned());
         match self {
@@ -157,7 +157,7 @@ impl Unusable {
     }
 }
 
-/// The hundredths of a multiprocessor's memory that must be shared out for `blocks` blocks of `bytes` each, if any.
+/// The percentage of a multiprocessor's greatest shared memory that `blocks` blocks of `bytes` each need, if they use any.
 fn carveout(bytes: u32, blocks: u32, available: u32) -> Option<u32> {
     if bytes == 0 || available == 0 {
         return None;

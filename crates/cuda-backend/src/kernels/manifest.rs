@@ -107,9 +107,9 @@ pub(crate) struct Parameter {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(untagged)]
 pub(super) enum DynamicShared {
-    /// Always so many bytes.
+    /// Always this many bytes.
     Bytes(u32),
-    /// What the launch asks for, at most so many bytes.
+    /// What the launch asks for, at most this many bytes.
     UpTo {
         /// The bytes.
         up_to: u32,

@@ -31,7 +31,7 @@ struct Module {
     loaded: Mutex<Option<Loaded>>,
 }
 
-/// What came of a module. A failure stays: the text does not get better.
+/// What came of a module. A failure that comes from its text is kept: another try would fail alike.
 type Loaded = Result<Arc<Compiled>, ModuleError>;
 
 /// A module's kernels by name.
@@ -120,7 +120,7 @@ impl Kernels {
             let load = |module: &'_ Module| module.facts(device);
             let threads: Vec<_> = wanted
                 .map(|module| {
-                    // Without a thread to spare it is done here.
+                    // Where no thread can be started, this one does it.
                     let spawned = thread::Builder::new().spawn_scoped(scope, move || load(module));
                     (module, spawned)
                 })
@@ -134,7 +134,7 @@ impl Kernels {
     }
 }
 
-/// Whether an error is a property of the text, and no refusal for a reason of the moment.
+/// Whether an error comes from the text itself, and not from a state of the device that may pass.
 fn is_of_the_text(error: &ModuleError) -> bool {
     const CODES: [Status; 6] = [
         Status::INVALID_IMAGE,

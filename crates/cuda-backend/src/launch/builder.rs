@@ -14,7 +14,7 @@ use crate::{
     track::Track,
 };
 
-/// What errors call a launch.
+/// The name of a launch in errors.
 const LAUNCH: &str = "launch";
 
 /// The name of a type without its path.

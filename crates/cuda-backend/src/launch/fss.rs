@@ -30,7 +30,7 @@ const KEYS_OF_BITSLICED: u32 = 2;
 /// blocks where the whole tree takes 14.
 const MOST_PARTS: u32 = 8;
 
-/// Whether trees of so many bits are to be walked by bitsliced AES.
+/// Whether trees of this many bits are to be walked by bitsliced AES.
 fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
     queue.device().aes() == AesKernel::Bitsliced && bits > CMP_TABLE_BITS
 }
@@ -63,8 +63,9 @@ fn keys_with_points<'a>(
     (launch.grid([tiles.into(), parts.into(), 1]), parts)
 }
 
-/// The window of points of which each of `parts` parts walks to both blocks of the window anew, in a tree of `bits` levels
-/// that ends `leaf` levels early: all points, which asks for no block, where that takes no more levels.
+/// The window to give a kernel whose points are cut into `parts` parts, in a tree of `bits` levels that ends `leaf` levels
+/// early. Each part walks to both blocks of the window anew: where walking to each point from the root takes no more levels,
+/// it is the window of all `bits` bits, which has no blocks.
 fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u32) -> u32 {
     let part = u64::from(points.div_ceil(parts.max(1)));
     let (alone, shared) = (u64::from(bits.saturating_sub(leaf)), u64::from(window.saturating_sub(leaf)));

@@ -8,7 +8,7 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Words of input of a random program.
 const INPUT_WORDS: usize = 3;
 
-/// Words that a canary needs: the one that counts blocks leaves two in front of a word for each.
+/// Words that a canary needs at least: the one that counts blocks has two, and one more for each block.
 const CANARY_WORDS: usize = 3;
 
 /// Runs random programs by `kernel`, the one of their family: `results[i]` becomes what program `programs[i]` makes of the three

@@ -8,7 +8,7 @@ pub(super) struct Arena {
     spans: BTreeMap<u64, Span>,
     /// Length and address of each free span, so that the first one long enough is the best fit.
     free: BTreeSet<(u64, u64)>,
-    /// A rest of at most so many bytes stays with the span that was cut.
+    /// A rest of at most this many bytes stays with the span that was cut.
     keep_rest: u64,
 }
 

@@ -14,7 +14,7 @@ use crate::sync::lock;
 /// Shorter copies are made by the calling thread alone.
 const SHARED_BYTES: usize = 1 << 20;
 
-/// What a thread takes on at a time.
+/// Bytes that a thread copies at a time.
 const PART_BYTES: usize = 512 << 10;
 
 /// The most threads that copy at once. One alone is slower than memory and than the bus.
@@ -83,7 +83,7 @@ fn in_parts<T: Send>(threads: usize, source: &[u8], target: &mut [T], copy: impl
     };
     thread::scope(|scope| {
         for _ in 0..helpers {
-            // Without a helper there is more to do for the others.
+            // If a helper cannot be started, the others do its share.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

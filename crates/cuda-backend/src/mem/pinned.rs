@@ -20,7 +20,7 @@ const SMALLEST_BYTES: usize = 4 << 10;
 /// Number of size classes: powers of two up to 64 MiB.
 const CLASSES: usize = 15;
 
-/// Smaller pieces are cut from slabs of so many bytes.
+/// Smaller pieces are cut from slabs of this many bytes.
 const SLAB_BYTES: usize = 64 << 10;
 
 /// What the pool of pinned host memory did and holds.
@@ -46,9 +46,9 @@ pub struct PinnedCounts {
 /// What a copy moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// What may stay in memory of the backend.
+    /// Data that may stay in the backend's memory.
     Plain,
-    /// What may not.
+    /// Data that is wiped from it.
     Secret,
 }
 
@@ -116,7 +116,7 @@ impl Memory {
             // SAFETY: this function's contract.
             unsafe { self.bytes_mut() }.fill(0);
             // The driver, which gave out the memory, may read it at any later call: these stores are not dead. The fence keeps
-            // them in front of whatever gives the memory away.
+            // them before whatever gives the memory away.
             compiler_fence(Ordering::SeqCst);
             self.content = Content::Plain;
         }

@@ -12,10 +12,10 @@ use crate::{
     sync::lock,
 };
 
-/// Blocks start on, and are rounded up to, so many bytes.
+/// Blocks start at, and are rounded up to, multiples of this many bytes.
 pub(crate) const GRANULE_BYTES: u64 = 512;
 
-/// Blocks up to so many bytes are cut from small segments.
+/// Blocks up to this many bytes are cut from small segments.
 const SMALL_BYTES: u64 = 1 << 20;
 
 /// Length of a small segment.

@@ -15,7 +15,7 @@ use crate::{CudaMut, CudaQueue, CudaRef, DeviceCtx, error::Fault, ffi};
 
 /// Elements on the host that a device was shown ([`Register`]).
 ///
-/// No copy uses them whenever the owner may: the calls that copy wait. Where a wait failed, so that a copy may still be under
+/// No copy uses them while the owner may: the calls that copy wait. Where a wait failed, so that a copy may still be under
 /// way, the memory is never given back to the allocator.
 pub struct CudaRegistered<T: Element> {
     device: Arc<DeviceCtx>,

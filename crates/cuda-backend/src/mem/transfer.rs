@@ -1,4 +1,4 @@
-//! Copies between host and device, through pinned memory, and within the device. In the order of a track's work.
+//! Copies between host and device through pinned memory, and within the device, all in the order of a track's work.
 
 use std::{collections::VecDeque, sync::Arc};
 

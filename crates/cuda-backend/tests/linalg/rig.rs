@@ -51,7 +51,7 @@ pub(crate) fn wide<T: Real>(x: &[T]) -> Vec<f64> {
     x.iter().map(|x| f64::from(x.to_f32())).collect()
 }
 
-/// A buffer with `lead` elements in front of the values, so that a view of the values is as badly aligned as that makes
+/// A buffer with `lead` elements before the values, so that a view of the values is as badly aligned as that makes
 /// it.
 pub(crate) fn behind<T: Element>(q: &CudaQueue, lead: usize, x: &[T]) -> CudaBuf<T> {
     let mut buf = q.zeros::<T>(lead + x.len()).unwrap();

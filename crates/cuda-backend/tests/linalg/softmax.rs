@@ -58,7 +58,7 @@ fn plain<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize) {
     let y = run(q, log, params(shape, 1, 0), lead, &x, RowMask::None);
     let some: Vec<Option<f64>> = wide(&x).into_iter().map(Some).collect();
     let want = model::along(&some, shape, |_, _, row| model::softmax(log, row));
-    let what = format!("{shape:?} behind {lead}, log: {log}");
+    let what = format!("{shape:?} after {lead} elements, log: {log}");
     assert_close(&what, &want, &y, 5e-6 + rounding::<T>(), 1e-9 + 1e-4 * rounding::<T>());
 }
 
@@ -170,7 +170,7 @@ fn backward<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize, b
     }
     .unwrap();
     let got = q.read(dx.slice(range).unwrap()).unwrap();
-    assert_near(&format!("{shape:?} behind {lead}, log: {log}"), &want, &got, bound);
+    assert_near(&format!("{shape:?} after {lead} elements, log: {log}"), &want, &got, bound);
 }
 
 #[test]

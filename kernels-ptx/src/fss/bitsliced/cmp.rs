@@ -90,7 +90,7 @@ impl Batch {
         let (window, levels) = (Window::new(self.bits, width), cmp_levels(self.bits));
         let depth = window.depth();
         let nodes = Nodes::roots(seat, seat.planes(seat.words(self.roots, pair)), self.party);
-        // zeros that are no copy of the parity's: public directions would else look secret to who reads the text
+        // zeros of its own, not a copy of the parity's: else public directions would look secret to whoever reads the text
         let last = Plane(self.bits >> 7);
         let start = Walks { nodes, parity: Plane::ZEROS, last };
         let (mut here, mut before) = (start, start);

@@ -87,7 +87,7 @@ unsafe fn product<T: Real>(
         }
         term += 1;
     }
-    // Through shared memory, so that neighbours in memory are written by neighbours, and the epilogue stands here once.
+    // Through shared memory, so that neighbours in memory are written by neighbours, and the text holds the epilogue once.
     unroll!(J in 0..4 => {
         tile_a.set(tm * PITCH + tn + 8 * J, acc[0][J as usize]);
         tile_a.set((tm + 16) * PITCH + tn + 8 * J, acc[1][J as usize]);

@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// The same sum relative to a `greatest` element that is at least the own one.
+    /// The same sum relative to `greatest`, which is at least its own greatest element.
     #[inline(always)]
     pub fn relative_to(self, greatest: f32) -> Self {
         if self.greatest < greatest {

@@ -20,7 +20,7 @@ pub(super) fn lines<Q: FssOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
         Extent::Small => (64, 64, 64, 64, 64),
     };
     let single = Points { points: 1, within: 0 };
-    // what a function of 32 pieces compares its input with
+    // as many points as a function of 32 pieces compares its input with
     let pieces = Points { points: 32, within: 15 };
     let comparisons = [cmp_eval(64, wide, single), cmp_eval(12, narrow, single), cmp_eval(64, all, pieces)];
     let all_points = [cmp_eval_all(8, wide), cmp_eval_all(13, all)];

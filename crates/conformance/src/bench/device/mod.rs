@@ -18,7 +18,7 @@ use backend_api::{
 
 use super::{Effort, Timing};
 
-/// What goes wrong on the way: the backend refuses, or a plan does.
+/// Why a line is not measured: the backend refuses, or a plan does.
 pub type DeviceError = Box<dyn Error + Send + Sync>;
 
 /// Enqueues a line's work once.

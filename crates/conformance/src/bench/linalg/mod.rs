@@ -5,7 +5,7 @@ mod rows;
 
 use super::Contest;
 
-/// Every contest of the op set, by name, built when it is its turn.
+/// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = gemm::contests();

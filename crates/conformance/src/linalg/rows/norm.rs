@@ -57,7 +57,7 @@ impl Op {
         Inputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
     }
 
-    /// `rows` rows of `n` values with standard deviations of about `2^log`, around as much.
+    /// `rows` rows of `n` values with standard deviations of about `2^log` and means of the same size.
     fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> Inputs {
         let mut inputs = self.inputs(rows, n, 1.0);
         // In two steps, for a power that is below the normal numbers.
@@ -258,7 +258,7 @@ fn extreme_case<Q>(log: i32, eps: f32, check: impl Fn(&Q) -> Result<(), Failure>
     if eps == 0.0 { case.that_waits() } else { case }
 }
 
-/// Rows of one value, or of zeros where they are not centred: they give beta whatever is left of them beside eps.
+/// Rows of one value, or of zeros where they are not centred: they give beta, whatever rounding leaves beside eps.
 fn constant_rows<Q: RowOps, T: Real>(q: &Q, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = op.inputs(2, n, 0.0);
@@ -273,7 +273,7 @@ fn constant_rows<Q: RowOps, T: Real>(q: &Q, op: Op, (value, eps): (f32, f32), at
 fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     let mut cases: Vec<Case<Q>> = Vec::new();
     let shapes = [(3, 1), (3, 15), (3, 16), (3, 17), (63, 33), (64, 8), (65, 8), (200, 100), (2, 1000), (2, 20_000)];
-    // No rows at all stand in a case of their own.
+    // No rows at all have a case of their own.
     for (rows, n) in shapes.into_iter().chain(batches().into_iter().skip(1).map(|rows| (rows, 5))) {
         cases.push(Case::new(format!("{rows} rows of {n}"), move |q| {
             near::<Q, f32>(q, op, &op.inputs(rows, n, 0.0), 1e-5)

@@ -235,7 +235,7 @@ fn empty_parts<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failu
     Failure::unless_close(&want, &op.run::<Q, T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
 }
 
-/// The model with elements left out; a row without others gives zeros, or -inf for the logarithm.
+/// The model with elements left out; a row of which nothing is left gives zeros, or -inf for the logarithm.
 fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> Vec<f64> {
     let x: Vec<f64> = x.iter().zip(keep).map(|(&x, &k)| if k { f64::from(x) } else { f64::NEG_INFINITY }).collect();
     model::along(&x, len, inner, |row| {
@@ -246,7 +246,7 @@ fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> V
     })
 }
 
-/// A mask with random flags, one row left out wholly, NaN hidden behind it, given as flags and as addends.
+/// A mask with random flags and one row left out wholly, as addends, and as flags over NaN in what they leave out.
 fn masked_case<Q: RowOps + 'static, T: Real>(
     op: Op,
     name: &str,

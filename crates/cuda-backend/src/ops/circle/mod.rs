@@ -23,7 +23,7 @@ use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 /// Log of the largest domain whose layers have factors of their own kind.
 const LOG_SMALL: u32 = 2;
 
-/// The last launch of an inverse transform divides by `2^log_size`: it rotates words of 31 bits by so many.
+/// By how many bits the last launch of an inverse transform rotates words of 31 bits, to divide them by `2^log_size`.
 const fn division(log_size: u32) -> u32 {
     (31 - log_size) % 31
 }

@@ -11,7 +11,7 @@ use crate::{
     launch::linalg::{self, SumCut},
 };
 
-/// Parts of a summed axis have at least so many elements of a row, or rows of a column.
+/// Parts of a summed axis have at least this many elements of a row, or rows of a column.
 const LEAST_PART: u64 = 256;
 /// Blocks that keep any card busy.
 const BUSY_BLOCKS: u64 = 512;

@@ -12,7 +12,7 @@ use crate::{
     launch::linalg::{self, Factors, Tiling},
 };
 
-/// From so many tiles of 128 x 128 on, they keep a card busier than smaller ones do.
+/// From this many tiles of 128 x 128 on, they keep a card busier than smaller tiles do.
 const LARGE_TILES: u64 = 96;
 /// Blocks below which k is cut into parts.
 const BUSY_BLOCKS: u64 = 128;
