@@ -7,7 +7,7 @@
 use backend_api::BackendError;
 use conformance::{Condition, Failure, OpSpec, Outcome, Selection};
 use cuda_backend::{CudaConfig, CudaQueue};
-use cuda_sim::driver::session;
+use cuda_sim::driver::simulate;
 
 /// The elements of small cases.
 const MAX_ELEMENTS: u64 = 1 << 12;
@@ -24,7 +24,7 @@ fn small(mut specs: Vec<OpSpec<CudaQueue>>) -> Vec<OpSpec<CudaQueue>> {
 
 /// Holds small cases on a simulated machine, which must have nothing to report at the end.
 fn hold_on(machine: &str, specs: Vec<OpSpec<CudaQueue>>) {
-    let session = session(machine).unwrap();
+    let session = simulate(machine).unwrap();
     let q = CudaQueue::open(CudaConfig::default()).unwrap();
     let report = conformance::run(&q, &small(specs), |_| ());
     assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
@@ -45,7 +45,7 @@ fn random_streams_change_nothing() {
 
 #[test]
 fn norms_and_inversions_are_recorded_unless_they_wait() {
-    let session = session("").unwrap();
+    let session = simulate("").unwrap();
     let q = CudaQueue::open(CudaConfig::default()).unwrap();
     for filter in ["norm", "inverse"] {
         let selection = Selection { filter, max_elements: MAX_ELEMENTS, ..Selection::default() };
@@ -60,7 +60,7 @@ fn norms_and_inversions_are_recorded_unless_they_wait() {
 /// Wherever the driver refuses memory, a case fails for lack of memory or holds, and holds once there is memory again.
 #[test]
 fn every_op_holds_again_after_the_driver_was_out_of_memory() {
-    let session = session("").unwrap();
+    let session = simulate("").unwrap();
     let q = CudaQueue::open(CudaConfig::default()).unwrap();
     let mut refusals = 0;
     for spec in small(conformance::specs()) {

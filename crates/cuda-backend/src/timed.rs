@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn marks_have_the_time_of_the_work_between_them() {
         for schedule in ["eager", "lazy", "random;seed=2"] {
-            let simulation = cuda_sim::driver::session(&format!("schedule={schedule}")).unwrap();
+            let simulation = cuda_sim::driver::simulate(&format!("schedule={schedule}")).unwrap();
             let q = open(0);
             let branch = q.fork().unwrap();
             let from = q.mark().unwrap();
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn marks_of_another_device_are_refused() {
-        let _session = cuda_sim::driver::session("devices=2").unwrap();
+        let _session = cuda_sim::driver::simulate("devices=2").unwrap();
         let (q, other) = (open(0), open(1));
         let (own, foreign) = (q.mark().unwrap(), other.mark().unwrap());
         for (from, to) in [(&own, &foreign), (&foreign, &own)] {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn recordings_have_no_marks() {
-        let _session = cuda_sim::driver::session("").unwrap();
+        let _session = cuda_sim::driver::simulate("").unwrap();
         let q = open(0);
         let mut refused = None;
         let graph = q.record::<BackendError>(|q| {

@@ -165,7 +165,7 @@ mod tests {
         type Wait = fn(&CudaQueue, &CudaQueue) -> Result<(), backend_api::BackendError>;
         let waits: [Wait; 2] = [|queue, _| queue.finish(), |queue, other| other.join(queue)];
         for wait in waits {
-            let _session = cuda_sim::driver::session("schedule=random;seed=1").unwrap();
+            let _session = cuda_sim::driver::simulate("schedule=random;seed=1").unwrap();
             let kernels = KernelSource::Texts(Vec::new());
             let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
             let other = queue.fork().unwrap();

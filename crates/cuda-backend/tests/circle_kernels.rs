@@ -20,12 +20,12 @@ use core_types::{
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{CudaConfig, CudaMut, CudaQueue, CudaRef, Launch};
-use cuda_sim::driver::{Session, session};
+use cuda_sim::driver::{Simulation, simulate};
 
 const ORDERS: [&str; 3] = ["order=natural", "order=reverse;schedule=lazy", "order=seeded;schedule=random;seed=7"];
 
-fn machine(spec: &str) -> (Session, CudaQueue) {
-    let session = session(&format!("mem=192M;{spec}")).unwrap();
+fn machine(spec: &str) -> (Simulation, CudaQueue) {
+    let session = simulate(&format!("mem=192M;{spec}")).unwrap();
     let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(160 << 20), ..CudaConfig::default() }).unwrap();
     (session, queue)
 }

@@ -24,7 +24,7 @@ use core_types::{
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{AesKernel, CudaConfig, CudaQueue};
-use cuda_sim::driver::{Session, session};
+use cuda_sim::driver::{Simulation, simulate};
 
 fn words(len: usize, salt: u64) -> Vec<u64> {
     (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
@@ -189,12 +189,12 @@ fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<Re
 }
 
 /// A machine as `spec` says, and a queue on its device.
-fn machine(spec: &str) -> (Session, CudaQueue) {
+fn machine(spec: &str) -> (Simulation, CudaQueue) {
     machine_with(spec, AesKernel::Table)
 }
 
-fn machine_with(spec: &str, aes: AesKernel) -> (Session, CudaQueue) {
-    let session = session(spec).unwrap();
+fn machine_with(spec: &str, aes: AesKernel) -> (Simulation, CudaQueue) {
+    let session = simulate(spec).unwrap();
     let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(64 << 20), aes, ..CudaConfig::default() }).unwrap();
     (session, queue)
 }

@@ -21,7 +21,6 @@ const CHAIN: usize = 8;
 /// Crates that are not in layers yet.
 const NOT_YET: &[&str] = &[
     "crates/cli",
-    "crates/constant-time",
     "crates/core-types",
     "crates/cuda-backend",
     "crates/cuda-loader",

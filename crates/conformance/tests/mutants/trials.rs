@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance::{Failure, Guarded};
 use cuda_backend::{AesKernel, CudaQueue};
-use cuda_sim::driver::{Counters, Session, session};
+use cuda_sim::driver::{Counters, Simulation, simulate};
 use ptx::{
     ast::Module,
     mutate::{Mutation, mutations},
@@ -83,8 +83,8 @@ impl<'a> Trials<'a> {
     /// Those with a launch of more than `longest` warp instructions are left out.
     pub(crate) fn of(shipped: &'a Shipped, more: Vec<Trial>, longest: u64) -> Self {
         let whole = shipped.parse();
-        let machine = || session(&format!("threads=2;watchdog={longest}")).unwrap();
-        let mut open: Option<(CudaQueue, Session)> = None;
+        let machine = || simulate(&format!("threads=2;watchdog={longest}")).unwrap();
+        let mut open: Option<(CudaQueue, Simulation)> = None;
         let mut trials = Vec::new();
         let cases = shipped.aes.iter().flat_map(|&aes| Trial::cases(shipped, aes));
         for mut trial in cases.chain(more) {
@@ -135,7 +135,7 @@ impl<'a> Trials<'a> {
             let mutant = of_kernel[kernel][index].apply(module);
             let watchdog = PATIENCE.0 + PATIENCE.1 * trial.cost;
             ORDERS.iter().find_map(|order| {
-                let session = session(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
+                let session = simulate(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
                 let q = self.shipped.open(&mutant, trial.aes);
                 let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
                 let noticed = session.reports().first().map(ToString::to_string).or(failed)?;

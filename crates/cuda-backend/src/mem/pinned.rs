@@ -383,7 +383,7 @@ mod tests {
     /// straight back would hold other bytes by then.
     #[test]
     fn a_piece_that_is_not_retired_is_overwritten_before_its_copy() {
-        let _session = cuda_sim::driver::session("schedule=lazy").unwrap();
+        let _session = cuda_sim::driver::simulate("schedule=lazy").unwrap();
         let kernels = KernelSource::Texts(Vec::new());
         let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
         let buf = queue.zeros::<u8>(4096).unwrap();
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn pinned_memory_is_wiped_when_the_copy_of_a_secret_is_done_and_after_no_other() {
         for schedule in ["schedule=eager", "schedule=lazy", "schedule=random;seed=1"] {
-            let _session = cuda_sim::driver::session(schedule).unwrap();
+            let _session = cuda_sim::driver::simulate(schedule).unwrap();
             let kernels = KernelSource::Texts(Vec::new());
             let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
             let pool = queue.device().pinned();

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use backend_api::{Buffer, Element, Queue, Real};
 use cuda_backend::{CudaBuf, CudaConfig, CudaQueue};
-use cuda_sim::driver::session;
+use cuda_sim::driver::simulate;
 
 /// Orders of turns of blocks and warps.
 const ORDERS: [&str; 3] = ["order=natural", "order=reverse", "order=seeded;seed=3"];
@@ -16,7 +16,7 @@ pub(crate) fn on_every_order(body: impl Fn(&CudaQueue)) {
 
 /// Runs `body` on one device with every checker on.
 pub(crate) fn on_device(order: &str, body: impl Fn(&CudaQueue)) {
-    let session = session(&format!("{order};checks=sanitize")).unwrap();
+    let session = simulate(&format!("{order};checks=sanitize")).unwrap();
     let queue = CudaQueue::open(CudaConfig::default()).unwrap();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         body(&queue);

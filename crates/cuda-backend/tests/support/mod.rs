@@ -3,20 +3,20 @@
 
 use backend_api::{BackendError, Buffer, BufferMut};
 use cuda_backend::{Allocator, CudaConfig, CudaMut, CudaQueue, CudaRef, KernelSource, ModuleText, OpenError};
-use cuda_sim::driver::{self, Counters, Report, Session};
+use cuda_sim::driver::{self, Counters, Report, Simulation};
 use sha2::{Digest, Sha256};
 
 pub(crate) const PTX: &str = include_str!("test.ptx");
 
 /// A simulated machine. The driver is one for the process, so tests take turns.
 pub(crate) struct Machine {
-    session: Session,
+    session: Simulation,
 }
 
 impl Machine {
     /// A machine as `spec` says, with nothing on it.
     pub(crate) fn new(spec: &str) -> Self {
-        Self { session: driver::session(spec).unwrap() }
+        Self { session: driver::simulate(spec).unwrap() }
     }
 
     pub(crate) fn counters(&self) -> Counters {

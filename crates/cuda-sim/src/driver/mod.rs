@@ -1,7 +1,7 @@
 //! The CUDA driver API over the executor: virtual devices, streams, events, graphs, pools, peers and faults.
 //!
 //! [`install`] puts it in the place of the platform's driver for the life of the process. The functions of the driver
-//! API carry no user data, so there is one driver in a process; tests take turns with it by [`session`], which starts
+//! API carry no user data, so there is one driver in a process; tests take turns with it by [`simulate`], which starts
 //! each from a fresh machine.
 //!
 //! Functions of the API that are not simulated answer `NOT_SUPPORTED`; crate `cuda-loader` records their names.
@@ -18,13 +18,13 @@ mod handle;
 mod isa;
 mod limits;
 mod order;
-mod session;
+mod simulation;
 mod spec;
 mod spec_error;
 mod state;
 
 pub use counters::{Counters, Leak, Report};
 pub use faults::{CLASSES, Rule, class};
-pub use session::{InstallError, Session, install, reports, session};
+pub use simulation::{InstallError, Simulation, install, reports, simulate};
 pub use spec::{Link, Spec, StreamSchedule};
 pub use spec_error::SpecError;

@@ -6,14 +6,14 @@ use cuda_loader::{
     Status,
     ffi::{self, CUcontext, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream},
 };
-use cuda_sim::driver::{Session, session};
+use cuda_sim::driver::{Simulation, simulate};
 
 /// The kernels of the tests.
 pub(crate) const KERNELS: &str = include_str!("kernels.ptx");
 
 /// A session with an initialised driver and the primary context of device 0 current.
 pub(crate) struct Bench {
-    pub(crate) session: Session,
+    pub(crate) session: Simulation,
     pub(crate) context: CUcontext,
 }
 
@@ -37,7 +37,7 @@ pub(crate) use {ok, status};
 
 impl Bench {
     pub(crate) fn new(spec: &str) -> Self {
-        let session = session(spec).unwrap();
+        let session = simulate(spec).unwrap();
         ok!(cuInit(0));
         let mut context = CUcontext::NULL;
         ok!(cuDevicePrimaryCtxRetain(&raw mut context, 0));

@@ -4,7 +4,7 @@ use cuda_loader::{
     Status,
     ffi::{self, CUcontext, device},
 };
-use cuda_sim::driver::{Report, session};
+use cuda_sim::driver::{Report, simulate};
 
 use crate::bench::{Bench, ok, status};
 
@@ -16,7 +16,7 @@ fn attribute(which: u32, ordinal: i32) -> i32 {
 
 #[test]
 fn devices_are_those_of_the_specification() {
-    let _session = session("devices=3;cc=8.6;mem=64M;driver=12.2").unwrap();
+    let _session = simulate("devices=3;cc=8.6;mem=64M;driver=12.2").unwrap();
     ok!(cuInit(0));
     let (mut version, mut count, mut bytes) = (0, 0, 0);
     ok!(cuDriverGetVersion(&raw mut version));
@@ -71,7 +71,7 @@ fn a_block_takes_as_much_shared_memory_as_its_device_has() {
 
 #[test]
 fn a_machine_without_devices_says_so() {
-    let _session = session("devices=0").unwrap();
+    let _session = simulate("devices=0").unwrap();
     assert_eq!(status!(cuInit(0)), Status::NO_DEVICE);
 }
 

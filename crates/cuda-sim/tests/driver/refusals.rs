@@ -6,7 +6,7 @@ use cuda_loader::{
     Status,
     ffi::{CUfunction, CUmodule, CUstream},
 };
-use cuda_sim::driver::{Report, session};
+use cuda_sim::driver::{Report, simulate};
 
 use crate::bench::{Bench, ok, status};
 
@@ -69,7 +69,7 @@ fn texts_are_compiled_for_the_versions_of_the_machine() {
         let _bench = Bench::new(machine);
         assert_eq!(load(&text(version, "", "()", "")).0, expected, "{machine}, PTX {version}");
     }
-    assert!(session("cc=9.0;driver=11.4").is_err(), "that release knows no such device");
+    assert!(simulate("cc=9.0;driver=11.4").is_err(), "that release knows no such device");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Crate `cust` as published runs on the simulator.
 
-use cuda_sim::driver::session;
+use cuda_sim::driver::simulate;
 use cust::{
     context::CurrentContext,
     error::CudaError,
@@ -13,7 +13,7 @@ use crate::bench::KERNELS;
 
 #[test]
 fn every_device_runs_a_kernel_through_cust() {
-    let session = session("devices=4").unwrap();
+    let session = simulate("devices=4").unwrap();
     cust::init(CudaFlags::empty()).unwrap();
     assert_eq!(Device::num_devices().unwrap(), 4);
     for device in Device::devices().unwrap() {
@@ -47,7 +47,7 @@ fn every_device_runs_a_kernel_through_cust() {
 
 #[test]
 fn an_over_long_launch_is_an_illegal_address_and_loses_the_context() {
-    let session = session("").unwrap();
+    let session = simulate("").unwrap();
     cust::init(CudaFlags::empty()).unwrap();
     let context = Context::new(Device::get_device(0).unwrap()).unwrap();
     let module = Module::from_ptx(KERNELS, &[]).unwrap();

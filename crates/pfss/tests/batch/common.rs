@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use cuda_sim::driver::{self, Session};
+use cuda_sim::driver::{self, Simulation};
 use pfss::{
     Dealer, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Ring, SignedRange, SufBools, SufShares, Task,
     batch::{BatchConfig, Handle, Job, Shares, SuperBatch},
@@ -23,17 +23,17 @@ fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
 
 /// The simulated machine, for one test at a time.
 pub(crate) struct Sim {
-    pub(crate) session: Session,
+    pub(crate) session: Simulation,
 }
 
 impl Sim {
     pub(crate) fn new(spec: &str) -> Self {
         // `runtime` installs its own machine the first time; later ones replace it.
         static INSTALLED: OnceLock<()> = OnceLock::new();
-        let first = driver::session("").unwrap();
+        let first = driver::simulate("").unwrap();
         INSTALLED.get_or_init(|| drop(open(Choice::Sim, None)));
         drop(first);
-        Self { session: driver::session(spec).unwrap() }
+        Self { session: driver::simulate(spec).unwrap() }
     }
 
     pub(crate) fn queue(&self, budget: Option<u64>) -> AnyQueue {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::exec::Usage;
 
-/// One session at a time.
+/// One simulation at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Why the simulated driver is not the driver of this process.
@@ -54,30 +54,30 @@ pub fn reports() -> Vec<Report> {
     with(|driver| driver.reports.clone())
 }
 
-/// Installs the machine that the text describes, and keeps other sessions out until the value is dropped.
+/// Installs the machine that the text describes, and keeps other simulations out until the value is dropped.
 ///
 /// # Errors
 /// As [`install`], and a malformed text.
-pub fn session(spec: &str) -> Result<Session, InstallError> {
+pub fn simulate(spec: &str) -> Result<Simulation, InstallError> {
     let spec = spec.parse()?;
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     install(spec)?;
-    Ok(Session { _turn: turn })
+    Ok(Simulation { _turn: turn })
 }
 
 /// The right to the driver of the process.
 #[derive(Debug)]
-pub struct Session {
+pub struct Simulation {
     _turn: MutexGuard<'static, ()>,
 }
 
-impl Session {
-    /// What happened since the session began.
+impl Simulation {
+    /// What happened since the simulation began.
     pub fn counters(&self) -> Counters {
         with(|driver| driver.counters.clone())
     }
 
-    /// What the driver noticed since the session began, in order.
+    /// What the driver noticed since the simulation began, in order.
     pub fn reports(&self) -> Vec<Report> {
         reports()
     }
