@@ -119,7 +119,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// One step of gradient descent on the mean cross-entropy of a batch, inputs `[rows, features]` and targets `[rows]`, which
     /// [`loss`](MlpWorkspace::loss) then gives, from before the step.
     ///
-    /// It allocates nothing but what single ops need, and waits for nothing, so it can be recorded:
+    /// It takes no memory of the queue but what single ops need, and waits for nothing, so it can be recorded:
     /// [`Record`](backend_api::Record). A recording keeps the buffers and the rates that it was given.
     ///
     /// # Errors

@@ -53,7 +53,10 @@ impl Plans {
 }
 
 impl<Q: Queue> MlpWorkspace<Q> {
-    /// The mean cross-entropy of the last batch, from before its step. Waits for that step.
+    /// The mean cross-entropy of the batch of the last call of `train_step`, from before its step. Waits for that step.
+    ///
+    /// A replay of a recorded step is no such call: read the loss before another batch size comes in between, and not before the first
+    /// replay.
     ///
     /// # Errors
     /// [`NnError::EmptyReduction`] before the first step, [`NnError::Backend`].
