@@ -22,8 +22,3 @@ pub use guarded::Guarded;
 pub use recorded::Recorded;
 pub use spec::{Case, Failure, OpSpec};
 pub use suite::{Condition, Outcome, Progress, Report, SCARCE_BYTES, Selection, run, specs};
-
-/// The examples of the README, compiled and run with the documentation tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

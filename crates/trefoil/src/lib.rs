@@ -95,3 +95,8 @@ pub use runtime::{
     ReplayCounts, Replays, Settings, SettingsError, Unavailable, UnknownChoice, availability, cpu, open, open_for,
     open_with,
 };
+
+/// The examples of the README, compiled and run with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
