@@ -22,15 +22,17 @@ const CPU: Job = Job { title: "conformance on cpu", backend: "cpu", machine: "",
 
 const PLAIN: &[&str] = &["--condition", "plain"];
 
-/// Every case under every condition, and once more under every checker with blocks and warps in another order and streams that
-/// run late.
-const USUAL: [Job; 2] = [
-    sim("conformance on sim, every condition", "", &[]),
+/// Every case under every checker with blocks and warps in another order and streams that run late, and under every condition;
+/// cut so that two cores are done at about the same time.
+const USUAL: [Job; 4] = [
     sim(
         "conformance on sim, shuffle 1, late streams, checkers on",
         "order=seeded;seed=1;schedule=lazy;checks=sanitize",
         PLAIN,
     ),
+    sim("conformance on sim, plain and forked", "", &["--condition", "plain", "--condition", "forked"]),
+    sim("conformance on sim, guarded and starved", "", &["--condition", "guarded", "--condition", "starved"]),
+    sim("conformance on sim, recorded", "", &["--condition", "recorded"]),
 ];
 
 /// Under every checker in two more orders, in one of them with streams that run in any order; and with late streams on a

@@ -13,6 +13,8 @@ pub(super) struct Fact {
 pub(super) enum What {
     /// A path is named; imports are resolved: `env::var` after `use std::env` is `std::env::var`. A glob ends in `*`.
     Path(String),
+    /// A method of this name is called.
+    Method(String),
     /// A macro is called; `argument` is its first string literal, without quotes.
     Macro { name: String, argument: Option<String> },
     /// An `unsafe` block, function, implementation, trait or foreign block.

@@ -77,6 +77,9 @@ const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::io::stderr", "prints"),
 ];
 
+/// Where a domain makes memory that has to begin as zeros. Elsewhere an op overwrites what it takes, and `alloc` does.
+const ZEROS_HOMES: &[&str] = &["crates/nn-ops/src/parameter.rs"];
+
 const PRINTING: &[&str] = &["print", "println", "eprint", "eprintln"];
 
 const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
@@ -89,6 +92,7 @@ pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
             let mut report = |message: String| findings.push(Finding::new(&file.path, fact.line, message));
             environment(&file.path, &fact, &mut report);
             purity(&file.path, &fact, &mut report);
+            zeroing(&file.path, &fact, &mut report);
             unsafety(&file.path, &fact, &mut report);
             habits(&fact, &mut report);
         }
@@ -135,6 +139,14 @@ fn purity(path: &str, fact: &Fact, report: &mut impl FnMut(String)) {
             report(format!("`{name}!` prints; a domain does not"));
         }
         _ => {}
+    }
+}
+
+fn zeroing(path: &str, fact: &Fact, report: &mut impl FnMut(String)) {
+    let zeros = matches!(&fact.what, What::Method(name) if name == "zeros");
+    let domain = DOMAINS.iter().any(|domain| path.strip_prefix(domain).is_some_and(|file| file.starts_with("src/")));
+    if zeros && domain && !fact.test && !ZEROS_HOMES.contains(&path) {
+        report("`zeros` fills memory that an op overwrites: `alloc`, or a home in xtask/src/tidy/rules.rs".to_owned());
     }
 }
 

@@ -135,6 +135,17 @@ fn a_clock_a_thread_and_a_print_in_a_domain_are_reported_outside_tests() {
 }
 
 #[test]
+fn memory_that_a_domain_fills_with_zeros_is_reported_outside_tests_and_homes() {
+    let copy = copy_of_repository();
+    let path = "crates/pfss/src/planted.rs";
+    let body = "fn a(q: &Q) {\n    q.zeros::<u64>(3);\n}\n";
+    fs::write(copy.path().join(path), format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n")).unwrap();
+    let found = new_findings(&copy);
+    assert_finds(&found, path, 2, "`zeros` fills memory");
+    assert_eq!(found.len(), 1, "{found:#?}");
+}
+
+#[test]
 fn an_undocumented_unsafe_is_reported_even_inside_a_macro() {
     let copy = copy_of_repository();
     fs::create_dir_all(copy.path().join("crates/cpu-backend/src/circle")).unwrap();

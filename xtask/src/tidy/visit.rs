@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{
-    Arm, Attribute, Expr, ExprLit, ExprUnsafe, ImplItem, ImplItemFn, Item, ItemFn, ItemForeignMod, ItemImpl, ItemTrait,
-    ItemUse, Lit, Macro, Meta, Path, Stmt, TraitItemFn, UseTree, Visibility, spanned::Spanned, visit, visit::Visit,
+    Arm, Attribute, Expr, ExprLit, ExprMethodCall, ExprUnsafe, ImplItem, ImplItemFn, Item, ItemFn, ItemForeignMod,
+    ItemImpl, ItemTrait, ItemUse, Lit, Macro, Meta, Path, Stmt, TraitItemFn, UseTree, Visibility, spanned::Spanned,
+    visit, visit::Visit,
 };
 
 use super::facts::{Fact, UnsafeKind, What};
@@ -300,6 +301,11 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
         let name = mac.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
         self.push(mac.span().start().line, What::Macro { name, argument: first_string(&mac.tokens) });
         self.scan(mac.tokens.clone());
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        self.push(call.method.span().start().line, What::Method(call.method.to_string()));
+        visit::visit_expr_method_call(self, call);
     }
 
     fn visit_expr_unsafe(&mut self, expr: &'ast ExprUnsafe) {

@@ -121,7 +121,7 @@ impl Sums {
         let (walk, q, bundle) = (trees.walk(), trees.walk().queue(), trees.bundle());
         let held = walk.during(Activity::CopyIn, || stage_words(q, bundle, 0..bundle.count()))?;
         let sums = walk.during(Activity::Walk, || {
-            let nothing = q.zeros(0)?; // a walk opens nothing
+            let nothing = q.alloc(0)?; // a walk opens nothing
             let over = Operands { x: trees.x_hat(), opened: nothing.view(), held: held.view(), rows: q.shorten(rows) };
             self.combine(q, bundle, over)
         })?;
@@ -140,7 +140,7 @@ impl Sums {
         opened: &Opened,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
         let (x, opened, held) = (q.upload(x)?, q.upload(opened.bits())?, stage_words(q, bundle, range)?);
-        let rows = q.zeros(0)?;
+        let rows = q.alloc(0)?;
         let over = Operands { x: x.view(), opened: opened.view(), held: held.view(), rows: rows.view() };
         self.combine(q, bundle, over)
     }

@@ -116,7 +116,7 @@ impl Machine {
         let words = match (&plan.words, &payload) {
             (WordsPlan::Payload(sums), Some(payload)) => sums.run_with(trees, payload.view())?,
             (WordsPlan::OnePiece(sums), _) => {
-                let nothing = trees.walk().queue().zeros(0)?;
+                let nothing = trees.walk().queue().alloc(0)?;
                 sums.run_with(trees, nothing.view())?
             }
             (WordsPlan::Hidden(at_input, pieces), _) => {
