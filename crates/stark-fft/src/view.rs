@@ -89,6 +89,8 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
     }
 
     /// All elements, with a stride of `domain().len()` between columns, as plans take them.
+    ///
+    /// Who writes them answers for the representation: a batch or set whose columns were transformed in place keeps the type it had.
     #[must_use]
     pub fn into_view(self) -> Mut<'a, Q, M31> {
         self.view

@@ -1,8 +1,8 @@
 //! No two modules of a crate need each other: the imports between its files form layers.
 //!
 //! A file needs another if it names something that is defined there, in an import or by a path, outside its tests. A name that a
-//! module hands on is followed to where it is defined, and handing it on is no need. A module and those within it are one
-//! room, so needs between them do not count.
+//! module hands on is followed to where it is defined, and handing it on is no need. Needs between a module and
+//! those within it do not count, and so a circle that leads through one of them is not seen.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
