@@ -21,6 +21,7 @@ pub(crate) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all_bitsliced", guards: &[1], reason: FIRST },
+    Equivalent { kernel: "fss_cmp_eval_window", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_cmp_gen", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_combine_bits", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_dcf_eval_window_bitsliced", guards: &[0], reason: FIRST },
