@@ -19,7 +19,7 @@ fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
     let launches = [
         ("given `count` too", queue.kernel("test_stray").unwrap().value("count", &1u32)),
         ("was given 1", shared().output("words", &words.view_mut()).dynamic_shared(256)),
-        ("`words` and was given `count`", shared().value("count", &1u32)),
+        ("wants `words` and was given `count`", shared().value("count", &1u32)),
         ("a view that is written and was given a view that is read", shared().input("words", read.view())),
         ("a view that is written and was given a value", shared().value("words", &1u64)),
         ("leads to `u32` and was given `f32`", queue.kernel("test_add").unwrap().input("a", floats.view())),

@@ -82,7 +82,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// What an argument of this kind is.
-    pub(crate) const fn words(self) -> &'static str {
+    const fn words(self) -> &'static str {
         match self {
             Self::Value => "a value",
             Self::Read => "a view that is read",
@@ -94,13 +94,41 @@ impl Kind {
 /// What a kernel calls a parameter, and where it lies among the packed ones.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Parameter {
-    pub(crate) name: Box<str>,
-    pub(crate) kind: Kind,
+    name: Box<str>,
+    kind: Kind,
     /// The type of the value, or of the elements that it leads to, without its path.
-    pub(crate) r#type: Box<str>,
+    r#type: Box<str>,
     pub(crate) offset: usize,
     pub(crate) size: usize,
     align: usize,
+}
+
+impl Parameter {
+    /// Whether it takes an argument that is called `name`, of this kind and as many bytes, and that leads to elements of this type;
+    /// else what does not fit.
+    pub(crate) fn admit(&self, name: &str, kind: Kind, element: Option<&str>, bytes: usize) -> Result<(), String> {
+        if *self.name != *name {
+            return Err(format!("it wants `{}` and was given `{name}`", self.name));
+        }
+        if self.kind != kind {
+            return Err(format!("parameter `{name}` is {} and was given {}", self.kind.words(), kind.words()));
+        }
+        if let Some(element) = element
+            && !is_of(&self.r#type, element)
+        {
+            return Err(format!("parameter `{name}` leads to `{}` and was given `{element}`", self.r#type));
+        }
+        if bytes != self.size {
+            return Err(format!("parameter `{name}` is {} bytes long and was given {bytes}", self.size));
+        }
+        Ok(())
+    }
+}
+
+/// Whether memory of elements of the host's type `given` is what a kernel calls memory of `declared`. A kernel names the
+/// half-precision types in its own way, and reads truth values as bytes.
+fn is_of(declared: &str, given: &str) -> bool {
+    declared.eq_ignore_ascii_case(given) || (declared, given) == ("u8", "bool")
 }
 
 /// Dynamic shared memory of a block.

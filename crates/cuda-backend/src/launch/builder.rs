@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     CudaGraph, CudaMut, CudaRef,
-    kernels::{Kernel, Kind, Parameter},
+    kernels::{Kernel, Kind},
     mem::{Access, Block, Region},
     track::Track,
 };
@@ -21,12 +21,6 @@ const LAUNCH: &str = "launch";
 fn type_name<T>() -> &'static str {
     let name = core::any::type_name::<T>();
     name.rsplit("::").next().unwrap_or(name)
-}
-
-/// Whether memory of elements of the host's type `given` is what a kernel calls memory of `declared`. A kernel names the
-/// half-precision types in its own way, and reads truth values as bytes.
-fn is_of(declared: &str, given: &str) -> bool {
-    declared.eq_ignore_ascii_case(given) || (declared, given) == ("u8", "bool")
 }
 
 /// A kernel launch under construction. Arguments come in the order of the kernel's parameters, each with the name that the
@@ -157,32 +151,19 @@ impl<'a> Launch<'a> {
 
     /// Gives the next parameter its bytes, if it is called `name`, is of this kind, and leads to elements of this type.
     fn push(&mut self, name: &str, kind: Kind, element: Option<&str>, bytes: &[u8]) {
-        let kernel = Arc::clone(&self.kernel);
-        let Some(parameter) = kernel.parameters().get(self.given) else {
-            let count = kernel.parameters().len();
-            return self.refuse(format_args!("it has {count} parameters and was given `{name}` too"));
+        let parameters = self.kernel.parameters();
+        let admitted = match parameters.get(self.given) {
+            None => Err(format!("it has {} parameters and was given `{name}` too", parameters.len())),
+            Some(parameter) => parameter.admit(name, kind, element, bytes.len()).map(|()| parameter.offset),
         };
-        let Parameter { name: expected, kind: wanted, r#type, offset, size, .. } = parameter;
-        let index = self.given;
-        if **expected != *name {
-            return self.refuse(format_args!("parameter {index} is `{expected}` and was given `{name}`"));
+        match admitted {
+            Ok(offset) => {
+                let packed: &mut [u8] = bytemuck::cast_slice_mut(&mut self.packed[..]);
+                packed[offset..offset + bytes.len()].copy_from_slice(bytes);
+                self.given += 1;
+            }
+            Err(reason) => self.refuse(reason),
         }
-        if *wanted != kind {
-            let [wanted, kind] = [wanted, &kind].map(|kind| kind.words());
-            return self.refuse(format_args!("parameter `{name}` is {wanted} and was given {kind}"));
-        }
-        if let Some(element) = element
-            && !is_of(r#type, element)
-        {
-            return self.refuse(format_args!("parameter `{name}` leads to `{}` and was given `{element}`", r#type));
-        }
-        if bytes.len() != *size {
-            let got = bytes.len();
-            return self.refuse(format_args!("parameter `{name}` is {size} bytes long and was given {got}"));
-        }
-        let packed: &mut [u8] = bytemuck::cast_slice_mut(&mut self.packed[..]);
-        packed[*offset..offset + size].copy_from_slice(bytes);
-        self.given += 1;
     }
 
     fn refuse(&mut self, reason: impl Display) {
