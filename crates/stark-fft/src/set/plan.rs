@@ -48,15 +48,7 @@ impl CfftSetPlan {
         tree: &TwiddleTree<Q>,
         columns: Mut<'_, Q, M31>,
     ) -> Result<(), FftError> {
-        check_tree(&self.shape, tree)?;
-        check_len(&self.shape, columns.len())?;
-        let mut rest = columns;
-        for (plan, group) in self.groups.iter().zip(self.shape.groups()) {
-            let (own, later) = rest.split_at(group.len())?;
-            plan.interpolate_in_place(q, tree, own)?;
-            rest = later;
-        }
-        Ok(())
+        self.in_place(tree, columns, |plan, own| plan.interpolate_in_place(q, tree, own))
     }
 
     /// Coefficients to values in stored order, in place.
@@ -84,12 +76,22 @@ impl CfftSetPlan {
         tree: &TwiddleTree<Q>,
         columns: Mut<'_, Q, M31>,
     ) -> Result<(), FftError> {
+        self.in_place(tree, columns, |plan, own| plan.evaluate_in_place(q, tree, own))
+    }
+
+    /// Gives `transform` the plan and the columns of each group.
+    fn in_place<Q: CircleOps>(
+        &self,
+        tree: &TwiddleTree<Q>,
+        columns: Mut<'_, Q, M31>,
+        transform: impl Fn(&CfftPlan, Mut<'_, Q, M31>) -> Result<(), FftError>,
+    ) -> Result<(), FftError> {
         check_tree(&self.shape, tree)?;
         check_len(&self.shape, columns.len())?;
         let mut rest = columns;
         for (plan, group) in self.groups.iter().zip(self.shape.groups()) {
             let (own, later) = rest.split_at(group.len())?;
-            plan.evaluate_in_place(q, tree, own)?;
+            transform(plan, own)?;
             rest = later;
         }
         Ok(())
