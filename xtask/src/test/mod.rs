@@ -17,7 +17,7 @@ use crate::{
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// What ten minutes allow.
+    /// What does not take long.
     Usual,
     /// Every tier, whole.
     All,

@@ -1,3 +1,5 @@
+//! Every fault of a peer, at every message of a run.
+
 use std::{
     net::TcpListener,
     thread,

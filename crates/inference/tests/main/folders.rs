@@ -1,3 +1,5 @@
+//! Folders of a deal: used once, private, and refused by name where they are wrong or damaged.
+
 use std::{fs, path::Path};
 
 use inference::{

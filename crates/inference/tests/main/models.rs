@@ -1,3 +1,5 @@
+//! Models on shares against the same models in the clear.
+
 use inference::{Architecture, InferenceError, Model, Parameters, plain};
 use nn_ops::io::{Tensor, Tensors};
 use pfss::Party;

@@ -1,3 +1,5 @@
+//! Parties that know each other by pinned certificates, among strangers.
+
 use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},

@@ -1,3 +1,5 @@
+//! What super-batches refuse through the C interface.
+
 use core::ptr::{null, null_mut};
 
 use pfss::suf::BoolMode;

@@ -1,3 +1,5 @@
+//! The programs in C++, compiled, run, and held to what the library computes in Rust.
+
 use std::{
     fmt::Write,
     path::{Path, PathBuf},

@@ -1,3 +1,5 @@
+//! The committed header against the one that the sources give.
+
 use std::path::Path;
 
 /// To renew the header, delete it and run this test, which writes it and fails once.

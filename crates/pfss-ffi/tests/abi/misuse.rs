@@ -1,3 +1,5 @@
+//! Wrong calls through the C interface, each with its message.
+
 use core::ptr::null_mut;
 use std::ffi::CStr;
 
