@@ -35,6 +35,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`NnError::TooManyAxes`] above six axes, [`NnError::Overflow`] if the elements cannot be counted.
+    #[inline]
     pub fn contiguous(shape: &[usize]) -> Result<Self, NnError> {
         let (mut layout, numel) = Self::of_shape(shape)?;
         let mut next = 1;
@@ -68,6 +69,7 @@ impl Layout {
     }
 
     /// A layout of `shape` whose strides are still to be filled in, and its number of elements.
+    #[inline]
     fn of_shape(shape: &[usize]) -> Result<(Self, usize), NnError> {
         if shape.len() > MAX_RANK {
             return Err(NnError::TooManyAxes { max: MAX_RANK, got: shape.len() });

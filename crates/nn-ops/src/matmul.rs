@@ -92,16 +92,15 @@ impl GemmPlan {
         }
         let apart = || NnError::Broadcast { op, lhs: a.into(), rhs: b.into() };
         let lead = broadcast_shape(a_lead, b_lead).ok_or_else(apart)?;
-        let full = shape(&lead, m, n);
         if (c_m, c_n) != (m, n) || (!accumulate && c_lead != lead) {
-            let expected = Shape::from(&full[..]);
+            let expected = Shape::from(&shape(&lead, m, n)[..]);
             return Err(NnError::ShapeMismatch { op, tensor: c_name, expected, got: c.into() });
         }
-        let wide = [
-            a.broadcast_by(op, &shape(&lead, m, k))?,
-            b.broadcast_by(op, &shape(&lead, k, n))?,
-            c.broadcast_by(op, &full)?,
-        ];
+        let stretched = |layout: &Layout| {
+            let (own, rows, cols) = split(layout);
+            if own == lead { Ok(*layout) } else { layout.broadcast_by(op, &shape(&lead, rows, cols)) }
+        };
+        let wide = [stretched(a)?, stretched(b)?, stretched(c)?];
         let [a_mat, b_mat, c_mat] = [matrix(op, &wide[0])?, matrix(op, &wide[1])?, matrix(op, &wide[2])?];
         if !c.is_injective() {
             let why = "elements of the result overlap";
