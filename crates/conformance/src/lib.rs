@@ -8,17 +8,14 @@
 
 pub mod bench;
 pub mod circle;
+mod conditioned;
 pub mod fss;
-mod guarded;
 pub mod linalg;
 pub mod queue;
-mod recorded;
 mod short;
 mod spec;
 mod suite;
-mod wrapper;
 
-pub use guarded::Guarded;
-pub use recorded::Recorded;
+pub use conditioned::Conditioned;
 pub use spec::{Case, Failure, OpSpec};
 pub use suite::{Condition, Outcome, Progress, Report, SCARCE_BYTES, Selection, run, specs};

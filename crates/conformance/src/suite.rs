@@ -7,7 +7,7 @@ use backend_api::{
     ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
 };
 
-use crate::{Case, Failure, Guarded, OpSpec, Recorded};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// The circumstances in which a case must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,27 +56,24 @@ impl Condition {
     where
         Q: Fork + Record + Register + CircleOps + FssOps + LinalgOps + Clone + 'static,
     {
-        let specs = || selection.of(specs());
+        let specs = selection.of(specs());
         Ok(match self {
-            Self::Plain => run(q, &specs(), watch),
+            Self::Plain => run(&Conditioned::plain(q.clone()), &specs, watch),
             Self::Forked => {
                 let branch = q.fork()?;
-                let report = run(&branch, &specs(), watch);
+                let report = run(&Conditioned::plain(branch.clone()), &specs, watch);
                 if !report.is_cut_short() {
                     q.join(&branch)?;
                     q.finish()?;
                 }
                 report
             }
-            Self::Guarded => {
-                let guarded = Guarded::new(q.clone());
-                run_each(&guarded, &selection.of(self::specs()), watch, |case| guarded.hold(case))
+            Self::Guarded => run(&Conditioned::guarded(q.clone()), &specs, watch),
+            Self::Starved => {
+                let q = Conditioned::plain(q.clone());
+                run_each(&q, &specs, watch, |case| hold_after_refusals(&q, case))
             }
-            Self::Starved => run_each(q, &specs(), watch, |case| hold_after_refusals(q, case)),
-            Self::Recorded => {
-                let recorded = Recorded::new(q.clone());
-                run_each(&recorded, &selection.of(self::specs()), watch, |case| hold_recorded(&recorded, case))
-            }
+            Self::Recorded => run(&Conditioned::recorded(q.clone()), &specs, watch),
         })
     }
 }
@@ -167,14 +164,6 @@ impl Report {
     }
 }
 
-/// A case that waits may be refused, since it cannot be recorded; any other must hold.
-fn hold_recorded<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
-    match case.hold(q) {
-        Err(Failure::Backend(BackendError::Unsupported { op: "record", .. })) if case.waits() => Ok(()),
-        held => held,
-    }
-}
-
 /// The specifications of every op set.
 #[must_use]
 pub fn specs<Q: Register + CircleOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
@@ -189,8 +178,12 @@ pub fn specs<Q: Register + CircleOps + FssOps + LinalgOps + 'static>() -> Vec<Op
 /// Runs the cases of `specs` on `q`, all of them unless the device is lost, and tells `watch` what happens as it happens.
 ///
 /// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
-pub fn run<Q: Queue>(q: &Q, specs: &[OpSpec<Q>], watch: impl FnMut(Progress<'_>)) -> Report {
-    run_each(q, specs, watch, |case| case.hold(q))
+pub fn run<Q: Record + Clone>(
+    q: &Conditioned<Q>,
+    specs: &[OpSpec<Conditioned<Q>>],
+    watch: impl FnMut(Progress<'_>),
+) -> Report {
+    run_each(q, specs, watch, |case| q.hold(case))
 }
 
 fn run_each<Q: Queue>(
@@ -245,16 +238,22 @@ fn hold_after_refusals<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use cpu_backend::CpuQueue;
+
     use super::*;
+
+    fn plain() -> Conditioned<CpuQueue> {
+        Conditioned::plain(runtime::cpu().unwrap())
+    }
 
     #[test]
     fn a_failing_and_a_leaking_case_are_reported() {
         let mut specs = [OpSpec {
             op: "test.op",
             cases: vec![
-                Case::new("holds", |_: &cpu_backend::CpuQueue| Ok(())),
+                Case::new("holds", |_: &Conditioned<CpuQueue>| Ok(())),
                 Case::new("differs", |_| Failure::unless_equal(&[1, 2], &[1, 3])),
-                Case::new("leaks", |q: &cpu_backend::CpuQueue| {
+                Case::new("leaks", |q: &Conditioned<CpuQueue>| {
                     std::mem::forget(q.zeros::<u8>(64)?);
                     Ok(())
                 }),
@@ -262,25 +261,9 @@ mod tests {
             ],
         }];
         assert_eq!(specs[0].limit_elements(1 << 19), 1);
-        let report = run(&runtime::cpu().unwrap(), &specs, |_| ());
+        let report = run(&plain(), &specs, |_| ());
         let failed: Vec<_> = report.failures().map(|outcome| outcome.case.as_str()).collect();
         assert_eq!(failed, ["differs", "leaks"]);
-    }
-
-    #[test]
-    fn a_selection_is_by_part_or_whole_of_a_name_and_may_begin_later() {
-        let cases = |selection: Selection<'_>| -> Vec<(&str, String)> {
-            let specs = selection.of(specs::<cpu_backend::CpuQueue>());
-            specs.iter().flat_map(|spec| spec.cases.iter().map(|case| (spec.op, case.name().to_owned()))).collect()
-        };
-        let all = cases(Selection { filter: "linalg.softmax", ..Selection::default() });
-        let forward = cases(Selection { filter: "linalg.softmax", exact: true, ..Selection::default() });
-        assert_eq!(all[..forward.len()], forward);
-        assert!(forward.iter().all(|(op, _)| *op == "linalg.softmax") && all.len() > forward.len());
-        for skip in [1, forward.len(), forward.len() + 2, all.len(), all.len() + 1] {
-            let rest = cases(Selection { filter: "linalg.softmax", skip, ..Selection::default() });
-            assert_eq!(rest, all[skip.min(all.len())..]);
-        }
     }
 
     #[test]
@@ -289,36 +272,25 @@ mod tests {
         let specs = [OpSpec {
             op: "test.op",
             cases: vec![
-                Case::new("holds", |_: &cpu_backend::CpuQueue| Ok(())),
+                Case::new("holds", |_: &Conditioned<CpuQueue>| Ok(())),
                 Case::new("is lost", move |_| Err(lost().into())),
                 Case::new("is not reached", |_| panic!("a case ran on a lost device")),
             ],
         }];
         let mut begun = Vec::new();
-        let report = run(&runtime::cpu().unwrap(), &specs, |progress| match progress {
+        let report = run(&plain(), &specs, |progress| match progress {
             Progress::Begins { case, .. } => begun.push(case.to_owned()),
             Progress::Ends(outcome) => assert_eq!(Some(&outcome.case), begun.last()),
         });
         assert_eq!(begun, ["holds", "is lost"]);
         assert!(report.is_cut_short() && report.outcomes.len() == 2);
-        assert!(hold_after_refusals(&runtime::cpu().unwrap(), &specs[0].cases[1]).unwrap_err().is_lost_device());
-    }
-
-    #[test]
-    fn every_condition_runs_every_selected_case_on_the_cpu() {
-        let q = runtime::cpu().unwrap();
-        let selection = Selection { filter: "linalg.softmax", max_elements: 1 << 12, ..Selection::default() };
-        for condition in Condition::ALL {
-            let report = condition.run(&q, selection, |_| ()).unwrap();
-            assert!(report.outcomes.len() > 3, "{}", condition.name());
-            assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new(), "{}", condition.name());
-        }
+        assert!(hold_after_refusals(&plain(), &specs[0].cases[1]).unwrap_err().is_lost_device());
     }
 
     #[test]
     fn a_case_that_blames_something_else_than_memory_is_reported() {
-        let q = runtime::cpu().unwrap();
-        let case = Case::new("hides the reason", |q: &cpu_backend::CpuQueue| {
+        let q = plain();
+        let case = Case::new("hides the reason", |q: &Conditioned<CpuQueue>| {
             q.zeros::<u8>(64).map(drop).map_err(|_| Failure::Broken("no luck".to_owned()))
         });
         let failure = hold_after_refusals(&q, &case).unwrap_err();

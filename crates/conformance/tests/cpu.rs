@@ -5,7 +5,7 @@
 use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
 
 use conformance::{
-    OpSpec, Outcome,
+    Condition, Conditioned, OpSpec, Outcome, Selection,
     bench::{
         Effort,
         device::{self, Extent},
@@ -22,9 +22,9 @@ fn strongest() -> Simd {
 }
 
 /// Holds `specs`, of more than `least` cases, on `simd` with `threads` threads.
-fn holds(specs: fn() -> Vec<OpSpec<CpuQueue>>, least: usize, simd: Simd, threads: usize) {
+fn holds(specs: fn() -> Vec<OpSpec<Conditioned<CpuQueue>>>, least: usize, simd: Simd, threads: usize) {
     let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-    let q = CpuQueue::with_simd(config, simd).expect("threads start");
+    let q = Conditioned::plain(CpuQueue::with_simd(config, simd).expect("threads start"));
     let report = run(&q, &specs(), |_| ());
     assert!(report.outcomes.len() > least);
     assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
@@ -79,5 +79,32 @@ fn every_line_of_the_benchmark_takes_time() {
         let timing = line.measure(&q, effort).expect("the op holds");
         assert_eq!(timing.name, id);
         assert!(timing.median_s > 0.0, "{id}");
+    }
+}
+
+#[test]
+fn a_selection_is_by_part_or_whole_of_a_name_and_may_begin_later() {
+    let cases = |selection: Selection<'_>| -> Vec<(&str, String)> {
+        let specs = selection.of(conformance::specs::<Conditioned<CpuQueue>>());
+        specs.iter().flat_map(|spec| spec.cases.iter().map(|case| (spec.op, case.name().to_owned()))).collect()
+    };
+    let all = cases(Selection { filter: "linalg.softmax", ..Selection::default() });
+    let forward = cases(Selection { filter: "linalg.softmax", exact: true, ..Selection::default() });
+    assert_eq!(all[..forward.len()], forward);
+    assert!(forward.iter().all(|(op, _)| *op == "linalg.softmax") && all.len() > forward.len());
+    for skip in [1, forward.len(), forward.len() + 2, all.len(), all.len() + 1] {
+        let rest = cases(Selection { filter: "linalg.softmax", skip, ..Selection::default() });
+        assert_eq!(rest, all[skip.min(all.len())..]);
+    }
+}
+
+#[test]
+fn every_condition_runs_every_selected_case_on_the_cpu() {
+    let q = CpuQueue::open(CpuConfig::default()).expect("threads start");
+    let selection = Selection { filter: "linalg.softmax", max_elements: 1 << 12, ..Selection::default() };
+    for condition in Condition::ALL {
+        let report = condition.run(&q, selection, |_| ()).expect("the queue forks");
+        assert!(report.outcomes.len() > 3, "{}", condition.name());
+        assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new(), "{}", condition.name());
     }
 }

@@ -16,9 +16,9 @@ use xshell::Shell;
 use super::Extent;
 use crate::{pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
-/// Programs with a few tests of minutes that take turns at one simulated device: each test runs in a process of its own, and
-/// none of them unless everything is run.
-const APART: [&str; 1] = ["conformance mutants"];
+/// A program with a few tests of minutes that take turns at one simulated device, and how their names begin: each of them runs
+/// in a process of its own, and none unless everything is run.
+const APART: (&str, &str) = ("conformance sim", "mutants::");
 
 /// A compiled test program.
 #[derive(Clone)]
@@ -27,8 +27,17 @@ struct Program {
     executable: PathBuf,
     /// Where cargo would start it: the folder of its package.
     folder: PathBuf,
-    /// The one test to run; all, if `None`.
-    test: Option<String>,
+    /// Which of its tests run.
+    tests: Tests,
+}
+
+/// Which tests of a program run.
+#[derive(Clone)]
+enum Tests {
+    All,
+    One(String),
+    /// Those whose names do not contain this.
+    Without(&'static str),
 }
 
 pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
@@ -41,9 +50,12 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     eprintln!("== {TITLE}: {} programs built in {:.1} s", programs.len(), start.elapsed().as_secs_f64());
     // Those that hold most of the suite take longest: they start first.
     programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
-    let (apart, whole): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| APART.contains(&&*program.title));
-    let apart = apart.iter().filter(|_| extent == Extent::All).map(Program::tests).collect::<Result<Vec<_>>>()?;
-    let mut tally = on_every_core(apart.into_iter().flatten().chain(whole), |program| program.run())?;
+    let (title, apart) = APART;
+    let program = programs.iter_mut().find(|program| program.title == title);
+    let program = program.with_context(|| format!("there is no test program `{title}`"))?;
+    let slow = if extent == Extent::All { program.each(apart)? } else { Vec::new() };
+    program.tests = Tests::Without(apart);
+    let mut tally = on_every_core(slow.into_iter().chain(programs), |program| program.run())?;
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     tally += cargo_test(sh, "examples of the documentation", &["--workspace", "--doc", "--no-fail-fast"])?;
     Ok(tally)
@@ -66,22 +78,27 @@ fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
         let Some(executable) = artifact.executable.filter(|_| artifact.profile.test) else { continue };
         let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
         let title = format!("{} {}", folder.file_name().unwrap_or_default(), artifact.target.name);
-        programs.push(Program { title, executable: executable.into(), folder: folder.into(), test: None });
+        programs.push(Program { title, executable: executable.into(), folder: folder.into(), tests: Tests::All });
     }
     let status = child.wait().context("cannot wait for cargo test")?;
     Ok(status.success().then_some(programs))
 }
 
 impl Program {
-    /// The program once for each of its tests.
-    fn tests(&self) -> Result<Vec<Self>> {
+    /// The program once for each of its tests whose names begin with `prefix`.
+    fn each(&self, prefix: &str) -> Result<Vec<Self>> {
         let output = self.output(&["--list", "--format", "terse"])?;
         ensure!(output.status.success(), "{} cannot list its tests: {}", self.title, output.status);
         let list = String::from_utf8_lossy(&output.stdout);
         let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
-        let alone =
-            |name: &str| Self { title: format!("{} {name}", self.title), test: Some(name.to_owned()), ..self.clone() };
-        Ok(names.map(alone).collect())
+        let names: Vec<_> = names.filter(|name| name.starts_with(prefix)).collect();
+        ensure!(!names.is_empty(), "{} has no tests `{prefix}*`", self.title);
+        let alone = |name: &&str| Self {
+            title: format!("{} {name}", self.title),
+            tests: Tests::One((*name).to_owned()),
+            ..self.clone()
+        };
+        Ok(names.iter().map(alone).collect())
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Output> {
@@ -96,7 +113,11 @@ impl Program {
     /// Runs the program and then shows what it printed. One that dies counts as a failure by its title.
     fn run(&self) -> Result<Tally> {
         let start = Instant::now();
-        let arguments: Vec<_> = self.test.iter().flat_map(|test| ["--exact", test]).collect();
+        let arguments: Vec<&str> = match &self.tests {
+            Tests::All => Vec::new(),
+            Tests::One(name) => vec!["--exact", name],
+            Tests::Without(part) => vec!["--skip", part],
+        };
         let output = progress::during(&self.title, || self.output(&arguments))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));

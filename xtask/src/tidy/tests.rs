@@ -1,6 +1,6 @@
 //! A breach of each rule, planted in a copy of the repository.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::LazyLock};
 
 use tempfile::TempDir;
 use walkdir::WalkDir;
@@ -40,9 +40,15 @@ fn append(copy: &TempDir, path: &str, text: &str) -> usize {
     old.lines().count() + 1
 }
 
+/// What the command finds in the repository itself, which is read once for all tests.
+fn findings() -> &'static [Finding] {
+    static FINDINGS: LazyLock<Vec<Finding>> = LazyLock::new(|| check(repository()).unwrap());
+    &FINDINGS
+}
+
 /// What the command finds in `copy` and does not find in the repository itself.
 fn new_findings(copy: &TempDir) -> Vec<Finding> {
-    let before = check(repository()).unwrap();
+    let before = findings();
     check(copy.path()).unwrap().into_iter().filter(|finding| !before.contains(finding)).collect()
 }
 
@@ -54,8 +60,7 @@ fn assert_finds(found: &[Finding], path: &str, line: usize, part: &str) {
 
 #[test]
 fn this_repository_is_tidy() {
-    let findings = check(repository()).unwrap();
-    assert!(findings.is_empty(), "{findings:#?}");
+    assert!(findings().is_empty(), "{:#?}", findings());
 }
 
 #[test]

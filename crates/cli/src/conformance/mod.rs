@@ -6,7 +6,7 @@ mod show;
 mod suite;
 
 use anyhow::{Result, bail};
-use conformance::Selection;
+use conformance::{Conditioned, Selection};
 use runtime::AnyQueue;
 
 pub(crate) use self::{
@@ -19,7 +19,7 @@ use crate::args::ConformanceArgs;
 pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     let max_elements = args.max_elements.unwrap_or(u64::MAX);
     let chosen = Selection { filter: &args.filter, exact: args.exact, max_elements, ..Selection::default() };
-    let ops = chosen.of(conformance::specs::<AnyQueue>());
+    let ops = chosen.of(conformance::specs::<Conditioned<AnyQueue>>());
     if ops.is_empty() {
         bail!("no op of the suite {} `{}`", if args.exact { "is" } else { "contains" }, args.filter);
     }

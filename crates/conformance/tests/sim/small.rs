@@ -1,11 +1,10 @@
-//! The suite on the simulated driver: the PTX and the host code that ship.
+//! The small cases as they are, and what needs a hand on the driver.
 //!
 //! `cargo xtask test` runs every case there under every condition, and in another order with every checker on and late streams;
-//! with `--all`, in three orders. Here stand the small cases, and what needs a hand on the driver.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+//! with `--all`, in three orders.
 
 use backend_api::BackendError;
-use conformance::{Condition, Failure, OpSpec, Outcome, Selection};
+use conformance::{Condition, Conditioned, Failure, OpSpec, Outcome, Selection};
 use cuda_backend::{CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
 
@@ -15,7 +14,7 @@ const MAX_ELEMENTS: u64 = 1 << 12;
 /// Allocations to refuse, one after the other, counted from the start of a case.
 const REFUSED: u32 = 4;
 
-fn small(mut specs: Vec<OpSpec<CudaQueue>>) -> Vec<OpSpec<CudaQueue>> {
+fn small(mut specs: Vec<OpSpec<Conditioned<CudaQueue>>>) -> Vec<OpSpec<Conditioned<CudaQueue>>> {
     for spec in &mut specs {
         spec.limit_elements(MAX_ELEMENTS);
     }
@@ -23,9 +22,9 @@ fn small(mut specs: Vec<OpSpec<CudaQueue>>) -> Vec<OpSpec<CudaQueue>> {
 }
 
 /// Holds small cases on a simulated machine, which must have nothing to report at the end.
-fn hold_on(machine: &str, specs: Vec<OpSpec<CudaQueue>>) {
+fn hold_on(machine: &str, specs: Vec<OpSpec<Conditioned<CudaQueue>>>) {
     let session = simulate(machine).unwrap();
-    let q = CudaQueue::open(CudaConfig::default()).unwrap();
+    let q = Conditioned::plain(CudaQueue::open(CudaConfig::default()).unwrap());
     let report = conformance::run(&q, &small(specs), |_| ());
     assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
     assert!(!report.outcomes.is_empty());
@@ -61,7 +60,7 @@ fn norms_and_inversions_are_recorded_unless_they_wait() {
 #[test]
 fn every_op_holds_again_after_the_driver_was_out_of_memory() {
     let session = simulate("").unwrap();
-    let q = CudaQueue::open(CudaConfig::default()).unwrap();
+    let q = Conditioned::plain(CudaQueue::open(CudaConfig::default()).unwrap());
     let mut refusals = 0;
     for spec in small(conformance::specs()) {
         let case = spec.cases.last().unwrap();

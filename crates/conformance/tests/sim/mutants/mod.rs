@@ -4,7 +4,6 @@
 //! conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on the
 //! simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed but
 //! those of [`EQUIVALENT`], none of which lacks a barrier.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod direct;
 mod equivalent;
@@ -13,10 +12,10 @@ mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use equivalent::EQUIVALENT;
+use self::equivalent::EQUIVALENT;
+use self::shipped::{CIRCLE, FSS, LINALG};
+use self::trials::{OfKernel, Trials, by_kernel};
 use ptx::mutate::{Fault, Mutation};
-use shipped::{CIRCLE, FSS, LINALG};
-use trials::{OfKernel, Trials, by_kernel};
 
 /// Trials of a mutant that is known to be equivalent: the cheapest ones, for it survives them all.
 const FEW: usize = 2;

@@ -2,21 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use conformance::{Guarded, OpSpec};
+use conformance::{Conditioned, OpSpec};
 use cuda_backend::{AesKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
 use ptx::ast::{FunctionKind, Module};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The modules that ship for an op set, as one, and its specifications.
-pub(crate) struct Shipped {
+pub(super) struct Shipped {
     name: &'static str,
     /// PTX and manifest of each.
     texts: &'static [(&'static str, &'static str)],
-    pub(crate) specs: fn() -> Vec<OpSpec<CudaQueue>>,
-    pub(crate) guarded_specs: fn() -> Vec<OpSpec<Guarded<CudaQueue>>>,
+    pub(super) specs: fn() -> Vec<OpSpec<Conditioned<CudaQueue>>>,
     /// The ways to evaluate keys that it has.
-    pub(crate) aes: &'static [AesKernel],
+    pub(super) aes: &'static [AesKernel],
 }
 
 macro_rules! shipped {
@@ -24,19 +23,18 @@ macro_rules! shipped {
         Shipped {
             name: stringify!($name),
             texts: &[$((
-                include_str!(concat!("../../../../kernels-ptx/ptx/", $module, ".ptx")),
-                include_str!(concat!("../../../../kernels-ptx/ptx/", $module, ".json")),
+                include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".ptx")),
+                include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".json")),
             )),*],
             specs: conformance::$name::specs,
-            guarded_specs: conformance::$name::specs,
             aes: &$aes,
         }
     };
 }
 
-pub(crate) const CIRCLE: Shipped = shipped!(circle, ["circle"], [AesKernel::Table]);
-pub(crate) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], AesKernel::ALL);
-pub(crate) const LINALG: Shipped = shipped!(
+pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], [AesKernel::Table]);
+pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], AesKernel::ALL);
+pub(super) const LINALG: Shipped = shipped!(
     linalg,
     ["linalg_elementwise", "linalg_gemm", "linalg_gemm_mma", "linalg_norm", "linalg_softmax"],
     [AesKernel::Table]
@@ -44,7 +42,7 @@ pub(crate) const LINALG: Shipped = shipped!(
 
 impl Shipped {
     /// All kernels in one module.
-    pub(crate) fn parse(&self) -> Module {
+    pub(super) fn parse(&self) -> Module {
         let mut modules = self.texts.iter().map(|(text, _)| ptx::parse(text).unwrap());
         let mut whole = modules.next().unwrap();
         for module in modules {
@@ -61,7 +59,7 @@ impl Shipped {
     }
 
     /// A queue whose kernels are those of `module`, which is this one with some left out or altered.
-    pub(crate) fn open(&self, module: &Module, aes: AesKernel) -> CudaQueue {
+    pub(super) fn open(&self, module: &Module, aes: AesKernel) -> CudaQueue {
         let ptx = ptx::print(module);
         let mut manifests = self.texts.iter().map(|(_, text)| serde_json::from_str::<Value>(text).unwrap());
         let mut manifest = manifests.next().unwrap();
@@ -79,7 +77,7 @@ impl Shipped {
 
 /// `whole` without the kernels that are not among `kernels` and without what only those use. The others stay as they
 /// are, with the numbers of their lines.
-pub(crate) fn restricted(whole: &Module, kernels: &BTreeSet<String>) -> Module {
+pub(super) fn restricted(whole: &Module, kernels: &BTreeSet<String>) -> Module {
     let stays = |kind, name: &str| kind != FunctionKind::Entry || kernels.contains(name);
     let functions = whole.functions.iter().filter(|function| stays(function.kind, &function.name)).cloned().collect();
     let (target, files, globals) = (whole.target.clone(), whole.files.clone(), whole.globals.clone());

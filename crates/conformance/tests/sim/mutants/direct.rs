@@ -14,14 +14,14 @@ use core_types::{
 };
 use cuda_backend::{CudaMut, CudaQueue, CudaRef, Launch};
 
-use crate::trials::Trial;
+use super::trials::Trial;
 
 /// Logs of the words of a tile, a strip and a wide strip.
 const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 const LOG_STRIP: u32 = CircleStripParams::LOG_STRIP;
 const LOG_WIDE_STRIP: u32 = CircleStripParams::LOG_WIDE_STRIP;
 
-pub(crate) fn trials() -> Vec<Trial> {
+pub(super) fn trials() -> Vec<Trial> {
     vec![
         Trial::new("columns that share a block, evaluated", |q| Transform::Evaluate.holds(q, SHARED_BLOCK)),
         Trial::new("columns that share a block, interpolated", |q| Transform::Interpolate.holds(q, SHARED_BLOCK)),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conformance::{Failure, Guarded};
+use conformance::{Conditioned, Failure};
 use cuda_backend::{AesKernel, CudaQueue};
 use cuda_sim::driver::{Counters, Simulation, simulate};
 use ptx::{
@@ -10,7 +10,7 @@ use ptx::{
     mutate::{Mutation, mutations},
 };
 
-use crate::shipped::{Shipped, restricted};
+use super::shipped::{Shipped, restricted};
 
 /// Cases on more elements take too long to repeat them for each mutant.
 const MAX_ELEMENTS: u64 = 1 << 14;
@@ -24,7 +24,7 @@ const PATIENCE: (u64, u64) = (100_000, 8);
 type Check = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
 
 /// A case of the suite, or a launch of kernels under circumstances that are rare in use.
-pub(crate) struct Trial {
+pub(super) struct Trial {
     name: String,
     check: Check,
     /// How its queue evaluates keys.
@@ -36,39 +36,33 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    pub(crate) fn new(name: impl Into<String>, check: impl Fn(&CudaQueue) -> Result<(), Failure> + 'static) -> Self {
+    pub(super) fn new(name: impl Into<String>, check: impl Fn(&CudaQueue) -> Result<(), Failure> + 'static) -> Self {
         let (aes, kernels) = (AesKernel::default(), BTreeSet::new());
         Self { name: name.into(), check: Box::new(check), aes, kernels, cost: 0 }
     }
 
     /// Every case of the module's specifications, as it is and between guard words, on a queue with this AES.
     fn cases(shipped: &Shipped, aes: AesKernel) -> Vec<Self> {
-        let (mut plain, mut guarded) = ((shipped.specs)(), (shipped.guarded_specs)());
-        plain.iter_mut().for_each(|spec| {
-            spec.limit_elements(MAX_ELEMENTS);
-        });
-        guarded.iter_mut().for_each(|spec| {
-            spec.limit_elements(MAX_ELEMENTS);
-        });
-        let plain = plain.into_iter().flat_map(|spec| {
-            spec.cases
-                .into_iter()
-                .map(move |case| Self::new(format!("{} {}", spec.op, case.name()), move |q| case.hold(q)))
-        });
-        let guarded = guarded.into_iter().flat_map(|spec| {
-            spec.cases.into_iter().map(move |case| {
-                Self::new(format!("{} {} guarded", spec.op, case.name()), move |q| Guarded::new(q.clone()).hold(&case))
+        let ways = [("", Conditioned::plain as fn(_) -> _), (" guarded", Conditioned::guarded)];
+        let trials = ways.into_iter().flat_map(|(way, on)| {
+            (shipped.specs)().into_iter().flat_map(move |mut spec| {
+                spec.limit_elements(MAX_ELEMENTS);
+                spec.cases.into_iter().map(move |case| {
+                    Self::new(format!("{} {}{way}", spec.op, case.name()), move |q: &CudaQueue| {
+                        on(q.clone()).hold(&case)
+                    })
+                })
             })
         });
-        plain.chain(guarded).map(|trial| Self { aes, ..trial }).collect()
+        trials.map(|trial| Self { aes, ..trial }).collect()
     }
 }
 
 /// The mutations of each kernel in their order.
-pub(crate) type OfKernel = BTreeMap<String, Vec<Mutation>>;
+pub(super) type OfKernel = BTreeMap<String, Vec<Mutation>>;
 
 /// The trials of a module, and what each needs of its text.
-pub(crate) struct Trials<'a> {
+pub(super) struct Trials<'a> {
     shipped: &'a Shipped,
     whole: Module,
     /// The cheapest first.
@@ -81,7 +75,7 @@ impl<'a> Trials<'a> {
     /// Runs the suite and `more` on the unaltered module, which must hold.
     ///
     /// Those with a launch of more than `longest` warp instructions are left out.
-    pub(crate) fn of(shipped: &'a Shipped, more: Vec<Trial>, longest: u64) -> Self {
+    pub(super) fn of(shipped: &'a Shipped, more: Vec<Trial>, longest: u64) -> Self {
         let whole = shipped.parse();
         let machine = || simulate(&format!("threads=2;watchdog={longest}")).unwrap();
         let mut open: Option<(CudaQueue, Simulation)> = None;
@@ -122,13 +116,13 @@ impl<'a> Trials<'a> {
     }
 
     /// Every mutation of the module.
-    pub(crate) fn mutations(&self) -> OfKernel {
+    pub(super) fn mutations(&self) -> OfKernel {
         by_kernel(&self.whole)
     }
 
     /// The first trial, of the `most` cheapest ones that launch `kernel`, that fails or makes the simulator report
     /// something when mutation `index` of the kernel is in place.
-    pub(crate) fn first_to_notice(&self, kernel: &str, index: usize, most: usize) -> Option<String> {
+    pub(super) fn first_to_notice(&self, kernel: &str, index: usize, most: usize) -> Option<String> {
         let mut launching = self.trials.iter().filter(|trial| trial.kernels.contains(kernel)).take(most);
         launching.find_map(|trial| {
             let (module, of_kernel) = &self.cut[&trial.kernels];
@@ -146,7 +140,7 @@ impl<'a> Trials<'a> {
 }
 
 /// The mutations of `module`.
-pub(crate) fn by_kernel(module: &Module) -> OfKernel {
+pub(super) fn by_kernel(module: &Module) -> OfKernel {
     let mut of_kernel = OfKernel::new();
     for mutation in mutations(module) {
         of_kernel.entry(mutation.function.clone()).or_default().push(mutation);

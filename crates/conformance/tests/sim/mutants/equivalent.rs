@@ -4,20 +4,20 @@ use ptx::mutate::Fault;
 
 /// Faults that change nothing that a launch can show.
 #[derive(Debug)]
-pub(crate) struct Equivalent {
+pub(super) struct Equivalent {
     /// The kernel, or with a star at the end all whose names begin like that.
     kernel: &'static str,
     /// Which bounds tests of the kernel are taken away, counted from 0.
-    pub(crate) guards: &'static [usize],
+    pub(super) guards: &'static [usize],
     /// Why nothing shows.
-    pub(crate) reason: &'static str,
+    pub(super) reason: &'static str,
 }
 
 const NOTHING: &str = "an element past the end counts as -inf, which adds nothing to a sum of exponentials";
 const HALF: &str = "no bound: squares of f16 elements stay finite in f32";
 const FIRST: &str = "the first turn of a loop that every block enters: the grid has no block without work";
 
-pub(crate) const EQUIVALENT: &[Equivalent] = &[
+pub(super) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all_bitsliced", guards: &[1], reason: FIRST },
@@ -63,7 +63,7 @@ pub(crate) const EQUIVALENT: &[Equivalent] = &[
 
 impl Equivalent {
     /// Whether fault `number` of its kind in `kernel` is among these.
-    pub(crate) fn holds(&self, kernel: &str, fault: Fault, number: usize) -> bool {
+    pub(super) fn holds(&self, kernel: &str, fault: Fault, number: usize) -> bool {
         let named = match self.kernel.strip_suffix('*') {
             Some(prefix) => kernel.starts_with(prefix),
             None => kernel == self.kernel,

@@ -1,0 +1,102 @@
+//! A buffer between guard words, or without any.
+
+use core::fmt;
+use std::sync::PoisonError;
+
+use backend_api::{BackendError, Buffer, Element, Mut, Queue, Record, Ref};
+
+use super::Conditioned;
+
+/// Guard elements on either side of a buffer. Odd, so that a buffer is aligned for its elements and for nothing wider, as a
+/// view that starts at any element is.
+pub(super) const GUARD: usize = 33;
+
+/// Bytes to fill guards with; the first that make a valid element are taken, so that the guard can be read back.
+const FILLS: [u8; 2] = [0x5a, 0x01];
+
+/// A buffer of a [`Conditioned`] queue.
+pub struct ConditionedBuf<Q: Queue, T: Element> {
+    pub(super) buf: Q::Buf<T>,
+    pub(super) len: usize,
+    /// Guard elements on either side.
+    pub(super) guard: usize,
+    pub(super) owner: Conditioned<Q>,
+}
+
+impl<Q: Queue, T: Element> ConditionedBuf<Q, T> {
+    /// What the guards hold beside their fill, if anything.
+    fn damage(&self) -> Result<Option<String>, BackendError> {
+        let queue = &self.owner.queue;
+        for (side, start) in [("before", 0), ("after", self.guard + self.len)] {
+            let words = queue.read(self.buf.slice(start..start + self.guard)?)?;
+            let whole = bytemuck::bytes_of(&guard::<T>()).to_vec();
+            if let Some(at) = words.iter().position(|word| bytemuck::bytes_of(word) != whole) {
+                let (len, name) = (self.len, core::any::type_name::<T>());
+                let got = bytemuck::bytes_of(&words[at]);
+                return Ok(Some(format!(
+                    "guard element {at} {side} {len} x {name}: expected {whole:x?}, got {got:x?}"
+                )));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<Q: Queue, T: Element> Drop for ConditionedBuf<Q, T> {
+    fn drop(&mut self) {
+        if self.guard == 0 {
+            return;
+        }
+        let found = self.damage().unwrap_or_else(|error| Some(format!("guards cannot be read: {error}")));
+        self.owner.damage.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    }
+}
+
+impl<Q: Queue, T: Element> fmt::Debug for ConditionedBuf<Q, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConditionedBuf").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+/// One guard element.
+pub(super) fn guard<T: Element>() -> T {
+    let of = |fill| bytemuck::checked::try_pod_read_unaligned(&vec![fill; size_of::<T>()]).ok();
+    FILLS.into_iter().find_map(of).unwrap_or_else(T::zeroed)
+}
+
+impl<Q: Record + Clone, T: Element> Buffer<T> for ConditionedBuf<Q, T> {
+    type Ref<'a>
+        = Ref<'a, Q, T>
+    where
+        Self: 'a;
+    type Mut<'a>
+        = Mut<'a, Q, T>
+    where
+        Self: 'a;
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn view(&self) -> Ref<'_, Q, T> {
+        self.buf.slice(self.guard..self.guard + self.len).expect("the buffer holds its guards")
+    }
+
+    fn view_mut(&mut self) -> Mut<'_, Q, T> {
+        self.buf.slice_mut(self.guard..self.guard + self.len).expect("the buffer holds its guards")
+    }
+
+    fn shorten<'s, 'l: 's>(view: Ref<'l, Q, T>) -> Ref<'s, Q, T>
+    where
+        Self: 'l,
+    {
+        Q::Buf::<T>::shorten(view)
+    }
+
+    fn shorten_mut<'s, 'l: 's>(view: Mut<'l, Q, T>) -> Mut<'s, Q, T>
+    where
+        Self: 'l,
+    {
+        Q::Buf::<T>::shorten_mut(view)
+    }
+}

@@ -1,0 +1,198 @@
+//! The queue that cases run on: another one as it is, with guard words around its buffers, or with every op recorded.
+
+mod buffer;
+mod ops;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use backend_api::{BackendError, Budget, Buffer, Caps, Element, Mut, Queue, Record, Ref, Register};
+
+use self::buffer::{ConditionedBuf, GUARD, guard};
+use crate::{Case, Failure};
+
+/// What is done to the ops and buffers of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    AsItIs,
+    Guarded,
+    Recorded,
+}
+
+/// A queue that the suite runs cases on: another one, used in one of three ways.
+///
+/// One type serves all of them, so that the cases are compiled once for a backend. Results do not depend on the way.
+#[derive(Clone, Debug)]
+pub struct Conditioned<Q> {
+    queue: Q,
+    how: How,
+    damage: Arc<Mutex<Vec<String>>>,
+}
+
+impl<Q> Conditioned<Q> {
+    fn new(queue: Q, how: How) -> Self {
+        Self { queue, how, damage: Arc::default() }
+    }
+
+    /// `queue` as it is.
+    pub fn plain(queue: Q) -> Self {
+        Self::new(queue, How::AsItIs)
+    }
+
+    /// `queue` with guard words before and after every buffer, which are looked at when the buffer is dropped.
+    ///
+    /// An op that writes outside its views shows in [`damage`](Self::damage), on any device and without a sanitizer.
+    pub fn guarded(queue: Q) -> Self {
+        Self::new(queue, How::Guarded)
+    }
+
+    /// `queue` with every op run as a recording of that one op, on a device that records; on another, ops run as they are.
+    ///
+    /// An op that waits for the device cannot be recorded, and is refused.
+    pub fn recorded(queue: Q) -> Self {
+        Self::new(queue, How::Recorded)
+    }
+
+    /// Takes what dropped buffers had to report, in the order of the drops.
+    #[must_use]
+    pub fn damage(&self) -> Vec<String> {
+        core::mem::take(&mut *self.damage.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<Q: Record + Clone> Conditioned<Q> {
+    /// Submits an op to the queue inside.
+    fn submit(&self, op: impl FnOnce(&Q) -> Result<(), BackendError>) -> Result<(), BackendError> {
+        if self.how != How::Recorded {
+            return op(&self.queue);
+        }
+        let mut op = Some(op);
+        let graph = self.queue.record(|queue| op.take().map_or(Ok(()), |op| op(queue)))?;
+        match (graph, op) {
+            (Some(graph), _) => self.queue.replay(&graph),
+            (None, Some(op)) => op(&self.queue),
+            (None, None) => Err(BackendError::Unsupported { op: "record", why: "the device did not record this op" }),
+        }
+    }
+
+    /// Holds `case` on this queue. Where ops are recorded, one that says that it waits may be refused.
+    ///
+    /// # Errors
+    /// Why the case does not hold, or what it did to a guard.
+    pub fn hold(&self, case: &Case<Self>) -> Result<(), Failure> {
+        let held = match case.hold(self) {
+            Err(Failure::Backend(BackendError::Unsupported { op: "record", .. })) if case.waits() => Ok(()),
+            held => held,
+        };
+        match self.damage().into_iter().next() {
+            Some(damage) => held.and(Err(Failure::Broken(damage))),
+            None => held,
+        }
+    }
+}
+
+impl<Q: Record + Clone> Queue for Conditioned<Q> {
+    type Buf<T: Element> = ConditionedBuf<Q, T>;
+
+    fn caps(&self) -> &Caps {
+        self.queue.caps()
+    }
+
+    fn budget(&self) -> &Budget {
+        self.queue.budget()
+    }
+
+    /// Guarded memory comes filled as the guards are, so that an op that relies on zeros is noticed.
+    fn alloc<T: Element>(&self, len: usize) -> Result<ConditionedBuf<Q, T>, BackendError> {
+        let owner = self.clone();
+        if self.how != How::Guarded {
+            return Ok(ConditionedBuf { buf: self.queue.alloc(len)?, len, guard: 0, owner });
+        }
+        let element_bytes = size_of::<T>();
+        let whole = len.checked_add(2 * GUARD).ok_or(BackendError::LengthOverflow { len, element_bytes })?;
+        let buf = self.queue.upload(&vec![guard::<T>(); whole])?;
+        Ok(ConditionedBuf { buf, len, guard: GUARD, owner })
+    }
+
+    fn zeros<T: Element>(&self, len: usize) -> Result<ConditionedBuf<Q, T>, BackendError> {
+        if self.how != How::Guarded {
+            return Ok(ConditionedBuf { buf: self.queue.zeros(len)?, len, guard: 0, owner: self.clone() });
+        }
+        let mut buf = self.alloc(len)?;
+        self.clear(buf.view_mut())?;
+        Ok(buf)
+    }
+
+    fn clear<T: Element>(&self, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.submit(|queue| queue.clear(dst))
+    }
+
+    fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.queue.write(host, dst)
+    }
+
+    fn read<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
+        self.queue.read(src)
+    }
+
+    fn write_secret<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.queue.write_secret(host, dst)
+    }
+
+    fn read_secret<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
+        self.queue.read_secret(src)
+    }
+
+    fn copy<T: Element>(&self, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.submit(|queue| queue.copy(src, dst))
+    }
+
+    fn finish(&self) -> Result<(), BackendError> {
+        self.queue.finish()
+    }
+}
+
+impl<Q: Record + Register + Clone> Register for Conditioned<Q> {
+    type Registered<T: Element> = Q::Registered<T>;
+
+    fn register<T: Element>(&self, elements: Vec<T>) -> Result<Q::Registered<T>, BackendError> {
+        self.queue.register(elements)
+    }
+
+    fn write_registered<T: Element>(
+        &self,
+        host: &Q::Registered<T>,
+        first: usize,
+        dst: Mut<'_, Q, T>,
+    ) -> Result<(), BackendError> {
+        self.queue.write_registered(host, first, dst)
+    }
+
+    fn read_registered<T: Element>(
+        &self,
+        src: Ref<'_, Q, T>,
+        host: &mut Q::Registered<T>,
+        first: usize,
+    ) -> Result<(), BackendError> {
+        self.queue.read_registered(src, host, first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_beside_a_buffer_is_reported() {
+        let q = Conditioned::guarded(runtime::cpu().unwrap());
+        let mut buf = q.upload(&[1u32, 2, 3]).unwrap();
+        assert_eq!(q.download(&buf).unwrap(), [1, 2, 3]);
+        let flags = q.upload(&[true, false]).unwrap();
+        drop(flags);
+        assert_eq!(q.damage(), Vec::<String>::new());
+        q.queue.write(&[7], buf.buf.slice_mut(GUARD + 3..GUARD + 4).unwrap()).unwrap();
+        drop(buf);
+        let expected = "guard element 0 after 3 x u32: expected [5a, 5a, 5a, 5a], got [7, 0, 0, 0]";
+        assert_eq!(q.damage(), [expected]);
+        assert_eq!(q.damage(), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,5 @@
+//! The suite on the simulated driver: the PTX and the host code that ship, and with faults put into the kernels.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod mutants;
+mod small;
