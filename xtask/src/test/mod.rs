@@ -47,7 +47,14 @@ const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left
 /// The tiers in the order in which they run, cheap failures first.
 const TIERS: [Tier; 11] = [
     whole("rules", |sh, _| suite::tidy(sh)),
-    whole("ptx", |sh, _| build_ptx::run(sh, true)),
+    Tier {
+        name: "ptx",
+        run: |sh, extent| match extent {
+            Extent::Usual => build_ptx::check_what_changed(sh),
+            Extent::All => build_ptx::run(sh, true),
+        },
+        left_out: Some("a fresh build of the kernels where their sources have not changed"),
+    },
     whole("forwarders", |sh, _| forwarders::run(sh, true)),
     whole("reference", |sh, _| reference::run(sh)),
     Tier { name: "host", run: host::run, left_out: Some("faults put into every kernel, which tests have to notice") },

@@ -1,0 +1,109 @@
+//! What the committed PTX was made of: a digest that tells without a build whether another one would print the same.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use sha2::{Digest, Sha256};
+use walkdir::WalkDir;
+
+/// The file with the digest, below `kernels-ptx`.
+pub(super) const FILE: &str = "ptx/sources.txt";
+
+/// What decides over the text: the kernels, the formulas they share with the host, and what builds and rewrites them.
+const SOURCES: [&str; 7] = [
+    "crates/core-types/Cargo.toml",
+    "crates/core-types/src",
+    "crates/ptx/src",
+    "kernels-ptx/Cargo.lock",
+    "kernels-ptx/Cargo.toml",
+    "kernels-ptx/src",
+    "xtask/src/build_ptx",
+];
+
+/// Whether the sources are those that the committed PTX was made of.
+pub(super) fn are_as_built(root: &Path) -> Result<bool> {
+    let committed = fs::read_to_string(root.join("kernels-ptx").join(FILE)).unwrap_or_default();
+    Ok(committed == digest(root)?)
+}
+
+/// SHA-256 of the paths and contents of all sources as a line of hexadecimal digits. Of Rust files the tokens count, so that
+/// comments and layout do not.
+pub(super) fn digest(root: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    for file in files(root)? {
+        let text = fs::read_to_string(root.join(&file)).with_context(|| format!("cannot read {}", file.display()))?;
+        let content = if file.extension().is_some_and(|extension| extension == "rs") {
+            let tokens = text.parse().map_err(|error| anyhow!("{}: {error}", file.display()))?;
+            without_docs(tokens).to_string()
+        } else {
+            text
+        };
+        for part in [file.to_string_lossy().as_bytes(), content.as_bytes()] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(digits + "\n")
+}
+
+/// The files of [`SOURCES`] without test modules, in the order of their paths.
+fn files(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for source in SOURCES {
+        for entry in WalkDir::new(root.join(source)).sort_by_file_name() {
+            let entry = entry.context("cannot list the sources of the kernels")?;
+            if entry.file_type().is_file() && entry.file_name() != "tests.rs" {
+                files.push(entry.path().strip_prefix(root)?.to_owned());
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The tokens without `#[doc = ".."]` and `#![doc = ".."]`, which is what doc comments become.
+fn without_docs(tokens: TokenStream) -> TokenStream {
+    let is =
+        |token: Option<&TokenTree>, mark| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark);
+    let mut kept: Vec<TokenTree> = Vec::new();
+    for token in tokens {
+        let TokenTree::Group(group) = token else {
+            kept.push(token);
+            continue;
+        };
+        let names_doc = matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(name)) if name == "doc");
+        let marks = 1 + usize::from(is(kept.last(), '!'));
+        let is_attribute = is(kept.iter().nth_back(marks - 1), '#') && group.delimiter() == Delimiter::Bracket;
+        if names_doc && is_attribute {
+            kept.truncate(kept.len() - marks);
+        } else {
+            kept.push(Group::new(group.delimiter(), without_docs(group.stream())).into());
+        }
+    }
+    kept.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> String {
+        without_docs(text.parse().unwrap()).to_string()
+    }
+
+    #[test]
+    fn comments_and_layout_do_not_count() {
+        let bare = tokens("mod a { fn f() -> u32 { 1 } }");
+        assert_eq!(
+            tokens("//! Head.\nmod a {\n    /// Doc.\n    #[doc(hidden)]\n    fn f() -> u32 { 1 } // one\n}"),
+            bare
+        );
+        assert_ne!(tokens("mod a { fn f() -> u32 { 2 } }"), bare);
+        assert_ne!(tokens("mod a { #[inline] fn f() -> u32 { 1 } }"), bare);
+        assert_eq!(tokens("x ! [doc] y"), "x ! [doc] y", "no attribute");
+    }
+}
