@@ -14,10 +14,8 @@ mod register;
 mod share;
 mod simd;
 mod timed;
-mod yardstick;
 
 pub use buf::CpuBuf;
 pub use queue::{CpuConfig, CpuError, CpuQueue};
 pub use simd::{AesPath, Simd, SimdLevel};
 pub use timed::CpuMark;
-pub use yardstick::{fma_peak, plain_gemm};

@@ -43,6 +43,7 @@ const LIBRARIES: &[&str] = &[
     "runtime",
     "conformance",
     "inference",
+    "yardstick",
 ];
 
 /// What programs take from one crate.
@@ -56,6 +57,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &[] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
+    Arrow { package: "yardstick", normal: &[], dev: &[] },
     Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types", "device-trials"] },
     Arrow {
         package: "cuda-backend",

@@ -2,7 +2,7 @@
 
 pub use {
     backend_api, conformance, core_types, cpu_backend, inference, nn_ops, pfss, ptx, runtime, stark_fft, trefoil,
-    trefoil_pfss,
+    trefoil_pfss, yardstick,
 };
 #[cfg(feature = "cuda")]
 pub use {cuda_backend, cuda_loader, cuda_sim};

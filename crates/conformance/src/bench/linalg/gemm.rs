@@ -3,8 +3,9 @@
 use std::{hint::black_box, num::NonZeroUsize};
 
 use backend_api::{Buffer, Queue};
-use cpu_backend::{CpuConfig, CpuQueue, fma_peak, plain_gemm};
+use cpu_backend::{CpuConfig, CpuQueue};
 use nn_ops::{Activation, GemmPlan, Layout, TensorMut, TensorRef, linear};
+use yardstick::{fma_peak, plain_gemm};
 
 use crate::bench::{Contender, Contest, Goal, Show};
 
@@ -61,11 +62,10 @@ fn peer(n: usize) -> Contender {
     Contender::new("gemm", move || plain_gemm(n, &a, &b, &mut c))
 }
 
-/// The same number of operations in registers.
+/// The same number of operations in registers, with the widest vectors that the processor has.
 fn peak(flops: u64) -> Contender {
-    let simd = queue().simd();
     Contender::new("multiply-adds at peak", move || {
-        black_box(fma_peak(simd, flops));
+        black_box(fma_peak(flops));
     })
 }
 

@@ -1,0 +1,48 @@
+//! A product of matrices by crate `gemm`, which has no safe call.
+
+/// `C = A B` for row-major `n x n` matrices by one direct call of crate `gemm` on one thread.
+///
+/// # Panics
+/// If a slice does not hold `n^2` elements.
+pub fn plain_gemm(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
+    for len in [a.len(), b.len(), c.len()] {
+        assert_eq!(Some(len), n.checked_mul(n), "a matrix of another size");
+    }
+    let (row, col) = (n as isize, 1);
+    // SAFETY: each matrix holds n^2 elements, which is where row stride n and column stride 1 end; C is exclusive.
+    unsafe {
+        gemm::gemm(
+            n,
+            n,
+            n,
+            c.as_mut_ptr(),
+            col,
+            row,
+            false,
+            a.as_ptr(),
+            col,
+            row,
+            b.as_ptr(),
+            col,
+            row,
+            0.0f32,
+            1.0f32,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_is_that_of_rows_and_columns() {
+        let mut c = [f32::NAN; 4];
+        plain_gemm(2, &[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], &mut c);
+        assert_eq!(c, [19.0, 22.0, 43.0, 50.0]);
+    }
+}
