@@ -62,10 +62,12 @@ pub enum NnError {
         got: usize,
     },
     /// The operator cannot work on elements that lie like this.
-    #[error("`{op}` cannot use strides {strides:?}: {why}")]
+    #[error("`{op}` cannot use {tensor} with strides {strides:?}: {why}")]
     InvalidStride {
         /// Name of the operator.
         op: &'static str,
+        /// Name of the operand or result.
+        tensor: &'static str,
         /// The strides, outermost axis first.
         strides: Vec<usize>,
         /// What is wrong with them.

@@ -55,7 +55,7 @@ impl Layout {
         let (mut layout, numel) = Self::of_shape(shape)?;
         if shape.len() != strides.len() {
             let (strides, why) = (strides.to_vec(), "there is not one stride for each axis");
-            return Err(NnError::InvalidStride { op: "layout", strides, why });
+            return Err(NnError::InvalidStride { op: "layout", tensor: "a tensor", strides, why });
         }
         let overflow = NnError::Overflow { op: "layout" };
         let mut last = 0usize;
@@ -218,7 +218,7 @@ impl Layout {
             true => "the elements are not in row-major order without gaps",
             false => "the plan is for other strides",
         };
-        NnError::InvalidStride { op, strides: operand.strides().to_vec(), why }
+        NnError::InvalidStride { op, tensor, strides: operand.strides().to_vec(), why }
     }
 }
 

@@ -75,7 +75,7 @@ impl GemmPlan {
 
     fn build(
         op: &'static str,
-        [(_, a), (b_name, b), (c_name, c)]: [Named<'_>; 3],
+        [(a_name, a), (b_name, b), (c_name, c)]: [Named<'_>; 3],
         activation: Activation,
         accumulate: bool,
     ) -> Result<Self, NnError> {
@@ -101,10 +101,11 @@ impl GemmPlan {
             if own == lead { Ok(*layout) } else { layout.broadcast_by(op, &shape(&lead, rows, cols)) }
         };
         let wide = [stretched(a)?, stretched(b)?, stretched(c)?];
-        let [a_mat, b_mat, c_mat] = [matrix(op, &wide[0])?, matrix(op, &wide[1])?, matrix(op, &wide[2])?];
+        let [a_mat, b_mat, c_mat] =
+            [matrix(op, (a_name, &wide[0]))?, matrix(op, (b_name, &wide[1]))?, matrix(op, (c_name, &wide[2]))?];
         if !c.is_injective() {
-            let why = "elements of the result overlap";
-            return Err(NnError::InvalidStride { op, strides: c.strides().to_vec(), why });
+            let why = "its elements overlap";
+            return Err(NnError::InvalidStride { op, tensor: c_name, strides: c.strides().to_vec(), why });
         }
         let axes = merged_axes(&lead, &wide);
         let mut batch = [1; BATCH_AXES];
@@ -171,7 +172,7 @@ fn split(layout: &Layout) -> (&[usize], usize, usize) {
 }
 
 /// The strides of the last two axes, of which one is 1 unless its axis has one element.
-fn matrix(op: &'static str, layout: &Layout) -> Result<MatrixStrides, NnError> {
+fn matrix(op: &'static str, (tensor, layout): Named<'_>) -> Result<MatrixStrides, NnError> {
     let (_, rows, cols) = split(layout);
     let last = &layout.strides()[layout.rank() - 2..];
     let (mut row, mut col) = (last[0], last[1]);
@@ -187,6 +188,7 @@ fn matrix(op: &'static str, layout: &Layout) -> Result<MatrixStrides, NnError> {
     if row != 1 && col != 1 && layout.numel() > 0 {
         return Err(NnError::InvalidStride {
             op,
+            tensor,
             strides: layout.strides().to_vec(),
             why: "neither rows nor columns of the matrix are contiguous",
         });
@@ -266,4 +268,27 @@ pub fn matmul_backward_rhs<Q: GemmOps, T: Real>(
     let a = a.transposed()?;
     GemmPlan::adding("matmul_backward_rhs", [("a transposed", a.layout()), ("g", g.layout()), ("db", db.layout())])?
         .run(q, a, g, db)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_that_a_product_cannot_use_are_refused_with_the_tensor() {
+        let dense = Layout::contiguous(&[2, 2]).unwrap();
+        let (gaps, row) = (Layout::strided(&[2, 2], &[4, 2]).unwrap(), Layout::strided(&[2, 2], &[0, 1]).unwrap());
+        let refused = |a, b, c| match GemmPlan::new(a, b, c) {
+            Err(NnError::InvalidStride { op: "matmul", tensor, .. }) => tensor,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused(&gaps, &dense, &dense), "a");
+        assert_eq!(refused(&dense, &gaps, &dense), "b");
+        assert_eq!(refused(&dense, &dense, &gaps), "c");
+        assert_eq!(refused(&dense, &dense, &row), "c");
+        assert_eq!(
+            GemmPlan::new(&dense, &gaps, &dense).unwrap_err().to_string(),
+            "`matmul` cannot use b with strides [4, 2]: neither rows nor columns of the matrix are contiguous"
+        );
+    }
 }

@@ -205,7 +205,7 @@ mod tests {
             plan.softmax(&q, x, Mask::None, TensorMut::contiguous(y.view_mut(), &[2, 3]).unwrap()).unwrap_err()
         });
         assert_eq!(refusals[0].to_string(), "`softmax` expected x of shape [2, 3], got [3, 2]");
-        assert!(matches!(refusals[1], NnError::InvalidStride { op: "softmax", .. }));
+        assert!(matches!(refusals[1], NnError::InvalidStride { op: "softmax", tensor: "x", .. }));
         let causal = run(&q, &[5], 0, Mask::Causal { offset: 0 });
         assert!(matches!(causal, Err(NnError::Parameter { op: "softmax", .. })), "{causal:?}");
     }

@@ -101,8 +101,9 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
         if !layout.is_injective() {
             return Err(NnError::InvalidStride {
                 op: "tensor",
+                tensor: "a result",
                 strides: layout.strides().to_vec(),
-                why: "elements of a result overlap",
+                why: "its elements overlap",
             });
         }
         Ok(Self { view, layout })

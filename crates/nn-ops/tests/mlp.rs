@@ -113,7 +113,7 @@ fn shapes_that_do_not_fit_are_typed() {
     let wrong = step(inputs(&[2, 5]), 2).unwrap_err();
     assert_eq!(wrong.to_string(), "`mlp.train_step` expected x of shape [1, 5], got [2, 5]");
     let columns = inputs(&[5, 2]).transposed().unwrap();
-    assert!(matches!(step(columns, 2), Err(NnError::InvalidStride { op: "mlp.train_step", .. })));
+    assert!(matches!(step(columns, 2), Err(NnError::InvalidStride { op: "mlp.train_step", tensor: "x", .. })));
     assert_eq!(step(inputs(&[1, 5]), 1), Ok(()));
     let mut other = Mlp::new(&q, &[5, 8, 3], &mut rng).unwrap();
     let wrong = other.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), SGD).unwrap_err();
