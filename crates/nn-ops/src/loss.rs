@@ -34,13 +34,25 @@ pub struct CrossEntropyPlan {
 }
 
 impl CrossEntropyPlan {
-    /// A plan for `rows` rows of logits.
+    /// A plan for `rows` rows of logits against class numbers.
     ///
     /// # Errors
     /// [`NnError::EmptyReduction`] for rows without classes, [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(rows: usize, classes: usize) -> Result<Self, NnError> {
+        Self::of(OP, rows, classes)
+    }
+
+    /// The same plan for [`cross_entropy_probs`](Self::cross_entropy_probs), which is what its errors name.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_probs(rows: usize, classes: usize) -> Result<Self, NnError> {
+        Self::of(PROBS, rows, classes)
+    }
+
+    fn of(op: &'static str, rows: usize, classes: usize) -> Result<Self, NnError> {
         if classes == 0 && rows > 0 {
-            return Err(NnError::EmptyReduction { op: OP });
+            return Err(NnError::EmptyReduction { op });
         }
         Ok(Self { classes, logits: Layout::contiguous(&[rows, classes])?, rows: Layout::contiguous(&[rows])? })
     }
@@ -131,5 +143,17 @@ fn plan(op: &'static str, logits: &Layout) -> Result<CrossEntropyPlan, NnError> 
     let &[rows, classes] = logits.shape() else {
         return Err(NnError::Rank { op, tensor: "logits", expected: 2, got: logits.rank() });
     };
-    CrossEntropyPlan::new(rows, classes)
+    CrossEntropyPlan::of(op, rows, classes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_classes_are_refused_by_the_op_that_the_plan_is_for() {
+        assert_eq!(CrossEntropyPlan::new(2, 0), Err(NnError::EmptyReduction { op: "cross_entropy" }));
+        assert_eq!(CrossEntropyPlan::for_probs(2, 0), Err(NnError::EmptyReduction { op: "cross_entropy_probs" }));
+        assert_eq!(CrossEntropyPlan::new(0, 0), CrossEntropyPlan::for_probs(0, 0));
+    }
 }
