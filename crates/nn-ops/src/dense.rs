@@ -8,9 +8,14 @@ use core_types::params::elementwise::Activation;
 use rand_core::Rng;
 
 use crate::{
-    Layout, LinearBackwardPlan, LinearPlan, NnError, Parameter, Sgd, TensorMut, TensorRef, io::Tensors,
+    Layout, LinearBackwardPlan, LinearPlan, NnError, Parameter, Sgd, TensorMut, TensorRef,
+    io::{Tensor, Tensors},
     linear::GradientViews,
 };
+
+const OP: &str = "dense";
+const WEIGHT: &str = "weight";
+const BIAS: &str = "bias";
 
 /// A trained dense layer: weights `[inputs, outputs]` and biases `[outputs]` in f32.
 ///
@@ -46,6 +51,38 @@ impl<Q: ElementwiseOps> Dense<Q> {
     pub fn new(q: &Q, [inputs, outputs]: [usize; 2], limit: f32, rng: &mut impl Rng) -> Result<Self, NnError> {
         let weight = Parameter::uniform(q, &[inputs, outputs], limit, rng)?;
         Ok(Self { weight, bias: Parameter::zeros(q, &[outputs])? })
+    }
+
+    /// A layer with the values of `weight`, row-major `[inputs, outputs]`, and `bias`, such as were trained elsewhere. Libraries that
+    /// store a layer as `[outputs, inputs]`, as PyTorch does, have the transpose of `weight`.
+    ///
+    /// # Errors
+    /// [`NnError::Length`] unless there is a value for each weight and each bias; otherwise as [`Parameter::zeros`].
+    pub fn from_values(q: &Q, [inputs, outputs]: [usize; 2], weight: &[f32], bias: &[f32]) -> Result<Self, NnError> {
+        let weight = Parameter::holding(q, (OP, WEIGHT), &[inputs, outputs], weight)?;
+        Ok(Self { weight, bias: Parameter::holding(q, (OP, BIAS), &[outputs], bias)? })
+    }
+
+    /// A layer with the values of the tensors `name.weight` and `name.bias`, as [`export`](Self::export) names and shapes them.
+    ///
+    /// # Errors
+    /// [`NnError::MissingTensor`] if one is not there; [`NnError::NamedTensor`] if it has another shape than a layer's, or another
+    /// number of elements than its shape; otherwise as [`Parameter::zeros`].
+    pub fn import(q: &Q, name: &str, tensors: &Tensors) -> Result<Self, NnError> {
+        let (weight_name, weight) = find(tensors, name, WEIGHT)?;
+        let (bias_name, bias) = find(tensors, name, BIAS)?;
+        let &[_, outputs] = &weight.shape[..] else {
+            let reason = NnError::Rank { op: OP, tensor: WEIGHT, expected: 2, got: weight.shape.len() };
+            return Err(of_tensor(weight_name, reason));
+        };
+        if bias.shape != [outputs] {
+            let (expected, got) = ([outputs][..].into(), bias.shape[..].into());
+            return Err(of_tensor(bias_name, NnError::ShapeMismatch { op: OP, tensor: BIAS, expected, got }));
+        }
+        let parameter = |part, name, tensor: &Tensor| {
+            Parameter::holding(q, (OP, part), &tensor.shape, &tensor.data).map_err(|reason| of_tensor(name, reason))
+        };
+        Ok(Self { weight: parameter(WEIGHT, weight_name, weight)?, bias: parameter(BIAS, bias_name, bias)? })
     }
 
     /// The weights.
@@ -94,9 +131,26 @@ impl<Q: ElementwiseOps> Dense<Q> {
     /// # Errors
     /// [`NnError::Backend`] from the device.
     pub fn export(&self, q: &Q, name: &str, tensors: &mut Tensors) -> Result<(), NnError> {
-        tensors.insert(format!("{name}.weight"), self.weight.tensor(q)?);
-        tensors.insert(format!("{name}.bias"), self.bias.tensor(q)?);
+        tensors.insert(format!("{name}.{WEIGHT}"), self.weight.tensor(q)?);
+        tensors.insert(format!("{name}.{BIAS}"), self.bias.tensor(q)?);
         Ok(())
+    }
+}
+
+/// The tensor `name.part`, with that name.
+fn find<'t>(tensors: &'t Tensors, name: &str, part: &str) -> Result<(String, &'t Tensor), NnError> {
+    let name = format!("{name}.{part}");
+    match tensors.get(&name) {
+        Some(tensor) => Ok((name, tensor)),
+        None => Err(NnError::MissingTensor { name }),
+    }
+}
+
+/// `reason` with the name of the tensor whose fault it is.
+fn of_tensor(name: String, reason: NnError) -> NnError {
+    match reason {
+        NnError::Backend(_) => reason,
+        reason => NnError::NamedTensor { name, reason: Box::new(reason) },
     }
 }
 
@@ -152,8 +206,8 @@ impl DensePlan {
         x: TensorRef<'_, Q, f32>,
         y: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
-        self.admit("dense", layer)?;
-        let (x, y) = (x.planned("dense", "x", &self.input)?, y.planned("dense", "y", &self.output)?);
+        self.admit(OP, layer)?;
+        let (x, y) = (x.planned(OP, "x", &self.input)?, y.planned(OP, "y", &self.output)?);
         self.forward.launch(q, x, layer.weight.view(), Some(layer.bias.view()), y)
     }
 
@@ -170,10 +224,10 @@ impl DensePlan {
         d: TensorRef<'_, Q, f32>,
         dx: Option<TensorMut<'_, Q, f32>>,
     ) -> Result<(), NnError> {
-        const OP: &str = "dense_backward";
-        self.admit(OP, layer)?;
-        let (x, d) = (x.planned(OP, "x", &self.input)?, d.planned(OP, "d", &self.output)?);
-        let dx = dx.map(|dx| dx.planned(OP, "dx", &self.input)).transpose()?;
+        const BACKWARD: &str = "dense_backward";
+        self.admit(BACKWARD, layer)?;
+        let (x, d) = (x.planned(BACKWARD, "x", &self.input)?, d.planned(BACKWARD, "d", &self.output)?);
+        let dx = dx.map(|dx| dx.planned(BACKWARD, "dx", &self.input)).transpose()?;
         let ((weight, of_weight), (_, of_bias)) = (layer.weight.views(), layer.bias.views());
         self.backward.launch(q, x, weight, d, GradientViews { x: dx, w: of_weight, bias: Some(of_bias) })
     }

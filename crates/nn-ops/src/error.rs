@@ -97,6 +97,32 @@ pub enum NnError {
         /// Elements in the view.
         got: usize,
     },
+    /// There are not as many values as a tensor has elements.
+    #[error("`{op}` expected {tensor} of {expected} elements, got {got}")]
+    Length {
+        /// Name of the operator.
+        op: &'static str,
+        /// Name of the tensor.
+        tensor: &'static str,
+        /// Elements of the tensor.
+        expected: usize,
+        /// Values supplied.
+        got: usize,
+    },
+    /// A named tensor is not among those that were given.
+    #[error("there is no tensor `{name}`")]
+    MissingTensor {
+        /// The name looked for.
+        name: String,
+    },
+    /// A named tensor cannot be what it was taken for.
+    #[error("tensor `{name}`: {reason}")]
+    NamedTensor {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: Box<NnError>,
+    },
     /// A number of elements or an index does not fit the address space.
     #[error("`{op}`: the shape has more elements than can be addressed")]
     Overflow {

@@ -58,17 +58,38 @@ impl<Q: ElementwiseOps> Parameter<Q> {
         Ok(Self { layout, value: zeros()?, gradient: zeros()?, velocity: zeros()? })
     }
 
+    /// The row-major `values` of `shape`, such as were trained elsewhere, with a gradient and a running sum of zeros.
+    ///
+    /// # Errors
+    /// [`NnError::Length`] unless there is a value for each element; otherwise as [`zeros`](Self::zeros).
+    pub fn from_values(q: &Q, shape: &[usize], values: &[f32]) -> Result<Self, NnError> {
+        Self::holding(q, ("parameter", "value"), shape, values)
+    }
+
+    /// [`from_values`](Self::from_values) on behalf of an operator, by its name and the tensor's.
+    pub(crate) fn holding(
+        q: &Q,
+        (op, tensor): (&'static str, &'static str),
+        shape: &[usize],
+        values: &[f32],
+    ) -> Result<Self, NnError> {
+        let layout = Layout::contiguous(shape)?;
+        if values.len() != layout.numel() {
+            return Err(NnError::Length { op, tensor, expected: layout.numel(), got: values.len() });
+        }
+        let zeros = || q.zeros(layout.numel());
+        Ok(Self { layout, value: q.upload(values)?, gradient: zeros()?, velocity: zeros()? })
+    }
+
     /// Values of `shape` drawn uniformly from `-limit..limit`, one word of `rng` each.
     ///
     /// # Errors
     /// As [`zeros`](Self::zeros).
     pub fn uniform(q: &Q, shape: &[usize], limit: f32, rng: &mut impl Rng) -> Result<Self, NnError> {
-        let mut parameter = Self::zeros(q, shape)?;
         let uniform = |word: u32| (word >> 8) as f32 / (1 << 24) as f32; // in [0, 1)
-        let values: Vec<f32> =
-            (0..parameter.layout.numel()).map(|_| limit * (2.0 * uniform(rng.next_u32()) - 1.0)).collect();
-        q.write(&values, parameter.value.view_mut())?;
-        Ok(parameter)
+        let count = Layout::contiguous(shape)?.numel();
+        let values: Vec<f32> = (0..count).map(|_| limit * (2.0 * uniform(rng.next_u32()) - 1.0)).collect();
+        Self::from_values(q, shape, &values)
     }
 
     /// The layout of the value, the gradient and the running sum.

@@ -9,6 +9,8 @@ use rand_core::Rng;
 pub use self::workspace::MlpWorkspace;
 use crate::{Dense, Layout, NnError, Sgd, TensorMut, TensorRef, io::Tensors};
 
+const OP: &str = "mlp";
+
 /// A multi-layer perceptron in f32: dense layers with ReLU between them, trained by stochastic gradient descent with
 /// momentum on the softmax cross-entropy.
 ///
@@ -45,7 +47,6 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of 0, [`NnError::Overflow`] if no
     /// memory holds a layer, [`NnError::Backend`].
     pub fn new(q: &Q, sizes: &[usize], rng: &mut impl Rng) -> Result<Self, NnError> {
-        const OP: &str = "mlp";
         if sizes.len() < 2 {
             let (name, domain) = ("number of sizes", "2 or more");
             return Err(NnError::Parameter { op: OP, name, domain, value: sizes.len() as f64 });
@@ -58,6 +59,35 @@ impl<Q: LinalgOps> Mlp<Q> {
             Dense::new(q, [inputs, outputs], (6.0 / inputs as f32).sqrt(), rng)
         };
         Ok(Self { layers: sizes.windows(2).map(layer).collect::<Result<_, NnError>>()? })
+    }
+
+    /// A network of `layers`, such as were trained elsewhere, the first of which takes the inputs.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] without layers, [`NnError::EmptyReduction`] for one without inputs or outputs,
+    /// [`NnError::ShapeMismatch`] for one that takes another number of inputs than the layer before it gives.
+    pub fn from_layers(layers: Vec<Dense<Q>>) -> Result<Self, NnError> {
+        if layers.is_empty() {
+            let (name, domain) = ("number of layers", "1 or more");
+            return Err(NnError::Parameter { op: OP, name, domain, value: 0.0 });
+        }
+        if layers.iter().any(|layer| layer.inputs() == 0 || layer.outputs() == 0) {
+            return Err(NnError::EmptyReduction { op: OP });
+        }
+        for pair in layers.windows(2) {
+            let fitting = Layout::contiguous(&[pair[0].outputs(), pair[1].outputs()])?;
+            fitting.admit(OP, "weight", pair[1].weight().layout())?;
+        }
+        Ok(Self { layers })
+    }
+
+    /// A network of the layers `names`, from the tensors that [`tensors`](Self::tensors) gives for these names. Other tensors may
+    /// stand beside them.
+    ///
+    /// # Errors
+    /// As [`Dense::import`] and [`from_layers`](Self::from_layers).
+    pub fn import(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
+        Self::from_layers(names.iter().map(|name| Dense::import(q, name, tensors)).collect::<Result<_, _>>()?)
     }
 
     /// Writes the logits `[rows, classes]` of inputs `[rows, features]`.
