@@ -12,7 +12,7 @@ use core_types::{
     params::circle::CirclePointParams,
 };
 
-use crate::{CanonicDomain, ColumnsMut, ColumnsRef, FftError, Order};
+use crate::{CanonicDomain, ColumnsMut, ColumnsRef, FftError, Order, view::whole_columns};
 
 /// What the elements of a column are: values in some [`Order`], or [`Coefficients`].
 pub trait Representation {}
@@ -109,10 +109,7 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// # Errors
     /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond 2^32 - 1.
     pub fn from_buf(domain: CanonicDomain, buf: Q::Buf<M31>) -> Result<Self, FftError> {
-        if !buf.len().is_multiple_of(domain.len()) {
-            return Err(FftError::PartialColumn { column_len: domain.len(), got: buf.len() });
-        }
-        let count = column_count(domain, buf.len() / domain.len())?;
+        let count = whole_columns(domain, buf.len())?;
         Ok(Self { buf, domain, count, representation: PhantomData })
     }
 
@@ -146,6 +143,13 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     #[must_use]
     pub fn view(&self) -> ColumnsRef<'_, Q, R> {
         ColumnsRef { view: self.buf.view(), domain: self.domain, count: self.count(), representation: PhantomData }
+    }
+
+    /// A view of all columns, to write.
+    #[must_use]
+    pub fn view_mut(&mut self) -> ColumnsMut<'_, Q, R> {
+        let (domain, count) = (self.domain, self.count());
+        ColumnsMut { view: self.buf.view_mut(), domain, count, representation: PhantomData }
     }
 
     /// A view of the columns `range`.

@@ -44,6 +44,6 @@ pub use error::FftError;
 pub use inverse::{Invertible, ZeroFlag, batch_inverse, batch_inverse_into};
 pub use order::{BitReversed, Natural, Order, RowOrder, bit_reversed};
 pub use plan::{CfftPlan, LdePlan};
-pub use set::{CfftSetPlan, ColumnSet, Group, HostColumnSet, LdeSetPlan, SetShape};
+pub use set::{CfftSetPlan, ColumnSet, ColumnSetMut, ColumnSetRef, Group, HostColumnSet, LdeSetPlan, SetShape};
 pub use twiddles::TwiddleTree;
 pub use view::{ColumnsMut, ColumnsRef};

@@ -3,16 +3,14 @@
 use core::marker::PhantomData;
 
 use backend_api::{
-    Buffer, Mut, Queue, Ref,
+    Queue,
     ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps},
 };
-use core_types::{
-    field::M31,
-    params::circle::{CircleExtendParams, CircleFftParams},
-};
+use core_types::params::circle::{CircleExtendParams, CircleFftParams};
 
 use crate::{
-    BitReversed, CanonicDomain, Coefficients, Columns, FftError, Representation, TwiddleTree, columns::column_count,
+    BitReversed, CanonicDomain, Coefficients, Columns, ColumnsMut, ColumnsRef, FftError, TwiddleTree,
+    columns::column_count,
 };
 
 /// A checked batch shape for transforms between values and coefficients.
@@ -42,26 +40,26 @@ impl CfftPlan {
         tree: &TwiddleTree<Q>,
         mut values: Columns<Q, BitReversed>,
     ) -> Result<Columns<Q, Coefficients>, FftError> {
-        check_shape(self.domain, self.params.columns, &values)?;
-        self.interpolate_in_place(q, tree, values.buf.view_mut())?;
+        self.interpolate_in_place(q, tree, values.view_mut())?;
         Ok(relabelled(values))
     }
 
-    /// [`interpolate`](Self::interpolate) on a view of the plan's columns, one after the other, in a buffer of the caller's.
+    /// [`interpolate`](Self::interpolate) on a view, which has coefficients then.
     ///
     /// # Errors
-    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] for a view of another length, and after.
+    /// As [`interpolate`](Self::interpolate).
     pub fn interpolate_in_place<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        columns: Mut<'_, Q, M31>,
+        values: ColumnsMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
+        check_shape(self.domain, self.params.columns, (values.domain, values.count))?;
         let inverse_twiddles = tree.inverse(self.domain)?;
         Ok(q.circle_interpolate(CircleInterpolate {
             params: &self.params,
             inverse_twiddles,
-            columns: q.shorten_mut(columns),
+            columns: q.shorten_mut(values.view),
         })?)
     }
 
@@ -75,23 +73,24 @@ impl CfftPlan {
         tree: &TwiddleTree<Q>,
         mut coefficients: Columns<Q, Coefficients>,
     ) -> Result<Columns<Q, BitReversed>, FftError> {
-        check_shape(self.domain, self.params.columns, &coefficients)?;
-        self.evaluate_in_place(q, tree, coefficients.buf.view_mut())?;
+        self.evaluate_in_place(q, tree, coefficients.view_mut())?;
         Ok(relabelled(coefficients))
     }
 
-    /// [`evaluate`](Self::evaluate) on a view of the plan's columns, one after the other, in a buffer of the caller's.
+    /// [`evaluate`](Self::evaluate) on a view, which has values then.
     ///
     /// # Errors
-    /// As [`interpolate_in_place`](Self::interpolate_in_place).
+    /// As [`evaluate`](Self::evaluate).
     pub fn evaluate_in_place<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        columns: Mut<'_, Q, M31>,
+        coefficients: ColumnsMut<'_, Q, Coefficients>,
     ) -> Result<(), FftError> {
+        check_shape(self.domain, self.params.columns, (coefficients.domain, coefficients.count))?;
         let twiddles = tree.forward(self.domain)?;
-        Ok(q.circle_evaluate(CircleEvaluate { params: &self.params, twiddles, columns: q.shorten_mut(columns) })?)
+        let columns = q.shorten_mut(coefficients.view);
+        Ok(q.circle_evaluate(CircleEvaluate { params: &self.params, twiddles, columns })?)
     }
 }
 
@@ -131,29 +130,31 @@ impl LdePlan {
         tree: &TwiddleTree<Q>,
         coefficients: &Columns<Q, Coefficients>,
     ) -> Result<Columns<Q, BitReversed>, FftError> {
-        check_shape(self.coefficients, self.params.columns, coefficients)?;
-        let mut buf = q.alloc(self.domain.len() * coefficients.count())?;
-        self.extend_into(q, tree, coefficients.buf.view(), buf.view_mut())?;
-        Ok(self.values(buf))
+        check_shape(self.coefficients, self.params.columns, (coefficients.domain, coefficients.count()))?;
+        let mut values = self.alloc(q)?;
+        self.extend_into(q, tree, coefficients.view(), values.view_mut())?;
+        Ok(values)
     }
 
-    /// [`extend`](Self::extend) between views of the plan's columns, one after the other, in buffers of the caller's.
+    /// [`extend`](Self::extend) into a view, so that it can be recorded.
     ///
     /// # Errors
-    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] for a view of another length, and after.
+    /// As [`extend`](Self::extend).
     pub fn extend_into<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        coefficients: Ref<'_, Q, M31>,
-        values: Mut<'_, Q, M31>,
+        coefficients: ColumnsRef<'_, Q, Coefficients>,
+        values: ColumnsMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
+        check_shape(self.coefficients, self.params.columns, (coefficients.domain, coefficients.count))?;
+        check_shape(self.domain, self.params.columns, (values.domain, values.count))?;
         let twiddles = tree.forward(self.domain)?;
         Ok(q.circle_extend(CircleExtend {
             params: &self.params,
             twiddles,
-            coefficients: q.shorten(coefficients),
-            values: q.shorten_mut(values),
+            coefficients: q.shorten(coefficients.view),
+            values: q.shorten_mut(values.view),
         })?)
     }
 
@@ -169,52 +170,53 @@ impl LdePlan {
         tree: &TwiddleTree<Q>,
         mut values: Columns<Q, BitReversed>,
     ) -> Result<(Columns<Q, Coefficients>, Columns<Q, BitReversed>), FftError> {
-        check_shape(self.coefficients, self.params.columns, &values)?;
-        let mut buf = q.alloc(self.domain.len() * values.count())?;
-        self.interpolate_and_extend_into(q, tree, values.buf.view_mut(), buf.view_mut())?;
-        Ok((relabelled(values), self.values(buf)))
+        check_shape(self.coefficients, self.params.columns, (values.domain, values.count()))?;
+        let mut extended = self.alloc(q)?;
+        self.interpolate_and_extend_into(q, tree, values.view_mut(), extended.view_mut())?;
+        Ok((relabelled(values), extended))
     }
 
-    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view of the plan's columns, one after the other, whose
-    /// values become coefficients, into another view, both in buffers of the caller's.
+    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients then, into another one, so that it
+    /// can be recorded.
     ///
     /// # Errors
-    /// As [`extend_into`](Self::extend_into).
+    /// As [`extend`](Self::extend).
     pub fn interpolate_and_extend_into<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        columns: Mut<'_, Q, M31>,
-        values: Mut<'_, Q, M31>,
+        values: ColumnsMut<'_, Q, BitReversed>,
+        extended: ColumnsMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
+        check_shape(self.coefficients, self.params.columns, (values.domain, values.count))?;
+        check_shape(self.domain, self.params.columns, (extended.domain, extended.count))?;
         let (inverse_twiddles, twiddles) = (tree.inverse(self.coefficients)?, tree.forward(self.domain)?);
         Ok(q.circle_lde(CircleLde {
             params: &self.params,
             inverse_twiddles,
             twiddles,
-            columns: q.shorten_mut(columns),
-            values: q.shorten_mut(values),
+            columns: q.shorten_mut(values.view),
+            values: q.shorten_mut(extended.view),
         })?)
     }
 
-    fn values<Q: CircleOps>(&self, buf: Q::Buf<M31>) -> Columns<Q, BitReversed> {
-        Columns { buf, domain: self.domain, count: self.params.columns, representation: PhantomData }
+    /// Memory for the values.
+    fn alloc<Q: CircleOps>(&self, q: &Q) -> Result<Columns<Q, BitReversed>, FftError> {
+        let (domain, count) = (self.domain, self.params.columns);
+        let buf = q.alloc(domain.len() * count as usize)?; // counted by `column_count`
+        Ok(Columns { buf, domain, count, representation: PhantomData })
     }
 }
 
-fn check_shape<Q: Queue, R: Representation>(
-    domain: CanonicDomain,
-    columns: u32,
-    got: &Columns<Q, R>,
-) -> Result<(), FftError> {
-    if (domain, columns) == (got.domain, got.count) {
+fn check_shape(domain: CanonicDomain, columns: u32, got: (CanonicDomain, usize)) -> Result<(), FftError> {
+    if (domain, columns as usize) == got {
         return Ok(());
     }
     Err(FftError::Shape {
         expected_log: domain.log_size(),
         expected_columns: columns as usize,
-        got_log: got.domain.log_size(),
-        got_columns: got.count(),
+        got_log: got.0.log_size(),
+        got_columns: got.1,
     })
 }
 

@@ -6,8 +6,8 @@ use backend_api::{
 };
 use core_types::field::{M31, QM31, Twiddle};
 use stark_fft::{
-    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, FftError, HostColumns, LdePlan, Natural, RowOrder,
-    TwiddleTree, ZeroFlag, batch_inverse, batch_inverse_into,
+    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, ColumnsMut, FftError, HostColumns, LdePlan, Natural,
+    RowOrder, TwiddleTree, ZeroFlag, batch_inverse, batch_inverse_into,
 };
 
 fn words(elements: &[M31]) -> Vec<u32> {
@@ -218,6 +218,8 @@ fn transforms_of_the_callers_buffers_are_recorded_and_replayed() {
     let recorded: Result<_, FftError> = q.record(|q| {
         let (small, large) = columns.view_mut().split_at(24)?;
         let (small_values, large_values) = values.view_mut().split_at(48)?;
+        let (small, small_values) = (ColumnsMut::new(domains[0], small)?, ColumnsMut::new(domains[1], small_values)?);
+        let (large, large_values) = (ColumnsMut::new(domains[1], large)?, ColumnsMut::new(domains[2], large_values)?);
         plans[0].interpolate_and_extend_into(q, &tree, small, small_values)?;
         plans[1].interpolate_and_extend_into(q, &tree, large, large_values)
     });

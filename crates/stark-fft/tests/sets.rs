@@ -3,8 +3,9 @@
 use backend_api::{BackendError, Buffer, Queue, Record};
 use core_types::{circle::CirclePoint, field::QM31};
 use stark_fft::{
-    BitReversed, CanonicDomain, CfftPlan, CfftSetPlan, Coefficients, ColumnSet, Columns, FftError, HostColumnSet,
-    HostColumns, LdePlan, LdeSetPlan, M31, Natural, Order, Representation, RowOrder, SetShape, TwiddleTree,
+    BitReversed, CanonicDomain, CfftPlan, CfftSetPlan, Coefficients, ColumnSet, ColumnSetMut, ColumnSetRef, Columns,
+    ColumnsMut, ColumnsRef, FftError, HostColumnSet, HostColumns, LdePlan, LdeSetPlan, M31, Natural, Order,
+    Representation, RowOrder, SetShape, TwiddleTree,
 };
 
 /// Log sizes and numbers of columns, the biggest first.
@@ -79,7 +80,7 @@ fn a_group_is_a_batch_that_plans_run_on() {
     let plan = CfftPlan::new(domain(5), 3).unwrap();
     let group = values.group_mut(2).unwrap();
     assert_eq!((group.domain(), group.count()), (domain(5), 3));
-    plan.interpolate_in_place(&q, &tree, group.into_view()).unwrap();
+    plan.interpolate_in_place(&q, &tree, group).unwrap();
     let alone = plan.interpolate(&q, &tree, Columns::upload(&q, &host(5, 3)).unwrap()).unwrap();
     let (after, before) = (values.download(&q).unwrap(), set::<BitReversed>());
     let changed = shape().groups()[2].elements();
@@ -183,6 +184,109 @@ fn sets_that_do_not_fit_are_refused_with_the_numbers() {
     assert_eq!(refused.err(), Some(too_small));
 }
 
+#[test]
+fn views_of_callers_buffers_are_transformed_as_sets_and_columns_are() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(10)).unwrap();
+    let (transforms, extension) = (CfftSetPlan::new(&shape()).unwrap(), LdeSetPlan::new(&shape(), 1).unwrap());
+    assert_eq!((transforms.shape(), extension.shape()), (&shape(), &shape()));
+    let polynomials = transforms.interpolate(&q, &tree, ColumnSet::upload(&q, &set()).unwrap()).unwrap();
+    let extended = extension.extend(&q, &tree, &polynomials).unwrap();
+
+    let mut buf = q.upload(set::<BitReversed>().as_slice()).unwrap();
+    let mut values = q.alloc::<M31>(extension.extended().len()).unwrap();
+    let all = transforms.shape();
+    transforms.interpolate_in_place(&q, &tree, ColumnSetMut::new(all, buf.view_mut()).unwrap()).unwrap();
+    assert_eq!(q.download(&buf).unwrap(), polynomials.download(&q).unwrap().as_slice());
+    let into = ColumnSetMut::new(extension.extended(), values.view_mut()).unwrap();
+    extension.extend_into(&q, &tree, ColumnSetRef::new(all, buf.view()).unwrap(), into).unwrap();
+    assert_eq!(q.download(&values).unwrap(), extended.download(&q).unwrap().as_slice());
+    transforms.evaluate_in_place(&q, &tree, ColumnSetMut::new(all, buf.view_mut()).unwrap()).unwrap();
+    assert_eq!(q.download(&buf).unwrap(), set::<BitReversed>().as_slice());
+
+    let (three, wide) = (CfftPlan::new(domain(5), 3).unwrap(), LdePlan::new(domain(5), domain(6), 3).unwrap());
+    let alone = Columns::upload(&q, &host::<Coefficients>(5, 3)).unwrap();
+    let mut into = q.alloc::<M31>(3 << 6).unwrap();
+    wide.extend_into(&q, &tree, alone.view(), ColumnsMut::new(domain(6), into.view_mut()).unwrap()).unwrap();
+    let expected = wide.extend(&q, &tree, &alone).unwrap().download(&q).unwrap();
+    assert_eq!(q.download(&into).unwrap(), expected.as_slice());
+    let mut buf = q.upload(host::<Coefficients>(5, 3).as_slice()).unwrap();
+    three.evaluate_in_place(&q, &tree, ColumnsMut::new(domain(5), buf.view_mut()).unwrap()).unwrap();
+    assert_eq!(q.download(&buf).unwrap(), three.evaluate(&q, &tree, alone).unwrap().download(&q).unwrap().as_slice());
+}
+
+#[test]
+fn views_that_do_not_fit_are_refused_before_anything_changes() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(9)).unwrap();
+    let mut values = ColumnSet::<_, BitReversed>::upload(&q, &set()).unwrap();
+    let shape = shape();
+    let other = SetShape::new(&[(domain(9), 2)]).unwrap();
+    let mismatch = || Err(FftError::SetShape { expected: other.clone(), got: shape.clone() });
+    assert_eq!(CfftSetPlan::new(&other).unwrap().interpolate_in_place(&q, &tree, values.view_mut()), mismatch());
+    let mut extended = ColumnSet::<_, BitReversed>::upload(&q, &set()).unwrap();
+    let plan = LdeSetPlan::new(&other, 0).unwrap();
+    let refused = plan.interpolate_and_extend_into(&q, &tree, values.view_mut(), extended.view_mut());
+    assert_eq!(refused, mismatch());
+    let plan = LdeSetPlan::new(&shape, 1).unwrap();
+    let refused = plan.interpolate_and_extend_into(&q, &tree, values.view_mut(), extended.view_mut());
+    assert_eq!(refused, Err(FftError::SetShape { expected: plan.extended().clone(), got: shape.clone() }));
+
+    let group = values.group_mut(2).unwrap();
+    let refused = CfftPlan::new(domain(5), 2).unwrap().interpolate_in_place(&q, &tree, group);
+    let columns = FftError::Shape { expected_log: 5, expected_columns: 2, got_log: 5, got_columns: 3 };
+    assert_eq!(refused, Err(columns));
+    let (columns, into) = (Columns::<_, Coefficients>::upload(&q, &host(5, 3)).unwrap(), values.group_mut(2).unwrap());
+    let refused = LdePlan::new(domain(5), domain(6), 3).unwrap().extend_into(&q, &tree, columns.view(), into);
+    let sizes = FftError::Shape { expected_log: 6, expected_columns: 3, got_log: 5, got_columns: 3 };
+    assert_eq!(refused, Err(sizes));
+    assert_eq!(values.download(&q).unwrap().as_slice(), set::<BitReversed>().as_slice());
+
+    let mut buf = q.zeros::<M31>(9).unwrap();
+    let length = Some(FftError::SetLength { expected: shape.len(), got: 9 });
+    let partial = Some(FftError::PartialColumn { column_len: 8, got: 9 });
+    assert_eq!(set_views(&q, &shape, &mut buf), [length.clone(), length]);
+    assert_eq!(column_views(&q, domain(3), &mut buf), [partial.clone(), partial]);
+}
+
+fn set_views<Q: Queue>(_: &Q, shape: &SetShape, buf: &mut Q::Buf<M31>) -> [Option<FftError>; 2] {
+    let shared = ColumnSetRef::<Q, BitReversed>::new(shape, buf.view()).err();
+    [shared, ColumnSetMut::<Q, BitReversed>::new(shape, buf.view_mut()).err()]
+}
+
+fn column_views<Q: Queue>(_: &Q, domain: CanonicDomain, buf: &mut Q::Buf<M31>) -> [Option<FftError>; 2] {
+    let shared = ColumnsRef::<Q, BitReversed>::new(domain, buf.view()).err();
+    [shared, ColumnsMut::<Q, BitReversed>::new(domain, buf.view_mut()).err()]
+}
+
+#[test]
+fn sets_without_columns_are_transformed_to_sets_without_columns() {
+    let settings = runtime::Settings::default();
+    let (sim, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let (cpu, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Cpu)).unwrap();
+    for q in [cpu, sim] {
+        let tree = TwiddleTree::new(&q, domain(1)).unwrap();
+        let none = SetShape::new(&[(domain(9), 0)]).unwrap();
+        assert_eq!((none.count(), none.len(), none.domain()), (0, 0, None));
+        let (transforms, extension) = (CfftSetPlan::new(&none).unwrap(), LdeSetPlan::new(&none, 3).unwrap());
+        assert_eq!(extension.extended(), &none);
+        let host = HostColumnSet::<BitReversed>::new(none, Vec::new()).unwrap();
+        assert_eq!(host.column(0), None);
+        let values = ColumnSet::upload(&q, &host).unwrap();
+        assert!(values.group(0).is_none() && values.slice(0..0).unwrap().is_empty());
+        let polynomials = transforms.interpolate(&q, &tree, values).unwrap();
+        let point = CirclePoint::from_parameter(QM31::from_coordinates([2, 7, 1, 8].map(M31::from_u32))).unwrap();
+        assert_eq!(polynomials.eval_at_point(&q, point), Ok(Vec::new()));
+        assert!(extension.extend(&q, &tree, &polynomials).unwrap().shape().is_empty());
+        let values = transforms.evaluate(&q, &tree, polynomials).unwrap();
+        let (mut polynomials, mut extended) = extension.interpolate_and_extend(&q, &tree, values).unwrap();
+        extension.extend_into(&q, &tree, polynomials.view(), extended.view_mut()).unwrap();
+        assert!(extended.download(&q).unwrap().into_order::<Natural>().as_slice().is_empty());
+        assert_eq!(polynomials.view_mut().into_groups().unwrap().len(), 0);
+        assert_eq!(polynomials.view().groups().count(), 0);
+    }
+}
+
 fn from_buf<Q: Queue>(_: &Q, shape: SetShape, buf: Q::Buf<M31>) -> Option<FftError> {
     ColumnSet::<Q, BitReversed>::from_buf(shape, buf).err()
 }
@@ -195,8 +299,10 @@ fn a_sets_extension_is_recorded_and_replayed() {
     let plan = LdeSetPlan::new(&shape(), 1).unwrap();
     let mut columns = q.zeros::<M31>(shape().len()).unwrap();
     let mut values = q.zeros::<M31>(plan.extended().len()).unwrap();
-    let recorded: Result<_, FftError> =
-        q.record(|q| plan.interpolate_and_extend_into(q, &tree, columns.view_mut(), values.view_mut()));
+    let recorded: Result<_, FftError> = q.record(|q| {
+        let columns = ColumnSetMut::new(plan.shape(), columns.view_mut())?;
+        plan.interpolate_and_extend_into(q, &tree, columns, ColumnSetMut::new(plan.extended(), values.view_mut())?)
+    });
     let graph = recorded.unwrap().expect("a transform waits for nothing");
     q.write(set::<BitReversed>().as_slice(), columns.view_mut()).unwrap();
     q.replay(&graph).unwrap();

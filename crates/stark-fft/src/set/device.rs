@@ -12,7 +12,7 @@ use core_types::{
     params::circle::CirclePointParams,
 };
 
-use super::{HostColumnSet, SetShape};
+use super::{ColumnSetMut, ColumnSetRef, HostColumnSet, SetShape};
 use crate::{Coefficients, ColumnsMut, ColumnsRef, FftError, Representation};
 
 /// Columns of several sizes in one buffer on a device, the biggest first, as the commitment trees of a circle STARK take them.
@@ -90,12 +90,22 @@ impl<Q: Queue, R: Representation> ColumnSet<Q, R> {
         &self.shape
     }
 
+    /// A view of all columns.
+    #[must_use]
+    pub fn view(&self) -> ColumnSetRef<'_, Q, R> {
+        ColumnSetRef::of(&self.shape, self.buf.view())
+    }
+
+    /// A view of all columns, to write.
+    #[must_use]
+    pub fn view_mut(&mut self) -> ColumnSetMut<'_, Q, R> {
+        ColumnSetMut::of(&self.shape, self.buf.view_mut())
+    }
+
     /// The columns of group `i`, which are of one size.
     #[must_use]
     pub fn group(&self, i: usize) -> Option<ColumnsRef<'_, Q, R>> {
-        let group = self.shape.groups().get(i)?;
-        let view = self.buf.slice(group.elements()).ok()?;
-        Some(ColumnsRef { view, domain: group.domain(), count: group.count(), representation: PhantomData })
+        self.view().group(i)
     }
 
     /// The columns of group `i`, to write.

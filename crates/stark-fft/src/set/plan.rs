@@ -1,10 +1,9 @@
 //! Transforms and extensions of a whole set, one size after the other.
 
-use backend_api::{Buffer, BufferMut, BufferRef, Mut, Ref, ops::circle::CircleOps};
-use core_types::field::M31;
+use backend_api::ops::circle::CircleOps;
 
-use super::{ColumnSet, SetShape, shape::Group};
-use crate::{BitReversed, CfftPlan, Coefficients, FftError, LdePlan, TwiddleTree};
+use super::{ColumnSet, ColumnSetMut, ColumnSetRef, SetShape, shape::Group};
+use crate::{BitReversed, CfftPlan, Coefficients, ColumnsMut, FftError, LdePlan, Representation, TwiddleTree};
 
 /// A checked shape for transforms of a set between values and coefficients.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +22,12 @@ impl CfftSetPlan {
         Ok(Self { shape: shape.clone(), groups: shape.groups().iter().map(plan).collect::<Result<_, _>>()? })
     }
 
+    /// The shape of the sets.
+    #[must_use]
+    pub fn shape(&self) -> &SetShape {
+        &self.shape
+    }
+
     /// Values in stored order to coefficients, in place.
     ///
     /// # Errors
@@ -33,22 +38,21 @@ impl CfftSetPlan {
         tree: &TwiddleTree<Q>,
         mut values: ColumnSet<Q, BitReversed>,
     ) -> Result<ColumnSet<Q, Coefficients>, FftError> {
-        check_shape(&self.shape, values.shape())?;
-        self.interpolate_in_place(q, tree, values.buf.view_mut())?;
+        self.interpolate_in_place(q, tree, values.view_mut())?;
         Ok(ColumnSet::labelled(values.shape, values.buf))
     }
 
-    /// [`interpolate`](Self::interpolate) on a view of the plan's columns, one after the other, in a buffer of the caller's.
+    /// [`interpolate`](Self::interpolate) on a view, which has coefficients then.
     ///
     /// # Errors
-    /// [`FftError::TwiddlesTooSmall`] or [`FftError::SetLength`] before any device work; [`FftError::Backend`] after.
+    /// As [`interpolate`](Self::interpolate).
     pub fn interpolate_in_place<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        columns: Mut<'_, Q, M31>,
+        values: ColumnSetMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
-        self.in_place(tree, columns, |plan, own| plan.interpolate_in_place(q, tree, own))
+        self.in_place(tree, values, |plan, own| plan.interpolate_in_place(q, tree, own))
     }
 
     /// Coefficients to values in stored order, in place.
@@ -61,40 +65,33 @@ impl CfftSetPlan {
         tree: &TwiddleTree<Q>,
         mut coefficients: ColumnSet<Q, Coefficients>,
     ) -> Result<ColumnSet<Q, BitReversed>, FftError> {
-        check_shape(&self.shape, coefficients.shape())?;
-        self.evaluate_in_place(q, tree, coefficients.buf.view_mut())?;
+        self.evaluate_in_place(q, tree, coefficients.view_mut())?;
         Ok(ColumnSet::labelled(coefficients.shape, coefficients.buf))
     }
 
-    /// [`evaluate`](Self::evaluate) on a view of the plan's columns, one after the other, in a buffer of the caller's.
+    /// [`evaluate`](Self::evaluate) on a view, which has values then.
     ///
     /// # Errors
-    /// As [`interpolate_in_place`](Self::interpolate_in_place).
+    /// As [`interpolate`](Self::interpolate).
     pub fn evaluate_in_place<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        columns: Mut<'_, Q, M31>,
+        coefficients: ColumnSetMut<'_, Q, Coefficients>,
     ) -> Result<(), FftError> {
-        self.in_place(tree, columns, |plan, own| plan.evaluate_in_place(q, tree, own))
+        self.in_place(tree, coefficients, |plan, own| plan.evaluate_in_place(q, tree, own))
     }
 
     /// Gives `transform` the plan and the columns of each group.
-    fn in_place<Q: CircleOps>(
+    fn in_place<'a, Q: CircleOps + 'a, R: Representation>(
         &self,
         tree: &TwiddleTree<Q>,
-        columns: Mut<'_, Q, M31>,
-        transform: impl Fn(&CfftPlan, Mut<'_, Q, M31>) -> Result<(), FftError>,
+        columns: ColumnSetMut<'a, Q, R>,
+        transform: impl Fn(&CfftPlan, ColumnsMut<'a, Q, R>) -> Result<(), FftError>,
     ) -> Result<(), FftError> {
+        check_shape(&self.shape, columns.shape())?;
         check_tree(&self.shape, tree)?;
-        check_len(&self.shape, columns.len())?;
-        let mut rest = columns;
-        for (plan, group) in self.groups.iter().zip(self.shape.groups()) {
-            let (own, later) = rest.split_at(group.len())?;
-            transform(plan, own)?;
-            rest = later;
-        }
-        Ok(())
+        self.groups.iter().zip(columns.into_groups()?).try_for_each(|(plan, own)| transform(plan, own))
     }
 }
 
@@ -118,6 +115,12 @@ impl LdeSetPlan {
         Ok(Self { groups: pairs.map(plan).collect::<Result<_, _>>()?, shape: shape.clone(), extended })
     }
 
+    /// The shape of the sets that are extended.
+    #[must_use]
+    pub fn shape(&self) -> &SetShape {
+        &self.shape
+    }
+
     /// The shape of the values.
     #[must_use]
     pub fn extended(&self) -> &SetShape {
@@ -135,28 +138,25 @@ impl LdeSetPlan {
         coefficients: &ColumnSet<Q, Coefficients>,
     ) -> Result<ColumnSet<Q, BitReversed>, FftError> {
         check_shape(&self.shape, coefficients.shape())?;
-        let mut buf = q.alloc(self.extended.len())?;
-        self.extend_into(q, tree, coefficients.buf.view(), buf.view_mut())?;
-        Ok(ColumnSet::labelled(self.extended.clone(), buf))
+        let mut values = self.alloc(q)?;
+        self.extend_into(q, tree, coefficients.view(), values.view_mut())?;
+        Ok(values)
     }
 
-    /// [`extend`](Self::extend) between views of the plan's columns, one after the other, in buffers of the caller's.
+    /// [`extend`](Self::extend) into a view, so that it can be recorded.
     ///
     /// # Errors
-    /// [`FftError::TwiddlesTooSmall`] or [`FftError::SetLength`] before any device work; [`FftError::Backend`] after.
+    /// As [`extend`](Self::extend).
     pub fn extend_into<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        coefficients: Ref<'_, Q, M31>,
-        values: Mut<'_, Q, M31>,
+        coefficients: ColumnSetRef<'_, Q, Coefficients>,
+        values: ColumnSetMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
-        self.check(tree, coefficients.len(), values.len())?;
-        let mut rest = values;
-        for (i, plan) in self.groups.iter().enumerate() {
-            let (own, later) = rest.split_at(self.extended.groups()[i].len())?;
-            plan.extend_into(q, tree, coefficients.slice(self.shape.groups()[i].elements())?, own)?;
-            rest = later;
+        self.check(tree, coefficients.shape(), values.shape())?;
+        for ((plan, from), into) in self.groups.iter().zip(coefficients.groups()).zip(values.into_groups()?) {
+            plan.extend_into(q, tree, from, into)?;
         }
         Ok(())
     }
@@ -173,40 +173,45 @@ impl LdeSetPlan {
         mut values: ColumnSet<Q, BitReversed>,
     ) -> Result<(ColumnSet<Q, Coefficients>, ColumnSet<Q, BitReversed>), FftError> {
         check_shape(&self.shape, values.shape())?;
-        let mut buf = q.alloc(self.extended.len())?;
-        self.interpolate_and_extend_into(q, tree, values.buf.view_mut(), buf.view_mut())?;
-        let polynomials = ColumnSet::labelled(values.shape, values.buf);
-        Ok((polynomials, ColumnSet::labelled(self.extended.clone(), buf)))
+        let mut extended = self.alloc(q)?;
+        self.interpolate_and_extend_into(q, tree, values.view_mut(), extended.view_mut())?;
+        Ok((ColumnSet::labelled(values.shape, values.buf), extended))
     }
 
-    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view of the plan's columns, one after the other, whose
-    /// values become coefficients, into another view, both in buffers of the caller's.
+    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients then, into another one, so that it
+    /// can be recorded.
     ///
     /// # Errors
-    /// As [`extend_into`](Self::extend_into).
+    /// As [`extend`](Self::extend).
     pub fn interpolate_and_extend_into<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
-        columns: Mut<'_, Q, M31>,
-        values: Mut<'_, Q, M31>,
+        values: ColumnSetMut<'_, Q, BitReversed>,
+        extended: ColumnSetMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
-        self.check(tree, columns.len(), values.len())?;
-        let (mut columns, mut values) = (columns, values);
-        for (i, plan) in self.groups.iter().enumerate() {
-            let (own, later) = columns.split_at(self.shape.groups()[i].len())?;
-            let (own_values, later_values) = values.split_at(self.extended.groups()[i].len())?;
-            plan.interpolate_and_extend_into(q, tree, own, own_values)?;
-            (columns, values) = (later, later_values);
+        self.check(tree, values.shape(), extended.shape())?;
+        for ((plan, own), into) in self.groups.iter().zip(values.into_groups()?).zip(extended.into_groups()?) {
+            plan.interpolate_and_extend_into(q, tree, own, into)?;
         }
         Ok(())
     }
 
+    /// Memory for the values.
+    fn alloc<Q: CircleOps>(&self, q: &Q) -> Result<ColumnSet<Q, BitReversed>, FftError> {
+        Ok(ColumnSet::labelled(self.extended.clone(), q.alloc(self.extended.len())?))
+    }
+
     /// Refuses, before the first group is touched, what would fail at some group.
-    fn check<Q: CircleOps>(&self, tree: &TwiddleTree<Q>, columns: usize, values: usize) -> Result<(), FftError> {
-        check_tree(&self.extended, tree)?;
-        check_len(&self.shape, columns)?;
-        check_len(&self.extended, values)
+    fn check<Q: CircleOps>(
+        &self,
+        tree: &TwiddleTree<Q>,
+        columns: &SetShape,
+        values: &SetShape,
+    ) -> Result<(), FftError> {
+        check_shape(&self.shape, columns)?;
+        check_shape(&self.extended, values)?;
+        check_tree(&self.extended, tree)
     }
 }
 
@@ -215,13 +220,6 @@ fn check_shape(expected: &SetShape, got: &SetShape) -> Result<(), FftError> {
         return Ok(());
     }
     Err(FftError::SetShape { expected: expected.clone(), got: got.clone() })
-}
-
-fn check_len(shape: &SetShape, got: usize) -> Result<(), FftError> {
-    if got == shape.len() {
-        return Ok(());
-    }
-    Err(FftError::SetLength { expected: shape.len(), got })
 }
 
 fn check_tree<Q: CircleOps>(shape: &SetShape, tree: &TwiddleTree<Q>) -> Result<(), FftError> {
