@@ -13,7 +13,7 @@ use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _};
 
 /// A trace that is being written. Its file is complete when [`finish`](Self::finish) returns or, after a panic, when it is
-/// dropped.
+/// dropped. Where the process ends before that, the file ends with the last line that was written, which is an event.
 pub(crate) struct Trace {
     written: FlushGuard,
     failure: Failure,
@@ -40,7 +40,7 @@ impl Trace {
     pub(crate) fn begin(path: &Path) -> Result<Self, TraceError> {
         let file = File::create(path).map_err(|reason| TraceError { path: path.to_owned(), reason })?;
         let failure = Failure::default();
-        let writer = Watched { file, failure: failure.clone() };
+        let writer = Lines { file, begun: Vec::new(), failure: failure.clone() };
         let (layer, written) =
             ChromeLayerBuilder::new().writer(writer).include_args(true).include_locations(false).build();
         let queues = Targets::new().with_target(runtime::TRACE_TARGET, tracing::Level::DEBUG);
@@ -74,20 +74,64 @@ impl Failure {
     }
 }
 
-/// A file that keeps its first failure instead of telling it: whoever writes traces panics at one.
-struct Watched {
-    file: File,
+/// A file that is given whole lines, so that one that is cut can be read, and that keeps its first failure instead of telling it:
+/// whoever writes traces panics at one.
+struct Lines<W> {
+    file: W,
+    /// A line whose end is still to come.
+    begun: Vec<u8>,
     failure: Failure,
 }
 
-impl Write for Watched {
+impl<W: Write> Write for Lines<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write_all(bytes).unwrap_or_else(|reason| self.failure.keep(reason));
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let (ends, begins) = bytes.split_at(whole);
+        if !ends.is_empty() {
+            self.begun.extend_from_slice(ends);
+            let lines = mem::take(&mut self.begun);
+            self.file.write_all(&lines).unwrap_or_else(|reason| self.failure.keep(reason));
+        }
+        self.begun.extend_from_slice(begins);
         Ok(bytes.len())
     }
 
+    /// Writes the line that has no end, too.
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().unwrap_or_else(|reason| self.failure.keep(reason));
+        let last = mem::take(&mut self.begun);
+        self.file.write_all(&last).and_then(|()| self.file.flush()).unwrap_or_else(|reason| self.failure.keep(reason));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps apart what it is given.
+    struct Pieces<'a>(&'a mut Vec<Vec<u8>>);
+
+    impl Write for Pieces<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_file_is_given_whole_lines_however_they_come() {
+        let text = b"[\n{\"a\":1},\n{\"b\":22},\n\n{\"c\":333}\n]";
+        for len in 1..=text.len() {
+            let mut pieces = Vec::new();
+            let mut lines = Lines { file: Pieces(&mut pieces), begun: Vec::new(), failure: Failure::default() };
+            text.chunks(len).for_each(|chunk| lines.write_all(chunk).unwrap());
+            lines.flush().unwrap();
+            assert_eq!(pieces.concat(), text, "{len}");
+            assert!(pieces[..pieces.len() - 1].iter().all(|piece| piece.ends_with(b"\n")), "{len}");
+        }
     }
 }

@@ -1,7 +1,16 @@
-//! `--trace FILE`: what stands in the file, and what becomes of a file that cannot be written.
+//! `--trace FILE`: what stands in the file, also where the program was interrupted, and what becomes of a file that cannot be
+//! written.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
+use assert_cmd::cargo::CommandCargoExt as _;
 use serde_json::Value;
 
 use super::{text, trefoil};
@@ -96,6 +105,38 @@ fn a_command_that_fails_leaves_a_whole_trace() {
     hung.args(["--condition", "plain", "--max-elements", "0"]);
     hung.env("TREFOIL_SIM", "hang@cuLaunchKernel:4").env("TREFOIL_GPU_TIMEOUT", "0.2").assert().code(1);
     assert!(spans(&events(&trace)).contains(&"axpby"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_command_leaves_a_trace_that_is_read_line_by_line() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.json");
+    let mut suite = Command::cargo_bin("trefoil").unwrap();
+    for variable in runtime::VARIABLES {
+        suite.env_remove(variable.name);
+    }
+    suite.args(["conformance", "--backend", "cpu", "--condition", "plain", "--trace"]).arg(&trace);
+    let mut suite = suite.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while fs::metadata(&trace).map_or(0, |file| file.len()) < 1 << 16 {
+        assert!(start.elapsed() < Duration::from_secs(60) && suite.try_wait().unwrap().is_none(), "no trace");
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&suite), Signal::INT).unwrap();
+    assert_eq!(suite.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
+    let text = fs::read_to_string(&trace).unwrap();
+    // A file system may cut the last write itself.
+    let (lines, _cut) = text.rsplit_once('\n').unwrap();
+    let mut lines = lines.lines();
+    assert_eq!(lines.next(), Some("["));
+    let events: Vec<Value> =
+        lines.map(|line| serde_json::from_str(line.strip_suffix(',').unwrap()).expect(line)).collect();
+    assert!(events.iter().any(|event| event["ph"] == "B" && event["cat"] == "trefoil"), "{} events", events.len());
 }
 
 #[test]
