@@ -142,9 +142,41 @@ impl Manifest {
         Ok(())
     }
 
+    /// The parameters that `tree`, the PTX that the manifest is beside, declares otherwise.
+    pub(super) fn parameter_mismatches(&self, tree: &ast::Module) -> Vec<String> {
+        self.kernels.iter().flat_map(|kernel| kernel.parameter_mismatches(tree)).collect()
+    }
+
     /// What the lints hold the kernels to.
     pub(super) fn table(&self) -> Table {
         table(self.kernels.iter().map(|kernel| (&*kernel.name, kernel.block, kernel.min_blocks, kernel.barriers)))
+    }
+}
+
+impl Kernel {
+    fn parameter_mismatches(&self, tree: &ast::Module) -> Vec<String> {
+        let Some(function) = tree.function(&self.name) else { return Vec::new() }; // the lints tell of it
+        let places = function.param_layout();
+        if places.len() != self.params.len() {
+            let (stated, found) = (self.params.len(), places.len());
+            return vec![format!(
+                "kernel `{}` has {stated} parameters in the manifest and {found} in the PTX",
+                self.name
+            )];
+        }
+        let pairs = self.params.iter().zip(places);
+        let wrong = pairs.filter(|(param, place)| {
+            (param.offset, param.size, param.align) != (place.offset, place.size, place.align)
+        });
+        let finding = |(param, place): (&Param, ast::ParamLayout)| {
+            let stated = format!("{} bytes at {}, aligned to {}", param.size, param.offset, param.align);
+            let found = format!("{} bytes at {}, aligned to {}", place.size, place.offset, place.align);
+            format!(
+                "kernel `{}`: parameter `{}` is {stated} in the manifest and {found} in the PTX",
+                self.name, param.name
+            )
+        };
+        wrong.map(finding).collect()
     }
 }
 
@@ -181,6 +213,41 @@ impl From<Param> for Parameter {
 mod tests {
     use super::*;
     use crate::build_ptx::{canary, differential};
+
+    #[test]
+    fn a_manifest_with_other_parameters_than_the_ptx_is_found() {
+        let ptx = ".version 7.0\n.target sm_80\n.address_size 64\n\
+                   .visible .entry scale(\n.param .u64 .ptr .align 1 scale_param_0,\n\
+                   .param .align 8 .b8 scale_param_1[24],\n.param .u32 scale_param_2\n)\n{\nret;\n}\n";
+        let param = |name: &str, offset, size, align| Param {
+            name: name.to_owned(),
+            kind: Kind::Value,
+            r#type: "u64".to_owned(),
+            offset,
+            size,
+            align,
+        };
+        let params = [param("x", 0, 8, 8), param("sizes", 8, 24, 8), param("len", 32, 4, 4)];
+        let mismatches = |params: &[Param]| {
+            let kernel = Kernel {
+                name: "scale".to_owned(),
+                params: params.to_vec(),
+                block: [32, 1, 1],
+                min_blocks: 1,
+                dynamic_shared: None,
+                static_shared: 0,
+                barriers: 0,
+            };
+            kernel.parameter_mismatches(&ptx::parse(ptx).unwrap())
+        };
+        assert_eq!(mismatches(&params), Vec::<String>::new());
+        let fewer = "kernel `scale` has 2 parameters in the manifest and 3 in the PTX";
+        assert_eq!(mismatches(&params[..2]), [fewer]);
+        let [x, _, len] = params;
+        let smaller = "kernel `scale`: parameter `sizes` is 16 bytes at 8, aligned to 8 in the manifest and \
+                       24 bytes at 8, aligned to 8 in the PTX";
+        assert_eq!(mismatches(&[x, param("sizes", 8, 16, 8), len]), [smaller]);
+    }
 
     #[test]
     fn the_committed_manifests_of_trials_describe_the_texts_beside_them() {

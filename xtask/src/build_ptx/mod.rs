@@ -143,7 +143,7 @@ fn verify(root: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The kernels of a module, and what the lints find in it.
+/// The kernels of a module, and what the lints find in it, or its manifest says otherwise.
 fn lint(root: &Path, module: Module) -> Result<(Vec<String>, Vec<String>)> {
     let read = |extension: &str| {
         let path = module.file(root, extension);
@@ -154,7 +154,10 @@ fn lint(root: &Path, module: Module) -> Result<(Vec<String>, Vec<String>)> {
     let tree = ptx::parse(&ptx).with_context(|| format!("{}.ptx", module.name()))?;
     let findings = ptx::lint::check(&tree, &manifest.table());
     let findings = findings.iter().map(|finding| format!("{}.ptx: {finding}", module.name()));
-    Ok((manifest.kernels.iter().map(|kernel| kernel.name.clone()).collect(), findings.collect()))
+    let mismatches = manifest.parameter_mismatches(&tree);
+    let mismatches = mismatches.iter().map(|mismatch| format!("{}.json: {mismatch}", module.name()));
+    let names = manifest.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    Ok((names, findings.chain(mismatches).collect()))
 }
 
 /// Assembles every module for every architecture, and holds registers, spills and stack to the budgets.
