@@ -96,8 +96,8 @@ fn zeros<Q: Register>(q: &Q, len: usize) -> Result<(), Failure> {
 
 /// The middle of a buffer is cleared, and nothing beside it changes.
 fn clear<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
-    for (before, behind) in INSETS {
-        let mut whole = data::<T>(before + len + behind, 1);
+    for (before, after) in INSETS {
+        let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
         q.clear(buf.slice_mut(before..before + len)?)?;
         whole[before..before + len].fill(T::zeroed());
@@ -108,8 +108,8 @@ fn clear<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
 
 /// What is written into the middle of a buffer is read back, and nothing beside it changes.
 fn write<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
-    for (before, behind) in INSETS {
-        let mut whole = data::<T>(before + len + behind, 1);
+    for (before, after) in INSETS {
+        let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
         let new = data::<T>(len, 2);
         q.write(&new, buf.slice_mut(before..before + len)?)?;
@@ -123,8 +123,8 @@ fn write<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
 
 /// Secrets arrive as other data do, among other data, and are refused as other data are.
 fn write_secret<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
-    for (before, behind) in INSETS {
-        let mut whole = data::<T>(before + len + behind, 1);
+    for (before, after) in INSETS {
+        let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
         let new = data::<T>(len, 2);
         q.write_secret(&new, buf.slice_mut(before..before + len)?)?;
@@ -140,10 +140,10 @@ fn write_secret<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure
 
 /// Parts of registered memory arrive in the middle of a buffer and come back to another place, and nothing beside them changes.
 fn register<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
-    for (before, behind) in INSETS {
-        let (first, last) = (behind, before);
+    for (before, after) in INSETS {
+        let (first, last) = (after, before);
         let from = data::<T>(first + len + last, 1);
-        let mut whole = data::<T>(before + len + behind, 2);
+        let mut whole = data::<T>(before + len + after, 2);
         let mut host = q.register(from.clone())?;
         let mut buf = q.upload(&whole)?;
         q.write_registered(&host, first, buf.slice_mut(before..before + len)?)?;
@@ -177,12 +177,12 @@ fn unless_out_of_range(what: &str, outcome: Result<(), BackendError>) -> Result<
 
 /// What is copied into the middle of a buffer is there, and nothing beside it changes.
 fn copy<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
-    for (before, behind) in INSETS {
-        let from = data::<T>(behind + len + before, 1);
-        let mut whole = data::<T>(before + len + behind, 2);
+    for (before, after) in INSETS {
+        let from = data::<T>(after + len + before, 1);
+        let mut whole = data::<T>(before + len + after, 2);
         let (source, mut target) = (q.upload(&from)?, q.upload(&whole)?);
-        q.copy(source.slice(behind..behind + len)?, target.slice_mut(before..before + len)?)?;
-        whole[before..before + len].copy_from_slice(&from[behind..behind + len]);
+        q.copy(source.slice(after..after + len)?, target.slice_mut(before..before + len)?)?;
+        whole[before..before + len].copy_from_slice(&from[after..after + len]);
         Failure::unless_equal(&whole, &q.download(&target)?)?;
     }
     let (source, mut target) = (q.zeros::<T>(len + 1)?, q.zeros::<T>(len)?);

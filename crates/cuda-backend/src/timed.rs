@@ -76,13 +76,13 @@ mod tests {
             let _filled = q.zeros::<u8>(1_000_000).unwrap();
             let to = q.mark().unwrap();
             branch.join(&q).unwrap();
-            let behind = branch.mark().unwrap();
+            let after = branch.mark().unwrap();
             let elapsed = q.elapsed_ns(&from, &to).unwrap();
             assert!(elapsed >= 11_000, "{elapsed}");
             assert_eq!(branch.elapsed_ns(&to, &from).unwrap(), -elapsed);
             assert_eq!(branch.elapsed_ns(&to, &to).unwrap(), 0);
-            assert!(branch.elapsed_ns(&to, &behind).unwrap() >= 0);
-            drop((from, to, behind, _filled, branch, q));
+            assert!(branch.elapsed_ns(&to, &after).unwrap() >= 0);
+            drop((from, to, after, _filled, branch, q));
             assert_eq!(simulation.reports(), []);
         }
     }

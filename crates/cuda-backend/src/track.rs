@@ -67,7 +67,7 @@ impl Track {
         let stream = Stream::new(self.device.context())?;
         let turn = self.device.context().turn();
         match &self.recording {
-            None => stream.order_behind_all(&self.stream, self.device.events(), &turn)?,
+            None => stream.order_after_all(&self.stream, self.device.events(), &turn)?,
             Some(recording) => recording.add_stream(&self.stream, &stream, &turn)?,
         }
         drop(turn);
@@ -85,7 +85,7 @@ impl Track {
                 branch.permit_waiting("join")?;
             }
         }
-        Ok(self.stream.order_behind_all(&branch.stream, self.device.events(), &turn)?)
+        Ok(self.stream.order_after_all(&branch.stream, self.device.events(), &turn)?)
     }
 
     /// Numbers the next submission and orders it after what it must not overtake.

@@ -34,9 +34,9 @@ impl Cluster {
         let Size { bits, window, points, count } = size;
         let mask = u64::MAX >> (64 - bits);
         let span = 1u64.checked_shl(window).unwrap_or(u64::MAX);
-        let behind = words(31, points as usize).into_iter().map(|word| word % span);
+        let past = words(31, points as usize).into_iter().map(|word| word % span);
         let base = words(u64::from(bits), 1)[0];
-        let mut offsets: Vec<u64> = behind.map(|behind| base.wrapping_add(behind) & mask).collect();
+        let mut offsets: Vec<u64> = past.map(|past| base.wrapping_add(past) & mask).collect();
         offsets.iter_mut().zip([0, span]).for_each(|(offset, end)| *offset = base.wrapping_add(end) & mask);
         // clusters that begin at the start of the ring and of a block, straddle them, and lie anywhere; bits above the
         // width must not matter

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_span_ends_behind_the_last_element() {
+    fn the_span_ends_after_the_last_element() {
         let s = MatrixStrides { batch: [0, 0, 0, 6], row: 3, col: 1 };
         assert_eq!(s.span([1, 1, 1, 2], 2, 3), Some(12));
         assert_eq!(s.span([7, 1, 1, 2], 2, 3), Some(12));

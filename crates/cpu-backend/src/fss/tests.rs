@@ -344,13 +344,13 @@ fn keys_of_several_jobs_are_those_of_the_scalar_formulas() {
 fn offsets(bits: u32, window: u32, points: u32) -> Vec<u64> {
     let span = if window == 64 { u64::MAX } else { 1 << window };
     let word = |j: u64| (j + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let behind = |j: u32| match j {
+    let past = |j: u32| match j {
         0 => 0,
         1 => span,
         j => word(j.into()) % span,
     };
     let mask = u64::MAX >> (64 - bits);
-    (0..points).map(|j| word(bits.into()).wrapping_add(behind(j)) & mask).collect()
+    (0..points).map(|j| word(bits.into()).wrapping_add(past(j)) & mask).collect()
 }
 
 /// The shares of new payload keys for α and β at `x_hat` less each of `offsets`: each point from the root, and by windows.

@@ -27,7 +27,7 @@ pub(crate) struct Stream {
     id: u64,
     issued: AtomicU64,
     completed: AtomicU64,
-    behind: Mutex<HashMap<u64, u64>>,
+    after: Mutex<HashMap<u64, u64>>,
 }
 
 impl Stream {
@@ -41,7 +41,7 @@ impl Stream {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             issued: AtomicU64::new(0),
             completed: AtomicU64::new(0),
-            behind: Mutex::new(HashMap::new()),
+            after: Mutex::new(HashMap::new()),
         }))
     }
 
@@ -95,30 +95,30 @@ impl Stream {
     }
 
     /// Lets later work run after the work of `earlier` up to number `at`.
-    pub(crate) fn order_behind(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+    pub(crate) fn order_after(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
         if earlier.id == self.id
             || at <= earlier.completed.load(Ordering::Acquire)
-            || lock(&self.behind).get(&earlier.id).is_some_and(|&known| known >= at)
+            || lock(&self.after).get(&earlier.id).is_some_and(|&known| known >= at)
         {
             return Ok(());
         }
         let reached = earlier.submitted(turn);
-        let inherited = lock(&earlier.behind).clone();
+        let inherited = lock(&earlier.after).clone();
         events.order(earlier, self)?;
-        let mut behind = lock(&self.behind);
-        if behind.len() > REMEMBERED_STREAMS {
-            behind.clear();
+        let mut after = lock(&self.after);
+        if after.len() > REMEMBERED_STREAMS {
+            after.clear();
         }
         for (stream, at) in inherited.into_iter().chain([(earlier.id, reached)]) {
-            let known = behind.entry(stream).or_insert(0);
+            let known = after.entry(stream).or_insert(0);
             *known = at.max(*known);
         }
         Ok(())
     }
 
     /// Lets later work run after all work that `earlier` holds now.
-    pub(crate) fn order_behind_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
-        self.order_behind(earlier, earlier.submitted(turn), events, turn)
+    pub(crate) fn order_after_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+        self.order_after(earlier, earlier.submitted(turn), events, turn)
     }
 }
 

@@ -44,13 +44,13 @@ impl Uses {
         turn: &Turn<'_>,
     ) -> Result<(), Fault> {
         if let Some(write) = &self.write {
-            stream.order_behind(&write.stream, write.at, events, turn)?;
+            stream.order_after(&write.stream, write.at, events, turn)?;
         }
         let new = Use { stream: Arc::clone(stream), at };
         match access {
             Access::Write => {
                 for read in &self.reads {
-                    stream.order_behind(&read.stream, read.at, events, turn)?;
+                    stream.order_after(&read.stream, read.at, events, turn)?;
                 }
                 self.reads.clear();
                 self.write = Some(new);
@@ -66,7 +66,7 @@ impl Uses {
     /// Orders later work of `home` after all uses. Waits on the host if that cannot be submitted. The caller holds no turn.
     pub(crate) fn settle(&mut self, home: &Stream, events: &Events) -> Result<(), Fault> {
         for used in self.write.iter().chain(&self.reads) {
-            let ordered = home.order_behind(&used.stream, used.at, events, &home.context().turn());
+            let ordered = home.order_after(&used.stream, used.at, events, &home.context().turn());
             if ordered.is_err() {
                 used.stream.synchronize()?;
             }

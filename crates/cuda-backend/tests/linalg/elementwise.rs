@@ -13,7 +13,7 @@ use half::{bf16, f16};
 
 use crate::{
     model::activation,
-    rig::{Random, assert_close, behind, on_every_order, rounding, wide},
+    rig::{Random, after_lead, assert_close, on_every_order, rounding, wide},
 };
 
 /// Lengths around vectors, blocks and warps, with the misalignment of the views.
@@ -23,7 +23,7 @@ fn activations<T: Real>(q: &CudaQueue) {
     for (f, (n, lead)) in Activation::ALL.into_iter().flat_map(|f| LENGTHS.map(|length| (f, length))) {
         let x: Vec<T> = Random::new(n).reals(n, 20.0);
         let want: Vec<f64> = wide(&x).into_iter().map(|x| activation(f, x)).collect();
-        let (dx, mut y) = (behind(q, lead, &x), q.zeros::<T>(lead + n).unwrap());
+        let (dx, mut y) = (after_lead(q, lead, &x), q.zeros::<T>(lead + n).unwrap());
         let (x, out) = (dx.slice(lead..lead + n).unwrap(), y.slice_mut(lead..lead + n).unwrap());
         q.activate(Activate { f, x, y: out }).unwrap();
         let y = q.read(y.slice(lead..lead + n).unwrap()).unwrap();

@@ -53,7 +53,7 @@ pub(crate) fn wide<T: Real>(x: &[T]) -> Vec<f64> {
 
 /// A buffer with `lead` elements before the values, so that a view of the values is as badly aligned as that makes
 /// it.
-pub(crate) fn behind<T: Element>(q: &CudaQueue, lead: usize, x: &[T]) -> CudaBuf<T> {
+pub(crate) fn after_lead<T: Element>(q: &CudaQueue, lead: usize, x: &[T]) -> CudaBuf<T> {
     let mut buf = q.zeros::<T>(lead + x.len()).unwrap();
     q.write(x, buf.slice_mut(lead..lead + x.len()).unwrap()).unwrap();
     buf

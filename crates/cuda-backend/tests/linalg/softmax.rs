@@ -10,7 +10,7 @@ use half::{bf16, f16};
 
 use crate::{
     model,
-    rig::{Random, assert_close, assert_near, behind, on_every_order, rounding, wide},
+    rig::{Random, after_lead, assert_close, assert_near, on_every_order, rounding, wide},
 };
 
 /// Shapes with rows for registers, warps and blocks, and with columns.
@@ -43,7 +43,7 @@ fn run<T: Real>(
     mask: RowMask<'_, CudaQueue>,
 ) -> Vec<T> {
     let range = lead..lead + x.len();
-    let (dx, mut y) = (behind(q, lead, x), q.zeros::<T>(range.end).unwrap());
+    let (dx, mut y) = (after_lead(q, lead, x), q.zeros::<T>(range.end).unwrap());
     let (x, out, mask) = (dx.slice(range.clone()).unwrap(), y.slice_mut(range.clone()).unwrap(), mask.shorten());
     match log {
         false => q.softmax(Softmax { params: &params, x, mask, y: out }),
@@ -160,7 +160,7 @@ fn backward<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize, b
         row.iter().map(|(y, g)| if log { g - y.exp() * sum } else { y * (g - sum) }).collect()
     });
     let range = lead..lead + count;
-    let (dy, dg, mut dx) = (behind(q, lead, &y), behind(q, lead, &g), q.zeros::<T>(range.end).unwrap());
+    let (dy, dg, mut dx) = (after_lead(q, lead, &y), after_lead(q, lead, &g), q.zeros::<T>(range.end).unwrap());
     let (y, g, out) =
         (dy.slice(range.clone()).unwrap(), dg.slice(range.clone()).unwrap(), dx.slice_mut(range.clone()).unwrap());
     let params = params(shape, 1, 0).axis;
