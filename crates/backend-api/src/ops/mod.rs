@@ -10,8 +10,7 @@ pub mod linalg;
 mod op;
 mod sets;
 pub mod share;
-mod sizes;
 
+pub use core_types::params::Sizes;
 pub(crate) use op::op;
 pub use op::{MapViews, Op, View};
-pub use sizes::Sizes;

@@ -2,6 +2,7 @@
 
 use bytemuck::{NoUninit, Pod, Zeroable};
 
+use super::sizes::sizes;
 use crate::{circle::CirclePoint, field::QM31};
 
 /// A batch of transforms of one size.
@@ -13,6 +14,8 @@ pub struct CircleFftParams {
     /// Number of columns.
     pub columns: u32,
 }
+
+sizes!(CircleFftParams { log_size, columns });
 
 /// A batch of low-degree extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -26,6 +29,8 @@ pub struct CircleExtendParams {
     pub columns: u32,
 }
 
+sizes!(CircleExtendParams { log_coefficients, log_size, columns });
+
 /// Evaluation of a batch of polynomials at one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -38,6 +43,8 @@ pub struct CirclePointParams {
     pub point: CirclePoint<QM31>,
 }
 
+sizes!(CirclePointParams { log_size, columns });
+
 // SAFETY: two u32 and a repr(C) pair of four words each: 40 bytes of 4-byte words, no padding.
 unsafe impl NoUninit for CirclePointParams {}
 
@@ -48,6 +55,8 @@ pub struct CircleTwiddleParams {
     /// Log of the number of points of the domain, 1..=30.
     pub log_size: u32,
 }
+
+sizes!(CircleTwiddleParams { log_size });
 
 /// One launch over contiguous tiles of `2^12` words: the lowest layers of whole columns.
 ///

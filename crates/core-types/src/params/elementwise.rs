@@ -1,6 +1,10 @@
 //! Parameters of elementwise maps, axis sums and dropout.
 
+use core::fmt::Debug;
+
 use bytemuck::NoUninit;
+
+use super::sizes::{Sizes, sizes};
 
 /// Most axes of a tensor.
 pub const MAX_RANK: usize = 6;
@@ -54,6 +58,12 @@ impl Activation {
     }
 }
 
+impl Sizes for Activation {
+    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        see(name, self);
+    }
+}
+
 /// A function of two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
@@ -83,6 +93,14 @@ pub struct BinaryParams {
     pub b_strides: [u64; MAX_RANK],
 }
 
+impl Sizes for BinaryParams {
+    fn each_size(&self, _: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        see("op", &self.op);
+        let rank = (self.rank as usize).min(self.shape.len());
+        see("shape", &&self.shape[..rank]);
+    }
+}
+
 /// Sum over the middle axis of a row-major `outer x len x inner` tensor, into a row-major `outer x inner` one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -96,6 +114,8 @@ pub struct SumParams {
     /// 1 to add to the output, 0 to overwrite it.
     pub accumulate: u32,
 }
+
+sizes!(SumParams { outer, len, inner });
 
 /// Seeded dropout of `y = x keep scale`, where element `i` is kept iff its Philox word is at least `threshold`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,6 +134,8 @@ pub struct DropoutParams {
     /// Factor of kept elements, 1 / (1 - p).
     pub scale: f32,
 }
+
+sizes!(DropoutParams {});
 
 /// A step of AdamW on an f32 tensor: `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g^2`, and then
 /// `w = w - rate (m mean / (sqrt(v square) + eps) + decay w)`.
@@ -140,3 +162,5 @@ pub struct AdamWParams {
     /// Keeps the record a multiple of 16 bytes; zero.
     pub reserved: u32,
 }
+
+sizes!(AdamWParams {});

@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::sizes::sizes;
 use crate::{AesKey, PrgKeys};
 
 /// Generation of a batch of comparison keys.
@@ -17,6 +18,8 @@ pub struct CmpGenParams {
     /// Keeps the record free of padding; zero.
     pub reserved: [u32; 2],
 }
+
+sizes!(CmpGenParams { bits, count });
 
 /// Evaluation of a batch of comparison keys at clustered points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -39,6 +42,8 @@ pub struct CmpWindowParams {
     pub reserved: [u32; 3],
 }
 
+sizes!(CmpWindowParams { bits, party, count, points, window });
+
 /// Evaluation of some keys of a batch of comparison keys at every point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -59,6 +64,8 @@ pub struct CmpAllParams {
     pub reserved: [u32; 3],
 }
 
+sizes!(CmpAllParams { bits, party, count, first, keys });
+
 /// Generation of a batch of comparison keys with payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -74,6 +81,8 @@ pub struct DcfGenParams {
     /// Width w of payload words, 1 to 64: results are modulo 2^w.
     pub width: u32,
 }
+
+sizes!(DcfGenParams { bits, count, words, width });
 
 /// Evaluation of a batch of comparison keys with payload at clustered points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -100,6 +109,8 @@ pub struct DcfWindowParams {
     pub reserved: u32,
 }
 
+sizes!(DcfWindowParams { bits, party, count, points, words, width, window });
+
 /// Packing of ring elements into a bit stream, or back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -109,6 +120,8 @@ pub struct PackParams {
     /// Bits k of an element, 1 to 64.
     pub bits: u32,
 }
+
+sizes!(PackParams { count, bits });
 
 /// Keys of a batch, rounded up to the 32 that one output word covers.
 #[inline]

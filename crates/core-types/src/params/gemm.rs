@@ -2,7 +2,7 @@
 
 use bytemuck::{NoUninit, Pod, Zeroable};
 
-use super::elementwise::Activation;
+use super::{elementwise::Activation, sizes::sizes};
 
 /// Most leading axes of a batch of matrices.
 pub const BATCH_AXES: usize = 4;
@@ -75,6 +75,8 @@ pub struct GemmParams {
     /// The function applied after the bias.
     pub activation: Activation,
 }
+
+sizes!(GemmParams { batch, m, n, k, activation });
 
 /// What part of a product one launch works on, where the parts of k are a grid's second axis and the matrices of the batch its
 /// third.

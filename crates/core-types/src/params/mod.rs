@@ -6,3 +6,6 @@ pub mod fss;
 pub mod gemm;
 pub mod rows;
 pub mod share;
+mod sizes;
+
+pub use sizes::Sizes;

@@ -1,6 +1,10 @@
 //! Parameters of softmax and of the normalisations.
 
+use core::fmt::Debug;
+
 use bytemuck::{Pod, Zeroable};
+
+use super::sizes::{Sizes, sizes};
 
 /// A row-major `outer x len x inner` tensor and its middle axis, along which an op runs: element `(o, c, i)` is at
 /// `(o len + c) inner + i`.
@@ -14,6 +18,8 @@ pub struct AxisParams {
     /// Product of the axes after it.
     pub inner: u64,
 }
+
+sizes!(AxisParams { outer, len, inner });
 
 impl AxisParams {
     /// Number of elements; the caller has checked that it fits.
@@ -34,6 +40,13 @@ pub struct SoftmaxParams {
     pub mask_period: u64,
     /// Of a causal mask: element `(o, c, i)` is excluded if `c > o % mask_period + causal_offset`.
     pub causal_offset: i64,
+}
+
+impl Sizes for SoftmaxParams {
+    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        self.axis.each_size(name, see);
+        see("mask_period", &self.mask_period);
+    }
 }
 
 impl SoftmaxParams {
@@ -75,6 +88,8 @@ pub struct NormParams {
     /// Added to the variance or mean square, inside the root; finite and not negative.
     pub eps: f32,
 }
+
+sizes!(NormParams { rows, len });
 
 /// A power of two and its inverse, by which the backward pass of a normalisation scales `x - mean`: with it, products of
 /// elements far from 1 neither overflow nor vanish, and nothing else changes.

@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::sizes::{list_sizes, sizes};
+
 /// Stands for no row.
 pub const NO_ROW: u32 = u32::MAX;
 
@@ -32,6 +34,8 @@ pub struct BitParams {
     pub party: u32,
 }
 
+sizes!(BitParams { count, party });
+
 /// One bit of a sum of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -43,6 +47,8 @@ pub struct BitTerm {
     /// 1 if this is the last term of its sum, else 0.
     pub last: u32,
 }
+
+list_sizes!(BitTerm);
 
 /// A combination of rows of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -72,6 +78,8 @@ pub struct WordParams {
     pub reserved: u32,
 }
 
+sizes!(WordParams { count, party, bits, shift, width, padded_rows, rows, opened_rows });
+
 /// One word of a sum of words: `constant X^power s`, where X is the variable of [`WordParams`] and the share s is that of row
 /// `value`, or, if there is an opened bit w, `w [value] + (1 - 2w) [product]`.
 ///
@@ -100,6 +108,8 @@ pub struct WordTerm {
     /// Keeps the record free of padding; zero.
     pub reserved: u32,
 }
+
+list_sizes!(WordTerm);
 
 impl WordTerm {
     /// A term without rows and conditions, whose share is 0: what other terms are made of.
