@@ -87,7 +87,7 @@ pub(crate) struct Factors<'a, T> {
 }
 
 /// All tiles of `results` results, in `parts` parts of `part` indices along k each, which go to `work` if it is there.
-pub(crate) fn gemm_tiles<'a, T: Real>(
+pub(crate) fn tiles<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &GemmParams,
     tiling: Tiling,
@@ -113,7 +113,7 @@ pub(crate) fn gemm_tiles<'a, T: Real>(
 }
 
 /// Adds the parts of all results.
-pub(crate) fn gemm_join<'a, T: Real>(
+pub(crate) fn join<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &GemmParams,
     parts: u32,

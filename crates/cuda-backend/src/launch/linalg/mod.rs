@@ -1,24 +1,17 @@
 //! Launches of the linalg kernels. Each wrapper stands for the kernels of all element types, which differ in that
 //! alone.
 
-mod elementwise;
-mod gemm;
-mod loss;
-mod norm;
-mod softmax;
-mod sum;
+pub(crate) mod elementwise;
+pub(crate) mod gemm;
+pub(crate) mod loss;
+pub(crate) mod norm;
+pub(crate) mod softmax;
+pub(crate) mod sum;
 
 use backend_api::{DType, Element, Real};
 
 use super::Launch;
 use crate::CudaRef;
-
-pub(crate) use elementwise::{activate, activate_backward, adam_w, axpby, binary, binary_strided, dropout};
-pub(crate) use gemm::{Factors, Tiling, gemm_join, gemm_tiles};
-pub(crate) use loss::{entropy, entropy_probs};
-pub(crate) use norm::{NormBackward, NormForward, norm, norm_backward, norm_parameters};
-pub(crate) use softmax::{Kind, MaskViews, softmax, softmax_backward, softmax_backward_columns, softmax_columns};
-pub(crate) use sum::{COLUMNS_PER_BLOCK, SumCut, sum_columns, sum_join, sum_rows};
 
 /// Longest row that a warp takes alone.
 const WARP_LEN: u64 = 1024;

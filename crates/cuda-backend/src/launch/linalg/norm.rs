@@ -48,7 +48,7 @@ fn words(p: &NormParams) -> [u64; 3] {
 const _: () = assert!(size_of::<NormParams>() == size_of::<[u64; 3]>());
 
 /// Lowers `status`, one word, to the first row whose result is undefined.
-pub(crate) fn norm<'a, T: Real>(
+pub(crate) fn forward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,
     views: &NormForward<'a, T>,
@@ -72,7 +72,7 @@ pub(crate) fn norm<'a, T: Real>(
 }
 
 /// dx, and `offsets` of layer norm.
-pub(crate) fn norm_backward<'a, T: Real>(
+pub(crate) fn backward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,
     views: &NormBackward<'a, T>,
@@ -94,8 +94,8 @@ pub(crate) fn norm_backward<'a, T: Real>(
     unsafe { launch.launch() }
 }
 
-/// The sums of dgamma, and dbeta for layer norm, over each block of rows, after [`norm_backward`].
-pub(crate) fn norm_parameters<'a, T: Real>(
+/// The sums of dgamma, and dbeta for layer norm, over each block of rows, after [`backward`].
+pub(crate) fn parameters<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,
     views: &NormBackward<'a, T>,

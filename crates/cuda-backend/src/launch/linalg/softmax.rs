@@ -53,7 +53,7 @@ impl<'a> MaskViews<'a> {
 }
 
 /// Along the last axis (`inner = 1`).
-pub(crate) fn softmax<'a, T: Real>(
+pub(crate) fn forward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &SoftmaxParams,
     kind: Kind,
@@ -76,7 +76,7 @@ pub(crate) fn softmax<'a, T: Real>(
 }
 
 /// Along another axis.
-pub(crate) fn softmax_columns<'a, T: Real>(
+pub(crate) fn columns<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &SoftmaxParams,
     kind: Kind,
@@ -92,7 +92,7 @@ pub(crate) fn softmax_columns<'a, T: Real>(
 }
 
 /// The gradient along the last axis (`inner = 1`).
-pub(crate) fn softmax_backward<T: Real>(
+pub(crate) fn backward<T: Real>(
     queue: &CudaQueue,
     p: &AxisParams,
     kind: Kind,
@@ -114,7 +114,7 @@ pub(crate) fn softmax_backward<T: Real>(
 }
 
 /// The gradient along another axis.
-pub(crate) fn softmax_backward_columns<T: Real>(
+pub(crate) fn backward_columns<T: Real>(
     queue: &CudaQueue,
     p: &AxisParams,
     kind: Kind,

@@ -27,7 +27,7 @@ pub(crate) struct SumCut {
 }
 
 /// Sums rows (`inner = 1`), into y, or part by part into `parts`.
-pub(crate) fn sum_rows<T: Real>(
+pub(crate) fn rows<T: Real>(
     queue: &CudaQueue,
     p: &SumParams,
     cut: SumCut,
@@ -47,7 +47,7 @@ pub(crate) fn sum_rows<T: Real>(
 }
 
 /// Sums columns of rows that lie `pitch` elements apart, into y, or part by part into `parts`. X is Y or f32.
-pub(crate) fn sum_columns<X: Real, Y: Real>(
+pub(crate) fn columns<X: Real, Y: Real>(
     queue: &CudaQueue,
     p: &SumParams,
     cut: SumCut,
@@ -67,7 +67,7 @@ pub(crate) fn sum_columns<X: Real, Y: Real>(
 }
 
 /// Adds the sums of `count` parts.
-pub(crate) fn sum_join<T: Real>(
+pub(crate) fn join<T: Real>(
     queue: &CudaQueue,
     p: &SumParams,
     count: u32,

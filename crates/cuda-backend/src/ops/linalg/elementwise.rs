@@ -8,7 +8,10 @@ use core_types::params::elementwise::{BinaryParams, MAX_RANK, SumParams};
 
 use crate::{
     CudaMut, CudaQueue, CudaRef,
-    launch::linalg::{self, SumCut},
+    launch::linalg::{
+        elementwise,
+        sum::{self, SumCut},
+    },
 };
 
 /// Parts of a summed axis have at least this many elements of a row, or rows of a column.
@@ -19,12 +22,12 @@ const BUSY_BLOCKS: u64 = 512;
 impl ElementwiseOps for CudaQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        linalg::activate(self, op.f, op.x, &op.y)
+        elementwise::activate(self, op.f, op.x, &op.y)
     }
 
     fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        linalg::activate_backward(self, op.f, op.saved, op.g, &op.dx)
+        elementwise::activate_backward(self, op.f, op.saved, op.g, &op.dx)
     }
 
     fn binary<T: Real>(&self, op: Binary<'_, Self, T>) -> Result<(), BackendError> {
@@ -36,16 +39,16 @@ impl ElementwiseOps for CudaQueue {
         let rank = (p.rank as usize).min(MAX_RANK);
         let shape = &p.shape[..rank];
         if is_flat(shape, &p.a_strides) && is_flat(shape, &p.b_strides) {
-            return linalg::binary(self, p.op, a, b, &y);
+            return elementwise::binary(self, p.op, a, b, &y);
         }
         let len = u32::try_from(y.len())
             .map_err(|_| BackendError::Unsupported { op: "binary", why: "2^32 elements or more with strides" })?;
-        linalg::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a, b, &y)
+        elementwise::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a, b, &y)
     }
 
     fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        linalg::axpby(self, op.alpha, op.beta, op.x, &op.y)
+        elementwise::axpby(self, op.alpha, op.beta, op.x, &op.y)
     }
 
     fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
@@ -59,21 +62,21 @@ impl ElementwiseOps for CudaQueue {
         }
         let cut = cut(p.len, p.outer, 64 * LEAST_PART)?;
         if cut.parts == 1 {
-            return linalg::sum_rows(self, p, cut, x, &y, None);
+            return sum::rows(self, p, cut, x, &y, None);
         }
         let mut parts = self.alloc(cut.parts as usize * y.len())?;
-        linalg::sum_rows(self, p, cut, x, &y, Some(&parts.view_mut()))?;
-        linalg::sum_join(self, p, cut.parts, parts.view(), &y)
+        sum::rows(self, p, cut, x, &y, Some(&parts.view_mut()))?;
+        sum::join(self, p, cut.parts, parts.view(), &y)
     }
 
     fn adam_w(&self, op: AdamW<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        linalg::adam_w(self, &op)
+        elementwise::adam_w(self, &op)
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        linalg::dropout(self, op.params, op.x, &op.y)
+        elementwise::dropout(self, op.params, op.x, &op.y)
     }
 }
 
@@ -85,13 +88,13 @@ pub(super) fn sum_columns<X: Real, Y: Real>(
     x: CudaRef<'_, X>,
     y: &CudaMut<'_, Y>,
 ) -> Result<(), BackendError> {
-    let cut = cut(p.len, p.outer * p.inner.div_ceil(linalg::COLUMNS_PER_BLOCK), LEAST_PART)?;
+    let cut = cut(p.len, p.outer * p.inner.div_ceil(sum::COLUMNS_PER_BLOCK), LEAST_PART)?;
     if cut.parts == 1 {
-        return linalg::sum_columns(queue, p, cut, pitch, x, y, None);
+        return sum::columns(queue, p, cut, pitch, x, y, None);
     }
     let mut parts = queue.alloc(cut.parts as usize * y.len())?;
-    linalg::sum_columns(queue, p, cut, pitch, x, y, Some(&parts.view_mut()))?;
-    linalg::sum_join(queue, p, cut.parts, parts.view(), y)
+    sum::columns(queue, p, cut, pitch, x, y, Some(&parts.view_mut()))?;
+    sum::join(queue, p, cut.parts, parts.view(), y)
 }
 
 /// Cuts an axis of which `blocks` blocks would sum the whole, into parts of at least `least`.

@@ -9,7 +9,7 @@ use core_types::params::gemm::{BATCH_AXES, GemmParams, MatrixStrides};
 use super::index_bound;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
-    launch::linalg::{self, Factors, Tiling},
+    launch::linalg::gemm::{self, Factors, Tiling},
 };
 
 /// From this many tiles of 128 x 128 on, they keep a card busier than smaller tiles do.
@@ -57,12 +57,12 @@ fn run<'a, T: Real>(
     let parts = p.k.div_ceil(part).max(1);
     let cut = [results as u32, parts as u32, part as u32]; // below 2^31
     if parts == 1 {
-        return linalg::gemm_tiles(queue, p, tiling, cut, factors, c, None);
+        return gemm::tiles(queue, p, tiling, cut, factors, c, None);
     }
     let elements = (results * p.m * p.n) as usize; // fewer than BUSY_BLOCKS tiles
     let mut work = queue.alloc::<f32>(parts as usize * elements)?;
-    linalg::gemm_tiles(queue, p, tiling, cut, factors, c, Some(&work.view_mut()))?;
-    linalg::gemm_join(queue, p, parts as u32, work.view(), factors.bias, elements, c)
+    gemm::tiles(queue, p, tiling, cut, factors, c, Some(&work.view_mut()))?;
+    gemm::join(queue, p, parts as u32, work.view(), factors.bias, elements, c)
 }
 
 /// The same product with every matrix transposed.

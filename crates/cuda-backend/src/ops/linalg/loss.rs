@@ -6,7 +6,7 @@ use backend_api::{
 };
 
 use super::index_bound;
-use crate::{CudaQueue, launch::linalg};
+use crate::{CudaQueue, launch::linalg::loss};
 
 impl LossOps for CudaQueue {
     fn cross_entropy<T: Real>(&self, op: CrossEntropy<'_, Self, T>) -> Result<(), BackendError> {
@@ -16,7 +16,7 @@ impl LossOps for CudaQueue {
             return Ok(());
         }
         let classes = index_bound("cross_entropy", classes as u64)?;
-        linalg::entropy(self, classes, scale, logits, targets, &losses, &dlogits)
+        loss::entropy(self, classes, scale, logits, targets, &losses, &dlogits)
     }
 
     fn cross_entropy_probs<T: Real>(&self, op: CrossEntropyProbs<'_, Self, T>) -> Result<(), BackendError> {
@@ -26,6 +26,6 @@ impl LossOps for CudaQueue {
             return Ok(());
         }
         let classes = index_bound("cross_entropy_probs", classes as u64)?;
-        linalg::entropy_probs(self, classes, scale, logits, probs, &losses, &dlogits)
+        loss::entropy_probs(self, classes, scale, logits, probs, &losses, &dlogits)
     }
 }

@@ -15,7 +15,10 @@ use core_types::params::{
 use super::{elementwise::sum_columns, index_bound};
 use crate::{
     CudaBuf, CudaMut, CudaQueue, CudaRef,
-    launch::linalg::{self, Kind, MaskViews, NormBackward, NormForward},
+    launch::linalg::{
+        norm::{self, NormBackward, NormForward},
+        softmax::{self, Kind, MaskViews},
+    },
 };
 
 impl RowOps for CudaQueue {
@@ -90,9 +93,9 @@ fn softmax<T: Real>(
     }
     index_bound("softmax", p.axis.len)?;
     if p.axis.inner > 1 {
-        linalg::softmax_columns(queue, p, kind, x, &views, y)
+        softmax::columns(queue, p, kind, x, &views, y)
     } else {
-        linalg::softmax(queue, p, kind, x, &views, y)
+        softmax::forward(queue, p, kind, x, &views, y)
     }
 }
 
@@ -110,9 +113,9 @@ fn softmax_gradient<T: Real>(
     }
     index_bound("softmax_backward", p.len)?;
     if p.inner > 1 {
-        linalg::softmax_backward_columns(queue, p, kind, y, g, dx)
+        softmax::backward_columns(queue, p, kind, y, g, dx)
     } else {
-        linalg::softmax_backward(queue, p, kind, y, g, dx)
+        softmax::backward(queue, p, kind, y, g, dx)
     }
 }
 
@@ -123,11 +126,11 @@ fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -
     }
     index_bound("layer_norm", p.len)?;
     if p.eps > 0.0 {
-        return linalg::norm(queue, p, &views, None); // no row is undefined
+        return norm::forward(queue, p, &views, None); // no row is undefined
     }
     let centred = views.mean.is_some();
     let mut status: CudaBuf<u64> = queue.upload(&[u64::MAX])?;
-    linalg::norm(queue, p, &views, Some(&status.view_mut()))?;
+    norm::forward(queue, p, &views, Some(&status.view_mut()))?;
     match queue.read(status.view())?.first() {
         None | Some(&u64::MAX) => Ok(()),
         Some(&row) => {
@@ -154,14 +157,14 @@ fn norm_backward<'a, T: Real>(
         return parameters.into_iter().flatten().try_for_each(|sums| queue.clear(sums));
     }
     index_bound("layer_norm_backward", p.len)?;
-    linalg::norm_backward(queue, p, views, dx)?;
+    norm::backward(queue, p, views, dx)?;
     if parameters.iter().all(Option::is_none) {
         return Ok(());
     }
     let blocks = p.rows.div_ceil(NORM_BLOCK_ROWS as u64);
     let width = if views.mean.is_some() { 2 * p.len } else { p.len };
     let mut sums = queue.alloc::<f32>((blocks * width) as usize)?;
-    linalg::norm_parameters(queue, p, views, &sums.view_mut())?;
+    norm::parameters(queue, p, views, &sums.view_mut())?;
     let totals = SumParams { outer: 1, len: blocks, inner: p.len, accumulate: 0 };
     for (first, out) in [0, p.len as usize].into_iter().zip(parameters) {
         if let Some(out) = out {
