@@ -9,6 +9,9 @@ use backend_api::{BackendError, Queue, Reservation};
 
 use crate::CpuQueue;
 
+/// Elements of a task that treats every element alike: 256 KiB of f32.
+pub(crate) const CHUNK: usize = 1 << 16;
+
 impl CpuQueue {
     /// Counts the scratch of an op in the budget while it runs: `elements` of `T` for each of its tasks, of which as many
     /// run at once as there are threads.

@@ -3,10 +3,8 @@
 use backend_api::{DType, Real};
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
-use crate::CpuQueue;
+use crate::{CpuQueue, par::CHUNK};
 
-/// Elements per task: 256 KiB of f32.
-pub(super) const CHUNK: usize = 1 << 16;
 /// Elements of a 16-bit tensor that are widened at once, on the stack.
 const BLOCK: usize = 512;
 

@@ -9,12 +9,10 @@ use core_types::{
     philox,
 };
 
-use super::{
-    activation::{Backward, Map},
-    convert::CHUNK,
-};
+use super::activation::{Backward, Map};
 use crate::{
     CpuQueue,
+    par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
 };
 
@@ -52,7 +50,7 @@ impl ElementwiseOps for CpuQueue {
             0 => (1, 0, 0),
             _ => (shape[rank - 1], a_strides[rank - 1], b_strides[rank - 1]),
         };
-        let rows_per_task = (1usize << 16).div_ceil(width);
+        let rows_per_task = CHUNK.div_ceil(width);
         self.for_chunks(y, rows_per_task * width, |task, y| {
             for (r, y) in y.chunks_mut(width).enumerate() {
                 let (mut at_a, mut at_b, mut index) = (0, 0, task * rows_per_task + r);
@@ -97,8 +95,9 @@ impl ElementwiseOps for CpuQueue {
             *y = T::from_f32((before + sum) as f32);
         };
         if inner == 1 {
-            self.for_chunks(y, (1usize << 16).div_ceil(len.max(1)), |task, y| {
-                let first = task * (1usize << 16).div_ceil(len.max(1));
+            let rows_per_task = CHUNK.div_ceil(len.max(1));
+            self.for_chunks(y, rows_per_task, |task, y| {
+                let first = task * rows_per_task;
                 for (r, y) in y.iter_mut().enumerate() {
                     finish(y, row_sum(&x[(first + r) * len..][..len]));
                 }
