@@ -1,26 +1,28 @@
 //! What the build needs to know of a kernel and PTX does not say.
 //!
-//! `kernel_table!` writes one static of bytes into the PTX; `cargo xtask build-ptx` reads it, takes it out again, inserts
-//! the launch bounds and writes `kernels.json`.
+//! `kernel_table!` writes a static for each kernel into the PTX; `cargo xtask build-ptx` reads them, takes them out again,
+//! inserts the launch bounds and writes the manifests.
 
-/// Longest name of a kernel in bytes.
-pub const MAX_NAME: usize = 48;
-
-/// One line of a kernel table, 76 bytes, words little-endian.
+/// What a kernel declares of itself: seven words, little-endian.
 #[repr(C)]
 pub struct KernelRecord {
-    /// Name of the entry, padded with zeros.
-    pub name: [u8; MAX_NAME],
     /// Threads of a block; also the launch bound.
-    pub block: [u32; 3],
+    block: [u32; 3],
     /// Blocks that fit a multiprocessor at once; bounds the registers. Zero states nothing.
-    pub min_blocks: u32,
+    min_blocks: u32,
     /// [`Shared::kind`].
-    pub shared: u32,
+    shared: u32,
     /// [`Shared::bytes`].
-    pub shared_bytes: u32,
+    shared_bytes: u32,
     /// Block-wide barriers in the text of the kernel.
-    pub barriers: u32,
+    barriers: u32,
+}
+
+impl KernelRecord {
+    /// The record of a kernel with these blocks.
+    pub const fn new(block: [u32; 3], min_blocks: u32, shared: Shared, barriers: u32) -> Self {
+        Self { block, min_blocks, shared: shared.kind(), shared_bytes: shared.bytes(), barriers }
+    }
 }
 
 /// Dynamic shared memory of a block.
@@ -35,7 +37,7 @@ pub enum Shared {
 
 impl Shared {
     /// How the record names the variant.
-    pub const fn kind(&self) -> u32 {
+    const fn kind(&self) -> u32 {
         match self {
             Self::None => 0,
             Self::Bytes(_) => 1,
@@ -44,7 +46,7 @@ impl Shared {
     }
 
     /// The bytes of the variant.
-    pub const fn bytes(&self) -> u32 {
+    const fn bytes(&self) -> u32 {
         match self {
             Self::None => 0,
             Self::Bytes(bytes) | Self::UpTo(bytes) => *bytes,
@@ -52,45 +54,29 @@ impl Shared {
     }
 }
 
-/// The bytes of a kernel's name, padded with zeros.
-pub const fn padded(name: &str) -> [u8; MAX_NAME] {
-    let bytes = name.as_bytes();
-    assert!(bytes.len() <= MAX_NAME, "kernel name is too long");
-    let mut padded = [0; MAX_NAME];
-    let mut i = 0;
-    while i < bytes.len() {
-        padded[i] = bytes[i];
-        i += 1;
-    }
-    padded
-}
-
-/// Declares the kernels of a module, one line each.
+/// Declares the kernels of a file. Those that differ in nothing else, such as one for each element type, share a line.
 ///
 /// ```text
 /// kernel_table! {
-///     first: block [256, 1, 1], min_blocks 2, shared Shared::None, barriers 0;
-///     second: block [256, 1, 1], min_blocks 2, shared Shared::Bytes(LAYOUT.bytes()), barriers 3;
-///     third: block [256, 1, 1], min_blocks 2, shared Shared::UpTo(65_536), barriers 3;
+///     first_f32, first_f16: block [256, 1, 1], min_blocks 2, shared None, barriers 0;
+///     second: block [256, 1, 1], min_blocks 2, shared Bytes(LAYOUT.bytes()), barriers 3;
+///     third: block [256, 1, 1], min_blocks 2, shared UpTo(65_536), barriers 3;
 /// }
 /// ```
 #[macro_export]
 macro_rules! kernel_table {
-    ($($name:ident: block $block:expr, min_blocks $min_blocks:expr, shared $shared:expr, barriers $barriers:expr;)*) => {
-        const NAMES: &[&str] = &[$(stringify!($name)),*];
+    ($(
+        $($name:ident),+:
+            block $block:expr, min_blocks $min_blocks:expr, shared $shared:expr, barriers $barriers:expr;
+    )*) => {$($(
+        const _: () = {
+            use $crate::table::{KernelRecord, Shared::*};
 
-        /// The kernels of this module, read and removed by the build.
-        #[unsafe(no_mangle)]
-        pub static KERNEL_TABLE: [$crate::table::KernelRecord; NAMES.len()] = [$({
-            const { let _ = $name as *const (); } // the kernel exists
-            $crate::table::KernelRecord {
-                name: $crate::table::padded(stringify!($name)),
-                block: $block,
-                min_blocks: $min_blocks,
-                shared: $shared.kind(),
-                shared_bytes: $shared.bytes(),
-                barriers: $barriers,
-            }
-        }),*];
-    };
+            let _ = $name as *const (); // the kernel exists
+
+            /// The record of the kernel, read and removed by the build.
+            #[unsafe(export_name = concat!("KERNEL_RECORD_", stringify!($name)))]
+            pub static RECORD: KernelRecord = KernelRecord::new($block, $min_blocks, $shared, $barriers);
+        };
+    )+)*};
 }

@@ -74,3 +74,8 @@ unsafe fn invert<F: Field, const N: usize>(elements: *const F, inverses: *mut F,
         }
     });
 }
+
+kernel_table! {
+    circle_inverse_m31: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    circle_inverse_qm31: block [256, 1, 1], min_blocks 2, shared None, barriers 0;
+}

@@ -137,3 +137,8 @@ impl Lanes for Word {
         Self(M31::from_u32(word(self.0.word())))
     }
 }
+
+kernel_table! {
+    circle_point_ranges: block [256, 1, 1], min_blocks 4, shared Bytes(SHARED_BYTES), barriers 3;
+    circle_point_sums: block [256, 1, 1], min_blocks 4, shared Bytes(SUM_BYTES), barriers 1;
+}

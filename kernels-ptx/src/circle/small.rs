@@ -67,3 +67,8 @@ pub unsafe extern "ptx-kernel" fn circle_small_evaluate(
         }
     }
 }
+
+kernel_table! {
+    circle_small_interpolate: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    circle_small_evaluate: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+}

@@ -274,3 +274,9 @@ impl TileWords {
         }
     }
 }
+
+kernel_table! {
+    circle_tile_interpolate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
+    circle_tile_evaluate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
+    circle_tile_extend: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
+}

@@ -40,3 +40,7 @@ fn x_coordinate(log_size: u32, index: u32) -> M31 {
     let unit = CirclePointIndex::subgroup_generator(log_size + 1);
     (unit * (1 + 4 * reversed) * (1 << layer)).to_point().x
 }
+
+kernel_table! {
+    circle_twiddles: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+}

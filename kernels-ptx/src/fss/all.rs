@@ -101,3 +101,8 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_all(
         }
     }
 }
+
+kernel_table! {
+    fss_cmp_eval_all:
+        block [super::cmp::EVALUATED, 1, 1], min_blocks 3, shared Bytes(super::aes::TABLE_BYTES), barriers 1;
+}

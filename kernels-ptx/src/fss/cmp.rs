@@ -126,3 +126,8 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_gen(
         tile += idx::gdim_x();
     }
 }
+
+kernel_table! {
+    fss_cmp_eval_window: block [EVALUATED, 1, 1], min_blocks 4, shared Bytes(super::aes::TABLE_BYTES), barriers 1;
+    fss_cmp_gen: block [super::quad::THREADS, 1, 1], min_blocks 6, shared Bytes(super::aes::TABLE_BYTES), barriers 1;
+}

@@ -231,3 +231,8 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_gen(
         tile += idx::gdim_x();
     }
 }
+
+kernel_table! {
+    fss_dcf_eval_window: block [super::cmp::EVALUATED, 1, 1], min_blocks 2, shared Bytes(DCF_BYTES), barriers 1;
+    fss_dcf_gen: block [super::quad::THREADS, 1, 1], min_blocks 5, shared Bytes(DCF_BYTES), barriers 1;
+}

@@ -32,3 +32,8 @@ pub unsafe extern "ptx-kernel" fn fss_unpack_bits(params: PackParams, words: *co
         *elements.add(index as usize) = unpacked_element(index, width, |i| *words.add(i as usize));
     }
 }
+
+kernel_table! {
+    fss_pack_bits: block [256, 1, 1], min_blocks 8, shared None, barriers 0;
+    fss_unpack_bits: block [256, 1, 1], min_blocks 8, shared None, barriers 0;
+}

@@ -109,3 +109,8 @@ pub unsafe extern "ptx-kernel" fn fss_combine_words(
         }
     }
 }
+
+kernel_table! {
+    fss_combine_bits: block [COMBINED, 1, 1], min_blocks 6, shared None, barriers 0;
+    fss_combine_words: block [COMBINED, 1, 1], min_blocks 4, shared None, barriers 0;
+}

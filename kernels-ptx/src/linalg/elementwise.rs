@@ -253,3 +253,18 @@ entries!(F16: linalg_activate_f16, linalg_activate_backward_f16, linalg_binary_f
     linalg_binary_strided_f16, linalg_axpby_f16, linalg_dropout_f16);
 entries!(Bf16: linalg_activate_bf16, linalg_activate_backward_bf16, linalg_binary_bf16,
     linalg_binary_strided_bf16, linalg_axpby_bf16, linalg_dropout_bf16);
+
+kernel_table! {
+    linalg_activate_backward_f32, linalg_activate_backward_f16, linalg_activate_backward_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_activate_f32, linalg_activate_f16, linalg_activate_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_adam_w: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_axpby_f32, linalg_axpby_f16, linalg_axpby_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_binary_f32, linalg_binary_f16, linalg_binary_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_binary_strided_f32, linalg_binary_strided_f16, linalg_binary_strided_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_dropout_f32, linalg_dropout_f16, linalg_dropout_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+}

@@ -21,7 +21,7 @@ pub(super) struct Finished {
     pub(super) manifest: Manifest,
 }
 
-/// Takes the kernel table out, gives each of the `modules` its kernels, inserts the launch bounds, drops what no kernel
+/// Takes the records of kernels out, gives each of the `modules` its kernels, inserts the launch bounds, drops what no kernel
 /// reaches and normalises names.
 pub(super) fn finish(modules: &[Module], compiler: &str, raw: &str, signatures: &Signatures) -> Result<Vec<Finished>> {
     let mut whole = ptx::parse(raw).context("the compiler's PTX")?;
@@ -51,16 +51,21 @@ fn part(
     Ok(Finished { module, ptx, manifest })
 }
 
-/// The kernel table, which the module no longer holds afterwards.
+/// The record of every kernel, none of which the module holds afterwards.
 fn take_records(tree: &mut ast::Module) -> Result<Vec<Record>> {
-    let at = tree.globals.iter().position(|variable| &*variable.name == table::SYMBOL);
-    let variable = tree.globals.remove(at.with_context(|| format!("the PTX has no `{}`", table::SYMBOL))?);
-    if variable.initialiser.is_empty() {
-        return Ok(Vec::new()); // a module without kernels
+    let is_record = |variable: &mut ast::Variable| variable.name.starts_with(table::PREFIX);
+    let variables: Vec<_> = tree.globals.extract_if(.., is_record).collect();
+    let record = |variable: &ast::Variable| {
+        let mut bytes = variable.image().bytes;
+        bytes.resize(usize::try_from(variable.bytes())?, 0); // zeros at the end are left out
+        table::decode(variable.name.trim_start_matches(table::PREFIX), &bytes)
+    };
+    let records: Vec<Record> = variables.iter().map(record).collect::<Result<_>>()?;
+    for (kernel, _) in tree.entries() {
+        let recorded = records.iter().any(|record| record.name == *kernel.name);
+        ensure!(recorded, "kernel `{}` is in no `kernel_table!`", kernel.name);
     }
-    let mut bytes = variable.image().bytes;
-    bytes.resize(usize::try_from(variable.bytes())?, 0); // zeros at the end are left out
-    table::decode(&bytes)
+    Ok(records)
 }
 
 #[cfg(test)]
@@ -71,15 +76,11 @@ mod tests {
     const CIRCLE: Module = Module::ALL[0];
 
     fn raw(name: &str) -> String {
-        let mut bytes = name.as_bytes().to_vec();
-        bytes.resize(48, 0);
-        for word in [64_u32, 2, 1, 3, 1, 512, 1] {
-            bytes.extend(word.to_le_bytes());
-        }
-        let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
+        let words = [64_u32, 2, 1, 3, 1, 512, 1];
+        let bytes: Vec<String> = words.into_iter().flat_map(u32::to_le_bytes).map(|byte| byte.to_string()).collect();
         format!(
             ".version 7.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 dyn_smem[];\n\
-             .visible .global .align 4 .b8 KERNEL_TABLE[76] = {{{}}};\n\
+             .visible .global .align 4 .b8 KERNEL_RECORD_{name}[28] = {{{}}};\n\
              .global .align 4 .b8 unused[4] = {{1}};\n\
              .visible .entry scale(\n.param .u64 .ptr .align 1 scale_param_0,\n.param .u32 scale_param_1\n)\n\
              {{\n.reg .b32 %r<2>;\nbar.sync 0;\nret;\n}}\n",
@@ -94,10 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn the_table_becomes_bounds_and_a_manifest() {
+    fn records_become_bounds_and_a_manifest() {
         let finished = finished(&[CIRCLE], "scale", SOURCE).unwrap().remove(0);
         assert!(finished.ptx.contains(".maxntid 64, 2, 1") && finished.ptx.contains(".minnctapersm 3"));
-        assert!(!finished.ptx.contains("KERNEL_TABLE") && !finished.ptx.contains("unused"), "{}", finished.ptx);
+        assert!(!finished.ptx.contains("KERNEL_RECORD") && !finished.ptx.contains("unused"), "{}", finished.ptx);
         let json = finished.manifest.render().unwrap();
         assert_eq!(Manifest::parse(&json).unwrap(), finished.manifest);
         assert!(finished.manifest.expect(&finished.ptx).is_ok());
@@ -125,7 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_names_another_kernel_is_refused() {
+    fn a_kernel_without_a_record_and_a_record_without_a_kernel_are_refused() {
         assert!(finished(&[CIRCLE], "other", SOURCE).is_err());
+        let unrecorded = raw("scale").replace("KERNEL_RECORD_scale", "scales");
+        let refused = finish(&[CIRCLE], "some compiler", &unrecorded, &signature::read(SOURCE).unwrap());
+        assert!(refused.err().unwrap().to_string().contains("`scale` is in no `kernel_table!`"));
+        let two = raw("scale").replace("unused[4] = {1}", "KERNEL_RECORD_other[28] = {64, 0, 0, 0, 1, 0, 0, 0, 1}");
+        let refused = finish(&[CIRCLE], "some compiler", &two, &signature::read(SOURCE).unwrap());
+        assert!(refused.is_err());
     }
 }

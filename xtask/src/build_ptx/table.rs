@@ -1,13 +1,10 @@
-//! The kernel table that `kernel_table!` of `kernels-ptx` leaves in the PTX as bytes.
+//! The records that `kernel_table!` of `kernels-ptx` leaves in the PTX as bytes.
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-/// Symbol of the table.
-pub(super) const SYMBOL: &str = "KERNEL_TABLE";
-
-const NAME_BYTES: usize = 48;
-const RECORD_BYTES: usize = NAME_BYTES + 7 * 4;
+/// What the symbol of a record begins with; the kernel's name follows.
+pub(super) const PREFIX: &str = "KERNEL_RECORD_";
 
 /// What a kernel declares of itself; the layout of `kernels_ptx::table::KernelRecord`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,24 +24,12 @@ pub(super) enum DynamicShared {
     UpTo { up_to: u32 },
 }
 
-/// Reads the bytes of the table.
-pub(super) fn decode(bytes: &[u8]) -> Result<Vec<Record>> {
-    ensure!(
-        bytes.len().is_multiple_of(RECORD_BYTES),
-        "the kernel table has {} bytes, no multiple of {RECORD_BYTES}",
-        bytes.len()
-    );
-    bytes.chunks_exact(RECORD_BYTES).map(record).collect()
-}
-
-fn record(bytes: &[u8]) -> Result<Record> {
-    let (name, words) = bytes.split_at(NAME_BYTES);
-    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-    let name = String::from_utf8(name.to_vec())?;
-    let words: Vec<u32> =
-        words.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
-    let &[x, y, z, min_blocks, kind, shared_bytes, barriers] = words.as_slice() else {
-        bail!("record of `{name}` has {} words, not 7", words.len());
+/// Reads the bytes of the record of the kernel `name`.
+pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Record> {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let words: Vec<u32> = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
+    let (&[x, y, z, min_blocks, kind, shared_bytes, barriers], []) = (words.as_slice(), rest) else {
+        bail!("the record of `{name}` has {} bytes, not seven words", bytes.len());
     };
     let shared = match kind {
         0 => None,
@@ -54,24 +39,19 @@ fn record(bytes: &[u8]) -> Result<Record> {
     };
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
     ensure!((1..=1024).contains(&threads), "`{name}` declares blocks of {threads} threads, outside 1..=1024");
-    Ok(Record { name, block: [x, y, z], min_blocks, shared, barriers })
+    Ok(Record { name: name.to_owned(), block: [x, y, z], min_blocks, shared, barriers })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn encode(name: &str, words: [u32; 7]) -> Vec<u8> {
-        let mut bytes = name.as_bytes().to_vec();
-        bytes.resize(NAME_BYTES, 0);
-        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        bytes
+    fn encode(words: [u32; 7]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
     #[test]
-    fn records_decode_in_order() {
-        let bytes = [encode("first", [256, 1, 1, 2, 1, 4096, 3]), encode("second", [32, 4, 1, 0, 2, 9, 0])].concat();
-        let records = decode(&bytes).unwrap();
+    fn records_decode() {
         let first = Record {
             name: "first".into(),
             block: [256, 1, 1],
@@ -79,15 +59,17 @@ mod tests {
             shared: Some(DynamicShared::Bytes(4096)),
             barriers: 3,
         };
-        assert_eq!(records[0], first);
-        assert_eq!((records[1].block, records[1].shared), ([32, 4, 1], Some(DynamicShared::UpTo { up_to: 9 })));
+        assert_eq!(decode("first", &encode([256, 1, 1, 2, 1, 4096, 3])).unwrap(), first);
+        let second = decode("second", &encode([32, 4, 1, 0, 2, 9, 0])).unwrap();
+        assert_eq!((second.block, second.shared), ([32, 4, 1], Some(DynamicShared::UpTo { up_to: 9 })));
     }
 
     #[test]
-    fn malformed_tables_are_refused() {
-        assert!(decode(&[0; RECORD_BYTES - 1]).is_err());
-        assert!(decode(&encode("kind", [1, 1, 1, 0, 3, 0, 0])).is_err());
-        assert!(decode(&encode("threads", [1024, 2, 1, 0, 0, 0, 0])).is_err());
-        assert!(decode(&encode("none", [0, 1, 1, 0, 0, 0, 0])).is_err());
+    fn malformed_records_are_refused() {
+        assert!(decode("short", &[0; 7 * 4 - 1]).is_err());
+        assert!(decode("long", &[1; 7 * 4 + 1]).is_err());
+        assert!(decode("kind", &encode([1, 1, 1, 0, 3, 0, 0])).is_err());
+        assert!(decode("threads", &encode([1024, 2, 1, 0, 0, 0, 0])).is_err());
+        assert!(decode("none", &encode([0, 1, 1, 0, 0, 0, 0])).is_err());
     }
 }

@@ -69,3 +69,7 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_all_bitsliced(
         }
     }
 }
+
+kernel_table! {
+    fss_cmp_eval_all_bitsliced: block [super::THREADS, 1, 1], min_blocks 4, shared Bytes(super::CMP_BYTES), barriers 1;
+}

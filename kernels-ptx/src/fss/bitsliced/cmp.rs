@@ -204,3 +204,8 @@ fn over_places(mut word: u32) -> u32 {
     }
     word
 }
+
+kernel_table! {
+    fss_cmp_eval_window_bitsliced:
+        block [super::THREADS, 1, 1], min_blocks 4, shared Bytes(super::CMP_BYTES), barriers 1;
+}

@@ -23,7 +23,7 @@ use crate::{
 const CIPHERS: Region<u128> = RoundKeys::region(1 + MAX_VALUE_BLOCKS as u32);
 
 /// Shared memory of a block.
-pub(in crate::fss) const DCF_BYTES: u32 = CIPHERS.end().bytes();
+const DCF_BYTES: u32 = CIPHERS.end().bytes();
 
 /// Sums of the words of value blocks that a lane holds, one for each of its four keys.
 struct Sums([[u64; 4]; MAX_VALUE_BLOCKS]);
@@ -131,4 +131,8 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window_bitsliced(
         }
         point += u64::from(idx::gdim_y());
     }
+}
+
+kernel_table! {
+    fss_dcf_eval_window_bitsliced: block [super::THREADS, 1, 1], min_blocks 3, shared Bytes(DCF_BYTES), barriers 1;
 }

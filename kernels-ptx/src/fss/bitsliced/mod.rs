@@ -21,10 +21,6 @@ mod pairs;
 mod points;
 mod seat;
 
-pub(super) use all::fss_cmp_eval_all_bitsliced;
-pub(super) use cmp::fss_cmp_eval_window_bitsliced;
-pub(super) use dcf::{DCF_BYTES, fss_dcf_eval_window_bitsliced};
-
 use self::cipher::RoundKeys;
 use super::GROUP;
 use crate::dev::smem::Region;

@@ -126,3 +126,8 @@ entries! {
     linalg_gemm_general_f16: F16;
     linalg_gemm_general_bf16: Bf16;
 }
+
+kernel_table! {
+    linalg_gemm_general_f32, linalg_gemm_general_f16, linalg_gemm_general_bf16:
+        block [THREADS, 1, 1], min_blocks 8, shared Bytes(BYTES), barriers 3;
+}

@@ -243,3 +243,12 @@ entries! {
     linalg_gemm_mma128_tn_bf16: Bf16, 128, false, false;
     linalg_gemm_mma128_tt_bf16: Bf16, 128, false, true;
 }
+
+kernel_table! {
+    linalg_gemm_mma128_nn_f16, linalg_gemm_mma128_nn_bf16, linalg_gemm_mma128_nt_f16, linalg_gemm_mma128_nt_bf16,
+    linalg_gemm_mma128_tn_f16, linalg_gemm_mma128_tn_bf16, linalg_gemm_mma128_tt_f16, linalg_gemm_mma128_tt_bf16:
+        block [THREADS, 1, 1], min_blocks 2, shared Bytes(bytes(128)), barriers 2;
+    linalg_gemm_mma64_nn_f16, linalg_gemm_mma64_nn_bf16, linalg_gemm_mma64_nt_f16, linalg_gemm_mma64_nt_bf16,
+    linalg_gemm_mma64_tn_f16, linalg_gemm_mma64_tn_bf16, linalg_gemm_mma64_tt_f16, linalg_gemm_mma64_tt_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared Bytes(bytes(64)), barriers 2;
+}

@@ -218,3 +218,10 @@ entries! {
     linalg_gemm_simt128_tn: 128, 256, 8, 4, false, false;
     linalg_gemm_simt128_tt: 128, 256, 8, 4, false, true;
 }
+
+kernel_table! {
+    linalg_gemm_simt128_nn, linalg_gemm_simt128_nt, linalg_gemm_simt128_tn, linalg_gemm_simt128_tt:
+        block [256, 1, 1], min_blocks 1, shared Bytes(bytes(128)), barriers 2;
+    linalg_gemm_simt64_nn, linalg_gemm_simt64_nt, linalg_gemm_simt64_tn, linalg_gemm_simt64_tt:
+        block [128, 1, 1], min_blocks 4, shared Bytes(bytes(64)), barriers 2;
+}

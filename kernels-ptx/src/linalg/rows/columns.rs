@@ -182,3 +182,10 @@ macro_rules! entries {
 entries!(f32: linalg_softmax_columns_f32, linalg_softmax_backward_columns_f32);
 entries!(F16: linalg_softmax_columns_f16, linalg_softmax_backward_columns_f16);
 entries!(Bf16: linalg_softmax_columns_bf16, linalg_softmax_backward_columns_bf16);
+
+kernel_table! {
+    linalg_softmax_backward_columns_f32, linalg_softmax_backward_columns_f16, linalg_softmax_backward_columns_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared Bytes(BACKWARD_BYTES), barriers 1;
+    linalg_softmax_columns_f32, linalg_softmax_columns_f16, linalg_softmax_columns_bf16:
+        block [THREADS, 1, 1], min_blocks 4, shared Bytes(FORWARD_BYTES), barriers 1;
+}

@@ -134,3 +134,14 @@ entries!(F16: linalg_entropy_warp_f16 = by_class<Warp>(u32), linalg_entropy_bloc
     linalg_entropy_probs_warp_f16 = by_probs<Warp>(F16), linalg_entropy_probs_block_f16 = by_probs<Block>(F16));
 entries!(Bf16: linalg_entropy_warp_bf16 = by_class<Warp>(u32), linalg_entropy_block_bf16 = by_class<Block>(u32),
     linalg_entropy_probs_warp_bf16 = by_probs<Warp>(Bf16), linalg_entropy_probs_block_bf16 = by_probs<Block>(Bf16));
+
+kernel_table! {
+    linalg_entropy_block_f32, linalg_entropy_block_f16, linalg_entropy_block_bf16:
+        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 3;
+    linalg_entropy_probs_block_f32, linalg_entropy_probs_block_f16, linalg_entropy_probs_block_bf16:
+        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 5;
+    linalg_entropy_probs_warp_f32, linalg_entropy_probs_warp_f16, linalg_entropy_probs_warp_bf16:
+        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
+    linalg_entropy_warp_f32, linalg_entropy_warp_f16, linalg_entropy_warp_bf16:
+        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
+}

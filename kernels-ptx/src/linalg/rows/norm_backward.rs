@@ -193,3 +193,14 @@ entries!(F16: linalg_norm_parameters_f16, linalg_norm_backward_held_f16 = held, 
 entries!(Bf16: linalg_norm_parameters_bf16, linalg_norm_backward_held_bf16 = held, linalg_norm_backward_warp_bf16 =
     streamed::<Warp, Bf16>,
     linalg_norm_backward_block_bf16 = streamed::<Block, Bf16>);
+
+kernel_table! {
+    linalg_norm_backward_block_f32, linalg_norm_backward_block_f16, linalg_norm_backward_block_bf16:
+        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 3;
+    linalg_norm_backward_held_f32, linalg_norm_backward_held_f16, linalg_norm_backward_held_bf16:
+        block [group::WARP_THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_norm_backward_warp_f32, linalg_norm_backward_warp_f16, linalg_norm_backward_warp_bf16:
+        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
+    linalg_norm_parameters_f32, linalg_norm_parameters_f16, linalg_norm_parameters_bf16:
+        block [COLUMN_THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+}
