@@ -37,8 +37,9 @@ TASKS
     tidy                   Repository rules: crate arrows, layers of modules, domain purity, documented unsafe, file length,
                            links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
-                           lints and assembles what is there, and holds its manifests to the parameters that the
-                           PTX declares. Needs ci/install-kernel-compiler, ci/install-ptxas.
+                           lints and assembles what is there, holds its manifests to the parameters that the PTX
+                           declares, and writes or compares the budgets of new kernels and the tables of
+                           docs/kernels.md. Needs ci/install-kernel-compiler, ci/install-ptxas.
     constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.

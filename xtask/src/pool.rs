@@ -1,39 +1,38 @@
 //! Jobs on all cores.
 
-use std::{collections::VecDeque, sync::Mutex, thread};
+use std::{collections::VecDeque, ops::AddAssign, sync::Mutex, thread};
 
 use anyhow::{Context, Result};
 
-use crate::tally::Tally;
-
-/// Runs `jobs` in their order, as many at a time as there are cores, and sums what they return.
-pub(crate) fn on_every_core<T: Send>(
+/// Runs `jobs` in their order, as many at a time as there are cores, and sums what they return, in the order they end.
+pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
     jobs: impl IntoIterator<Item = T>,
-    run: impl Fn(T) -> Result<Tally> + Sync,
-) -> Result<Tally> {
+    run: impl Fn(T) -> Result<R> + Sync,
+) -> Result<R> {
     let queue = Mutex::new(VecDeque::from_iter(jobs));
     let next = || queue.lock().map(|mut jobs| jobs.pop_front()).unwrap_or_default();
-    let work = || -> Result<Tally> {
-        let mut tally = Tally::default();
+    let work = || -> Result<R> {
+        let mut sum = R::default();
         while let Some(job) = next() {
-            tally += run(job)?;
+            sum += run(job)?;
         }
-        Ok(tally)
+        Ok(sum)
     };
     thread::scope(|scope| {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        let mut tally = Tally::default();
+        let mut sum = R::default();
         for worker in workers {
-            tally += worker.join().ok().context("a thread of tests died")??;
+            sum += worker.join().ok().context("a thread of the task died")??;
         }
-        Ok(tally)
+        Ok(sum)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tally::Tally;
 
     #[test]
     fn every_job_runs_once_and_an_error_is_returned() {

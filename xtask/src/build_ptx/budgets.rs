@@ -1,32 +1,64 @@
 //! `ci/budgets.toml`: the registers that each kernel may take.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use anyhow::{Context, Result};
 
 use super::ptxas::Usage;
 
+const FILE: &str = "ci/budgets.toml";
+
 /// The committed budgets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Budgets {
+    text: String,
     registers: BTreeMap<String, u32>,
 }
 
 impl Budgets {
     pub(super) fn read(root: &Path) -> Result<Self> {
-        let path = root.join("ci/budgets.toml");
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Self::parse(&text).with_context(|| format!("cannot parse {}", path.display()))
+        let text = std::fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
+        Self::parse(text).with_context(|| format!("cannot parse {FILE}"))
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    pub(super) fn write(&self, root: &Path) -> Result<()> {
+        std::fs::write(root.join(FILE), &self.text).with_context(|| format!("cannot write {FILE}"))
+    }
+
+    pub(super) fn parse(text: String) -> Result<Self> {
         let table: toml::Table = text.parse()?;
         let registers = table.get("registers").and_then(toml::Value::as_table).context("no table [registers]")?;
         let entry = |(kernel, value): (&String, &toml::Value)| {
             let registers = value.as_integer().and_then(|value| u32::try_from(value).ok());
             Ok((kernel.clone(), registers.with_context(|| format!("`{kernel}` is not a number of registers"))?))
         };
-        Ok(Self { registers: registers.iter().map(entry).collect::<Result<_>>()? })
+        let registers = registers.iter().map(entry).collect::<Result<_>>()?;
+        Ok(Self { text, registers })
+    }
+
+    /// The registers that a kernel may take.
+    pub(super) fn registers(&self, kernel: &str) -> Option<u32> {
+        self.registers.get(kernel).copied()
+    }
+
+    /// Gives each kernel that has no budget the registers that it takes, rounded up to eight, each on a line in its place by
+    /// name. Budgets that there are stay as they are: to raise one is a decision. Returns whether there was anything to add.
+    pub(super) fn add_missing<'a>(&mut self, usages: impl Iterator<Item = &'a Usage>) -> bool {
+        let mut missing = BTreeMap::<&str, u32>::new();
+        for Usage { kernel, registers, .. } in usages.filter(|usage| !self.registers.contains_key(&usage.kernel)) {
+            let budget = missing.entry(kernel).or_default();
+            *budget = registers.next_multiple_of(8).max(*budget);
+        }
+        for (kernel, budget) in &missing {
+            let is_later = |line: &str| line.split_once(" = ").is_some_and(|(other, _)| other > *kernel);
+            let before: usize = self.text.split_inclusive('\n').take_while(|line| !is_later(line)).map(str::len).sum();
+            self.text.insert_str(before, &format!("{kernel} = {budget}\n"));
+            self.registers.insert((*kernel).to_owned(), *budget);
+        }
+        !missing.is_empty()
     }
 
     /// What is wrong with `usage` on `architecture`, one line each.
@@ -35,8 +67,7 @@ impl Budgets {
         let mut found = Vec::new();
         match self.registers.get(kernel) {
             None => found.push(format!(
-                "`{kernel}` takes {registers} registers on {architecture} and has no budget: add `{kernel} = {}`",
-                registers.next_multiple_of(8)
+                "`{kernel}` takes {registers} registers on {architecture} and has no budget; run `cargo xtask build-ptx`"
             )),
             Some(budget) if registers > budget => {
                 found.push(format!("`{kernel}` takes {registers} registers on {architecture}, budget {budget}"));
@@ -52,8 +83,9 @@ impl Budgets {
     }
 
     /// Budgets that no kernel has any more.
-    pub(super) fn stale(&self, kernels: &[String]) -> Vec<&str> {
-        self.registers.keys().filter(|kernel| !kernels.contains(kernel)).map(String::as_str).collect()
+    pub(super) fn stale<'a>(&self, kernels: impl Iterator<Item = &'a str>) -> Vec<&str> {
+        let kernels: BTreeSet<&str> = kernels.collect();
+        self.registers.keys().map(String::as_str).filter(|kernel| !kernels.contains(kernel)).collect()
     }
 }
 
@@ -61,22 +93,35 @@ impl Budgets {
 mod tests {
     use super::*;
 
+    fn budgets(text: &str) -> Budgets {
+        Budgets::parse(text.to_owned()).unwrap()
+    }
+
+    fn usage(kernel: &str, registers: u32, spill_bytes: u32, stack_bytes: u32) -> Usage {
+        Usage { kernel: kernel.into(), registers, spill_bytes, stack_bytes }
+    }
+
     #[test]
     fn registers_spills_and_stacks_are_held_to_the_budget() {
-        let budgets = Budgets::parse("[registers]\na = 64\nb = 8").unwrap();
-        let usage = |kernel: &str, registers, spill_bytes, stack_bytes| Usage {
-            kernel: kernel.into(),
-            registers,
-            spill_bytes,
-            stack_bytes,
-        };
+        let budgets = budgets("[registers]\na = 64\nb = 8");
         let count = |usage| budgets.violations("sm_80", &usage).len();
         assert_eq!(count(usage("a", 64, 0, 0)), 0);
         assert_eq!(count(usage("a", 65, 0, 0)), 1);
         assert_eq!(count(usage("a", 64, 4, 8)), 1);
         assert_eq!(count(usage("a", 64, 0, 8)), 1);
         assert_eq!(count(usage("unknown", 1, 0, 0)), 1);
-        assert_eq!(budgets.stale(&["a".into()]), ["b"]);
-        assert!(Budgets::parse("[registers]\na = -1").is_err());
+        assert_eq!(budgets.stale(["a"].into_iter()), ["b"]);
+        assert!(Budgets::parse("[registers]\na = -1".to_owned()).is_err());
+    }
+
+    #[test]
+    fn a_missing_budget_is_added_in_its_place_and_none_is_raised() {
+        let mut budgets = budgets("# b = 3\n[registers]\na = 64\nc = 8\n");
+        let usages = [usage("d", 24, 0, 0), usage("b", 17, 0, 0), usage("a", 72, 0, 0), usage("b", 25, 0, 0)];
+        assert!(budgets.add_missing(usages.iter()));
+        assert_eq!(budgets.text, "# b = 3\n[registers]\na = 64\nb = 32\nc = 8\nd = 24\n");
+        let held: Vec<usize> = usages.iter().map(|usage| budgets.violations("sm_80", usage).len()).collect();
+        assert_eq!(held, [0, 0, 1, 0]);
+        assert!(!budgets.add_missing(usages.iter()));
     }
 }

@@ -50,11 +50,11 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
         let raw = compiler.build(root, "canary", &flags, setting.as_slice())?;
         let tree = ptx::parse(&raw).context("the compiler's PTX")?;
         let built = ptx::print(&tree);
-        tally += keep(root, &format!("ptx/canary/{name}.ptx"), &built, check)?;
+        tally += keep(root, &format!("kernels-ptx/ptx/canary/{name}.ptx"), &built, check)?;
         if let Without::Nothing = without {
             let signatures = signature::read(&compiler.expand(root, "canary")?)?;
             let manifest = Manifest::of_all("canary", &compiler.version, &built, &tree, record, &signatures)?;
-            tally += keep(root, &format!("ptx/canary/{name}.json"), &manifest.render()?, check)?;
+            tally += keep(root, &format!("kernels-ptx/ptx/canary/{name}.json"), &manifest.render()?, check)?;
         }
     }
     Ok(tally)

@@ -30,11 +30,11 @@ pub(super) struct Manifest {
 pub(super) struct Kernel {
     pub(super) name: String,
     params: Vec<Param>,
-    block: [u32; 3],
-    min_blocks: u32,
-    dynamic_shared: Option<DynamicShared>,
-    static_shared: u64,
-    barriers: u32,
+    pub(super) block: [u32; 3],
+    pub(super) min_blocks: u32,
+    pub(super) dynamic_shared: Option<DynamicShared>,
+    pub(super) static_shared: u64,
+    pub(super) barriers: u32,
 }
 
 /// One parameter: what the source calls it, and where it lies, in bytes of the parameter block.

@@ -1,11 +1,13 @@
 //! `cargo xtask build-ptx`: compiles `kernels-ptx`, writes or checks `kernels-ptx/ptx/`, and holds what is there to the
 //! lints and budgets.
 
+mod assemble;
 mod budgets;
 mod canary;
 mod compiler;
 mod differential;
 mod finish;
+mod listing;
 mod manifest;
 mod module;
 mod ptxas;
@@ -20,20 +22,18 @@ use anyhow::{Context, Result};
 use xshell::Shell;
 
 use self::{
-    budgets::Budgets,
     compiler::{Compiler, FLAGS, NONE_FOUND},
     finish::{Finished, finish},
     manifest::Manifest,
     module::{Module, OP_SETS},
 };
-use crate::{pool::on_every_core, step::skip, tally::Tally};
+use crate::{step::skip, tally::Tally};
 
 /// Builds every module and writes the files, or with `check` compares them; then checks the files.
 pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
     let root = sh.current_dir();
     let mut tally = rebuild(&root, check)?;
-    tally += keep(&root, sources::FILE, &sources::digest(&root)?, check)?;
-    tally += verify(&root)?;
+    tally += verify(&root, check)?;
     Ok(tally)
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn check_what_changed(sh: &Shell) -> Result<Tally> {
         return run(sh, true);
     }
     let mut tally = Tally::of("the sources of the kernels are those of the committed PTX", true);
-    tally += verify(&root)?;
+    tally += verify(&root, true)?;
     Ok(tally)
 }
 
@@ -83,6 +83,7 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
     }
     tally += canary::run(compiler, root, check)?;
     tally += differential::run(compiler, root, check)?;
+    tally += keep(root, sources::FILE, &sources::digest(root)?, check)?;
     Ok(tally)
 }
 
@@ -101,14 +102,14 @@ fn committed_compiler(root: &Path) -> Option<String> {
 fn keep_module(root: &Path, finished: &Finished, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (extension, built) in [("ptx", &finished.ptx), ("json", &finished.manifest.render()?)] {
-        tally += keep(root, &format!("ptx/{}.{extension}", finished.module.name()), built, check)?;
+        tally += keep(root, &format!("kernels-ptx/ptx/{}.{extension}", finished.module.name()), built, check)?;
     }
     Ok(tally)
 }
 
-/// Writes a file below `kernels-ptx`, or with `check` compares it byte for byte.
+/// Writes a file, or with `check` compares it byte for byte.
 fn keep(root: &Path, file: &str, built: &str, check: bool) -> Result<Tally> {
-    let path = root.join("kernels-ptx").join(file);
+    let path = root.join(file);
     if !check {
         let folder = path.parent().unwrap_or(root);
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -124,27 +125,28 @@ fn keep(root: &Path, file: &str, built: &str, check: bool) -> Result<Tally> {
     Ok(Tally::of(&format!("{file} equals a fresh build"), equal))
 }
 
-/// Holds the files as they are to their manifests, the lints and the budgets.
-fn verify(root: &Path) -> Result<Tally> {
+/// Holds the files as they are to their manifests, the lints and the budgets; lists the kernels in the documents.
+fn verify(root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut kernels = Vec::new();
     for module in Module::ALL {
         let findings = match lint(root, module) {
-            Ok((names, findings)) => {
-                kernels.extend(names);
+            Ok((manifest, findings)) => {
+                kernels.extend(manifest.kernels);
                 findings
             }
             Err(error) => vec![format!("{error:#}")],
         };
         tally += report(&format!("lints of {}.ptx", module.name()), &findings);
     }
-    tally += assemble(root, &kernels)?;
+    tally += assemble::run(root, &kernels, check)?;
+    tally += listing::run(root, &kernels, check)?;
     tally += typing::run(root)?;
     Ok(tally)
 }
 
-/// The kernels of a module, and what the lints find in it, or its manifest says otherwise.
-fn lint(root: &Path, module: Module) -> Result<(Vec<String>, Vec<String>)> {
+/// The manifest of a module, and what the lints find in it, or the manifest says otherwise.
+fn lint(root: &Path, module: Module) -> Result<(Manifest, Vec<String>)> {
     let read = |extension: &str| {
         let path = module.file(root, extension);
         std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
@@ -156,37 +158,8 @@ fn lint(root: &Path, module: Module) -> Result<(Vec<String>, Vec<String>)> {
     let findings = findings.iter().map(|finding| format!("{}.ptx: {finding}", module.name()));
     let mismatches = manifest.parameter_mismatches(&tree);
     let mismatches = mismatches.iter().map(|mismatch| format!("{}.json: {mismatch}", module.name()));
-    let names = manifest.kernels.iter().map(|kernel| kernel.name.clone()).collect();
-    Ok((names, findings.chain(mismatches).collect()))
-}
-
-/// Assembles every module for every architecture, and holds registers, spills and stack to the budgets.
-fn assemble(root: &Path, kernels: &[String]) -> Result<Tally> {
-    let Some(ptxas) = ptxas::find(root) else {
-        return Ok(skip("ptxas", ptxas::NONE_FOUND));
-    };
-    let budgets = Budgets::read(root)?;
-    let mut tally = on_every_core(ptxas::ARCHITECTURES, |architecture| {
-        let mut findings = Vec::new();
-        let mut reported = 0;
-        for module in Module::ALL {
-            match ptxas::assemble(&ptxas, &module.file(root, "ptx"), architecture) {
-                Ok(usages) => {
-                    reported += usages.len();
-                    findings.extend(usages.iter().flat_map(|usage| budgets.violations(architecture, usage)));
-                }
-                Err(error) => findings.push(format!("{}.ptx: {error:#}", module.name())),
-            }
-        }
-        if reported != kernels.len() {
-            findings.push(format!("ptxas reports on {reported} kernels, expected {}", kernels.len()));
-        }
-        Ok(report(&format!("ptxas for {architecture}"), &findings))
-    })?;
-    let stale = budgets.stale(kernels);
-    let stale: Vec<String> = stale.into_iter().map(|kernel| format!("`{kernel}` is no kernel; delete it")).collect();
-    tally += report("ci/budgets.toml", &stale);
-    Ok(tally)
+    let all = findings.chain(mismatches).collect();
+    Ok((manifest, all))
 }
 
 /// One check that passes without findings.

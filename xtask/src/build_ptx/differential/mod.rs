@@ -27,16 +27,16 @@ const FOLDER: &str = "src/differential/programs";
 pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (name, text) in source::files() {
-        tally += keep(root, &format!("{FOLDER}/{name}"), &text, check)?;
+        tally += keep(root, &format!("kernels-ptx/{FOLDER}/{name}"), &text, check)?;
     }
     let mut tree = ptx::parse(&compiler.build(root, "differential", &FLAGS, &[])?).context("the compiler's PTX")?;
     ptx::rewrite::drop_unreachable(&mut tree);
     ptx::rewrite::normalise_names(&mut tree);
     let built = ptx::print(&tree);
-    tally += keep(root, "ptx/differential/programs.ptx", &built, check)?;
+    tally += keep(root, "kernels-ptx/ptx/differential/programs.ptx", &built, check)?;
     let signatures = signature::read(&compiler.expand(root, "differential")?)?;
     let manifest = Manifest::of_all("differential", &compiler.version, &built, &tree, record, &signatures)?;
-    tally += keep(root, "ptx/differential/programs.json", &manifest.render()?, check)?;
+    tally += keep(root, "kernels-ptx/ptx/differential/programs.json", &manifest.render()?, check)?;
     Ok(tally)
 }
 
