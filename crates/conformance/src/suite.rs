@@ -171,7 +171,6 @@ pub fn specs<Q: Register + CircleOps + FssOps + LinalgOps + 'static>() -> Vec<Op
     all.extend(crate::circle::specs());
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());
-    all.extend(crate::short::specs());
     all
 }
 

@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::model::{Stream, stored_point, value_at};
-use crate::{Case, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Sizes checked on a sample of points: all tilings of the layers, up to columns that leave every cache.
 const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];
@@ -156,7 +156,7 @@ pub(super) fn twiddles<Q: CircleOps + 'static>() -> OpSpec<Q> {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.twiddles", cases }
+    OpSpec { op: "circle.twiddles", cases }.refusing_short("circle_twiddles", short_circle_twiddles)
 }
 
 pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
@@ -199,7 +199,7 @@ pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.evaluate", cases }
+    OpSpec { op: "circle.evaluate", cases }.refusing_short("circle_evaluate", short_circle_evaluate)
 }
 
 pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
@@ -233,7 +233,7 @@ pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.interpolate", cases }
+    OpSpec { op: "circle.interpolate", cases }.refusing_short("circle_interpolate", short_circle_interpolate)
 }
 
 pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
@@ -286,7 +286,7 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.extend", cases }
+    OpSpec { op: "circle.extend", cases }.refusing_short("circle_extend", short_circle_extend)
 }
 
 /// Extends the values of known coefficients, made by the transform that [`evaluate`] holds, and checks both results.
@@ -314,4 +314,44 @@ pub(super) fn lde<Q: CircleOps + 'static>() -> OpSpec<Q> {
         Case::new(name, move |q: &Q| expect_lde(q, params)).on_elements(u64::from(columns) << log_size)
     };
     OpSpec { op: "circle.lde", cases: shapes.chain(batches).chain(large).map(case).collect() }
+        .refusing_short("circle_lde", short_circle_lde)
+}
+
+/// Two columns of 16, of ops whose views are too short.
+const SHORT_FFT: CircleFftParams = CircleFftParams { log_size: 4, columns: 2 };
+
+/// Their extension.
+const SHORT_EXTEND: CircleExtendParams = CircleExtendParams { log_coefficients: 4, log_size: 5, columns: 2 };
+
+fn short_circle_twiddles<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let [mut twiddles, mut inverse] = [q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(8)?];
+    let params = CircleTwiddleParams { log_size: 4 };
+    let (twiddles, inverse_twiddles) = (twiddles.view_mut(), inverse.view_mut());
+    q.circle_twiddles(CircleTwiddles { params: &params, twiddles, inverse_twiddles }.map(short)?)
+}
+
+fn short_circle_evaluate<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
+    let (twiddles, columns) = (twiddles.view(), columns.view_mut());
+    q.circle_evaluate(CircleEvaluate { params: &SHORT_FFT, twiddles, columns }.map(short)?)
+}
+
+fn short_circle_interpolate<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
+    let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
+    q.circle_interpolate(CircleInterpolate { params: &SHORT_FFT, inverse_twiddles, columns }.map(short)?)
+}
+
+fn short_circle_extend<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (twiddles, coefficients, mut values) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(32)?, q.zeros(64)?);
+    let (twiddles, coefficients, values) = (twiddles.view(), coefficients.view(), values.view_mut());
+    q.circle_extend(CircleExtend { params: &SHORT_EXTEND, twiddles, coefficients, values }.map(short)?)
+}
+
+fn short_circle_lde<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (small, large) = (q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(16)?);
+    let (mut columns, mut values) = (q.zeros::<M31>(32)?, q.zeros(64)?);
+    let (inverse_twiddles, twiddles) = (small.view(), large.view());
+    let (columns, values) = (columns.view_mut(), values.view_mut());
+    q.circle_lde(CircleLde { params: &SHORT_EXTEND, inverse_twiddles, twiddles, columns, values }.map(short)?)
 }

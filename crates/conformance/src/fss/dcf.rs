@@ -1,13 +1,17 @@
 //! `dcf_gen`, and `dcf_eval_window` at points that may lie anywhere.
 
-use backend_api::ops::fss::FssOps;
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::fss::{DcfGen, FssOps},
+};
 use core_types::params::fss::padded;
 
 use super::{
     batch::{DcfBatch, NONCE, every_point, words},
     model::{DcfKey, Prg},
+    sections::{ROW, dcf_params},
 };
-use crate::{Case, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
 
 fn reduced(width: u32, x: u64) -> u64 {
     x & u64::MAX >> (64 - width)
@@ -96,5 +100,13 @@ pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
             Case::new(name, move |q: &Q| expect_model(q, (bits, width), len, count))
         }));
     }
-    OpSpec { op: "fss.dcf", cases }
+    OpSpec { op: "fss.dcf", cases }.refusing_short("dcf_gen", short_dcf_gen)
+}
+
+fn short_dcf_gen<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros(2 * ROW)?);
+    let (mut corrections, mut values, mut last) = (q.zeros(3 * ROW)?, q.zeros(9 * ROW)?, q.zeros(3 * ROW)?);
+    let (alphas, betas, roots) = (alphas.view(), betas.view(), roots.view());
+    let (corrections, values, last) = (corrections.view_mut(), values.view_mut(), last.view_mut());
+    q.dcf_gen(DcfGen { params: &dcf_params(), alphas, betas, roots, corrections, values, last }.map(short)?)
 }

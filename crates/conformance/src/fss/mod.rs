@@ -10,6 +10,7 @@ mod dcf;
 mod model;
 mod pack;
 mod refuse;
+mod sections;
 mod share;
 mod window;
 

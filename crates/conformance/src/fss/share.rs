@@ -1,7 +1,7 @@
 //! `combine_bits` and `combine_words`, against sums formed one element and one term after the other in wide integers.
 
 use backend_api::{
-    Buffer as _,
+    BackendError, Buffer as _,
     ops::share::{CombineBits, CombineWords, ShareOps},
 };
 use core_types::params::{
@@ -9,8 +9,11 @@ use core_types::params::{
     share::{BitParams, BitTerm, MAX_POWER, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm},
 };
 
-use super::batch::words;
-use crate::{Case, Failure, OpSpec, spec::BATCHES};
+use super::{
+    batch::words,
+    sections::{COUNT, ROW},
+};
+use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Rows of each kind.
 const ROWS: u32 = 3;
@@ -275,7 +278,7 @@ pub(super) fn bit_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
     });
     let mut cases: Vec<_> = cases.collect();
     cases.push(Case::new("views, rows and widths out of range, of words as well", expect_refusals));
-    OpSpec { op: "fss.combine_bits", cases }
+    OpSpec { op: "fss.combine_bits", cases }.refusing_short("combine_bits", short_combine_bits)
 }
 
 pub(super) fn word_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
@@ -285,5 +288,35 @@ pub(super) fn word_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
         })
         .on_elements(count.into())
     });
-    OpSpec { op: "fss.combine_words", cases: cases.collect() }
+    OpSpec { op: "fss.combine_words", cases: cases.collect() }.refusing_short("combine_words", short_combine_words)
+}
+
+fn short_combine_bits<Q: ShareOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, rows, mut sums) = (q.zeros(33)?, q.zeros(2)?, q.zeros(2)?);
+    let terms = [BitTerm { public: Threshold::default(), row: 0, last: 1 }];
+    let params = BitParams { count: COUNT, party: 0 };
+    let (x, rows, sums) = (x.view(), rows.view(), sums.view_mut());
+    q.combine_bits(CombineBits { params: &params, terms: &terms, x, rows, sums }.map(short)?)
+}
+
+fn short_combine_words<Q: ShareOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, padded, rows) = (q.zeros(33)?, q.zeros(ROW)?, q.zeros(33)?);
+    let (opened, mut sums) = (q.zeros(2)?, q.zeros(33)?);
+    let terms = [WordTerm { last: 1, ..WordTerm::word(1) }];
+    let (x, padded, rows) = (x.view(), padded.view(), rows.view());
+    let (opened, sums) = (opened.view(), sums.view_mut());
+    let params = WordParams {
+        offset: 0,
+        count: COUNT,
+        party: 1,
+        bits: 64,
+        shift: 0,
+        width: 64,
+        padded_rows: 1,
+        rows: 1,
+        opened_rows: 1,
+        interleaved: 0,
+        reserved: 0,
+    };
+    q.combine_words(CombineWords { params: &params, terms: &terms, x, padded, rows, opened, sums }.map(short)?)
 }

@@ -1,9 +1,12 @@
 //! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each held to its formula.
 
 use backend_api::{
-    Buffer, Real,
-    ops::linalg::{ActivateBackward, CrossEntropy, ElementwiseOps, LossOps},
+    BackendError, Buffer, Real,
+    ops::linalg::{
+        self, Activate, ActivateBackward, Axpby, CrossEntropy, CrossEntropyProbs, ElementwiseOps, LossOps, SumAxis,
+    },
 };
+use core_types::params::elementwise::{AdamWParams, BinaryParams, DropoutParams, SumParams};
 use half::{bf16, f16};
 use nn_ops::{
     Activation, AdamW, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
@@ -14,7 +17,10 @@ use super::{
     batches,
     model::{Random, activation, rounding},
 };
-use crate::{Case, Failure, OpSpec};
+use crate::{
+    Case, Failure, OpSpec,
+    short::{Short, floats},
+};
 
 /// A case for each element type: `$check::<Q, T>(q, ..)`.
 macro_rules! typed {
@@ -79,14 +85,17 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
     combined.extend(typed!("does not read with beta = 0".to_owned(), overwrite()));
     entropies.push(Case::new("ignored rows have no loss and no gradient", ignored));
     vec![
-        OpSpec { op: "linalg.activate", cases: forward },
-        OpSpec { op: "linalg.activate_backward", cases: backward },
-        OpSpec { op: "linalg.binary", cases: binaries },
-        OpSpec { op: "linalg.axpby", cases: combined },
-        OpSpec { op: "linalg.adam_w", cases: steps() },
-        OpSpec { op: "linalg.sum_axis", cases: sums() },
-        OpSpec { op: "linalg.dropout", cases: dropped.collect() },
-        OpSpec { op: "linalg.cross_entropy", cases: entropies },
+        OpSpec { op: "linalg.activate", cases: forward }.refusing_short("activate", short_activate),
+        OpSpec { op: "linalg.activate_backward", cases: backward }
+            .refusing_short("activate_backward", short_activate_backward),
+        OpSpec { op: "linalg.binary", cases: binaries }.refusing_short("binary", short_binary),
+        OpSpec { op: "linalg.axpby", cases: combined }.refusing_short("axpby", short_axpby),
+        OpSpec { op: "linalg.adam_w", cases: steps() }.refusing_short("adam_w", short_adam_w),
+        OpSpec { op: "linalg.sum_axis", cases: sums() }.refusing_short("sum_axis", short_sum_axis),
+        OpSpec { op: "linalg.dropout", cases: dropped.collect() }.refusing_short("dropout", short_dropout),
+        OpSpec { op: "linalg.cross_entropy", cases: entropies }
+            .refusing_short("cross_entropy", short_cross_entropy)
+            .refusing_short("cross_entropy_probs", short_cross_entropy_probs),
     ]
 }
 
@@ -450,4 +459,65 @@ fn ignored<Q: LossOps>(q: &Q) -> Result<(), Failure> {
     let (losses, grad) = (q.download(&losses)?, q.download(&grad)?);
     Failure::unless_equal(&[0.0, 0.0, 0.0], &[losses[0], grad[0], grad[1]])?;
     Failure::unless_close(&[core::f64::consts::E.ln_1p()], &losses[1..], 1e-6, 0.0)
+}
+
+fn short_activate<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
+    let f = Activation::Relu;
+    q.activate(Activate { f, x: x.view(), y: y.view_mut() }.map(short)?)
+}
+
+fn short_activate_backward<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (saved, g, mut dx) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
+    let (f, saved, g, dx) = (Activation::Relu, saved.view(), g.view(), dx.view_mut());
+    q.activate_backward(ActivateBackward { f, saved, g, dx }.map(short)?)
+}
+
+fn short_binary<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (a, b, mut y) = (floats(q, 6)?, floats(q, 3)?, floats(q, 6)?);
+    let (op, rank, shape) = (Binary::Add, 2, [2, 3, 1, 1, 1, 1]);
+    let (a_strides, b_strides) = ([3, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]);
+    let params = BinaryParams { op, rank, shape, a_strides, b_strides };
+    q.binary(linalg::Binary { params: &params, a: a.view(), b: b.view(), y: y.view_mut() }.map(short)?)
+}
+
+fn short_axpby<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
+    q.axpby(Axpby { alpha: 1.0, x: x.view(), beta: 1.0, y: y.view_mut() }.map(short)?)
+}
+
+fn short_adam_w<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (g, mut m, mut v, mut w) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
+    let (rate, beta1, beta2, eps, decay) = (0.1, 0.9, 0.9, 1e-8, 0.0);
+    let params = AdamWParams { rate, beta1, beta2, eps, decay, mean: 1.0, square: 1.0, reserved: 0 };
+    let (g, m, v, w) = (g.view(), m.view_mut(), v.view_mut(), w.view_mut());
+    q.adam_w(linalg::AdamW { params: &params, g, m, v, w }.map(short)?)
+}
+
+fn short_sum_axis<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, mut y) = (floats(q, 24)?, floats(q, 8)?);
+    let params = SumParams { outer: 2, len: 3, inner: 4, accumulate: 0 };
+    q.sum_axis(SumAxis { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
+}
+
+fn short_dropout<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
+    let params = DropoutParams { seed: 1, site: 2, step: 3, first: 0, threshold: 1 << 31, scale: 2.0 };
+    q.dropout(linalg::Dropout { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
+}
+
+fn short_cross_entropy<Q: LossOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (logits, targets) = (floats(q, 6)?, q.zeros(2)?);
+    let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
+    let (logits, targets) = (logits.view(), targets.view());
+    let (losses, dlogits) = (losses.view_mut(), dlogits.view_mut());
+    q.cross_entropy(CrossEntropy { classes: 3, scale: 1.0, logits, targets, losses, dlogits }.map(short)?)
+}
+
+fn short_cross_entropy_probs<Q: LossOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (logits, probs) = (floats(q, 6)?, floats(q, 6)?);
+    let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
+    let (logits, probs) = (logits.view(), probs.view());
+    let (losses, dlogits) = (losses.view_mut(), dlogits.view_mut());
+    q.cross_entropy_probs(CrossEntropyProbs { classes: 3, scale: 1.0, logits, probs, losses, dlogits }.map(short)?)
 }

@@ -1,0 +1,93 @@
+//! What every op owes whoever calls it: each of its views is refused, in the op's name, where it is an element short.
+
+use backend_api::{BackendError, BufferMut, BufferRef, Element, Mut, Queue, Ref, ops::MapViews};
+
+use crate::{Case, Failure, OpSpec};
+
+impl<Q: Queue + 'static> OpSpec<Q> {
+    /// Adds, first, the case that the op `method` is refused with each of its views an element short, and then holds with all
+    /// of them whole. `run` runs a small op after passing its views through the [`Short`] that it is given.
+    pub(crate) fn refusing_short(
+        mut self,
+        method: &'static str,
+        run: impl Fn(&Q, &mut Short) -> Result<(), BackendError> + Send + Sync + 'static,
+    ) -> Self {
+        let name = format!("{method} with a view an element short");
+        self.cases.insert(0, Case::new(name, move |q: &Q| refused(q, method, &run)));
+        self
+    }
+}
+
+/// So many zeros.
+pub(crate) fn floats<Q: Queue>(q: &Q, len: usize) -> Result<Q::Buf<f32>, BackendError> {
+    q.zeros(len)
+}
+
+/// Takes an element from the end of one view of an op.
+pub(crate) struct Short {
+    /// The view's number among those of the op.
+    at: usize,
+    /// Views seen so far.
+    seen: usize,
+    /// Whether the view was there and had an element to lose.
+    cut: bool,
+}
+
+impl Short {
+    /// The elements to leave to the next view, which has `len`.
+    fn left(&mut self, len: usize) -> usize {
+        let is_it = self.seen == self.at;
+        self.seen += 1;
+        self.cut |= is_it && len > 0;
+        if is_it { len.saturating_sub(1) } else { len }
+    }
+}
+
+impl<Q: Queue> MapViews<Q, Q> for Short {
+    fn read<'a, T: Element + 'a>(&mut self, _: &'static str, view: Ref<'a, Q, T>) -> Result<Ref<'a, Q, T>, BackendError>
+    where
+        Q: 'a,
+    {
+        let left = self.left(view.len());
+        view.slice(0..left)
+    }
+
+    fn write<'a, T: Element + 'a>(
+        &mut self,
+        _: &'static str,
+        view: Mut<'a, Q, T>,
+    ) -> Result<Mut<'a, Q, T>, BackendError>
+    where
+        Q: 'a,
+    {
+        let left = self.left(view.len());
+        view.slice(0..left)
+    }
+}
+
+fn refused<Q: Queue>(
+    q: &Q,
+    op: &'static str,
+    run: impl Fn(&Q, &mut Short) -> Result<(), BackendError>,
+) -> Result<(), Failure> {
+    for at in 0.. {
+        let mut short = Short { at, seen: 0, cut: false };
+        let outcome = run(q, &mut short);
+        if !short.cut {
+            outcome?;
+            if at >= short.seen {
+                break;
+            }
+            continue;
+        }
+        match outcome {
+            Err(BackendError::Length { op: named, .. } | BackendError::Unsupported { op: named, .. })
+                if named == op => {}
+            Err(other) => return Err(other.into()),
+            Ok(()) => {
+                return Err(Failure::Broken(format!("view {at} of `{op}` was an element short and not refused")));
+            }
+        }
+    }
+    Ok(())
+}
