@@ -2,7 +2,7 @@
 
 use backend_api::{
     Element, Mut, Queue, Real, Ref,
-    ops::linalg::{LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
+    ops::linalg::{AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
 };
 use core_types::params::rows::NormParams;
 
@@ -136,6 +136,31 @@ impl NormPlan {
         Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
     }
 
+    /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a residual connection and the normalisation
+    /// after it, which reads each element once less than the two alone. Its gradients by x and by r are both that of
+    /// `layer_norm` by `sum`, plus the gradient that comes to `sum` from elsewhere.
+    ///
+    /// # Errors
+    /// As [`layer_norm`](Self::layer_norm).
+    #[expect(clippy::too_many_arguments, reason = "the operands of one formula")]
+    pub fn add_layer_norm<Q: RowOps, T: Real>(
+        &self,
+        q: &Q,
+        [x, r]: [TensorRef<'_, Q, T>; 2],
+        gamma: Option<TensorRef<'_, Q, T>>,
+        beta: Option<TensorRef<'_, Q, T>>,
+        sum: TensorMut<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+        stats: TensorMut<'_, Q, f32>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "add_layer_norm";
+        let (x, r) = (x.planned(OP, "x", &self.layout)?, r.planned(OP, "r", &self.layout)?);
+        let (sum, y) = (sum.planned(OP, "sum", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        let (gamma, beta) = (self.column(OP, "gamma", gamma)?, self.column(OP, "beta", beta)?);
+        let stats = stats.planned(OP, "stats", &self.layer_stats)?;
+        Ok(q.add_layer_norm(AddLayerNorm { params: &self.params, x, r, gamma, beta, sum, y, stats })?)
+    }
+
     /// The gradients of [`layer_norm`](Self::layer_norm) by x and, where asked for, gamma and beta for the gradient g of the
     /// loss by y.
     ///
@@ -231,6 +256,28 @@ mod tests {
         }
         assert!(matches!(NormPlan::new(&[usize::MAX, 1], 0.0), Err(NnError::Overflow { .. })));
         assert_eq!(NormPlan::new(&[], 0.0), Err(NnError::TooFewAxes { op: "norm", min: 1, got: 0 }));
+    }
+
+    #[test]
+    fn a_sum_of_another_shape_is_refused_by_name() {
+        let q = runtime::cpu().unwrap();
+        let plan = NormPlan::new(&[2, 3], 1e-5).unwrap();
+        let x = q.upload(&[1.0f32; 6]).unwrap();
+        let (mut sum, mut y, mut stats) = (q.zeros(6).unwrap(), q.zeros(6).unwrap(), plan.layer_stats(&q).unwrap());
+        let mut run = |r: [usize; 2], sums: [usize; 2]| {
+            let tensor = |shape: &[usize; 2]| TensorRef::contiguous(x.view(), shape);
+            let sum = TensorMut::contiguous(sum.view_mut(), &sums)?;
+            let y = TensorMut::contiguous(y.view_mut(), &[2, 3])?;
+            let stats = TensorMut::contiguous(stats.view_mut(), &[2, 2])?;
+            plan.add_layer_norm(&q, [tensor(&[2, 3])?, tensor(&r)?], None, None, sum, y, stats)
+        };
+        let is_of = |outcome, tensor| match outcome {
+            Err(NnError::ShapeMismatch { op, tensor: named, .. }) => (op, named) == ("add_layer_norm", tensor),
+            _ => false,
+        };
+        assert!(is_of(run([3, 2], [2, 3]), "r") && is_of(run([2, 3], [3, 2]), "sum"));
+        assert_eq!(run([2, 3], [2, 3]), Ok(()));
+        assert_eq!(q.download(&sum).unwrap(), [2.0; 6]);
     }
 
     #[test]

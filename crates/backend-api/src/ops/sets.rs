@@ -86,6 +86,7 @@ macro_rules! op_sets {
                 softmax_backward<T>(SoftmaxBackward),
                 log_softmax_backward<T>(LogSoftmaxBackward),
                 layer_norm<T>(LayerNorm),
+                add_layer_norm<T>(AddLayerNorm),
                 layer_norm_backward<T>(LayerNormBackward),
                 rms_norm<T>(RmsNorm),
                 rms_norm_backward<T>(RmsNormBackward),

@@ -1,8 +1,9 @@
 //! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block takes others in
-//! three passes, and in five if squares of its elements leave the range of f32. Grids as in [`softmax`](super::softmax).
+//! three passes, and in five if squares of its elements leave the range of f32. Grids as in [`softmax`](super::softmax). What
+//! is normalised may be a sum, which is written on the way; limited by memory, it saves one read of each element.
 //!
 //! # Safety
-//! Tensors hold `rows x len` elements, `gamma` and `beta` `len` or they are null, which stands for ones and zeros, `mean` and
+//! Tensors hold `rows x len` elements, and `sum` overlaps no other, `gamma` and `beta` `len` or they are null, which stands for ones and zeros, `mean` and
 //! `rstd` `rows`; `len` is not zero. RMS norm has null pointers for `beta` and `mean`. `status` is null or a word.
 
 use core_types::params::rows::NormParams;
@@ -145,6 +146,54 @@ unsafe fn streamed<G: Group, T: Real>(p: &NormParams, x: *const T, out: &Target<
     }
 }
 
+/// What is added up, and where the sum goes.
+struct Addends<T> {
+    x: *const T,
+    r: *const T,
+    sum: *mut T,
+}
+
+impl<T: Real> Addends<T> {
+    /// The same from element `at` on.
+    #[inline(always)]
+    unsafe fn from(&self, at: usize) -> Self {
+        Self { x: self.x.add(at), r: self.r.add(at), sum: self.sum.add(at) }
+    }
+
+    /// The chunk of the sum as it is rounded, which is written if the row is `live`.
+    #[inline(always)]
+    unsafe fn add(&self, chunk: Chunk, live: bool) -> [f32; 4] {
+        let sum = zip4(chunk.load(self.x), chunk.load(self.r)).map(|(x, r)| T::narrow(x + r).widen());
+        if live {
+            chunk.store(self.sum, sum);
+        }
+        sum
+    }
+}
+
+#[inline(always)]
+unsafe fn held_sum<T: Real>(p: &NormParams, addends: &Addends<T>, out: &Target<T>) {
+    let span = Span::aligned::<Warp>(p.len as u32);
+    for (row, live) in group::rows::<Warp>(p.rows) {
+        let addends = addends.from((row * p.len) as usize);
+        normalise::<Warp, T>(p, &Held::new(span, [0.0; 4], |chunk| addends.add(chunk, live)), row, live, out);
+    }
+}
+
+#[inline(always)]
+unsafe fn streamed_sum<G: Group, T: Real>(p: &NormParams, addends: &Addends<T>, out: &Target<T>) {
+    let all_aligned = aligned(addends.x, out) && all_aligned4([addends.r, addends.sum]);
+    let span = Span::not_held::<G>(p.len as u32, all_aligned);
+    for (row, live) in group::rows::<G>(p.rows) {
+        let addends = addends.from((row * p.len) as usize);
+        Streamed { span, fetch: |chunk| addends.add(chunk, live) }.each(|_, _| ());
+        // A thread reads the elements again that it wrote; one without a row writes none and reads those of another.
+        let x = if live { addends.sum.cast_const() } else { addends.x };
+        let fetch = |chunk: Chunk| chunk.load(x);
+        normalise::<G, T>(p, &Streamed { span, fetch }, row, live, out);
+    }
+}
+
 macro_rules! entries {
     ($type:ty: $($name:ident = $body:expr),*) => {$(
         #[doc = concat!("`", stringify!($body), "` of one element type.")]
@@ -171,11 +220,45 @@ entries!(F16: linalg_norm_held_f16 = held, linalg_norm_warp_f16 = streamed::<War
 entries!(Bf16: linalg_norm_held_bf16 = held, linalg_norm_warp_bf16 = streamed::<Warp, Bf16>, linalg_norm_block_bf16 =
     streamed::<Block, Bf16>);
 
+macro_rules! sum_entries {
+    ($type:ty: $($name:ident = $body:expr),*) => {$(
+        #[doc = concat!("`", stringify!($body), "` of one element type.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: NormParams,
+            x: *const $type,
+            r: *const $type,
+            sum: *mut $type,
+            gamma: *const $type,
+            beta: *const $type,
+            y: *mut $type,
+            mean: *mut f32,
+            rstd: *mut f32,
+            status: *mut u64,
+        ) {
+            $body(&p, &Addends { x, r, sum }, &Target { gamma, beta, y, mean, rstd, status });
+        }
+    )*};
+}
+
+sum_entries!(f32: linalg_norm_sum_held_f32 = held_sum, linalg_norm_sum_warp_f32 = streamed_sum::<Warp, f32>,
+    linalg_norm_sum_block_f32 = streamed_sum::<Block, f32>);
+sum_entries!(F16: linalg_norm_sum_held_f16 = held_sum, linalg_norm_sum_warp_f16 = streamed_sum::<Warp, F16>,
+    linalg_norm_sum_block_f16 = streamed_sum::<Block, F16>);
+sum_entries!(Bf16: linalg_norm_sum_held_bf16 = held_sum, linalg_norm_sum_warp_bf16 = streamed_sum::<Warp, Bf16>,
+    linalg_norm_sum_block_bf16 = streamed_sum::<Block, Bf16>);
+
 kernel_table! {
     linalg_norm_block_f32, linalg_norm_block_f16, linalg_norm_block_bf16:
         block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 5;
     linalg_norm_held_f32, linalg_norm_held_f16, linalg_norm_held_bf16:
         block [group::WARP_THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_norm_sum_block_f32, linalg_norm_sum_block_f16, linalg_norm_sum_block_bf16:
+        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 5;
+    linalg_norm_sum_held_f32, linalg_norm_sum_held_f16, linalg_norm_sum_held_bf16:
+        block [group::WARP_THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    linalg_norm_sum_warp_f32, linalg_norm_sum_warp_f16, linalg_norm_sum_warp_bf16:
+        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
     linalg_norm_warp_f32, linalg_norm_warp_f16, linalg_norm_warp_bf16:
         block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
 }

@@ -3,6 +3,7 @@
 mod activate;
 mod activate_backward;
 mod adam_w;
+mod add_layer_norm;
 mod axpby;
 mod binary;
 mod cross_entropy;
@@ -24,6 +25,7 @@ mod sum_axis;
 pub use activate::Activate;
 pub use activate_backward::ActivateBackward;
 pub use adam_w::AdamW;
+pub use add_layer_norm::AddLayerNorm;
 pub use axpby::Axpby;
 pub use binary::Binary;
 pub use cross_entropy::CrossEntropy;

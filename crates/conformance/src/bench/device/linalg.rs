@@ -22,6 +22,7 @@ pub(super) fn lines<Q: LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>
         adam_w(elements),
         softmax(rows, columns),
         layer_norm(rows, columns),
+        add_layer_norm(rows, columns),
         rms_norm(rows, columns),
     ];
     for &n in squares {
@@ -100,6 +101,28 @@ fn layer_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine
             let beta = TensorRef::contiguous(beta.view(), &[columns])?;
             let stats = TensorMut::contiguous(stats.view_mut(), &[2, rows])?;
             Ok(plan.layer_norm(q, x, Some(gamma), Some(beta), y, stats)?)
+        }))
+    })
+}
+
+/// Reads two tensors and writes their sum and its norm.
+fn add_layer_norm<Q: LinalgOps + 'static>(rows: usize, columns: usize) -> DeviceLine<Q> {
+    let bytes = 16.0 * (rows * columns) as f64;
+    let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
+    DeviceLine::new(format!("nn.add_layer_norm/{rows}x{columns}"), size, move |q: &Q| {
+        let (shape, plan) = ([rows, columns], NormPlan::new(&[rows, columns], 1e-5)?);
+        let (x, r) = (input::<Q, f32>(q, rows * columns)?, input::<Q, f32>(q, rows * columns)?);
+        let (gamma, beta) = (input::<Q, f32>(q, columns)?, input::<Q, f32>(q, columns)?);
+        let (mut sum, mut y) = (q.zeros(rows * columns)?, q.zeros(rows * columns)?);
+        let mut stats = plan.layer_stats(q)?;
+        Ok(Box::new(move |q: &Q| {
+            let addends = [TensorRef::contiguous(x.view(), &shape)?, TensorRef::contiguous(r.view(), &shape)?];
+            let gamma = TensorRef::contiguous(gamma.view(), &[columns])?;
+            let beta = TensorRef::contiguous(beta.view(), &[columns])?;
+            let sum = TensorMut::contiguous(sum.view_mut(), &shape)?;
+            let (y, stats) =
+                (TensorMut::contiguous(y.view_mut(), &shape)?, TensorMut::contiguous(stats.view_mut(), &[2, rows])?);
+            Ok(plan.add_layer_norm(q, addends, Some(gamma), Some(beta), sum, y, stats)?)
         }))
     })
 }

@@ -1,8 +1,8 @@
-//! Layer norm and RMS norm with their gradients, for ordinary rows, extreme deviations and constant rows.
+//! Layer norm, of sums as well, and RMS norm with their gradients, for ordinary rows, extreme deviations and constant rows.
 
 use backend_api::{
     BackendError, Buffer, Real,
-    ops::linalg::{LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
+    ops::linalg::{AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
 };
 use core_types::params::rows::NormParams;
 use half::{bf16, f16};
@@ -43,6 +43,7 @@ pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
     let (layer, rms) = (Op { centred: true }, Op { centred: false });
     vec![
         OpSpec { op: "linalg.layer_norm", cases: forward(layer) }.refusing_short("layer_norm", short_layer_norm),
+        OpSpec { op: "linalg.add_layer_norm", cases: sums() }.refusing_short("add_layer_norm", short_add_layer_norm),
         OpSpec { op: "linalg.rms_norm", cases: forward(rms) }.refusing_short("rms_norm", short_rms_norm),
         OpSpec { op: "linalg.layer_norm_backward", cases: backward(layer) }
             .refusing_short("layer_norm_backward", short_layer_norm_backward),
@@ -279,6 +280,110 @@ fn constant_rows<Q: RowOps, T: Real>(q: &Q, op: Op, (value, eps): (f32, f32), at
     Ok(())
 }
 
+/// Layer norm of `x + r`, where r is of the size of x.
+fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
+    let layer = Op { centred: true };
+    let mut cases: Vec<Case<Q>> = Vec::new();
+    for n in LENGTHS {
+        for offset in [0.0, 2e2, 2e4] {
+            cases.push(Case::new(format!("3 rows of {n} around {offset}"), move |q| {
+                close_sum::<Q, f32>(q, &layer.inputs(3, n, offset), 0, 4e-5)
+            }));
+        }
+    }
+    cases.extend(batches().map(|rows| {
+        Case::new(format!("{rows} rows of 17"), move |q| close_sum::<Q, f32>(q, &layer.inputs(rows, 17, 0.0), 0, 4e-5))
+    }));
+    let long = Case::new("a row of 65536", move |q| close_sum::<Q, f32>(q, &layer.inputs(1, 65_536, 0.0), 0, 2e-5));
+    cases.push(long.on_elements(65_536));
+    cases.push(Case::new("deviations of 2^120, and views that are not aligned", move |q| {
+        for n in EXTREME_LENGTHS {
+            close_sum::<Q, f32>(q, &layer.scaled(3, n, 120, 1e-5), 0, 4e-5)?;
+            close_sum::<Q, f32>(q, &layer.inputs(6, n, 0.0), 1, 4e-5)?;
+        }
+        Ok(())
+    }));
+    cases.push(Case::new("without gamma and beta", move |q| {
+        let plain = |n| layer.plain(layer.inputs(3, n, 0.0));
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, f32>(q, &plain(n), 0, 4e-5))
+    }));
+    let undefined = Case::new("a constant sum without eps is an error with its number", move |q| {
+        let mut input = layer.inputs(3, 17, 0.0);
+        input.eps = 0.0;
+        input.x[17..].fill(0.0);
+        match run_sum::<Q, f32>(q, &input, &input.x, 0) {
+            Err(NnError::Backend(BackendError::Undefined { op: "add_layer_norm", index: 1, .. })) => Ok(()),
+            Ok(got) => Err(Failure::Broken(format!("got {got:?}"))),
+            Err(error) => Err(error.into()),
+        }
+    });
+    cases.push(undefined.that_waits());
+    cases.push(Case::new("NaN and infinity stay in their row", move |q| {
+        let mut input = layer.inputs(3, 17, 0.0);
+        (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
+        let (_, y) = run_sum::<Q, f32>(q, &input, &values(53, 51), 0)?;
+        match y[..17].iter().all(|y| y.is_nan()) && y[20].is_nan() && y[34..].iter().all(|y| y.is_finite()) {
+            true => Ok(()),
+            false => Err(Failure::Broken(format!("got {y:?}"))),
+        }
+    }));
+    for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
+        let of_lengths = move |hold: &dyn Fn(&Inputs) -> Result<(), Failure>| {
+            lengths.iter().try_for_each(|&n| hold(&layer.inputs(3, n, 0.0)))
+        };
+        cases.extend([
+            Case::new(format!("f32 rows of {name} lengths"), move |q| {
+                of_lengths(&|input| close_sum::<Q, f32>(q, input, 0, 4e-5))
+            }),
+            Case::new(format!("f16 rows of {name} lengths"), move |q| {
+                of_lengths(&|input| close_sum::<Q, f16>(q, input, 0, 4.0 * 2e-3))
+            }),
+            Case::new(format!("bf16 rows of {name} lengths"), move |q| {
+                of_lengths(&|input| close_sum::<Q, bf16>(q, input, 0, 4.0 * 1.6e-2))
+            }),
+        ]);
+    }
+    cases
+}
+
+/// Holds the sum to its rounding and its norm to the model within `atol`, on views from element `skip` on.
+fn close_sum<Q: RowOps, T: Real>(q: &Q, input: &Inputs, skip: usize, atol: f64) -> Result<(), Failure> {
+    // Thirds, so that sums are rounded; a power of two as large as x.
+    let greatest = input.x.iter().fold(1.0, |greatest: f32, x| greatest.max(x.abs()));
+    let r: Vec<f32> = values(53, input.x.len()).iter().map(|r| r / 12.0 * greatest).collect();
+    let (sum, y) = run_sum::<Q, T>(q, input, &r, skip)?;
+    let exact = |x: &f32| f64::from(T::from_f32(*x).to_f32());
+    let rounded = |(x, r)| T::from_f32((exact(x) + exact(r)) as f32).to_f32();
+    Failure::unless_equal(&input.x.iter().zip(&r).map(rounded).collect::<Vec<f32>>(), &sum)?;
+    let want = model::along(&wide(&sum), input.n, 1, |x| Op { centred: true }.model(input, x));
+    Failure::unless_close(&want, &y, 0.0, atol)
+}
+
+/// The sum and its norm, on views from element `skip` on.
+fn run_sum<Q: RowOps, T: Real>(q: &Q, input: &Inputs, r: &[f32], skip: usize) -> Result<(Vec<f32>, Vec<f32>), NnError> {
+    let shape = [input.rows, input.n];
+    let plan = NormPlan::new(&shape, input.eps)?;
+    let buf = |v: &[f32]| {
+        let before = std::iter::repeat_n(&0.0, skip);
+        q.upload(&before.chain(v).map(|&v| T::from_f32(v)).collect::<Vec<T>>())
+    };
+    let (x, r, gamma, beta) = (buf(&input.x)?, buf(r)?, buf(&input.gamma)?, buf(&input.beta)?);
+    let (all, column) = (skip..skip + input.x.len(), skip..skip + input.n);
+    let (mut sum, mut y, mut stats) = (q.zeros::<T>(all.end)?, q.zeros::<T>(all.end)?, plan.layer_stats(q)?);
+    let addends =
+        [TensorRef::contiguous(x.slice(all.clone())?, &shape)?, TensorRef::contiguous(r.slice(all.clone())?, &shape)?];
+    let of_columns = |values| input.affine.then(|| TensorRef::contiguous(values, &[input.n])).transpose();
+    let (gamma, beta) = (of_columns(gamma.slice(column.clone())?)?, of_columns(beta.slice(column)?)?);
+    let sum_into = TensorMut::contiguous(sum.slice_mut(all.clone())?, &shape)?;
+    let into = TensorMut::contiguous(y.slice_mut(all)?, &shape)?;
+    let stats_into = TensorMut::contiguous(stats.view_mut(), &[2, input.rows])?;
+    plan.add_layer_norm(q, addends, gamma, beta, sum_into, into, stats_into)?;
+    let host = |buf: &Q::Buf<T>| -> Result<Vec<f32>, NnError> {
+        Ok(q.download(buf)?.into_iter().skip(skip).map(Real::to_f32).collect())
+    };
+    Ok((host(&sum)?, host(&y)?))
+}
+
 fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     let mut cases: Vec<Case<Q>> = Vec::new();
     let shapes = [(3, 1), (3, 15), (3, 16), (3, 17), (63, 33), (64, 8), (65, 8), (200, 100), (2, 1000), (2, 20_000)];
@@ -360,6 +465,14 @@ fn short_layer_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendEr
     let (x, gamma, beta) = (x.view(), Some(gamma.view()), Some(beta.view()));
     let (y, stats) = (y.view_mut(), stats.view_mut());
     q.layer_norm(LayerNorm { params: &SHORT, x, gamma, beta, y, stats }.map(short)?)
+}
+
+fn short_add_layer_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, r, gamma, beta) = (floats(q, 24)?, floats(q, 24)?, floats(q, 6)?, floats(q, 6)?);
+    let (mut sum, mut y, mut stats) = (floats(q, 24)?, floats(q, 24)?, floats(q, 8)?);
+    let (x, r, gamma, beta) = (x.view(), r.view(), Some(gamma.view()), Some(beta.view()));
+    let (sum, y, stats) = (sum.view_mut(), y.view_mut(), stats.view_mut());
+    q.add_layer_norm(AddLayerNorm { params: &SHORT, x, r, gamma, beta, sum, y, stats }.map(short)?)
 }
 
 fn short_rms_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use backend_api::{
     BackendError, Buffer, DType, Queue, Real, Reservation,
     ops::linalg::{
-        LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask, RowOps,
-        Softmax, SoftmaxBackward,
+        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask,
+        RowOps, Softmax, SoftmaxBackward,
     },
 };
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
-use self::norm_backward::NormBackward;
+use self::{norm::Rows, norm_backward::NormBackward};
 use crate::{CpuQueue, simd::dispatch};
 
 /// Elements that one task works on at least: 64 KiB of f32.
@@ -156,11 +156,12 @@ impl CpuQueue {
         (rows > 0).then(|| self.reserve_scratch::<f32>(elements.div_ceil(chunk), rows * len)).transpose()
     }
 
-    /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`. The op has checked the lengths.
+    /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`, for `op`, which has checked the lengths.
     fn norm_forward<T: Real, const CENTRED: bool>(
         &self,
+        op: &'static str,
         p: &NormParams,
-        x: &[T],
+        mut x: Rows<'_, T>,
         [gamma, beta]: [Option<&[T]>; 2],
         y: &mut [T],
         [mean, rstd]: [&mut [f32]; 2],
@@ -175,20 +176,18 @@ impl CpuQueue {
         let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2 + given, made)?;
         let undefined = AtomicUsize::new(usize::MAX);
         let mut means = mean.chunks_mut(rows);
-        let tasks = x.chunks(rows * len).zip(y.chunks_mut(rows * len)).zip(rstd.chunks_mut(rows));
-        let tasks = tasks.map(|((x, y), rstd)| (x, y, means.next().unwrap_or_default(), rstd)).collect();
+        let tasks = y.chunks_mut(rows * len).zip(rstd.chunks_mut(rows));
+        let tasks = tasks.map(|(y, rstd)| (x.take(y.len()), y, means.next().unwrap_or_default(), rstd)).collect();
         self.for_jobs(tasks, |i, (x, y, mean, rstd)| {
-            let kernel = norm::Forward::<T, CENTRED> { p, x, gamma, beta, y, mean, rstd };
+            let kernel = norm::Forward::<T, CENTRED> { p, x: x.values(simd), gamma, beta, y, mean, rstd };
             if let Some(row) = dispatch(simd, kernel) {
                 undefined.fetch_min(i * rows + row, Ordering::Relaxed);
             }
         });
         match undefined.into_inner() {
             usize::MAX => Ok(()),
-            index if CENTRED => {
-                Err(BackendError::Undefined { op: "layer_norm", index, why: "the variance and eps are zero" })
-            }
-            index => Err(BackendError::Undefined { op: "rms_norm", index, why: "the mean square and eps are zero" }),
+            index if CENTRED => Err(BackendError::Undefined { op, index, why: "the variance and eps are zero" }),
+            index => Err(BackendError::Undefined { op, index, why: "the mean square and eps are zero" }),
         }
     }
 
@@ -268,7 +267,15 @@ impl RowOps for CpuQueue {
         op.check()?;
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
-        self.norm_forward::<T, true>(params, x, [gamma, beta], y, [mean, rstd])
+        self.norm_forward::<T, true>("layer_norm", params, Rows::Given(x), [gamma, beta], y, [mean, rstd])
+    }
+
+    fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let AddLayerNorm { params, x, r, gamma, beta, sum, y, stats } = op;
+        let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
+        let x = Rows::Sum { x, r, sum };
+        self.norm_forward::<T, true>("add_layer_norm", params, x, [gamma, beta], y, [mean, rstd])
     }
 
     fn layer_norm_backward<T: Real>(&self, op: LayerNormBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -281,7 +288,7 @@ impl RowOps for CpuQueue {
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let RmsNorm { params, x, gamma, y, rstd } = op;
-        self.norm_forward::<T, false>(params, x, [gamma, None], y, [&mut [], rstd])
+        self.norm_forward::<T, false>("rms_norm", params, Rows::Given(x), [gamma, None], y, [&mut [], rstd])
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {

@@ -7,10 +7,76 @@ use super::{
     convert::{OutRow, column_values, next_row, prefetch, scratch, widen},
     ends_part,
 };
-use crate::simd::{Kernel, floats::Floats};
+use crate::simd::{Kernel, Simd, dispatch, floats::Floats};
 
 /// Vectors worked on at once, to hide the latency of sums.
 const UNROLL: usize = 4;
+
+/// Elements of a sum that are widened at once, on the stack.
+const BLOCK: usize = 512;
+
+/// Consecutive rows to normalise.
+pub(super) enum Rows<'a, T> {
+    /// These.
+    Given(&'a [T]),
+    /// Their sum, which is to be written.
+    Sum { x: &'a [T], r: &'a [T], sum: &'a mut [T] },
+}
+
+impl<'a, T: Real> Rows<'a, T> {
+    /// Takes the first `len` elements, of at least as many, away.
+    pub(super) fn take(&mut self, len: usize) -> Self {
+        match self {
+            Self::Given(rows) => {
+                let (x, rest) = rows.split_at(len);
+                *rows = rest;
+                Self::Given(x)
+            }
+            Self::Sum { x: rows, r: others, sum: sums } => {
+                let ((x, rest), (r, others_rest)) = (rows.split_at(len), others.split_at(len));
+                let (sum, sums_rest) = core::mem::take(sums).split_at_mut(len);
+                (*rows, *others, *sums) = (rest, others_rest, sums_rest);
+                Self::Sum { x, r, sum }
+            }
+        }
+    }
+
+    /// The elements, after writing the sum.
+    pub(super) fn values(self, simd: Simd) -> &'a [T] {
+        match self {
+            Self::Given(x) => x,
+            Self::Sum { x, r, sum } => {
+                dispatch(simd, Add { x, r, sum: &mut *sum });
+                sum
+            }
+        }
+    }
+}
+
+/// `sum = x + r`, added in f32 and rounded, of equally long slices.
+struct Add<'a, T> {
+    x: &'a [T],
+    r: &'a [T],
+    sum: &'a mut [T],
+}
+
+impl<T: Real, L: Floats> Kernel<L> for Add<'_, T> {
+    type Out = ();
+
+    /// Plain loops: the compiler has the instructions of the level.
+    #[inline(always)]
+    fn run(self, _: L) {
+        let (mut wide_x, mut wide_r, mut wide_sum) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+        for ((x, r), sum) in self.x.chunks(BLOCK).zip(self.r.chunks(BLOCK)).zip(self.sum.chunks_mut(BLOCK)) {
+            let (x, r) = (widen(x, &mut wide_x), widen(r, &mut wide_r));
+            let mut out = OutRow::new(sum, &mut wide_sum);
+            for ((sum, x), r) in out.values().iter_mut().zip(x).zip(r) {
+                *sum = x + r;
+            }
+            out.finish();
+        }
+    }
+}
 
 /// Consecutive rows of a normalisation; `CENTRED` subtracts the mean and adds beta (layer norm).
 pub(super) struct Forward<'a, T, const CENTRED: bool> {

@@ -9,6 +9,9 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 const HELD: Family = family!("linalg_norm_held");
 const WARP: Family = family!("linalg_norm_warp");
 const BLOCK: Family = family!("linalg_norm_block");
+const SUM_HELD: Family = family!("linalg_norm_sum_held");
+const SUM_WARP: Family = family!("linalg_norm_sum_warp");
+const SUM_BLOCK: Family = family!("linalg_norm_sum_block");
 const BACKWARD_HELD: Family = family!("linalg_norm_backward_held");
 const BACKWARD_WARP: Family = family!("linalg_norm_backward_warp");
 const BACKWARD_BLOCK: Family = family!("linalg_norm_backward_block");
@@ -21,6 +24,8 @@ const COLUMNS_PER_BLOCK: u64 = 256;
 #[derive(Debug)]
 pub(crate) struct NormForward<'a, T> {
     pub(crate) x: CudaRef<'a, T>,
+    /// What is added to x before that, and where the sum goes.
+    pub(crate) added: Option<(CudaRef<'a, T>, CudaMut<'a, T>)>,
     pub(crate) gamma: Option<CudaRef<'a, T>>,
     pub(crate) beta: Option<CudaRef<'a, T>>,
     pub(crate) y: CudaMut<'a, T>,
@@ -54,19 +59,28 @@ pub(crate) fn forward<'a, T: Real>(
     views: &NormForward<'a, T>,
     status: Option<&CudaMut<'a, u64>>,
 ) -> Result<(), BackendError> {
-    let NormForward { x, gamma, beta, y, mean, rstd } = views;
+    let NormForward { x, added, gamma, beta, y, mean, rstd } = views;
     let columns_aligned = [gamma, beta].into_iter().flatten().all(|values| aligned(*values));
-    let group = Group::new(p.len, aligned(*x) && columns_aligned && aligned(y.as_ref()));
-    let family = match group {
-        Group::Held => HELD,
-        Group::Warp => WARP,
-        Group::Block => BLOCK,
+    let sums_aligned = added.as_ref().is_none_or(|(r, sum)| aligned(*r) && aligned(sum.as_ref()));
+    let group = Group::new(p.len, aligned(*x) && columns_aligned && sums_aligned && aligned(y.as_ref()));
+    let family = match (group, added) {
+        (Group::Held, None) => HELD,
+        (Group::Warp, None) => WARP,
+        (Group::Block, None) => BLOCK,
+        (Group::Held, Some(_)) => SUM_HELD,
+        (Group::Warp, Some(_)) => SUM_WARP,
+        (Group::Block, Some(_)) => SUM_BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
-    let launch = launch.value("p", &words(p)).input("x", *x).input_if("gamma", *gamma).input_if("beta", *beta);
+    let launch = launch.value("p", &words(p)).input("x", *x);
+    let launch = match added {
+        Some((r, sum)) => launch.input("r", *r).output("sum", sum),
+        None => launch,
+    };
+    let launch = launch.input_if("gamma", *gamma).input_if("beta", *beta);
     let launch = launch.output("y", y).output_if("mean", mean.as_ref()).output("rstd", rstd);
     let launch = launch.output_if("status", status);
-    // SAFETY: the op has checked that x and y have `p.rows p.len` elements, gamma and beta `p.len`, mean and rstd
+    // SAFETY: the op has checked that x, y, r and sum have `p.rows p.len` elements, gamma and beta `p.len`, mean and rstd
     // `p.rows`, and that no row is empty.
     unsafe { launch.launch() }
 }

@@ -3,8 +3,8 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
     ops::linalg::{
-        LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask, RowOps,
-        Softmax, SoftmaxBackward,
+        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask,
+        RowOps, Softmax, SoftmaxBackward,
     },
 };
 use core_types::params::{
@@ -46,7 +46,15 @@ impl RowOps for CudaQueue {
         op.check()?;
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
-        norm(self, params, NormForward { x, gamma, beta, y, mean: Some(mean), rstd })
+        norm(self, "layer_norm", params, NormForward { x, added: None, gamma, beta, y, mean: Some(mean), rstd })
+    }
+
+    fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let AddLayerNorm { params, x, r, gamma, beta, sum, y, stats } = op;
+        let (mean, rstd) = stats.split_at(params.rows as usize)?;
+        let added = Some((r, sum));
+        norm(self, "add_layer_norm", params, NormForward { x, added, gamma, beta, y, mean: Some(mean), rstd })
     }
 
     fn layer_norm_backward<T: Real>(&self, op: LayerNormBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -61,7 +69,7 @@ impl RowOps for CudaQueue {
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let RmsNorm { params, x, gamma, y, rstd } = op;
-        norm(self, params, NormForward { x, gamma, beta: None, y, mean: None, rstd })
+        norm(self, "rms_norm", params, NormForward { x, added: None, gamma, beta: None, y, mean: None, rstd })
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -119,12 +127,17 @@ fn softmax_gradient<T: Real>(
     }
 }
 
-/// Layer norm, or RMS norm without `beta` and `mean`. The op has checked the lengths.
-fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -> Result<(), BackendError> {
+/// Layer norm, or RMS norm without `beta` and `mean`, for `op`, which has checked the lengths.
+fn norm<T: Real>(
+    queue: &CudaQueue,
+    op: &'static str,
+    p: &NormParams,
+    views: NormForward<'_, T>,
+) -> Result<(), BackendError> {
     if views.x.is_empty() {
         return Ok(());
     }
-    index_bound("layer_norm", p.len)?;
+    index_bound(op, p.len)?;
     if p.eps > 0.0 {
         return norm::forward(queue, p, &views, None); // no row is undefined
     }
@@ -135,11 +148,8 @@ fn norm<T: Real>(queue: &CudaQueue, p: &NormParams, views: NormForward<'_, T>) -
         None | Some(&u64::MAX) => Ok(()),
         Some(&row) => {
             let index = row as usize;
-            Err(if centred {
-                BackendError::Undefined { op: "layer_norm", index, why: "the variance and eps are zero" }
-            } else {
-                BackendError::Undefined { op: "rms_norm", index, why: "the mean square and eps are zero" }
-            })
+            let why = if centred { "the variance and eps are zero" } else { "the mean square and eps are zero" };
+            Err(BackendError::Undefined { op, index, why })
         }
     }
 }
