@@ -10,7 +10,7 @@ use zeroize::DefaultIsZeroes;
 
 use crate::{
     bitsliced::{self, each, sub_bytes, xor},
-    prg::block_words,
+    block::block_words,
 };
 
 /// Encryption of one 128-bit block under a fixed key; the integer is the little-endian reading of the 16 bytes.

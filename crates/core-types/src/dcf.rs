@@ -11,7 +11,8 @@ use core::{fmt, ops::Range};
 
 use crate::{
     Encrypt, Label, Ring, Window,
-    prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, block_words, hash},
+    block::block_words,
+    prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, hash},
     tree::{Node, Pair},
 };
 

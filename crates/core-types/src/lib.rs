@@ -6,6 +6,7 @@
 
 mod aes;
 pub mod bitsliced;
+mod block;
 pub mod circle;
 pub mod cmp;
 pub mod dcf;
@@ -21,7 +22,8 @@ pub mod tree;
 mod window;
 
 pub use aes::{AES_TABLE, AesKey, Encrypt};
+pub use block::block_words;
 pub use label::Label;
-pub use prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, PrgKeys, block_words, hash};
+pub use prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, PrgKeys, hash};
 pub use ring::Ring;
 pub use window::Window;

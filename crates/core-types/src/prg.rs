@@ -16,13 +16,6 @@ pub fn hash<E: Encrypt>(cipher: &E, u: u128) -> u128 {
     cipher.encrypt(u) ^ u
 }
 
-/// Words `2j` and `2j + 1` of a payload are the low and high half of value block `j`.
-#[inline]
-#[must_use]
-pub const fn block_words(block: u128) -> [u64; 2] {
-    [block as u64, (block >> 64) as u64]
-}
-
 /// The public AES keys of one bundle of keys.
 ///
 /// A node with seed `s` expands, in direction `c`, to the child `H(s | c)` and to the value blocks `H_j(s | c)`; a last

@@ -7,7 +7,7 @@ use core::{
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
-use super::{Field, Twiddle, assign_ops};
+use super::{Field, assign_ops};
 
 /// The Mersenne prime 2^31 - 1.
 pub const P: u32 = 0x7fff_ffff;
@@ -42,7 +42,7 @@ impl M31 {
     #[inline]
     #[must_use]
     pub const fn from_u32(word: u32) -> Self {
-        Self(reduce_once((word & P) + (word >> 31))) // at most P + 1
+        Self::reduced_once((word & P) + (word >> 31)) // at most P + 1
     }
 
     /// `word` modulo P.
@@ -51,7 +51,13 @@ impl M31 {
     pub const fn from_u64(word: u64) -> Self {
         let once = (word & P as u64) + (word >> 31); // < 2^31 + 2^33
         let twice = (once & P as u64) + (once >> 31); // at most P + 5
-        Self(reduce_once(twice as u32))
+        Self::reduced_once(twice as u32)
+    }
+
+    /// `word` modulo P for `word < 2 P`.
+    #[inline]
+    pub(super) const fn reduced_once(word: u32) -> Self {
+        Self(min(word, word.wrapping_sub(P))) // below P the subtraction wraps above the word
     }
 
     /// The canonical word, below [`P`].
@@ -72,7 +78,7 @@ impl M31 {
     #[inline]
     #[must_use]
     pub const fn plus(self, rhs: Self) -> Self {
-        Self(reduce_once(self.0 + rhs.0)) // both < 2^31, so no wrap
+        Self::reduced_once(self.0 + rhs.0) // both < 2^31, so no wrap
     }
 
     /// `self - rhs`.
@@ -88,42 +94,7 @@ impl M31 {
     #[must_use]
     pub const fn times(self, rhs: Self) -> Self {
         let wide = self.0 as u64 * rhs.0 as u64; // <= (P - 1)^2, so the high part is below P - 1
-        Self(reduce_once((wide & P as u64) as u32 + (wide >> 31) as u32))
-    }
-
-    /// `self * t`, without a 64-bit shift or mask: the doubled factor puts the quotient by 2^31 in the high word.
-    #[inline]
-    #[must_use]
-    pub const fn times_twiddle(self, t: Twiddle) -> Self {
-        let wide = self.0 as u64 * t.word() as u64; // 2 * self * t
-        Self(reduce_once((wide >> 32) as u32 + (wide as u32 >> 1))) // (P - 2) + P < 2^32
-    }
-
-    /// `self + rhs * t`, the addition riding in the 64-bit product.
-    #[inline]
-    #[must_use]
-    pub const fn plus_product(self, rhs: Self, t: Twiddle) -> Self {
-        // 2 (self + rhs * t) <= 2 (P - 1) P, so the high word is at most P - 2
-        let wide = rhs.0 as u64 * t.word() as u64 + 2 * self.0 as u64;
-        Self(reduce_once((wide >> 32) as u32 + (wide as u32 >> 1)))
-    }
-
-    /// `(self + rhs * t, self - rhs * t)`: two fused products, each reduced once.
-    #[inline]
-    #[must_use]
-    pub const fn butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
-        // 2 (P - t), without the detour of a canonical zero: for t = 0 it is 2 P, and self + rhs * P stays below P^2
-        let negated = 2 * P - t.word();
-        // doubled as in `plus_product`: compilers then do it once for both
-        let wide = rhs.0 as u64 * negated as u64 + 2 * self.0 as u64;
-        (self.plus_product(rhs, t), Self(reduce_once((wide >> 32) as u32 + (wide as u32 >> 1))))
-    }
-
-    /// `(self + rhs, (self - rhs) * t)`, which undoes twice a [`butterfly`](Self::butterfly) by `1 / t`.
-    #[inline]
-    #[must_use]
-    pub const fn inverse_butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
-        (self.plus(rhs), self.minus(rhs).times_twiddle(t))
+        Self::reduced_once((wide & P as u64) as u32 + (wide >> 31) as u32)
     }
 
     /// `self * 2^k`: multiplying by two rotates the 31-bit word left by one.
@@ -188,12 +159,6 @@ impl M31 {
         }
         power.times(factor)
     }
-}
-
-/// `word` modulo P for `word < 2 P`.
-#[inline]
-const fn reduce_once(word: u32) -> u32 {
-    min(word, word.wrapping_sub(P)) // below P the subtraction wraps above the word
 }
 
 #[inline]

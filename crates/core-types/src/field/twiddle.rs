@@ -44,6 +44,43 @@ impl Twiddle {
     }
 }
 
+impl M31 {
+    /// `self * t`, without a 64-bit shift or mask: the doubled factor puts the quotient by 2^31 in the high word.
+    #[inline]
+    #[must_use]
+    pub const fn times_twiddle(self, t: Twiddle) -> Self {
+        let wide = self.word() as u64 * t.word() as u64; // 2 * self * t
+        Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1)) // (P - 2) + P < 2^32
+    }
+
+    /// `self + rhs * t`, the addition riding in the 64-bit product.
+    #[inline]
+    #[must_use]
+    pub const fn plus_product(self, rhs: Self, t: Twiddle) -> Self {
+        // 2 (self + rhs * t) <= 2 (P - 1) P, so the high word is at most P - 2
+        let wide = rhs.word() as u64 * t.word() as u64 + 2 * self.word() as u64;
+        Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1))
+    }
+
+    /// `(self + rhs * t, self - rhs * t)`: two fused products, each reduced once.
+    #[inline]
+    #[must_use]
+    pub const fn butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
+        // 2 (P - t), without the detour of a canonical zero: for t = 0 it is 2 P, and self + rhs * P stays below P^2
+        let negated = 2 * P - t.word();
+        // doubled as in `plus_product`: compilers then do it once for both
+        let wide = rhs.word() as u64 * negated as u64 + 2 * self.word() as u64;
+        (self.plus_product(rhs, t), Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1)))
+    }
+
+    /// `(self + rhs, (self - rhs) * t)`, which undoes twice a [`butterfly`](Self::butterfly) by `1 / t`.
+    #[inline]
+    #[must_use]
+    pub const fn inverse_butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
+        (self.plus(rhs), self.minus(rhs).times_twiddle(t))
+    }
+}
+
 impl fmt::Debug for Twiddle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Twiddle({})", self.factor())
