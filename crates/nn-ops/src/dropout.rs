@@ -1,6 +1,9 @@
 //! Seeded dropout: which elements a training step drops.
 
-use backend_api::{Real, ops::linalg::ElementwiseOps};
+use backend_api::{
+    Real,
+    ops::linalg::{self, ElementwiseOps},
+};
 use core_types::params::elementwise::DropoutParams;
 
 use crate::{ElementwisePlan, NnError, TensorMut, TensorRef};
@@ -58,7 +61,7 @@ impl Dropout {
     }
 
     /// The launch record of a site and a step.
-    pub(crate) fn params(&self, site: u32, step: u32) -> DropoutParams {
+    fn params(&self, site: u32, step: u32) -> DropoutParams {
         DropoutParams {
             seed: self.seed,
             site,
@@ -67,5 +70,26 @@ impl Dropout {
             threshold: (self.p * 4_294_967_296.0) as u64, // exact scaling, then floor
             scale: if self.p == 1.0 { 0.0 } else { 1.0 / (1.0 - self.p as f32) },
         }
+    }
+}
+
+impl ElementwisePlan {
+    /// Drops elements of x by the mask of a site and a training step: see [`Dropout`]. The same call on the gradient is the
+    /// backward pass.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn dropout<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        dropout: &Dropout,
+        site: u32,
+        step: u32,
+        x: TensorRef<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "dropout";
+        let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
+        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), x, y })?)
     }
 }

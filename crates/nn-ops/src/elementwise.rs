@@ -1,12 +1,12 @@
-//! Functions of single elements: activations, linear combinations, the descent step, dropout.
+//! Functions of single elements: activations, linear combinations, the descent step.
 
 use backend_api::{
     Real,
-    ops::linalg::{self, Activate, ActivateBackward, Axpby, ElementwiseOps},
+    ops::linalg::{Activate, ActivateBackward, Axpby, ElementwiseOps},
 };
 use core_types::params::elementwise::Activation;
 
-use crate::{Dropout, Layout, NnError, Sgd, TensorMut, TensorRef};
+use crate::{Layout, NnError, Sgd, TensorMut, TensorRef};
 
 /// Functions of single elements on row-major tensors of one shape.
 ///
@@ -111,25 +111,6 @@ impl ElementwisePlan {
         Sgd { rate, momentum: 0.0, decay }.check(OP)?;
         let (g, w) = (g.planned(OP, "g", &self.layout)?, w.planned(OP, "w", &self.layout)?);
         Ok(q.axpby(Axpby { alpha: -rate, x: q.shorten(g), beta: 1.0 - rate * decay, y: q.shorten_mut(w) })?)
-    }
-
-    /// Drops elements of x by the mask of a site and a training step: see [`Dropout`]. The same call on the gradient is the
-    /// backward pass.
-    ///
-    /// # Errors
-    /// As [`activate`](Self::activate).
-    pub fn dropout<Q: ElementwiseOps, T: Real>(
-        &self,
-        q: &Q,
-        dropout: &Dropout,
-        site: u32,
-        step: u32,
-        x: TensorRef<'_, Q, T>,
-        y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
-        const OP: &str = "dropout";
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
-        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), x, y })?)
     }
 }
 

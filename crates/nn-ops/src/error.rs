@@ -3,8 +3,6 @@
 use backend_api::BackendError;
 use thiserror::Error;
 
-use crate::Layout;
-
 /// Why an operator refused its arguments, or what the device failed with.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -149,12 +147,6 @@ pub enum NnError {
 /// The lengths of a tensor's axes in an error message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape(Vec<usize>);
-
-impl From<&Layout> for Shape {
-    fn from(layout: &Layout) -> Self {
-        Self(layout.shape().to_vec())
-    }
-}
 
 impl From<&[usize]> for Shape {
     fn from(shape: &[usize]) -> Self {

@@ -222,6 +222,12 @@ impl Layout {
     }
 }
 
+impl From<&Layout> for Shape {
+    fn from(layout: &Layout) -> Self {
+        Self::from(layout.shape())
+    }
+}
+
 impl core::fmt::Debug for Layout {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Layout").field("shape", &self.shape()).field("strides", &self.strides()).finish_non_exhaustive()

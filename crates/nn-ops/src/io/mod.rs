@@ -4,8 +4,10 @@
 //! small multiple of the input's length.
 
 mod npy;
+mod npy_error;
 mod npy_header;
 mod weights;
 
-pub use npy::{NpyArray, NpyElement, NpyError, read_npy, write_npy};
+pub use npy::{NpyArray, NpyElement, read_npy, write_npy};
+pub use npy_error::NpyError;
 pub use weights::{Tensor, Tensors, WeightsError, read_safetensors, write_safetensors};

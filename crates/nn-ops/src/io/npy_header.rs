@@ -1,6 +1,6 @@
 //! The header of an `.npy` file, parsed without trust in its bytes.
 
-use super::NpyError;
+use super::npy_error::NpyError;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Dimensions that a shape may have: more than any tensor here, few enough to keep parsing linear.
