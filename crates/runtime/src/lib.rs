@@ -37,7 +37,9 @@ mod any;
 mod choice;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod domain;
 mod env;
+mod error;
 mod open;
 mod replays;
 
@@ -48,6 +50,8 @@ pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered
 pub use choice::{Choice, UnknownChoice};
 #[cfg(feature = "cuda")]
 pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, cuda_queue, simulator_reports};
+pub use domain::Domain;
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
-pub use open::{BackendStatus, Domain, OpenError, Unavailable, availability, cpu, open, open_for, open_with};
+pub use error::{OpenError, Unavailable};
+pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};
 pub use replays::{ReplayCounts, Replays};

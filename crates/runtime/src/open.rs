@@ -1,88 +1,12 @@
-//! From settings to an open queue, and why another was not opened.
+//! From settings to an open queue, and which backend it is of.
 
 use backend_api::Budget;
 use core::fmt;
 use cpu_backend::{CpuConfig, CpuError, CpuQueue, SimdLevel};
-use thiserror::Error;
 
-use crate::{AnyQueue, Choice, Settings, SettingsError};
+use crate::{AnyQueue, Choice, Domain, OpenError, Settings, Unavailable};
 #[cfg(feature = "cuda")]
 use crate::{CudaFacts, CudaLibrary, cuda, cuda_facts};
-
-/// The domains that can have a backend of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Domain {
-    /// Function secret sharing. A GPU request fails closed: never a stand-in.
-    Pfss,
-    /// Circle-STARK transforms.
-    Stark,
-    /// Neural-network operators. A GPU request falls back to the CPU when it opens, and says so.
-    Nn,
-}
-
-/// Why a backend cannot be opened on this machine.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum Unavailable {
-    /// This program was built without the feature `cuda` of crate `runtime`.
-    #[error("this program was built without CUDA (feature `cuda` of crate `runtime`)")]
-    NotBuilt,
-    /// No device could be opened.
-    #[cfg(feature = "cuda")]
-    #[error("{0}")]
-    Gpu(Box<cuda_backend::OpenError>),
-    /// The simulated driver cannot be the one of this process.
-    #[cfg(feature = "cuda")]
-    #[error("{0}")]
-    Simulator(Box<cuda_sim::driver::InstallError>),
-    /// The process uses the simulated driver already, and a process uses one driver.
-    #[cfg(feature = "cuda")]
-    #[error("this process uses the simulated CUDA driver, so it has no real one")]
-    OnlySimulated,
-    /// The device was opened, and an op on known values gave a wrong result.
-    #[cfg(feature = "cuda")]
-    #[error("the device computes wrongly: op `{op}` gave {got}, expected {expected}")]
-    Miscomputes {
-        /// Name of the op.
-        op: &'static str,
-        /// The known result.
-        expected: String,
-        /// What the device gave.
-        got: String,
-    },
-}
-
-/// Why no queue was opened.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// A setting cannot be used.
-    #[error("environment: {0}")]
-    Settings(SettingsError),
-    /// The requested backend cannot be opened and nothing may stand in for it.
-    #[error("backend `{requested}` was requested: {reason}")]
-    Unavailable {
-        /// What was asked for.
-        requested: Choice,
-        /// Why it cannot be had.
-        reason: Unavailable,
-    },
-    /// The CPU backend failed to open.
-    #[error("cpu backend: {0}")]
-    Cpu(CpuError),
-}
-
-impl From<SettingsError> for OpenError {
-    fn from(error: SettingsError) -> Self {
-        Self::Settings(error)
-    }
-}
-
-impl From<CpuError> for OpenError {
-    fn from(error: CpuError) -> Self {
-        Self::Cpu(error)
-    }
-}
 
 /// Which backend was opened, and why another was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
