@@ -7,6 +7,7 @@ mod inspect;
 mod kind;
 mod report;
 mod serve;
+mod sound;
 mod verify;
 
 use core::time::Duration;

@@ -8,12 +8,13 @@ use std::{
 
 use anyhow::Result;
 use clap::Args;
-use inference::{InferenceError, Limits, folder::KeyFolder, tls::Fingerprint};
+use inference::{InferenceError, Limits, folder::KeyFolder};
 use pfss::Party;
 
 use super::{
     bundle,
     kind::{Kind, folder_of, unknown},
+    sound::Sound,
 };
 use crate::exit::Usage;
 
@@ -33,21 +34,6 @@ pub(crate) struct VerifyArgs {
     /// The digest that a party's folder must have.
     #[arg(long, value_name = "HEX")]
     digest: Option<String>,
-}
-
-/// A party's folder that is sound and unused.
-pub(super) struct Sound {
-    /// What the keys are for.
-    pub(super) purpose: String,
-    pub(super) party: Party,
-    /// Bytes of keys.
-    pub(super) key_bytes: u64,
-    pub(super) digest: String,
-    /// What both folders of a deal have in common.
-    pub(super) deal: Vec<u8>,
-    /// The fingerprints of this party's certificate and of that it accepts.
-    pub(super) own: Fingerprint,
-    pub(super) peer: Fingerprint,
 }
 
 /// Runs the command.
@@ -122,11 +108,4 @@ fn model(path: &Path) -> Result<Sound> {
 
 fn say(path: &Path, sound: &impl fmt::Display) -> Result<()> {
     Ok(writeln!(io::stdout(), "{}  {sound}", path.display())?)
-}
-
-impl fmt::Display for Sound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { purpose, party, key_bytes, digest, .. } = self;
-        write!(f, "sound and unused: {purpose}, {party}, {key_bytes} bytes of keys; digest {digest}")
-    }
 }

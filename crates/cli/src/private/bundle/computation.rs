@@ -1,12 +1,13 @@
-//! What the keys of a folder compute: one gate, or a function of one gate or two.
+//! What the keys of a folder compute: one gate, or a function of one gate or two, by the words of `gate.json`.
 
+use anyhow::{Result, bail, ensure};
 use pfss::{
-    Channel, Dealer, Gate, KeyBundle, Operation, PfssError, Ring, Session, SignedRange, batch::Shares,
+    Channel, Dealer, Gate, KeyBundle, Operation, Parameters, PfssError, Ring, Session, SignedRange, batch::Shares,
     functions::FixedBundles, suf::BoolMode,
 };
 use runtime::AnyQueue;
 
-use super::function::Function;
+use super::{function::Function, gate_file::GateFile};
 
 /// What the keys of a folder compute.
 #[derive(Debug)]
@@ -126,5 +127,38 @@ impl Computation {
                 session.function(q, &function.gates, bundles, x).map(Shares::Words)
             }
         }
+    }
+}
+
+impl GateFile {
+    const SUF: &str = "suf";
+
+    /// What is computed, checked.
+    pub(super) fn computation(&self) -> Result<Computation> {
+        let Self { gate, bits, shift, range, word_bits, table, descriptor, .. } = self;
+        if gate == Self::SUF {
+            self.only(&["descriptor"])?;
+            let Some(descriptor) = descriptor else { bail!("expected `descriptor` for gate `suf`, got none") };
+            return Ok(Computation::Gate(gate.clone(), Operation::suf(descriptor.clone().program()?)));
+        }
+        let range = range.map(|[min, max]| SignedRange::new(min, max)).transpose()?;
+        if let Some(function) = Function::named(self, range)? {
+            return Ok(Computation::Function(Box::new(function)));
+        }
+        let names = || Operation::NAMES.into_iter().chain(Function::NAMES).chain([Self::SUF]).collect::<Vec<_>>();
+        ensure!(
+            gate != "softmax",
+            "softmax is no gate: it takes many, each on as many elements as the lengths of rows say; `trefoil pfss deal \
+             --model transformer` deals for one in a model, and crate `pfss` for any rows (`pfss::softmax`)"
+        );
+        ensure!(
+            Operation::NAMES.contains(&gate.as_str()),
+            "unknown gate `{gate}`; expected one of: {}",
+            names().join(", ")
+        );
+        self.only(&["bits", "shift", "range", "word_bits", "table"])?;
+        let (n, shift, word_bits, table) = (bits.unwrap_or(64), *shift, *word_bits, table.as_deref());
+        let operation = Operation::named(gate, &Parameters { n, shift, range, word_bits, table })?;
+        Ok(Computation::Gate(gate.clone(), operation))
     }
 }

@@ -2,15 +2,10 @@
 
 use core::str::FromStr;
 
-use anyhow::{Result, bail, ensure};
-use pfss::{Operation, Parameters, SignedRange};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    computation::Computation,
-    descriptor::{Coefficients, Descriptor},
-    function::Function,
-};
+use super::descriptor::{Coefficients, Descriptor};
 
 /// What keys compute, as `gate.json` says it: public, and the same for both parties.
 ///
@@ -19,7 +14,7 @@ use super::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GateFile {
-    /// One of [`Operation::NAMES`] or [`Function::NAMES`], or `suf`.
+    /// One of [`Operation::NAMES`](pfss::Operation::NAMES) or [`Function::NAMES`](super::function::Function::NAMES), or `suf`.
     pub(super) gate: String,
     /// Ring width; 64 if it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,36 +49,6 @@ impl GateFile {
     pub(super) const NAME: &str = "gate.json";
     /// No such file is longer.
     pub(super) const MAX_BYTES: u64 = 1 << 24;
-    const SUF: &str = "suf";
-
-    /// What is computed, checked.
-    pub(super) fn computation(&self) -> Result<Computation> {
-        let Self { gate, bits, shift, range, word_bits, table, descriptor, .. } = self;
-        if gate == Self::SUF {
-            self.only(&["descriptor"])?;
-            let Some(descriptor) = descriptor else { bail!("expected `descriptor` for gate `suf`, got none") };
-            return Ok(Computation::Gate(gate.clone(), Operation::suf(descriptor.clone().program()?)));
-        }
-        let range = range.map(|[min, max]| SignedRange::new(min, max)).transpose()?;
-        if let Some(function) = Function::named(self, range)? {
-            return Ok(Computation::Function(Box::new(function)));
-        }
-        let names = || Operation::NAMES.into_iter().chain(Function::NAMES).chain([Self::SUF]).collect::<Vec<_>>();
-        ensure!(
-            gate != "softmax",
-            "softmax is no gate: it takes many, each on as many elements as the lengths of rows say; `trefoil pfss deal \
-             --model transformer` deals for one in a model, and crate `pfss` for any rows (`pfss::softmax`)"
-        );
-        ensure!(
-            Operation::NAMES.contains(&gate.as_str()),
-            "unknown gate `{gate}`; expected one of: {}",
-            names().join(", ")
-        );
-        self.only(&["bits", "shift", "range", "word_bits", "table"])?;
-        let (n, shift, word_bits, table) = (bits.unwrap_or(64), *shift, *word_bits, table.as_deref());
-        let operation = Operation::named(gate, &Parameters { n, shift, range, word_bits, table })?;
-        Ok(Computation::Gate(gate.clone(), operation))
-    }
 
     /// Refuses parameters other than these.
     pub(super) fn only(&self, parameters: &[&str]) -> Result<()> {

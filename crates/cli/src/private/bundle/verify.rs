@@ -7,7 +7,7 @@ use inference::Limits;
 use pfss::KeyBundle;
 
 use super::folder::{PartyFolder, read_bundle};
-use crate::private::{advance, steps_bar, verify::Sound};
+use crate::private::{advance, sound::Sound, steps_bar};
 
 /// Checks a bundle; says what it is for.
 pub(crate) fn bundle(path: &Path) -> Result<String> {

@@ -1,0 +1,28 @@
+//! What `trefoil pfss verify` finds in a party's folder.
+
+use core::fmt;
+
+use inference::tls::Fingerprint;
+use pfss::Party;
+
+/// A party's folder that is sound and unused.
+pub(super) struct Sound {
+    /// What the keys are for.
+    pub(super) purpose: String,
+    pub(super) party: Party,
+    /// Bytes of keys.
+    pub(super) key_bytes: u64,
+    pub(super) digest: String,
+    /// What both folders of a deal have in common.
+    pub(super) deal: Vec<u8>,
+    /// The fingerprints of this party's certificate and of that it accepts.
+    pub(super) own: Fingerprint,
+    pub(super) peer: Fingerprint,
+}
+
+impl fmt::Display for Sound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { purpose, party, key_bytes, digest, .. } = self;
+        write!(f, "sound and unused: {purpose}, {party}, {key_bytes} bytes of keys; digest {digest}")
+    }
+}
