@@ -7,10 +7,7 @@ use pfss::{
     softmax::SoftmaxPlan,
 };
 
-use crate::{
-    Deal, InferenceError,
-    plan::{Keys, RING_BITS},
-};
+use crate::{Deal, InferenceError, keys::Keys, tensor::RING_BITS};
 
 /// A step of a model that needs keys and the other party, with its operands. Everything else is linear and local.
 ///

@@ -9,8 +9,7 @@ use pfss::{
 
 use crate::{
     Call, Engine, InferenceError, Tensor,
-    plan::RING_BITS,
-    tensor::{FRACTION_BITS, ONE},
+    tensor::{FRACTION_BITS, ONE, RING_BITS},
 };
 
 /// A model under construction: an engine, and the public limit on the magnitude of its weights.

@@ -6,7 +6,7 @@ use backend_api::ops::fss::FssOps;
 use pfss::{Channel, Party, Session, Traffic};
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Engine, InferenceError, Key, Model, Parameters, plan::Keys};
+use crate::{Call, Engine, InferenceError, Key, Model, Parameters, keys::Keys};
 
 /// What a party brings.
 #[derive(Clone, Copy, Debug)]

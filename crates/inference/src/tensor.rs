@@ -7,6 +7,9 @@ use pfss::{RangeError, SignedRange};
 /// Fraction bits of inputs, weights and activations. Products carry twice as many.
 pub const FRACTION_BITS: u32 = 12;
 
+/// The ring of all values.
+pub(crate) const RING_BITS: u32 = 64;
+
 /// 1.0 in fixed point.
 pub(crate) const ONE: i64 = 1 << FRACTION_BITS;
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Deal, InferenceError, Key, Limits, Model,
-    plan::Keys,
+    keys::Keys,
     tls::{Endpoint, Fingerprint, Identity},
 };
 

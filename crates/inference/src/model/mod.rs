@@ -4,20 +4,11 @@ mod digits;
 mod norm;
 mod transformer;
 
-use core::{fmt, str::FromStr};
+use core::str::FromStr;
 
 use pfss::SignedRange;
 
-use crate::{Engine, InferenceError, Parameter, Plan, Tensor, digits::PIXELS, layers::Layers, tensor::ONE};
-
-/// The networks that there are. Public: both parties and the dealer know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Architecture {
-    /// Two dense layers of 64 and 10 units with ReLU between them, on 8x8 images.
-    Digits,
-    /// A transformer block of 4 heads and width 16 with GeLU and layer norms, on the same images as sequences of 8 rows.
-    Transformer,
-}
+use crate::{Architecture, Engine, InferenceError, Parameter, Tensor, digits::PIXELS, layers::Layers, tensor::ONE};
 
 /// An architecture and the size of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,36 +17,12 @@ pub struct Model {
     count: usize,
 }
 
-impl Architecture {
-    /// Every architecture.
-    pub const ALL: [Self; 2] = [Self::Digits, Self::Transformer];
-
-    /// Its name on a command line and in key folders.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Digits => "digits",
-            Self::Transformer => "transformer",
-        }
-    }
-
-    pub(crate) fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
-    }
-}
-
 impl FromStr for Architecture {
     type Err = InferenceError;
 
     fn from_str(name: &str) -> Result<Self, InferenceError> {
         let found = Self::ALL.into_iter().find(|architecture| architecture.name() == name);
         found.ok_or_else(|| InferenceError::Architecture { name: name.to_owned() })
-    }
-}
-
-impl fmt::Display for Architecture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -114,14 +81,6 @@ impl Model {
             Architecture::Digits => digits::WEIGHT_LIMIT,
             Architecture::Transformer => transformer::WEIGHT_LIMIT,
         }
-    }
-
-    /// Its keys, bytes and rounds.
-    ///
-    /// # Errors
-    /// [`InferenceError::Range`] if a range proof fails, which no architecture's does.
-    pub fn plan(&self) -> Result<Plan, InferenceError> {
-        Plan::of(self)
     }
 
     /// Images in fixed point, `[count][pixels]` in `0..=1`, as the model's input.

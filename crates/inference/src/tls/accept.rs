@@ -17,15 +17,28 @@ const STEP: Duration = Duration::from_millis(2);
 /// Most connections accepted between two looks at those who shake hands.
 const BURST: usize = 64;
 
-/// [`Endpoint::accept`].
-pub(super) fn accept(
-    endpoint: &Endpoint<'_>,
-    listener: &TcpListener,
-    patience: Option<Duration>,
-    refused: impl FnMut(&TlsError),
-) -> Result<TlsChannel, TlsError> {
-    listener.set_nonblocking(true).map_err(|e| local(&e))?;
-    accept_from(endpoint, || Ok(listener.accept()?.0), patience, refused)
+impl Endpoint<'_> {
+    /// Waits for the peer; the first that proves to be it is taken, and all others are dropped. Whoever is not the peer
+    /// is refused, reported to `refused`, and the wait goes on; it ends once `patience` is over, if there is one.
+    ///
+    /// A standing crowd does not keep the peer out: up to 512 handshakes go on at once, on the calling thread. Each has 2
+    /// seconds for its first message and 10 in all; where more come, the oldest gives way, of those that have sent a first
+    /// message or of those that have not, whichever are more. A flood that goes on, of several hundred new handshakes in
+    /// each round trip, may keep the peer out. That the system cannot accept a connection, as it has no more files or the
+    /// other side is gone already, is reported and passes.
+    ///
+    /// # Errors
+    /// [`TlsError::NoPeer`] if the peer does not come in time, [`TlsError::Identity`] or [`TlsError::Local`] if the fault
+    /// is on this side.
+    pub fn accept(
+        &self,
+        listener: &TcpListener,
+        patience: Option<Duration>,
+        refused: impl FnMut(&TlsError),
+    ) -> Result<TlsChannel, TlsError> {
+        listener.set_nonblocking(true).map_err(|e| local(&e))?;
+        accept_from(self, || Ok(listener.accept()?.0), patience, refused)
+    }
 }
 
 /// Waits for the peer among the connections that `next` gives, which does not wait itself.

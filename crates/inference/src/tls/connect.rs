@@ -23,32 +23,40 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(
 /// Least time for one attempt, where the idle limit leaves less.
 const ATTEMPT: Duration = Duration::from_secs(1);
 
-/// [`Endpoint::connect`].
-pub(super) fn connect(endpoint: &Endpoint<'_>, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {
-    let limits = &endpoint.limits;
-    let end = Instant::now() + limits.idle;
-    let client = Client { endpoint, config: endpoint.client()? };
-    let unknown = |e: io::Error| TlsError::Local { doing: "looking up the address", reason: e.to_string() };
-    let addresses: Vec<_> = address.to_socket_addrs().map_err(unknown)?.collect();
-    let ([mut pause, longest], mut last) = (PAUSES, "no address".to_owned());
-    loop {
-        let mut refusal = None;
-        for (&address, rest) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
-            let share = end.saturating_duration_since(Instant::now()) / rest;
-            match client.attempt(address, share.clamp(ATTEMPT, HANDSHAKE)) {
-                Err(error @ TlsError::Lost { .. }) => last = format!("the last attempt: {error}"),
-                Err(error) if error.is_of_peer() => refusal = Some(error),
-                done => return done,
+impl Endpoint<'_> {
+    /// Connects to a party that listens. While nobody answers, and where an answer breaks off or stands still for 10
+    /// seconds before the other side has proven itself, it tries the next address, and all again until the idle limit.
+    ///
+    /// # Errors
+    /// [`TlsError::NoPeer`] if nobody goes through with a handshake in that time. [`TlsError::WrongCertificate`],
+    /// [`TlsError::Handshake`] or [`TlsError::Channel`] if the peer is not the one expected, or does not want this one,
+    /// and no other address is better. [`TlsError::Identity`] or [`TlsError::Local`] if the fault is on this side.
+    pub fn connect(&self, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {
+        let limits = &self.limits;
+        let end = Instant::now() + limits.idle;
+        let client = Client { endpoint: self, config: self.client()? };
+        let unknown = |e: io::Error| TlsError::Local { doing: "looking up the address", reason: e.to_string() };
+        let addresses: Vec<_> = address.to_socket_addrs().map_err(unknown)?.collect();
+        let ([mut pause, longest], mut last) = (PAUSES, "no address".to_owned());
+        loop {
+            let mut refusal = None;
+            for (&address, rest) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
+                let share = end.saturating_duration_since(Instant::now()) / rest;
+                match client.attempt(address, share.clamp(ATTEMPT, HANDSHAKE)) {
+                    Err(error @ TlsError::Lost { .. }) => last = format!("the last attempt: {error}"),
+                    Err(error) if error.is_of_peer() => refusal = Some(error),
+                    done => return done,
+                }
             }
+            if let Some(refusal) = refusal {
+                return Err(refusal);
+            }
+            if Instant::now() >= end {
+                return Err(TlsError::NoPeer { seconds: limits.idle.as_secs(), last });
+            }
+            thread::sleep(pause);
+            pause = (2 * pause).min(longest);
         }
-        if let Some(refusal) = refusal {
-            return Err(refusal);
-        }
-        if Instant::now() >= end {
-            return Err(TlsError::NoPeer { seconds: limits.idle.as_secs(), last });
-        }
-        thread::sleep(pause);
-        pause = (2 * pause).min(longest);
     }
 }
 

@@ -1,10 +1,6 @@
 //! One side of a connection: who this party is, and the one certificate that it accepts.
 
-use core::time::Duration;
-use std::{
-    net::{TcpListener, ToSocketAddrs},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pfss::{Party, StreamChannel};
 use rustls::{
@@ -12,7 +8,7 @@ use rustls::{
     crypto::{CryptoProvider, ring},
 };
 
-use super::{Fingerprint, Identity, TlsError, TlsStream, accept, connect, verify::Pinned};
+use super::{Fingerprint, Identity, TlsError, TlsStream, verify::Pinned};
 use crate::Limits;
 
 /// Both parties' messages are far shorter; a longer announcement is refused before anything is allocated.
@@ -37,38 +33,6 @@ pub struct Endpoint<'a> {
 }
 
 impl Endpoint<'_> {
-    /// Connects to a party that listens. While nobody answers, and where an answer breaks off or stands still for 10
-    /// seconds before the other side has proven itself, it tries the next address, and all again until the idle limit.
-    ///
-    /// # Errors
-    /// [`TlsError::NoPeer`] if nobody goes through with a handshake in that time. [`TlsError::WrongCertificate`],
-    /// [`TlsError::Handshake`] or [`TlsError::Channel`] if the peer is not the one expected, or does not want this one,
-    /// and no other address is better. [`TlsError::Identity`] or [`TlsError::Local`] if the fault is on this side.
-    pub fn connect(&self, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {
-        connect::connect(self, address)
-    }
-
-    /// Waits for the peer; the first that proves to be it is taken, and all others are dropped. Whoever is not the peer
-    /// is refused, reported to `refused`, and the wait goes on; it ends once `patience` is over, if there is one.
-    ///
-    /// A standing crowd does not keep the peer out: up to 512 handshakes go on at once, on the calling thread. Each has 2
-    /// seconds for its first message and 10 in all; where more come, the oldest gives way, of those that have sent a first
-    /// message or of those that have not, whichever are more. A flood that goes on, of several hundred new handshakes in
-    /// each round trip, may keep the peer out. That the system cannot accept a connection, as it has no more files or the
-    /// other side is gone already, is reported and passes.
-    ///
-    /// # Errors
-    /// [`TlsError::NoPeer`] if the peer does not come in time, [`TlsError::Identity`] or [`TlsError::Local`] if the fault
-    /// is on this side.
-    pub fn accept(
-        &self,
-        listener: &TcpListener,
-        patience: Option<Duration>,
-        refused: impl FnMut(&TlsError),
-    ) -> Result<TlsChannel, TlsError> {
-        accept::accept(self, listener, patience, refused)
-    }
-
     /// The handshake of the protocol inside.
     pub(super) fn channel(&self, stream: TlsStream) -> Result<TlsChannel, TlsError> {
         Ok(StreamChannel::over(self.party, stream, &self.protocol, MAX_MESSAGE_BYTES)?)

@@ -1,4 +1,4 @@
-//! Keys and self-signed certificates, and the fingerprints by which parties know each other.
+//! Keys and self-signed certificates, and how their fingerprints are read.
 
 use core::{fmt, str::FromStr};
 
@@ -8,26 +8,9 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
     sign::CertifiedKey,
 };
-use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::TlsError;
-
-/// The SHA-256 of a certificate in DER, as `openssl x509 -fingerprint -sha256` prints it, without colons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fingerprint(pub [u8; 32]);
-
-impl Fingerprint {
-    pub(super) fn of(certificate: &[u8]) -> Self {
-        Self(Sha256::digest(certificate).into())
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
+use super::{Fingerprint, TlsError};
 
 impl FromStr for Fingerprint {
     type Err = TlsError;

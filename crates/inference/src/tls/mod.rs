@@ -8,6 +8,7 @@ mod connect;
 mod crowd;
 mod endpoint;
 mod error;
+mod fingerprint;
 mod identity;
 mod pending;
 mod stream;
@@ -15,5 +16,6 @@ mod verify;
 
 pub use endpoint::{Endpoint, TlsChannel};
 pub use error::TlsError;
-pub use identity::{Fingerprint, Identity};
+pub use fingerprint::Fingerprint;
+pub use identity::Identity;
 pub use stream::TlsStream;

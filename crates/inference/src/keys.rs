@@ -1,0 +1,54 @@
+//! Keys that were checked against a plan, in the order of their use.
+
+use std::{collections::HashSet, vec};
+
+use pfss::{KeyBundle, MatrixTriple, Party, PfssError};
+
+use crate::{InferenceError, Key, Plan};
+
+/// Keys in the order of their use.
+pub(crate) struct Keys(vec::IntoIter<Key>);
+
+impl Keys {
+    /// Takes keys that pass [`check`](Self::check).
+    pub(crate) fn new(plan: &Plan, party: Party, keys: Vec<Key>) -> Result<Self, InferenceError> {
+        Self::check(plan, party, &keys)?;
+        Ok(Self(keys.into_iter()))
+    }
+
+    /// Whether keys are those of `plan`, of `party`, each of a deal of its own.
+    pub(crate) fn check(plan: &Plan, party: Party, keys: &[Key]) -> Result<(), InferenceError> {
+        let refused = |reason: String| InferenceError::Keys { reason };
+        let expected = plan.deals().count();
+        if keys.len() != expected {
+            return Err(refused(format!("expected {expected} keys, got {}", keys.len())));
+        }
+        let mut nonces = HashSet::new();
+        for (index, (deal, key)) in plan.deals().zip(keys).enumerate() {
+            if key.party() != party {
+                return Err(PfssError::WrongParty { expected: party, got: key.party() }.into());
+            }
+            if !deal.makes(key) {
+                return Err(refused(format!("key {index} is for another gate or count")));
+            }
+            if !nonces.insert(key.nonce()) {
+                return Err(PfssError::ReusedBundle { nonce: key.nonce() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn gate(&mut self) -> Result<KeyBundle, InferenceError> {
+        match self.0.next() {
+            Some(Key::Gate(bundle)) => Ok(bundle),
+            _ => Err(InferenceError::Keys { reason: "the model asks for keys of a gate that are not next".into() }),
+        }
+    }
+
+    pub(crate) fn matrix(&mut self) -> Result<MatrixTriple, InferenceError> {
+        match self.0.next() {
+            Some(Key::Matrix(triple)) => Ok(triple),
+            _ => Err(InferenceError::Keys { reason: "the model asks for a matrix triple that is not next".into() }),
+        }
+    }
+}

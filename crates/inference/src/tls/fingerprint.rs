@@ -1,0 +1,21 @@
+//! The digest by which a party knows the certificate of the other.
+
+use core::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of a certificate in DER, as `openssl x509 -fingerprint -sha256` prints it, without colons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    pub(super) fn of(certificate: &[u8]) -> Self {
+        Self(Sha256::digest(certificate).into())
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
