@@ -19,6 +19,7 @@
 mod aes;
 mod buf;
 mod device;
+mod device_info;
 mod error;
 mod ffi;
 mod graph;
@@ -28,6 +29,7 @@ mod mem;
 mod open;
 mod ops;
 mod queue;
+mod record;
 mod recording;
 mod sync;
 mod timed;
@@ -35,7 +37,8 @@ mod track;
 
 pub use aes::AesKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
-pub use device::{DeviceCtx, DeviceInfo, MemoryUsage};
+pub use device::{DeviceCtx, MemoryUsage};
+pub use device_info::{DeviceInfo, MIN_CAPABILITY};
 pub use ffi::{abandoned, exit_at_once};
 pub use graph::CudaGraph;
 pub use kernels::{
@@ -43,6 +46,6 @@ pub use kernels::{
 };
 pub use launch::{Launch, launch_canary, launch_programs};
 pub use mem::{CudaRegistered, PinnedCounts};
-pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, MIN_CAPABILITY, OpenError, devices, driver};
+pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
 pub use queue::CudaQueue;
 pub use timed::CudaMark;

@@ -8,16 +8,13 @@ use cust::{CudaFlags, device::Device};
 use thiserror::Error;
 
 use crate::{
-    AesKernel, CudaQueue, DeviceCtx, DeviceInfo, KernelSource, ModuleError,
+    AesKernel, CudaQueue, DeviceCtx, DeviceInfo, KernelSource, MIN_CAPABILITY, ModuleError,
     error::{Fault, status_of},
     ffi::{self, Context},
     kernels::Kernels,
     mem::DevicePool,
     track::Track,
 };
-
-/// The least compute capability that the backend runs on.
-pub const MIN_CAPABILITY: (u32, u32) = (8, 0);
 
 /// The least budget that is worth opening: one tile of the largest op beside its result.
 pub const MIN_BUDGET_BYTES: u64 = 64 << 10;
@@ -241,35 +238,40 @@ fn device(index: u32) -> Result<Device, Fault> {
     Device::get_device(index).map_err(|error| Fault::Refused { call: "cuDeviceGet", status: status_of(error) })
 }
 
-/// Opens a device and its first queue.
-pub(crate) fn open(config: CudaConfig) -> Result<CudaQueue, OpenError> {
-    let count = initialise()?;
-    let index = config.device;
-    if index >= count {
-        return Err(OpenError::NoSuchDevice { index, count });
+impl CudaQueue {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// [`OpenError`] with the reason why this machine, this device or these kernels will not do.
+    pub fn open(config: CudaConfig) -> Result<Self, OpenError> {
+        let count = initialise()?;
+        let index = config.device;
+        if index >= count {
+            return Err(OpenError::NoSuchDevice { index, count });
+        }
+        let device = device(index)?;
+        let info = DeviceInfo::query(index, device)?;
+        if info.capability < MIN_CAPABILITY {
+            return Err(OpenError::Capability { index, name: info.name, found: info.capability });
+        }
+        let kernels = Kernels::read(&config.kernels, &info)?;
+        let context = Context::retain(index, device, config.timeout)?;
+        let limit_bytes = match config.budget_bytes {
+            Some(limit) => limit,
+            None => ffi::memory_info(&context)?.0 / 10 * 9,
+        };
+        if limit_bytes < MIN_BUDGET_BYTES {
+            return Err(OpenError::Budget { limit_bytes, need_bytes: MIN_BUDGET_BYTES });
+        }
+        let ordered = match config.allocator {
+            Allocator::Auto => info.memory_pools,
+            Allocator::StreamOrdered => true,
+            Allocator::Caching => false,
+        };
+        let pool = if ordered { DevicePool::ordered(&context, limit_bytes)? } else { DevicePool::caching(&context) };
+        let pinned_bytes = config.pinned_bytes.unwrap_or(PINNED_BYTES);
+        let device: Arc<DeviceCtx> =
+            DeviceCtx::new(context, info, Budget::new(limit_bytes), kernels, pool, pinned_bytes, config.aes);
+        Ok(Self::on(Track::new(&device)?))
     }
-    let device = device(index)?;
-    let info = DeviceInfo::query(index, device)?;
-    if info.capability < MIN_CAPABILITY {
-        return Err(OpenError::Capability { index, name: info.name, found: info.capability });
-    }
-    let kernels = Kernels::read(&config.kernels, &info)?;
-    let context = Context::retain(index, device, config.timeout)?;
-    let limit_bytes = match config.budget_bytes {
-        Some(limit) => limit,
-        None => ffi::memory_info(&context)?.0 / 10 * 9,
-    };
-    if limit_bytes < MIN_BUDGET_BYTES {
-        return Err(OpenError::Budget { limit_bytes, need_bytes: MIN_BUDGET_BYTES });
-    }
-    let ordered = match config.allocator {
-        Allocator::Auto => info.memory_pools,
-        Allocator::StreamOrdered => true,
-        Allocator::Caching => false,
-    };
-    let pool = if ordered { DevicePool::ordered(&context, limit_bytes)? } else { DevicePool::caching(&context) };
-    let pinned_bytes = config.pinned_bytes.unwrap_or(PINNED_BYTES);
-    let device: Arc<DeviceCtx> =
-        DeviceCtx::new(context, info, Budget::new(limit_bytes), kernels, pool, pinned_bytes, config.aes);
-    Ok(CudaQueue::on(Track::new(&device)?))
 }

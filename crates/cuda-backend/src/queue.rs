@@ -6,10 +6,9 @@ use std::sync::Arc;
 use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 
 use crate::{
-    AesKernel, CudaBuf, CudaConfig, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, OpenError,
+    AesKernel, CudaBuf, CudaMut, CudaRef, DeviceCtx, ModuleOutcome,
     launch::Launch,
     mem::{self, Block, Content},
-    open,
     track::Track,
 };
 
@@ -27,14 +26,6 @@ struct Inner {
 }
 
 impl CudaQueue {
-    /// Opens a device.
-    ///
-    /// # Errors
-    /// [`OpenError`] with the reason why this machine, this device or these kernels will not do.
-    pub fn open(config: CudaConfig) -> Result<Self, OpenError> {
-        open::open(config)
-    }
-
     /// A queue on `track`.
     pub(crate) fn on(track: Track) -> Self {
         let info = track.device().info();
@@ -68,7 +59,8 @@ impl CudaQueue {
     /// What the driver answers if the queue records. Each module comes with its own error: the others can be used.
     pub fn compile(&self, prefix: &str) -> Result<Vec<ModuleOutcome>, BackendError> {
         let _relaxed = self.track().relax()?;
-        Ok(self.device().kernels().load_all(self.device(), prefix))
+        let device = self.device();
+        Ok(device.kernels().load_all(device.context(), device.info(), prefix))
     }
 
     /// A launch of the kernel `name`, to be given its grid and arguments.
@@ -77,7 +69,8 @@ impl CudaQueue {
     /// [`BackendError::Kernel`] if no module has the kernel or its module cannot be used here.
     pub fn kernel(&self, name: &str) -> Result<Launch<'_>, BackendError> {
         let _relaxed = self.track().relax()?;
-        let kernel = self.device().kernels().kernel(self.device(), name)?;
+        let device = self.device();
+        let kernel = device.kernels().kernel(device.context(), device.info(), name)?;
         Ok(Launch::new(&self.inner.track, kernel))
     }
 

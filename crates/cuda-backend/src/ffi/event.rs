@@ -103,13 +103,4 @@ impl Events {
     pub(crate) fn give_back(&self, event: Event) {
         lock(&self.idle).push(event);
     }
-
-    /// Lets later work of `later` run after all work that `earlier` holds now.
-    pub(crate) fn order(&self, earlier: &Stream, later: &Stream) -> Result<(), Fault> {
-        let event = self.record(earlier)?;
-        let ordered = later.wait_for(&event);
-        // A wait refers to the recording that it saw, so the event may be recorded anew at once.
-        self.give_back(event);
-        ordered
-    }
 }

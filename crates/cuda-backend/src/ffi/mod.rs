@@ -10,6 +10,7 @@ mod event;
 mod graph;
 mod memory;
 mod module;
+mod order;
 mod process;
 mod stream;
 

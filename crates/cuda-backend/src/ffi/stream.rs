@@ -8,11 +8,8 @@ use std::{
 
 use cuda_loader::ffi::{self, CUstream};
 
-use super::{Context, Event, Events, Turn};
-use crate::{error::Fault, sync::lock};
-
-/// How many other streams a stream remembers that its work comes after. Forgetting one costs an event when it matters again.
-const REMEMBERED_STREAMS: usize = 64;
+use super::{Context, Turn};
+use crate::error::Fault;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
@@ -26,8 +23,10 @@ pub(crate) struct Stream {
     raw: CUstream,
     id: u64,
     issued: AtomicU64,
-    completed: AtomicU64,
-    after: Mutex<HashMap<u64, u64>>,
+    /// The work that the host has seen done.
+    pub(super) completed: AtomicU64,
+    /// By the number of another stream, up to which work of it later work comes after.
+    pub(super) after: Mutex<HashMap<u64, u64>>,
 }
 
 impl Stream {
@@ -64,61 +63,14 @@ impl Stream {
     }
 
     /// The number of the last piece of work; all up to it are submitted.
-    fn submitted(&self, _turn: &Turn<'_>) -> u64 {
+    pub(super) fn submitted(&self, _turn: &Turn<'_>) -> u64 {
         self.issued.load(Ordering::Acquire)
-    }
-
-    /// Waits for all work. The caller holds no turn.
-    pub(crate) fn synchronize(&self) -> Result<(), Fault> {
-        let at = self.submitted(&self.context.turn());
-        if self.context.is_limited() {
-            // Waits for this point alone: others may go on submitting, so that the stream is never idle.
-            Events::new(&self.context).record(self)?.wait()?;
-        } else {
-            // SAFETY: the stream is alive.
-            self.context.call("cuStreamSynchronize", || unsafe { ffi::cuStreamSynchronize(self.raw) })?;
-        }
-        self.note_completed(at);
-        Ok(())
     }
 
     /// Notes that the host has seen the work up to number `at` done.
     pub(crate) fn note_completed(&self, at: u64) {
         self.completed.fetch_max(at, Ordering::AcqRel);
         self.context.completed(self.id, at);
-    }
-
-    /// Lets later work run after `event`.
-    pub(super) fn wait_for(&self, event: &Event) -> Result<(), Fault> {
-        // SAFETY: stream and event are alive.
-        self.context.call("cuStreamWaitEvent", || unsafe { ffi::cuStreamWaitEvent(self.raw, event.raw(), 0) })
-    }
-
-    /// Lets later work run after the work of `earlier` up to number `at`.
-    pub(crate) fn order_after(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
-        if earlier.id == self.id
-            || at <= earlier.completed.load(Ordering::Acquire)
-            || lock(&self.after).get(&earlier.id).is_some_and(|&known| known >= at)
-        {
-            return Ok(());
-        }
-        let reached = earlier.submitted(turn);
-        let inherited = lock(&earlier.after).clone();
-        events.order(earlier, self)?;
-        let mut after = lock(&self.after);
-        if after.len() > REMEMBERED_STREAMS {
-            after.clear();
-        }
-        for (stream, at) in inherited.into_iter().chain([(earlier.id, reached)]) {
-            let known = after.entry(stream).or_insert(0);
-            *known = at.max(*known);
-        }
-        Ok(())
-    }
-
-    /// Lets later work run after all work that `earlier` holds now.
-    pub(crate) fn order_after_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
-        self.order_after(earlier, earlier.submitted(turn), events, turn)
     }
 }
 

@@ -12,7 +12,12 @@ use backend_api::BackendError;
 use cuda_loader::Status;
 
 use super::{Kernel, KernelFacts, KernelSource, ManifestError, ModuleError, ModuleText, manifest::Manifest};
-use crate::{DeviceCtx, DeviceInfo, error::Fault, ffi::LoadedModule, sync::lock};
+use crate::{
+    DeviceInfo,
+    error::Fault,
+    ffi::{Context, LoadedModule},
+    sync::lock,
+};
 
 /// All modules of a device. Each is compiled and loaded when one of its kernels is first asked for; one that cannot be leaves
 /// the others as they are.
@@ -100,10 +105,15 @@ impl Kernels {
     }
 
     /// The kernel `name`.
-    pub(crate) fn kernel(&self, device: &DeviceCtx, name: &str) -> Result<Arc<Kernel>, BackendError> {
+    pub(crate) fn kernel(
+        &self,
+        context: &Arc<Context>,
+        info: &DeviceInfo,
+        name: &str,
+    ) -> Result<Arc<Kernel>, BackendError> {
         let unknown = || BackendError::Kernel { kernel: name.to_owned(), reason: "no module has it".to_owned() };
         let module = &self.modules[*self.places.get(name).ok_or_else(unknown)?];
-        let compiled = module.load(device).map_err(|error| match error {
+        let compiled = module.load(context, info).map_err(|error| match error {
             ModuleError::Load {
                 reason: reason @ (BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }),
                 ..
@@ -114,10 +124,10 @@ impl Kernels {
     }
 
     /// Compiles and loads, each on a thread of its own, the modules whose names begin with `prefix`; what came of each.
-    pub(crate) fn load_all(&self, device: &DeviceCtx, prefix: &str) -> Vec<ModuleOutcome> {
+    pub(crate) fn load_all(&self, context: &Arc<Context>, info: &DeviceInfo, prefix: &str) -> Vec<ModuleOutcome> {
         let wanted = self.modules.iter().filter(|module| module.name.starts_with(prefix));
         thread::scope(|scope| {
-            let load = |module: &'_ Module| module.facts(device);
+            let load = |module: &'_ Module| module.facts(context, info);
             let threads: Vec<_> = wanted
                 .map(|module| {
                     // Where no thread can be started, this one does it.
@@ -152,22 +162,22 @@ fn is_of_the_text(error: &ModuleError) -> bool {
 }
 
 impl Module {
-    fn load(&self, device: &DeviceCtx) -> Loaded {
+    fn load(&self, context: &Arc<Context>, info: &DeviceInfo) -> Loaded {
         let mut loaded = lock(&self.loaded);
         if let Some(outcome) = &*loaded {
             return outcome.clone();
         }
-        let outcome = self.compile(device).map(Arc::new);
+        let outcome = self.compile(context, info).map(Arc::new);
         if outcome.as_ref().err().is_none_or(is_of_the_text) {
             *loaded = Some(outcome.clone());
         }
         outcome
     }
 
-    fn compile(&self, device: &DeviceCtx) -> Result<Compiled, ModuleError> {
+    fn compile(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<Compiled, ModuleError> {
         let bytes = self.ptx.as_bytes().len() as u64;
         let start = Instant::now();
-        let (module, log) = LoadedModule::load(device.context(), &self.ptx).map_err(|failure| ModuleError::Load {
+        let (module, log) = LoadedModule::load(context, &self.ptx).map_err(|failure| ModuleError::Load {
             module: self.name.clone(),
             reason: failure.fault.of_allocation(bytes),
             log: failure.log,
@@ -176,15 +186,15 @@ impl Module {
         let module = Arc::new(module);
         let mut kernels = HashMap::new();
         for entry in &self.manifest.kernels {
-            let kernel = Kernel::find(&module, entry, device.info())
-                .map_err(|unusable| unusable.of(&self.name, &entry.name, bytes))?;
+            let kernel =
+                Kernel::find(&module, entry, info).map_err(|unusable| unusable.of(&self.name, &entry.name, bytes))?;
             kernels.insert(entry.name.clone(), Arc::new(kernel));
         }
         Ok(Compiled { kernels, took, log })
     }
 
-    fn facts(&self, device: &DeviceCtx) -> Result<ModuleFacts, ModuleError> {
-        let compiled = self.load(device)?;
+    fn facts(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<ModuleFacts, ModuleError> {
+        let compiled = self.load(context, info)?;
         let refused =
             |fault: Fault| ModuleError::Load { module: self.name.clone(), reason: fault.into(), log: String::new() };
         let facts: Result<Vec<_>, _> = compiled.kernels.values().map(|kernel| kernel.facts()).collect();

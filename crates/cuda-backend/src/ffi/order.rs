@@ -1,0 +1,71 @@
+//! How the host waits for a stream, and how the work of one stream is made to come after that of another.
+
+use core::sync::atomic::Ordering;
+
+use cuda_loader::ffi;
+
+use super::{Event, Events, Stream, Turn};
+use crate::{error::Fault, sync::lock};
+
+/// How many other streams a stream remembers that its work comes after. Forgetting one costs an event when it matters again.
+const REMEMBERED_STREAMS: usize = 64;
+
+impl Stream {
+    /// Waits for all work. The caller holds no turn.
+    pub(crate) fn synchronize(&self) -> Result<(), Fault> {
+        let at = self.submitted(&self.context().turn());
+        if self.context().is_limited() {
+            // Waits for this point alone: others may go on submitting, so that the stream is never idle.
+            Events::new(self.context()).record(self)?.wait()?;
+        } else {
+            // SAFETY: the stream is alive.
+            self.context().call("cuStreamSynchronize", || unsafe { ffi::cuStreamSynchronize(self.raw()) })?;
+        }
+        self.note_completed(at);
+        Ok(())
+    }
+
+    /// Lets later work run after `event`.
+    fn wait_for(&self, event: &Event) -> Result<(), Fault> {
+        // SAFETY: stream and event are alive.
+        self.context().call("cuStreamWaitEvent", || unsafe { ffi::cuStreamWaitEvent(self.raw(), event.raw(), 0) })
+    }
+
+    /// Lets later work run after the work of `earlier` up to number `at`.
+    pub(crate) fn order_after(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+        if earlier.id() == self.id()
+            || at <= earlier.completed.load(Ordering::Acquire)
+            || lock(&self.after).get(&earlier.id()).is_some_and(|&known| known >= at)
+        {
+            return Ok(());
+        }
+        let reached = earlier.submitted(turn);
+        let inherited = lock(&earlier.after).clone();
+        events.order(earlier, self)?;
+        let mut after = lock(&self.after);
+        if after.len() > REMEMBERED_STREAMS {
+            after.clear();
+        }
+        for (stream, at) in inherited.into_iter().chain([(earlier.id(), reached)]) {
+            let known = after.entry(stream).or_insert(0);
+            *known = at.max(*known);
+        }
+        Ok(())
+    }
+
+    /// Lets later work run after all work that `earlier` holds now.
+    pub(crate) fn order_after_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+        self.order_after(earlier, earlier.submitted(turn), events, turn)
+    }
+}
+
+impl Events {
+    /// Lets later work of `later` run after all work that `earlier` holds now.
+    pub(crate) fn order(&self, earlier: &Stream, later: &Stream) -> Result<(), Fault> {
+        let event = self.record(earlier)?;
+        let ordered = later.wait_for(&event);
+        // A wait refers to the recording that it saw, so the event may be recorded anew at once.
+        self.give_back(event);
+        ordered
+    }
+}
