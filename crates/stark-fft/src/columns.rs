@@ -12,16 +12,9 @@ use core_types::{
     params::circle::CirclePointParams,
 };
 
-use crate::{CanonicDomain, ColumnsMut, ColumnsRef, FftError, Order, view::whole_columns};
-
-/// What the elements of a column are: values in some [`Order`], or [`Coefficients`].
-pub trait Representation {}
-
-/// Coefficients in natural order of the basis `y^b0 x^b1 pi(x)^b2 ...`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Coefficients;
-
-impl Representation for Coefficients {}
+use crate::{
+    CanonicDomain, Coefficients, ColumnsMut, ColumnsRef, FftError, Order, Representation, view::whole_columns,
+};
 
 /// Columns of equal length in host memory, one after the other.
 pub struct HostColumns<R> {

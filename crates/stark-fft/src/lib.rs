@@ -29,6 +29,7 @@ mod error;
 mod inverse;
 mod order;
 mod plan;
+mod representation;
 mod set;
 mod twiddles;
 mod view;
@@ -38,12 +39,13 @@ pub use core_types::{
     field::{M31, QM31},
 };
 
-pub use columns::{Coefficients, Columns, HostColumns, Representation};
+pub use columns::{Columns, HostColumns};
 pub use domain::{CanonicDomain, MAX_LOG_SIZE};
 pub use error::FftError;
 pub use inverse::{Invertible, ZeroFlag, batch_inverse, batch_inverse_into};
 pub use order::{BitReversed, Natural, Order, RowOrder, bit_reversed};
 pub use plan::{CfftPlan, LdePlan};
+pub use representation::{Coefficients, Representation};
 pub use set::{CfftSetPlan, ColumnSet, ColumnSetMut, ColumnSetRef, Group, HostColumnSet, LdeSetPlan, SetShape};
 pub use twiddles::TwiddleTree;
 pub use view::{ColumnsMut, ColumnsRef};

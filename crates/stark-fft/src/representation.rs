@@ -1,0 +1,10 @@
+//! What the elements of columns are, as types.
+
+/// What the elements of a column are: values in some [`Order`](crate::Order), or [`Coefficients`].
+pub trait Representation {}
+
+/// Coefficients in natural order of the basis `y^b0 x^b1 pi(x)^b2 ...`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coefficients;
+
+impl Representation for Coefficients {}
