@@ -3,7 +3,7 @@
 use backend_api::BackendError;
 use thiserror::Error;
 
-use crate::{BundleError, ChannelError, GateKind, Party, RangeError, batch::BatchError, suf::SufError};
+use crate::{BundleError, ChannelError, GateKind, Party, RangeError, batch::BatchError, hex::hex, suf::SufError};
 
 /// Any failure of a gate, a dealer or a session.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -176,9 +176,4 @@ pub enum PfssError {
     /// The device failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
-}
-
-/// Lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

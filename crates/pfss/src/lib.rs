@@ -81,6 +81,7 @@
 // Of the plain copies that clippy.toml names, each is of something public and says so; all others are of secrets.
 #![deny(clippy::disallowed_methods)]
 
+mod answers;
 mod auto_trunc;
 pub mod batch;
 mod bundle;
@@ -91,6 +92,8 @@ mod error;
 pub mod functions;
 mod gate;
 mod gates;
+mod hex;
+mod lanes;
 mod lockstep;
 mod matrix;
 mod operation;

@@ -1,11 +1,8 @@
-//! Questions about a secret, and the public points and bits that answer them.
+//! Questions about a secret.
 
-use core_types::{
-    Ring,
-    params::share::{BitTerm, NO_ROW, Threshold},
-};
+use core_types::Ring;
 
-use crate::{Gate, GateKind, PfssError, RangeError, SignedRange, gate::Tree};
+use crate::{GateKind, PfssError, RangeError, SignedRange};
 
 /// The public interval `start <= x < end` of an unsigned `x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,30 +41,30 @@ impl Interval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Predicate {
-    /// `x < beta` unsigned. Needs [`Gate::full_predicates`].
+    /// `x < beta` unsigned. Needs [`Gate::full_predicates`](crate::Gate::full_predicates).
     Lt {
         /// The threshold, below `2^n`.
         beta: u64,
     },
-    /// Whether `x` lies in the interval. Needs [`Gate::full_predicates`].
+    /// Whether `x` lies in the interval. Needs [`Gate::full_predicates`](crate::Gate::full_predicates).
     Interval(Interval),
-    /// Whether `x + r` wrapped around `2^n`. Needs [`Gate::full_predicates`].
+    /// Whether `x + r` wrapped around `2^n`. Needs [`Gate::full_predicates`](crate::Gate::full_predicates).
     Wrap,
-    /// The top bit of `x + c`. Needs [`Gate::sign_predicates`].
+    /// The top bit of `x + c`. Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
     Msb {
         /// The summand, below `2^n`.
         c: u64,
     },
-    /// `x >= 0` signed, the derivative of ReLU. Needs [`Gate::sign_predicates`].
+    /// `x >= 0` signed, the derivative of ReLU. Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
     NonNegative,
-    /// Whether the low `n - 1` bits of `x + r` wrapped around `2^(n-1)`. Needs [`Gate::sign_predicates`].
+    /// Whether the low `n - 1` bits of `x + r` wrapped around `2^(n-1)`. Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
     Borrow,
-    /// `x mod 2^f < gamma`. Needs [`Gate::low_predicates`].
+    /// `x mod 2^f < gamma`. Needs [`Gate::low_predicates`](crate::Gate::low_predicates).
     LowLt {
         /// The threshold, below `2^f`.
         gamma: u64,
     },
-    /// Whether the low `f` bits of `x + r` wrapped around `2^f`. Needs [`Gate::low_predicates`].
+    /// Whether the low `f` bits of `x + r` wrapped around `2^f`. Needs [`Gate::low_predicates`](crate::Gate::low_predicates).
     Carry,
 }
 
@@ -87,7 +84,7 @@ impl Predicate {
     }
 
     /// Whether the constants lie in their ring.
-    fn check(self, index: usize, ring: Ring, domain: Ring) -> Result<(), PfssError> {
+    pub(crate) fn check(self, index: usize, ring: Ring, domain: Ring) -> Result<(), PfssError> {
         let inside = |ring: Ring, got: u64| {
             if got > ring.mask() { Err(PfssError::Constant { index, bits: ring.bits(), got }) } else { Ok(()) }
         };
@@ -117,205 +114,12 @@ impl Predicate {
         }
     }
 
-    const fn kind(self) -> GateKind {
+    /// The keys that answer it.
+    pub(crate) const fn kind(self) -> GateKind {
         match self {
             Self::Lt { .. } | Self::Interval(_) | Self::Wrap => GateKind::FullPredicates,
             Self::Msb { .. } | Self::NonNegative | Self::Borrow => GateKind::SignPredicates,
             Self::LowLt { .. } | Self::Carry => GateKind::LowPredicates,
         }
     }
-}
-
-/// Which public points to evaluate and how to combine the shares. `P(y)` stands for the XOR-shared `1[α <= y]` of the
-/// key, whose `α` is the mask `r` of `x` (reduced to the key's domain).
-///
-/// These are the interval containment gates of Boyle et al. (EUROCRYPT 2021), arranged so that all public constants
-/// are in the points and one key per secret serves every predicate.
-pub(crate) struct Program {
-    ring: Ring,
-    /// The domain of the key.
-    domain: Ring,
-    /// Point `j` of element `e` is `x_hat[e] - offsets[j]` in the domain.
-    offsets: Vec<u64>,
-    terms: Vec<Term>,
-}
-
-/// One predicate: `P` at some points, `<msb(r)>` if asked for, and public bits, all added up.
-struct Term {
-    points: Vec<usize>,
-    msb_of_mask: bool,
-    public: Vec<PublicBit>,
-}
-
-impl Term {
-    fn new(points: Vec<usize>, public: PublicBit) -> Self {
-        Self { points, msb_of_mask: false, public: vec![public] }
-    }
-
-    fn with_mask(points: Vec<usize>, public: PublicBit) -> Self {
-        Self { msb_of_mask: true, ..Self::new(points, public) }
-    }
-}
-
-/// The part of a predicate that both parties know; party 0 adds it.
-#[derive(Clone, Copy)]
-enum PublicBit {
-    One,
-    /// `x_hat < bound` in the domain.
-    Below {
-        bound: u64,
-    },
-    /// `x_hat - end > x_hat - start` in the ring.
-    Ordered {
-        start: u64,
-        end: u64,
-    },
-    /// The top bit of `x_hat + c` in the ring, flipped if `flip` is 1.
-    Top {
-        c: u64,
-        flip: u64,
-    },
-}
-
-impl Program {
-    /// Checks `predicates` against `gate` and plans their evaluation.
-    pub(crate) fn new(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
-        let ring = gate.ring();
-        let domain = match gate.trees()[..] {
-            [Tree::Cmp { bits }] => Ring::new(bits).unwrap_or(ring), // 1 <= bits <= n for every gate
-            _ => ring,                                               // a gate without predicates
-        };
-        let mut program = Self { ring, domain, offsets: Vec::new(), terms: Vec::new() };
-        for (index, &predicate) in predicates.iter().enumerate() {
-            if predicate.kind() != gate.kind() {
-                return Err(PfssError::PredicateKind { index, expected: predicate.kind(), got: gate.kind() });
-            }
-            predicate.check(index, ring, domain)?;
-            let term = program.term(predicate);
-            program.terms.push(term);
-        }
-        Ok(program)
-    }
-
-    /// The program of one carry bit `1[x_hat mod 2^f < r mod 2^f]` on the low-bit key of a truncation gate.
-    pub(crate) fn carry(domain: Ring, ring: Ring) -> Self {
-        Self { ring, domain, offsets: vec![0], terms: vec![Term::new(vec![0], PublicBit::One)] }
-    }
-
-    /// The program of `x >= 0` without the shared top bit of the mask, which the caller's bit mask already holds.
-    pub(crate) fn non_negative(domain: Ring, ring: Ring) -> Self {
-        let public = PublicBit::Top { c: 0, flip: 0 };
-        Self { ring, domain, offsets: vec![0], terms: vec![Term::new(vec![0], public)] }
-    }
-
-    /// The program of step functions of `x` in `domain`, each with its value at 0 and the ascending points above 0
-    /// where it changes: `value ^ 1[x >= b] ^ ..`, where `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]`.
-    ///
-    /// Unless `ordered`, `1[x_hat < b]` is left out: whoever evaluates keys with hidden thresholds adds shares of
-    /// whether `r + b` wrapped instead.
-    pub(crate) fn steps<'a>(
-        domain: Ring,
-        ring: Ring,
-        steps: impl Iterator<Item = (bool, &'a [u64])>,
-        ordered: bool,
-    ) -> Self {
-        let mut program = Self { ring, domain, offsets: Vec::new(), terms: Vec::new() };
-        for (initial, toggles) in steps {
-            let odd = toggles.len() % 2 == 1;
-            let mut points: Vec<usize> = if odd { vec![program.point(0)] } else { Vec::new() };
-            points.extend(toggles.iter().map(|&toggle| program.point(toggle)));
-            let mut public: Vec<PublicBit> = if initial ^ odd { vec![PublicBit::One] } else { Vec::new() };
-            if ordered {
-                public.extend(toggles.iter().map(|&bound| PublicBit::Below { bound }));
-            }
-            program.terms.push(Term { points, msb_of_mask: false, public });
-        }
-        program
-    }
-
-    /// What is subtracted from `x_hat` at each point.
-    pub(crate) fn offsets(&self) -> &[u64] {
-        &self.offsets
-    }
-
-    /// The domain of the key.
-    pub(crate) fn domain(&self) -> Ring {
-        self.domain
-    }
-
-    /// The sums that give XOR shares of all predicates, one after the other, but for the top bit of the mask; the shares of
-    /// point `j`, in the order of [`offsets`](Self::offsets), stand in row `rows[j]`.
-    pub(crate) fn sums(&self, rows: &[usize]) -> Vec<BitTerm> {
-        let mut sums = Vec::new();
-        for term in &self.terms {
-            let first = sums.len();
-            sums.extend(term.points.iter().map(|&point| row(rows[point] as u32)));
-            sums.extend(term.public.iter().flat_map(|&bit| self.thresholds(bit)).map(public));
-            if sums.len() == first {
-                sums.push(row(NO_ROW));
-            }
-            if let Some(last) = sums.last_mut() {
-                last.last = 1;
-            }
-        }
-        sums
-    }
-
-    /// For each predicate whether its shares take those of the mask's top bit as well.
-    pub(crate) fn with_msb(&self) -> impl Iterator<Item = bool> {
-        self.terms.iter().map(|term| term.msb_of_mask)
-    }
-
-    fn term(&mut self, predicate: Predicate) -> Term {
-        let ring = self.ring;
-        match predicate {
-            Predicate::Lt { beta: bound } | Predicate::LowLt { gamma: bound } => {
-                Term::new(vec![self.point(0), self.point(bound)], PublicBit::Below { bound })
-            }
-            Predicate::Interval(Interval { start, end }) => {
-                // 2^n is 0 in the ring; for the whole ring the two points cancel and the bit is the constant 1
-                let end = end.unwrap_or(0);
-                let public = if start == end { PublicBit::One } else { PublicBit::Ordered { start, end } };
-                Term::new(vec![self.point(start), self.point(end)], public)
-            }
-            Predicate::Wrap | Predicate::Borrow | Predicate::Carry => Term::new(vec![self.point(0)], PublicBit::One),
-            Predicate::Msb { c } => Term::with_mask(vec![self.point(ring.neg(c))], PublicBit::Top { c, flip: 1 }),
-            Predicate::NonNegative => Term::with_mask(vec![self.point(0)], PublicBit::Top { c: 0, flip: 0 }),
-        }
-    }
-
-    /// The index of the point `x_hat - offset`, shared between predicates.
-    fn point(&mut self, offset: u64) -> usize {
-        self.offsets.iter().position(|&known| known == offset).unwrap_or_else(|| {
-            self.offsets.push(offset);
-            self.offsets.len() - 1
-        })
-    }
-
-    /// Comparisons of `x_hat` whose outcomes add up to a public bit.
-    fn thresholds(&self, bit: PublicBit) -> Vec<Threshold> {
-        let (ring, always) = (self.ring, Threshold { shift: 0, bound: 2, bits: 1, wanted: 1 });
-        let below = |shift, bound, ring: Ring| Threshold { shift, bound, bits: ring.bits(), wanted: 1 };
-        match bit {
-            PublicBit::One => vec![always],
-            PublicBit::Below { bound } => vec![below(0, bound, self.domain)],
-            // not below what is left of the ring past the interval
-            PublicBit::Ordered { start, end } => vec![below(ring.neg(end), ring.sub(start, end), ring), always],
-            // the top bit is clear in the lower half
-            PublicBit::Top { c, flip } => {
-                let low = below(c, 1 << (ring.bits() - 1), ring);
-                if flip == 1 { vec![low] } else { vec![low, always] }
-            }
-        }
-    }
-}
-
-/// The shares of row `row`, or nothing.
-const fn row(row: u32) -> BitTerm {
-    BitTerm { public: Threshold { shift: 0, bound: 0, bits: 0, wanted: 0 }, row, last: 0 }
-}
-
-/// A public bit.
-const fn public(public: Threshold) -> BitTerm {
-    BitTerm { public, row: NO_ROW, last: 0 }
 }

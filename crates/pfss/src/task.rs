@@ -1,6 +1,6 @@
-//! What is computed with the keys of a gate.
+//! What is computed with the keys of a gate, and the public facts of it.
 
-use crate::{GapCert, Gate, GateKind, KeyBundle, PfssError, Predicate, SignedRange, gates::Plan};
+use crate::{GapCert, GateKind, Predicate, SignedRange};
 
 /// A gate with additive shares as its result, and the public facts it needs besides its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ impl Task<'_> {
     /// The keys that the task needs, and the public facts that both parties must agree on besides gate, count and nonce.
     ///
     /// [`GateKind::FullPredicates`] stands for all predicates: which of them it is follows from the keys.
-    fn describe(&self) -> (GateKind, Vec<u64>) {
+    pub(crate) fn describe(&self) -> (GateKind, Vec<u64>) {
         let range = |range: SignedRange| vec![range.min().cast_unsigned(), range.max().cast_unsigned()];
         match self {
             Self::Relu => (GateKind::Relu, Vec::new()),
@@ -55,37 +55,6 @@ impl Task<'_> {
     /// is.
     pub(crate) fn facts(&self) -> Vec<u64> {
         self.describe().1
-    }
-
-    /// Whether these are keys for `count` elements of a gate that the task is for, in the ring of its certificate.
-    pub(crate) fn check_keys(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
-        let kind = match self {
-            Self::Predicates(_) => bundle.gate().kind(), // each names the kind that it needs
-            _ => self.describe().0,
-        };
-        bundle.check_use(kind, count)?;
-        match self {
-            // not among the facts, by which plans are kept
-            Self::GapArs(cert) if cert.n() != bundle.gate().n() => {
-                Err(PfssError::CertWidth { expected: bundle.gate().n(), got: cert.n() })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// How the task is evaluated with keys of `gate`, which [fit](Self::check_keys): refuses whatever else does not.
-    pub(crate) fn plan(&self, gate: &Gate) -> Result<Plan, PfssError> {
-        gate.rule().plan(gate, self)
-    }
-
-    /// The task is not for keys of `gate`.
-    pub(crate) fn not_for(&self, gate: &Gate) -> PfssError {
-        if let (Self::Predicates(predicates), 0) = (self, gate.masks())
-            && !predicates.is_empty()
-        {
-            return PfssError::Length { what: "predicates", expected: 0, got: predicates.len() };
-        }
-        PfssError::Kind { expected: self.describe().0, got: gate.kind() }
     }
 
     /// The range that every input is proven to lie in, if the task asks for a proof.

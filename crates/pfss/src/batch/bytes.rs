@@ -1,6 +1,6 @@
 //! Elements and bytes as a device allocates them.
 
-use crate::bundle::LANES;
+use crate::lanes::LANES;
 
 /// Device allocators give whole granules.
 const GRANULE_BYTES: u64 = 512;

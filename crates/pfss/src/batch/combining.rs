@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     Gate,
-    bundle::LANES,
     gates::{BitSums, Comparison, Plan, most_word_terms, summed_at_once},
+    lanes::LANES,
 };
 
 /// Most terms of a sum of a gate without a descriptor, and more than it has of bits.

@@ -4,10 +4,10 @@ use core_types::{Ring, cmp::cmp_blocks};
 
 use crate::{
     Gate,
-    bundle::LANES,
     cluster::Points,
     gate::Tree,
     gates::{Comparison, Plan, elements_at_once},
+    lanes::LANES,
     wire::PACKED_AT_ONCE,
 };
 

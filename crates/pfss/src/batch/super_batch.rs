@@ -6,7 +6,7 @@ use std::sync::Arc;
 use backend_api::{BackendError, Budget, Reservation, Timed, ops::fss::FssOps};
 
 use super::{
-    BatchConfig, BatchError, Counters, Fit, Job, Limit, Refused, Shares, Stager,
+    BatchConfig, BatchError, Counters, Fit, Job, Limit, Refused, Shares, Stager, State,
     footprint::Footprint,
     group::groups,
     held::Held,
@@ -21,27 +21,6 @@ use crate::{
     ChannelError, MaskedKeys, Party, PfssError,
     gates::{Activity, AllPlans},
 };
-
-/// Where a super-batch stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// It takes in jobs.
-    Pending,
-    /// All key trees are walked, and bits wait to be opened.
-    Flushed,
-    /// Results are there.
-    Finalized,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pending => "pending",
-            Self::Flushed => "flushed",
-            Self::Finalized => "finalized",
-        })
-    }
-}
 
 /// A job of a [`SuperBatch`], until the batch is cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{GateKind, error::hex, suf::SufError};
+use crate::{GateKind, hex::hex, suf::SufError};
 
 /// Why bytes are not a key bundle. Checked in the order: header, lengths, section table, digest, contents.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,7 +1,7 @@
 //! Where each section of a bundle lies, from its gate and its count alone.
 
 use super::BundleError;
-use crate::{Gate, gate::TreeRows};
+use crate::{Gate, gate::TreeRows, lanes::LANES};
 
 /// Bytes of the fixed header.
 pub(super) const HEADER_BYTES: usize = 128;
@@ -9,9 +9,6 @@ pub(super) const HEADER_BYTES: usize = 128;
 pub(super) const ENTRY_BYTES: usize = 48;
 /// Every section starts at a multiple of this.
 const ALIGN: u64 = 256;
-/// Elements are padded to whole 32-bit words of output bits.
-pub(crate) const LANES: u64 = 32;
-
 /// What a section holds; the number is its id in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionId {

@@ -14,13 +14,13 @@ use zeroize::{Zeroize, Zeroizing};
 pub use error::BundleError;
 pub(crate) use header::Header;
 pub use layout::BundleSection;
-pub(crate) use layout::LANES;
 use layout::Layout;
 pub use masked::MaskedKeys;
 
 use crate::{
     Gate, GateKind, Party, PfssError,
     gate::{Tree, TreeRows},
+    lanes::LANES,
 };
 
 /// One party's keys for `count` evaluations of one gate.

@@ -10,7 +10,7 @@ pub use memory::{MemoryChannel, memory_pair};
 pub use stream::StreamChannel;
 pub use tcp::{TcpChannel, TcpOptions};
 
-use crate::{Party, error::hex};
+use crate::{Party, hex::hex};
 
 /// A reliable, ordered connection of one party to the other that carries framed messages.
 ///

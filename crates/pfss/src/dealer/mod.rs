@@ -1,6 +1,7 @@
 //! The dealer: draws what is secret and splits it into two bundles.
 
 mod draw;
+mod hide;
 mod secrets;
 mod trees;
 mod wire;
@@ -17,13 +18,13 @@ use zeroize::Zeroizing;
 
 use crate::{
     Gate, KeyBundle, Party, PfssError,
-    bundle::{Header, LANES, check_size},
+    bundle::{Header, check_size},
     gate::Tree,
+    lanes::LANES,
 };
 pub(crate) use draw::Draw;
-pub(crate) use secrets::{Row, Secrets, map, map2, power_of_negative, powers};
+pub(crate) use secrets::{Row, Secrets, TreeSecret, map, map2, power_of_negative, powers};
 use trees::TreeDealer;
-pub(crate) use trees::TreeSecret;
 pub use wire::{Inputs, Wire};
 
 /// The trusted third party that makes correlated keys for both parties and then leaves.

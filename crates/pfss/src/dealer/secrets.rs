@@ -1,14 +1,18 @@
 //! What the dealer hides, and the arithmetic on rows of masks that it is made by. Nothing here branches on a mask.
 
-use chacha20::ChaCha20Rng;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
-use super::{draw::Draw, trees::TreeSecret};
-use crate::Gate;
-
 /// A secret word of each element.
 pub(crate) type Row = Zeroizing<Vec<u64>>;
+
+/// What one tree hides.
+pub(crate) struct TreeSecret {
+    /// The thresholds, one per element; the op reduces them to the domain of the tree.
+    pub(crate) alphas: Row,
+    /// The payloads, `[words][elements]`; none for comparison keys.
+    pub(crate) betas: Row,
+}
 
 /// What the dealer hides in keys and shares, in the order of the bundle's rows.
 pub(crate) struct Secrets {
@@ -18,23 +22,6 @@ pub(crate) struct Secrets {
     pub(crate) words: Vec<Row>,
     /// Bits, one per word, to share by XOR.
     pub(crate) bits: Vec<Row>,
-}
-
-impl Secrets {
-    /// The secrets of `gate` for the rows of masks `masks`, with fresh bits where the gate opens a bit. A secret of an
-    /// element without a row of masks gets fresh ones.
-    pub(super) fn draw(rng: &mut ChaCha20Rng, gate: &Gate, masks: &[Row]) -> Self {
-        let mut draw = Draw::new(rng, masks);
-        let r = || Row::new(draw.r().to_vec());
-        // every tree compares with the mask, unless the gate says otherwise
-        let trees = gate.trees().iter().map(|_| TreeSecret { alphas: r(), betas: Row::default() }).collect();
-        let mut secrets = Self { trees, words: vec![r()], bits: Vec::new() };
-        gate.rule().draw(gate.ring(), &mut draw, &mut secrets);
-        if gate.masks_outputs() {
-            secrets.words.extend((0..gate.output_words()).map(|_| draw.fresh_words(gate.out_ring())));
-        }
-        secrets
-    }
 }
 
 /// `(-r)^j` for `0 <= j < words`, `[words][elements]`.

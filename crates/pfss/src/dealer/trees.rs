@@ -10,22 +10,14 @@ use core_types::{
 };
 use zeroize::Zeroizing;
 
+use super::secrets::TreeSecret;
 use crate::{
     Gate, PfssError,
-    bundle::{Keys, LANES},
+    bundle::Keys,
     gate::{Tree, TreeRows},
+    lanes::LANES,
     staging::Staged,
 };
-
-type Words = Zeroizing<Vec<u64>>;
-
-/// What one tree hides.
-pub(crate) struct TreeSecret {
-    /// The thresholds, one per element; the op reduces them to the domain of the tree.
-    pub(crate) alphas: Words,
-    /// The payloads, `[words][elements]`; none for comparison keys.
-    pub(crate) betas: Words,
-}
 
 /// Makes the tree sections of both parties, tree after tree.
 pub(super) struct TreeDealer<'a, Q> {

@@ -3,6 +3,7 @@
 mod cost;
 mod kind;
 mod rule;
+mod rules;
 mod tree;
 
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use std::sync::Arc;
 use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 pub use cost::Cost;
-use kind::AnyRule;
 pub use kind::GateKind;
 pub(crate) use rule::{Bounds, BoundsOfF, Parameters, Rule};
+use rules::AnyRule;
 pub(crate) use tree::{Tree, TreeRows, aes_of_all_points};
 
 use crate::{PfssError, gates::suf::Suf, suf::SufProgram};

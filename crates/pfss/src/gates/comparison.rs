@@ -11,7 +11,7 @@ use super::{
     tree::Trees,
     walk::{Activity, Walk},
 };
-use crate::{PfssError, cluster::Points, gate::Tree, predicate::Program, staging::Staged};
+use crate::{PfssError, answers::Program, cluster::Points, gate::Tree, staging::Staged};
 
 /// What one comparison tree is asked: its points, and the sums of their bits that answer.
 #[derive(Clone, Debug)]

@@ -24,6 +24,7 @@ pub(crate) mod shift;
 pub(crate) mod suf;
 mod sums;
 mod table;
+mod task;
 mod tree;
 pub(crate) mod truncate;
 mod walk;

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{
     Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task, Walk,
+    answers::Program,
     dealer::{Draw, Secrets, map},
     gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
-    predicate::Program,
 };
 
 /// Comparisons of the whole of `x`.
@@ -179,6 +179,26 @@ fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<Plan, Pfs
     let (ring, bit) = (gate.ring(), |at: u32| [WordTerm::bit(at, 1 + at)]);
     let sums = (0..predicates.len() as u32).fold(Sums::new(ring, ring), |sums, at| sums.sum(bit(at)));
     Ok(Plan::Compare(Compare::new(gate, vec![comparison], sums).with_first_mask(first_mask)))
+}
+
+impl Program {
+    /// Checks `predicates` against `gate` and plans their evaluation.
+    pub(crate) fn new(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
+        let ring = gate.ring();
+        let domain = match gate.trees()[..] {
+            [Tree::Cmp { bits }] => Ring::new(bits).unwrap_or(ring), // 1 <= bits <= n for every gate
+            _ => ring,                                               // a gate without predicates
+        };
+        let mut program = Self::empty(domain, ring);
+        for (index, &predicate) in predicates.iter().enumerate() {
+            if predicate.kind() != gate.kind() {
+                return Err(PfssError::PredicateKind { index, expected: predicate.kind(), got: gate.kind() });
+            }
+            predicate.check(index, ring, domain)?;
+            program.push(predicate);
+        }
+        Ok(program)
+    }
 }
 
 impl Comparison {

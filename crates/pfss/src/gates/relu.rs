@@ -5,9 +5,9 @@ use core_types::{Ring, params::share::WordTerm};
 use super::{Pending, Plan, comparison::Comparison, sums::Sums};
 use crate::{
     Gate, MaskedKeys, PfssError, SignedRange, Task, Walk,
+    answers::Program,
     dealer::{Draw, Secrets, map2},
     gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
-    predicate::Program,
 };
 
 /// Rows of the words section: the input mask `[r]`, the sign's mask `[c]`, and `[c r]`.

@@ -17,7 +17,7 @@ use super::{
     tree::Trees,
     walk::{Activity, Walk},
 };
-use crate::{Gate, KeyBundle, PfssError, bundle::LANES, staging::Staged};
+use crate::{Gate, KeyBundle, PfssError, lanes::LANES, staging::Staged};
 
 /// Bytes of words that go to the device at once after an exchange: bounds memory, not results. In a walk, whose batch has
 /// reserved memory for all its elements, all words go.

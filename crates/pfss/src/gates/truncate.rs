@@ -8,9 +8,9 @@ use core_types::{
 use super::{Pending, Plan, comparison::Comparison, sums::Sums};
 use crate::{
     GapCert, Gate, MaskedKeys, PfssError, Task, Walk,
+    answers::Program,
     dealer::{Draw, Row, Secrets, map},
     gate::{Bounds, Parameters, Rule, Tree},
-    predicate::Program,
 };
 
 /// Rows of the words section after the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift

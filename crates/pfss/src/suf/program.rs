@@ -6,7 +6,7 @@ use super::{
     SufDesc, SufError,
     boolean::{BoolPlan, StepFunction, narrow},
 };
-use crate::{Cost, SignedRange, cluster::Clusters, gate::Tree, predicate::Program};
+use crate::{Cost, SignedRange, answers::Program, cluster::Clusters, gate::Tree};
 
 /// How comparisons are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

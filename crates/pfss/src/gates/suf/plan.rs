@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     Gate, GateKind, PfssError, Ring,
+    answers::Program,
     cluster::Points,
     gate::Tree,
-    predicate::Program,
     suf::{Class, CoeffMode, PredProgram, Selection, SufProgram},
 };
 

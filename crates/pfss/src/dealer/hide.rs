@@ -1,0 +1,23 @@
+//! The secrets of a gate, drawn by its own rule.
+
+use chacha20::ChaCha20Rng;
+
+use super::{Draw, Row, Secrets, TreeSecret};
+use crate::Gate;
+
+impl Secrets {
+    /// The secrets of `gate` for the rows of masks `masks`, with fresh bits where the gate opens a bit. A secret of an
+    /// element without a row of masks gets fresh ones.
+    pub(super) fn draw(rng: &mut ChaCha20Rng, gate: &Gate, masks: &[Row]) -> Self {
+        let mut draw = Draw::new(rng, masks);
+        let r = || Row::new(draw.r().to_vec());
+        // every tree compares with the mask, unless the gate says otherwise
+        let trees = gate.trees().iter().map(|_| TreeSecret { alphas: r(), betas: Row::default() }).collect();
+        let mut secrets = Self { trees, words: vec![r()], bits: Vec::new() };
+        gate.rule().draw(gate.ring(), &mut draw, &mut secrets);
+        if gate.masks_outputs() {
+            secrets.words.extend((0..gate.output_words()).map(|_| draw.fresh_words(gate.out_ring())));
+        }
+        secrets
+    }
+}

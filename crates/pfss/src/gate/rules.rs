@@ -1,0 +1,65 @@
+//! The way from the kind of a gate to the file that says everything else about it: a line for each.
+
+use super::{
+    GateKind,
+    rule::{Bounds, Parameters, Rule},
+};
+use crate::gates::{intervals, lut, predicates, product, relu, shift, suf, truncate};
+
+/// Makes the way from each kind to what it is.
+macro_rules! rules {
+    ($($name:ident($rule:ty),)*) => {
+        impl GateKind {
+            /// What its parameters may be.
+            pub(super) const fn bounds(self) -> Bounds {
+                match self {
+                    $(Self::$name => <$rule>::BOUNDS,)*
+                }
+            }
+
+            /// The gate with parameters within the bounds; none if they do not say what it is.
+            pub(super) fn with(self, parameters: Parameters) -> Option<AnyRule> {
+                match self {
+                    $(Self::$name => <$rule>::of(parameters).map(AnyRule::$name),)*
+                }
+            }
+        }
+
+        /// A gate with the parameters of its own.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum AnyRule {
+            $($name($rule),)*
+        }
+
+        impl AnyRule {
+            pub(super) const fn kind(&self) -> GateKind {
+                match self {
+                    $(Self::$name(_) => GateKind::$name,)*
+                }
+            }
+
+            /// What the gate says of itself.
+            pub(super) fn rule(&self) -> &dyn Rule {
+                match self {
+                    $(Self::$name(rule) => rule,)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    FullPredicates(predicates::Full),
+    SignPredicates(predicates::Sign),
+    LowPredicates(predicates::Low),
+    Relu(relu::Relu),
+    TruncateReduce(truncate::TruncateReduce),
+    GapArs(truncate::GapArs),
+    IntervalPowers(intervals::IntervalPowers),
+    Lrs(shift::Lrs),
+    Ars(shift::Ars),
+    ReluArs(shift::ReluArs),
+    Suf(suf::Suf),
+    Lut(lut::Lut),
+    Product(product::Product),
+}
