@@ -1,74 +1,19 @@
 //! What the generated lists expand to.
 
-/// Expands the list of typed functions to the table of them, a caller for each, and the C symbols of those that
-/// `cust_raw` imports.
+/// Expands the list of typed functions to a caller for each, and the C symbols of those that `cust_raw` imports.
 ///
 /// The list's `forward` part are functions `cust_raw` imports; its `own` part are newer ones, each with the CUDA release
 /// that brought it.
-macro_rules! driver_functions {
+macro_rules! callers {
     (
         forward { $( $fwd:ident ( $( $fwd_arg:ident : $fwd_ty:ty ),* ); )* }
         own { $( $own:ident ( $( $own_arg:ident : $own_ty:ty ),* ) since $since:literal; )* }
     ) => {
-        /// The functions of a driver; `None` where it lacks one.
-        #[derive(Clone, Debug, Default)]
-        #[allow(non_snake_case, reason = "the fields carry the names of the C functions")]
-        pub struct Table {
-            $(
-                #[doc = concat!("`", stringify!($fwd), "`")]
-                pub $fwd: Option<unsafe extern "C" fn($( $fwd_ty ),*) -> Status>,
-            )*
-            $(
-                #[doc = concat!("`", stringify!($own), "`, since CUDA ", $since)]
-                pub $own: Option<unsafe extern "C" fn($( $own_ty ),*) -> Status>,
-            )*
-        }
-
-        impl Table {
-            /// A table of what `lookup` knows under each name.
-            ///
-            /// # Safety
-            /// Whatever `lookup` returns for a name is a function with the driver API's signature of that name, valid
-            /// for as long as the table is used.
-            pub(crate) unsafe fn from_lookup(
-                mut lookup: impl FnMut(&'static str) -> Option<std::ptr::NonNull<c_void>>,
-            ) -> Self {
-                Self {
-                    $(
-                        // SAFETY: by this function's contract the address is that of a function of this type.
-                        $fwd: lookup(stringify!($fwd)).map(|address| unsafe {
-                            std::mem::transmute::<
-                                std::ptr::NonNull<c_void>,
-                                unsafe extern "C" fn($( $fwd_ty ),*) -> Status,
-                            >(address)
-                        }),
-                    )*
-                    $(
-                        // SAFETY: as above.
-                        $own: lookup(stringify!($own)).map(|address| unsafe {
-                            std::mem::transmute::<
-                                std::ptr::NonNull<c_void>,
-                                unsafe extern "C" fn($( $own_ty ),*) -> Status,
-                            >(address)
-                        }),
-                    )*
-                }
-            }
-
-            /// Every function the table lacks, with the CUDA release that brought it, in the order of the list.
-            pub(crate) fn absent(&self) -> Vec<$crate::MissingFunction> {
-                let mut absent = Vec::new();
-                $( if self.$fwd.is_none() { absent.push($crate::MissingFunction::new(stringify!($fwd), None)); } )*
-                $( if self.$own.is_none() { absent.push($crate::MissingFunction::new(stringify!($own), Some($since))); } )*
-                absent
-            }
-        }
-
         $(
-            driver_functions!(@call $fwd ( $( $fwd_arg : $fwd_ty ),* ));
+            callers!(@call $fwd ( $( $fwd_arg : $fwd_ty ),* ));
         )*
         $(
-            driver_functions!(@call $own ( $( $own_arg : $own_ty ),* ));
+            callers!(@call $own ( $( $own_arg : $own_ty ),* ));
         )*
 
         /// The C symbols.
@@ -117,4 +62,4 @@ macro_rules! stubs {
     )*};
 }
 
-pub(crate) use {driver_functions, stubs};
+pub(crate) use {callers, stubs};

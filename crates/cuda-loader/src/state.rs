@@ -1,13 +1,12 @@
 //! The one driver of the process: chosen once, then frozen.
 
 use std::{
-    fmt,
     path::PathBuf,
     sync::{Mutex, OnceLock, PoisonError},
 };
 
 use crate::{
-    Source, Status, Table,
+    DriverVersion, MissingFunction, Source, Status, Table, Unavailable,
     library::{self, Opened},
 };
 
@@ -37,90 +36,10 @@ pub enum Origin {
     Library(PathBuf),
 }
 
-/// A CUDA release, as the driver API counts it: 1000 for each major and 10 for each minor number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DriverVersion(pub i32);
-
-impl DriverVersion {
-    /// The oldest driver that this crate works with: the release whose functions it binds.
-    pub const OLDEST: Self = Self(11_040);
-}
-
-impl fmt::Display for DriverVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
-    }
-}
-
-/// Why this process has no driver.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unavailable {
-    /// [`Source::None`] was asked for.
-    #[error("the CUDA driver is switched off")]
-    Disabled,
-    /// The platform has no driver library.
-    #[error("no CUDA driver library on this machine (tried {})", names.join(", "))]
-    NotFound {
-        /// The names tried.
-        names: &'static [&'static str],
-        /// What the platform's loader said of each.
-        reasons: Vec<String>,
-    },
-    /// A library file cannot be loaded.
-    #[error("`{path}` cannot be loaded as the CUDA driver: {reason}")]
-    Library {
-        /// The file.
-        path: PathBuf,
-        /// Why it cannot.
-        reason: String,
-    },
-    /// A library was loaded but is no CUDA driver.
-    #[error("`{path}` is no CUDA driver: it lacks {function}")]
-    NotADriver {
-        /// The library.
-        path: PathBuf,
-        /// The function that every driver has.
-        function: &'static str,
-    },
-    /// The driver did not state its version.
-    #[error("the CUDA driver does not state its version: {0}")]
-    Version(Status),
-    /// The driver is older than the oldest one supported.
-    #[error("the CUDA driver is of release {found}, at least {oldest} is needed")]
-    TooOld {
-        /// Its release.
-        found: DriverVersion,
-        /// The oldest release supported.
-        oldest: DriverVersion,
-    },
-}
-
 /// A driver was chosen before, and the choice holds for the life of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the CUDA driver of this process is chosen already")]
 pub struct AlreadyChosen(());
-
-/// A function that the driver lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MissingFunction {
-    /// Its name.
-    pub name: &'static str,
-    /// The CUDA release that brought it, where that is newer than [`DriverVersion::OLDEST`].
-    pub since: Option<&'static str>,
-}
-
-impl MissingFunction {
-    pub(crate) fn new(name: &'static str, since: Option<&'static str>) -> Self {
-        Self { name, since }
-    }
-}
-
-impl fmt::Display for MissingFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.name)?;
-        self.since.map_or(Ok(()), |release| write!(f, " (needs CUDA {release} or newer)"))
-    }
-}
 
 /// Makes `table` the driver of this process, in place of a library.
 ///

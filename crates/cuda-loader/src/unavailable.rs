@@ -1,0 +1,48 @@
+//! Why a process has no driver.
+
+use std::path::PathBuf;
+
+use crate::{DriverVersion, Status};
+
+/// Why this process has no driver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// [`Source::None`](crate::Source::None) was asked for.
+    #[error("the CUDA driver is switched off")]
+    Disabled,
+    /// The platform has no driver library.
+    #[error("no CUDA driver library on this machine (tried {})", names.join(", "))]
+    NotFound {
+        /// The names tried.
+        names: &'static [&'static str],
+        /// What the platform's loader said of each.
+        reasons: Vec<String>,
+    },
+    /// A library file cannot be loaded.
+    #[error("`{path}` cannot be loaded as the CUDA driver: {reason}")]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot.
+        reason: String,
+    },
+    /// A library was loaded but is no CUDA driver.
+    #[error("`{path}` is no CUDA driver: it lacks {function}")]
+    NotADriver {
+        /// The library.
+        path: PathBuf,
+        /// The function that every driver has.
+        function: &'static str,
+    },
+    /// The driver did not state its version.
+    #[error("the CUDA driver does not state its version: {0}")]
+    Version(Status),
+    /// The driver is older than the oldest one supported.
+    #[error("the CUDA driver is of release {found}, at least {oldest} is needed")]
+    TooOld {
+        /// Its release.
+        found: DriverVersion,
+        /// The oldest release supported.
+        oldest: DriverVersion,
+    },
+}
