@@ -1,4 +1,4 @@
-//! Columns of one size, in host memory and on a device, with what their elements are in the type.
+//! Columns of one size on a device, with what their elements are in the type.
 
 use core::{fmt, marker::PhantomData, ops::Range};
 
@@ -13,71 +13,9 @@ use core_types::{
 };
 
 use crate::{
-    CanonicDomain, Coefficients, ColumnsMut, ColumnsRef, FftError, Order, Representation, view::whole_columns,
+    CanonicDomain, Coefficients, ColumnsMut, ColumnsRef, FftError, HostColumns, Representation, domain::column_count,
+    view::whole_columns,
 };
-
-/// Columns of equal length in host memory, one after the other.
-pub struct HostColumns<R> {
-    domain: CanonicDomain,
-    elements: Vec<M31>,
-    representation: PhantomData<R>,
-}
-
-impl<R: Representation> HostColumns<R> {
-    /// Columns of `domain.len()` elements each; their number follows from the length of `elements`.
-    ///
-    /// # Errors
-    /// [`FftError::PartialColumn`] if the length is not a multiple of the column's.
-    pub fn new(domain: CanonicDomain, elements: Vec<M31>) -> Result<Self, FftError> {
-        if !elements.len().is_multiple_of(domain.len()) {
-            return Err(FftError::PartialColumn { column_len: domain.len(), got: elements.len() });
-        }
-        Ok(Self { domain, elements, representation: PhantomData })
-    }
-
-    /// The domain of the columns.
-    #[must_use]
-    pub fn domain(&self) -> CanonicDomain {
-        self.domain
-    }
-
-    /// Number of columns.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.elements.len() >> self.domain.log_size()
-    }
-
-    /// Column `c`.
-    #[must_use]
-    pub fn column(&self, c: usize) -> Option<&[M31]> {
-        self.elements.chunks(self.domain.len()).nth(c)
-    }
-
-    /// All columns, one after the other.
-    #[must_use]
-    pub fn as_slice(&self) -> &[M31] {
-        &self.elements
-    }
-}
-
-impl<O: Order> HostColumns<O> {
-    /// The same values in another order.
-    #[must_use]
-    pub fn into_order<T: Order>(self) -> HostColumns<T> {
-        let log_size = self.domain.log_size();
-        let mut elements = Vec::with_capacity(self.elements.len());
-        for column in self.elements.chunks(self.domain.len()) {
-            elements.extend((0..column.len()).map(|p| column[O::from_natural(T::to_natural(p, log_size), log_size)]));
-        }
-        HostColumns { domain: self.domain, elements, representation: PhantomData }
-    }
-}
-
-impl<R> fmt::Debug for HostColumns<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostColumns").field("domain", &self.domain).field("len", &self.elements.len()).finish()
-    }
-}
 
 /// Columns of equal length on a device, one after the other.
 pub struct Columns<Q: Queue, R> {
@@ -93,8 +31,8 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// # Errors
     /// [`FftError::TooManyColumns`] beyond 2^32 - 1, [`FftError::Backend`] if memory is short.
     pub fn upload(q: &Q, host: &HostColumns<R>) -> Result<Self, FftError> {
-        let count = column_count(host.domain, host.count())?;
-        Ok(Self { buf: q.upload(&host.elements)?, domain: host.domain, count, representation: PhantomData })
+        let count = column_count(host.domain(), host.count())?;
+        Ok(Self { buf: q.upload(host.as_slice())?, domain: host.domain(), count, representation: PhantomData })
     }
 
     /// Columns that a buffer holds, one after the other.
@@ -193,10 +131,4 @@ impl<Q: Queue, R> fmt::Debug for Columns<Q, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Columns").field("domain", &self.domain).field("count", &self.count).finish_non_exhaustive()
     }
-}
-
-/// `count` columns of `domain` as a launch record names them.
-pub(crate) fn column_count(domain: CanonicDomain, count: usize) -> Result<u32, FftError> {
-    let too_many = FftError::TooManyColumns { got: count, log_size: domain.log_size() };
-    count.checked_mul(domain.len()).and_then(|_| u32::try_from(count).ok()).ok_or(too_many)
 }

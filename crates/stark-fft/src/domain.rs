@@ -89,6 +89,12 @@ impl CanonicDomain {
     }
 }
 
+/// `count` columns of `domain` as a launch record names them.
+pub(crate) fn column_count(domain: CanonicDomain, count: usize) -> Result<u32, FftError> {
+    let too_many = FftError::TooManyColumns { got: count, log_size: domain.log_size() };
+    count.checked_mul(domain.len()).and_then(|_| u32::try_from(count).ok()).ok_or(too_many)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

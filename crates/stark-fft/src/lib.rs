@@ -26,11 +26,13 @@
 mod columns;
 mod domain;
 mod error;
+mod host;
 mod inverse;
 mod order;
 mod plan;
 mod representation;
 mod set;
+mod shape;
 mod twiddles;
 mod view;
 
@@ -39,13 +41,15 @@ pub use core_types::{
     field::{M31, QM31},
 };
 
-pub use columns::{Columns, HostColumns};
+pub use columns::Columns;
 pub use domain::{CanonicDomain, MAX_LOG_SIZE};
 pub use error::FftError;
+pub use host::HostColumns;
 pub use inverse::{Invertible, ZeroFlag, batch_inverse, batch_inverse_into};
 pub use order::{BitReversed, Natural, Order, RowOrder, bit_reversed};
 pub use plan::{CfftPlan, LdePlan};
 pub use representation::{Coefficients, Representation};
-pub use set::{CfftSetPlan, ColumnSet, ColumnSetMut, ColumnSetRef, Group, HostColumnSet, LdeSetPlan, SetShape};
+pub use set::{CfftSetPlan, ColumnSet, ColumnSetMut, ColumnSetRef, HostColumnSet, LdeSetPlan};
+pub use shape::{Group, SetShape};
 pub use twiddles::TwiddleTree;
 pub use view::{ColumnsMut, ColumnsRef};

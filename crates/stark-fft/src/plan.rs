@@ -10,7 +10,7 @@ use core_types::params::circle::{CircleExtendParams, CircleFftParams};
 
 use crate::{
     BitReversed, CanonicDomain, Coefficients, Columns, ColumnsMut, ColumnsRef, FftError, TwiddleTree,
-    columns::column_count,
+    domain::column_count,
 };
 
 /// A checked batch shape for transforms between values and coefficients.

@@ -2,7 +2,7 @@
 
 use core::{fmt, ops::Range};
 
-use crate::{CanonicDomain, FftError, columns::column_count};
+use crate::{CanonicDomain, FftError, domain::column_count};
 
 /// The columns of one size in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

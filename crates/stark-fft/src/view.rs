@@ -5,7 +5,7 @@ use core::{fmt, marker::PhantomData, ops::Range};
 use backend_api::{BufferMut, BufferRef, Mut, Queue, Ref};
 use core_types::field::M31;
 
-use crate::{CanonicDomain, FftError, HostColumns, Representation, columns::column_count};
+use crate::{CanonicDomain, FftError, HostColumns, Representation, domain::column_count};
 
 /// A view of columns of equal length on a device, one after the other.
 pub struct ColumnsRef<'a, Q: Queue + 'a, R> {

@@ -12,8 +12,8 @@ use core_types::{
     params::circle::CirclePointParams,
 };
 
-use super::{ColumnSetMut, ColumnSetRef, HostColumnSet, SetShape};
-use crate::{Coefficients, ColumnsMut, ColumnsRef, FftError, Representation};
+use super::{ColumnSetMut, ColumnSetRef, HostColumnSet};
+use crate::{Coefficients, ColumnsMut, ColumnsRef, FftError, Representation, SetShape};
 
 /// Columns of several sizes in one buffer on a device, the biggest first, as the commitment trees of a circle STARK take them.
 ///

@@ -4,8 +4,7 @@ use core::{fmt, marker::PhantomData};
 
 use core_types::field::M31;
 
-use super::SetShape;
-use crate::{CanonicDomain, FftError, HostColumns, Order, Representation};
+use crate::{CanonicDomain, FftError, HostColumns, Order, Representation, SetShape};
 
 /// Columns of several sizes in host memory, the biggest first, one after the other.
 pub struct HostColumnSet<R> {

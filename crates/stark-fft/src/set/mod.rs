@@ -3,11 +3,9 @@
 mod device;
 mod host;
 mod plan;
-mod shape;
 mod view;
 
 pub use device::ColumnSet;
 pub use host::HostColumnSet;
 pub use plan::{CfftSetPlan, LdeSetPlan};
-pub use shape::{Group, SetShape};
 pub use view::{ColumnSetMut, ColumnSetRef};

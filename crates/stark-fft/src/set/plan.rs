@@ -2,8 +2,10 @@
 
 use backend_api::ops::circle::CircleOps;
 
-use super::{ColumnSet, ColumnSetMut, ColumnSetRef, SetShape, shape::Group};
-use crate::{BitReversed, CfftPlan, Coefficients, ColumnsMut, FftError, LdePlan, Representation, TwiddleTree};
+use super::{ColumnSet, ColumnSetMut, ColumnSetRef};
+use crate::{
+    BitReversed, CfftPlan, Coefficients, ColumnsMut, FftError, Group, LdePlan, Representation, SetShape, TwiddleTree,
+};
 
 /// A checked shape for transforms of a set between values and coefficients.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@ use core::{fmt, marker::PhantomData};
 use backend_api::{BufferMut, BufferRef, Mut, Queue, Ref};
 use core_types::field::M31;
 
-use super::SetShape;
-use crate::{ColumnsMut, ColumnsRef, FftError, Representation};
+use crate::{ColumnsMut, ColumnsRef, FftError, Representation, SetShape};
 
 /// A view of columns of several sizes in one buffer on a device, the biggest first.
 pub struct ColumnSetRef<'a, Q: Queue + 'a, R> {
