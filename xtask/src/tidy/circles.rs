@@ -1,8 +1,8 @@
-//! No two modules of a crate need each other: the imports between its files form layers.
+//! No two modules of a crate need each other: the imports between its files form layers, and those between its folders do.
 //!
 //! A file needs another if it names something that is defined there, in an import or by a path, outside its tests. A name that a
-//! module hands on is followed to where it is defined, and handing it on is no need. Needs between a module and
-//! those within it do not count, and so a circle that leads through one of them is not seen.
+//! module hands on is followed to where it is defined, and handing it on is no need. A need counts between the two
+//! siblings that hold the two files, whether they are files or folders; none counts between a module and those within it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -18,8 +18,34 @@ use super::{
 /// Names that a chain of re-exports may have; more would be a circle itself.
 const CHAIN: usize = 8;
 
-/// Crates that are not in layers yet.
-const NOT_YET: &[&str] = &["crates/cuda-loader", "crates/pfss", "crates/stark-fft"];
+/// Modules of a crate that are one piece: they are defined by each other, so that none is below the others.
+const TOGETHER: &[(&str, &[&str])] = &[
+    // A gate holds its rule, and a rule plans gates and evaluates them with the keys of one: all that is to be said of a gate
+    // stands in one file.
+    (
+        "crates/pfss",
+        &[
+            "bundle",
+            "bundle::masked",
+            "gate",
+            "gate::rule",
+            "gates::comparison",
+            "gates::pending",
+            "gates::plan",
+            "gates::rest",
+            "gates::suf",
+            "gates::sums",
+            "gates::table",
+            "gates::tree",
+            "gates::walk",
+        ],
+    ),
+    // An error says which shapes do not fit each other, and domains and shapes are made with such errors.
+    ("crates/stark-fft", &["domain", "error", "shape"]),
+];
+
+/// Crates whose folders are not in layers yet: of these a need counts between the two files alone.
+const FILES_ALONE: &[&str] = &["crates/cuda-backend", "crates/pfss"];
 
 /// A module that has a file of its own.
 struct Module<'f> {
@@ -35,31 +61,66 @@ struct Module<'f> {
 /// Modules by their paths: the folder of the crate's sources, then the names from the root of the crate.
 type Modules<'f> = BTreeMap<Vec<String>, Module<'f>>;
 
-/// The modules that one needs, each with the line and the path where it says so first.
-type Needs<'m> = BTreeMap<&'m Vec<String>, (usize, String)>;
+/// One thing that a file needs.
+struct Need<'m> {
+    /// The module whose file says so.
+    from: &'m [String],
+    line: usize,
+    /// What it says.
+    named: String,
+}
+
+/// The first need of each pair of modules.
+type Needs<'m> = BTreeMap<&'m [String], BTreeMap<&'m [String], Need<'m>>>;
 
 /// Reports one circle for each set of modules that need each other.
 pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
     let modules: Modules<'_> = files.iter().filter_map(|file| Some((path_of(file)?, read(file)?))).collect();
-    let needs: BTreeMap<_, _> = modules.iter().map(|(path, module)| (path, needs(&modules, path, module))).collect();
+    let mut needs = Needs::new();
+    for (path, module) in &modules {
+        for (target, line, named) in needs_of(&modules, path, module) {
+            if let Some((from, to)) = sides(piece(&modules, path), piece(&modules, target)) {
+                needs.entry(from).or_default().entry(to).or_insert(Need { from: path, line, named });
+            }
+        }
+    }
     let mut reported = BTreeSet::new();
     for &start in needs.keys() {
         if reported.contains(start) {
             continue;
         }
         let Some(circle) = circle(&needs, start) else { continue };
-        let steps: Vec<String> =
-            circle.iter().map(|&(from, to)| format!("`{}` needs `{}`", name(from), needs[from][to].1)).collect();
-        let (first, second) = circle[0];
-        let message = format!("imports go in a circle: {}", steps.join(", "));
-        findings.push(Finding::new(&modules[first].file.path, needs[first][second].0, message));
+        let steps: Vec<&Need<'_>> = circle.iter().map(|&(from, to)| &needs[from][to]).collect();
+        let texts: Vec<_> = steps.iter().map(|need| format!("`{}` needs `{}`", name(need.from), need.named)).collect();
+        let message = format!("imports go in a circle: {}", texts.join(", "));
+        findings.push(Finding::new(&modules[steps[0].from].file.path, steps[0].line, message));
         reported.extend(circle.into_iter().map(|(from, _)| from));
     }
 }
 
+/// The module that stands for all those that `path` is [`TOGETHER`] with.
+fn piece<'m>(modules: &'m Modules<'_>, path: &'m [String]) -> &'m [String] {
+    let (root, own) = (&path[0], name(path));
+    let together = TOGETHER.iter().find(|(of, names)| of == root && names.contains(&own.as_str()));
+    let first = together.and_then(|(_, names)| modules.keys().find(|path| path[0] == *root && name(path) == names[0]));
+    first.map_or(path, Vec::as_slice)
+}
+
+/// The two modules between which a need of `from` for `to` counts, if it does.
+fn sides<'m>(from: &'m [String], to: &'m [String]) -> Option<(&'m [String], &'m [String])> {
+    if from.starts_with(to) || to.starts_with(from) {
+        return None;
+    }
+    if FILES_ALONE.contains(&from[0].as_str()) {
+        return Some((from, to));
+    }
+    let siblings = from.iter().zip(to).take_while(|(from, to)| from == to).count() + 1;
+    Some((&from[..siblings], &to[..siblings]))
+}
+
 /// The path of a module that belongs to the sources of a crate.
 fn path_of(file: &File) -> Option<Vec<String>> {
-    let (root, rest) = file.path.split_once("/src/").filter(|(root, _)| !file.test_only && !NOT_YET.contains(root))?;
+    let (root, rest) = file.path.split_once("/src/").filter(|_| !file.test_only)?;
     let rest = rest.strip_suffix(".rs")?;
     let rest = if rest == "mod" { "" } else { rest.trim_end_matches("/mod") };
     let names = rest.split('/').filter(|name| !["", "lib", "main"].contains(name));
@@ -99,9 +160,9 @@ fn read(file: &File) -> Option<Module<'_>> {
     Some(Module { file, items, imports, handed_on })
 }
 
-/// What `module` needs.
-fn needs<'m>(modules: &'m Modules<'_>, path: &[String], module: &Module<'_>) -> Needs<'m> {
-    let mut needs = BTreeMap::new();
+/// What `module` needs: other modules, each with the line and the path where it says so.
+fn needs_of<'m>(modules: &'m Modules<'_>, path: &[String], module: &Module<'_>) -> Vec<(&'m [String], usize, String)> {
+    let mut needs = Vec::new();
     let Some(ast) = &module.file.ast else { return needs };
     for fact in visit::facts(ast, &module.file.text, false) {
         let What::Path(named) = fact.what else { continue };
@@ -111,7 +172,7 @@ fn needs<'m>(modules: &'m Modules<'_>, path: &[String], module: &Module<'_>) -> 
         if let Some(target) = defined_in(modules, path, &named, CHAIN)
             .filter(|target| !target.starts_with(path) && !path.starts_with(target))
         {
-            needs.entry(target).or_insert((fact.line, named));
+            needs.push((target.as_slice(), fact.line, named));
         }
     }
     needs
@@ -149,13 +210,10 @@ fn defined_in<'m>(modules: &'m Modules<'_>, at: &[String], named: &str, chain: u
 }
 
 /// The shortest circle through `start`, as its edges.
-fn circle<'m>(
-    needs: &BTreeMap<&'m Vec<String>, Needs<'m>>,
-    start: &'m Vec<String>,
-) -> Option<Vec<(&'m Vec<String>, &'m Vec<String>)>> {
+fn circle<'m>(needs: &Needs<'m>, start: &'m [String]) -> Option<Vec<(&'m [String], &'m [String])>> {
     let (mut before, mut open) = (BTreeMap::new(), VecDeque::from([start]));
     while let Some(at) = open.pop_front() {
-        for &next in needs.get(at)?.keys() {
+        for &next in needs.get(at).into_iter().flat_map(BTreeMap::keys) {
             if before.contains_key(next) {
                 continue;
             }

@@ -257,6 +257,24 @@ fn modules_that_import_each_other_are_reported() {
 }
 
 #[test]
+fn folders_whose_files_import_from_each_other_are_reported() {
+    let copy = copy_of_repository();
+    // `folder` needs `tls`, but no file of it needs this one
+    append(&copy, "crates/inference/src/tls/crowd.rs", "\ntype Folder = crate::folder::KeyFolder;\n");
+    let found = new_findings(&copy);
+    assert!(found.iter().any(|f| f.message.contains("`tls::crowd` needs `crate::folder::KeyFolder`")), "{found:#?}");
+}
+
+#[test]
+fn modules_that_are_one_piece_stand_for_each_other() {
+    let copy = copy_of_repository();
+    // `twiddles` needs `domain`, which `shape` is one piece with
+    append(&copy, "crates/stark-fft/src/shape.rs", "\ntype Tree<Q> = crate::TwiddleTree<Q>;\n");
+    let found = new_findings(&copy);
+    assert!(found.iter().any(|f| f.message.contains("`shape` needs `crate::TwiddleTree`")), "{found:#?}");
+}
+
+#[test]
 fn imports_are_resolved_through_groups_and_renames() {
     let text =
         "use std::{self as s, thread::{self, spawn as go}};\nfn f() { thread::yield_now(); go(s::process::exit) }";
