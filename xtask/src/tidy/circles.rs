@@ -45,7 +45,12 @@ const TOGETHER: &[(&str, &[&str])] = &[
 ];
 
 /// Crates whose folders are not in layers yet: of these a need counts between the two files alone.
-const FILES_ALONE: &[&str] = &["crates/cuda-backend", "crates/pfss"];
+const FILES_ALONE: &[&str] = &[
+    // `mem` holds both the pools that a device is made with and the blocks that are taken from a device.
+    "crates/cuda-backend",
+    // The error of the crate names that of `batch`, which stands on all others; `gates` holds rules as well as what uses them.
+    "crates/pfss",
+];
 
 /// A module that has a file of its own.
 struct Module<'f> {
