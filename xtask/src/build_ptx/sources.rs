@@ -10,8 +10,8 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
-/// The file with the digest, below `kernels-ptx`.
-pub(super) const FILE: &str = "ptx/sources.txt";
+/// The file with the digest.
+pub(super) const FILE: &str = "kernels-ptx/ptx/sources.txt";
 
 /// What decides over the text: the kernels, the formulas they share with the host, and what builds and rewrites them.
 const SOURCES: [&str; 7] = [
@@ -26,7 +26,7 @@ const SOURCES: [&str; 7] = [
 
 /// Whether the sources are those that the committed PTX was made of.
 pub(super) fn are_as_built(root: &Path) -> Result<bool> {
-    let committed = fs::read_to_string(root.join("kernels-ptx").join(FILE)).unwrap_or_default();
+    let committed = fs::read_to_string(root.join(FILE)).unwrap_or_default();
     Ok(committed == digest(root)?)
 }
 
