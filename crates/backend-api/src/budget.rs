@@ -10,8 +10,8 @@ use crate::BackendError;
 
 /// A limit on the bytes that may be live at once, shared by everything that allocates under it.
 ///
-/// It is a reservation and not a statistic: bytes are taken before memory is, and a request beyond the limit fails
-/// without side effects.
+/// It reserves rather than just counts: bytes are taken before memory is, and a request beyond the limit fails without
+/// side effects.
 ///
 /// ```
 /// use backend_api::Budget;
@@ -60,7 +60,7 @@ impl Budget {
         self.inner.live.load(Ordering::Acquire)
     }
 
-    /// The most bytes that were ever reserved at once.
+    /// The most bytes ever reserved at once.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         self.inner.peak.load(Ordering::Acquire)
@@ -69,7 +69,7 @@ impl Budget {
     /// Takes `bytes` from the budget until the returned guard is dropped.
     ///
     /// # Errors
-    /// [`BackendError::BudgetExceeded`] if fewer bytes are free; the budget is unchanged then.
+    /// [`BackendError::BudgetExceeded`] if fewer bytes are free; the budget is then unchanged.
     pub fn reserve(&self, bytes: u64) -> Result<Reservation, BackendError> {
         if bytes == 0 {
             return Ok(Reservation { budget: None, bytes });

@@ -29,13 +29,13 @@ pub trait Buffer<T: Element> {
     /// An exclusive view of all elements.
     fn view_mut(&mut self) -> Self::Mut<'_>;
 
-    /// A view for a shorter time. Views of a queue that is not known do not shorten by themselves, and those of one op have one
-    /// lifetime.
+    /// The view with a shorter lifetime. In code generic over the queue, views do not shorten by themselves, and all
+    /// views of one op share a lifetime.
     fn shorten<'s, 'l: 's>(view: Self::Ref<'l>) -> Self::Ref<'s>
     where
         Self: 'l;
 
-    /// An exclusive view for a shorter time, after which nobody has it.
+    /// The exclusive view with a shorter lifetime; it is gone when that ends.
     fn shorten_mut<'s, 'l: 's>(view: Self::Mut<'l>) -> Self::Mut<'s>
     where
         Self: 'l;

@@ -6,7 +6,8 @@ use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 ///
 /// Uploading needs no padding bytes ([`NoUninit`]), `zeros` needs an all-zero value ([`Zeroable`]), and downloading
 /// checks each bit pattern ([`CheckedBitPattern`]): a word that is not a canonical field element comes back as
-/// [`BackendError::Corrupt`](crate::BackendError::Corrupt), so a wrong kernel shows as an error and not as a wrong proof.
+/// [`BackendError::Corrupt`](crate::BackendError::Corrupt), so a faulty kernel shows up as an error and not as a wrong
+/// proof.
 pub trait Element: NoUninit + Zeroable + CheckedBitPattern + Send + Sync {}
 
 impl<T: NoUninit + Zeroable + CheckedBitPattern + Send + Sync> Element for T {}

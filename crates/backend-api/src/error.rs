@@ -74,7 +74,7 @@ pub enum BackendError {
         /// What is missing.
         why: &'static str,
     },
-    /// The input makes the result undefined, and the data that shows it lives on the device (a zero to invert, say).
+    /// The input makes the result undefined, which only the data on the device shows (a zero to invert, say).
     #[error("op `{op}` has no result for element {index}: {why}")]
     Undefined {
         /// Name of the op.

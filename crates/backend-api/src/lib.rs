@@ -4,9 +4,8 @@
 //! work on one device. A backend implements [`Queue`] and the op sets in [`ops`]; it never sees a domain, and a domain
 //! never sees a backend. There is no global device and no element access.
 //!
-//! Three kinds of failure have three homes: a caller's mistake is a domain error raised before any device work, the
-//! environment's failures (memory, device, corrupt words) are [`BackendError`], and our own bugs are panics with a
-//! reason.
+//! There are three kinds of failure: a caller's mistake is a domain error, raised before any device work; failures of
+//! the environment (memory, device, corrupt words) are a [`BackendError`]; and our own bugs are panics with a reason.
 #![forbid(unsafe_code)]
 
 mod budget;

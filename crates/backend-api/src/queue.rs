@@ -13,7 +13,7 @@ pub type Mut<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Mut<'a>;
 /// Work may run after the call returns; [`read`](Self::read), [`download`](Self::download) and
 /// [`finish`](Self::finish) wait. Every buffer holds a reservation in [`budget`](Self::budget).
 ///
-/// A backend may copy through host memory of its own, which it keeps and uses again. Secrets are copied by
+/// A backend may copy through host memory of its own, which it keeps and reuses. Secrets are copied with
 /// [`write_secret`](Self::write_secret), [`read_secret`](Self::read_secret) and their siblings, which leave nothing there.
 /// The caller's own memory and device memory are the caller's to wipe.
 pub trait Queue: Sized {
@@ -33,7 +33,7 @@ pub trait Queue: Sized {
     /// allocated then.
     fn alloc<T: Element>(&self, len: usize) -> Result<Self::Buf<T>, BackendError>;
 
-    /// Fills a view with zero bytes, also where nothing reads them any more: so secrets are wiped.
+    /// Fills a view with zero bytes, even if nothing will read them: this is how secrets are wiped.
     ///
     /// # Errors
     /// [`BackendError::MixedBackend`] for a view of another device, and what the device reports.
@@ -70,7 +70,7 @@ pub trait Queue: Sized {
     /// [`BackendError::Length`] if the lengths differ; nothing is written then.
     fn copy<T: Element>(&self, src: Ref<'_, Self, T>, dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
-    /// A view for a shorter time: see [`Buffer::shorten`].
+    /// The view with a shorter lifetime: see [`Buffer::shorten`].
     fn shorten<'s, 'l: 's, T: Element>(&self, view: Ref<'l, Self, T>) -> Ref<'s, Self, T>
     where
         Self::Buf<T>: 'l,
@@ -78,7 +78,7 @@ pub trait Queue: Sized {
         Self::Buf::<T>::shorten(view)
     }
 
-    /// An exclusive view for a shorter time: see [`Buffer::shorten_mut`].
+    /// The exclusive view with a shorter lifetime: see [`Buffer::shorten_mut`].
     fn shorten_mut<'s, 'l: 's, T: Element>(&self, view: Mut<'l, Self, T>) -> Mut<'s, Self, T>
     where
         Self::Buf<T>: 'l,

@@ -1,14 +1,14 @@
-//! Sequences of ops that are taken down once and replayed.
+//! Sequences of ops that are recorded once and replayed.
 
 use crate::{BackendError, Queue};
 
-/// A queue whose device can take down a sequence of ops once and run it again as one submission.
+/// A queue whose device can record a sequence of ops once and run it again as one submission.
 pub trait Record: Queue {
     /// The recorded ops and the memory they use. Uninhabited where the device cannot record.
     type Graph;
 
-    /// Takes down what `body` submits to the queue it is given, without running it. Domain calls fit in as they are: the error
-    /// is theirs.
+    /// Records what `body` submits to the queue it is given, without running it. Domain calls can be used as they are:
+    /// the error type is theirs.
     ///
     /// `None` if the device cannot record this body, for example because it waits: the caller then runs it as usual. The
     /// graph keeps every buffer that it uses alive.

@@ -4,15 +4,15 @@ use core::ops::DerefMut;
 
 use crate::{BackendError, Element, Mut, Queue, Ref};
 
-/// A queue whose device copies from and to host memory that it was shown, without a detour.
+/// A queue whose device can copy to and from host memory that it was shown, without a detour.
 ///
-/// [`write`](Queue::write) and [`read`](Queue::read) take any memory of the host, which a device reaches only through memory
-/// of the backend: the host copies every byte once more. Showing memory to the device takes time for each of its pages, so it
-/// is meant for memory that is copied more than once, or where the host has other work to do than to copy.
+/// [`write`](Queue::write) and [`read`](Queue::read) take any host memory, which a device reaches only through memory
+/// of the backend: the host copies every byte once more. Showing memory to the device takes time for each page, so it
+/// is meant for memory that is copied more than once, or for when the host has better things to do than copy.
 ///
 /// Registered memory counts toward no budget, and whoever registers a secret wipes it.
 pub trait Register: Queue {
-    /// Elements on the host that the device was shown. They leave as they came, as a vector.
+    /// Elements on the host that the device was shown. They convert back into the vector they came from.
     type Registered<T: Element>: DerefMut<Target = [T]> + Into<Vec<T>> + Send + Sync;
 
     /// Shows `elements` to the device.

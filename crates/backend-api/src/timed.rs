@@ -4,8 +4,8 @@ use crate::{BackendError, Queue};
 
 /// A queue whose device says when work was done.
 ///
-/// A mark comes after all work that its queue holds when it is made, and its time is when that work was done: time of the
-/// device, which the host may be far ahead of.
+/// A mark comes after all work that its queue holds when the mark is made, and its time is when that work was done.
+/// This is the device's time; the host may be far ahead of it.
 pub trait Timed: Queue {
     /// A point in the work of a queue.
     type Mark: Send + Sync + 'static;
@@ -20,6 +20,6 @@ pub trait Timed: Queue {
     /// for both.
     ///
     /// # Errors
-    /// [`BackendError::MixedBackend`] for a mark of another device, and whatever the work in front of a mark failed with.
+    /// [`BackendError::MixedBackend`] for a mark of another device, and whatever the work before a mark failed with.
     fn elapsed_ns(&self, from: &Self::Mark, to: &Self::Mark) -> Result<i64, BackendError>;
 }

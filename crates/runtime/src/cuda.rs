@@ -74,24 +74,24 @@ fn kernel_source(settings: &Settings) -> KernelSource {
     settings.ptx_dir.clone().map_or(KernelSource::Embedded, KernelSource::Folder)
 }
 
-/// Where the memory of an opened device stands.
+/// The memory usage of an opened device.
 ///
 /// # Errors
-/// What the driver answers instead.
+/// What the driver reports.
 pub fn cuda_memory(queue: &CudaQueue) -> Result<MemoryUsage, BackendError> {
     queue.device().memory()
 }
 
-/// What the simulated driver has noticed so far that no result code says: accesses that nothing orders, and what a queue
-/// still held when it was dropped. Nothing on another driver.
+/// What the simulated driver has noticed so far and no result code shows: unordered accesses, and what a queue still
+/// held when it was dropped. Empty on any other driver.
 #[must_use]
 pub fn simulator_reports() -> Vec<String> {
     driver::reports().iter().map(ToString::to_string).collect()
 }
 
-/// Opens a device of the driver that `choice` means and makes sure that it computes what `domain` is about; `None` stands for
-/// no domain in particular. Modules of kernels are compiled when they are first used, or all that the domain has here if the
-/// caller has something to stand in for a device that cannot run one of them.
+/// Opens a device of the driver that `choice` means and makes sure that it computes correctly for `domain`; `None`
+/// stands for no domain in particular. Modules of kernels are compiled when they are first used; but if the caller can
+/// fall back to something else when the device cannot run one of them, all of the domain's are compiled here.
 pub(crate) fn open(
     settings: &Settings,
     choice: Choice,
@@ -151,7 +151,7 @@ fn is_simulated() -> bool {
 
 const DOMAINS: [Domain; 3] = [Domain::Pfss, Domain::Stark, Domain::Nn];
 
-/// The op set of a domain, with whose name those of its modules begin.
+/// The op set of a domain; the names of its modules begin with it.
 const fn op_set(domain: Domain) -> &'static str {
     match domain {
         Domain::Pfss => "fss",

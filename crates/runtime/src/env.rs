@@ -87,7 +87,7 @@ pub enum CudaLibrary {
     None,
 }
 
-/// The value of a variable as it stands in the environment, for reports; `None` if unset.
+/// The value of a variable as the environment has it, for reports; `None` if unset.
 #[must_use]
 pub fn value_of(variable: Variable) -> Option<String> {
     std::env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned())
@@ -129,8 +129,8 @@ pub enum SettingsError {
     Simulator(SpecError),
 }
 
-/// What the environment asks for, parsed and checked. `None` where a variable is unset or empty. What only the backends of
-/// feature `cuda` would read is left alone without it.
+/// What the environment asks for, parsed and checked. `None` where a variable is unset or empty. Without the feature
+/// `cuda`, variables that only its backends read are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// `TREFOIL_BACKEND`.

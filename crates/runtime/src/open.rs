@@ -30,8 +30,8 @@ impl fmt::Display for BackendStatus {
 
 /// Whether each backend can be opened under `settings`, and the reason if it cannot.
 ///
-/// Looks for the GPU's driver, unless the process has one; a later look then finds the same. For the GPU it looks at the
-/// device and opens nothing; the simulated driver is there for every process that has not got another one.
+/// Looks for the GPU's driver, unless the process has one already; a later look then finds the same one. For the GPU it
+/// looks at the device and opens nothing; the simulated driver is available to every process that has no other one.
 #[cfg(feature = "cuda")]
 pub fn availability(settings: &Settings) -> [(Choice, Result<(), Unavailable>); 3] {
     let usable = |facts: CudaFacts| match facts.devices.get(settings.cuda_device as usize) {
@@ -51,7 +51,7 @@ pub fn availability(settings: &Settings) -> [(Choice, Result<(), Unavailable>); 
     [(Choice::Cpu, Ok(())), (Choice::Gpu, gpu), (Choice::Sim, Ok(()))]
 }
 
-/// Opens a queue on the host processor with default settings and no look at the environment.
+/// Opens a queue on the host processor with default settings, without looking at the environment.
 ///
 /// # Errors
 /// [`CpuError`] if worker threads cannot be started.
@@ -78,7 +78,7 @@ pub fn open_for(domain: Domain, explicit: Option<Choice>) -> Result<(AnyQueue, B
 /// [`open_for`] with given settings instead of the process environment.
 ///
 /// `Choice::Auto` may become the CPU. `Choice::Gpu` becomes the CPU only for [`Domain::Nn`] when `RSI_ML_BACKEND` asked
-/// for it and `RSI_ML_BACKEND_STRICT` is not set. Both are decided here, once, and stand in the status.
+/// for it and `RSI_ML_BACKEND_STRICT` is not set. Both are decided here, once, and recorded in the status.
 ///
 /// # Errors
 /// [`OpenError::Unavailable`] with the reason if the backend cannot be opened and no stand-in is allowed;

@@ -1,4 +1,4 @@
-//! Inverses of batches of field elements, and the flag that tells of a zero among them.
+//! Inverses of batches of field elements, and the flag that reports a zero among them.
 
 use core::fmt;
 
@@ -54,7 +54,7 @@ impl Invertible for QM31 {
     }
 }
 
-/// Where an inversion notes on its device that an element is zero, to be asked later.
+/// Where an inversion notes on its device that an element is zero; ask it later.
 pub struct ZeroFlag<Q: Queue> {
     first_zero: Q::Buf<u64>,
 }
@@ -86,7 +86,7 @@ impl<Q: Queue> fmt::Debug for ZeroFlag<Q> {
     }
 }
 
-/// The inverses of all elements of a buffer, by running products: three products per element.
+/// The inverses of all elements of a buffer, computed with running products: three products per element.
 ///
 /// ```
 /// use backend_api::Queue;
@@ -108,8 +108,8 @@ pub fn batch_inverse<Q: CircleOps, T: Invertible>(q: &Q, elements: &Q::Buf<T>) -
     Ok(inverses)
 }
 
-/// Writes the inverses of `elements` without waiting, so that it can be recorded, and notes in `zeros` whether one is zero:
-/// until [`ZeroFlag::check`] has said that none is, the inverses mean nothing.
+/// Writes the inverses of `elements` without waiting, so it can be recorded, and notes in `zeros` whether an element is
+/// zero: until [`ZeroFlag::check`] has said that none is, the inverses mean nothing.
 ///
 /// # Errors
 /// [`FftError::Backend`] if the lengths differ or the device failed.

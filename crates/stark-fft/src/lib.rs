@@ -1,8 +1,8 @@
 //! Circle-STARK transforms over Mersenne-31: interpolation, evaluation and low-degree extension of batches of columns.
 //!
 //! Domains, orders, twiddles and coefficients are bit for bit those of stwo 2.3. All work runs on a queue of any
-//! backend; this crate checks shapes, once, into plans. Columns of one size are [`Columns`], those of several sizes, as
-//! commitment trees take them, a [`ColumnSet`].
+//! backend; this crate checks shapes once and keeps them in plans. Columns of one size are [`Columns`]; columns of
+//! several sizes, as commitment trees take them, are a [`ColumnSet`].
 //!
 //! ```
 //! use stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, LdePlan, M31, RowOrder, TwiddleTree};

@@ -8,7 +8,7 @@ pub const fn bit_reversed(position: usize, bits: u32) -> usize {
     if bits == 0 { 0 } else { position.reverse_bits() >> (usize::BITS - bits) }
 }
 
-/// An order of the values of a domain. Orders are types, so that values cannot be read in a wrong one.
+/// An order of the values of a domain. Orders are types, so that values cannot be read in the wrong one.
 pub trait Order: Representation {
     /// The natural position of the value at `position`, on a domain of `2^log_size` points.
     fn to_natural(position: usize, log_size: u32) -> usize;
@@ -25,7 +25,7 @@ pub struct BitReversed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Natural;
 
-/// Row order: along the coset `g (1 + 2 r)`. Rows of an execution trace are in it.
+/// Row order: along the coset `g (1 + 2 r)`. Execution traces have their rows in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowOrder;
 

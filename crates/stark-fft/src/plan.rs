@@ -120,7 +120,7 @@ impl LdePlan {
         Ok(Self { coefficients, domain, params })
     }
 
-    /// The values of every polynomial on the plan's domain, in stored order. The coefficients stay.
+    /// The values of every polynomial on the plan's domain, in stored order. The coefficients are kept.
     ///
     /// # Errors
     /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
@@ -158,8 +158,8 @@ impl LdePlan {
         })?)
     }
 
-    /// Interpolates `values` and extends: the coefficients and the values on the plan's domain, in stored order. On a GPU
-    /// a pass over memory less than [`CfftPlan::interpolate`] and [`extend`](Self::extend).
+    /// Interpolates `values` and extends: the coefficients and the values on the plan's domain, in stored order. On a
+    /// GPU this takes one pass over memory less than [`CfftPlan::interpolate`] followed by [`extend`](Self::extend).
     ///
     /// # Errors
     /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.

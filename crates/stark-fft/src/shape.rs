@@ -32,7 +32,7 @@ impl Group {
         self.first_column..self.first_column + self.count()
     }
 
-    /// The elements of all columns, one after the other, by their places in the set's buffer.
+    /// Where the elements of all columns lie in the set's buffer, one column after the other.
     #[must_use]
     pub fn elements(&self) -> Range<usize> {
         self.first_element..self.first_element + self.len()
@@ -122,7 +122,7 @@ impl SetShape {
     /// The shape with every domain `2^log_blowup` times as big.
     ///
     /// # Errors
-    /// [`FftError::LogSize`] if there is no domain so big, [`FftError::TooManyColumns`] as [`new`](Self::new).
+    /// [`FftError::LogSize`] if there is no domain that big, [`FftError::TooManyColumns`] as [`new`](Self::new).
     pub fn extended(&self, log_blowup: u32) -> Result<Self, FftError> {
         let bigger = |group: &Group| {
             let log_size = group.domain.log_size().saturating_add(log_blowup);

@@ -1,9 +1,9 @@
 //! Function secret sharing, circle-STARK transforms and neural-network operators, on a CPU or an NVIDIA GPU: all of Trefoil that
 //! a program needs, as one dependency.
 //!
-//! The domains are the modules [`pfss`], [`stark_fft`] and [`nn_ops`]. A queue, in-order work on one device, comes from [`open`],
-//! [`open_for`] or [`open_with`] as an [`AnyQueue`], or from [`cpu`] where nothing but the processor will do. Everything here is
-//! of another crate, and whoever wants one domain alone may depend on that crate alone.
+//! The domains are the modules [`pfss`], [`stark_fft`] and [`nn_ops`]. A queue (in-order work on one device) comes from
+//! [`open`], [`open_for`] or [`open_with`] as an [`AnyQueue`], or from [`cpu`] where only the processor will do.
+//! Everything here comes from another crate; to use one domain alone, depend on its crate alone.
 //!
 //! A comparison on secret shares:
 //!
@@ -64,18 +64,18 @@
 //!
 //! # Features
 //!
-//! `cuda`, off by default, brings the backends `gpu` and `sim`. It is the feature of [`runtime`], whose documentation says what
-//! it needs when it is built.
+//! `cuda`, off by default, brings the backends `gpu` and `sim`. It is the feature of [`runtime`], whose documentation
+//! says what it needs at build time.
 #![forbid(unsafe_code)]
 
 pub mod prelude;
 
 pub use {nn_ops, pfss, stark_fft};
 
-/// What this crate is made of, for code of your own on the boundary: ops, launch records, arithmetic.
+/// The crates underneath, for your own code at the boundary: ops, launch records, arithmetic.
 pub use {backend_api, core_types, runtime};
 
-/// Random numbers for what draws them, such as the weights of a network.
+/// Random numbers, for whatever draws them, such as the weights of a network.
 pub use rand_chacha;
 
 pub use backend_api::{

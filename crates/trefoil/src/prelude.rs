@@ -1,3 +1,3 @@
-//! The traits whose methods move data: `use trefoil::prelude::*` where a queue uploads or a buffer is viewed.
+//! The traits whose methods move data: `use trefoil::prelude::*` to upload to a queue or to view a buffer.
 
 pub use backend_api::{Buffer, BufferMut, BufferRef, Queue};

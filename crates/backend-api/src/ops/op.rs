@@ -11,7 +11,7 @@ pub struct View {
     pub len: Option<usize>,
 }
 
-/// An op as a value: parameters and views as named fields. A queue runs it by the method of the same name.
+/// An op as a value: parameters and views as named fields. A queue runs it with the method of the same name.
 pub trait Op {
     /// Its name.
     const NAME: &'static str;
@@ -44,12 +44,12 @@ pub trait Op {
     }
 }
 
-/// A way from the views of a queue to views of another.
+/// Turns views of one queue into views of another.
 pub trait MapViews<From: Queue, To: Queue> {
     /// A view that is read.
     ///
     /// # Errors
-    /// [`BackendError::MixedBackend`] if it has no counterpart there, named by `op`.
+    /// [`BackendError::MixedBackend`], naming `op`, if it has no counterpart there.
     fn read<'a, T: Element + 'a>(
         &mut self,
         op: &'static str,
@@ -219,7 +219,7 @@ macro_rules! record {
         }
 
         impl<$a, $q: $crate::Queue $(, $t: $bound)?> core::fmt::Debug for $name<$a, $q $(, $t)?> {
-            /// Lengths of views only: what they and the parameters hold may be secrets.
+            /// Only the lengths of views: what they and the parameters hold may be secret.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 let mut shown = f.debug_struct(stringify!($name));
                 self.show(&mut |view| {

@@ -2,8 +2,8 @@
 
 use crate::{BackendError, Queue, Real};
 
-/// Hands the op sets, one by one, to a macro that the caller has: each with its trait, the trait above it, and the methods
-/// with their records. Who wraps queues makes its implementations of all of them so.
+/// Hands the op sets, one by one, to a macro of the caller: each with its trait, its supertrait, and the methods with
+/// their records. Whoever wraps queues implements all the sets this way.
 #[macro_export]
 macro_rules! op_sets {
     ($with:ident) => {
@@ -39,8 +39,8 @@ macro_rules! op_sets {
             /// Device steps of function secret sharing; what follows them is arithmetic on shares.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for a width, window, party, number of payload words or range of keys that is
-            /// none, or if the device may not run AES. Nothing is written then.
+            /// [`BackendError::Unsupported`] for an invalid width, window, party, number of payload words or range of
+            /// keys, or if the device may not run AES. Nothing is written then.
             fss::FssOps: ShareOps {
                 cmp_eval_window(CmpEvalWindow),
                 cmp_eval_all(CmpEvalAll),
@@ -54,7 +54,8 @@ macro_rules! op_sets {
         $with! {
             /// Maps over elements and sums over an axis.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length that shape and other views state.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that the shape and the
+            /// other views imply.
             linalg::ElementwiseOps: Queue {
                 activate<T>(Activate),
                 activate_backward<T>(ActivateBackward),
@@ -77,9 +78,9 @@ macro_rules! op_sets {
         $with! {
             /// Ops along one axis: softmax and the normalisations, forward and backward.
             ///
-            /// Statistics and exponentials are computed in f32 for every `T`. The order of each sum depends on the shape
-            /// alone, and a row's result does not depend on the other rows. Every op returns [`BackendError::Length`] if a
-            /// view does not have the size of its shape.
+            /// Statistics and exponentials are computed in f32 for every `T`. The order of each sum depends only on the
+            /// shape, and a row's result does not depend on the other rows. Every op returns [`BackendError::Length`]
+            /// if a view does not have the size of its shape.
             linalg::RowOps: Queue {
                 softmax<T>(Softmax),
                 log_softmax<T>(LogSoftmax),

@@ -18,7 +18,7 @@ pub use timed::AnyMark;
 
 use span::traced;
 
-/// A queue whose backend is chosen at run time. Generic code stays generic; this is the one enum behind it.
+/// A queue whose backend is chosen at run time. Generic code stays generic; this is the one enum it runs on.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AnyQueue {

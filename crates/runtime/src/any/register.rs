@@ -8,7 +8,7 @@ use cuda_backend::CudaRegistered;
 
 use super::{AnyMut, AnyQueue, AnyRef, span::traced};
 
-/// Elements on the host that the device of an [`AnyQueue`] was shown.
+/// Elements on the host that were shown to the device of an [`AnyQueue`].
 #[non_exhaustive]
 pub enum AnyRegistered<T: Element> {
     /// The device is the host.

@@ -17,15 +17,15 @@ pub(super) fn wanted() -> bool {
     Level::DEBUG <= STATIC_MAX_LEVEL && Level::DEBUG <= LevelFilter::current()
 }
 
-/// Runs what has a span, out of the way of what has none.
+/// Runs what has a span, kept apart from the code without one.
 #[cold]
 #[inline(never)]
 pub(super) fn apart<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Does what a call on a queue does, within a span if a subscriber wants it. If none does, a load and a comparison come in
-/// front: the span is in a copy of the code, which leaves the call itself as it would be without.
+/// Does what a call on a queue does, within a span if a subscriber wants it. If none does, it costs one load and one
+/// comparison: the span is in a separate copy of the code, so the call itself is as it would be without spans.
 macro_rules! traced {
     ($queue:expr, $name:expr, [$($fields:tt)*], $run:expr) => {
         if !$crate::any::span::wanted() {

@@ -129,7 +129,7 @@ impl LdeSetPlan {
         &self.extended
     }
 
-    /// The values of every polynomial, in stored order. The coefficients stay.
+    /// The values of every polynomial, in stored order. The coefficients are kept.
     ///
     /// # Errors
     /// [`FftError::SetShape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.

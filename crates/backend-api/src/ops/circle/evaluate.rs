@@ -26,7 +26,7 @@ op! {
 }
 
 impl<Q: Queue> CircleEvaluate<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).

@@ -29,7 +29,7 @@ op! {
 }
 
 impl<Q: Queue> CircleExtend<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).

@@ -27,7 +27,7 @@ op! {
 }
 
 impl<Q: Queue> CircleInterpolate<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).

@@ -9,7 +9,7 @@ use core_types::field::M31;
 op! {
     /// Inverts every element.
     ///
-    /// Where there is a zero, the inverses mean nothing. Nothing is waited for, so the op can be recorded.
+    /// If any element is zero, the inverses mean nothing. The op waits for nothing, so it can be recorded.
     pub struct BatchInverseM31<'a, Q> as "batch_inverse_m31" {
         /// What to invert.
         elements: read M31,
@@ -21,7 +21,7 @@ op! {
 }
 
 impl<Q: Queue> BatchInverseM31<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).

@@ -13,8 +13,8 @@ use crate::{
 
 op! {
     /// Turns values into coefficients, in place, and evaluates these on a domain at least as large:
-    /// [`CircleInterpolate`](super::CircleInterpolate) and [`CircleExtend`](super::CircleExtend) in one, for devices that
-    /// save a pass over memory by it.
+    /// [`CircleInterpolate`](super::CircleInterpolate) and [`CircleExtend`](super::CircleExtend) in one, for devices
+    /// that save a pass over memory this way.
     pub struct CircleLde<'a, Q> as "circle_lde" {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,
@@ -30,7 +30,7 @@ op! {
 }
 
 impl<Q: Queue> CircleLde<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).

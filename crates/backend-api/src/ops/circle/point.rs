@@ -25,7 +25,7 @@ op! {
 }
 
 impl<Q: Queue> CircleEvalAtPoint<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).

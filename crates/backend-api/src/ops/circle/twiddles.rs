@@ -21,7 +21,7 @@ op! {
 }
 
 impl<Q: Queue> CircleTwiddles<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`CircleOps`](super::CircleOps).

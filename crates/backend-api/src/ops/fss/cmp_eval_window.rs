@@ -14,9 +14,9 @@ op! {
     ///
     /// The caller promises that all offsets lie in one window: `offsets[j] - offsets[0]`, modulo 2^bits, is at most
     /// 2^window. Then the points of a key lie in two neighbouring blocks ([`Window`](core_types::Window)), to which its
-    /// tree is walked once: 2 (bits - window) + m (window - 7) AES blocks in all. A window of all bits promises nothing,
-    /// and points are walked from the root. A device that the keys do not fill may do so as well, or cut the points among
-    /// its threads. Shares at offsets that break the promise may be any words.
+    /// tree is walked once: 2 (bits - window) + m (window - 7) AES blocks in all. A window of all bits promises
+    /// nothing, and points are walked to from the root. A device that the keys do not fill may also walk from the root,
+    /// or divide the points among its threads. Shares at offsets that break the promise may be any words.
     pub struct CmpEvalWindow<'a, Q> as "cmp_eval_window" {
         /// Party, widths and number of keys and points.
         params: plain &'a CmpWindowParams,
@@ -32,7 +32,7 @@ op! {
 }
 
 impl<Q: Queue> CmpEvalWindow<'_, Q> {
-    /// The sizes that the parameters state; refuses what is no op.
+    /// The sizes that the parameters state; refuses what is not a valid op.
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).

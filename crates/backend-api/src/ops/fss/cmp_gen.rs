@@ -29,7 +29,7 @@ op! {
 }
 
 impl<Q: Queue> CmpGen<'_, Q> {
-    /// The sizes that the parameters state; refuses what is no op.
+    /// The sizes that the parameters state; refuses what is not a valid op.
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).

@@ -31,7 +31,7 @@ op! {
 }
 
 impl<Q: Queue> DcfGen<'_, Q> {
-    /// The sizes that the parameters state; refuses what is no op.
+    /// The sizes that the parameters state; refuses what is not a valid op.
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).

@@ -1,4 +1,4 @@
-//! The sections of a batch of keys, as views that travel together.
+//! The sections of a batch of keys, as views that belong together.
 
 use core_types::Label;
 

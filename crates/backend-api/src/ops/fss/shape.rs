@@ -1,4 +1,4 @@
-//! What parameters say of the views of an op, checked alike by every backend.
+//! What parameters say about the views of an op, checked the same way by every backend.
 
 use core_types::{
     MAX_PAYLOAD_WORDS, Ring,
@@ -12,7 +12,7 @@ use crate::BackendError;
 /// Keys that one word of output bits covers; rows are padded to a multiple of them.
 pub const GROUP: usize = 32;
 
-/// The number of elements of an array; the greatest number if it does not fit, which no view has.
+/// The number of elements of an array; if it does not fit, the greatest number, which is no view's length.
 fn product<const D: usize>(dimensions: [usize; D]) -> usize {
     if dimensions.contains(&0) { 0 } else { dimensions.into_iter().fold(1, usize::saturating_mul) }
 }

@@ -20,7 +20,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> Activate<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).

@@ -8,21 +8,21 @@ use crate::{
 };
 
 op! {
-    /// `dx = g f'(x)`. For ReLU it is g or 0, also where g is infinite, and NaN where `saved` is.
+    /// `dx = g f'(x)`. For ReLU it is g or 0, even where g is infinite, and NaN where `saved` is NaN.
     pub struct ActivateBackward<'a, Q, T: Real> as "activate_backward" {
         /// The function.
         f: plain Activation,
         /// y for functions with [`Activation::saves_output`], x for the others.
         saved: read T,
-        /// The gradient by y.
+        /// The gradient with respect to y.
         g: read T,
-        /// The gradient by x.
+        /// The gradient with respect to x.
         dx: write T,
     }
 }
 
 impl<Q: Queue, T: Real> ActivateBackward<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).

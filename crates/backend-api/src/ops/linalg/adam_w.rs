@@ -24,7 +24,7 @@ op! {
 }
 
 impl<Q: Queue> AdamW<'_, Q> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).

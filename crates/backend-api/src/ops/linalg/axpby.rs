@@ -1,4 +1,4 @@
-//! The weighted sum of two vectors, in the place of one.
+//! The weighted sum of two vectors, in place of one of them.
 
 use crate::{
     BackendError, BufferMut, Queue, Real,
@@ -20,7 +20,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> Axpby<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).

@@ -24,13 +24,13 @@ op! {
         targets: read u32,
         /// The loss of each row.
         losses: write f32,
-        /// The gradient by the logits.
+        /// The gradient with respect to the logits.
         dlogits: write T,
     }
 }
 
 impl<Q: Queue, T: Real> CrossEntropy<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`LossOps`](super::LossOps).

@@ -21,7 +21,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> Dropout<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).

@@ -15,8 +15,8 @@ use crate::{
 op! {
     /// Runs the batch of products that the parameters describe, with f32 sums and one rounding to `T`.
     ///
-    /// The order of each sum depends on the shape alone. Results that share elements are refused, and so is a bias or an
-    /// activation after a sum that accumulates.
+    /// The order of each sum depends only on the shape. Results that share elements are refused, and so is a bias or an
+    /// activation on a product that accumulates.
     pub struct Gemm<'a, Q, T: Real> as "gemm" {
         /// Shapes, strides and epilogue.
         params: plain &'a GemmParams,
@@ -32,7 +32,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> Gemm<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`GemmOps`](super::GemmOps).
@@ -55,8 +55,8 @@ impl<Q: Queue, T: Real> Gemm<'_, Q, T> {
     }
 }
 
-/// Whether each stride of the result passes all that the shorter ones reach. Matrices may be `repeated` along leading axes.
-/// The result lies within a view.
+/// Whether each stride of the result steps past everything that the shorter ones reach. Matrices may be `repeated`
+/// along leading axes. The result lies within a view.
 fn results_are_apart(p: &GemmParams, repeated: bool) -> bool {
     let leading = p.batch.into_iter().zip(p.c.batch);
     if p.batch.contains(&0) || p.m == 0 || p.n == 0 {

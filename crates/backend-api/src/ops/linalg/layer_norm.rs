@@ -15,8 +15,8 @@ op! {
     /// The mean is corrected by the mean of the residuals, so a mean of 10^4 standard deviations costs no accuracy, and rows
     /// whose squares would leave the range of f32 are scaled, so every finite row has a result.
     ///
-    /// [`BackendError::Undefined`] with the first row where variance and eps are both zero; outputs are unspecified then. With an
-    /// eps of zero the op waits for that, so it cannot be recorded.
+    /// [`BackendError::Undefined`] with the first row where variance and eps are both zero; outputs are then
+    /// unspecified. With an eps of zero the op waits to check for this, so it cannot be recorded.
     pub struct LayerNorm<'a, Q, T: Real> as "layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
@@ -34,7 +34,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> LayerNorm<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

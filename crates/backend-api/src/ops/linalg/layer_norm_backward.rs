@@ -11,8 +11,8 @@ use crate::{
 
 op! {
     /// The gradients of [`LayerNorm`](super::LayerNorm). With `a = g gamma` and `h = (x - mean) rstd`:
-    /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma = sum over rows of g h`, `dbeta = sum over rows of g`; rows are summed in
-    /// blocks of [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS), which takes memory for a time.
+    /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma = sum over rows of g h`, `dbeta = sum over rows of g`; rows are
+    /// summed in blocks of [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS), which takes scratch memory.
     pub struct LayerNormBackward<'a, Q, T: Real> as "layer_norm_backward" {
         /// The shape, and eps.
         params: plain &'a NormParams,
@@ -22,19 +22,19 @@ op! {
         gamma: read_if T,
         /// The means of all rows, then their rstd.
         stats: read f32,
-        /// The gradient of the loss by y.
+        /// The gradient of the loss with respect to y.
         g: read T,
-        /// The gradient by x.
+        /// The gradient with respect to x.
         dx: write T,
-        /// The gradient by gamma, if it is asked for.
+        /// The gradient with respect to gamma, if it is asked for.
         dgamma: write_if T,
-        /// The gradient by beta, if it is asked for.
+        /// The gradient with respect to beta, if it is asked for.
         dbeta: write_if T,
     }
 }
 
 impl<Q: Queue, T: Real> LayerNormBackward<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

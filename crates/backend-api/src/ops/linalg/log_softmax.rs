@@ -25,7 +25,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> LogSoftmax<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

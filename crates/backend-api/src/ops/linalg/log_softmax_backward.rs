@@ -17,15 +17,15 @@ op! {
         params: plain &'a AxisParams,
         /// The output, `outer x len x inner`.
         y: read T,
-        /// The gradient of the loss by y.
+        /// The gradient of the loss with respect to y.
         g: read T,
-        /// The gradient by x.
+        /// The gradient with respect to x.
         dx: write T,
     }
 }
 
 impl<Q: Queue, T: Real> LogSoftmaxBackward<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

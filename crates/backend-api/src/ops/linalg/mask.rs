@@ -38,7 +38,7 @@ impl<'a, Q: Queue + 'a> core::fmt::Debug for RowMask<'a, Q> {
 }
 
 impl<'a, Q: Queue> RowMask<'a, Q> {
-    /// The same mask for a shorter time: see [`Buffer::shorten`].
+    /// The same mask with a shorter lifetime: see [`Buffer::shorten`].
     #[must_use]
     pub fn shorten<'s>(self) -> RowMask<'s, Q>
     where

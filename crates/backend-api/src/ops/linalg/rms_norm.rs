@@ -10,8 +10,8 @@ use crate::{
 };
 
 op! {
-    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`. What [`LayerNorm`](super::LayerNorm) says of the
-    /// variance holds for the mean square.
+    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`. What [`LayerNorm`](super::LayerNorm)
+    /// says about the variance holds for the mean square.
     pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
@@ -27,7 +27,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> RmsNorm<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

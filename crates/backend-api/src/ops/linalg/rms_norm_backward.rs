@@ -11,7 +11,7 @@ use crate::{
 
 op! {
     /// The gradients of [`RmsNorm`](super::RmsNorm). With `a = g gamma` and `h = x rstd`: `dx = rstd (a - h mean(a h))`,
-    /// `dgamma = sum over rows of g h`, summed as those of [`LayerNormBackward`](super::LayerNormBackward).
+    /// `dgamma = sum over rows of g h`, summed as in [`LayerNormBackward`](super::LayerNormBackward).
     pub struct RmsNormBackward<'a, Q, T: Real> as "rms_norm_backward" {
         /// The shape, and eps.
         params: plain &'a NormParams,
@@ -21,17 +21,17 @@ op! {
         gamma: read_if T,
         /// The rstd of each row.
         rstd: read f32,
-        /// The gradient of the loss by y.
+        /// The gradient of the loss with respect to y.
         g: read T,
-        /// The gradient by x.
+        /// The gradient with respect to x.
         dx: write T,
-        /// The gradient by gamma, if it is asked for.
+        /// The gradient with respect to gamma, if it is asked for.
         dgamma: write_if T,
     }
 }
 
 impl<Q: Queue, T: Real> RmsNormBackward<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

@@ -4,12 +4,12 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use crate::BackendError;
 
-/// The number of elements of a shape; the greatest number if it does not fit, which no view has.
+/// The number of elements of a shape; if it does not fit, the greatest number, which is no view's length.
 pub(super) fn product(shape: &[u64]) -> u64 {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &len| all.saturating_mul(len)) }
 }
 
-/// A number of elements as a length; the greatest length if it is none.
+/// A number of elements as a length; the greatest length if it is too large to be one.
 pub(super) fn count(elements: u64) -> usize {
     usize::try_from(elements).unwrap_or(usize::MAX)
 }
@@ -19,7 +19,7 @@ pub(super) fn elements(shape: &[u64]) -> usize {
     count(product(shape))
 }
 
-/// The length of a view of `len` elements of which strides reach `reached`: its own, if that is enough.
+/// The length expected of a view of `len` elements whose strides reach `reached`: its own, if that is enough.
 pub(super) fn at_least(reached: u64, len: usize) -> usize {
     count(reached).max(len)
 }

@@ -27,7 +27,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> Softmax<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

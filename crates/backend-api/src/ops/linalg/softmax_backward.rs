@@ -10,22 +10,22 @@ use crate::{
 };
 
 op! {
-    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`Softmax`](super::Softmax). An element with y = 0, as those left out have
-    /// it, is constant: its dx is zero and its g is left out of the sum.
+    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`Softmax`](super::Softmax). An element with y = 0, such as one
+    /// left out, is constant: its dx is zero and its g is left out of the sum.
     pub struct SoftmaxBackward<'a, Q, T: Real> as "softmax_backward" {
         /// The shape.
         params: plain &'a AxisParams,
         /// The output, `outer x len x inner`.
         y: read T,
-        /// The gradient of the loss by y.
+        /// The gradient of the loss with respect to y.
         g: read T,
-        /// The gradient by x.
+        /// The gradient with respect to x.
         dx: write T,
     }
 }
 
 impl<Q: Queue, T: Real> SoftmaxBackward<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).

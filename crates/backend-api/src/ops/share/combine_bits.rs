@@ -25,7 +25,7 @@ op! {
 }
 
 impl<Q: Queue> CombineBits<'_, Q> {
-    /// The sizes that the parameters state; refuses what is no op.
+    /// The sizes that the parameters state; refuses what is not a valid op.
     ///
     /// # Errors
     /// See [`ShareOps`](super::ShareOps).

@@ -1,4 +1,4 @@
-//! What parameters and terms say of the views of an op, checked alike by every backend.
+//! What parameters and terms say about the views of an op, checked the same way by every backend.
 
 use core_types::params::{
     fss::padded,
