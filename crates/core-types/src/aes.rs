@@ -1,7 +1,7 @@
 //! AES-128 (FIPS 197) on one block, as a Boolean circuit.
 //!
-//! No branch and no address depends on a key or a block. Backends use only the key schedule from here and give
-//! [`Encrypt`] rounds of their own, many blocks at a time.
+//! No branch and no address depends on a key or a block. Backends use only the key schedule from here and implement
+//! [`Encrypt`] with rounds of their own, many blocks at a time.
 
 use core::{array, fmt};
 
@@ -110,8 +110,8 @@ const SBOX: [u8; 256] = {
 
 /// SubBytes and MixColumns of a byte in row 0; other rows are rotations, by 8 bits for each row.
 ///
-/// The word's second lowest byte is SubBytes alone. For devices whose every lane keeps its own copy; on a processor the
-/// time of a look-up shows its index.
+/// The word's second lowest byte is SubBytes alone. For devices where every lane keeps its own copy; on a processor the
+/// time of a lookup reveals its index.
 pub const AES_TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut i = 0;
@@ -153,7 +153,7 @@ fn shift_rows(plane: u16) -> u16 {
         | (plane & 0x8888).rotate_right(12)
 }
 
-/// MixColumns: with the bytes a, b, c, d of a column from each byte down, 2a + 3b + c + d.
+/// MixColumns: 2a + 3b + c + d, where a, b, c, d are the bytes of a column from each byte down.
 fn mix_columns(own: [u16; 8]) -> [u16; 8] {
     let next = each(own, |plane| (plane >> 1 & 0x7777) | (plane << 3 & 0x8888));
     let pair = xor(own, next);

@@ -1,6 +1,6 @@
 //! AES-128 on bit planes: 32 blocks at once, without a table, a branch or an address that depends on them.
 //!
-//! A *plane* holds one bit of one byte of the state for each of 32 blocks. The 16 bytes of the state lie in 16 *places*
+//! A *plane* holds one bit of one byte of the state for each of 32 blocks. The 16 bytes of the state are in 16 *places*
 //! that compute side by side, the lanes of half a warp: each holds the eight planes of its byte, bit 0 first. SubBytes
 //! is then a Boolean circuit within a place, and MixColumns an exchange of planes between places ([`Places`]).
 //!
@@ -8,12 +8,12 @@
 //! byte of column p - k r modulo 4 ([`byte_at`]); MixColumns and round keys follow. Only the ciphertext is put in
 //! order.
 //!
-//! A round exchanges 16 planes a place and a block of 32 encryptions 9 * 16 + 8 = 152; its circuits have 113 gates for
-//! SubBytes, and 35 exclusive disjunctions for MixColumns and the round key.
+//! A round exchanges 16 planes per place, and a block of 32 encryptions exchanges 9 * 16 + 8 = 152; a round's circuits
+//! have 113 gates for SubBytes, and 35 exclusive ors for MixColumns and the round key.
 //!
 //! 16-byte values of 32 owners, such as blocks or correction words, become planes in two steps: the places of a column
-//! exchange bytes until each has its own byte of every owner, four to a word ([`owner_at`] says in which order), and
-//! [`transposed`] makes planes of the bits.
+//! exchange bytes until each has its own byte of every owner, four to a word ([`owner_at`] gives the order); then
+//! [`transposed`] turns the bits into planes.
 
 #[cfg(test)]
 mod tests;
@@ -35,14 +35,14 @@ pub trait Plane: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Outp
 
 impl<T: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self>> Plane for T {}
 
-/// A plane of each place of a group, which places exchange.
+/// A plane in each place of a group; places can exchange them.
 pub trait Places: Plane {
     /// In each place `at`, the plane of place `from(at)`.
     #[must_use]
     fn moved(self, from: impl Fn(u32) -> u32) -> Self;
 }
 
-/// The byte of the state that lies in place `at` after `shifts` ShiftRows.
+/// The byte of the state that is in place `at` after `shifts` ShiftRows.
 #[inline]
 #[must_use]
 pub const fn byte_at(at: u32, shifts: u32) -> u32 {
@@ -50,7 +50,7 @@ pub const fn byte_at(at: u32, shifts: u32) -> u32 {
     (at.wrapping_sub(4 * shifts * row) & 12) | row
 }
 
-/// The place of the byte that is in order in place `at`, after `shifts` ShiftRows.
+/// The place, after `shifts` ShiftRows, of the byte that belongs in place `at`.
 #[inline]
 const fn place_of(at: u32, shifts: u32) -> u32 {
     let row = at & 3;
@@ -98,7 +98,7 @@ pub fn double<P: Plane>([b0, b1, b2, b3, b4, b5, b6, b7]: [P; 8]) -> [P; 8] {
     [b7, b0 ^ b7, b1, b2 ^ b7, b3 ^ b7, b4, b5, b6]
 }
 
-/// MixColumns after `shifts` ShiftRows: with the bytes a, b, c, d of a column from here down, 2a + 3b + c + d.
+/// MixColumns after `shifts` ShiftRows: 2a + 3b + c + d, where a, b, c, d are the bytes of a column from here down.
 #[inline]
 fn mix_columns<P: Places>(own: [P; 8], shifts: u32) -> [P; 8] {
     let next = each(own, |plane| plane.moved(|at| below(at, 1, shifts)));
@@ -107,8 +107,8 @@ fn mix_columns<P: Places>(own: [P; 8], shifts: u32) -> [P; 8] {
     xor(xor(double(pair), next), opposite)
 }
 
-/// The encryption of 32 blocks, given the planes of the round keys: `key(k)` are those added in round k, from 0 on, in
-/// each place the bits of byte [`byte_at`]`(at, k)`, all ones or zero.
+/// The encryption of 32 blocks, given the planes of the round keys: `key(k)` gives those added in round k, from 0 on.
+/// In each place these are the bits of byte [`byte_at`]`(at, k)`, each as all ones or zero.
 #[inline]
 pub fn encrypt<P: Places>(blocks: [P; 8], key: impl Fn(u32) -> [P; 8]) -> [P; 8] {
     let mut state = xor(blocks, key(0));
@@ -121,8 +121,8 @@ pub fn encrypt<P: Places>(blocks: [P; 8], key: impl Fn(u32) -> [P; 8]) -> [P; 8]
     each(shifted, |plane| plane.moved(|at| place_of(at, ROUNDS)))
 }
 
-/// For bit b = 8 `place` + j of 128, whether b is at most the position of each owner: plane j, from the seven planes of
-/// the positions and the four of the place's number.
+/// Plane j says, for bit b = 8 `place` + j of 128, whether b is at most the position of each owner; computed from the
+/// seven planes of the positions and the four of the place's number.
 #[inline]
 pub fn prefix<P: Plane>([p0, p1, p2, high @ ..]: [P; 7], place: [P; 4]) -> [P; 8] {
     let [h0, h1, h2, h3] = high;
@@ -146,7 +146,7 @@ pub fn prefix<P: Plane>([p0, p1, p2, high @ ..]: [P; 7], place: [P; 4]) -> [P; 8
     ]
 }
 
-/// The planes of 32 bytes: byte b of plane k has in bit j bit k of byte b of word j. Its own inverse.
+/// The planes of 32 bytes: bit j of byte b of plane k is bit k of byte b of word j. Its own inverse.
 #[inline]
 #[must_use]
 pub fn transposed(words: [u32; 8]) -> [u32; 8] {

@@ -4,7 +4,7 @@ use core::ops::{Add, Mul, Neg, Sub};
 
 use crate::field::{Field, M31};
 
-/// Order of the circle group over M31 is `2^LOG_ORDER`.
+/// The order of the circle group over M31 is `2^LOG_ORDER`.
 pub const LOG_ORDER: u32 = 31;
 
 /// The largest log size of a canonic domain.
@@ -83,7 +83,7 @@ impl From<CirclePoint<M31>> for CirclePoint<crate::field::QM31> {
     }
 }
 
-/// A point named by its multiple of the generator, modulo the group order.
+/// A point, given as a multiple of the generator, modulo the group order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CirclePointIndex(u32);
 
@@ -97,7 +97,8 @@ impl CirclePointIndex {
         Self(k & Self::MASK)
     }
 
-    /// The generator of the subgroup with `2^log_order` points; orders above the group's give the group's.
+    /// The generator of the subgroup with `2^log_order` points; orders above the group's give the group's own
+    /// generator.
     #[inline]
     #[must_use]
     pub const fn subgroup_generator(log_order: u32) -> Self {

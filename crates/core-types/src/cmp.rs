@@ -7,7 +7,7 @@
 //!
 //! The leaves themselves are shares of the unit vector of α, 1 at α and 0 elsewhere: [`cmp_eval_all`].
 //!
-//! The formulas are generic in the size 2^`LEAF` of the blocks, so that a test can go through deep trees in small rings.
+//! The formulas are generic in the block size 2^`LEAF`, so that a test can go through deep trees in small rings.
 //! Keys have `LEAF` = [`CMP_TABLE_BITS`].
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ use crate::{
     tree::{Children, Node, Pair, spread},
 };
 
-/// Widths up to this are a shared truth table of 2^n bits, without a tree; trees end at blocks of as many leaves.
+/// Keys of widths up to this are a shared truth table of 2^n bits, without a tree; trees end at blocks of 2^7 leaves.
 pub const CMP_TABLE_BITS: u32 = 7;
 
 /// Widths up to this are evaluated at all points at once.
@@ -54,7 +54,7 @@ pub const fn cmp_leaves(bits: u32) -> u32 {
 
 /// Blocks of 128 leaves of a comparison key on `bits`-bit points, up to 64: 2^(bits - 7), and 1 for truth tables.
 ///
-/// All of them take two AES blocks less than twice as many.
+/// Evaluating all of them takes twice as many AES blocks, less two.
 #[inline]
 #[must_use]
 pub const fn cmp_blocks(bits: u32) -> u64 {
@@ -84,15 +84,15 @@ pub const fn cmp_table_share(table: u128, bits: u32, y: u64) -> u32 {
     (table >> (pos & 127)) as u32 & 1
 }
 
-/// The share of the unit vector of α that one party's truth table holds, bit y for point y: 1\[α <= y\] changes at α
-/// alone. For `bits` <= 7.
+/// The share of the unit vector of α that one party's truth table holds, bit y for point y: 1\[α <= y\] changes only at
+/// α. For `bits` <= 7.
 #[inline]
 #[must_use]
 pub const fn cmp_table_unit(table: u128, bits: u32) -> u128 {
     (table ^ table << 1) & prefix((1 << (bits & 7)) - 1)
 }
 
-/// The walk of one party along one point, for widths above 7.
+/// One party's walk to one point, for widths above 7.
 ///
 /// Call [`turn`](Self::turn) and [`descend`](Self::descend) with the bits of y from the most significant down to bit 8,
 /// then turn to bit 7, [`land`](Self::land) on the leaves and take the [`share`](Self::share).
@@ -184,7 +184,7 @@ pub fn cmp_eval<E: Encrypt>(
 ///
 /// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width is at least 7, or all bits, which asks nothing of the
 /// points. Shares at other points mean nothing. With [`Window::depth`] d, m points take 2 d + m (bits - 7 - d) AES
-/// blocks, and as many levels are walked for all keys and points alike.
+/// blocks, and the same number of levels is walked whatever the keys and points.
 #[inline]
 #[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
 pub fn cmp_eval_window<E: Encrypt>(
@@ -249,7 +249,7 @@ fn eval_window<const LEAF: u32, E: Encrypt>(
     }
 }
 
-/// The way through a whole tree, from its left end to its right: each node is expanded once in each direction.
+/// The route through a whole tree, from its left end to its right: each node is expanded once in each direction.
 ///
 /// From a node above the leaf blocks it goes [`down`](Self::down), and the walker keeps the node, by its
 /// [`level`](Self::level). After a block of leaves it goes [`on`](Self::on), to the level of the kept node from which the
@@ -269,14 +269,14 @@ impl CmpTour {
         Self { levels, level: 0, block }
     }
 
-    /// The block of leaves towards which it goes.
+    /// The block of leaves that it is heading for.
     #[inline]
     #[must_use]
     pub const fn block(&self) -> u32 {
         self.block
     }
 
-    /// The level of the node at which it is, counted from the root.
+    /// The level of the node that it is at, counted from the root.
     #[inline]
     #[must_use]
     pub const fn level(&self) -> u32 {
@@ -317,7 +317,7 @@ const KEPT: usize = 16;
 /// One party's shares of the unit vector of α, for a key as in [`cmp_eval`] with `bits` <= [`CMP_ALL_BITS`]: calls
 /// `block(index, leaves)` from left to right, where bit j of `leaves` belongs to the point 128 `index` + j.
 ///
-/// Every node is expanded once: [`cmp_blocks`] less one, times two, are the AES blocks.
+/// Every node is expanded once, so the number of AES blocks is [`cmp_blocks`] less one, times two.
 #[inline]
 pub fn cmp_eval_all<E: Encrypt>(
     cipher: &E,
@@ -372,7 +372,7 @@ fn last_leaves<const LEAF: u32, E: Encrypt>(pair: &Pair, cipher: &E, alpha: u64)
 }
 
 /// The corrections of the left and right leaf block, from the XOR of the two parties' left blocks and that of their
-/// right blocks: the shares of every leaf then XOR to 0, but for leaf α, which bit 7 and the seven bits below it name.
+/// right blocks: the shares of every leaf then XOR to 0, except for leaf α, given by bit 7 and the seven bits below it.
 #[inline]
 #[must_use]
 pub const fn leaf_corrections(left_xor: u128, right_xor: u128, alpha: u64) -> [u128; 2] {

@@ -1,8 +1,8 @@
 //! Secret shares of β·1\[y < α\] for secret α and β and public points y, as additive shares of words (Boyle et al.,
 //! "Function Secret Sharing for Mixed-Mode and Fixed-Point Secure Computation", 2021).
 //!
-//! Beside the tree of a point function, each level carries one value correction per payload word; the shares of the
-//! values at the nodes of the path of y sum to the result.
+//! Besides the tree of a point function, each level carries one value correction per payload word; the shares of the
+//! values at the nodes on the path of y sum to the result.
 
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,7 @@ pub type DcfWords = [u64; MAX_PAYLOAD_WORDS];
 /// The low bits of the hash input that convert the last node.
 pub const LAST: u32 = 2;
 
-/// What a node with control bit `control` adds to one sum: its expanded word, and if the bit is set the correction.
+/// What a node with control bit `control` adds to one sum: its expanded word and, if the bit is set, the correction.
 #[inline]
 #[must_use]
 pub const fn corrected_value(control: u32, expanded: u64, correction: u64) -> u64 {
@@ -47,9 +47,9 @@ pub const fn share_of(party: u32, sum: u64, width: Ring) -> u64 {
 
 /// The correction of one payload word at a level, and what the parties' values on the path add up to after it.
 ///
-/// `lost` is the word of the second party's node less that of the first party's on the side that α leaves, `kept` the
-/// same on the other side. Points that leave the path here are to receive `gained`: β if they lie below α. `held` is
-/// what the values on the path add up to before the level, `control` the second party's control bit.
+/// `lost` is the word of the second party's node less that of the first party's on the side that α leaves; `kept` is
+/// the same on the other side. Points that leave the path here should receive `gained`: β if they lie below α. `held`
+/// is what the values on the path add up to before the level, and `control` is the second party's control bit.
 #[inline]
 #[must_use]
 pub const fn value_correction(lost: u64, kept: u64, gained: u64, held: u64, control: u32) -> (u64, u64) {
@@ -89,7 +89,7 @@ const fn negate_if(sign: u32, value: u64) -> u64 {
     (value ^ mask).wrapping_sub(mask)
 }
 
-/// The way of one party to a node: where it is, and the sums of the values on the way.
+/// One party's path to a node: where it is, and the sums of the values on the way.
 #[derive(Clone, Copy)]
 struct Path {
     node: Node,
@@ -147,13 +147,14 @@ impl Path {
 /// One party's shares of β·1\[y_j < α\], `of` = (bits, party, width), at the points y_j = `point(j)` for each j of
 /// `points`: calls `share(j, word, share)` in this order.
 ///
-/// `hashed` is the hash under cipher 0 of children and j of value block j - 1 ([`DcfCiphers::hash`]). `payload` is the
-/// number of words and their ring. The key's sections are `correction(level)` and `values(level, block)`, the two words of
-/// a value block, any for the second past the last word; the values at level `bits` are those of the last node.
+/// `hashed` computes the hash, under cipher 0 for children and cipher j for value block j - 1 ([`DcfCiphers::hash`]).
+/// `payload` is the number of words and their ring. The key's sections are `correction(level)` and
+/// `values(level, block)`, the two words of a value block, where a second word past the last may be anything; the
+/// values at level `bits` are those of the last node.
 ///
 /// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width = bits asks nothing of the points. Shares at other
-/// points mean nothing. With [`Window::depth`] d and b value blocks, m points take (1 + b) (2 d + m (bits - d)) + b m AES
-/// blocks, and as many levels are walked for all keys and points alike.
+/// points mean nothing. With [`Window::depth`] d and b value blocks, m points take (1 + b) (2 d + m (bits - d)) + b m
+/// AES blocks, and the same number of levels is walked whatever the keys and points.
 #[inline]
 #[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
 pub fn dcf_eval_window(

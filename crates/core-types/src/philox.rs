@@ -37,7 +37,7 @@ pub const fn block(seed: u64, site: u32, step: u32, block: u64) -> [u32; 4] {
     philox4x32([seed as u32, (seed >> 32) as u32], [block as u32, (block >> 32) as u32, site, step])
 }
 
-/// A uniform number in `[0, 1)` from the upper 24 bits of a word, exactly.
+/// A uniform number in `[0, 1)`: the upper 24 bits of a word, exactly.
 #[inline]
 #[must_use]
 pub const fn uniform(word: u32) -> f32 {

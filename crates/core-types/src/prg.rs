@@ -4,10 +4,10 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::{AesKey, Encrypt};
 
-/// Most 128-bit value blocks that one node expands to.
+/// The most 128-bit value blocks that one node expands to.
 pub const MAX_VALUE_BLOCKS: usize = 4;
 
-/// Most 64-bit payload words of a comparison key: two per value block.
+/// The most 64-bit payload words of a comparison key: two per value block.
 pub const MAX_PAYLOAD_WORDS: usize = 2 * MAX_VALUE_BLOCKS;
 
 /// H(u) = AES(u) xor u, which is hard to invert although the AES key is public.
@@ -19,8 +19,8 @@ pub fn hash<E: Encrypt>(cipher: &E, u: u128) -> u128 {
 /// The public AES keys of one bundle of keys.
 ///
 /// A node with seed `s` expands, in direction `c`, to the child `H(s | c)` and to the value blocks `H_j(s | c)`; a last
-/// node converts to the value blocks `H_j(s | 2)`. `H` and each `H_j` use different AES keys, and the three inputs of
-/// one seed differ in its two free low bits, so no two uses collide. Both parties must use the same keys.
+/// node converts to the value blocks `H_j(s | 2)`. `H` and each `H_j` use different AES keys, and the three inputs made
+/// from one seed differ in its two free low bits, so no two uses collide. Both parties must use the same keys.
 ///
 /// The keys are public but should be fresh for each bundle ([`from_nonce`](Self::from_nonce)): an attack on a fixed key
 /// then gains nothing across bundles (Guo, Katz, Wang, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key
@@ -35,8 +35,8 @@ pub struct PrgKeys {
 }
 
 impl PrgKeys {
-    /// The keys of the bundle with public nonce `nonce`: AES-128 under the nonce of the blocks 0 (for `child`) and
-    /// 1, 2, .. (for `value`), little-endian. They are distinct because AES is a permutation.
+    /// The keys of the bundle with public nonce `nonce`: the AES-128 encryptions, under the nonce, of the blocks 0 (for
+    /// `child`) and 1, 2, .. (for `value`), little-endian. They are distinct because AES is a permutation.
     #[must_use]
     pub fn from_nonce(nonce: [u8; 16]) -> Self {
         let cipher = AesKey::new(nonce);

@@ -2,8 +2,8 @@
 //! Extensions", 2016).
 //!
 //! The path of the secret point α runs from the root to a leaf. On it the two parties' control bits differ and their
-//! seeds are independent; off it both agree. A correction word restores this at each level: the seed correction in bits
-//! 2..128, the control correction of the left child in bit 0 and of the right child in bit 1.
+//! seeds are independent; off it, seeds and control bits agree. A correction word restores this at each level: the seed
+//! correction in bits 2..128, the control correction of the left child in bit 0 and of the right child in bit 1.
 
 use core::fmt;
 
@@ -67,7 +67,7 @@ impl Node {
         hashed ^ (leaf & spread(self.control))
     }
 
-    /// This node if `which` is 0, `other` if it is 1, field by field: a kernel then keeps both in registers.
+    /// This node if `which` is 0, `other` if it is 1, selected field by field so that a kernel keeps both in registers.
     #[inline]
     #[must_use]
     pub(crate) const fn or(self, other: Self, which: u32) -> Self {
@@ -103,7 +103,8 @@ impl fmt::Debug for Node {
 /// The correction word of a level where α goes in direction `a`, from the XOR of the two parties' left children and
 /// that of their right children.
 ///
-/// The branch that α leaves then ends with equal seeds and equal control bits, the other with unequal control bits.
+/// The parties then have equal seeds and control bits on the branch that α leaves, and unequal control bits on the
+/// other.
 #[inline]
 #[must_use]
 pub const fn correction_word(left_xor: u128, right_xor: u128, a: u32) -> u128 {
@@ -114,7 +115,7 @@ pub const fn correction_word(left_xor: u128, right_xor: u128, a: u32) -> u128 {
     (lost & SEED_BITS) | (control_left | control_right << 1) as u128
 }
 
-/// Both parties' nodes on the path of α, which the dealer walks.
+/// Both parties' nodes on the path of α, as the dealer walks it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     pub(crate) nodes: [Node; 2],

@@ -1,4 +1,4 @@
-//! The optimizer AdamW.
+//! The AdamW optimiser.
 
 use backend_api::ops::linalg::{self, ElementwiseOps};
 use core_types::params::elementwise::AdamWParams;
@@ -34,14 +34,15 @@ pub struct AdamW {
     pub beta1: f32,
     /// Share of the second moment that a step keeps, in `0..1`.
     pub beta2: f32,
-    /// What is added to the root of the second moment, greater than 0.
+    /// Added to the root of the second moment; greater than 0.
     pub eps: f32,
     /// Part of each weight that a step takes away, in units of the rate; 0 for none.
     pub decay: f32,
 }
 
 impl Default for AdamW {
-    /// The values of the paper's experiments: a rate of 0.001, shares of 0.9 and 0.999, 10^-8 and a decay of 0.01.
+    /// The values of the paper's experiments: a rate of 0.001, shares of 0.9 and 0.999, an `eps` of 10^-8 and a decay
+    /// of 0.01.
     fn default() -> Self {
         Self { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 }
     }

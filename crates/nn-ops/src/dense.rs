@@ -117,7 +117,7 @@ impl<Q: ElementwiseOps> Dense<Q> {
         DensePlan::new(rows, [self.inputs(), self.outputs()], f)
     }
 
-    /// A step of gradient descent along the gradients that the last backward pass has left.
+    /// A step of gradient descent along the gradients of the last backward pass.
     ///
     /// # Errors
     /// As [`Parameter::descend`].
@@ -232,7 +232,7 @@ impl DensePlan {
         self.backward.launch(q, x, weight, d, GradientViews { x: dx, w: of_weight, bias: Some(of_bias) })
     }
 
-    /// Refuses a layer of other sizes.
+    /// Refuses a layer of different sizes.
     fn admit<Q: ElementwiseOps>(&self, op: &'static str, layer: &Dense<Q>) -> Result<(), NnError> {
         self.weight.admit(op, "layer", layer.weight.layout())
     }

@@ -12,7 +12,7 @@ use crate::{ElementwisePlan, NnError, TensorMut, TensorRef};
 ///
 /// The mask is a function of seed, site, step and the row-major index of the element: the same on every device, for every
 /// number of threads and in the backward pass. Element i is kept iff word i of the Philox4x32-10 sequence of (seed, site,
-/// step) is at least `floor(p 2^32)`. Two integers are the whole state to save.
+/// step) is at least `floor(p 2^32)`. Two integers are all the state there is to save.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};

@@ -94,8 +94,9 @@ impl ElementwisePlan {
         Ok(q.axpby(Axpby { alpha, x, beta, y })?)
     }
 
-    /// One step of gradient descent with weight decay: `w = (1 - rate decay) w - rate g`. Each element is rounded to its type,
-    /// so weights of 16 bits lose a step below half their last place: keep them in f32 to train.
+    /// One step of gradient descent with weight decay: `w = (1 - rate decay) w - rate g`. Each element is rounded to
+    /// its type, so 16-bit weights lose any step smaller than half a unit in the last place: keep weights in f32 to
+    /// train.
     ///
     /// # Errors
     /// [`NnError::Parameter`] if `rate`, `decay` or their product is not finite; otherwise as [`activate`](Self::activate).

@@ -1,4 +1,4 @@
-//! The one error of all operators, with the shapes that it names.
+//! The one error type of all operators, and the shapes it names.
 
 use backend_api::BackendError;
 use thiserror::Error;
@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NnError {
-    /// An operand or a result has another shape than the operator needs.
+    /// An operand or a result does not have the shape that the operator needs.
     #[error("`{op}` expected {tensor} of shape {expected}, got {got}")]
     ShapeMismatch {
         /// Name of the operator.
@@ -29,7 +29,7 @@ pub enum NnError {
         /// The shape that it was to fit.
         rhs: Shape,
     },
-    /// The operator needs another number of axes.
+    /// The operator needs a different number of axes.
     #[error("`{op}` expected {tensor} with {expected} axes, got {got}")]
     Rank {
         /// Name of the operator.

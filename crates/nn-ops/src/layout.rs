@@ -4,7 +4,7 @@ use core_types::params::elementwise::MAX_RANK;
 
 use crate::{NnError, Shape};
 
-/// Shape and strides of a tensor: where element `[i0, i1, ..]` lies in a view, namely at `i0 s0 + i1 s1 + ..` elements.
+/// Shape and strides of a tensor: element `[i0, i1, ..]` is element `i0 s0 + i1 s1 + ..` of a view.
 ///
 /// The canonical layout is row-major and contiguous. A stride of 0 repeats an operand along an axis.
 ///
@@ -84,7 +84,7 @@ impl Layout {
         Ok((Self { rank, shape: lens, strides, span: 0, contiguous: false, injective: false }, numel))
     }
 
-    /// This layout with what its shape and strides tell of it.
+    /// This layout, with what follows from its shape and strides filled in.
     fn examined(self) -> Self {
         let mut next = 1;
         let contiguous = self.span == 0
@@ -96,7 +96,7 @@ impl Layout {
         Self { contiguous, injective: contiguous || self.nests(), ..self }
     }
 
-    /// Whether the stride of each axis is greater than all that the axes of smaller strides reach.
+    /// Whether the stride of each axis is greater than all that the axes with smaller strides reach.
     fn nests(&self) -> bool {
         let mut axes = [(0, 0); MAX_RANK];
         let axes = &mut axes[..self.rank()];
@@ -136,7 +136,7 @@ impl Layout {
         if self.contiguous { self.span } else { self.shape().iter().product() }
     }
 
-    /// Elements that a view needs: one more than the largest index, 0 without elements.
+    /// Elements that a view needs: one more than the largest index, or 0 if there are no elements.
     #[must_use]
     pub fn span(&self) -> usize {
         self.span
@@ -148,8 +148,8 @@ impl Layout {
         self.contiguous
     }
 
-    /// Whether no two indices share an element, decided by nesting of the axes: a layout whose axes interleave is reported as
-    /// overlapping even if it happens not to be.
+    /// Whether no two indices share an element, judged by whether the axes nest: a layout whose axes interleave counts
+    /// as overlapping even if it happens not to overlap.
     #[must_use]
     pub fn is_injective(&self) -> bool {
         self.injective
@@ -170,8 +170,8 @@ impl Layout {
         Ok(t.examined())
     }
 
-    /// This layout repeated by zero strides up to `shape`, by the rules of NumPy: axes are matched from the last one, and an
-    /// axis of length 1 or a missing one stretches.
+    /// This layout repeated with zero strides up to `shape`, by the rules of NumPy: axes are matched from the last one,
+    /// and an axis that has length 1 or is missing stretches.
     ///
     /// # Errors
     /// [`NnError::Broadcast`] if an axis has neither length 1 nor the length asked for.
@@ -197,7 +197,7 @@ impl Layout {
         Self::strided(shape, &strides[..shape.len()])
     }
 
-    /// Refuses an operand of another shape than this one, or whose elements lie elsewhere.
+    /// Refuses an operand with a different shape, or whose elements are laid out differently.
     #[inline]
     pub(crate) fn admit(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<(), NnError> {
         if self.rank == operand.rank

@@ -1,9 +1,9 @@
 //! Dense neural-network operators, forward and backward.
 //!
-//! Operators take tensors, views of a queue's buffers with a [`Layout`], and write to tensors that the caller owns, on whatever
-//! device the queue stands for. A plan (such as [`GemmPlan`] or [`SoftmaxPlan`]) checks the shapes once, before any device work,
-//! and its methods run on tensors of those shapes; a free function such as [`matmul`] makes the plan for one call. Elements are
-//! f32, f16 or bf16; sums and functions are computed in f32.
+//! Operators take tensors (views of a queue's buffers with a [`Layout`]) and write to tensors that the caller owns, on
+//! whatever device the queue runs on. A plan (such as [`GemmPlan`] or [`SoftmaxPlan`]) checks the shapes once, before
+//! any device work, and its methods run on tensors of those shapes; a free function such as [`matmul`] makes the plan
+//! for one call. Elements are f32, f16 or bf16; sums and functions are computed in f32.
 #![forbid(unsafe_code)]
 
 mod adam_w;

@@ -11,8 +11,8 @@ use crate::{ElementwisePlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, Tens
 const OP: &str = "linear";
 const BACKWARD: &str = "linear_backward";
 
-/// A checked dense layer `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]`, contiguous, or left out, Y is
-/// `[.., m, n]`.
+/// A checked dense layer `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]` and contiguous, or
+/// left out, and Y is `[.., m, n]`.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -221,9 +221,9 @@ pub fn linear<Q: GemmOps, T: Real>(
 /// Adds the gradients of [`linear`] for `G = dL/dY`: with `P = X W + b` and `D = G f'(P)`, `dX += D W^T`, `dW += X^T D`,
 /// `db +=` column sums of D.
 ///
-/// `saved` is Y for functions with [`Activation::saves_output`], P for the others, and unused for the identity; for ReLU Y serves
-/// as well as P. X is a matrix, `g` and `saved` are contiguous. A function other than the identity needs memory for D:
-/// [`LinearBackwardPlan`] takes it from the caller.
+/// `saved` is Y for functions with [`Activation::saves_output`], P for the others, and unused for the identity; for
+/// ReLU, Y works as well as P. X is a matrix; `g` and `saved` are contiguous. A function other than the identity needs
+/// memory for D; with [`LinearBackwardPlan`] the caller supplies D.
 ///
 /// # Errors
 /// As [`LinearBackwardPlan::new`], [`LinearBackwardPlan::run`] and [`activate_backward`](crate::activate_backward).

@@ -6,8 +6,8 @@ use crate::{Layout, NnError, TensorRef};
 
 /// Which elements a softmax leaves out. They count as -inf; a row without any other element gives zeros.
 ///
-/// A mask of the first two kinds has the shape of the logits, or that shape without some leading axes, and then repeats: one
-/// `[query, key]` mask serves `[batch, head, query, key]` logits.
+/// A mask of the first two kinds has the shape of the logits, or that shape without some leading axes, in which case it
+/// repeats: one `[query, key]` mask serves `[batch, head, query, key]` logits.
 pub enum Mask<'a, Q: Queue + 'a> {
     /// Nothing is left out.
     None,
@@ -76,8 +76,8 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     }
 }
 
-/// Number of outer indices after which a mask repeats, and its elements. Its shape has to end in the axes of `shape`, from some
-/// axis on that does not come after the softmax axis.
+/// Number of outer indices after which a mask repeats, and its elements. Its shape has to be the last axes of `shape`,
+/// starting at the softmax axis or before it.
 fn repeated<'s, 'l: 's, Q: Queue, T: Element>(
     op: &'static str,
     mask: &TensorRef<'l, Q, T>,

@@ -16,7 +16,7 @@ const OP: &str = "matmul";
 /// A checked batch of matrix products `C = A B`.
 ///
 /// A is `[.., m, k]`, B is `[.., k, n]`, C is `[.., m, n]`. Leading axes of A and B broadcast by the rules of NumPy. Each
-/// matrix has a stride of 1 along its rows or along its columns, so a transposed operand is a layout and not a copy. A sum
+/// matrix has a stride of 1 along its rows or along its columns, so a transposed operand is a layout, not a copy. A sum
 /// over `k = 0` terms is zero; an empty C is left alone.
 ///
 /// ```
@@ -209,7 +209,8 @@ fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Leading axes with their strides in A, B and C, outermost first; neighbours that walk evenly in all three are one axis.
+/// Leading axes with their strides in A, B and C, outermost first; neighbouring axes that can be walked as one in all
+/// three are merged.
 fn merged_axes(lead: &[usize], wide: &[Layout; 3]) -> Vec<(usize, [usize; 3])> {
     let mut axes: Vec<(usize, [usize; 3])> = Vec::new();
     for (axis, &len) in lead.iter().enumerate().filter(|&(_, &len)| len != 1) {

@@ -26,11 +26,11 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 
 /// Layer and RMS normalisation along the last axis of row-major tensors of one shape, forward and backward.
 ///
-/// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; they may be left out, and stand for ones and zeros
-/// then. Statistics are f32 for every element type, of the shape `[2, rows]` for a layer norm and `[rows]` for an RMS norm, where
-/// the rows are all leading axes together. Each sum's order depends on the shape alone. The mean is corrected by the mean of the
-/// residuals, which keeps full accuracy up to means of 10^4 standard deviations and more; rows whose squares leave the range of
-/// f32 keep it too.
+/// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; if left out, they stand for ones and
+/// zeros. Statistics are f32 for every element type, of the shape `[2, rows]` for a layer norm and `[rows]` for an RMS
+/// norm, where the rows are all leading axes together. The order of each sum depends only on the shape. The mean is
+/// corrected by the mean of the residuals, which keeps full accuracy even for means of 10^4 standard deviations and
+/// more; rows whose squares leave the range of f32 keep it too.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -202,7 +202,8 @@ impl NormPlan {
         Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd })?)
     }
 
-    /// The gradients of [`rms_norm`](Self::rms_norm) by x and, where asked for, gamma for the gradient g of the loss by y.
+    /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and, where asked for, gamma, given the gradient
+    /// g of the loss with respect to y.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that.

@@ -10,8 +10,9 @@ use crate::{Layout, NnError, TensorMut, TensorRef, io::Tensor};
 
 /// Stochastic gradient descent with momentum and decoupled weight decay: `v = momentum v + g`, `w = (1 - rate decay) w - rate v`.
 ///
-/// The decay acts on the weights and is not added to the gradient (Loshchilov, Hutter, "Decoupled Weight Decay Regularization",
-/// 2019): momentum does not multiply it, as it does in libraries that add `decay w` to g. Every trained tensor decays, biases too.
+/// The decay acts on the weights and is not added to the gradient (Loshchilov, Hutter, "Decoupled Weight Decay
+/// Regularization", 2019), so momentum does not multiply it, unlike in libraries that add `decay w` to g. Every trained
+/// tensor decays, biases too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sgd {
     /// Step size.
@@ -23,7 +24,7 @@ pub struct Sgd {
 }
 
 impl Sgd {
-    /// Refuses, on behalf of `op`, what is no step.
+    /// Refuses, on behalf of `op`, what makes no valid step.
     pub(crate) fn check(&self, op: &'static str) -> Result<(), NnError> {
         let &Self { rate, momentum, decay } = self;
         let rules = [
@@ -101,7 +102,7 @@ impl<Q: ElementwiseOps> Parameter<Q> {
     /// The value.
     ///
     /// # Errors
-    /// None that [`zeros`](Self::zeros) has not reported.
+    /// None that [`zeros`](Self::zeros) would not have reported.
     pub fn value(&self) -> Result<TensorRef<'_, Q, f32>, NnError> {
         TensorRef::new(self.value.view(), self.layout)
     }
@@ -127,11 +128,11 @@ impl<Q: ElementwiseOps> Parameter<Q> {
         (self.value.view(), self.gradient.view_mut())
     }
 
-    /// A step of gradient descent along the gradient. The gradient stays.
+    /// A step of gradient descent along the gradient. The gradient is kept.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a rate or a decay that is not finite, for a product of both that is not, and for a momentum
-    /// outside `0..1`; [`NnError::Backend`] from the device. Nothing has changed after the former.
+    /// [`NnError::Parameter`] if the rate, the decay or their product is not finite, or if the momentum is outside
+    /// `0..1`; nothing has changed then. [`NnError::Backend`] from the device.
     pub fn descend(&mut self, q: &Q, sgd: Sgd) -> Result<(), NnError> {
         sgd.check("descend")?;
         q.axpby(Axpby { alpha: 1.0, x: self.gradient.view(), beta: sgd.momentum, y: self.velocity.view_mut() })?;

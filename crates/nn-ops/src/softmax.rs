@@ -10,9 +10,8 @@ use crate::{Layout, Mask, NnError, TensorMut, TensorRef};
 
 /// Softmax and log-softmax along one axis of row-major tensors of one shape, forward and backward.
 ///
-/// Maxima, exponentials and sums are f32 for every element
-/// type; each sum's order depends on the shape alone, and a row's result on that row alone. NaN or +inf in a row make the
-/// row NaN, and so does a row of -inf.
+/// Maxima, exponentials and sums are f32 for every element type; the order of each sum depends only on the shape, and a
+/// row's result only on that row. NaN or +inf in a row makes the row NaN, and so does a row that is all -inf.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -101,7 +100,8 @@ impl SoftmaxPlan {
         Ok(q.log_softmax(LogSoftmax { params: &params, x, mask, y })?)
     }
 
-    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss by y.
+    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss with
+    /// respect to y.
     ///
     /// Elements left out have y = 0, so a mask is not needed again.
     ///
@@ -119,7 +119,8 @@ impl SoftmaxPlan {
         Ok(q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx: dx.planned(OP, "dx", &self.layout)? })?)
     }
 
-    /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the gradient g of the loss by y.
+    /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the gradient g of the
+    /// loss with respect to y.
     ///
     /// Elements with y = -inf are constant: dx is 0 there and their g counts for nothing.
     ///

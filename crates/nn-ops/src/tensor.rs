@@ -50,7 +50,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         self.view
     }
 
-    /// The elements that an operator works on, if they lie as it was planned.
+    /// The elements that an operator works on, if they are laid out as planned.
     #[inline]
     pub(crate) fn planned<'s>(
         &self,
@@ -123,7 +123,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
         &self.layout
     }
 
-    /// The elements that an operator writes, if they lie as it was planned.
+    /// The elements that an operator writes, if they are laid out as planned.
     #[inline]
     pub(crate) fn planned<'s>(
         self,

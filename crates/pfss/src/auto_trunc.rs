@@ -7,7 +7,8 @@ use crate::{GapCert, Gate, PfssError, RangeError, SignedRange, Task};
 pub enum RangeClaim {
     /// Nothing.
     Unknown,
-    /// A range that was measured or is expected. It decides nothing: beyond it a gap shift is silently wrong.
+    /// A range that was measured or is expected. It decides nothing, since outside it a gap shift would be silently
+    /// wrong.
     Hint(SignedRange),
     /// A range that holds for every possible input.
     Proof(SignedRange),
@@ -16,8 +17,8 @@ pub enum RangeClaim {
 /// The gate that computes `floor(x / 2^f)` for a signed `x`, chosen from what is proven about `x`.
 ///
 /// A proof of `-2^(n-2) <= x < 2^(n-2)` selects the gap shift, which compares `f` bits only. Everything else, a hint
-/// included, selects the exact shift. Truncation without the carry, which is off by one at random and is no simulatable
-/// protocol (SIGMA, PETS 2024, section 4.2), is never selected.
+/// included, selects the exact shift. Truncation without the carry, which is off by one at random and cannot be
+/// simulated (SIGMA, PETS 2024, section 4.2), is never selected.
 ///
 /// ```
 /// use pfss::{AutoTrunc, RangeClaim, SignedRange};
@@ -36,7 +37,7 @@ pub enum AutoTrunc {
     Gap {
         /// The gate to deal keys for.
         gate: Gate,
-        /// The proof that its evaluation asks for.
+        /// The proof that evaluating it requires.
         cert: GapCert,
     },
     /// [`Gate::ars`].
@@ -51,7 +52,7 @@ impl AutoTrunc {
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] or [`PfssError::Shift`] unless `2 <= n <= 64` and `f < n`; [`PfssError::Range`] if the
-    /// proven range does not even fit `n` bits, so that the values it speaks of are not those of the ring.
+    /// proven range does not even fit in `n` bits, so that it is not about values of the ring.
     pub fn choose(n: u32, f: u32, claim: RangeClaim) -> Result<Self, PfssError> {
         if let RangeClaim::Proof(range) = claim {
             range.fits(n)?;

@@ -1,15 +1,15 @@
 //! Which public points of one key are evaluated together.
 //!
-//! Points at most `2^w` apart have two prefixes of `n - w` bits at most, whatever the masked input: those of two
-//! neighbouring blocks. The ops walk to both once, and from there only the lower levels to each point, which takes `2 (n -
-//! w) + m (w - leaf)` levels for `m` points instead of `m (n - leaf)`. The plan is made from the offsets alone, so the
-//! schedule is the same for every mask.
+//! Points at most `2^w` apart have at most two prefixes of `n - w` bits, whatever the masked input: those of two
+//! neighbouring blocks. The ops walk to both once, and from there walk only the lower levels to each point, which takes
+//! `2 (n - w) + m (w - leaf)` levels for `m` points instead of `m (n - leaf)`. The plan is made from the offsets alone,
+//! so the schedule is the same for every mask.
 
 use core::ops::Range;
 
 use crate::gate::Tree;
 
-/// Points of one tree that are evaluated by one call.
+/// Points of one tree that are evaluated in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cluster {
     /// The width of the window that holds them; the width of all points for points that share nothing.
@@ -18,7 +18,7 @@ pub(crate) struct Cluster {
     pub(crate) points: Vec<usize>,
 }
 
-/// The way to evaluate one tree at several points that takes the fewest levels.
+/// The way of evaluating one tree at several points that takes the fewest levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Clusters {
     /// At most one of them has a window of all points, the last.
@@ -125,7 +125,8 @@ fn apart(bits: u32, points: Vec<usize>) -> Vec<Cluster> {
 struct Circle<'a> {
     bits: u32,
     offsets: &'a [u64],
-    /// Positions in ascending order, beginning after the greatest gap, so that no cluster is cut by the circle's end.
+    /// Positions in ascending order, beginning after the greatest gap, so that no cluster is cut where the circle
+    /// closes.
     order: Vec<usize>,
 }
 

@@ -73,7 +73,7 @@ pub enum PfssError {
         /// One past the last element.
         end: u64,
     },
-    /// Host slices that must agree in length do not.
+    /// Host slices that must have the same length do not.
     #[error("expected {expected} {what}, got {got}")]
     Length {
         /// What is counted.
@@ -107,7 +107,7 @@ pub enum PfssError {
         /// The party of the bundle.
         got: Party,
     },
-    /// The bundles of the two parties are not of one deal.
+    /// The bundles of the two parties are not from one deal.
     #[error("expected bundles of one deal, nonces are {} and {}", hex(expected), hex(got))]
     NonceMismatch {
         /// Nonce of party 0's bundle.
@@ -122,8 +122,8 @@ pub enum PfssError {
         /// The nonce of the bundle.
         nonce: [u8; 16],
     },
-    /// The inputs of these keys come open from an earlier gate's masked outputs; masking shares of them once more would
-    /// reveal differences of secrets.
+    /// The inputs of these keys come already opened from an earlier gate's masked outputs; masking shares of them again
+    /// would reveal differences of secrets.
     #[error("expected keys with masks of their own, got keys for the opened outputs of an earlier gate")]
     OpenInputs,
     /// A wire's words are of another ring than the inputs of the gate that should take them.
@@ -140,13 +140,13 @@ pub enum PfssError {
         /// The gate.
         got: GateKind,
     },
-    /// The gate does not mask its outputs, so that opening them would reveal them.
+    /// The gate does not mask its outputs, so opening them would reveal them.
     #[error("expected keys of a gate with masked outputs, got shares that are not to be opened")]
     BareOutputs,
-    /// A gate masks its outputs, and another was to take them as shares of results.
+    /// A gate masks its outputs, but another gate was to take them as shares of results.
     #[error("expected shares of results for the next gate, got a gate with masked outputs before it")]
     MaskedOutputs,
-    /// An earlier step failed half-way, so the two parties may no longer agree on what comes next.
+    /// An earlier step failed halfway, so the two parties may no longer agree on what comes next.
     #[error("session is closed after an earlier failure")]
     Closed,
     /// The operating system gave no randomness.

@@ -6,10 +6,10 @@ use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
 use super::{M31, P};
 
-/// A factor of many products, stored as the doubled word `2 t`. Invariant: the word is even and below `2 P`.
+/// A factor used in many products, stored as the doubled word `2 t`. Invariant: the word is even and below `2 P`.
 ///
-/// Doubling moves the quotient by 2^31 of a product to its high 32 bits ([`M31::times_twiddle`]). It is a type of its
-/// own so that a doubled word never meets code that expects a plain one.
+/// Doubling moves a product's quotient by 2^31 into its high 32 bits ([`M31::times_twiddle`]). It is a type of its own
+/// so that a doubled word never reaches code that expects a plain one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Twiddle(u32);

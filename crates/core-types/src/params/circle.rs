@@ -60,7 +60,7 @@ sizes!(CircleTwiddleParams { log_size });
 
 /// One launch over contiguous tiles of `2^12` words: the lowest layers of whole columns.
 ///
-/// Columns below a tile are taken as one column of `words` words, whose positions count modulo `2^log_size`.
+/// Columns smaller than a tile are taken as one column of `words` words, whose positions count modulo `2^log_size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleTileParams {
@@ -74,7 +74,7 @@ pub struct CircleTileParams {
     pub layers: u32,
     /// The inverse multiplies its results by `2^scale`, below 31.
     pub scale: u32,
-    /// Columns of at least a tile, 1 for smaller ones.
+    /// Number of columns if they are at least a tile, 1 for smaller ones.
     pub columns: u32,
     /// Columns that one block runs one after the other.
     pub columns_per_block: u32,
@@ -101,7 +101,7 @@ pub struct CircleStripParams {
     pub log_width: u32,
     /// The inverse multiplies its results by `2^scale`, below 31.
     pub scale: u32,
-    /// 1 where every copy reads the same source column of `2^log_region` words, 0 in place.
+    /// 1 if every copy reads the same source column of `2^log_region` words, 0 if in place.
     pub spread: u32,
 }
 

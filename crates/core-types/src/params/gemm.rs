@@ -4,7 +4,7 @@ use bytemuck::{NoUninit, Pod, Zeroable};
 
 use super::{elementwise::Activation, sizes::sizes};
 
-/// Most leading axes of a batch of matrices.
+/// The most leading axes a batch of matrices can have.
 pub const BATCH_AXES: usize = 4;
 
 /// Where the elements of a batch of matrices lie in a view: element `(r, c)` of matrix `i` is at

@@ -1,4 +1,4 @@
-//! Launch-parameter records: what an op gets besides its buffers, laid out alike on host and device.
+//! Launch-parameter records: what an op gets besides its buffers, with the same layout on host and device.
 
 pub mod circle;
 pub mod elementwise;

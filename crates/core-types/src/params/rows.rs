@@ -36,9 +36,9 @@ impl AxisParams {
 pub struct SoftmaxParams {
     /// Tensor and axis.
     pub axis: AxisParams,
-    /// The mask of outer index o is that of `o % mask_period`; at least 1.
+    /// Outer index o uses mask `o % mask_period`; at least 1.
     pub mask_period: u64,
-    /// Of a causal mask: element `(o, c, i)` is excluded if `c > o % mask_period + causal_offset`.
+    /// For a causal mask: element `(o, c, i)` is excluded if `c > o % mask_period + causal_offset`.
     pub causal_offset: i64,
 }
 
@@ -94,7 +94,7 @@ sizes!(NormParams { rows, len });
 /// A power of two and its inverse, by which the backward pass of a normalisation scales `x - mean`: with it, products of
 /// elements far from 1 neither overflow nor vanish, and nothing else changes.
 ///
-/// It is close to `rstd`, but so small that `mean` times it is finite.
+/// It is close to `rstd`, but small enough that `mean` times it is finite.
 #[inline]
 #[must_use]
 pub const fn norm_scale(mean: f32, rstd: f32) -> (f32, f32) {
@@ -115,7 +115,8 @@ const fn exponent(x: f32) -> i32 {
     (x.to_bits() >> 23 & 0xff) as i32 - 127
 }
 
-/// Rows whose parameter gradients are summed in order before blocks are, also in order: the sum depends on the shape alone.
+/// Rows in a block: parameter gradients are summed in order within blocks, then over blocks, also in order, so the sum
+/// depends only on the shape.
 pub const NORM_BLOCK_ROWS: usize = 64;
 
 #[cfg(test)]

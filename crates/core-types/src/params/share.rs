@@ -87,7 +87,7 @@ sizes!(WordParams { count, party, bits, shift, width, padded_rows, rows, opened_
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct WordTerm {
-    /// The condition on x, if any, under which the term counts.
+    /// The condition on x under which the term counts, if there is one.
     pub when: Threshold,
     /// Public factor.
     pub constant: u64,
@@ -112,7 +112,7 @@ pub struct WordTerm {
 list_sizes!(WordTerm);
 
 impl WordTerm {
-    /// A term without rows and conditions, whose share is 0: what other terms are made of.
+    /// A term without rows or conditions, whose share is 0: other terms are made from it.
     pub const NONE: Self = Self {
         when: Threshold { shift: 0, bound: 0, bits: 0, wanted: 0 },
         constant: 1,
@@ -135,14 +135,15 @@ impl WordTerm {
         Self { value: row, ..Self::NONE }
     }
 
-    /// The secret bit `b` of the opened bit `w = b ^ c` of row `opened`, where `[c]` is row `mask`: `w + (1 - 2w) [c]`.
+    /// The secret bit `b` that is opened as `w = b ^ c` in row `opened`, where `[c]` is row `mask`:
+    /// `w + (1 - 2w) [c]`.
     #[must_use]
     pub const fn bit(opened: u32, mask: u32) -> Self {
         Self::selected(opened, ONE_ROW, mask)
     }
 
-    /// `b v` for the secret bit `b` of the opened bit `w = b ^ c` of row `opened`, where `[v]` is row `value` and `[c v]` is
-    /// row `product`: `w [v] + (1 - 2w) [c v]`.
+    /// `b v` for the secret bit `b` that is opened as `w = b ^ c` in row `opened`, where `[v]` is row `value` and
+    /// `[c v]` is row `product`: `w [v] + (1 - 2w) [c v]`.
     #[must_use]
     pub const fn selected(opened: u32, value: u32, product: u32) -> Self {
         Self { value, product, opened, ..Self::NONE }

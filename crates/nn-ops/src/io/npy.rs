@@ -64,7 +64,7 @@ pub struct NpyArray<T> {
 /// ```
 ///
 /// # Errors
-/// [`NpyError`] for anything else than a whole, exact file of `T`.
+/// [`NpyError`] for anything but a complete, exact file of `T`.
 pub fn read_npy<T: NpyElement>(bytes: &[u8]) -> Result<NpyArray<T>, NpyError> {
     let header = Header::parse(bytes)?;
     if header.descr != T::DESCR {
@@ -91,8 +91,8 @@ pub fn read_npy<T: NpyElement>(bytes: &[u8]) -> Result<NpyArray<T>, NpyError> {
 /// Writes an array as an `.npy` file, version 1.0.
 ///
 /// # Errors
-/// [`NpyError::Length`] if the data are not as many as the shape says, [`NpyError::ShapeOverflow`] if that cannot be
-/// counted.
+/// [`NpyError::Length`] if there are not as many elements as the shape says, [`NpyError::ShapeOverflow`] if that cannot
+/// be counted.
 pub fn write_npy<T: NpyElement>(array: &NpyArray<T>) -> Result<Vec<u8>, NpyError> {
     let count = array.shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim));
     let overflow = || NpyError::ShapeOverflow { shape: array.shape.clone() };

@@ -76,7 +76,7 @@ pub fn read_safetensors(bytes: &[u8]) -> Result<Tensors, WeightsError> {
 /// Writes tensors as a safetensors file.
 ///
 /// # Errors
-/// [`WeightsError::Length`] if a tensor's data are not as many as its shape says.
+/// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says.
 pub fn write_safetensors(tensors: &Tensors) -> Result<Vec<u8>, WeightsError> {
     let mut encoded = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {

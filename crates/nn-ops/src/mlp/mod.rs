@@ -146,17 +146,17 @@ impl<Q: LinalgOps> Mlp<Q> {
         MlpWorkspace::new(q, &self.layers, rows)
     }
 
-    /// One step of gradient descent on the mean cross-entropy of a batch, inputs `[rows, features]` and targets `[rows]`, which
-    /// [`loss`](MlpWorkspace::loss) then gives, from before the step.
+    /// One step of gradient descent on the mean cross-entropy of a batch with inputs `[rows, features]` and targets
+    /// `[rows]`. [`loss`](MlpWorkspace::loss) then gives that cross-entropy, from before the step.
     ///
-    /// It takes no memory of the queue but what single ops need, and waits for nothing, so it can be recorded:
+    /// It takes no memory of the queue beyond what single ops need, and waits for nothing, so it can be recorded:
     /// [`Record`](backend_api::Record). A recording keeps the buffers and the rates that it was given.
     ///
     /// # Errors
     /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and targets do not fit the network
     /// or each other, or the workspace is for fewer rows or for another network; [`NnError::EmptyReduction`] for an empty batch;
-    /// [`NnError::Parameter`] for what [`Parameter::descend`](crate::Parameter::descend) refuses; [`NnError::Backend`]. Nothing has
-    /// changed unless the device failed.
+    /// [`NnError::Parameter`] for what [`Parameter::descend`](crate::Parameter::descend) refuses; [`NnError::Backend`].
+    /// Unless the device failed, nothing has changed.
     pub fn train_step(
         &mut self,
         q: &Q,
@@ -203,7 +203,7 @@ impl<Q: LinalgOps> Mlp<Q> {
         self.layers.last().map_or(0, Dense::outputs)
     }
 
-    /// The rows of inputs of this network, which lie row-major.
+    /// The number of rows in inputs to this network, which are row-major.
     fn rows(&self, op: &'static str, x: &Layout) -> Result<usize, NnError> {
         let &[rows, _] = x.shape() else {
             return Err(NnError::Rank { op, tensor: "x", expected: 2, got: x.rank() });

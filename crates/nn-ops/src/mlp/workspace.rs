@@ -32,7 +32,7 @@ struct Plans {
 
 struct LayerPlans {
     dense: DensePlan,
-    /// Of the activation that makes the layer's input.
+    /// The plan of the activation that makes the layer's input.
     input: ElementwisePlan,
 }
 
@@ -53,10 +53,10 @@ impl Plans {
 }
 
 impl<Q: Queue> MlpWorkspace<Q> {
-    /// The mean cross-entropy of the batch of the last call of `train_step`, from before its step. Waits for that step.
+    /// The mean cross-entropy of the batch in the last call of `train_step`, from before its step. Waits for that step.
     ///
-    /// A replay of a recorded step is no such call: read the loss before another batch size comes in between, and not before the first
-    /// replay.
+    /// A replay of a recorded step does not count as such a call: read its loss after the first replay, and before a
+    /// batch of another size comes in between.
     ///
     /// # Errors
     /// [`NnError::EmptyReduction`] before the first step, [`NnError::Backend`].
@@ -118,7 +118,7 @@ impl<Q: LinalgOps> MlpWorkspace<Q> {
         Ok(())
     }
 
-    /// Computes the losses of the batch, and their gradient by the output of the last layer.
+    /// Computes the losses of the batch, and their gradient with respect to the output of the last layer.
     pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
         let last = self.plans.layers.len() - 1;
         let layout = *self.plans.layers[last].dense.output();

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{Class, Job, Need, PhaseTask, Port, Ticket, job::Kind};
 use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Task};
 
-/// Gates one after the other, each on the words of the one before.
+/// Gates one after the other, each on the output words of the one before.
 pub struct GateChain<'a> {
     gates: VecDeque<(Class, Kind<'a>, KeyBundle)>,
     /// Whether the last gate so far masks its outputs.
@@ -33,12 +33,13 @@ impl<'a> GateChain<'a> {
         Self { gates: VecDeque::new(), masked: false, state: State::Idle(x) }
     }
 
-    /// A further gate. The last alone may have [masked outputs](crate::Gate::with_masked_outputs): a gate takes shares of
-    /// results. Nothing is spent or opened by a refusal.
+    /// A further gate. Only the last gate may have [masked outputs](crate::Gate::with_masked_outputs), since a gate
+    /// takes shares of results. A refusal spends and opens nothing.
     ///
     /// # Errors
-    /// [`PfssError::MaskedOutputs`] after a gate that masks its outputs, [`PfssError::OpenInputs`] for keys whose inputs come
-    /// open from an earlier gate, and [`PfssError::Kind`] and the like for keys that do not fit the task.
+    /// [`PfssError::MaskedOutputs`] after a gate that masks its outputs, [`PfssError::OpenInputs`] for keys whose
+    /// inputs come already opened from an earlier gate, and [`PfssError::Kind`] and the like for keys that do not fit
+    /// the task.
     pub fn then(self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
         task.check_keys(&bundle, bundle.count())?;
         task.plan(bundle.gate())?;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The two classes of gates that a phase flushes apart.
+/// The two classes of gates that a phase flushes separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Coefficients, comparisons and everything else.

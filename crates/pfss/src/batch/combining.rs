@@ -1,4 +1,4 @@
-//! What arithmetic on shares takes of device memory, besides the shares that it starts from.
+//! The device memory that arithmetic on shares takes, besides the shares it starts from.
 
 use core_types::params::share::{BitTerm, WordTerm};
 
@@ -12,10 +12,10 @@ use crate::{
     lanes::LANES,
 };
 
-/// Most terms of a sum of a gate without a descriptor, and more than it has of bits.
+/// The most terms that a sum of a gate without a descriptor has, and more than its sums of bits have.
 const TERMS: u64 = 16;
 
-/// The sums of one step of a gate. The step that takes most of each kind of row stands for all.
+/// The sums of one step of a gate. The step that takes the most of each kind of row stands for all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Combining {
     term_bytes: u64,

@@ -15,11 +15,11 @@ pub enum Fit {
 /// How a super-batch runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchConfig {
-    /// What it takes in.
+    /// The most that it takes in.
     pub limits: BatchLimits,
     /// What happens to jobs that are too large.
     pub fit: Fit,
-    /// Parts whose keys may be on the device at once, 1 to 3: one is walked, the others are being copied.
+    /// Parts whose keys may be on the device at once, 1 to 3: one is walked while the others are copied.
     pub slots: usize,
     /// The most elements of a part under [`Fit::Split`], a multiple of 32.
     pub part: usize,

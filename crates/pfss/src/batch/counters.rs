@@ -7,7 +7,7 @@ use super::{DeviceTimes, StageTimes};
 pub struct Counters {
     /// Jobs walked.
     pub jobs: u64,
-    /// Groups of jobs of one program.
+    /// Groups of jobs with the same program.
     pub groups: u64,
     /// Flushes.
     pub flushes: u64,
@@ -17,7 +17,7 @@ pub struct Counters {
     pub parts: u64,
     /// AES blocks of the walks, by the formulas of [`Gate::cost`](crate::Gate::cost).
     pub aes: u64,
-    /// Bytes of key trees copied to the device; not of the words that results are formed from.
+    /// Bytes of key trees copied to the device, without the words that results are formed from.
     pub key_bytes: u64,
     /// Bytes of masked inputs, as words.
     pub input_bytes: u64,
@@ -25,7 +25,7 @@ pub struct Counters {
     pub packed_input_bytes: u64,
     /// Bytes that say where trees are walked: the masked inputs, and for each tree an offset for each point of an input.
     pub point_bytes: u64,
-    /// Bytes of shares at all points, from which the device forms what it gives back.
+    /// Bytes of shares at all points, from which the device forms what it returns.
     pub result_bytes: u64,
     /// Bytes that openings sent.
     pub opened_bytes: u64,

@@ -1,8 +1,8 @@
-//! Where a device spent the time of a batch, by marks in its queues.
+//! Where a device spent its time on a batch, measured with marks in its queues.
 
 use core::time::Duration;
 
-/// Where the time of the device went, by marks in its queues: [`SuperBatch::marked`](super::SuperBatch::marked).
+/// Where the device's time went, measured with marks in its queues: [`SuperBatch::marked`](super::SuperBatch::marked).
 ///
 /// On a GPU these are times of events in the streams; on a processor, where work is done before a call returns, they are
 /// the host's. A queue that waits for another one is not counted as busy.
@@ -25,10 +25,10 @@ impl DeviceTimes {
         self.copy_in + self.copy_out
     }
 
-    /// How much of the work was done beside other work: `1 - wall / (copies + walk)`; `None` if there was none.
+    /// How much of the work overlapped with other work: `1 - wall / (copies + walk)`; `None` if there was no work.
     ///
-    /// 0 is one thing after the other without a gap; the most that three queues can reach is 2/3. It is negative where the
-    /// device waits for the host longer than its queues overlap.
+    /// 0 means one thing after the other without a gap; the most that three queues can reach is 2/3. It is negative if
+    /// the device waits for the host longer than its queues overlap.
     #[must_use]
     pub fn overlap(&self) -> Option<f64> {
         let work = self.copies() + self.walk;

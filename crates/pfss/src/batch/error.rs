@@ -65,7 +65,7 @@ pub enum BatchError {
     /// An earlier failure left the batch without results; its keys are spent.
     #[error("the batch failed earlier and gives nothing any more")]
     Poisoned,
-    /// A message of the peer, where none is due.
+    /// A message from the peer when none is due.
     #[error("no round is open")]
     NoRound,
     /// A handle of a job that was cleared, or of another batch.
@@ -89,7 +89,7 @@ pub enum BatchError {
     /// A job does not fit the device bytes that are left. Nothing was taken in.
     #[error("device budget exceeded: {need} bytes needed, {have} free")]
     BudgetExceeded {
-        /// Bytes that the job needs, or, of a job that may be cut, its smallest part.
+        /// Bytes that the job needs or, if it may be cut, that its smallest part needs.
         need: u64,
         /// Bytes that are free.
         have: u64,
@@ -118,7 +118,7 @@ pub enum BatchError {
         /// Where the batch runs.
         kind: BackendKind,
     },
-    /// A stager that copies to another device than that of the batch.
+    /// A stager that copies to a device other than the batch's.
     #[error("expected a stager for {expected}, got one for {got}")]
     ForeignStager {
         /// The device of the batch.
@@ -126,7 +126,7 @@ pub enum BatchError {
         /// The device of the stager.
         got: String,
     },
-    /// A class of gates is flushed once in a phase.
+    /// A class of gates would be flushed a second time in a phase.
     #[error("{class} gates were flushed in this phase already")]
     FlushedTwice {
         /// The class.
@@ -147,7 +147,7 @@ pub enum BatchError {
         /// Tasks that ask for gates of class trunc.
         trunc: usize,
     },
-    /// A ticket that nobody was given, or whose result was taken already.
+    /// A ticket that was never given out, or whose result was taken already.
     #[error("ticket {got} has no result to come")]
     Ticket {
         /// Its number.

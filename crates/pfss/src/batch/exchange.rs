@@ -29,8 +29,8 @@ impl Opening {
 }
 
 impl<C: Channel> Session<C> {
-    /// Opens `x + r` for every bundle and its shares of inputs, in one round: the keys and masked inputs for
-    /// [`Job`](super::Job)s. The bundles are spent from here on.
+    /// Opens `x + r` for every bundle and its shares of inputs, in one round, and returns the keys and masked inputs
+    /// for [`Job`](super::Job)s. The bundles are spent from here on.
     ///
     /// # Errors
     /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`] or [`PfssError::Length`] before anything is sent;
@@ -50,7 +50,7 @@ impl<C: Channel> Session<C> {
         Ok(keys.into_iter().zip(opened).collect())
     }
 
-    /// Opens everything that a flushed batch asks for, round by round, each in one message, until it is final.
+    /// Opens everything that a flushed batch asks for, one message a round, until it is final.
     ///
     /// # Errors
     /// [`PfssError::Batch`] unless the batch is flushed; [`PfssError::Channel`] and [`PfssError::Backend`] close the

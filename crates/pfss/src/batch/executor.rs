@@ -34,7 +34,7 @@ impl Need {
     }
 }
 
-/// A computation that goes on step by step, between openings and gates.
+/// A computation that advances step by step, between openings and gates.
 pub trait PhaseTask<'a> {
     /// Goes as far as it can, and says what it waits for.
     ///
@@ -46,7 +46,7 @@ pub trait PhaseTask<'a> {
     fn is_done(&self) -> bool;
 }
 
-/// When an executor opens and flushes. Both parties have the same.
+/// When an executor opens and flushes. Both parties use the same pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// After every step of all tasks.
@@ -120,8 +120,9 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
     /// Runs all tasks to their ends.
     ///
     /// # Errors
-    /// [`BatchError::NoProgress`] if no task can go on and nothing that one asks for was submitted; what a task, the
-    /// device or the peer fails with. The executor is spent then: later calls report [`BatchError::Poisoned`].
+    /// [`BatchError::NoProgress`] if no task can go on and nothing that a task asks for was submitted; and whatever a
+    /// task, the device or the peer fails with. The executor is then spent: later calls report
+    /// [`BatchError::Poisoned`].
     pub fn run<C: Channel>(
         &mut self,
         session: &mut Session<C>,
@@ -196,7 +197,8 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
         }
     }
 
-    /// Opens what is asked for; if there is nothing, flushes the classes that are. Returns whether there was anything.
+    /// Opens what is asked for; if there is nothing to open, flushes the classes that are asked for. Returns whether it
+    /// did anything.
     fn serve<C: Channel>(&mut self, session: &mut Session<C>, wants: Wants) -> Result<bool, PfssError> {
         let words = wants.open > 0 && !self.port.openings.is_empty();
         if words || self.is_flushed(Class::Coeff) || self.is_flushed(Class::Trunc) {

@@ -1,4 +1,4 @@
-//! What a job takes of device memory: a function of its gate, its public points and its number of elements.
+//! The device memory that a job takes: a function of its gate, its public points and its number of elements.
 
 use core_types::{Ring, cmp::cmp_blocks};
 
@@ -17,7 +17,7 @@ use super::{
     job::JobPlan,
 };
 
-/// The trees of a gate, each with what it is asked.
+/// The trees of a gate, each with what is asked of it.
 #[derive(Debug)]
 pub(super) struct Footprint {
     trees: Vec<(Tree, Asked)>,
@@ -73,8 +73,8 @@ impl Footprint {
         self.trees.iter().map(tree).sum()
     }
 
-    /// Bytes of the masked inputs and offsets, of the result and of all that lies between, for `count` elements: those of
-    /// the tree that takes most, as trees are walked one after the other.
+    /// Bytes of the masked inputs and offsets, of the result and of everything in between, for `count` elements: those
+    /// of the tree that takes the most, as trees are walked one after the other.
     pub(super) fn scratch(&self, count: usize) -> u64 {
         let combined = self.walking.bytes(count);
         let tree = |&(tree, asked): &(Tree, Asked)| match asked {
@@ -101,7 +101,7 @@ impl Footprint {
         self.trees.iter().map(|&(tree, asked)| asked.result_bytes(tree, count)).sum()
     }
 
-    /// Bytes for `count` elements at once: while trees are walked, or after that, when the keys are gone.
+    /// Bytes for `count` elements at once: while trees are walked, or later, when the keys are gone.
     pub(super) fn total(&self, count: usize) -> u64 {
         let walked = self.keys(count) + self.scratch(count);
         walked.max(self.closing.bytes(count.min(self.closing.at_once()))).max(self.packing)

@@ -2,7 +2,7 @@
 
 use super::Job;
 
-/// Digest of a gate and what its evaluation is told besides.
+/// The digest of a gate, and what else its evaluation is told.
 type Program = ([u8; 32], Vec<u64>);
 
 /// Positions of jobs by program: groups in the order of their first jobs, and jobs in their order within a group.

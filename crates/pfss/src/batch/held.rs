@@ -3,7 +3,7 @@
 use core::ops::Deref;
 use std::sync::Arc;
 
-/// Something that is lent for a time, or shared for as long as anyone needs it.
+/// Something that is borrowed for a while, or shared for as long as anyone needs it.
 pub(super) enum Held<'q, T> {
     Lent(&'q T),
     Shared(Arc<T>),

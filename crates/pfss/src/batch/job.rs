@@ -25,7 +25,7 @@ pub(super) enum Kind<'a> {
 
 /// One gate on a batch of public masked inputs, with this party's keys.
 ///
-/// The inputs are elements of the ring of the gate's keys; their effective width is that of the ring.
+/// The inputs are elements of the ring of the gate's keys; bits above the ring do not count.
 #[derive(Debug)]
 pub struct Job<'a> {
     pub(super) work: Work<'a>,
@@ -59,8 +59,8 @@ impl<'a> Job<'a> {
         Self { work: Work(kind), keys, x_hat, rows }
     }
 
-    /// The same job on elements that are packed in rows of these lengths, so that
-    /// [`SuperBatch::row`](super::SuperBatch::row) finds each.
+    /// The same job on elements packed in rows of these lengths, so that [`SuperBatch::row`](super::SuperBatch::row)
+    /// finds each row.
     ///
     /// # Errors
     /// [`BatchError::Rows`] unless the lengths add up to the number of elements.
@@ -78,7 +78,7 @@ impl<'a> Job<'a> {
         self.keys
     }
 
-    /// How the job is evaluated, or everything that can be refused before it is taken in.
+    /// How the job is evaluated. Refuses everything that can be refused before the job is taken in.
     pub(super) fn plan(&self, plans: &mut AllPlans) -> Result<JobPlan, PfssError> {
         let (keys, count) = (&self.keys.0, self.x_hat.len());
         let plan = match self.work.task() {
@@ -129,7 +129,7 @@ impl Work<'_> {
         }
     }
 
-    /// The public facts besides gate, count and nonce.
+    /// The public facts other than gate, count and nonce.
     pub(super) fn facts(&self) -> Vec<u64> {
         self.task().map_or_else(Vec::new, |task| task.facts())
     }
@@ -190,7 +190,7 @@ impl Shares {
 }
 
 impl Progress {
-    /// The whole of a job from its parts, of which there is at least one.
+    /// The whole of a job, joined from its parts; there is at least one.
     pub(super) fn join(parts: Vec<(usize, Self)>) -> Self {
         let (mut words, mut suf) = (Vec::new(), Vec::new());
         for (count, part) in parts {
@@ -211,7 +211,7 @@ impl Progress {
         }
     }
 
-    /// What is to be sent, if anything is left to open.
+    /// What has to be sent, if anything is left to open.
     pub(super) fn message<Q: FssOps>(&self, q: &Q) -> Result<Option<Vec<u8>>, PfssError> {
         match self {
             Self::Words(pending) => wire::opening_to_bytes(q, pending).map(Some),

@@ -1,4 +1,4 @@
-//! Totals of a layer of gates, held to their limits.
+//! Totals of a layer of gates, kept within their limits.
 
 use super::{
     BatchError, Class, Limit, PhasePlanner,
@@ -45,7 +45,7 @@ impl BarrierPolicy {
     }
 }
 
-/// Adds up the phases of a layer, and holds them to its limits.
+/// Adds up the phases of a layer, and keeps them within its limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerPlanner {
     limits: LayerLimits,

@@ -2,7 +2,8 @@
 
 use super::{BatchError, Limit};
 
-/// What a super-batch takes in at most. Whatever would exceed a limit is refused by its name; nothing is dropped.
+/// The most that a super-batch takes in. Whatever would exceed a limit is refused, naming the limit; nothing is
+/// dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Jobs.
@@ -24,7 +25,7 @@ impl Default for BatchLimits {
     }
 }
 
-/// What a layer takes in at most.
+/// The most that a layer takes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerLimits {
     /// Jobs.

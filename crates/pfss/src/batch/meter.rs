@@ -78,7 +78,7 @@ impl<Q> fmt::Debug for Meter<'_, Q> {
 trait Marking<Q> {
     fn times(&self) -> DeviceTimes;
     fn begin(&self, q: &Q) -> Result<(), BackendError>;
-    /// Begins a span, whose number it gives.
+    /// Begins a span and returns its number.
     fn open(&self, q: &Q, stage: Activity, part: u64) -> Option<u64>;
     fn close(&self, q: &Q, span: u64);
     fn settle(&self, q: &Q, part: u64) -> Result<(), BackendError>;
@@ -195,8 +195,9 @@ struct Sums {
 impl Sums {
     /// Adds the stages of one part, in the order in which the host began them.
     ///
-    /// The mark before a stage may be passed while its queue still waits for the stage before it on another queue. So a walk
-    /// starts no earlier than the copies before it end, and a copy of results no earlier than the walk before it.
+    /// The mark before a stage may be reached while its queue still waits for the preceding stage on another queue. So
+    /// a walk counts as starting no earlier than the copies before it end, and a copy of results no earlier than the
+    /// walk before it ends.
     fn add(&mut self, stages: &[(Activity, [i64; 2])]) {
         let (mut copied, mut walked) = (i64::MIN, i64::MIN);
         for &(stage, [from, to]) in stages {

@@ -1,8 +1,8 @@
-//! One flush of each class in a phase, and no second one.
+//! Each class is flushed at most once in a phase.
 
 use super::{BatchError, Class};
 
-/// Keeps each phase to one grouped flush of each class.
+/// Limits each phase to one grouped flush of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhasePlanner {
     phase: u64,

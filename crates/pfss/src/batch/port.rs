@@ -1,4 +1,4 @@
-//! What a task hands to its executor, and the tickets by which it gets the results.
+//! What a task hands to its executor, and the tickets with which it gets the results.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ pub struct Port<'a> {
     opened: BTreeMap<Ticket, Vec<u64>>,
     shares: BTreeMap<Ticket, Shares>,
     pub(super) layer: LayerPlanner,
-    /// Submissions and results fetched: changes whenever a task gets on.
+    /// Submissions and results fetched: changes whenever a task makes progress.
     pub(super) moves: u64,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// Asks for `x + r` to be opened, from this party's shares of `x` and the masks of `bundle`, which are spent by it.
+    /// Asks for `x + r` to be opened, from this party's shares of `x` and the masks of `bundle`, which this spends.
     ///
     /// # Errors
     /// As [`KeyBundle::mask`].
@@ -62,7 +62,7 @@ impl<'a> Port<'a> {
     /// Submits a gate for the next flush of its class.
     ///
     /// # Errors
-    /// [`BatchError::Limit`] for those of the layer; what the batch refuses, it refuses at the flush.
+    /// [`BatchError::Limit`] for the layer's limits; what the batch refuses, it refuses at the flush.
     pub fn submit(&mut self, class: Class, job: Job<'a>) -> Result<Ticket, PfssError> {
         self.layer.add(job.x_hat.len() as u64, job.keys.gate().n())?;
         let ticket = self.ticket();
@@ -70,19 +70,19 @@ impl<'a> Port<'a> {
         Ok(ticket)
     }
 
-    /// What was opened, once; `None` while it is on its way.
+    /// What was opened, given out once; `None` until it is there.
     ///
     /// # Errors
-    /// [`BatchError::Ticket`] for a ticket of no opening, or of one that was fetched.
+    /// [`BatchError::Ticket`] for a ticket that is not for an opening, or whose opening was fetched already.
     pub fn opened(&mut self, ticket: Ticket) -> Result<Option<Vec<u64>>, BatchError> {
         let found = self.opened.remove(&ticket);
         self.fetched(ticket, found)
     }
 
-    /// A gate's shares, once; `None` while it is on its way.
+    /// A gate's shares, given out once; `None` until they are there.
     ///
     /// # Errors
-    /// [`BatchError::Ticket`] for a ticket of no gate, or of one that was fetched.
+    /// [`BatchError::Ticket`] for a ticket that is not for a gate, or whose shares were fetched already.
     pub fn shares(&mut self, ticket: Ticket) -> Result<Option<Shares>, BatchError> {
         let found = self.shares.remove(&ticket);
         self.fetched(ticket, found)

@@ -4,9 +4,9 @@ use backend_api::{BackendError, BackendKind, Fork, Queue};
 
 use super::{BatchError, held::Held};
 
-/// The queues by which keys reach a device and results leave it, beside the one that computes.
+/// The queues through which keys reach a device and results leave it, besides the one that computes.
 ///
-/// A super-batch on a GPU needs one. Buffers that several queues use are ordered by the queues themselves.
+/// A super-batch on a GPU needs one. The queues themselves order the use of buffers that they share.
 pub trait Stager<Q> {
     /// Where keys go to the device.
     fn upload(&self) -> &Q;
@@ -58,8 +58,8 @@ pub(super) struct Queues<'q, Q> {
 }
 
 impl<'q, Q: Queue> Queues<'q, Q> {
-    /// A queue with those of its stager, for uploads and for downloads. A processor needs no stager, any other device
-    /// does, and its own.
+    /// A queue with those of its stager, for uploads and for downloads. A processor needs no stager; any other device
+    /// needs one of its own.
     pub(super) fn new(compute: Held<'q, Q>, stager: Option<[Held<'q, Q>; 2]>) -> Result<Self, BatchError> {
         let kind = compute.caps().kind;
         let [upload, download] = match stager {
@@ -82,7 +82,7 @@ impl<'q, Q: Queue> Queues<'q, Q> {
         &self.compute
     }
 
-    /// [`compute`](Self::compute), to be held beside what holds these queues.
+    /// [`compute`](Self::compute), to be held independently of whatever holds these queues.
     pub(super) fn hold_compute(&self) -> Held<'q, Q> {
         self.compute.clone()
     }

@@ -33,7 +33,7 @@ pub struct Handle {
 ///
 /// A batch is pending while it takes in jobs, flushed when all key trees are walked, and finalized when everything is
 /// opened; [`clear`](Self::clear) makes it pending again and all handles stale. A failure of the device or the peer
-/// poisons it: no share comes out, then or later. Shares do not depend on how jobs are grouped, cut or streamed.
+/// poisons it: no share comes out from then on. Shares do not depend on how jobs are grouped, cut or streamed.
 pub struct SuperBatch<'a, Q: FssOps> {
     queues: Queues<'a, Q>,
     config: BatchConfig,
@@ -62,7 +62,7 @@ struct Admitted<'a> {
 
 enum Stage<'a> {
     Pending(Vec<Admitted<'a>>),
-    /// Each job's step, and this round's message of each while the round is open.
+    /// Each job's step and, while a round is open, each job's message in it.
     Flushed(Vec<Progress>, Option<Vec<Option<Vec<u8>>>>),
     Finalized(Vec<Option<Shares>>),
     Poisoned,
@@ -88,8 +88,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Self::on(Queues::new(Held::Lent(q), stager)?, config)
     }
 
-    /// [`new`](Self::new) with shares of the queue and of a stager's queues for uploads and downloads, so that the batch
-    /// may outlive whoever made it.
+    /// [`new`](Self::new), with shared ownership of the queue and of a stager's queues for uploads and downloads, so
+    /// the batch may outlive whoever made it.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -130,16 +130,16 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         })
     }
 
-    /// The batch, which measures by the clock `now` where its time goes: [`Counters::times`]. `now` is the time since a
-    /// moment of the caller's choice.
+    /// The batch, now measuring with the clock `now` where its time goes: [`Counters::times`]. `now` is the time since
+    /// a moment of the caller's choice.
     #[must_use]
     pub fn timed(self, now: impl Fn() -> Duration + Send + Sync + 'a) -> Self {
         let watch = Stopwatch::new(Some(Box::new(now)));
         Self { meter: self.meter.with_watch(watch), ..self }
     }
 
-    /// The batch, which measures by marks in its queues how long the device copies and walks, and how much of that overlaps:
-    /// [`Counters::device`].
+    /// The batch, now measuring with marks in its queues how long the device copies and walks, and how much of that
+    /// overlaps: [`Counters::device`].
     #[must_use]
     pub fn marked(self) -> Self
     where
@@ -172,7 +172,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.queues.hold_compute()
     }
 
-    /// The device bytes reserved by jobs, now and at most.
+    /// The device bytes reserved by jobs: now, and at most so far.
     #[must_use]
     pub fn budget(&self) -> &Budget {
         &self.budget
@@ -183,8 +183,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.rows.len()
     }
 
-    /// A digest of all public facts of all jobs so far, in their order: equal for both parties, unless they are out of
-    /// step. A [`Session`](crate::Session) compares it by itself.
+    /// A digest of all public facts of all jobs so far, in order: equal for both parties, unless they are out of step.
+    /// A [`Session`](crate::Session) compares it on its own.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         *self.transcript.finalize().as_bytes()
@@ -194,13 +194,13 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     ///
     /// # Errors
     /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`], [`BatchError::BudgetExceeded`],
-    /// [`PfssError::WrongParty`] for keys of another party than those before, and what the gate refuses. The batch is as
-    /// before then, and the job is gone with its keys, which [`try_enqueue`](Self::try_enqueue) gives back.
+    /// [`PfssError::WrongParty`] for keys of another party than those before, and what the gate refuses. The batch is
+    /// then as before, but the job and its keys are gone; [`try_enqueue`](Self::try_enqueue) gives them back.
     pub fn enqueue(&mut self, job: Job<'a>) -> Result<Handle, PfssError> {
         Ok(self.try_enqueue(job)?)
     }
 
-    /// [`enqueue`](Self::enqueue), or the job back: its masked inputs are open, so that no other keys will do.
+    /// [`enqueue`](Self::enqueue), but gives a refused job back: its masked inputs are open, so no other keys will do.
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
@@ -238,8 +238,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok((plan, footprint))
     }
 
-    /// Takes the bytes of a job from the budget: all of them, or, where parts are streamed, what every slot needs more
-    /// than for the jobs before.
+    /// Takes the bytes of a job from the budget: all of them or, where parts are streamed, what each slot needs beyond
+    /// what the earlier jobs needed.
     fn reserve(&mut self, footprint: &Footprint, count: usize) -> Result<(), BatchError> {
         let whole = footprint.total(count);
         let need = match self.config.fit {
@@ -266,7 +266,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok(())
     }
 
-    /// Elements of the parts of a job; `None` if not even 32 fit a slot.
+    /// Elements in each part of a job; `None` if not even 32 fit a slot.
     fn part_of(&self, footprint: &Footprint, count: usize) -> Option<usize> {
         match self.config.fit {
             Fit::Whole => Some(count),
@@ -332,7 +332,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
 
     /// This party's message of the next round, for all jobs at once; `None` when all is open, and the batch final.
     ///
-    /// Answer it with the peer's, [`absorb`](Self::absorb)ed, before the next.
+    /// [`absorb`](Self::absorb) the peer's message of the round before asking for the next.
     ///
     /// # Errors
     /// [`BatchError::State`] unless the batch is flushed; a failure of the device poisons it.
@@ -436,8 +436,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         }
     }
 
-    /// Additive shares of the words of row `row` of a job, for results that have the words of an
-    /// element together: all but those of [`Task::Predicates`](crate::Task::Predicates).
+    /// Additive shares of the words of row `row` of a job, for results that keep the words of an element together: all
+    /// but those of [`Task::Predicates`](crate::Task::Predicates).
     ///
     /// # Errors
     /// As [`shares`](Self::shares), and [`BackendError::OutOfRange`] for a row that the job does not have.
@@ -471,7 +471,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         step.inspect_err(|_| self.poison())
     }
 
-    /// Gives nothing any more.
+    /// From here on the batch gives nothing.
     pub(super) fn poison(&mut self) {
         self.stage = Stage::Poisoned;
         self.meter.watch.enter(Activity::Outside);

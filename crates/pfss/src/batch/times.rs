@@ -5,12 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::gates::Activity;
 
-/// Where the time of a super-batch went, by the clock that [`SuperBatch::timed`](super::SuperBatch::timed) was given.
+/// Where the time of a super-batch went, measured with the clock that [`SuperBatch::timed`](super::SuperBatch::timed)
+/// was given.
 ///
-/// It is the host's time: each instant counts for the one stage that the host was in. A processor's queue is done with
-/// its work before it returns, so there these are the times of the work itself. A device lags behind the host: what
-/// it has not finished when results are asked for counts as copying out, and nothing here tells copies that overlap with
-/// walks from those that do not.
+/// It is the host's time: each instant counts for the one stage that the host was in. A call on a processor's queue
+/// returns when its work is done, so there these are the times of the work itself. A device lags behind the host:
+/// whatever it has not finished when results are asked for counts as copying out, and nothing here tells copies that
+/// overlap with walks from copies that do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes {
     /// Copying keys and points to the device.
@@ -69,7 +70,7 @@ impl<'a> Stopwatch<'a> {
         self.state().times
     }
 
-    /// Counts the time from here on for `next`; gives what it counted for before.
+    /// Counts the time from here on for `next`; returns what it counted for before.
     pub(super) fn enter(&self, next: Activity) -> Activity {
         let Some(now) = self.now.as_ref().map(|now| now()) else { return next };
         let mut state = self.state();
@@ -81,7 +82,7 @@ impl<'a> Stopwatch<'a> {
         current
     }
 
-    /// Counts the time of `work`, but for what it counts otherwise, for `activity`.
+    /// Counts the time of `work` for `activity`, except what `work` itself counts for something else.
     pub(super) fn during<T>(&self, activity: Activity, work: impl FnOnce() -> T) -> T {
         let before = self.enter(activity);
         let done = work();

@@ -12,8 +12,8 @@ use super::{
 impl KeyBundle {
     /// Reads a bundle from bytes: total, and never more than a small multiple of `bytes.len()` is allocated.
     ///
-    /// The content digest finds damage, not malice: whoever can write the bytes can also write a digest. Every check
-    /// is therefore also made against the gate and the count.
+    /// The content digest finds damage, not malice: whoever can write the bytes can also write a digest. So everything
+    /// is checked against the gate and the count as well.
     ///
     /// # Errors
     /// The [`BundleError`] of the first check that fails.
@@ -87,7 +87,7 @@ fn write_entry(section: &Section, out: &mut Vec<u8>) {
     }
 }
 
-/// Compares the table and the gaps with the only layout the header allows.
+/// Checks that the table and the gaps have the only layout that the header allows.
 fn check_table(bytes: &[u8], layout: &Layout) -> Result<(), BundleError> {
     let mut end = HEADER_BYTES + ENTRY_BYTES * layout.sections.len();
     for (index, section) in layout.sections.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Why bytes are no bundle.
+//! Why bytes are not a bundle.
 
 use thiserror::Error;
 

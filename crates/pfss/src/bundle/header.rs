@@ -1,4 +1,4 @@
-//! The fixed header of a bundle: its fields, their bytes, and what they are checked against.
+//! The fixed header of a bundle: its fields, their bytes, and how they are checked.
 
 use super::{
     BundleError,
@@ -26,7 +26,7 @@ pub(crate) struct Header {
     pub(crate) party: Party,
     pub(crate) count: usize,
     pub(crate) nonce: [u8; 16],
-    /// Whether the masks of the inputs are those of an earlier gate's outputs, which are opened there.
+    /// Whether the masks of the inputs are those of an earlier gate's outputs, which that gate opens.
     pub(crate) open_inputs: bool,
 }
 
@@ -134,8 +134,8 @@ impl Header {
     }
 }
 
-/// The program in the first section of a bundle of that kind. What the table says of the section is not trusted here,
-/// and compared with the layout afterwards.
+/// The program in the first section of a bundle of that kind. What the table says about the section is not trusted
+/// here; it is compared with the layout afterwards.
 fn program(bytes: &[u8]) -> Result<SufProgram, BundleError> {
     let large = |at: usize| u64::from_le_bytes(array(bytes, at));
     let claimed = usize::try_from(large(40)).unwrap_or(usize::MAX);

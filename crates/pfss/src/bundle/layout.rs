@@ -1,4 +1,4 @@
-//! Where each section of a bundle lies, from its gate and its count alone.
+//! Where each section of a bundle lies, computed from its gate and its count alone.
 
 use super::BundleError;
 use crate::{Gate, gate::TreeRows, lanes::LANES};
@@ -12,7 +12,7 @@ const ALIGN: u64 = 256;
 /// What a section holds; the number is its id in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionId {
-    /// The encoding of the gate's program, in front of all others; public.
+    /// The encoding of the gate's program, before all other sections; public.
     Program,
     Root,
     Cw,
@@ -68,7 +68,7 @@ pub struct BundleSection {
     pub name: &'static str,
     /// Bytes of one of its elements.
     pub element_bytes: u32,
-    /// Its extents, the innermost last: elements of the batch, padded, or words of 32 of them.
+    /// Its extents, the innermost last: the padded elements of the batch, or words of 32 elements.
     pub dims: [u64; 3],
     /// Where it starts in the bundle.
     pub offset: u64,

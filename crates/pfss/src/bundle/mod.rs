@@ -25,15 +25,15 @@ use crate::{
 
 /// One party's keys for `count` evaluations of one gate.
 ///
-/// A bundle is used once: [masking](Self::mask) takes it by value and leaves [`MaskedKeys`], which evaluating takes by
-/// value, and neither can be cloned. The process remembers the nonces of bundles that were masked, so a second copy
+/// A bundle is used once: [masking](Self::mask) takes it by value and returns [`MaskedKeys`], which evaluation takes by
+/// value, and neither can be cloned. The process remembers the nonces of bundles that have masked, so a second copy
 /// read from the same bytes is refused as well.
 ///
-/// `Debug` shows the public header only; the keys are wiped when dropped.
+/// `Debug` shows only the public header; the keys are wiped when dropped.
 pub struct KeyBundle {
     pub(crate) header: Header,
     pub(crate) keys: Keys,
-    /// Whether the process takes the bundle although its keys are spent.
+    /// Whether the process accepts the bundle even when its keys are spent.
     pub(crate) reusable: bool,
 }
 
@@ -127,7 +127,7 @@ impl KeyBundle {
         self.gate().word_rows() as usize
     }
 
-    /// The bundle when its trees have been walked: without them.
+    /// The bundle without its trees, for when they have been walked.
     pub(crate) fn walked(self) -> Self {
         let Keys { words, bits, .. } = self.keys;
         Self { keys: Keys { words, bits, ..Keys::default() }, ..self }
@@ -157,7 +157,7 @@ impl KeyBundle {
 
     /// A copy of the keys of the elements `range`, which starts at a multiple of [`LANES`] and lies in the batch.
     ///
-    /// Its nonce is that of the whole: it may only be used in the place of the whole.
+    /// Its nonce is that of the whole bundle: it may only be used in place of the whole.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let (padded, lanes) = (self.padded(), LANES as usize);
         let columns = range.start..range.start + range.len().next_multiple_of(lanes);
@@ -178,7 +178,7 @@ impl KeyBundle {
         }
     }
 
-    /// Bytes of the key trees, padding included: what a device gets to see of the bundle.
+    /// Bytes of the key trees, padding included: the part of the bundle that a device sees.
     pub(crate) fn device_bytes(&self) -> u64 {
         TreeRows::of(&self.gate().trees()).bytes() * self.padded() as u64
     }

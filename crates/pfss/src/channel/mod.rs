@@ -1,4 +1,4 @@
-//! Messages between the two parties, and what a connection of one has to do.
+//! Messages between the two parties, and what a party's connection has to do.
 
 mod memory;
 mod stream;
@@ -12,10 +12,10 @@ pub use tcp::{TcpChannel, TcpOptions};
 
 use crate::{Party, hex::hex};
 
-/// A reliable, ordered connection of one party to the other that carries framed messages.
+/// A reliable, ordered connection from one party to the other that carries framed messages.
 ///
 /// Messages are public values (masked inputs and masked bits), but a channel does not authenticate or encrypt them:
-/// run it over a network that does where the parties do not share a host.
+/// if the parties do not share a host, run it over a network that does.
 pub trait Channel {
     /// The party at this end.
     fn party(&self) -> Party;
@@ -42,9 +42,9 @@ pub trait Channel {
         self.recv(message.len())
     }
 
-    /// Called with words that have just become public, since both parties sent their parts of them.
+    /// Called with words that have just become public, because both parties have sent their parts of them.
     ///
-    /// Does nothing. What checks for secret-dependent timing has to know what is public, and overrides it.
+    /// Does nothing by default. A check for secret-dependent timing has to know what is public, and overrides this.
     fn opened_words(&self, _words: &[u64]) {}
 
     /// [`opened_words`](Self::opened_words) for bits.

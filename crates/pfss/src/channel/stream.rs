@@ -1,4 +1,4 @@
-//! A channel over any byte stream: each message with its length in front.
+//! A channel over any byte stream: each message is preceded by its length.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -9,7 +9,8 @@ const MAGIC: [u8; 8] = *b"pfss-tcp";
 const VERSION: u16 = 1;
 /// Magic, version, party number, one zero byte, protocol digest.
 const HELLO_BYTES: usize = 8 + 2 + 1 + 1 + 32;
-/// Both parties write at most this much before they read as much, so that buffers below never fill on both sides.
+/// Both parties write at most this much before they read as much, so that the buffers underneath never fill on both
+/// sides.
 const CHUNK_BYTES: usize = 32 << 10;
 
 /// A [`Channel`] over any two-way stream of bytes: a handshake, then frames of a 32-bit little-endian length and the
@@ -22,7 +23,7 @@ pub struct StreamChannel<S> {
 }
 
 impl<S: Read + Write> StreamChannel<S> {
-    /// Shakes hands on an open stream: magic, version, party numbers and protocol digest must fit. `protocol` is a
+    /// Shakes hands on an open stream: magic, version, party numbers and protocol digest must match. `protocol` is a
     /// digest of what both sides agreed to compute. Messages are at most `max_message_bytes` long, below 2^32.
     ///
     /// # Errors

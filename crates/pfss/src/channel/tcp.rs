@@ -12,10 +12,10 @@ use super::{
 };
 use crate::Party;
 
-/// How to hold a TCP connection.
+/// Settings of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOptions {
-    /// Digest of what both sides agreed to compute; a peer with another one is refused.
+    /// Digest of what both sides agreed to compute; a peer with a different one is refused.
     pub protocol: [u8; 32],
     /// Longest wait for the peer in one read.
     pub read_timeout: Duration,
@@ -67,7 +67,7 @@ impl TcpChannel {
         Self::new(party, stream, options)
     }
 
-    /// Shakes hands on an open connection: magic, version, party numbers and protocol digest must fit.
+    /// Shakes hands on an open connection: magic, version, party numbers and protocol digest must match.
     ///
     /// # Errors
     /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or [`ChannelError::Protocol`]

@@ -21,7 +21,7 @@ impl<'a> Draw<'a> {
         self.masks.first().map_or(&[], |r| r)
     }
 
-    /// Those of the second, fresh ones of `ring` unless they were given.
+    /// Those of the second secret: fresh ones from `ring` unless they were given.
     pub(crate) fn second(&mut self, ring: Ring) -> Row {
         self.masks.get(1).cloned().unwrap_or_else(|| self.fresh_words(ring))
     }

@@ -1,4 +1,4 @@
-//! The dealer: draws what is secret and splits it into two bundles.
+//! The dealer: draws everything secret and splits it into two bundles.
 
 mod draw;
 mod hide;
@@ -36,7 +36,7 @@ pub struct Dealer {
     rng: ChaCha20Rng,
     /// Makes the public nonces, which therefore say nothing about the secret stream.
     nonces: ChaCha20Rng,
-    /// Whether anyone can repeat it, so that its bundles protect nothing and may be used again.
+    /// Whether anyone can reproduce its output, so that its bundles protect nothing and may be used again.
     pub(crate) insecure: bool,
 }
 
@@ -58,8 +58,8 @@ impl Dealer {
         Ok(Self { rng: generator()?, nonces: generator()?, insecure: false })
     }
 
-    /// A dealer that anyone can repeat. **For tests and benchmarks only:** its bundles protect nothing, and a process takes
-    /// them as often as they are dealt again.
+    /// A dealer whose output anyone can reproduce. **For tests and benchmarks only:** its bundles protect nothing, and
+    /// a process accepts them as often as they are dealt.
     #[must_use]
     pub fn insecure_from_seed(seed: u64) -> Self {
         Self::insecure_from_seeds(seed, !seed)
@@ -143,7 +143,7 @@ impl Dealer {
         Ok((bundles, outputs))
     }
 
-    /// A name for one deal.
+    /// A public name for one deal.
     pub(crate) fn nonce(&mut self) -> [u8; 16] {
         let mut nonce = [0; 16];
         self.nonces.fill_bytes(&mut nonce);

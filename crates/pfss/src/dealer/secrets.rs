@@ -1,4 +1,4 @@
-//! What the dealer hides, and the arithmetic on rows of masks that it is made by. Nothing here branches on a mask.
+//! What the dealer hides, and the arithmetic on rows of masks that makes it. Nothing here branches on a mask.
 
 use core_types::Ring;
 use zeroize::Zeroizing;

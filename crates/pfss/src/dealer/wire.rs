@@ -9,11 +9,11 @@ use zeroize::Zeroizing;
 use super::{Dealer, secrets::Row};
 use crate::{Gate, KeyBundle, PfssError, bundle::check_size};
 
-/// The masks of one output word of a gate, a mask for each element: what the dealer has to know to make keys for the
+/// The masks of one output word of a gate, one mask for each element: what the dealer has to know to make keys for the
 /// gate that takes the opened word as its input.
 ///
-/// Whoever knows a wire reads what is opened on it: it stays with the dealer. `Debug` shows no mask, and they are wiped
-/// when dropped. One wire may be the input of several gates, as what is opened is the same.
+/// Whoever knows a wire can read what is opened on it, so it stays with the dealer. `Debug` shows no masks, and they
+/// are wiped when dropped. One wire may be the input of several gates, as what is opened is the same.
 pub struct Wire {
     ring: Ring,
     masks: Zeroizing<Vec<u64>>,
@@ -22,7 +22,7 @@ pub struct Wire {
 /// Where the masks of a gate's inputs come from.
 #[derive(Clone, Copy, Debug)]
 pub enum Inputs<'a> {
-    /// Fresh ones for so many elements: parties mask their shares of the inputs.
+    /// Fresh ones for this many elements: parties mask their shares of the inputs.
     Fresh(usize),
     /// Those of earlier outputs, one wire for each secret of an element: parties have opened them.
     Open(&'a [&'a Wire]),

@@ -34,7 +34,7 @@ impl Piece {
         Self { start, distances: (0, end - start - 1), coefficients }
     }
 
-    /// Adds one half of what a shift by `shift` bits keeps, so that the shift rounds.
+    /// Adds half a unit of what a shift by `shift` bits keeps, so that the shift rounds.
     pub(super) fn rounding(mut self, shift: u32) -> Self {
         if let Some(half) = shift.checked_sub(1) {
             self.coefficients[0] = self.coefficients[0].saturating_add(1 << half); // scales are far below 63
@@ -42,7 +42,7 @@ impl Piece {
         self
     }
 
-    /// Lets the polynomial hold for `below` more integers before the piece and `above` after it.
+    /// Extends the polynomial's range by `below` integers before the piece and `above` after it.
     pub(super) fn reaching(mut self, below: i64, above: i64) -> Self {
         self.distances = (self.distances.0 - below, self.distances.1 + above);
         self

@@ -9,7 +9,7 @@ const F: u32 = 12;
 const N: u32 = 64;
 /// 1.0.
 const ONE: i64 = 1 << F;
-/// Inputs beyond the fitted pieces, where a tail is exact: `|x| < 2^12`.
+/// Bound on inputs beyond the fitted pieces, where a tail is used: `|x| < 2^12`.
 const FAR: i64 = ONE << F;
 
 /// How fine a spline is.
@@ -17,7 +17,7 @@ const FAR: i64 = ONE << F;
 pub struct Accuracy {
     /// Degree of the pieces, 1 to 3.
     pub degree: u32,
-    /// For functions on a fixed interval the number of pieces; for [`reciprocal`] and [`rsqrt`] pieces per octave. A
+    /// For functions on a fixed interval, the number of pieces; for [`reciprocal`] and [`rsqrt`], pieces per octave. A
     /// power of two, at least 2 for functions that are fitted on both sides of zero.
     pub pieces: u32,
 }
@@ -47,7 +47,7 @@ impl Accuracy {
 
 /// `x Φ(x)` with 12 fraction bits: fitted on `-4 <= x < 4`, 0 below and `x` above, for `|x| < 2^12`.
 ///
-/// With [`Accuracy::CUBIC_16`] the error is at most 0.62 units of the last place, with [`Accuracy::QUADRATIC_32`] 0.76.
+/// With [`Accuracy::CUBIC_16`] the error is at most 0.62 units in the last place, with [`Accuracy::QUADRATIC_32`] 0.76.
 ///
 /// # Errors
 /// [`PfssError::Suf`] for an accuracy outside the definition.
@@ -58,7 +58,7 @@ pub fn gelu(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
 /// `x / (1 + exp(-x))` with 12 fraction bits: fitted on `-8 <= x < 8`, 0 below and `x` above, for `|x| < 2^12`.
 ///
 /// With [`Accuracy::CUBIC_16`] the error on the fitted pieces is at most 0.94 units of the last place. Beyond them it
-/// is that of the tail, at most `8 / (1 + exp(8))`, 11 units.
+/// is the tail's, at most `8 / (1 + exp(8))`, 11 units.
 ///
 /// # Errors
 /// [`PfssError::Suf`] for an accuracy outside the definition.
@@ -200,7 +200,8 @@ mod tests {
         })
     }
 
-    /// The bar: errors of degree 1, 2 and 3 (rows) with 8, 16, 32 and 64 pieces, every input of the range.
+    /// The bounds to meet: errors for degrees 1, 2 and 3 (rows) with 8, 16, 32 and 64 pieces, over every input of the
+    /// range.
     fn hold(
         name: &str,
         build: fn(Accuracy) -> Result<FixedFn, PfssError>,

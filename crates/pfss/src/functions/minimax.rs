@@ -36,7 +36,7 @@ pub(super) fn minimax(degree: u32, function: impl Fn(f64) -> f64) -> Vec<f64> {
     best.1
 }
 
-/// The polynomial whose error at the reference points is of one size and alternating sign.
+/// The polynomial whose error at the reference points has the same size and alternating signs.
 fn level(reference: &[usize], values: &[f64], at: impl Fn(usize) -> f64) -> Vec<f64> {
     let size = reference.len();
     let row = |(k, &i): (usize, &usize)| {
@@ -64,8 +64,8 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Vec<f64> {
     (0..size).map(|k| rows[k][size] / rows[k][k]).collect()
 }
 
-/// The `size` neighbouring runs of one sign with the greatest errors, each by the place of its greatest; none if there
-/// are not as many runs.
+/// The `size` neighbouring runs of one sign with the greatest errors, each given by where its greatest error is; none
+/// if there are not that many runs.
 fn extrema(size: usize, error: impl Fn(usize) -> f64) -> Option<Vec<usize>> {
     let mut runs: Vec<usize> = Vec::new();
     for i in 0..=GRID {

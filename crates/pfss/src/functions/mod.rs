@@ -1,8 +1,8 @@
 //! Elementary functions in fixed point, as descriptors: splines fitted in the clear, evaluated exactly on shares.
 //!
-//! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a scale so high that
-//! rounding them does not matter; one exact shift after it brings the result back to `f` fraction bits. What is
-//! approximate is the fit alone, and it is public: [`FixedFn::eval`] is the function that shares compute, bit for bit.
+//! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a scale so large that
+//! rounding them does not matter; one exact shift then brings the result back to `f` fraction bits. Only the fit is
+//! approximate, and it is public: [`FixedFn::eval`] is the function that shares compute, bit for bit.
 //!
 //! ```
 //! use pfss::{Dealer, functions, suf::SufModes};
@@ -21,8 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Piecewise polynomials for secure inference are those of SUF (FuseFSS, ICML 2026); SIGMA (PETS 2024) takes tables in
-//! their place.
+//! Piecewise polynomials for secure inference follow SUF (FuseFSS, ICML 2026); SIGMA (PETS 2024) uses tables instead.
 
 mod fit;
 mod library;
@@ -54,7 +53,7 @@ pub struct FixedFn {
 pub struct FixedGates {
     /// The gate of the descriptor.
     pub suf: Gate,
-    /// The shift, under the proof that the spline's coefficients give.
+    /// The shift, with the proof that the spline's coefficients give.
     pub shift: AutoTrunc,
 }
 
@@ -71,7 +70,7 @@ impl FixedFn {
         self.shift
     }
 
-    /// Fixed-point inputs for which the function means something and no value wraps around.
+    /// The fixed-point inputs for which the function is meaningful and no value wraps around.
     #[must_use]
     pub const fn inputs(&self) -> SignedRange {
         self.inputs
@@ -99,7 +98,7 @@ impl FixedFn {
         self.gates_within(modes, self.inputs)
     }
 
-    /// The gates that evaluate the function on a proven range of inputs: the smaller it is, the smaller the keys.
+    /// The gates that evaluate the function on a proven range of inputs: the smaller the range, the smaller the keys.
     ///
     /// # Errors
     /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a range that is not
@@ -133,7 +132,7 @@ enum Tail {
     Identity,
 }
 
-/// Most fraction bits of a result: one of these functions that takes the value 1 then still fits the ring.
+/// The most fraction bits of a result: a function that takes the value 1 then still fits the ring.
 const MAX_OUTPUT_BITS: u32 = 61;
 
 /// What to fit.
@@ -146,7 +145,7 @@ struct Spline<'a> {
     /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending. If some are negative,
     /// 0 is among them.
     cuts: &'a [i64],
-    /// How far the first and the last polynomial hold beyond the pieces they are fitted on.
+    /// How far beyond the pieces they are fitted on the first and the last polynomial are used.
     margins: (i64, i64),
     below: Tail,
     above: Tail,

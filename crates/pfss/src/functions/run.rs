@@ -47,7 +47,7 @@ impl FixedGates {
 impl<C: Channel> Session<C> {
     /// Shares of a function of `x`. The rounds are those of [`FixedGates::cost`].
     ///
-    /// Inputs must lie in [`FixedFn::inputs`](super::FixedFn::inputs), which nothing checks: they are secret.
+    /// Inputs must lie in [`FixedFn::inputs`](super::FixedFn::inputs). Nothing checks this, as they are secret.
     ///
     /// # Errors
     /// [`PfssError::Program`] for keys of another function, and as [`relu`](Self::relu).

@@ -1,4 +1,4 @@
-//! What a gate costs each party, by formula.
+//! What a gate costs each party, computed by formula.
 
 use super::{Gate, TreeRows};
 
@@ -7,14 +7,14 @@ use super::{Gate, TreeRows};
 pub struct Cost {
     /// Bits of keys, without header and padding.
     pub key_bits: u64,
-    /// AES blocks of the evaluation, where clustered points share their prefixes. For gates whose questions are asked
-    /// later, of one public point.
+    /// AES blocks of the evaluation, where clustered points share their prefixes. For gates whose questions come later,
+    /// the blocks of one public point.
     pub aes: u64,
     /// Bits sent to open the masked input.
     pub input_bits: u64,
     /// Bits sent in the rounds after it.
     pub masked_bits: u64,
-    /// Rounds, that of the masked input included.
+    /// Rounds, including that of the masked input.
     pub rounds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Gates with their public parameters: the one place that accepts these.
+//! Gates with their public parameters, and the one place that accepts parameters.
 
 mod cost;
 mod kind;
@@ -44,10 +44,10 @@ impl Gate {
     pub const MAX_MASKS: u32 = 1024;
 
     /// The same gate with `y + r_out` for each output word `y`, where only the dealer knows the uniform mask `r_out`:
-    /// its output shares are made to be opened, and what is opened is the masked input of keys that
-    /// [`Dealer::deal_wired`](crate::Dealer::deal_wired) makes for it. Costs a word for each output word.
+    /// its output shares are meant to be opened, and what is opened is the masked input of keys that
+    /// [`Dealer::deal_wired`](crate::Dealer::deal_wired) makes for it. Costs one word for each output word.
     ///
-    /// Without it, output shares add up to `y` itself and must not be opened unless `y` is to be known. Output bits are
+    /// Without it, output shares add up to `y` itself and must not be opened unless `y` may be known. Output bits are
     /// never masked.
     ///
     /// # Errors
@@ -83,11 +83,11 @@ impl Gate {
         Self::checked(GateKind::LowPredicates, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// The same predicate keys with `masks` masked bits per element, so that as many predicates can be turned into
+    /// The same predicate keys with `masks` masked bits per element, so that this many predicates can be turned into
     /// additive shares.
     ///
     /// # Errors
-    /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are no predicates.
+    /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are not predicates.
     pub fn with_masks(self, masks: u32) -> Result<Self, PfssError> {
         let (kind, max) = (self.kind(), self.kind().bounds().masks);
         if masks > max {
@@ -106,8 +106,8 @@ impl Gate {
         Self::checked(GateKind::Relu, n, Parameters::default())
     }
 
-    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key compares these
-    /// only. Evaluating asks for the proof.
+    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key compares only
+    /// these. Evaluation requires the proof.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `2 <= bits <= n`.
@@ -137,7 +137,7 @@ impl Gate {
     }
 
     /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned. Exact for every `x`, at the price of a comparison of all
-    /// bits; [`gap_ars`](Self::gap_ars) does without it where a bound is proven.
+    /// bits; where a bound is proven, [`gap_ars`](Self::gap_ars) avoids it.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
@@ -153,7 +153,8 @@ impl Gate {
         Self::checked(GateKind::Ars, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// `floor(max(x, 0) / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`, in the round of one of the two.
+    /// `floor(max(x, 0) / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`, in as many rounds as either of
+    /// the two takes alone.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
@@ -224,7 +225,7 @@ impl Gate {
         Ok(Self { rule, ring, masked_outputs: false })
     }
 
-    /// What the gate says of itself.
+    /// What the gate says about itself.
     pub(crate) fn rule(&self) -> &dyn Rule {
         self.rule.rule()
     }
@@ -272,7 +273,7 @@ impl Gate {
         self.rule().output_words()
     }
 
-    /// Secrets of an element, each under a mask of its own: rows of masks in front of all others.
+    /// Secrets of an element, each under a mask of its own: the rows of masks that come before all other rows.
     pub(crate) fn inputs(&self) -> usize {
         self.rule().inputs()
     }
@@ -323,7 +324,7 @@ impl Gate {
         self.own_word_rows() + if self.masked_outputs { self.output_words() as u64 } else { 0 }
     }
 
-    /// Rows of additive shares in front of the masks of outputs.
+    /// Rows of additive shares before the masks of outputs.
     fn own_word_rows(&self) -> u64 {
         1 + self.rule().word_rows()
     }

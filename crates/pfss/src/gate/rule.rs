@@ -1,4 +1,5 @@
-//! What every gate says of itself: its keys, what the dealer hides in them, how it is evaluated, and its plain meaning.
+//! What every gate says about itself: its keys, what the dealer hides in them, how it is evaluated, and its plain
+//! meaning.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ pub(crate) trait Rule {
         ring
     }
 
-    /// Secrets of an element, each under a mask of its own: rows of masks in front of all others.
+    /// Secrets of an element, each under a mask of its own: the rows of masks that come before all other rows.
     fn inputs(&self) -> usize {
         1
     }
@@ -97,7 +98,7 @@ pub(crate) trait Rule {
     /// Rows of XOR shares.
     fn bit_rows(&self) -> u64;
 
-    /// Bits that an element opens after its masked input, and those of a word that it opens beside them.
+    /// Bits that an element opens after its masked input, and the bits of a word that it opens with them.
     fn opened(&self) -> (u64, u64) {
         (0, 0)
     }
@@ -121,8 +122,8 @@ pub(crate) trait Rule {
         }
     }
 
-    /// What the dealer hides besides the input mask, which is the first row of words already, and the threshold of every
-    /// tree. The order of the draws decides the bytes of bundles.
+    /// What the dealer hides besides the input mask, which is already the first row of words, and the threshold of
+    /// every tree. The order of the draws decides the bytes of bundles.
     fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets);
 
     /// How `task` is evaluated, checked against `gate`, which this is the rule of.
@@ -130,8 +131,8 @@ pub(crate) trait Rule {
         Err(task.not_for(gate))
     }
 
-    /// The result of `task`, which none stands for with a descriptor, for an element `x` of the ring in the clear. Nothing
-    /// for gates whose results follow from questions or from a second secret. Not for secrets: may branch on `x`.
+    /// The result of `task` (`None` for a descriptor) for an element `x` of the ring in the clear. Empty for gates
+    /// whose results depend on questions or on a second secret. Not for secrets: may branch on `x`.
     fn plain(&self, _ring: Ring, _task: Option<&Task<'_>>, _x: u64) -> Vec<u64> {
         Vec::new()
     }

@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// Levels by which the tree ends early, in blocks of leaves.
+    /// How many levels early the tree ends, in blocks of leaves.
     pub(crate) const fn leaf(self) -> u32 {
         match self {
             Self::Cmp { .. } => CMP_TABLE_BITS,
@@ -65,8 +65,8 @@ impl Tree {
     }
 }
 
-/// AES blocks that one party computes for all points of a comparison key over `bits` bits at once: those of two children
-/// of each node.
+/// AES blocks that one party computes for all points of a comparison key over `bits` bits at once: two children of each
+/// node.
 pub(crate) const fn aes_of_all_points(bits: u32) -> u64 {
     2 * (cmp_blocks(bits) - 1)
 }
