@@ -1,9 +1,10 @@
 //! Batched function secret sharing for two-party secure inference.
 //!
-//! Two parties hold additive shares of secret integers modulo `2^n`. A trusted [`Dealer`] gives each a [`KeyBundle`]
-//! per batch and gate, and leaves. Then each party runs the gates in a [`Session`]: it opens its inputs under fresh
-//! one-time masks, walks key trees of fixed-key AES on the public masked values, opens one masked bit per comparison,
-//! and holds shares of the result. Comparisons are exact for every input; truncation is faithful, not probabilistic.
+//! Two parties hold additive shares of secret integers modulo `2^n`. A trusted [`Dealer`] gives each party a
+//! [`KeyBundle`] per batch and gate, and leaves. Then each party runs the gates in a [`Session`]: it opens its inputs
+//! under fresh one-time masks, walks key trees of fixed-key AES on the public masked values, opens one masked bit per
+//! comparison, and holds shares of the result. Comparisons are exact for every input; truncation is faithful, not
+//! probabilistic.
 //!
 //! ```
 //! use pfss::{Dealer, Gate, SignedRange, Task, run_lockstep};
@@ -24,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`run_lockstep`] plays both parties; a party of its own runs the same gates with [`Session`] over a [`TcpChannel`].
+//! [`run_lockstep`] plays both parties; a real party runs the same gates with [`Session`] over a [`TcpChannel`].
 //!
 //! # What there is
 //!
@@ -40,23 +41,23 @@
 //! | gates by name, with their meaning in the clear | [`Operation`] |
 //! | gates in a row that open each value once | [`Gate::with_masked_outputs`], [`Dealer::deal_wired`] |
 //!
-//! [`Gate::cost`] states bytes, AES blocks, opened bits and rounds of each.
+//! [`Gate::cost`] states the bytes, AES blocks, opened bits and rounds of each gate.
 //!
 //! # What is protected, and from whom
 //!
-//! - Two parties that follow the protocol and do not pool what they see (semi-honest, non-colluding), and a dealer
-//!   that is trusted, offline afterwards, and sends each bundle to its own party only. A party that deviates can make
-//!   results wrong; nothing detects that. Channels neither encrypt nor authenticate.
-//! - Public are: which gates run on how many elements, all constants of predicates and intervals, descriptors and
+//! - The model is two parties that follow the protocol and do not pool what they see (semi-honest, non-colluding), and
+//!   a trusted dealer that goes offline afterwards and sends each bundle only to its own party. A party that deviates
+//!   can make results wrong, and nothing detects that. Channels neither encrypt nor authenticate.
+//! - What is public: which gates run on how many elements, all constants of predicates and intervals, descriptors and
 //!   tables, lengths of rows, and every size. Sizes never depend on masks or on data.
 //! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once: masking
-//!   takes the bundle by value, and a process refuses a nonce that it has seen. A copy of the bytes used in two processes
-//!   would reveal differences of secrets; this crate cannot see that.
-//! - Output shares add up to the result itself and are not to be opened, unless a gate has
+//!   takes the bundle by value, and a process refuses a nonce that it has seen. Using a copy of the bytes in a second
+//!   process would reveal differences of secrets; this crate cannot detect that.
+//! - Output shares add up to the result itself and must not be opened, unless a gate has
 //!   [masked outputs](Gate::with_masked_outputs).
 //! - Key generation and evaluation take no branch and no memory index from a secret, provided that the queue's AES
-//!   is constant-time: the CPU queue uses AES instructions, or a Boolean circuit where there are none.
-//!   A GPU deals keys by tables in shared memory, and evaluates them so unless it was opened with bitsliced AES.
+//!   is constant-time: the CPU queue uses AES instructions, or a Boolean circuit where there are none. A GPU deals keys
+//!   with tables in shared memory, and evaluates them the same way unless it was opened with bitsliced AES.
 //!   Timing of the dealer's random generator and of memory allocation depends on public sizes only.
 //! - Keys, shares of masks and serialised bundles are wiped when dropped, as are the copies of masks, roots and truth
 //!   tables in device memory, and all of these in the host memory that a queue copies through. The state of a dealer's
@@ -66,17 +67,17 @@
 //!
 //! Comparison keys are distributed point functions (Boyle, Gilboa, Ishai, CCS 2016) read by prefix parity (Grotto, CCS
 //! 2023); comparison keys with payload and interval gates follow Boyle et al. (EUROCRYPT 2021); ReLU and truncation
-//! follow SIGMA (PETS 2024), tables Pika (PETS 2022), descriptors FuseFSS (ICML 2026). The project SUF, which proposed
-//! the batched design for accelerators, is the origin of the bundle layout. What can be said of it depends on the date:
+//! follow SIGMA (PETS 2024), tables Pika (PETS 2022), descriptors FuseFSS (ICML 2026). The bundle layout comes from the
+//! project SUF, which proposed the batched design for accelerators. What can be said about it depends on the version:
 //!
 //! - The accelerator path of the repository `SUF` (as of 2025-12) does not evaluate function secret sharing: thresholds
-//!   stand in the clear in both parties' keys, and its end-to-end figures reuse one mask per tensor.
-//! - A later repository, `SUF_new` (report of 2026-01-20), states a mask per wire and DPF look-ups inside SIGMA, with
+//!   are in the clear in both parties' keys, and its end-to-end figures reuse one mask per tensor.
+//! - A later repository, `SUF_new` (report of 2026-01-20), states one mask per wire and DPF lookups inside SIGMA, with
 //!   end-to-end figures for whole models. Non-linear functions are tables of at most 16 input bits there.
 //!
 //! Timings and key sizes of the first are not comparable with those of this crate, which pays for the AES of every tree
-//! level and a mask per element. Those of the second are of whole models on two GPUs, at the accuracy of its tables;
-//! `docs/pfss.md` quotes them. This crate has no figure from a GPU to set beside them.
+//! level and a mask per element. Those of the second are for whole models on two GPUs, at the accuracy of its tables;
+//! `docs/pfss.md` quotes them. This crate has no GPU figures to compare with them.
 #![forbid(unsafe_code)]
 // Of the plain copies that clippy.toml names, each is of something public and says so; all others are of secrets.
 #![deny(clippy::disallowed_methods)]

@@ -4,14 +4,14 @@ use backend_api::ops::fss::FssOps;
 
 use crate::{GateKind, KeyBundle, MaskedKeys, Party, Pending, PfssError, SufShares, SufStep, Task};
 
-/// Runs `task` for both parties in this process, step by step and without threads or a channel: for tests, examples
-/// and measurements. Party 0 comes first in every pair.
+/// Runs `task` for both parties in this process, step by step, without threads or a channel: for tests, examples and
+/// measurements. Party 0 comes first in every pair.
 ///
 /// Returns both parties' shares, equal bit for bit to those of two [`Session`](crate::Session)s with the same bundles.
 ///
 /// # Errors
 /// [`PfssError::WrongParty`] if a bundle is in the other's place, [`PfssError::NonceMismatch`] if the bundles are not
-/// of one deal, and as [`Session::run`](crate::Session::run).
+/// from one deal, and as [`Session::run`](crate::Session::run).
 pub fn run_lockstep<Q: FssOps>(
     q: &Q,
     task: Task<'_>,
@@ -22,7 +22,8 @@ pub fn run_lockstep<Q: FssOps>(
 }
 
 /// [`run_lockstep`], with `watch` called with all bits and words that become public, before they are used: the opened
-/// masked inputs, then each party's part of what is opened later. What checks for secret-dependent timing has to know.
+/// masked inputs, then each party's part of what is opened later. A check for secret-dependent timing needs to know
+/// these.
 ///
 /// # Errors
 /// As [`run_lockstep`].
@@ -106,7 +107,7 @@ pub fn run_suf_lockstep_watched<Q: FssOps>(
     }
 }
 
-/// Opens `x + r`, given bundles of one deal.
+/// Opens `x + r`, given bundles from one deal.
 fn open_inputs([zero, one]: [KeyBundle; 2], x: [&[u64]; 2]) -> Result<([MaskedKeys; 2], Vec<u64>), PfssError> {
     let (nonce, other) = (zero.nonce(), one.nonce());
     if nonce != other {

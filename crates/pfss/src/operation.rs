@@ -4,10 +4,10 @@ use thiserror::Error;
 
 use crate::{Gate, PfssError, SignedRange, Task, suf::SufProgram};
 
-/// A gate with everything public that its evaluation asks for besides keys: what the dealer and both parties agree on.
+/// A gate with everything public that its evaluation needs besides keys: what the dealer and both parties agree on.
 ///
-/// Unlike a [`Task`] it owns what it says, so that it can be read from a file or come through an interface of another
-/// language. It holds gates of one secret with additive results, and descriptors.
+/// Unlike a [`Task`] it owns its contents, so it can be read from a file or come from another language. It covers gates
+/// on one secret with additive results, and descriptors.
 ///
 /// ```
 /// use pfss::{Dealer, Operation, Parameters, run_lockstep};
@@ -36,14 +36,14 @@ enum Kind {
     Suf,
 }
 
-/// What [`Operation::named`] makes a gate from. Whatever a gate does not have is left out.
+/// What [`Operation::named`] makes a gate from. Leave out whatever the gate does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parameters<'a> {
     /// Ring width of the input in bits.
     pub n: u32,
     /// Bits shifted off, for shifts.
     pub shift: Option<u32>,
-    /// A range that is proven to hold every input: asked for by `gap_ars`, and may be given to `relu`.
+    /// A range that is proven to hold every input: required by `gap_ars`, optional for `relu`.
     pub range: Option<SignedRange>,
     /// Width of the table's words in bits, for `lut`.
     pub word_bits: Option<u32>,
@@ -61,7 +61,7 @@ pub enum OperationError {
         /// The name.
         got: String,
     },
-    /// A parameter that the gate asks for is not there.
+    /// A parameter that the gate needs is missing.
     #[error("expected `{parameter}` for gate `{gate}`, got none")]
     Missing {
         /// The gate.
@@ -163,7 +163,7 @@ impl Operation {
         }
     }
 
-    /// The inputs for which the result means something, read as signed: all, unless a range was proven.
+    /// The inputs for which the result is meaningful, read as signed: all, unless a range was proven.
     #[must_use]
     pub fn inputs(&self) -> SignedRange {
         let bits = self.gate.program().map_or(self.gate.n(), |program| program.domain().bits());

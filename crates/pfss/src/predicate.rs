@@ -36,8 +36,8 @@ impl Interval {
 
 /// A public question about a secret `x`, answered from comparison keys of the mask of `x`.
 ///
-/// One key answers any number of questions of its kind: the questions only choose the public points at which the key
-/// is evaluated. `n` is the ring width of the gate, and constants are representatives.
+/// One key answers any number of questions of its kind: the questions only choose the public points where the key is
+/// evaluated. `n` is the ring width of the gate, and constants are representatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Predicate {
@@ -69,7 +69,7 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// `x < beta` signed, for values in `range`: the sign of `x - beta`, which is exact as no difference wraps.
+    /// `x < beta` signed, for values in `range`: the sign of `x - beta`, which is exact because no difference wraps.
     ///
     /// # Errors
     /// [`RangeError::Overflow`] if a difference `x - beta` leaves `-2^(n-1) .. 2^(n-1)`.

@@ -5,8 +5,8 @@ use thiserror::Error;
 
 /// A closed interval of integers that a signed value provably lies in, with the arithmetic that keeps it a proof.
 ///
-/// Every method returns an interval that holds all results of the operation on all operands; ends that leave `i64`
-/// are an error, never a wrap.
+/// Every method returns an interval that holds all results of the operation on all operands; an end that leaves `i64`
+/// is an error and never wraps.
 ///
 /// ```
 /// use pfss::SignedRange;
@@ -53,7 +53,7 @@ pub enum RangeError {
         /// Upper end.
         max: i64,
     },
-    /// A range that had to lie within another does not.
+    /// A range that has to lie within another does not.
     #[error("expected a range within {}..={}, got {}..={}", outer.0, outer.1, inner.0, inner.1)]
     Outside {
         /// Ends of the outer range.
@@ -116,7 +116,7 @@ impl SignedRange {
     /// Whether every value is a signed integer of `n` bits, so that arithmetic modulo `2^n` is exact on it.
     ///
     /// # Errors
-    /// [`RangeError::Overflow`] with the end that is not.
+    /// [`RangeError::Overflow`] with the end that does not fit.
     pub fn fits(self, n: u32) -> Result<(), RangeError> {
         let half = 1i128 << n.saturating_sub(1).min(63);
         match [self.min, self.max].map(i128::from).into_iter().find(|&end| end < -half || end >= half) {
@@ -125,7 +125,8 @@ impl SignedRange {
         }
     }
 
-    /// The least width whose signed integers hold every value: what a key has to look at, if this is proven.
+    /// The smallest width whose signed integers hold every value: the bits that a key has to look at, if this range is
+    /// proven.
     ///
     /// ```
     /// use pfss::SignedRange;
@@ -152,7 +153,7 @@ impl SignedRange {
         Self::from_wide(fold(i128::min), fold(i128::max))
     }
 
-    /// All sums of `terms` values of the range.
+    /// All sums of `terms` values from the range.
     ///
     /// # Errors
     /// [`RangeError::Overflow`].
@@ -218,7 +219,7 @@ impl SignedRange {
 /// Proof that a secret `x` of an `n`-bit ring satisfies `-2^(n-2) <= x < 2^(n-2)`: the gap that lets an arithmetic
 /// shift do without a full comparison.
 ///
-/// Built from a [`SignedRange`] only. Outside its range the shift is wrong by `2^(n-f)` without any sign of it, so
+/// Built only from a [`SignedRange`]. Outside its range the shift is wrong by `2^(n-f)`, with nothing to show it, so
 /// measured extremes or expectations are no substitute for a bound on every possible input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapCert {

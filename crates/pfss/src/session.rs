@@ -12,9 +12,9 @@ use crate::{
     wire,
 };
 
-/// Bytes of the step digest in front of every message.
+/// Bytes of the step digest at the start of every message.
 const DIGEST_BYTES: usize = 16;
-/// What a record of the transcript is of, in its first byte. The bytes after it tell where the record ends, so that no two
+/// The first byte of a transcript record says what kind it is. The bytes after it tell where the record ends, so no two
 /// sequences of records have the same bytes.
 const KEYS: u8 = 1;
 const DIGEST: u8 = 2;
@@ -23,7 +23,7 @@ const MESSAGE: u8 = 3;
 /// What one party has moved over its channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Bytes of messages sent, step digests included, framing of the channel not.
+    /// Bytes of messages sent, with step digests but without the channel's framing.
     pub sent_bytes: u64,
     /// Bytes of messages received.
     pub received_bytes: u64,
@@ -38,7 +38,7 @@ pub struct Traffic {
 /// [`ChannelError::Step`] instead of wrong results.
 ///
 /// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are shares again: of the
-/// results themselves, which nobody has to see, or under masks where a gate has
+/// results themselves, which nobody has to see, or of results under masks if a gate has
 /// [masked outputs](Gate::with_masked_outputs).
 #[derive(Debug)]
 pub struct Session<C> {
@@ -99,11 +99,11 @@ impl<C: Channel> Session<C> {
         self.run(q, Task::GapArs(cert), bundle, x)
     }
 
-    /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose. Two rounds; for the identity none,
-    /// and no bundle.
+    /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose. Two rounds; the identity takes no
+    /// rounds and no bundle.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if there is a bundle for the identity or none for another shift, and as
+    /// [`PfssError::Length`] if there is a bundle for the identity, or none for any other shift, and as
     /// [`relu`](Self::relu).
     pub fn shift<Q: FssOps>(
         &mut self,
@@ -128,7 +128,7 @@ impl<C: Channel> Session<C> {
     ///
     /// # Errors
     /// [`PfssError::Range`] if a difference `a - b` may wrap around or has more bits than the keys,
-    /// [`PfssError::Length`] if there are not as many `a` as `b`, and as [`relu`](Self::relu).
+    /// [`PfssError::Length`] if `a` and `b` differ in length, and as [`relu`](Self::relu).
     pub fn max<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -184,7 +184,7 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Shares of `1[x in I] (-r)^j`, `[intervals][degree + 1][count]`, with the opened `x + r`: see
+    /// Shares of `1[x in I] (-r)^j`, `[intervals][degree + 1][count]`, and the opened `x + r`: see
     /// [`MaskedKeys::eval_interval_powers`]. One round.
     ///
     /// # Errors
@@ -208,8 +208,8 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Shares of a descriptor's outputs. One round, and those of
-    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) after it.
+    /// Shares of a descriptor's outputs. One round, followed by those of
+    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds).
     ///
     /// # Errors
     /// As [`relu`](Self::relu).
@@ -223,7 +223,7 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// [`suf`](Self::suf) on masked inputs that are open already: without the round that opens them.
+    /// [`suf`](Self::suf) on masked inputs that are already open, so without the round that opens them.
     ///
     /// # Errors
     /// As [`suf`](Self::suf).
@@ -284,7 +284,7 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// [`run`](Self::run) on masked inputs that are open already: without the round that opens them.
+    /// [`run`](Self::run) on masked inputs that are already open, so without the round that opens them.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -330,7 +330,7 @@ impl<C: Channel> Session<C> {
         wire::finish_opening(q, pending, &theirs)
     }
 
-    /// Tells the channel what is public from here on, since both parties have sent their parts of it.
+    /// Tells the channel what is public from here on, because both parties have sent their parts of it.
     pub(crate) fn opened(&self, bits: &[u32], words: &[u64]) {
         self.channel.opened_bits(bits);
         self.channel.opened_words(words);
@@ -341,7 +341,7 @@ impl<C: Channel> Session<C> {
         if self.closed { Err(PfssError::Closed) } else { Ok(()) }
     }
 
-    /// Whether keys are this party's, and the session can go on.
+    /// Checks that keys are this party's, and that the session can go on.
     pub(crate) fn admit(&self, keys: &Header) -> Result<(), PfssError> {
         self.check_open()?;
         keys.check_party(self.party())
@@ -387,7 +387,7 @@ impl<C: Channel> Session<C> {
         Ok(opened)
     }
 
-    /// Adds a digest of public facts, and how many elements or jobs they are of, to the transcript.
+    /// Adds a digest of public facts, and the number of elements or jobs they are about, to the transcript.
     pub(crate) fn record_digest(&mut self, digest: &[u8; 32], count: usize) {
         self.transcript.update(&[DIGEST]);
         self.transcript.update(digest);

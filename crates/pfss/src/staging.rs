@@ -1,8 +1,8 @@
-//! Secrets in device memory, cleared before the memory goes back.
+//! Secrets in device memory, cleared before the memory is returned.
 
 use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref};
 
-/// A secret's copy in device memory, overwritten with zeros before the memory goes back.
+/// A secret's copy in device memory, overwritten with zeros before the memory is returned.
 pub(crate) struct Staged<'q, Q: Queue, T: Element> {
     q: &'q Q,
     buffer: Q::Buf<T>,
@@ -13,7 +13,7 @@ impl<'q, Q: Queue, T: Element> Staged<'q, Q, T> {
         Ok(Self { q, buffer: q.upload_secret(host)? })
     }
 
-    /// Room for what an op writes in full.
+    /// Room for something that an op writes in full.
     pub(crate) fn alloc(q: &'q Q, len: usize) -> Result<Self, BackendError> {
         Ok(Self { q, buffer: q.alloc(len)? })
     }

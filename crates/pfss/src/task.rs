@@ -8,8 +8,8 @@ use crate::{GapCert, GateKind, Predicate, SignedRange};
 pub enum Task<'a> {
     /// `max(x, 0)`; keys of [`Gate::relu`](crate::Gate::relu).
     Relu,
-    /// `max(x, 0)` for inputs in a proven range; keys of [`Gate::relu_within`](crate::Gate::relu_within) bits that
-    /// hold it.
+    /// `max(x, 0)` for inputs in a proven range; keys of [`Gate::relu_within`](crate::Gate::relu_within) with enough
+    /// bits to hold it.
     ReluWithin(SignedRange),
     /// `|x|`; keys of [`Gate::relu`](crate::Gate::relu).
     Abs,

@@ -8,7 +8,7 @@ use core_types::{Ring, pack::packed_words, params::fss::PackParams};
 
 use crate::{ChannelError, Pending, PfssError};
 
-/// Elements that are packed at once: bounds device memory, not results. Whole words for every ring.
+/// Elements that are packed at once: this bounds device memory and does not change results. Whole words for every ring.
 pub(crate) const PACKED_AT_ONCE: usize = 1 << 15;
 
 /// What a gate opens: its masked bits, then its masked words.
@@ -18,7 +18,7 @@ pub(crate) fn opening_to_bytes<Q: FssOps, T>(q: &Q, pending: &Pending<T>) -> Res
     Ok(bytes)
 }
 
-/// The gate's output from the peer's message of [`opening_to_bytes`].
+/// The gate's output, from the peer's message made by [`opening_to_bytes`].
 pub(crate) fn finish_opening<Q: FssOps, T>(q: &Q, pending: Pending<T>, theirs: &[u8]) -> Result<T, PfssError> {
     let (count, ring, words) = (pending.count(), pending.word_ring(), pending.masked_words().len());
     let rows = pending.masked_bits().len().checked_div(count.div_ceil(32)).unwrap_or(0);

@@ -25,7 +25,7 @@ pub(super) enum Kind<'a> {
 
 /// One gate on a batch of public masked inputs, with this party's keys.
 ///
-/// The inputs are elements of the ring of the gate's keys; bits above the ring do not count.
+/// The inputs are elements of the ring of the gate's keys; their effective width is that of the ring.
 #[derive(Debug)]
 pub struct Job<'a> {
     pub(super) work: Work<'a>,

@@ -13,12 +13,12 @@ use super::{
 };
 use crate::{PfssError, answers::Program, cluster::Points, gate::Tree, staging::Staged};
 
-/// What one comparison tree is asked: its points, and the sums of their bits that answer.
+/// What is asked of one comparison tree: its points, and the sums of their bits that give the answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     points: Points,
     sums: BitSums,
-    /// Whether each answer takes the top bit of the mask as well, of which the first row of bits holds shares.
+    /// For each answer, whether it also takes the top bit of the mask, whose shares are the first row of bits.
     with_msb: Vec<bool>,
 }
 

@@ -2,7 +2,7 @@
 
 use core_types::Ring;
 
-/// Words of which the low bits count as elements of `ring`.
+/// Words reduced to elements of `ring`: only their low bits count.
 pub(super) fn reduced(ring: Ring, mut words: Vec<u64>) -> Vec<u64> {
     words.iter_mut().for_each(|word| *word = ring.reduce(*word));
     words

@@ -108,7 +108,7 @@ impl PowersPlan {
 }
 
 impl MaskedKeys {
-    /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and element, in this
+    /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and element, in that
     /// order with the element innermost: `[intervals][degree + 1][count]`. No round is needed.
     ///
     /// With these, a polynomial of `x = x_hat - r` on each interval is public arithmetic. The key is one comparison
@@ -130,7 +130,8 @@ impl MaskedKeys {
     }
 }
 
-/// Where `x_hat - end > x_hat - start`: there, `x_hat - end` is not below what is left of the ring past the interval.
+/// Where `x_hat - end > x_hat - start`: that is where `x_hat - end` is at least the size of the ring outside the
+/// interval.
 fn wraps(ring: Ring, start: u64, end: u64) -> Threshold {
     Threshold { shift: ring.neg(end), bound: ring.sub(start, end), bits: ring.bits(), wanted: 0 }
 }

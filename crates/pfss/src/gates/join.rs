@@ -1,13 +1,13 @@
-//! Parts of a batch, evaluated one after the other, made whole again.
+//! Joins the parts of a batch, which were evaluated one after the other.
 
 use zeroize::Zeroizing;
 
 use super::{BitShares, Pending, SufBools, SufShares, SufStep};
 
-/// Results of consecutive elements that can be put together. Every part but the last has a multiple of 32 elements.
+/// Results of consecutive elements that can be joined. Every part but the last has a multiple of 32 elements.
 pub(crate) trait Join: Sized + Send + Sync + 'static {
-    /// The result of all elements, from the results of `parts` with their numbers of elements. Parts have as many rows
-    /// or steps each; there is at least one.
+    /// The result of all elements, from the results of `parts` with their numbers of elements. All parts have the same
+    /// number of rows or steps; there is at least one.
     fn join(parts: Vec<(usize, Self)>) -> Self;
 }
 
@@ -47,7 +47,7 @@ impl Join for SufShares {
     }
 }
 
-/// Shares one after the other, in memory of their size.
+/// Shares one after the other, in memory of exactly their size.
 fn end_to_end(parts: &[Zeroizing<Vec<u64>>]) -> Vec<u64> {
     parts.iter().map(|part| &part[..]).collect::<Vec<_>>().concat()
 }
@@ -82,7 +82,7 @@ fn join_rows(parts: &[(usize, &[u32])]) -> Vec<u32> {
 
 /// One gate from the parts of its batch; all but the last have a multiple of 32 elements. There is at least one.
 ///
-/// What it opens and what comes out is what the whole batch would have given.
+/// It opens and returns what the whole batch would have.
 pub(crate) fn join_pending<T: Join>(mut parts: Vec<Pending<T>>) -> Pending<T> {
     if parts.len() == 1 {
         return parts.remove(0);

@@ -111,9 +111,10 @@ impl MaskedKeys {
     /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n` words.
     ///
     /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits differ at position `r`
-    /// only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them negated, add up to the wanted word up to its
-    /// sign, and their sums of bits to that sign. The sign is opened under `c` and the word under `ρ`, in one round; the
-    /// result is `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read whatever the secret.
+    /// only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them negated, add up to the wanted word up to
+    /// its sign, and their sums of bits add up to that sign. The sign is opened under `c` and the word under `ρ`, in
+    /// one round; the result is `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read,
+    /// whatever the secret.
     ///
     /// The key is evaluated at all `2^n` points at once, each node of its tree expanded once: `2^(n-6) - 2` AES blocks.
     ///

@@ -16,7 +16,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// What the parts of both parties show together: bits by XOR, words by sums in `ring`.
+    /// What the parts of both parties give together: bits by XOR, words by sums in `ring`.
     pub(super) fn join((party, count): (Party, usize), bits: [&[u32]; 2], (ring, words): (Ring, [&[u64]; 2])) -> Self {
         let ([mine, theirs], [my_words, their_words]) = (bits, words);
         Self {
@@ -38,7 +38,7 @@ impl Opened {
         &self.bits[row * words..][..words]
     }
 
-    /// The words, one per element, if such were opened.
+    /// The words, one per element, if words were opened.
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }

@@ -16,8 +16,8 @@ use crate::{KeyBundle, Party, PfssError};
 
 /// A gate between its two steps: the masked bits to exchange, and what is left to do once they are open.
 ///
-/// Used once: [`finish`](Self::finish) takes it by value. `T` is what comes out: most gates give one additive share per
-/// element.
+/// It is used once: [`finish`](Self::finish) takes it by value. `T` is the result: most gates give one additive share
+/// per element.
 pub struct Pending<T = Vec<u64>> {
     party: Party,
     count: usize,
@@ -31,8 +31,8 @@ pub struct Pending<T = Vec<u64>> {
 enum Then<T> {
     /// The second step of one gate.
     Rest(Box<dyn Rest<T>>),
-    /// Those of consecutive parts of a batch, all but the last of a multiple of 32 elements, and how results are put
-    /// together.
+    /// The second steps of consecutive parts of a batch, all but the last of a multiple of 32 elements, and how their
+    /// results are joined.
     Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
 }
 
@@ -43,12 +43,12 @@ const NO_WORDS: Ring = match Ring::new(1) {
 };
 
 impl<T> Pending<T> {
-    /// Opens rows that are masked already.
+    /// Opens rows that are already masked.
     pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, rest: impl Rest<T> + 'static) -> Self {
         Self { party, count, masked, words: (NO_WORDS, Vec::new()), then: Then::Rest(Box::new(rest)) }
     }
 
-    /// The whole of a batch from its parts: what they open, and how their results are put together.
+    /// The whole of a batch from its parts: what they open, and how their results are joined.
     pub(super) fn parts(
         party: Party,
         masked: Vec<u32>,
@@ -65,15 +65,15 @@ impl<T> Pending<T> {
         Self { words: (ring, words), ..self }
     }
 
-    /// This party's share of the masked bits. Public: they are to be sent to the peer. Rows of
+    /// This party's share of the masked bits. Public: send them to the peer. Rows of
     /// `count.div_ceil(32)` words, bits past the last element zero.
     #[must_use]
     pub fn masked_bits(&self) -> &[u32] {
         &self.masked
     }
 
-    /// This party's additive shares of masked words, one per element, for gates that open such. Public, like
-    /// [`masked_bits`](Self::masked_bits), and to be sent with them.
+    /// This party's additive shares of masked words, one per element, for gates that open words. Public, like
+    /// [`masked_bits`](Self::masked_bits), and sent with them.
     #[must_use]
     pub fn masked_words(&self) -> &[u64] {
         &self.words.1
@@ -119,8 +119,8 @@ impl<T> Pending<T> {
     /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open no words.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if the peer's bits are not as many as these, or if words have to be opened as well;
-    /// [`PfssError::Backend`].
+    /// [`PfssError::Length`] if there are not as many of the peer's bits as of these, or if words have to be opened as
+    /// well; [`PfssError::Backend`].
     pub fn finish<Q: FssOps>(self, q: &Q, peer: &[u32]) -> Result<T, PfssError> {
         self.finish_with(q, peer, &[])
     }
@@ -128,7 +128,7 @@ impl<T> Pending<T> {
     /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits) and [`masked_words`](Self::masked_words).
     ///
     /// # Errors
-    /// [`PfssError::Length`] if the peer's bits or words are not as many as these; [`PfssError::Backend`].
+    /// [`PfssError::Length`] if there are not as many of the peer's bits or words as of these; [`PfssError::Backend`].
     pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
         let (ring, mine) = &self.words;
         for (what, expected, got) in
@@ -144,8 +144,8 @@ impl<T> Pending<T> {
 }
 
 impl Pending {
-    /// Masks `bits` with the dealer's bits from the first on; `sums` over the bundle's words and the public words `x`, or,
-    /// without those, the words that are opened, are the result.
+    /// Masks `bits` with the dealer's bits from the first on. The result is `sums` over the bundle's words and the
+    /// public words `x` or, without `x`, the words that are opened.
     pub(super) fn summed(
         bundle: KeyBundle,
         bits: &BitShares,

@@ -1,4 +1,5 @@
-//! How a gate is evaluated: everything that follows from its shape and from what it is asked, made once for all batches.
+//! How a gate is evaluated: everything that follows from its shape and from what is asked of it, made once for all
+//! batches.
 
 use std::sync::Arc;
 
@@ -28,8 +29,8 @@ pub(crate) struct Compare {
 }
 
 impl Plan {
-    /// Opens the bits of `comparisons` under the dealer's bits from the first on; `sums` over the masked inputs and what is
-    /// opened are the result, under the output masks of `gate` if it has such.
+    /// Opens the bits of `comparisons` under the dealer's bits from the first on. The result is `sums` over the masked
+    /// inputs and what is opened, under the output masks of `gate` if it has any.
     pub(super) fn compare(gate: &Gate, comparisons: Vec<Comparison>, sums: Sums) -> Self {
         Self::Compare(Compare::new(gate, comparisons, sums))
     }
@@ -56,12 +57,12 @@ impl Compare {
         Self { comparisons, first_mask: 0, sums: Arc::new(sums.under_output_masks(gate)) }
     }
 
-    /// Those of the trees, in their order.
+    /// The comparisons of the trees, in their order.
     pub(crate) fn comparisons(&self) -> &[Comparison] {
         &self.comparisons
     }
 
-    /// The same with the masks of bits from row `first_mask` on.
+    /// The same plan, with the masks of bits from row `first_mask` on.
     pub(super) fn with_first_mask(self, first_mask: usize) -> Self {
         Self { first_mask, ..self }
     }

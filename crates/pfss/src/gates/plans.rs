@@ -1,4 +1,4 @@
-//! Plans that are kept, so that a shape is planned once and not with each batch.
+//! Plans that are kept, so that a shape is planned once and not for every batch.
 
 use core::fmt;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::{Plan, comparison::Comparison, intervals::PowersPlan, suf::SufPlan};
 use crate::{Gate, PfssError, Task};
 
-/// What was planned last, by gates and what they are asked: a program evaluates the same shapes again and again.
+/// The last plans made, by gate and by what was asked of it: a program evaluates the same shapes again and again.
 pub(crate) struct Plans<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
 
 impl<P> Plans<P> {
-    /// More shapes than a layer has; the oldest makes room for a further one.
+    /// More shapes than a layer has; the oldest makes room for a new one.
     const MOST: usize = 64;
 
-    /// The plan for `gate` that is asked `facts`, which say all that `plan` depends on besides.
+    /// The plan for `gate` and `facts`, which say everything else that `plan` depends on.
     pub(crate) fn get(
         &mut self,
         gate: &Gate,
@@ -44,7 +44,7 @@ impl<P> fmt::Debug for Plans<P> {
     }
 }
 
-/// The plans of one who evaluates gates: those of tasks, of descriptors, and of gates that have no result of their own.
+/// The plans of one evaluator of gates: those of tasks, of descriptors, and of gates that have no result of their own.
 #[derive(Debug, Default)]
 pub(crate) struct AllPlans {
     tasks: Plans<Plan>,

@@ -1,4 +1,4 @@
-//! Comparisons of a secret with public constants, asked for when they are evaluated.
+//! Comparisons of a secret with public constants, chosen when they are evaluated.
 
 use core_types::{Ring, params::share::WordTerm};
 
@@ -241,7 +241,8 @@ impl MaskedKeys {
     /// ([`Gate::with_masks`]).
     ///
     /// # Errors
-    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the bundle has not as many masks.
+    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the bundle does not have as many
+    /// masks.
     pub fn eval_predicates_additive<Q: Walk>(
         self,
         q: &Q,

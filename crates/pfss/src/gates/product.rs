@@ -50,7 +50,7 @@ impl Rule for Product {
 }
 
 impl KeyBundle {
-    /// [`mask`](Self::mask) for the two factors of a product: gives this party's additive shares of `x + a`, then of
+    /// [`mask`](Self::mask) for the two factors of a product: returns this party's additive shares of `x + a`, then of
     /// `y + b`, to be opened, and the keys for what is opened.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl KeyBundle {
         self.mask(&Zeroizing::new([x, y].concat()))
     }
 
-    /// Whether these are keys for so many factors.
+    /// Whether these are keys for this many factors.
     pub(crate) fn check_factors(&self, x: &[u64], y: &[u64]) -> Result<(), PfssError> {
         [x, y].iter().try_for_each(|factors| self.check_use(GateKind::Product, factors.len()))
     }

@@ -15,7 +15,7 @@ const R_ROW: u32 = 0;
 const C_ROW: u32 = 1;
 const C_R_ROW: u32 = 2;
 
-/// The sign of an integer that so many low bits hold, or all of the ring.
+/// ReLU of an integer that this many low bits hold, or all bits of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Relu {
     bits: Option<u32>,
@@ -111,7 +111,7 @@ impl MaskedKeys {
     /// an integer of `k` bits is the top bit of its low `k` bits.
     ///
     /// # Errors
-    /// [`PfssError::Range`] if the keys look at fewer bits than hold the range, and as [`eval_relu`](Self::eval_relu).
+    /// [`PfssError::Range`] if the keys look at fewer bits than the range needs, and as [`eval_relu`](Self::eval_relu).
     pub fn eval_relu_within<Q: Walk>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::ReluWithin(range), x_hat)
     }

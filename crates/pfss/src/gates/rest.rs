@@ -1,4 +1,4 @@
-//! The second step of a gate: what waits for an exchange, and most often is sums alone.
+//! The second step of a gate, which waits for an exchange and is usually just sums.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::KeyBundle;
 
 /// The second step of a gate, with the shares that it needs.
 pub(super) trait Rest<T>: Send + Sync {
-    /// Whose words the sums are over.
+    /// The bundle whose words the sums are over.
     fn bundle(&self) -> &KeyBundle;
     /// The public words of the sums.
     fn x<'a>(&'a self, opened: &'a Opened) -> &'a [u64];

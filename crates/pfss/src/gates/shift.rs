@@ -223,7 +223,7 @@ impl MaskedKeys {
     /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ`
     /// with `δ = wrap - msb(x)`. With `g = msb(r)`, `h = msb(x_hat)` and `b` the borrow of the low `n - 1` bits,
     /// `δ = g b` if `h = 0` and `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer knows `g`, both cases
-    /// are linear in the opened bit `b ^ c'`: one round, where the composition of SIGMA (PETS 2024) takes three.
+    /// are linear in the opened bit `b ^ c'`: one round, whereas composing SIGMA's gates (PETS 2024) takes three.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
@@ -249,8 +249,9 @@ const fn top(ring: Ring, shift: u32) -> u64 {
     1 << (ring.bits() - shift) // 1 <= shift < n
 }
 
-/// `d ((x_hat >> f) - ρ - carry + 2^(n-f) (1 - msb(x_hat)) g)` with `ρ = r >> f` and `g = msb(r)`, where `c` masks the carry
-/// and `c'` the sign `d`, the shifted input is the variable, and `low` holds where the top bit of the input is 0.
+/// `d ((x_hat >> f) - ρ - carry + 2^(n-f) (1 - msb(x_hat)) g)` with `ρ = r >> f` and `g = msb(r)`, where `c` masks the
+/// carry and `c'` the sign `d`, the shifted input is the variable, and `low` is true where the top bit of the input is
+/// 0.
 ///
 /// With the opened carry `w`, `d carry` is `d c` or `d - d c`.
 fn relu_shift(low: Threshold, top: u64) -> [WordTerm; 6] {

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{Gate, KeyBundle, PfssError, lanes::LANES, staging::Staged};
 
-/// Bytes of words that go to the device at once after an exchange: bounds memory, not results. In a walk, whose batch has
-/// reserved memory for all its elements, all words go.
+/// Bytes of words that go to the device at once after an exchange: this bounds memory and does not change results. In a
+/// walk, whose batch has reserved memory for all its elements, all words go at once.
 const BYTES_AT_ONCE: usize = 8 << 20;
 
 /// Elements of `rows` words each that go to the device at once, a multiple of 32.
@@ -41,7 +41,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// No sums yet. The variable of terms is the public word x, read modulo 2^bits; results are of `width`.
+    /// No sums yet. The variable of terms is the public word x, read modulo 2^bits; results have `width`.
     pub(super) fn new(bits: Ring, width: Ring) -> Self {
         Self { bits, width, offset: 0, shift: 0, interleaved: false, terms: Vec::new() }
     }
@@ -112,7 +112,7 @@ impl Sums {
         Ok(out)
     }
 
-    /// As [`run`](Self::run), in a walk: of words of the bundle and, after them, rows that lie on the device.
+    /// As [`run`](Self::run), in a walk: over words of the bundle and, after them, rows that are on the device.
     pub(super) fn run_with<W: Walk>(
         &self,
         trees: &Trees<'_, W>,
@@ -145,7 +145,7 @@ impl Sums {
         self.combine(q, bundle, over)
     }
 
-    /// The sums over what lies in device memory.
+    /// The sums over what is in device memory.
     fn combine<'q, 'a, Q: FssOps + 'a>(
         &self,
         q: &'q Q,

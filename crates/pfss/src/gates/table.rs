@@ -1,4 +1,4 @@
-//! A table gone through for every element: the entries that the bits of a unit vector choose, added up.
+//! A pass over a table for every element, which adds up the entries that the bits of a unit vector choose.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::{KeyBundle, PfssError, Walk};
 /// The row of the words section with the masks `[ρ]` of the words.
 pub(super) const RHO_ROW: usize = 2;
 
-/// Words of 128 points that are evaluated at once: bounds memory, not results.
+/// Words of 128 points that are evaluated at once: this bounds memory and does not change results.
 const BLOCKS_AT_ONCE: usize = 1 << 18;
 
-/// Elements whose tables of `2^bits` entries are gone through at once, a multiple of 32.
+/// Elements whose tables of `2^bits` entries are read at once, a multiple of 32.
 pub(crate) const fn elements_at_once(bits: u32) -> usize {
     BLOCKS_AT_ONCE / cmp_blocks(bits) as usize // at most 64 blocks
 }
@@ -29,8 +29,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Plans `table`, with a word of the second ring for each element of the first; `sums` over the opened words are the
-    /// result.
+    /// Plans `table`, with a word of the second ring for each element of the first; the result is `sums` over the
+    /// opened words.
     pub(super) fn new([domain, ring]: [Ring; 2], table: &[u64], sums: Sums) -> Self {
         Self { entries: Entries::new(domain, table), ring, sums: Arc::new(sums) }
     }
@@ -55,8 +55,8 @@ impl Table {
     }
 }
 
-/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, .. of one element lie one
-/// after the other.
+/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, .. of one element are
+/// consecutive.
 #[derive(Clone, Debug)]
 struct Entries {
     domain: Ring,

@@ -1,4 +1,4 @@
-//! Key trees at the points that a plan names, and the masked inputs that these points are relative to.
+//! Key trees, evaluated at the points that a plan names, and the masked inputs that these points are relative to.
 
 use core::ops::Range;
 
@@ -16,8 +16,8 @@ use zeroize::Zeroizing;
 use super::walk::{Activity, Walk};
 use crate::{KeyBundle, PfssError, cluster::Points, gate::Tree, staging::Staged};
 
-/// The trees of a bundle on their way through a walk, with the public masked inputs: these go to the device once for all
-/// trees, and for the sums that the walk ends with.
+/// The trees of a bundle during a walk, with the public masked inputs: these go to the device once, for all trees and
+/// for the sums at the end of the walk.
 pub(super) struct Trees<'w, W: Walk> {
     walk: &'w W,
     bundle: &'w KeyBundle,
@@ -48,7 +48,7 @@ impl<'w, W: Walk> Trees<'w, W> {
         self.x_hat.view()
     }
 
-    /// XOR shares of `1[α <= y]` at the points of comparison tree `index`, `[points][padded / 32]` in the order of their
+    /// XOR shares of `1[α <= y]` at the points of comparison tree `index`, `[points][padded / 32]` in the order of
     /// evaluation.
     pub(super) fn bits(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u32>, PfssError> {
         let (q, tree, bundle) = (self.walk.queue(), self.walk.tree(self.bundle, index)?, self.bundle);

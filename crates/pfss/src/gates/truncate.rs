@@ -1,4 +1,4 @@
-//! Truncation by one comparison of the bits that are dropped.
+//! Truncation with one comparison of the bits that are dropped.
 
 use core_types::{
     Ring,
@@ -78,7 +78,7 @@ impl Rule for TruncateReduce {
     }
 }
 
-/// Signed `floor(x / 2^shift)` of an `x` below a quarter of the ring.
+/// Signed `floor(x / 2^shift)` of an `x` whose magnitude is at most a quarter of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct GapArs {
     shift: u32,

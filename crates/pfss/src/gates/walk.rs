@@ -1,4 +1,4 @@
-//! Where key trees are walked: on a queue by itself, or in the pipeline of a batch.
+//! Where key trees are walked: on a single queue, or in the pipeline of a batch.
 
 use core::{fmt, ops::Deref};
 
@@ -13,20 +13,20 @@ use crate::{KeyBundle, PfssError, gate::Tree, staging::Staged};
 /// What the host is doing for a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// Nothing for a batch.
+    /// Nothing that a batch counts.
     Outside,
     CopyIn,
     Walk,
     CopyOut,
     Exchange,
-    /// A flush, between the others.
+    /// A flush, outside the other stages.
     Idle,
 }
 
-/// Where a gate walks its key trees: a queue, which is given the keys as the gate comes to them, or the pipeline of a
-/// [`SuperBatch`](crate::batch::SuperBatch), where they lie in device memory already.
+/// Where a gate walks its key trees: a queue, which gets the keys as the gate needs them, or the pipeline of a
+/// [`SuperBatch`](crate::batch::SuperBatch), where they are in device memory already.
 ///
-/// Every queue with [`FssOps`] is one; the methods are no part of the interface.
+/// Every queue with [`FssOps`] is one; the methods are not part of the interface.
 pub trait Walk {
     /// The queue of the walks.
     type Queue: FssOps;
@@ -45,7 +45,7 @@ pub trait Walk {
     #[doc(hidden)]
     fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Self::Queue>, PfssError>;
 
-    /// `work`, in the time of `stage`.
+    /// Runs `work`, counted as `stage`.
     #[doc(hidden)]
     fn during<T>(&self, _stage: Activity, work: impl FnOnce() -> T) -> T {
         work()
@@ -99,7 +99,7 @@ pub struct DeviceTree<'q, Q: FssOps> {
 }
 
 impl<'q, Q: FssOps> DeviceTree<'q, Q> {
-    /// Copies tree `index` of `bundle` to the device, in the order of `q`.
+    /// Copies tree `index` of `bundle` to the device, in order on `q`.
     pub(crate) fn upload(q: &'q Q, bundle: &KeyBundle, index: usize) -> Result<Self, PfssError> {
         let tree = bundle.tree(index);
         // Correction words are common to both parties; roots, and leaves that are truth tables, are not.

@@ -1,7 +1,7 @@
-//! Products of two secret matrices, by a dealer's triple for whole matrices.
+//! Products of two secret matrices, using a dealer's triple for whole matrices.
 //!
-//! A product of `rows x inner` and `inner x cols` opens `rows inner + inner cols` masked words instead of two for each
-//! of its `rows inner cols` products (Mohassel, Zhang, IEEE S&P 2017).
+//! The product of `rows x inner` and `inner x cols` opens `rows inner + inner cols` masked words, instead of two for
+//! each of its `rows inner cols` scalar products (Mohassel, Zhang, IEEE S&P 2017).
 
 mod codec;
 mod run;
@@ -24,8 +24,8 @@ const RING: Ring = match Ring::new(64) {
 
 /// One party's shares of uniform matrices `A`, `B` and of `A B`, in the ring of 64 bits, for one batch of products.
 ///
-/// Used once, as a [`KeyBundle`](crate::KeyBundle) is: multiplying takes it by value, and the process refuses its nonce a
-/// second time. `Debug` shows public facts only; the shares are wiped when dropped.
+/// It is used once, like a [`KeyBundle`](crate::KeyBundle): multiplying takes it by value, and the process refuses its
+/// nonce a second time. `Debug` shows public facts only; the shares are wiped when dropped.
 ///
 /// ```
 /// use pfss::{Dealer, MatrixShape, Session, memory_pair};
@@ -53,7 +53,7 @@ pub struct MatrixTriple {
     b: Zeroizing<Vec<u64>>,
     /// `[A B]`, `[batch][rows][cols]`.
     c: Zeroizing<Vec<u64>>,
-    /// Whether the process takes the triple although it is spent.
+    /// Whether the process accepts the triple even when it is spent.
     reusable: bool,
 }
 

@@ -26,7 +26,7 @@ impl MatrixShape {
         ]
     }
 
-    /// Bytes that each party sends for it, step digest included, and rounds.
+    /// Bytes that each party sends for it, including the step digest, and rounds.
     #[must_use]
     pub const fn traffic(self) -> (u64, u64) {
         let [left, right, _] = self.lens();

@@ -64,7 +64,7 @@ impl RowLayout {
         Ok(Self { cols, offsets })
     }
 
-    /// Row `r` sees the first `r + 1 + offset` columns, all of them at most.
+    /// Row `r` sees the first `r + 1 + offset` columns, or all if there are fewer.
     #[must_use]
     pub fn causal(rows: usize, cols: usize, offset: usize) -> Self {
         let mut offsets = vec![0];

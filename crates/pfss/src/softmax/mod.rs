@@ -1,7 +1,7 @@
-//! Softmax of packed rows, from maximum, exponential, reciprocal and product.
+//! Softmax of packed rows, built from maximum, exponential, reciprocal and product.
 //!
 //! Neither logits nor their distances from the maximum are ever opened. All gates run on the active elements only, so
-//! causal attention costs about half of a full square (SIGMA, PETS 2024, packs the same way).
+//! causal attention costs about half as much as a full square (SIGMA, PETS 2024, packs the same way).
 
 mod layout;
 mod run;
@@ -36,13 +36,13 @@ pub struct SoftmaxPlan {
 }
 
 impl SoftmaxPlan {
-    /// The longest row, for which the reciprocal's range is made.
+    /// The longest row that the reciprocal's range allows.
     pub const MAX_COLS: usize = 1024;
 
     /// Plans the softmax of logits with 12 fraction bits, given a range that holds every logit.
     ///
     /// # Errors
-    /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row above
+    /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row longer than
     /// [`MAX_COLS`](Self::MAX_COLS).
     pub fn new(layout: RowLayout, logits: SignedRange, modes: SufModes) -> Result<Self, PfssError> {
         let distances = logits.checked_sub(logits)?;
@@ -98,7 +98,7 @@ impl SoftmaxPlan {
         deals
     }
 
-    /// Bytes that each party sends, step digests included, and rounds: a function of the layout.
+    /// Bytes that each party sends, including step digests, and rounds: a function of the layout.
     #[must_use]
     pub fn traffic(&self) -> (u64, u64) {
         let deals = self.deals().into_iter().map(|(gate, count)| gate.traffic(count));

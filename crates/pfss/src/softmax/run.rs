@@ -28,7 +28,7 @@ impl<C: Channel> Session<C> {
     /// Shares of the softmax of each row, packed, from shares of packed logits. The bundles are those of
     /// [`SoftmaxPlan::deals`], in that order; bytes and rounds are those of [`SoftmaxPlan::traffic`].
     ///
-    /// Probabilities have 12 fraction bits and are, once opened, [`SoftmaxPlan::eval`] of the logits.
+    /// Probabilities have 12 fraction bits and, once opened, equal [`SoftmaxPlan::eval`] of the logits.
     ///
     /// # Errors
     /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or [`PfssError::Length`]
@@ -71,7 +71,8 @@ impl<C: Channel> Session<C> {
         self.gap_ars(q, plan.shift.1, keys.next()?, &products)
     }
 
-    /// Shares of each row's maximum, 0 for an empty row, by a tournament: neighbours meet, an odd survivor passes.
+    /// Shares of each row's maximum, 0 for an empty row, found in a tournament: neighbours are compared, and an odd one
+    /// out moves on to the next round.
     fn row_maxima<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -95,7 +96,7 @@ impl<C: Channel> Session<C> {
     }
 }
 
-/// The bundles that are left, checked against the plan before.
+/// The bundles that are left, already checked against the plan.
 struct Keys(std::vec::IntoIter<KeyBundle>);
 
 impl Keys {

@@ -1,8 +1,8 @@
 //! From formulas to what is computed on shares: step functions of `x`, which are free, and conjunctions, which are not.
 //!
 //! A formula whose predicates all look at the same low bits of `x` is a step function of these bits, however many
-//! conjunctions it is written with: one key answers it. Only where formulas join different low bits, or differ between
-//! pieces, shares have to be multiplied.
+//! conjunctions it is written with, and one key answers it. Shares have to be multiplied only where formulas combine
+//! different low bits, or differ between pieces.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,7 +21,7 @@ pub(crate) struct StepFunction {
 }
 
 impl StepFunction {
-    /// `value`, which changes at `candidates` at most.
+    /// The step function `value`, which changes only at `candidates`.
     fn of(bits: u32, candidates: &BTreeSet<u64>, value: impl Fn(u64) -> bool) -> Self {
         let initial = value(0);
         let mut last = initial;
@@ -110,8 +110,8 @@ impl BoolPlan {
     }
 }
 
-/// A plan in the making. Equal steps and values are found again at once, so that the work stays in proportion to the
-/// descriptor, whoever wrote it.
+/// A plan in the making. Equal steps and values are found again at once, so the work stays in proportion to the
+/// descriptor, even a hostile one.
 struct Builder<'a> {
     desc: &'a SufDesc,
     /// Bits that hold every input.
@@ -227,7 +227,8 @@ impl Builder<'_> {
     }
 }
 
-/// Where `start` lies among the signed integers of `k` bits, taken modulo `2^k`: between the two halves, if it is none.
+/// Where `start` lies among the signed integers of `k` bits, taken modulo `2^k`; if it is not one of them, between the
+/// two halves.
 pub(crate) fn narrow(n: u32, k: u32, start: u64) -> u64 {
     let half = 1u64 << (k - 1);
     let mask = u64::MAX >> (64 - k);

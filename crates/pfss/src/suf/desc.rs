@@ -11,10 +11,10 @@ use super::{BoolExpr, Pred, SufError};
 pub struct Piece {
     /// The first element.
     pub start: u64,
-    /// For each output word the coefficients of a polynomial in `x`, constant term first, modulo `2^n`. Missing
+    /// For each output word, the coefficients of a polynomial in `x`, constant term first, modulo `2^n`. Missing
     /// coefficients are zero.
     pub polys: Vec<Vec<u64>>,
-    /// For each output bit a formula.
+    /// A formula for each output bit.
     pub bools: Vec<BoolExpr>,
 }
 
@@ -23,7 +23,7 @@ pub struct Piece {
 pub struct SufSpec {
     /// Ring width of the input and of the output words in bits, 1 to 64.
     pub n: u32,
-    /// The greatest degree of a polynomial. Public, and decides sizes: zero coefficients count as well.
+    /// The greatest degree of a polynomial. Public, and it decides sizes: zero coefficients count as well.
     pub degree: u32,
     /// Names of the output words.
     pub words: Vec<String>,
@@ -37,7 +37,7 @@ pub struct SufSpec {
 
 /// A checked descriptor: a function `F(x) = (P_i(x) mod 2^n, B_i(x))` of a secret `x`, where `i` is the piece of `x`.
 ///
-/// All of it is public. The shape of keys made for it depends on it alone, never on masks.
+/// All of it is public. The shape of keys made for it depends only on the descriptor, never on masks.
 ///
 /// ```
 /// use pfss::suf::{BoolExpr, Piece, Pred, SufDesc, SufSpec};

@@ -1,4 +1,4 @@
-//! Why something is no descriptor, or no program of one.
+//! Why something is not a descriptor, or not a program for one.
 
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ pub enum SufError {
         /// The width asked for.
         got: u32,
     },
-    /// The inputs are said to have more bits than the ring, or none.
+    /// The inputs are declared to have more bits than the ring, or none.
     #[error("expected inputs of 1 to {max} bits, got {got}")]
     Bits {
         /// The ring width.
@@ -49,7 +49,7 @@ pub enum SufError {
         /// The start found.
         got: u64,
     },
-    /// A constant is no representative of its ring.
+    /// A constant is not a representative of its ring.
     #[error("{what} {got:#x} of {of} {index} is outside a ring of {bits} bits")]
     Constant {
         /// Which constant.
@@ -73,7 +73,7 @@ pub enum SufError {
         /// The number of low bits asked for.
         got: u32,
     },
-    /// A piece has not one polynomial per output word, or not one formula per output bit.
+    /// A piece does not have one polynomial per output word, or not one formula per output bit.
     #[error("expected {expected} {what} in piece {piece}, got {got}")]
     Outputs {
         /// `polynomials` or `formulas`.

@@ -1,4 +1,4 @@
-//! Secure univariate functions: what a gate computes, said as public data.
+//! Secure univariate functions: what a gate computes, as public data.
 //!
 //! A descriptor splits the ring `Z_(2^n)` of a secret `x` into pieces. On each piece, every output word is a polynomial
 //! of `x`, and every output bit a Boolean formula over predicates of `x`. The form is that of SUF (FuseFSS, ICML 2026);
@@ -20,10 +20,10 @@
 //! [`CoeffMode`] says where the shares `[1[x >= a_i] v_j]` come from, or, for `StepDcf`, shares of the coefficients of
 //! the right polynomial in `x_hat` itself.
 //!
-//! Output bits are step functions of the low bits of `x` as far as they can be, and cost an exchange only where a
-//! formula joins predicates of different numbers of low bits, or its pieces differ in such predicates: then one triple
-//! of the dealer and two opened bits for each conjunction (Beaver, CRYPTO 1991), all conjunctions of one level at
-//! once.
+//! Output bits are step functions of the low bits of `x` wherever possible, and cost an exchange only where a formula
+//! combines predicates over different numbers of low bits, or its pieces differ in such predicates. Each conjunction
+//! then costs one triple from the dealer and two opened bits (Beaver, CRYPTO 1991), with all conjunctions of one level
+//! at once.
 
 mod boolean;
 mod codec;

@@ -12,7 +12,7 @@ pub(crate) struct Shifted {
 }
 
 impl Shifted {
-    /// The polynomial with coefficients `c`, missing ones being zero, seen as one of degree `degree`.
+    /// The polynomial with coefficients `c`, where missing ones are zero, taken as one of degree `degree`.
     pub(crate) fn new(ring: Ring, degree: u32, c: &[u64]) -> Self {
         let coefficient = |k: u32| c.get(k as usize).copied().unwrap_or(0);
         let row = |j: u32| (j..=degree).rev().map(|k| ring.mul(coefficient(k), binomial(k, j))).collect();

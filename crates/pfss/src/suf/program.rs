@@ -11,19 +11,19 @@ use crate::{Cost, SignedRange, answers::Program, cluster::Clusters, gate::Tree};
 /// How comparisons are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PredProgram {
-    /// One comparison key of the mask answers all thresholds: they stand in the public points.
+    /// One comparison key of the mask answers all thresholds: they are part of the public points.
     #[default]
     SharedAlpha,
-    /// One comparison key for each threshold, which it hides, and a shared bit that says whether it wrapped: the form
-    /// of SUF, for comparison with it.
+    /// One comparison key for each threshold, which it hides, and a shared bit that says whether it wrapped: SUF's own
+    /// form, for comparison.
     StepDcf,
 }
 
 /// How the polynomial of the right piece is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CoeffMode {
-    /// One payload key for each piece, which hides where it starts and how the coefficients change there: the form of
-    /// SUF, for comparison with it. No round; keys grow with pieces times degree times words.
+    /// One payload key for each piece, which hides where it starts and how the coefficients change there: SUF's own
+    /// form, for comparison. No round; keys grow with pieces times degree times words.
     StepDcf,
     /// One payload key of the mask's powers. No round.
     IntervalLut,
@@ -37,7 +37,7 @@ pub enum CoeffMode {
 pub enum BoolMode {
     /// XOR shares, 32 elements a word.
     XorPacked,
-    /// Additive shares of 0 or 1. They come from [`CoeffMode::IntervalLut`]'s key where that can be, else from one
+    /// Additive shares of 0 or 1. They come from [`CoeffMode::IntervalLut`]'s key where possible, otherwise from one
     /// opened bit each ([`SufProgram::opened_bools`]).
     #[default]
     Additive,
@@ -56,7 +56,7 @@ pub struct SufModes {
 
 /// A descriptor with its modes, compiled to key trees and rows of shares.
 ///
-/// The shape of its keys, and everything it sends, is a function of descriptor and modes. In particular zero
+/// The shape of its keys, and of everything it sends, is a function of descriptor and modes. In particular, zero
 /// coefficients, equal neighbours and pieces that a mask could make wrap around are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SufProgram {
@@ -105,8 +105,8 @@ impl SufProgram {
         Self::with_bits(desc, modes, n)
     }
 
-    /// Compiles `desc` for signed inputs in a proven range: keys then look at the low bits that hold the range, and
-    /// cost as much less. The value for any other input is arbitrary.
+    /// Compiles `desc` for signed inputs in a proven range: keys then look only at the low bits that hold the range,
+    /// and cost correspondingly less. The value for any other input is arbitrary.
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`SufError::Bits`] for a range that the ring does not hold.
@@ -168,13 +168,13 @@ impl SufProgram {
         self.desc.pieces().iter().map(|piece| narrow(n, k, piece.start)).collect()
     }
 
-    /// Output bits of [`BoolMode::Additive`] that cost an opened bit; the others come from the payload key.
+    /// Output bits of [`BoolMode::Additive`] that cost an opened bit each; the others come from the payload key.
     #[must_use]
     pub fn opened_bools(&self) -> usize {
         if self.modes.bools == BoolMode::Additive && !self.local_bools { self.desc.bools().len() } else { 0 }
     }
 
-    /// Bits opened in each round after that of the masked input, per element.
+    /// Bits opened per element in each round after that of the masked input.
     #[must_use]
     pub fn rounds(&self) -> Vec<usize> {
         let mut rounds: Vec<usize> = self.bools.rounds.iter().map(|ands| 2 * ands.len()).collect();
@@ -245,7 +245,7 @@ impl SufProgram {
         }
     }
 
-    /// Payload words of the coefficient trees; 0 without such trees.
+    /// Payload words of the coefficient trees; 0 if there are none.
     pub(crate) fn payload_words(&self) -> u32 {
         let powers = self.desc.degree() + 1;
         match self.selection() {

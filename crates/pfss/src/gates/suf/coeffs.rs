@@ -12,8 +12,8 @@ use crate::{
     suf::{Shifted, SufProgram},
 };
 
-/// The sums of all words, `[elements][words]`, where `reached(i, j)` are terms for `1[x >= a_i] (-r)^j` and `i` counts the
-/// pieces after the first from 0 on.
+/// The sums of all words, `[elements][words]`, where `reached(i, j)` gives terms for `1[x >= a_i] (-r)^j` and `i`
+/// counts the pieces after the first, from 0 on.
 ///
 /// A piece adds what changes where it starts: a public polynomial of `x_hat` for each `j`.
 pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> Sums {
@@ -42,7 +42,7 @@ pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, u
     sums.under_output_masks(gate)
 }
 
-/// The most terms that sums of words of a program have together: three for each power of each polynomial, the masks of
+/// The most terms that the word sums of a program have in total: three for each power of each polynomial, the masks of
 /// words, and what additive bits take.
 pub(crate) fn most_word_terms(program: &SufProgram) -> u64 {
     let (desc, powers) = (program.desc(), u64::from(program.desc().degree()) + 1);
@@ -74,7 +74,7 @@ pub(super) struct Reached<'a> {
 }
 
 impl Reached<'_> {
-    /// The terms for the start `a`, one of the offsets and above 0.
+    /// The terms for the start `a`, which is one of the offsets and above 0.
     fn terms(&self, a: u64, j: usize) -> Vec<WordTerm> {
         let at = self.offsets.partition_point(|&offset| offset < a);
         let (held, words) = (self.gate.word_rows() as usize, self.program.payload_words() as usize);
@@ -91,7 +91,7 @@ impl Reached<'_> {
         words(self.gate, self.program, |i, j| self.terms(starts[i + 1], j))
     }
 
-    /// Additive shares of the step functions that the output bits are, `[elements][steps]`.
+    /// Additive shares of the output bits, which are step functions, `[elements][steps]`.
     pub(super) fn steps(&self) -> Sums {
         let ring = self.gate.ring();
         self.program.output_steps().fold(Sums::new(ring, ring).interleaved(), |sums, step| {
@@ -108,9 +108,9 @@ impl Reached<'_> {
     }
 }
 
-/// The sums of each piece for the words, `[elements][words]`, over shares of a key that hides where the piece starts: the
-/// coefficients at `x_hat` are those active at the greatest `x_hat`, in the words from row `base_row` on, less every change
-/// that still lies ahead.
+/// The sums of each piece for the words, `[elements][words]`, over shares of a key that hides where the piece starts.
+/// The coefficients at `x_hat` are those active at the greatest `x_hat` (the words from row `base_row` on), less every
+/// change that is still to come.
 pub(super) fn hidden_pieces(gate: &Gate, program: &SufProgram, base_row: usize) -> Vec<Sums> {
     let (desc, ring) = (program.desc(), gate.ring());
     let (coefficients, words, held) = (desc.degree() as usize + 1, desc.words().len(), gate.word_rows() as usize);

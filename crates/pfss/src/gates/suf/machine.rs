@@ -139,7 +139,7 @@ impl Machine {
         Ok((words, bools))
     }
 
-    /// Computes what is known by now, and opens what is needed next.
+    /// Computes what can be computed by now, and opens what is needed next.
     pub(super) fn step(mut self) -> SufStep {
         self.settle();
         if self.round == self.program().rounds().len() {

@@ -1,4 +1,4 @@
-//! Functions given by descriptors: an array of steps, some of which wait for opened bits.
+//! Functions given by descriptors, evaluated in steps, some of which wait for opened bits.
 
 mod coeffs;
 mod deal;
@@ -28,14 +28,14 @@ pub(crate) struct Suf {
 }
 
 impl Suf {
-    /// The program brings the degree with it.
+    /// No bound on the degree here: the program has its own.
     pub(crate) const BOUNDS: Bounds = Bounds { degree: u32::MAX, ..Bounds::of_ring(1, 64) };
 
     pub(crate) fn new(program: SufProgram) -> Self {
         Self { program: Arc::new(program) }
     }
 
-    /// Parameters do not say what the program is.
+    /// `None`: parameters alone do not say what the program is.
     pub(crate) const fn of(_: Parameters) -> Option<Self> {
         None
     }
@@ -81,7 +81,7 @@ impl Rule for Suf {
 }
 
 impl SufPlan {
-    /// The first step of the descriptor that this is the plan of: all work on key trees. There is a masked input for each
+    /// The first step of the descriptor that this plan is for: all work on key trees. There is a masked input for each
     /// element.
     pub(crate) fn eval<W: Walk>(
         self: &Arc<Self>,
@@ -96,7 +96,7 @@ impl SufPlan {
 
 /// What a party holds of a descriptor's outputs.
 pub struct SufShares {
-    /// Additive shares of the output words, `[elements][words]`; of each word and its mask for a gate with
+    /// Additive shares of the output words, `[elements][words]`; of each word plus its mask for a gate with
     /// [masked outputs](crate::Gate::with_masked_outputs).
     pub words: Vec<u64>,
     /// Shares of the output bits.
@@ -122,7 +122,7 @@ pub enum SufStep {
 impl MaskedKeys {
     /// The first step of a descriptor's evaluation from the masked inputs `x_hat`: all work on key trees.
     ///
-    /// How often bits have to be opened, and how many, is [`SufProgram::rounds`](crate::suf::SufProgram::rounds).
+    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) says how often bits have to be opened, and how many.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).

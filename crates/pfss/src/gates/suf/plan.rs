@@ -1,4 +1,4 @@
-//! The evaluation of a descriptor, planned: what each tree is asked, and the sums before and after each exchange.
+//! The planned evaluation of a descriptor: what is asked of each tree, and the sums before and after each exchange.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct SufPlan {
     pub(super) program: Arc<SufProgram>,
-    /// Those of the program, in their order.
+    /// The classes of the program, in their order.
     pub(super) classes: Vec<ClassPlan>,
     /// Where the payload key is evaluated.
     pub(super) payload: Option<Points>,
@@ -59,7 +59,7 @@ pub(super) enum WordsPlan {
 }
 
 impl SufPlan {
-    /// Plans `gate`, which is that of a descriptor.
+    /// Plans `gate`, which is a descriptor's.
     pub(crate) fn new(gate: &Gate) -> Result<Self, PfssError> {
         let Some(program) = gate.program().cloned() else {
             return Err(PfssError::Kind { expected: GateKind::Suf, got: gate.kind() });
@@ -139,8 +139,8 @@ impl ClassPlan {
     }
 }
 
-/// Sums that turn the last opened rows into additive shares of output bits, `[elements][bits]`. Selectors of the same round
-/// are in front of these rows.
+/// Sums that turn the last opened rows into additive shares of output bits, `[elements][bits]`. Selectors of the same
+/// round come before these rows.
 fn opened_bits(program: &SufProgram, ring: Ring) -> Sums {
     let rows = program.rows();
     let first = if program.bools().rounds.is_empty() { rows.selectors } else { 0 };
