@@ -19,12 +19,12 @@ Exit codes:
 
 /// Function secret sharing, circle-STARK transforms and neural-network operators on one device boundary.
 ///
-/// Everything runs on the CPU unless a backend is asked for, by `--backend` or by the environment variables that
-/// `trefoil doctor` lists. Nothing falls back in silence.
+/// Everything runs on the CPU unless you ask for a backend, with `--backend` or with the environment variables that
+/// `trefoil doctor` lists. Nothing falls back silently.
 #[derive(Debug, Parser)]
 #[command(name = "trefoil", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// Write a trace of every op and copy to FILE, for chrome://tracing or ui.perfetto.dev.
+    /// Write a trace of every op and every copy to FILE, for chrome://tracing or ui.perfetto.dev.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) trace: Option<PathBuf>,
     #[command(subcommand)]
@@ -56,7 +56,7 @@ impl Command {
 ///
 /// (1) Commit a trace: the low-degree extension of a wide-Fibonacci execution trace, checked at a random out-of-domain
 /// point. (2) Train a small network on handwritten digits in f32 and export it. (3) Classify the test digits privately:
-/// a client with the images and a server with the weights, in two processes that hold secret shares, get exactly what the
+/// a client with the images and a server with the weights, two processes that hold secret shares, get exactly what the
 /// plaintext fixed-point model computes.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
@@ -74,29 +74,29 @@ pub(crate) struct DemoArgs {
     pub(crate) backend: Option<Choice>,
 }
 
-/// Say what this machine offers and what Trefoil would use.
+/// Show what this machine offers and what Trefoil would use.
 ///
-/// Lists processor features, the vector and AES paths chosen, threads, every backend with the reason why it is or is
-/// not available, and every environment variable with its value.
+/// Lists processor features, the vector and AES paths chosen, threads, every backend and why it is or is not available,
+/// and every environment variable with its value.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub(crate) json: bool,
     /// Compile every kernel on the device of TREFOIL_BACKEND and show how long that takes, registers, local and shared
-    /// bytes, and how many blocks a multiprocessor runs at once. Fails where a module cannot be used, a kernel spills, or
-    /// takes more registers than its budget.
+    /// bytes, and how many blocks a multiprocessor runs at once. Fails if a module cannot be used, or a kernel spills
+    /// or takes more registers than its budget.
     #[arg(long)]
     pub(crate) kernels: bool,
 }
 
-/// Hold a backend to the models and golden outputs of the conformance suite.
+/// Check a backend against the models and golden outputs of the conformance suite.
 ///
-/// Every case runs under every condition: plain, on a forked queue, with guard words around its buffers, again after it was
-/// refused memory, and, on a device that records, recorded and replayed.
+/// Every case runs under every condition: plain, on a forked queue, with guard words around its buffers, again after
+/// being refused memory, and, on a device that can record, recorded and replayed.
 ///
-/// With `--isolate` every op has a process of its own, and after a case that takes its process or the device with it the
-/// suite goes on in another one: a fault, a hang or a crash costs one case.
+/// With `--isolate` every op has a process of its own, and after a case that brings down its process or the device, the
+/// suite goes on in a new one: a fault, a hang or a crash costs one case.
 #[derive(Args, Debug)]
 pub(crate) struct ConformanceArgs {
     /// Run only the ops whose name contains TEXT, such as `circle.` or `softmax`.
@@ -105,7 +105,7 @@ pub(crate) struct ConformanceArgs {
     /// Run only the op whose name is TEXT.
     #[arg(long)]
     pub(crate) exact: bool,
-    /// Leave out cases on more than N elements; 65536 on the simulated device, without limit elsewhere.
+    /// Leave out cases on more than N elements; the default is 65536 on the simulated device and no limit elsewhere.
     #[arg(long, value_name = "N")]
     pub(crate) max_elements: Option<u64>,
     /// Backend to test: cpu, gpu (= cuda), auto or sim.
@@ -114,10 +114,10 @@ pub(crate) struct ConformanceArgs {
     /// Run under this condition: plain, forked, guarded, starved or recorded. More than one may be given.
     #[arg(long, value_name = "NAME", value_parser = conditions())]
     pub(crate) condition: Vec<String>,
-    /// Begin with run N, where the runs before it are done; events number them from 0.
+    /// Begin with run N, if the runs before it are done; events number runs from 0.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "isolate")]
     pub(crate) from: usize,
-    /// Print every case, its name before it runs, and not only the failing ones.
+    /// Print every case, with its name before it runs, and not only the failing ones.
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
@@ -126,25 +126,26 @@ pub(crate) struct ConformanceArgs {
     /// Run every op in a process of its own.
     #[arg(long)]
     pub(crate) isolate: bool,
-    /// Longest time of a case, after which its process is killed.
+    /// Longest time for a case, after which its process is killed.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "isolate")]
     pub(crate) case_limit: u64,
-    /// Longest time of the whole suite, after which it ends with the rest not run.
+    /// Longest time for the whole suite, after which the rest is not run.
     #[arg(long, value_name = "SECONDS", requires = "isolate")]
     pub(crate) deadline: Option<u64>,
 }
 
-/// Try a device and its driver's compiler on kernels whose results are known.
+/// Test a device and its driver's compiler on kernels whose results are known.
 ///
-/// Random programs over all widths of integers and floats, with loops, tables, arrays and calls, are compiled into this program
-/// for the host and for the device, and have to compute the same, bit for bit. Canaries are small kernels with barriers,
-/// exchanges between lanes, shared memory and fences, which a compiler easily breaks. A kernel's name is printed before it runs.
+/// Random programs over all widths of integers and floats, with loops, tables, arrays and calls, are compiled into this
+/// program for the host and for the device, and have to give the same results, bit for bit. Canaries are small kernels
+/// with barriers, exchanges between lanes, shared memory and fences, which compilers easily break. A kernel's name is
+/// printed before it runs.
 #[derive(Args, Debug)]
 pub(crate) struct TrialsArgs {
     /// Run only the kernels whose name contains TEXT, such as `single` or `canary`.
     #[arg(value_name = "TEXT", default_value = "")]
     pub(crate) filter: String,
-    /// Device to try: gpu (= cuda) or sim.
+    /// Device to test: gpu (= cuda) or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
     /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
@@ -157,19 +158,19 @@ fn conditions() -> PossibleValuesParser {
     PossibleValuesParser::new(Condition::ALL.map(Condition::name))
 }
 
-/// Measure the CPU ops beside the best public peers, or the main ops of one backend.
+/// Measure the CPU ops against the best public peers, or the main ops of one backend.
 ///
-/// Without `--backend`, contenders run interleaved in one process, on one CPU thread; medians and ratios are printed.
-/// With it, its main ops run at sizes that fill a device, inputs resident, beside the device's own copy; clocks are sampled
-/// while they run, where there is `nvidia-smi`. Files hold the lines that are done, whatever happens to the others.
-/// Absolute times depend on the machine and its load; ratios are what to compare. Times of the simulated
-/// device say nothing about a real one.
+/// Without `--backend`, contenders run interleaved in one process, on one CPU thread, and medians and ratios are
+/// printed. With it, the backend's main ops run at sizes that fill a device, with inputs resident, beside the device's
+/// own copy; where there is `nvidia-smi`, clocks are sampled while they run. Files hold the lines that are done,
+/// whatever happens to the others. Absolute times depend on the machine and its load, so compare ratios. Times of the
+/// simulated device say nothing about a real one.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
     /// Measure only the lines whose name contains TEXT, such as `pfss.` or `matmul`.
     #[arg(value_name = "TEXT", default_value = "")]
     pub(crate) filter: String,
-    /// Print the names of the lines and measure none.
+    /// Print the names of the lines and measure nothing.
     #[arg(long, requires = "backend")]
     pub(crate) list: bool,
     /// Measure only the line whose name is TEXT, without the copy.
@@ -199,10 +200,10 @@ pub(crate) struct BenchArgs {
     /// Measure every line in a process of its own.
     #[arg(long, requires = "backend")]
     pub(crate) isolate: bool,
-    /// Longest time of a line, after which its process is killed.
+    /// Longest time for a line, after which its process is killed.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "isolate")]
     pub(crate) line_limit: u64,
-    /// Longest time of all lines, after which the rest is not measured.
+    /// Longest time for all lines, after which the rest are not measured.
     #[arg(long, value_name = "SECONDS", requires = "isolate")]
     pub(crate) deadline: Option<u64>,
 }

@@ -12,7 +12,7 @@ const UNAVAILABLE: u8 = 3;
 const KEYS_REFUSED: u8 = 4;
 const PEER_FAILED: u8 = 5;
 
-/// Arguments that cannot be used, which only their meaning together shows.
+/// Arguments that cannot be used together.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -24,7 +24,7 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// What a process of this program said that could not begin, to be said by this one.
+/// What a process of this program said when it could not start, for this one to repeat.
 #[derive(Debug)]
 pub(crate) struct Relayed {
     pub(crate) code: u8,
@@ -32,7 +32,7 @@ pub(crate) struct Relayed {
 }
 
 impl Relayed {
-    /// What it said if it ended as one that could not begin, and not otherwise.
+    /// What it said, if it ended because it could not start.
     pub(crate) fn of(ending: &Ending) -> Option<Self> {
         let code = [USAGE, UNAVAILABLE].into_iter().find(|&known| ending.code == Some(known.into()))?;
         Some(Self { code, message: ending.said.trim_start_matches("error: ").to_owned() })
@@ -47,7 +47,7 @@ impl fmt::Display for Relayed {
 
 impl std::error::Error for Relayed {}
 
-/// Prints an error with its causes and one hint, and gives the code that belongs to it.
+/// Prints an error with its causes and one hint, and returns its exit code.
 pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     let Err(error) = result else { return 0 };
     eprintln!("error: {}", with_causes(&error));
@@ -72,8 +72,8 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     code
 }
 
-/// An error's message and those of its causes, without a cause that a message before it says already, as messages of
-/// some libraries do.
+/// An error's message and those of its causes, without any cause that an earlier message already includes, as messages
+/// of some libraries do.
 fn with_causes(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! The `trefoil` program: three workloads on a CPU or an NVIDIA GPU behind one boundary.
+//! The `trefoil` program: three workloads on one device boundary, on a CPU or an NVIDIA GPU.
 #![forbid(unsafe_code)]
 
 mod args;

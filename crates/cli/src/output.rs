@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files that appear complete or not at all.
 
 use std::{
     io::Write as _,
@@ -10,8 +10,8 @@ use tempfile::NamedTempFile;
 
 /// A file to be written, readable by its owner alone.
 ///
-/// It is opened beside its path at once, so that a folder that cannot be written to is noticed before keys are used up,
-/// and takes its name when it is whole.
+/// It is opened at once under another name beside its path, so that a folder that cannot be written to is noticed
+/// before keys are used up, and takes its own name when it is complete.
 pub(crate) struct Output {
     file: NamedTempFile,
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! The dealer, whose whole random stream is secret but for the nonces.
+//! The dealer, whose whole random stream is secret except for the nonces.
 
 use anyhow::Result;
 use cpu_backend::CpuQueue;

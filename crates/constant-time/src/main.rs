@@ -1,13 +1,13 @@
 //! Runs every entry point of `pfss` that takes a secret with its secrets declared uninitialised, under valgrind's
 //! memcheck, which reports each branch and each address that depends on one. `cargo xtask constant-time` starts it.
 //!
-//! Secret are the dealer's random stream, with it every mask, seed and share it makes, and the parties' input shares.
-//! Public becomes what a session sends, at the point where it is sent. Planted leaks in the same run prove that the
-//! checker sees.
+//! What is secret: the dealer's random stream, and with it every mask, seed and share it makes, and the parties' input
+//! shares. What a session sends becomes public at the point where it is sent. Planted leaks in the same run prove that
+//! the checker finds leaks.
 //!
 //! `entry_points` lists every method of `pfss` that touches a secret with the check that runs it.
 //!
-//! Not covered: reading a bundle from bytes, since whether a bundle is refused is public; whoever waits for a peer; and
+//! Not covered: reading a bundle from bytes, since whether a bundle is refused is public; waiting for a peer; and
 //! everything that memcheck does not model, such as instructions whose time depends on their operands.
 #![allow(clippy::print_stdout, reason = "the program reports on standard output")]
 

@@ -1,7 +1,7 @@
 //! Requests to valgrind's memcheck, the checker this program runs under.
 //!
-//! Memcheck follows every bit that it takes for uninitialised through all arithmetic, and reports a branch or an address
-//! that depends on one. A secret declared uninitialised is thus followed from its source to every use.
+//! Memcheck follows every bit that it believes to be uninitialised through all arithmetic, and reports a branch or an
+//! address that depends on one. So a secret declared uninitialised is followed from its source to every use.
 
 /// Whether the program runs under valgrind.
 pub(crate) fn is_running() -> bool {
@@ -15,7 +15,7 @@ pub(crate) fn reports() -> usize {
 
 /// Declares the content of `values` secret: it must decide no branch and no address from here on.
 ///
-/// The reference is a mutable one so that the compiler takes the content for changed, and reads it anew.
+/// The reference is mutable so that the compiler assumes the content has changed, and reads it again.
 pub(crate) fn hide<T: Copy>(values: &mut [T]) {
     let len = size_of_val(values);
     request([MEMCHECK + 1, values.as_mut_ptr().expose_provenance(), len]);

@@ -21,7 +21,7 @@ use crate::{
     tasks::{self, Case},
 };
 
-/// A channel that declares what passes it public.
+/// A channel that declares public whatever passes through it.
 pub(crate) struct Watched(MemoryChannel);
 
 impl Channel for Watched {

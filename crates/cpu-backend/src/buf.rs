@@ -72,7 +72,7 @@ impl<T: Element> Buffer<T> for CpuBuf<T> {
 }
 
 impl<T> fmt::Debug for CpuBuf<T> {
-    /// Length only: buffers may hold secrets.
+    /// Only the length: buffers may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CpuBuf").field("len", &self.len).finish_non_exhaustive()
     }

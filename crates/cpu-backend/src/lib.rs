@@ -1,7 +1,8 @@
 //! Every Trefoil op on the host processor.
 //!
-//! [`CpuQueue`] runs ops at once on the calling thread or, above a grain, on a rayon pool of its own. SIMD paths are
-//! chosen once, at construction, from what the processor has ([`Simd`]); results do not depend on the number of threads.
+//! [`CpuQueue`] runs ops immediately, on the calling thread or, above a certain size, on a rayon pool of its own. SIMD
+//! paths are chosen once, at construction, from what the processor has ([`Simd`]); results do not depend on the number
+//! of threads.
 
 mod branch;
 mod buf;

@@ -65,7 +65,7 @@ impl CpuQueue {
         Self::with_simd(config, simd)
     }
 
-    /// Opens a queue on exactly the paths `simd`, so that tests and benches reach the weaker ones.
+    /// Opens a queue on exactly the paths `simd`, so that tests and benchmarks can reach the weaker ones.
     ///
     /// # Errors
     /// [`CpuError::Threads`] if worker threads cannot be started.
@@ -110,7 +110,7 @@ impl Queue for CpuQueue {
         &self.shared.budget
     }
 
-    /// Zeros: the pages of the system are, until they are written.
+    /// Zeros: the system's pages are zero until they are written.
     fn alloc<T: Element>(&self, len: usize) -> Result<CpuBuf<T>, BackendError> {
         CpuBuf::zeroed(len, &self.shared.budget)
     }

@@ -6,7 +6,7 @@ use backend_api::{BackendError, Timed};
 
 use crate::CpuQueue;
 
-/// A moment of the host's monotonic clock. Every queue on the host has the same.
+/// A reading of the host's monotonic clock, which all queues on the host share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CpuMark(Instant);
 

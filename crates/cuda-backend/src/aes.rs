@@ -1,12 +1,13 @@
-//! The choice of how kernels compute AES: by look-ups in a table, or as a Boolean circuit whose addresses depend on no secret.
+//! The choice of how kernels compute AES: with lookups in a table, or with a Boolean circuit whose addresses depend on
+//! no secret.
 
 /// How kernels that evaluate keys compute AES.
 ///
-/// Both give the same shares. Dealing keys is not affected: `cmp_gen` and `dcf_gen` use the table under either.
+/// Both give the same shares. Dealing keys is not affected: `cmp_gen` and `dcf_gen` use the table either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AesKernel {
-    /// Look-ups in a table in shared memory, at addresses that depend on secrets. Each lane reads a bank of its own, so
-    /// that time does not.
+    /// Lookups in a table in shared memory, at addresses that depend on secrets. Each lane reads a bank of its own, so
+    /// the time does not.
     #[default]
     Table,
     /// A Boolean circuit on bit planes: no address and no branch depends on a secret.

@@ -26,7 +26,7 @@ pub struct CudaMut<'a, T> {
     element: PhantomData<&'a mut [T]>,
 }
 
-/// Elements `start .. start + len` of a block; no block if there is nothing to hold.
+/// Elements `start .. start + len` of a block; there is no block if there is nothing to hold.
 #[derive(Clone, Copy)]
 struct Span<'a> {
     block: Option<&'a Arc<Block>>,
@@ -73,7 +73,7 @@ impl<'a, T> CudaMut<'a, T> {
         self.span.region(size_of::<T>())
     }
 
-    /// The same elements, shared, while this view is not used.
+    /// The same elements as a shared view, during which this view is not used.
     pub fn as_ref(&self) -> CudaRef<'_, T> {
         CudaRef { span: self.span, element: PhantomData }
     }

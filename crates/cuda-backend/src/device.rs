@@ -25,7 +25,7 @@ pub struct MemoryUsage {
     pub live_bytes: u64,
     /// The most bytes of buffers that were ever live at once.
     pub peak_bytes: u64,
-    /// Bytes that the pool holds of the device, in use or not.
+    /// Bytes of device memory that the pool holds, in use or not.
     pub held_bytes: u64,
     /// Bytes of the device that nobody holds.
     pub free_bytes: u64,
@@ -95,7 +95,7 @@ impl DeviceCtx {
     /// How much of its memory is in use.
     ///
     /// # Errors
-    /// What the driver answers instead.
+    /// What the driver reports.
     pub fn memory(&self) -> Result<MemoryUsage, BackendError> {
         let (free_bytes, _) = ffi::memory_info(&self.context)?;
         Ok(MemoryUsage {
@@ -143,8 +143,9 @@ impl DeviceCtx {
         self.refused_recordings.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Gives unused memory back to the device. What streams gave back is free only when they are done: all are waited for, or
-    /// `home` alone while a recording, whose memory comes from there, keeps the others from being waited for.
+    /// Gives unused memory back to the device. What streams gave back is free only once they are done, so this waits
+    /// for all of them, or only for `home` while a recording, whose memory comes from there, forbids waiting for the
+    /// others.
     pub(crate) fn reclaim(&self, home: Option<&Stream>) -> Result<(), Fault> {
         self.reclaims.fetch_add(1, Ordering::Relaxed);
         match home {

@@ -1,4 +1,4 @@
-//! Driver codes become [`BackendError`] here, and nowhere is an error of `cust` formatted.
+//! Driver codes become [`BackendError`] here; an error of `cust` is never formatted.
 
 use backend_api::BackendError;
 use cuda_loader::Status;
@@ -44,7 +44,8 @@ impl From<Fault> for BackendError {
     }
 }
 
-/// The driver's code behind an error that a call through `cust` just returned. Its enumeration lacks many codes.
+/// The driver's own code for an error that a call through `cust` just returned: the enumeration of `cust` lacks many
+/// codes.
 pub(crate) fn status_of(error: CudaError) -> Status {
     match error {
         CudaError::UnknownError => cuda_loader::last_failure().unwrap_or(Status::UNKNOWN),

@@ -5,16 +5,17 @@
 //!
 //! # Layers
 //! - `ffi`: driver objects with an owner. One gate makes every call: it checks that the device is not lost, makes the
-//!   context current for the call, and turns codes into errors. After a sticky code no call is made but the release of the context.
+//!   context current for the call, and turns codes into errors. After a sticky code the only call made is the release
+//!   of the context.
 //! - `mem`: blocks of device memory that know which submissions use them, pinned host memory, copies.
 //! - `kernels`: PTX and manifests, checked against each other and against the device.
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.
 //! - `ops`: the op sets, in terms of launches.
 //!
 //! # Order
-//! Work on one queue runs in order. A buffer that several queues use carries its last write and the reads since, and a
-//! submission on another queue is ordered after them by an event, so no use is ever early. Memory goes back to its pool
-//! after its last use, in stream order and without waiting.
+//! Work on one queue runs in order. A buffer that several queues use remembers its last write and the reads since then,
+//! and a submission on another queue is ordered after them with an event, so no use ever comes too early. Memory goes
+//! back to its pool after its last use, in stream order and without waiting.
 
 mod aes;
 mod buf;

@@ -104,8 +104,8 @@ pub struct CudaConfig {
     /// Longest time that the host waits for work in one go. What takes longer counts as hung: the device is lost, the
     /// error names the kernels in flight, and nothing of the device is released before the process ends. `None` for no limit.
     ///
-    /// Calls of the driver that wait by themselves are not bounded: launches into a full queue, and allocations, releases and
-    /// the loading of a module after a kernel that hangs.
+    /// Driver calls that wait by themselves are not bounded: launches into a full queue, and allocations, releases and
+    /// module loading after a kernel that hangs.
     pub timeout: Option<Duration>,
 }
 
@@ -207,7 +207,7 @@ pub fn driver() -> Result<DriverInfo, OpenError> {
 /// The devices that the driver shows, usable or not.
 ///
 /// # Errors
-/// Why there is no driver to ask, or what it answered.
+/// Why there is no driver to ask, or what it reported.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenError> {
     (0..initialise()?).map(|index| Ok(DeviceInfo::query(index, device(index)?)?)).collect()
 }

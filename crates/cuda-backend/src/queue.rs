@@ -52,11 +52,11 @@ impl CudaQueue {
         &self.inner.track
     }
 
-    /// Compiles the modules whose names begin with `prefix` now instead of at the first launch of one of their kernels, each on
-    /// a thread of its own, and says what came of each. The empty prefix names all.
+    /// Compiles the modules whose names begin with `prefix` now instead of at the first launch of one of their kernels,
+    /// each on a thread of its own, and returns the outcome for each. The empty prefix names all.
     ///
     /// # Errors
-    /// What the driver answers if the queue records. Each module comes with its own error: the others can be used.
+    /// What the driver reports if the queue records. Each module has its own error; the others can be used.
     pub fn compile(&self, prefix: &str) -> Result<Vec<ModuleOutcome>, BackendError> {
         let _relaxed = self.track().relax()?;
         let device = self.device();

@@ -52,7 +52,7 @@ pub(crate) struct Used {
     pub(crate) pieces: Vec<Piece>,
     /// The kernels, in the order of their launches.
     pub(crate) kernels: Vec<Arc<str>>,
-    /// Whether something was asked that no recording can do.
+    /// Whether something was asked for that no recording can do.
     pub(crate) refused: bool,
 }
 
@@ -66,7 +66,7 @@ impl Recording {
         &self.home
     }
 
-    /// Fails if the recording has ended: what is left of its queues then has no stream that records.
+    /// Fails if the recording has ended: any queues of it that are left then have no stream that records.
     pub(crate) fn permit(&self, op: &'static str, _turn: &Turn<'_>) -> Result<(), BackendError> {
         if lock(&self.state).ended {
             return Err(BackendError::Unsupported { op, why: "the recording that the queue served has ended" });
@@ -121,7 +121,8 @@ impl Recording {
         lock(&self.state).refused = true;
     }
 
-    /// Admits nothing more, and joins every forked stream to `first`, so that the recording ends where it began.
+    /// Admits nothing more, and joins every forked stream to `first`, so that the recording ends on the stream where it
+    /// began.
     pub(crate) fn end(&self, first: &Stream, _turn: &Turn<'_>) -> Result<(), Fault> {
         let mut state = lock(&self.state);
         state.ended = true;

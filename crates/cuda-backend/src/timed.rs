@@ -1,4 +1,4 @@
-//! Marks: events of the driver that note their time.
+//! Marks: driver events that record their time.
 
 use core::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A stream, and the recording that it serves if any: each submission is numbered here and ordered after earlier ones.
+//! A stream, and the recording that it serves, if any: each submission is numbered here and ordered after earlier ones.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl Track {
         }
     }
 
-    /// Gives pinned memory away until the work that was `admitted`, and has been submitted, is done; for good, if it is
+    /// Gives pinned memory away until the work that was `admitted` and submitted is done; for good, if that work is
     /// recorded.
     pub(crate) fn retire(&self, piece: Piece, admitted: Admitted<'_>) -> Result<(), Fault> {
         match &self.recording {
@@ -159,7 +159,7 @@ mod tests {
 
     use crate::{CudaConfig, CudaQueue, KernelSource, mem::Access};
 
-    /// A number that is out and not yet submitted must count neither as done nor as ordered before.
+    /// A number that has been issued but not yet submitted must count neither as done nor as ordered before.
     #[test]
     fn nobody_counts_on_work_that_is_numbered_and_not_submitted() {
         type Wait = fn(&CudaQueue, &CudaQueue) -> Result<(), backend_api::BackendError>;

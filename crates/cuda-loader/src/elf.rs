@@ -3,7 +3,7 @@
 //! Loading a truncated library kills the process (the pages past its end cannot be read), so the file's own headers
 //! are compared with its length first.
 
-/// Why a file is no library for this program.
+/// Why a file is not a library for this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotLoadable {
     #[error("it is no ELF file")]
@@ -87,7 +87,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// This test program: position independent, so of the same type as a shared library.
+    /// This test program: it is position independent, so it has the same type as a shared library.
     fn whole() -> Vec<u8> {
         std::fs::read(std::env::current_exe().unwrap()).unwrap()
     }

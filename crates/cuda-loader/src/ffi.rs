@@ -1,8 +1,8 @@
 //! Functions, types and constants of the driver, for callers that need what `cust` lacks.
 //!
-//! Every function calls the chosen driver; see the crate documentation for which that is. Without a driver each answers
-//! [`Status::STUB_LIBRARY`], and one the driver lacks answers [`Status::NOT_SUPPORTED`] and is recorded for
-//! [`Driver::refused`](crate::Driver::refused). Signatures are those of the CUDA driver API, which states what each
+//! Every function calls the chosen driver; the crate documentation says which that is. Without a driver each function
+//! returns [`Status::STUB_LIBRARY`], and one that the driver lacks returns [`Status::NOT_SUPPORTED`] and is recorded
+//! for [`Driver::refused`](crate::Driver::refused). Signatures are those of the CUDA driver API, which states what each
 //! pointer must be.
 
 use std::ffi::{c_char, c_void};

@@ -1,7 +1,7 @@
 //! Opens the CUDA driver at run time, or takes a table of functions in its place.
 //!
 //! Nothing here links against `libcuda`: the program starts on machines with and without a driver, and asks
-//! [`available`] which of the two it is on. This crate defines the C symbols that crate `cust` imports, and forwards each
+//! [`available`] which kind it is on. This crate defines the C symbols that crate `cust` imports, and forwards each
 //! to the driver that was chosen, once for the life of the process:
 //!
 //! 1. a [`Table`] given to [`install`] (the simulated driver, tests), else
@@ -10,7 +10,7 @@
 //!
 //! # Result codes
 //! `cust_raw` declares results as a closed enum of CUDA 11.4, so a newer code would be undefined behaviour there. The C
-//! symbols therefore turn a code that enum lacks into 999 and keep the raw one for [`last_raw_code`]. Functions of
+//! symbols therefore turn a code that the enum lacks into 999 and keep the raw one for [`last_raw_code`]. Functions of
 //! [`ffi`] return the open type [`Status`] and need no such care.
 //!
 //! # Linking

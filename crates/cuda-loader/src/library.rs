@@ -11,7 +11,7 @@ use libloading::Library;
 
 use crate::{Table, Unavailable};
 
-/// Names under which the platform's loader knows the driver, in the order they are tried.
+/// Names that the platform's loader knows the driver by, in the order they are tried.
 const PLATFORM_NAMES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
 /// Where to look for the driver.
@@ -25,7 +25,7 @@ pub enum Source {
     None,
 }
 
-/// A text that names no [`Source`].
+/// A text that does not name a [`Source`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `none` or the path of a driver library, got an empty text")]
 pub struct ParseSourceError(());
@@ -70,7 +70,7 @@ pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
     }
 }
 
-/// Refuses a file that the platform's loader would map but could not read, and one that is no library.
+/// Refuses a file that the platform's loader would map but could not read, and one that is not a library.
 fn inspect(path: &Path) -> Result<(), Unavailable> {
     let refuse = |reason: String| Unavailable::Library { path: path.to_path_buf(), reason };
     let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;

@@ -38,7 +38,7 @@ pub enum Origin {
 
 /// A driver was chosen before, and the choice holds for the life of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the CUDA driver of this process is chosen already")]
+#[error("the CUDA driver of this process has already been chosen")]
 pub struct AlreadyChosen(());
 
 /// Makes `table` the driver of this process, in place of a library.
@@ -67,7 +67,7 @@ pub fn available() -> Result<&'static Driver, Unavailable> {
     open(&Source::Platform)
 }
 
-/// What was chosen; the platform's driver, if nothing was before.
+/// What was chosen; the platform's driver, if nothing was chosen before.
 #[inline]
 pub(crate) fn chosen() -> &'static Chosen {
     CHOSEN.get_or_init(|| Chosen::load(&Source::Platform))
@@ -118,7 +118,7 @@ impl Chosen {
         Self { table: Table::default(), outcome: Err(reason), refused: Mutex::new(Vec::new()) }
     }
 
-    /// The answer to a call of a function that is not there.
+    /// The answer to a call of a missing function.
     #[cold]
     pub(crate) fn lacks(&self, name: &'static str) -> Status {
         if self.outcome.is_err() {
@@ -132,7 +132,7 @@ impl Chosen {
     }
 }
 
-/// Makes sure that `table` is a driver's, and not too old a one.
+/// Makes sure that `table` is a driver's, and that the driver is not too old.
 fn examine(origin: &Origin, table: &Table) -> Result<DriverVersion, Unavailable> {
     let path = || match origin {
         Origin::Installed => PathBuf::from("installed table"),

@@ -1,6 +1,6 @@
 //! The result of a driver call.
 
-/// A result code of the driver: any 32-bit value, so also one from a release after this program.
+/// A result code of the driver: any 32-bit value, so codes from later releases fit as well.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use = "a driver call may have failed"]

@@ -1,4 +1,4 @@
-//! Canaries: small kernels that go wrong where the compiler broke a rule, with their right results.
+//! Canaries: small kernels that go wrong if the compiler broke a rule, with their correct results.
 
 use crate::outcome::{Wrong, compare};
 
@@ -8,7 +8,7 @@ const THREADS: u32 = 64;
 /// Blocks of the long runs, more than a device holds at once.
 const MANY: u32 = 4096;
 
-/// Words that fill a block only in part, so that the threads of its second warp part at the guards.
+/// Words that fill a block only in part, so that the threads of its second warp diverge at the guards.
 const PART: u32 = 52;
 
 /// A kernel of [`GUARDED`](crate::GUARDED). It takes words 0, 1, 2, ..., as many zeros to be overwritten, and their number; a
@@ -22,9 +22,9 @@ pub struct Canary {
     result: fn(u32) -> Vec<u32>,
 }
 
-/// The canaries that are right on every device.
+/// The canaries that give the right results on every device.
 ///
-/// `canary_last_block_ordered` is none of them: it is a race under any flags.
+/// `canary_last_block_ordered` is not among them: it is a race under any flags.
 pub const CANARIES: [Canary; 6] = [
     canary("canary_barrier", [PART, THREADS * (MANY - 1) + PART], same),
     canary("canary_shuffle", [PART, THREADS * (MANY - 1) + PART], neighbours),
@@ -51,7 +51,7 @@ impl Canary {
         (self.result)(words)
     }
 
-    /// Holds what it made of so many words to what it has to.
+    /// Checks what it made of so many words against what is expected.
     ///
     /// # Errors
     /// [`Wrong`] with the first wrong word.
@@ -68,7 +68,7 @@ fn neighbours(words: u32) -> Vec<u32> {
     (0..words).map(|i| i ^ 1).collect()
 }
 
-/// Each block's words backwards.
+/// Each block's words in reverse.
 fn mirrored(words: u32) -> Vec<u32> {
     (0..words).map(|i| i ^ (THREADS - 1)).collect()
 }

@@ -1,4 +1,4 @@
-//! The functions of floats that the programs call, by the host.
+//! The float functions that the programs call, on the host.
 
 macro_rules! functions {
     ($module:ident, $float:ident, $bits:ident) => {

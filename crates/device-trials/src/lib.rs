@@ -1,7 +1,8 @@
-//! Kernels with known results, which no op uses: they try the device, its driver's compiler, and the simulator in their place.
+//! Kernels with known results, which no op uses: they test a device and its driver's compiler, or the simulator in
+//! their place.
 //!
-//! - [`FAMILIES`] of random programs, compiled for the host into this crate and for the device into [`PROGRAMS`]. Both must
-//!   compute the same, bit for bit.
+//! - [`FAMILIES`] of random programs, compiled for the host into this crate and for the device into [`PROGRAMS`]. Both
+//!   must give the same results, bit for bit.
 //! - [`CANARIES`], kernels that a compiler without the flags of `kernels-ptx/README.md` breaks, built with all of them into
 //!   [`GUARDED`].
 //!

@@ -35,8 +35,8 @@ const EDGES: [u64; 24] = [
 
 /// A family of random programs: its kernel, and its programs as the host runs them.
 ///
-/// The kernel takes numbers of programs, three words for each, room for a result of each, and how many there are; one thread
-/// runs each.
+/// The kernel takes program numbers, three words for each, room for a result of each, and how many there are; each is
+/// run by one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// Name of the kernel, one of [`PROGRAMS`](crate::PROGRAMS).
@@ -77,7 +77,7 @@ pub struct Work {
     pub input: [u64; 3],
 }
 
-/// Which programs stand beside each other in a warp.
+/// Which programs run beside each other in a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
     /// The lanes of a warp run one program, if there are a multiple of 32 inputs.
@@ -122,7 +122,7 @@ impl Family {
         (self.run)(program, a, b, c)
     }
 
-    /// Holds a device's results, one for each piece of work, to the host's.
+    /// Compares a device's results, one for each piece of work, with the host's.
     ///
     /// # Errors
     /// [`Wrong`] with the first wrong result.

@@ -11,7 +11,7 @@ use crate::{Deal, InferenceError, keys::Keys, tensor::RING_BITS};
 
 /// A step of a model that needs keys and the other party, with its operands. Everything else is linear and local.
 ///
-/// Its three meanings stand beside each other: the keys it needs, its value in the clear, and its run on shares.
+/// Its three meanings are side by side: the keys it needs, its value in the clear, and its run on shares.
 #[derive(Debug)]
 pub enum Call<'a> {
     /// Products of matrices.
@@ -68,7 +68,7 @@ impl Call<'_> {
     /// The keys of the step, in the order of their use.
     ///
     /// # Errors
-    /// [`PfssError::RingWidth`] is not expected here: all rings are those of the gates' own constructors.
+    /// [`PfssError::RingWidth`] is not expected here: all rings come from the gates' own constructors.
     pub fn deals(&self) -> Result<Vec<Deal>, PfssError> {
         Ok(match self {
             Self::Matmul { shape, .. } => vec![Deal::Matrix(*shape)],
@@ -101,10 +101,10 @@ impl Call<'_> {
         self.len() == 0
     }
 
-    /// The value in the clear. Not for secrets of somebody else: branches on the operands.
+    /// The value in the clear. Not for anybody else's secrets: branches on the operands.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if operands do not fit each other.
+    /// [`PfssError::Length`] if the operands do not fit together.
     pub fn plain(&self) -> Result<Vec<u64>, PfssError> {
         let map = |x: &[u64], f: &dyn Fn(i64) -> i64| -> Vec<u64> {
             x.iter().map(|word| f(word.cast_signed()).cast_unsigned()).collect()
@@ -125,7 +125,7 @@ impl Call<'_> {
         })
     }
 
-    /// Runs the step on shares, with the next of the keys.
+    /// Runs the step on shares, with the next keys.
     ///
     /// # Errors
     /// [`InferenceError`] if keys are missing or the session fails.

@@ -10,7 +10,7 @@ pub const PIXELS: usize = 64;
 pub const CLASSES: usize = 10;
 /// Pixels range over `0..=MAX_PIXEL`.
 pub const MAX_PIXEL: u8 = 16;
-/// Every fifth image tests, the others train; see `data/digits/README.md`.
+/// Every fifth image is for testing, the others for training; see `data/digits/README.md`.
 const TEST_EVERY: usize = 5;
 
 const IMAGES: &[u8] = include_bytes!("../digits/images.npy");
@@ -60,7 +60,7 @@ pub fn fixed_point(pixels: &[u8]) -> Vec<u64> {
     pixels.iter().map(|&pixel| u64::from(pixel) * scale).collect()
 }
 
-/// The index of the largest logit of each row, the first one of equals.
+/// The index of the largest logit of each row; of equal ones, the first.
 #[must_use]
 pub fn labels(logits: &[u64]) -> Vec<u8> {
     let best = |row: &[u64]| {

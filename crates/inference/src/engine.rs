@@ -5,7 +5,7 @@ use crate::{Call, InferenceError};
 /// What a model runs on: in the clear, on shares, or to see what it would need.
 ///
 /// Local steps are the same words everywhere, since they are linear. An engine decides what public constants and
-/// weights look like, and what a step with the other party does.
+/// weights look like, and what a step that involves the other party does.
 pub trait Engine {
     /// This engine's words of the public constant `word`: the constant itself, or zero for the party that does not add
     /// it.

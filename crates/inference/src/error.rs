@@ -11,7 +11,7 @@ use crate::tls::TlsError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InferenceError {
-    /// The weights are not the architecture's.
+    /// The weights do not match the architecture.
     #[error("weights: {reason}")]
     Parameters {
         /// What is wrong with them.
@@ -53,7 +53,7 @@ pub enum InferenceError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Keys go to a new folder.
+    /// The folder for new keys exists already.
     #[error("{} exists; keys go to a new folder", path.display())]
     Exists {
         /// What is there already.

@@ -30,7 +30,7 @@ impl<E: Engine> Layers<'_, E> {
         self.dense_at(name, x, [inputs, outputs], 1)
     }
 
-    /// [`dense`](Self::dense) on sequences of `positions` rows, each position with biases of its own.
+    /// [`dense`](Self::dense) on sequences of `positions` rows, where each position has its own biases.
     pub(crate) fn dense_at(
         &mut self,
         name: &str,

@@ -5,7 +5,7 @@ use core::time::Duration;
 /// How long to wait for the other party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest wait in which nothing moves.
+    /// Longest time in which nothing moves.
     pub idle: Duration,
     /// Longest time from the first byte to the result, however slowly bytes move.
     pub session: Duration,

@@ -16,8 +16,8 @@ impl Parameters {
     /// Reads a safetensors file and rounds to fixed point.
     ///
     /// # Errors
-    /// [`InferenceError::Parameters`] if the file is malformed, a tensor is missing or has another shape, or a weight is
-    /// beyond the limit of the architecture, by which ranges are proven.
+    /// [`InferenceError::Parameters`] if the file is malformed, a tensor is missing or has another shape, or a weight
+    /// is beyond the architecture's limit, with which ranges are proven.
     pub fn read(model: &Model, bytes: &[u8]) -> Result<Self, InferenceError> {
         let refused = |reason: String| InferenceError::Parameters { reason };
         Self::from_tensors(model, &read_safetensors(bytes).map_err(|e| refused(e.to_string()))?)

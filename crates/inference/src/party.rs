@@ -20,7 +20,7 @@ pub enum Role<'a> {
 /// What a party found and measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inferred {
-    /// The logits, `[count][classes]`; for the client only.
+    /// The logits, `[count][classes]`; only for the client.
     pub logits: Option<Vec<u64>>,
     /// Bytes of messages and rounds.
     pub traffic: Traffic,
@@ -52,10 +52,10 @@ impl Role<'_> {
     }
 }
 
-/// Runs `model` with the keys of [`Model::plan`] over an open channel. `progress` hears of each step before it runs.
+/// Runs `model` with the keys of [`Model::plan`] over an open channel. `progress` is told each step before it runs.
 ///
-/// The client's share of the images is the images themselves, the server's is zero; likewise for weights. Nothing but
-/// masked words is sent, and the server's share of the logits at the end.
+/// The client's share of the images is the images themselves, and the server's is zero; for weights it is the other way
+/// round. Only masked words are sent, and at the end the server's share of the logits.
 ///
 /// # Errors
 /// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that are not those of the plan and this party, before

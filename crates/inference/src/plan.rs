@@ -15,7 +15,7 @@ pub struct Step {
     pub deals: Vec<Deal>,
 }
 
-/// Everything public about a run of a model on a batch: the steps with their keys, hence bytes and rounds.
+/// Everything public about a run of a model on a batch: the steps with their keys, and so bytes and rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The model and the size of the batch in words.
@@ -37,7 +37,7 @@ impl Plan {
         self.steps.iter().flat_map(|step| &step.deals)
     }
 
-    /// Makes all keys, for party 0 and party 1. `progress` hears of each step before it is dealt.
+    /// Makes all keys, for party 0 and party 1. `progress` is told each step before it is dealt.
     ///
     /// # Errors
     /// As [`Deal::make`].

@@ -23,19 +23,19 @@ pub struct Variable {
 const BACKEND: Variable =
     Variable { name: "TREFOIL_BACKEND", help: "cpu (default), gpu (= cuda), auto, sim: backend of every domain" };
 const PFSS_BACKEND: Variable =
-    Variable { name: "SUF_PFSS_BACKEND", help: "cpu, gpu, auto: backend of pfss alone; gpu fails closed" };
+    Variable { name: "SUF_PFSS_BACKEND", help: "cpu, gpu, auto: backend of pfss only; gpu fails closed" };
 const NN_BACKEND: Variable =
-    Variable { name: "RSI_ML_BACKEND", help: "cpu, gpu, auto: backend of nn-ops alone; gpu falls back when it opens" };
+    Variable { name: "RSI_ML_BACKEND", help: "cpu, gpu, auto: backend of nn-ops only; gpu may fall back at opening" };
 const NN_STRICT: Variable =
     Variable { name: "RSI_ML_BACKEND_STRICT", help: "1: that fallback is an error; 0 (default): it is reported" };
 const MEM_LIMIT: Variable =
     Variable { name: "TREFOIL_MEM_LIMIT", help: "bytes that buffers may hold at once, with K, M or G; default none" };
 const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1 or more; default all cores" };
 const SIMD: Variable =
-    Variable { name: "TREFOIL_SIMD", help: "portable, avx2, avx512: strongest vector level; default what is there" };
+    Variable { name: "TREFOIL_SIMD", help: "portable, avx2, avx512: strongest vector level; default what the CPU has" };
 const GPU_AES: Variable = Variable {
     name: "TREFOIL_GPU_AES",
-    help: "table (default), bitsliced: AES of key evaluation on the GPU; bitsliced has no secret-dependent addresses",
+    help: "table (default), bitsliced: AES for evaluating keys on the GPU; bitsliced has no secret-dependent addresses",
 };
 const CUDA_DEVICE: Variable = Variable { name: "TREFOIL_CUDA_DEVICE", help: "number of the GPU, from 0 (default)" };
 const CUDA_LIBRARY: Variable = Variable {
@@ -51,7 +51,7 @@ const GPU_TIMEOUT: Variable = Variable {
     help: "seconds that work on the GPU may take before it counts as hung; default no limit",
 };
 const PTX_DIR: Variable =
-    Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests in the place of the built-in ones" };
+    Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests to use instead of the built-in ones" };
 const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 

@@ -130,7 +130,7 @@ fn line(standing: &Standing) -> Line {
     }
 }
 
-/// A bound on a rate is from below, one on a time per unit from above.
+/// A rate is bounded from below, a time per unit from above.
 fn bound(show: Show) -> &'static str {
     match show {
         Show::Rate => ">=",
@@ -155,7 +155,7 @@ fn with_prefix(value: f64) -> String {
     }
 }
 
-/// The processor's name where the system tells it.
+/// The processor's name, where the system reports it.
 fn machine() -> String {
     let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let value = |key: &str| {

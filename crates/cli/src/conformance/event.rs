@@ -1,4 +1,4 @@
-//! What a process that runs cases tells the one that shows.
+//! What a process that runs cases tells the one that displays them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The suite with a process for each op, and a new one after each case that takes the process or the device with it.
+//! The suite with a process for each op, and a new one after each case that brings down the process or the device.
 
 use std::{ffi::OsString, time::Instant};
 
@@ -14,13 +14,13 @@ use crate::{
     isolate::{Child, Heard, Limits},
 };
 
-/// Cases of an op that may take the process or the device with them before the rest of the op is left alone.
+/// How many cases of an op may bring down the process or the device before the rest of the op is skipped.
 const MAX_FAULTS: usize = 8;
 
-/// Those among them that may hang, which takes long.
+/// How many of them may hang, which takes long.
 const MAX_HANGS: usize = 2;
 
-/// Ops in a row whose process may not open the backend before the rest of the suite is left alone.
+/// How many ops in a row may fail to open the backend before the rest of the suite is skipped.
 const MAX_CLOSED: usize = 3;
 
 /// How the process of an op ended.
@@ -67,9 +67,9 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Runs one op in as many processes as it takes. Gives why the backend did not open, if it did not.
+/// Runs one op in as many processes as it takes. If the backend did not open, returns the reason.
 ///
-/// `opened` says whether any process of the suite opened the backend: what the first one cannot is said by this program.
+/// `opened` says whether any process of the suite opened the backend: if the first one cannot, this program reports it.
 fn one(
     args: &ConformanceArgs,
     op: &str,
@@ -175,7 +175,7 @@ fn follow(
     }
 }
 
-/// Tells the end of a case that its process did not live to tell.
+/// Reports the end of a case that its process did not live to report.
 fn end(
     (run, since): (Run, Instant),
     verdict: Verdict,
@@ -188,7 +188,7 @@ fn end(
     Ok(course)
 }
 
-/// The course of a process that a case took with it.
+/// How a process ended that a case brought down.
 fn after(run: &Run, verdict: Verdict, total: usize) -> Course {
     Course::Case { run: run.run, verdict, left: total.saturating_sub(run.run + 1) }
 }

@@ -105,7 +105,7 @@ impl Show {
         }
     }
 
-    /// Prints a text and lets it out at once.
+    /// Prints a text and flushes it.
     fn print(&self, text: impl FnOnce() -> String) -> Result<()> {
         if self.quiet {
             return Ok(());
@@ -117,7 +117,7 @@ impl Show {
         Ok(())
     }
 
-    /// Shows the counts, and gives what is wrong, if something is.
+    /// Shows the counts, and returns what is wrong, if anything is.
     pub(crate) fn finish(self) -> Result<Option<String>> {
         self.bar.finish_and_clear();
         for condition in Condition::ALL {

@@ -8,10 +8,10 @@ use runtime::{AnyQueue, Choice};
 use super::event::{Event, Run, Verdict};
 use crate::args::ConformanceArgs;
 
-/// Cases on more elements take the simulated device minutes.
+/// Cases on more elements than this take minutes on the simulated device.
 const SIMULATED_ELEMENTS: u64 = 1 << 16;
 
-/// Runs the suite in this process and tells what happens.
+/// Runs the suite in this process and reports what happens.
 pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
     let (queue, status) =
         runtime::open_with(&runtime::Settings::from_env().map_err(runtime::OpenError::from)?, None, args.backend)?;

@@ -1,4 +1,4 @@
-//! What every workload of the demo gets and gives.
+//! What every workload of the demo is given and returns.
 
 use std::{
     path::{Path, PathBuf},

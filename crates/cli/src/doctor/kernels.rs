@@ -1,4 +1,4 @@
-//! `trefoil doctor --kernels`: what the driver makes of each kernel, held to the budgets it was built under.
+//! `trefoil doctor --kernels`: what the driver makes of each kernel, checked against the budgets it was built with.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ struct Budgets {
 /// Every module, compiled on the device.
 #[derive(Serialize)]
 pub(super) struct Compiled {
-    /// Registers and blocks are counted by the simulator from the text; the assembler of a driver finds others.
+    /// Whether the simulator counted registers and blocks, from the text; a driver's assembler finds different numbers.
     simulated: bool,
     modules: Vec<Module>,
 }

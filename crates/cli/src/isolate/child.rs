@@ -1,4 +1,4 @@
-//! A part as the process that watches it sees it: events, silence, an end.
+//! A part, as seen by the process that watches it: events, silence, an end.
 
 use core::fmt;
 use std::{
@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::de::DeserializeOwned;
 
-/// How long a process that was killed, or closed its output, may take to be gone.
+/// How long a process that was killed, or closed its output, may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of standard error that are kept: the last ones say what went wrong.
@@ -23,7 +23,7 @@ const KEPT_BYTES: usize = 2000;
 pub(crate) struct Child {
     process: process::Child,
     lines: Receiver<String>,
-    /// Reads standard error, and gives what came last.
+    /// Reads standard error, and returns what came last.
     errors: Option<JoinHandle<Vec<u8>>>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Child {
 pub(crate) enum Heard<E> {
     /// An event.
     Event(E),
-    /// Nothing for as long as one may wait.
+    /// Nothing, for as long as the wait may last.
     Silence,
     /// Its end.
     Ending(Ending),
@@ -76,7 +76,7 @@ impl Child {
         Ok(Self { process, lines, errors })
     }
 
-    /// Waits for the next event. A line that is none is an error of the child, and ends it.
+    /// Waits for the next event. A line that is not an event is an error of the child, and ends it.
     pub(crate) fn hear<E: DeserializeOwned>(&mut self, wait: Duration) -> Heard<E> {
         match self.lines.recv_timeout(wait) {
             Ok(line) => match serde_json::from_str(&line) {
@@ -94,7 +94,7 @@ impl Child {
         }
     }
 
-    /// Ends it, whatever it does.
+    /// Ends it, whatever it is doing.
     pub(crate) fn kill(&mut self) -> Ending {
         // It fails for a process that is gone.
         let _gone = self.process.kill();
@@ -102,7 +102,7 @@ impl Child {
         self.ending(status)
     }
 
-    /// Waits a little for it to be gone: a process in a call of the driver may outlive its killing.
+    /// Waits briefly for it to end: a process inside a driver call may live on after it is killed.
     fn wait(&mut self) -> Option<ExitStatus> {
         let start = Instant::now();
         loop {
@@ -131,7 +131,7 @@ impl Drop for Child {
     }
 }
 
-/// Reads to the end, and gives what came last.
+/// Reads to the end, and returns what came last.
 fn last_of(mut out: impl Read) -> Vec<u8> {
     let (mut kept, mut buffer) = (Vec::new(), [0; 1024]);
     while let Ok(len @ 1..) = out.read(&mut buffer) {

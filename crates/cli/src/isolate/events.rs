@@ -1,4 +1,4 @@
-//! The lines of JSON by which a part tells what happens.
+//! The lines of JSON with which a part reports what happens.
 
 use std::{
     fs::File,
@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-/// Events as lines of JSON, each of which is out before the next one happens.
+/// Events as lines of JSON, each of which is written out before the next one happens.
 pub(crate) struct Events {
     out: Box<dyn Write>,
     name: String,
@@ -32,7 +32,7 @@ impl Events {
         Ok(Self { out, name })
     }
 
-    /// Tells an event.
+    /// Reports an event.
     pub(crate) fn tell(&mut self, event: &impl Serialize) -> Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');

@@ -1,7 +1,7 @@
 //! Commands whose parts run in processes of their own, so that a fault, a hang or a crash costs one part.
 //!
-//! A part is this program again, which tells its events as lines of JSON on standard output. Whoever watches it waits for each
-//! line for a limited time, and kills a part that is silent for longer.
+//! A part is this program again, reporting its events as lines of JSON on standard output. The process that watches it
+//! waits a limited time for each line, and kills a part that is silent for longer.
 
 mod child;
 mod events;
@@ -13,7 +13,7 @@ use runtime::Settings;
 pub(crate) use child::{Child, Ending, Heard};
 pub(crate) use events::Events;
 
-/// What a part may take.
+/// How long a part may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The longest silence.
@@ -44,8 +44,8 @@ impl Limits {
         format!("{} s", self.silence.as_secs())
     }
 
-    /// Variables of a part: its device is given up before the part is, so that it can say which kernels hang. A limit that is
-    /// set already stays.
+    /// Environment variables of a part: its device is given up before the part itself, so that it can say which kernels
+    /// hang. A limit that is already set stays.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         if Settings::from_env().is_ok_and(|settings| settings.gpu_timeout.is_some()) {
             return Vec::new();

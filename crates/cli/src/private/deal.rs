@@ -16,10 +16,10 @@ use runtime::{Choice, Domain};
 /// Images of the largest batch.
 const MAX_COUNT: i64 = Model::MAX_COUNT as i64;
 
-/// Make keys for one run, a folder for each party. Whoever runs this must be trusted by both.
+/// Make keys for one run, in a folder for each party. Both must trust whoever runs this.
 ///
-/// Prints the digest of each folder, which `verify` prints again: told to a party by another way than its folder goes, it
-/// shows whether somebody changed the folder.
+/// Prints the digest of each folder, which `verify` prints again: if it reaches a party by a different route than the
+/// folder, it shows whether somebody changed the folder.
 #[derive(Args, Debug)]
 pub(crate) struct DealArgs {
     /// The network: digits or transformer.
@@ -28,7 +28,7 @@ pub(crate) struct DealArgs {
     /// Number of images to classify in the run.
     #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=MAX_COUNT))]
     count: u32,
-    /// Folder to make, with `party0` for the client and `party1` for the server in it.
+    /// Folder to make, with `party0` in it for the client and `party1` for the server.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Backend: cpu, gpu (= cuda), auto or sim.

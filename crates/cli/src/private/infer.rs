@@ -26,8 +26,8 @@ use crate::output::Output;
 
 /// Run the client: hold the images, learn their classes.
 ///
-/// Without `--images` it takes the first test digits that ship with the program, and prints the accuracy. Nothing is
-/// written unless the whole run succeeds.
+/// Without `--images` it takes the first of the test digits that ship with the program, and prints the accuracy.
+/// Nothing is written unless the whole run succeeds.
 #[derive(Args, Debug)]
 pub(crate) struct InferArgs {
     /// The folder `party0` of a deal; used up by the run.
@@ -36,7 +36,7 @@ pub(crate) struct InferArgs {
     /// Address of the server.
     #[arg(long, value_name = "ADDRESS")]
     connect: String,
-    /// Images, `.npy` of bytes in 0..=16, 64 for each image; as many as were dealt for.
+    /// Images, `.npy` of bytes in 0..=16, 64 for each image; as many images as the keys are for.
     #[arg(long, value_name = "FILE")]
     images: Option<PathBuf>,
     /// Their digits, `.npy` of bytes, to print the accuracy.

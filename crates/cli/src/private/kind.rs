@@ -23,7 +23,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What `path` holds; `None` if it is nothing of that.
+    /// What `path` holds; `None` if it is none of these.
     pub(super) fn of(path: &Path) -> Option<Self> {
         if path.is_file() {
             return Some(Self::File);
@@ -38,7 +38,7 @@ impl Kind {
         })
     }
 
-    /// Refuses a path that holds something else, and says which command takes that.
+    /// Refuses a path that holds something else, and names the command that takes that.
     pub(super) fn expect(self, path: &Path) -> Result<()> {
         let got = Self::of(path).ok_or_else(|| unknown(path))?;
         if got == self {
@@ -72,7 +72,7 @@ pub(super) fn folder_of(both: &Path, party: Party) -> PathBuf {
     both.join(format!("party{}", party.number()))
 }
 
-/// That a path is neither a folder of keys nor a bundle.
+/// The error for a path that is neither a folder of keys nor a bundle.
 pub(super) fn unknown(path: &Path) -> anyhow::Error {
     let shown = path.display();
     if !path.exists() {

@@ -24,9 +24,9 @@ pub(crate) use report::Report;
 /// Function secret sharing: private inference between two processes, and keys of single gates.
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs `serve` with its
-/// weights, the client `infer` with its images. The client learns the classes, the server nothing, and nobody the
-/// weights. `gen` makes keys of one gate or function, `eval` uses them. `inspect` shows what any keys are for, `verify`
-/// reads all of them and uses none.
+/// weights, the client runs `infer` with its images. The client learns the classes, the server learns nothing, and
+/// nobody learns the weights. `gen` makes keys for one gate or function, `eval` uses them. `inspect` shows what any
+/// keys are for, `verify` reads them all without using any.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]
@@ -50,10 +50,10 @@ const TICK: Duration = Duration::from_millis(200);
 /// How long to wait for the other party.
 #[derive(Args, Debug)]
 pub(crate) struct LimitArgs {
-    /// Give up when nothing has moved for so many seconds; longer than the slower party's longest step takes.
+    /// Give up when nothing has moved for this many seconds; must be longer than the slower party's longest step.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     idle: u32,
-    /// Give up when the whole run has taken so many seconds.
+    /// Give up when the whole run has taken this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     session: u32,
 }
@@ -78,7 +78,8 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
     }
 }
 
-/// Tells on standard error who was refused: of the first ten each, from then on the last whenever there are twice as many.
+/// Reports on standard error who was refused: each of the first ten, and then the last one each time their number
+/// doubles.
 fn refusals() -> impl FnMut(&TlsError) {
     let mut count = 0u64;
     move |error| {

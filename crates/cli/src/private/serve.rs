@@ -21,8 +21,8 @@ use super::{LimitArgs, kind::Kind, refusals, report::Report};
 
 /// Run the server: hold the weights, learn nothing.
 ///
-/// Prints the address once it listens, refuses whoever is not the client of the same deal, serves one run and ends. It
-/// shakes hands with many at once, so that strangers do not keep the client out.
+/// Prints its address once it listens, refuses anyone who is not the client of the same deal, serves one run and ends.
+/// It shakes hands with many at once, so that strangers do not keep the client out.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
     /// The folder `party1` of a deal; used up by the run.
@@ -31,10 +31,10 @@ pub(crate) struct ServeArgs {
     /// The weights, a safetensors file.
     #[arg(long, value_name = "FILE")]
     weights: PathBuf,
-    /// Address to listen on; port 0 takes any that is free.
+    /// Address to listen on; port 0 takes any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: String,
-    /// Give up when the client has not come for so many seconds; without it, wait on.
+    /// Give up when the client has not come for this many seconds; if not given, keep waiting.
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u32>,
     #[command(flatten)]

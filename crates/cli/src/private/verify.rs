@@ -1,4 +1,4 @@
-//! `trefoil pfss verify`: keys checked as a run would, and not used.
+//! `trefoil pfss verify`: keys checked as a run would check them, without using them.
 
 use core::fmt;
 use std::{
@@ -18,14 +18,14 @@ use super::{
 };
 use crate::exit::Usage;
 
-/// Read keys wholly and check them as a run would; use nothing up.
+/// Read all of the keys and check them as a run would, without using any.
 ///
-/// Every file of a party's folder is read against its digest and against what it is said to be for; of a folder for both
-/// parties, also that the two belong together. Exit code 0: sound and unused. 4: damaged, used, of the other party, of two
-/// deals, or of another digest than --digest. 2: no keys at all. 1: a file cannot be read.
+/// Every file of a party's folder is checked against its digest and against what it is declared to be for; in a folder
+/// for both parties, the two must also belong together. Exit code 0: sound and unused. 4: damaged, used, of the other
+/// party, of two deals, or with a digest other than --digest. 2: no keys at all. 1: a file cannot be read.
 ///
-/// The digests in a folder are no signature: whoever can write to the folder can replace all of it. What it is compared
-/// with by --digest has to come by another way, from `deal` or `gen`, which print it.
+/// The digests in a folder are not a signature: whoever can write to the folder can replace all of it. The digest for
+/// --digest has to come by a different route, from `deal` or `gen`, which print it.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such as `keys.pfk`.

@@ -1,4 +1,5 @@
-//! `trefoil trials`: kernels with known results on a device, to try it, its driver's compiler, and the simulator's rules.
+//! `trefoil trials`: kernels with known results on a device, to test it, its driver's compiler, and the simulator's
+//! rules.
 
 mod trial;
 
@@ -45,7 +46,7 @@ fn module(text: Text) -> ModuleText {
     ModuleText { name: text.name.into(), ptx: text.ptx.into(), manifest: text.manifest.into() }
 }
 
-/// Runs trials in turn, as long as there is a device, and tells what happens.
+/// Runs trials in turn, as long as there is a device, and reports what happens.
 fn follow(queue: CudaQueue, choice: Choice, trials: &[Trial], show: &mut Show) -> Result<()> {
     show.tell(&Event::Opened {
         status: choice.name().to_owned(),

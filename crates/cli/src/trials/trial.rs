@@ -1,4 +1,4 @@
-//! One trial: a kernel or module of `device-trials`, and how it is held to the host.
+//! One trial: a kernel or module of `device-trials`, and how it is compared with the host.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ use crate::conformance::Verdict;
 const INPUTS: usize = 8192;
 const SIMULATED_INPUTS: usize = 96;
 
-/// One trial: something of a kernel, or of a module, that is held to what the host knows.
+/// One trial of a kernel or a module, whose outcome is compared with what the host knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
     /// Name of the kernel, or of the module.
@@ -77,7 +77,7 @@ impl From<BackendError> for Failure {
     }
 }
 
-/// The trials of the kernels whose names contain `filter`. The modules that they are of are compiled first.
+/// The trials of the kernels whose names contain `filter`. Their modules are compiled first.
 pub(super) fn chosen(filter: &str, choice: Choice) -> Vec<Trial> {
     let inputs = if choice == Choice::Sim { SIMULATED_INPUTS } else { INPUTS };
     let programs = FAMILIES.into_iter().flat_map(|family| {
@@ -107,7 +107,7 @@ impl Trial {
         }
     }
 
-    /// Runs it and holds its results to the host's.
+    /// Runs it and compares its results with the host's.
     pub(super) fn run(&self, queue: &CudaQueue) -> Result<(), Failure> {
         match self.task {
             Task::Compile => {

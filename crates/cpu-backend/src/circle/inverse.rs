@@ -7,13 +7,14 @@ use crate::{
     simd::{Kernel, dispatch},
 };
 
-/// Independent running products: one does not wait for the other's multiplier, and compilers put neighbours into one vector.
+/// Independent running products: none waits for another's multiplication, and compilers put neighbours into one vector.
 const CHAINS: usize = 32;
 
 /// Elements of one chunk, inverted at once.
 pub(super) const CHUNK: usize = 1 << 12;
 
-/// Writes the inverses of `elements`, one chunk at most, and says whether all have one; if not, what it wrote means nothing.
+/// Writes the inverses of `elements`, at most one chunk, and says whether every element has one; if not, what it wrote
+/// means nothing.
 pub(super) fn invert_chunk<F: Field>(simd: Simd, elements: &[F], inverses: &mut [F]) -> bool {
     dispatch(simd, Inversion { elements, inverses })
 }
@@ -26,7 +27,7 @@ struct Inversion<'a, F> {
 impl<F: Field, L> Kernel<L> for Inversion<'_, F> {
     type Out = bool;
 
-    /// Takes from the lanes only what the function around it is compiled for.
+    /// Ignores the lanes: only what the enclosing function is compiled for matters.
     #[inline(always)]
     fn run(self, _: L) -> bool {
         let (rows, tail) = self.elements.as_chunks::<CHAINS>();
@@ -50,8 +51,8 @@ impl<F: Field, L> Kernel<L> for Inversion<'_, F> {
     }
 }
 
-/// The inverses of all, of which a tree of products takes one inversion; `None` if one has none. Products of a layer of the
-/// tree do not wait for each other.
+/// The inverses of all leaves, with a tree of products and one inversion; `None` if a leaf has no inverse. Products in
+/// one layer of the tree do not wait for each other.
 #[inline(always)]
 fn invert_in_tree<F: Field>(leaves: [F; CHAINS]) -> Option<[F; CHAINS]> {
     // Layer `w` are the nodes `w .. 2 w`, each the product of the node below it and of the one `w` further on.
@@ -79,7 +80,7 @@ fn invert_in_tree<F: Field>(leaves: [F; CHAINS]) -> Option<[F; CHAINS]> {
     Some(inverses)
 }
 
-/// Writes the inverses of `elements` with one running product, and says whether all have one.
+/// Writes the inverses of `elements` with one running product, and says whether every element has one.
 #[inline(always)]
 fn invert_serially<F: Field>(elements: &[F], inverses: &mut [F]) -> bool {
     let mut product = F::ONE;

@@ -47,7 +47,7 @@ fn butterfly<L: Words, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: u
     }
 }
 
-/// One butterfly of each lane with its own factor.
+/// One butterfly per lane, each with its own factor.
 #[inline(always)]
 fn lane_butterfly<L: Words, const INVERSE: bool>(l: L, a: L::V, b: L::V, t: L::V) -> (L::V, L::V) {
     if INVERSE {
@@ -286,7 +286,7 @@ pub(super) struct Pass {
     pub(super) position: usize,
     /// The doubled factors of the domain.
     pub(super) factors: Factors,
-    /// Power of two to multiply the results with.
+    /// Power of two to multiply the results by.
     pub(super) scale: u32,
 }
 

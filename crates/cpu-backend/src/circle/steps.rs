@@ -21,7 +21,7 @@ pub(super) struct Tile {
     pub(super) position: usize,
     /// The doubled factors of the domain.
     pub(super) factors: Factors,
-    /// Power of two that the inverse multiplies its results with.
+    /// Power of two that the inverse multiplies its results by.
     pub(super) scale: u32,
 }
 
@@ -44,7 +44,7 @@ pub(super) const fn log_block(log_width: u32) -> u32 {
     log_width + 3
 }
 
-/// Log of the tile that fits the cache and leaves whole three-layer passes.
+/// Log of the tile that fits the cache and leaves only full three-layer passes.
 pub(super) const fn log_tile(log_width: u32) -> u32 {
     log_width + 9
 }
@@ -225,7 +225,7 @@ unsafe fn blocks<L: Words, const INVERSE: bool>(l: L, tile: Tile, source: *const
     }
 }
 
-/// `depth` layers of a tile from `skip` above its blocks on: neighbouring rows are as long as the pairs are apart.
+/// `depth` layers of a tile, starting `skip` layers above its blocks: rows are as long as the distance within a pair.
 ///
 /// # Safety
 /// As [`Steps::tile`].

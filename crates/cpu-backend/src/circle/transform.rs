@@ -6,7 +6,7 @@ use super::{
 };
 use crate::CpuQueue;
 
-/// Words that are worth a second thread.
+/// Number of words from which a second thread is worth it.
 const GRAIN_WORDS: usize = 1 << 15;
 
 /// Columns of a strip without scratch.

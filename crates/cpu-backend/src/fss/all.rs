@@ -1,4 +1,4 @@
-//! CMP keys at every point, on vectors: all keys of a step go through their trees side by side.
+//! CMP keys at every point, on vectors: all keys of a step walk through their trees side by side.
 
 use backend_api::ops::fss::GROUP;
 use core_types::cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, CmpTour};

@@ -6,8 +6,8 @@ use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// The round keys of one cipher.
 ///
-/// The number of middle rounds is kept from the compiler: knowing it, it unrolls the rounds and orders them vector by
-/// vector to save registers, which leaves one vector's latency exposed.
+/// The number of middle rounds is hidden from the compiler: if it knew, it would unroll the rounds and order them
+/// vector by vector to save registers, which leaves one vector's latency exposed.
 #[derive(Clone, Copy)]
 pub(super) struct RoundKeys<L: AesBlocks> {
     first: L::V,
@@ -29,15 +29,15 @@ impl<L: AesBlocks> RoundKeys<L> {
         Self { first: l.splat(first), middle: keys, last: l.splat(last), accompanied }
     }
 
-    /// The keys of the middle rounds but the last: one for each vector of another step, to which something can be done
-    /// beside that round. The units that compute rounds leave the others idle.
+    /// The keys of all middle rounds but the last: one for each vector of another step, which can be worked on
+    /// alongside that round. The units that compute rounds leave the other units idle.
     #[inline(always)]
     pub(super) fn accompanied(&self) -> impl Iterator<Item = (usize, &L::RoundKey)> {
         self.middle[..self.accompanied].iter().enumerate().map(|(i, key)| (i % TOGETHER, key))
     }
 }
 
-/// A step on its way through a cipher: what enters the first middle round, and what the last round adds.
+/// A step passing through a cipher: what enters the first middle round, and what the last round adds.
 #[derive(Clone, Copy)]
 pub(super) struct Passage<L: AesBlocks> {
     entered: Step<L>,
@@ -51,7 +51,7 @@ impl<L: AesBlocks> Passage<L> {
         Self { entered: [l.splat(0); TOGETHER], last: [l.splat(0); TOGETHER] }
     }
 
-    /// Lets vector `i` come out as H(u) ^ `change`, where H(u) = AES(u) ^ u.
+    /// Makes vector `i` come out as H(u) ^ `change`, where H(u) = AES(u) ^ u.
     #[inline(always)]
     pub(super) fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, u: L::V, change: L::V) {
         self.entered[i] = l.xor(u, keys.first);
@@ -59,7 +59,7 @@ impl<L: AesBlocks> Passage<L> {
         self.last[i] = l.xor(l.xor(u, keys.last), change);
     }
 
-    /// What goes through the middle rounds.
+    /// The state that goes through the middle rounds.
     #[inline(always)]
     pub(super) fn begin(&self, l: L) -> L::State {
         l.begin(&self.entered)

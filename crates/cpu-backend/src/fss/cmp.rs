@@ -17,15 +17,15 @@ use crate::simd::{
     blocks::{AesBlocks, Step, TOGETHER},
 };
 
-/// Points that walk down a tree together: the more, the fewer times correction words are read.
+/// Points that are walked to together: the more there are, the less often correction words are read.
 const POINTS: usize = 4;
 
-/// Walks that go down together, level by level. Then a level's correction words are read as whole pages, which hides
-/// that rows lie far apart, often by a power of two; the states of the walks stay in the first-level cache.
+/// Walks that go down together, level by level. A level's correction words are then read as whole pages, which hides
+/// that rows lie far apart, often by a power of two, while the states of the walks stay in the first-level cache.
 const WALKS: usize = 256;
 
-/// Rows that are asked for ahead, so that memory has their time to answer. No more than the two rows of leaves, the last ones
-/// there are: a walk ends where no row is left to ask for.
+/// How many rows ahead are prefetched, which gives memory that much time to answer. It is at most two, the number of
+/// leaf rows, which come last: the walk ends when there is no row left to prefetch.
 pub(super) const AHEAD: usize = 2;
 
 const _: () = assert!(AHEAD <= 2);
@@ -52,7 +52,7 @@ impl<L: AesBlocks> Walk<L> {
         Self { nodes: Nodes::idle(l), points: Points::idle(l), controls: [l.splat(0); TOGETHER] }
     }
 
-    /// Takes vector `i` down by bit `place` of its points, to the children that come out of `passage`.
+    /// Takes vector `i` down along bit `place` of its points, to the children that come out of `passage`.
     #[inline(always)]
     fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, place: u32, words: &[u128], passage: &mut Passage<L>) {
         let direction = self.points.bit(l, i, place);
@@ -70,8 +70,8 @@ impl<L: AesBlocks> Walk<L> {
         control
     }
 
-    /// Takes every walk down by bit `place` of its points, `points` of them after each other under the same correction
-    /// words, which `words` holds. A walk is prepared while the one before it goes through the rounds.
+    /// Takes every walk down along bit `place` of its points; each run of `points` walks shares the correction words in
+    /// `words`. A walk is prepared while the one before it goes through the rounds.
     #[inline(always)]
     fn level(walks: &mut [Self], l: L, keys: &RoundKeys<L>, place: u32, points: usize, rows: [&[u128]; 2]) {
         let [words, coming] = rows;
@@ -150,7 +150,7 @@ impl<L: AesBlocks> Walk<L> {
     }
 }
 
-/// The clustered points of one step, and the walks to the two blocks in which they lie.
+/// The clustered points of one step, and the walks to the two blocks that hold them.
 #[derive(Clone, Copy)]
 struct Blocks<L: AesBlocks> {
     x_hat: Points<L>,

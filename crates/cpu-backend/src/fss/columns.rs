@@ -2,7 +2,7 @@
 
 /// The rows of `data`, cut into pieces of `width` columns: entry `i` holds columns `i * width ..` of every row.
 ///
-/// There is one entry for each started piece, `ceil(row_len / width)`, also if there is no row.
+/// There is one entry for each piece begun, `ceil(row_len / width)`, even if there are no rows.
 pub(crate) fn columns<T>(data: &mut [T], row_len: usize, width: usize) -> Vec<Vec<&mut [T]>> {
     let pieces = row_len.div_ceil(width);
     let rows = data.len().checked_div(row_len).unwrap_or(0);

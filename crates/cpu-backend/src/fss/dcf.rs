@@ -17,7 +17,7 @@ use crate::simd::{
     blocks::{AesBlocks, Step, TOGETHER},
 };
 
-/// Points that walk down a tree together: the more, the fewer times corrections are read.
+/// Points that are walked to together: the more there are, the less often corrections are read.
 const POINTS: usize = 4;
 
 /// Walks that go down together, level by level, so that rows are read in long pieces.
@@ -124,7 +124,7 @@ impl<L: AesBlocks> Walk<L> {
     }
 }
 
-/// The clustered points of one step, and the walks to the two blocks in which they lie.
+/// The clustered points of one step, and the walks to the two blocks that hold them.
 #[derive(Clone, Copy)]
 struct Blocks<L: AesBlocks> {
     x_hat: Points<L>,

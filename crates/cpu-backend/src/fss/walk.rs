@@ -88,14 +88,14 @@ impl<L: AesBlocks> Nodes<L> {
         inputs
     }
 
-    /// What children in `direction`, 0 or 1, are corrected by where `control` is set.
+    /// The correction of children in `direction`, 0 or 1, where `control` is set.
     #[inline(always)]
     pub(super) fn correction(l: L, control: L::V, direction: L::V, word: L::V) -> L::V {
         // bit 0 corrects the control bit of a left child, bit 1 that of a right one
         l.and(control, l.xor(word, l.and(direction, l.differ(word))))
     }
 
-    /// Lets the children of vector `i` in `direction`, 0 or 1, come out of `passage`, under the correction `word`.
+    /// Makes the children of vector `i` in `direction`, 0 or 1, come out of `passage`, corrected by `word`.
     #[inline(always)]
     pub(super) fn enter(
         &self,
@@ -145,7 +145,7 @@ impl<L: AesBlocks> Points<L> {
         points
     }
 
-    /// Where bit `place` is not that of `other`, spread over each block.
+    /// Where bit `place` differs from that of `other`, spread over each block.
     #[inline(always)]
     pub(super) fn differ(&self, l: L, other: &Self, place: u32) -> Step<L> {
         let mut masks = self.words;

@@ -26,7 +26,7 @@ pub(super) struct GeluTanh;
 pub(super) struct GeluErf;
 pub(super) struct Silu;
 
-/// `x` held within `-bound..=bound`; NaN stays.
+/// `x` clamped to `-bound..=bound`; NaN stays.
 #[inline(always)]
 fn clamp<L: Floats>(l: L, x: L::V, bound: f32) -> L::V {
     l.min(l.splat(bound), l.max(l.splat(-bound), x))

@@ -1,4 +1,4 @@
-//! Ops that treat every element alike, and sums along an axis.
+//! Ops that treat every element the same way, and sums along an axis.
 
 use backend_api::{
     BackendError, Real,
@@ -155,7 +155,7 @@ impl ElementwiseOps for CpuQueue {
     }
 }
 
-/// Whether the strides walk row-major without gaps.
+/// Whether the strides are row-major without gaps.
 fn is_flat(shape: &[usize], strides: &[usize; MAX_RANK]) -> bool {
     let mut next = 1;
     shape.iter().zip(strides).rev().all(|(&len, &stride)| {
@@ -204,7 +204,7 @@ struct AdamStep<'a> {
 impl<L: Floats> Kernel<L> for AdamStep<'_> {
     type Out = ();
 
-    /// Plain loops: the compiler has the instructions of the level, square roots among them.
+    /// Plain loops: the compiler may use the level's instructions, square roots included.
     #[inline(always)]
     fn run(self, _: L) {
         let Self { p, g, m, v, w } = self;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{CpuQueue, simd::dispatch};
 
-/// Below so many multiply-adds a second thread costs more than it brings.
+/// Below this many multiply-adds, a second thread costs more than it gains.
 const SERIAL_MULTIPLY_ADDS: usize = 1 << 20;
 /// A block of C that its epilogue still finds in the L1 or L2 cache.
 const EPILOGUE_BYTES: usize = 64 << 10;

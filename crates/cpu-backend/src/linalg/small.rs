@@ -5,7 +5,7 @@ use core_types::params::elementwise::Activation;
 use super::activation::{Function, with_function};
 use crate::simd::{Kernel, floats::Floats};
 
-/// Columns that every level takes in whole pairs of vectors.
+/// A number of columns that is a whole number of pairs of vectors at every level.
 const COLUMN_STEP: usize = 32;
 /// B stays in the L1 and L2 caches while every block of rows walks over it.
 const MAX_B: usize = 1 << 14;
@@ -27,8 +27,8 @@ pub(super) struct SmallLayer<'a> {
     pub(super) c_row: usize,
 }
 
-/// Whether [`SmallLayer`] takes a product of this size. The answer must not depend on `m` within one product, so `m` is the
-/// size before any cut.
+/// Whether [`SmallLayer`] takes a product of this size. The answer must not vary within one product, so `m` is the size
+/// before any cut.
 pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
     m <= MAX_ROWS && n.is_multiple_of(COLUMN_STEP) && k.saturating_mul(n) <= MAX_B
 }

@@ -2,7 +2,7 @@
 
 use crate::simd::floats::Floats;
 
-/// Adding it to |x| < 2^22 rounds x to an integer, which then stands in the low bits.
+/// Adding it to |x| < 2^22 rounds x to an integer, which is then in the low bits.
 const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23
 /// ln 2 in 16 bits, so that products with |n| <= 256 are exact.
 const LN2_HIGH: f32 = 0.693_145_75;
@@ -32,7 +32,7 @@ pub(crate) fn exp<L: Floats>(l: L, x: L::V) -> L::V {
     l.mul(l.mul(p, l.shift_exponent(one, half)), l.shift_exponent(one, rest))
 }
 
-/// The factor by which [`exp_scaled`] is greater than exp.
+/// The factor by which [`exp_scaled`] exceeds exp.
 pub(crate) const EXP_SCALE: f32 = 18_446_744_073_709_551_616.0; // 2^64
 
 /// 2^64 exp(x) for x <= 0 or NaN, constant from -104 down; relative error below 2e-7 + 3e-9 |x|, on the portable level, where

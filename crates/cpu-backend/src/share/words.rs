@@ -1,4 +1,4 @@
-//! Sums of words, some elements through all terms at a time.
+//! Sums of words: a few elements at a time go through all terms.
 
 use core::ops::Range;
 

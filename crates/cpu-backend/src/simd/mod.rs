@@ -1,13 +1,13 @@
 //! Vectors: which instruction sets the processor has, and computations written once for all of them.
 //!
-//! A *token* ([`Avx2`], [`AesNi`], ..) is a value without content that exists only inside a function compiled for its
+//! A *token* ([`Avx2`], [`AesNi`], ..) is an empty value that exists only inside a function compiled for its
 //! instructions, and so proves that they may be used. Three sets of lanes name what tokens can do: [`words`] of M31,
 //! [`floats`], and [`blocks`] of AES. An algorithm is a [`Kernel`] over one of these sets, and [`dispatch`] or
 //! [`dispatch_aes`] runs it with the token of the queue's [`Simd`].
 //!
 //! Every function between a token and its operations is `#[inline(always)]`: only then do these become single
 //! instructions. Such code has loops where closures would be shorter: a closure has none of the target features of the
-//! function around it, so the intrinsics in it stay calls unless it happens to be inlined first.
+//! enclosing function, so intrinsics in it stay calls unless it happens to be inlined first.
 
 pub(crate) mod blocks;
 mod choice;

@@ -33,11 +33,11 @@ use crate::{
 /// How many launches are remembered for the report of a lost device.
 const REMEMBERED_LAUNCHES: usize = 64;
 
-/// How long a thread that waits with a limit looks at the work without sleeping, and its longest sleep.
+/// How long a thread that waits with a limit polls without sleeping, and its longest sleep.
 const LOOKING: Duration = Duration::from_micros(200);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Codes of calls that a capture under way makes the driver refuse.
+/// Codes with which the driver refuses calls because a capture is under way.
 const CAPTURE_CODES: RangeInclusive<i32> = 900..=908;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -45,8 +45,9 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 /// Whether a wait of this process ran out of time.
 static ABANDONED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a wait of this process ran out of time ([`CudaConfig::timeout`](crate::CudaConfig)). The work may still be on the
-/// device, and a process that ends by returning may wait for it in the driver: see [`exit_at_once`](crate::exit_at_once).
+/// Whether a wait of this process ran out of time ([`CudaConfig::timeout`](crate::CudaConfig)). The work may still be
+/// on the device, and a process that ends normally may wait for it in the driver: see
+/// [`exit_at_once`](crate::exit_at_once).
 #[must_use]
 pub fn abandoned() -> bool {
     ABANDONED.load(Ordering::Relaxed)
@@ -73,9 +74,9 @@ pub(crate) struct Context {
 
 /// The right to number work and to submit it.
 ///
-/// It is held from the number on until the driver has taken the work, so that whoever holds it knows that all numbered work
-/// is submitted. One right serves all streams of a context: with one for each, two threads that submit uses of the same
-/// two blocks to two streams could wait for each other.
+/// It is held from numbering until the driver has taken the work, so whoever holds it knows that all numbered work is
+/// submitted. One right serves all streams of a context: with one for each stream, two threads that submit uses of the
+/// same two blocks to two streams could deadlock.
 #[derive(Debug)]
 #[must_use = "the work is submitted while this is held"]
 pub(crate) struct Turn<'a> {
@@ -124,8 +125,8 @@ impl Context {
         self.ordinal
     }
 
-    /// Calls that a capture made the driver refuse, so far. With captures on several threads some may be another's, which then
-    /// cost a recording and nothing else.
+    /// Calls that the driver has refused so far because of a capture. With captures on several threads, some may be
+    /// another thread's; that costs a recording and nothing else.
     pub(crate) fn refused_captures(&self) -> u64 {
         self.refused_captures.load(Ordering::Relaxed)
     }
@@ -149,8 +150,8 @@ impl Context {
         })
     }
 
-    /// Waits for work by the driver call `wait`; where there is a limit, by asking `is_done`, so that the device is given up
-    /// when it is over.
+    /// Waits for work with the driver call `wait`; if there is a time limit, by polling `is_done`, so that the device
+    /// can be given up when the time is over.
     pub(crate) fn wait(
         &self,
         call: &'static str,
@@ -284,8 +285,9 @@ fn current() -> Result<CUcontext, Status> {
     if asked == Status::SUCCESS { Ok(current) } else { Err(asked) }
 }
 
-/// Makes a call that decides which context the thread is left with, and repeats it if the driver refuses. Returns the first
-/// answer only if it says that the device is lost: any other refusal leaves a context current that no later call here minds.
+/// Makes a call that decides which context the thread is left with, and repeats it if the driver refuses. Returns the
+/// first answer only if it says that the device is lost: any other refusal leaves a context current that does no harm
+/// to later calls here.
 fn leave(call: impl Fn() -> Status) -> Status {
     let first = call();
     if first != Status::SUCCESS {

@@ -72,7 +72,7 @@ impl Drop for Event {
     }
 }
 
-/// Events that are made once and used again.
+/// Events that are made once and reused.
 #[derive(Debug)]
 pub(crate) struct Events {
     context: Arc<Context>,

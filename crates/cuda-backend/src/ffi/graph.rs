@@ -1,4 +1,5 @@
-//! Capturing the work of a stream into a graph, preparing and launching that graph, and lifting its limits on a thread.
+//! Capturing the work of a stream into a graph, preparing and launching that graph, and lifting the restrictions that a
+//! capture puts on a thread.
 
 use std::{ptr, sync::Arc};
 
@@ -71,8 +72,8 @@ pub(crate) struct Executable {
 }
 
 impl Executable {
-    /// Puts the recording on the device, so that its first run need not. Drivers before CUDA 11.1 cannot, and those that
-    /// refuse do it in the first run.
+    /// Uploads the recording to the device, so that its first run need not. Drivers before CUDA 11.1 cannot do this;
+    /// where it is refused, the first run does it.
     pub(crate) fn upload(&self, stream: &Stream) -> Result<(), Fault> {
         // SAFETY: graph and stream are alive.
         match self.context.call("cuGraphUpload", || unsafe { ffi::cuGraphUpload(self.raw, stream.raw()) }) {
@@ -98,7 +99,7 @@ impl Drop for Executable {
     }
 }
 
-/// While it lives, this thread may make calls that a recording under way would otherwise not survive: they concern streams
+/// While it lives, this thread may make calls that would otherwise break a recording under way: they concern streams
 /// that do not record.
 #[derive(Debug)]
 pub(crate) struct Relaxed<'a> {

@@ -34,7 +34,7 @@ pub(crate) unsafe fn free(context: &Context, address: u64) -> Result<(), Fault> 
     context.call("cuMemFree_v2", || unsafe { ffi::cuMemFree_v2(address) })
 }
 
-/// The driver's pool of device memory whose blocks come and go in the order of a stream's work.
+/// The driver's pool of device memory, whose blocks are allocated and freed in the order of a stream's work.
 #[derive(Debug)]
 pub(crate) struct MemoryPool {
     context: Arc<Context>,
@@ -59,7 +59,7 @@ impl MemoryPool {
         Ok(pool)
     }
 
-    /// Bytes that the pool holds of the device, free or not.
+    /// Bytes of device memory that the pool holds, free or not.
     pub(crate) fn held_bytes(&self) -> Result<u64, Fault> {
         let mut held = 0u64;
         self.context.call("cuMemPoolGetAttribute", || {
@@ -168,7 +168,7 @@ pub(crate) fn unregister(context: &Context, start: *mut u8) -> Result<(), Fault>
     })
 }
 
-/// Pinned memory of the host, which the device copies from and to without a detour. Zeroed when it is made.
+/// Pinned host memory, which the device copies to and from without a detour. Zeroed when it is made.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     context: Arc<Context>,

@@ -1,4 +1,4 @@
-//! Streams that number their work and remember which work of other streams theirs already comes after.
+//! Streams that number their work and remember which work of other streams their own is already ordered after.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::{
@@ -15,8 +15,8 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// An in-order stream of work that does not wait for the legacy stream.
 ///
-/// Its work is numbered. For every other stream, a stream knows up to which number of that one its own later work comes
-/// after it, so that no event is spent on an order that holds already.
+/// Its work is numbered. For every other stream, a stream knows up to which of that stream's numbers its own later work
+/// is already ordered, so that no event is spent on an order that holds anyway.
 #[derive(Debug)]
 pub(crate) struct Stream {
     context: Arc<Context>,

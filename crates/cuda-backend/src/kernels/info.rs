@@ -2,7 +2,7 @@
 
 use super::{KernelSource, ModuleError, manifest::Manifest};
 
-/// What a module of kernels is.
+/// Facts about a module of kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleInfo {
     /// Its name.

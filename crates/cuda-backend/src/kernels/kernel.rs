@@ -144,7 +144,7 @@ impl From<Fault> for Unusable {
 }
 
 impl Unusable {
-    /// The error that says so of `kernel`, of a module of `bytes` bytes.
+    /// The corresponding error for `kernel`, in a module of `bytes` bytes.
     pub(super) fn of(self, module: &str, kernel: &str, bytes: u64) -> ModuleError {
         let (module, kernel) = (module.to_owned(), kernel.to_owned());
         match self {
@@ -169,7 +169,7 @@ fn carveout(bytes: u32, blocks: u32, available: u32) -> Option<u32> {
 /// Shared bytes of a block.
 #[derive(Clone, Copy, Debug)]
 struct Shared {
-    /// Those that the kernel takes whatever the launch asks for.
+    /// The bytes that the kernel takes whatever the launch asks for.
     fixed: u32,
     /// The most that launches ask for.
     dynamic: u32,

@@ -1,4 +1,4 @@
-//! The manifest of a module, which lists its kernels and their parameters, checked in itself and against the PTX.
+//! The manifest of a module, which lists its kernels and their parameters, checked for consistency and against the PTX.
 
 use std::collections::HashSet;
 
@@ -25,12 +25,12 @@ pub enum ManifestError {
     /// It belongs to another module.
     #[error("the manifest is of module `{0}`")]
     OtherModule(String),
-    /// What it says of a kernel cannot be.
+    /// What it says about a kernel is impossible.
     #[error("the manifest contradicts itself at kernel `{kernel}`: {what}")]
     Kernel {
         /// The kernel.
         kernel: String,
-        /// What cannot be.
+        /// What is impossible.
         what: &'static str,
     },
     /// The PTX is not the one that the manifest describes.
@@ -46,7 +46,7 @@ pub enum ManifestError {
     Target(String),
 }
 
-/// What the build of the kernels says of a module.
+/// What the build of the kernels says about a module.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Manifest {
     module: String,
@@ -56,7 +56,7 @@ pub(super) struct Manifest {
     pub(super) kernels: Vec<Entry>,
 }
 
-/// What it says of a kernel.
+/// What it says about a kernel.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -104,8 +104,8 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// Whether it takes an argument that is called `name`, of this kind and as many bytes, and that leads to elements of this type;
-    /// else what does not fit.
+    /// Whether it takes an argument called `name`, of this kind and this many bytes, that leads to elements of this
+    /// type; if not, what does not fit.
     pub(crate) fn admit(&self, name: &str, kind: Kind, element: Option<&str>, bytes: usize) -> Result<(), String> {
         if *self.name != *name {
             return Err(format!("it wants `{}` and was given `{name}`", self.name));
@@ -125,8 +125,8 @@ impl Parameter {
     }
 }
 
-/// Whether memory of elements of the host's type `given` is what a kernel calls memory of `declared`. A kernel names the
-/// half-precision types in its own way, and reads truth values as bytes.
+/// Whether memory with elements of the host's type `given` is what a kernel declares as memory of `declared`. A kernel
+/// has its own names for the half-precision types, and reads Booleans as bytes.
 fn is_of(declared: &str, given: &str) -> bool {
     declared.eq_ignore_ascii_case(given) || (declared, given) == ("u8", "bool")
 }
@@ -145,7 +145,7 @@ pub(super) enum DynamicShared {
 }
 
 impl Manifest {
-    /// Reads the manifest of module `name` and checks it, also against the PTX.
+    /// Reads the manifest of module `name` and checks it, including against the PTX.
     pub(super) fn read(name: &str, text: &str, ptx: &str) -> Result<Self, ManifestError> {
         let manifest: Self = serde_json::from_str(text).map_err(|error| ManifestError::Syntax(error.to_string()))?;
         if manifest.module != name {

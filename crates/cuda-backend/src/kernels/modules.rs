@@ -19,8 +19,8 @@ use crate::{
     sync::lock,
 };
 
-/// All modules of a device. Each is compiled and loaded when one of its kernels is first asked for; one that cannot be leaves
-/// the others as they are.
+/// All modules of a device. Each is compiled and loaded when one of its kernels is first asked for; one that cannot be
+/// does not affect the others.
 #[derive(Debug)]
 pub(crate) struct Kernels {
     modules: Vec<Module>,
@@ -36,7 +36,7 @@ struct Module {
     loaded: Mutex<Option<Loaded>>,
 }
 
-/// What came of a module. A failure that comes from its text is kept: another try would fail alike.
+/// The outcome for a module. A failure that comes from its text is kept, since another try would fail the same way.
 type Loaded = Result<Arc<Compiled>, ModuleError>;
 
 /// A module's kernels by name.
@@ -47,7 +47,7 @@ struct Compiled {
     log: String,
 }
 
-/// A module and what came of compiling it.
+/// A module and the outcome of compiling it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleOutcome {
     /// Name of the module.
@@ -59,7 +59,7 @@ pub struct ModuleOutcome {
 /// What the driver made of a module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleFacts {
-    /// How long it compiled and loaded the PTX, or found it compiled in its cache.
+    /// How long it took to compile and load the PTX, or to find it compiled in its cache.
     pub took: Duration,
     /// What its compiler said; often empty.
     pub log: String,
@@ -144,7 +144,7 @@ impl Kernels {
     }
 }
 
-/// Whether an error comes from the text itself, and not from a state of the device that may pass.
+/// Whether an error comes from the text itself, and not from a passing state of the device.
 fn is_of_the_text(error: &ModuleError) -> bool {
     const CODES: [Status; 6] = [
         Status::INVALID_IMAGE,

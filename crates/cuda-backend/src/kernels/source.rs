@@ -14,7 +14,7 @@ pub enum KernelSource {
     /// The modules that this program was built with.
     #[default]
     Embedded,
-    /// A folder with files of the same names, in the place of the embedded ones.
+    /// A folder with files of the same names, instead of the embedded ones.
     Folder(PathBuf),
     /// Texts that the caller has.
     Texts(Vec<ModuleText>),
@@ -23,7 +23,7 @@ pub enum KernelSource {
 /// One module: PTX and its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleText {
-    /// Name of the module. It begins with that of the op set, as the names of its kernels do: `linalg_norm`.
+    /// Name of the module. Like the names of its kernels, it begins with the name of the op set: `linalg_norm`.
     pub name: Cow<'static, str>,
     /// The PTX.
     pub ptx: Cow<'static, str>,

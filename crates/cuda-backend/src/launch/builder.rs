@@ -23,18 +23,18 @@ fn type_name<T>() -> &'static str {
     name.rsplit("::").next().unwrap_or(name)
 }
 
-/// A kernel launch under construction. Arguments come in the order of the kernel's parameters, each with the name that the
-/// kernel's source gives it.
+/// A kernel launch under construction. Arguments are given in the order of the kernel's parameters, each with its name
+/// in the kernel's source.
 ///
-/// Names, kinds, element types and sizes are held to the kernel's manifest. The first thing that does not fit is what
-/// [`launch`](Self::launch) reports.
+/// Names, kinds, element types and sizes are checked against the kernel's manifest. [`launch`](Self::launch) reports
+/// the first thing that does not fit.
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a> {
     track: &'a Track,
     kernel: Arc<Kernel>,
     grid: [u64; 3],
     dynamic_shared: Option<u32>,
-    /// The parameters, packed as the kernel expects them. A key may be among them, so they are wiped and not shown.
+    /// The parameters, packed as the kernel expects them. One may be a key, so they are wiped and not shown.
     packed: Zeroizing<Vec<u128>>,
     given: usize,
     uses: Vec<(&'a Arc<Block>, Access)>,
@@ -54,7 +54,7 @@ impl<'a> Launch<'a> {
         self.kernel.block()
     }
 
-    /// Blocks that the device holds at once, by the bound of registers that the kernel is built for.
+    /// Blocks that the device holds at once, given the register bound that the kernel was built for.
     #[must_use]
     pub fn at_once(&self) -> u64 {
         u64::from(self.kernel.min_blocks()) * u64::from(self.track.device().info().multiprocessors)
@@ -66,7 +66,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Launches enough blocks along x for one thread of each block's x for each of `threads`.
+    /// Launches enough blocks along x to give each of `threads` items a thread along x.
     pub fn cover(self, threads: usize) -> Self {
         let width = u64::from(self.block()[0].max(1));
         self.grid([(threads as u64).div_ceil(width), 1, 1])
@@ -108,7 +108,7 @@ impl<'a> Launch<'a> {
     ///
     /// # Errors
     /// [`BackendError::Kernel`] if arguments, grid or shared memory do not fit the kernel, [`BackendError::MixedBackend`]
-    /// if a view is of another device, and what the driver answers.
+    /// if a view is of another device, and what the driver reports.
     ///
     /// # Safety
     /// The arguments have the meaning that the kernel gives its parameters, and each view has every element that the kernel
@@ -202,8 +202,8 @@ impl fmt::Debug for Launch<'_> {
     }
 }
 
-/// Submits recorded launches, copies and fills as one. The submissions of a graph from several threads take turns, as the
-/// driver asks of them.
+/// Submits recorded launches, copies and fills as one. Submissions of a graph from several threads take turns, as the
+/// driver requires.
 pub(crate) fn replay(track: &Track, graph: &CudaGraph) -> Result<(), BackendError> {
     let used = graph.used();
     if used.blocks.iter().any(|(block, _)| !Arc::ptr_eq(block.device(), track.device())) {

@@ -1,9 +1,9 @@
 //! Launches of the function-secret-sharing kernels.
 //!
 //! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time; kernels stride over
-//! what a smaller grid leaves. For each kernel that evaluates keys there is one that does so by bitsliced AES, with the
-//! same results; that of payload keys walks to each point from the root, also where points are clustered. Truth tables
-//! need no AES.
+//! what a smaller grid leaves. For each kernel that evaluates keys there is one that does so with bitsliced AES, with
+//! the same results; the one for payload keys walks to each point from the root, even where points are clustered. Truth
+//! tables need no AES.
 
 use backend_api::{
     BackendError, BufferMut,
@@ -30,7 +30,7 @@ const KEYS_OF_BITSLICED: u32 = 2;
 /// blocks where the whole tree takes 14.
 const MOST_PARTS: u32 = 8;
 
-/// Whether trees of this many bits are to be walked by bitsliced AES.
+/// Whether trees of this many bits are to be walked with bitsliced AES.
 fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
     queue.device().aes() == AesKernel::Bitsliced && bits > CMP_TABLE_BITS
 }
@@ -64,8 +64,8 @@ fn keys_with_points<'a>(
 }
 
 /// The window to give a kernel whose points are cut into `parts` parts, in a tree of `bits` levels that ends `leaf` levels
-/// early. Each part walks to both blocks of the window anew: where walking to each point from the root takes no more levels,
-/// it is the window of all `bits` bits, which has no blocks.
+/// early. Each part walks to both blocks of the window again; if walking to each point from the root takes no more
+/// levels than that, the window is the one of all `bits` bits, which has no blocks.
 fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u32) -> u32 {
     let part = u64::from(points.div_ceil(parts.max(1)));
     let (alone, shared) = (u64::from(bits.saturating_sub(leaf)), u64::from(window.saturating_sub(leaf)));

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Segments of address space cut into spans. Knows nothing of the memory behind the addresses.
+/// Segments of address space cut into spans. Knows nothing about the memory at the addresses.
 #[derive(Debug)]
 pub(super) struct Arena {
     spans: BTreeMap<u64, Span>,
     /// Length and address of each free span, so that the first one long enough is the best fit.
     free: BTreeSet<(u64, u64)>,
-    /// A rest of at most this many bytes stays with the span that was cut.
+    /// A remainder of at most this many bytes stays with the span that was cut.
     keep_rest: u64,
 }
 
@@ -67,7 +67,7 @@ impl Arena {
         true
     }
 
-    /// Removes the segments of which nothing is taken, and returns their addresses and lengths.
+    /// Removes the segments that have nothing taken, and returns their addresses and lengths.
     pub(super) fn remove_free_segments(&mut self) -> Vec<(u64, u64)> {
         // Free neighbours are joined, so a free segment is one span, and a span that is a whole segment has no follower.
         let whole = |(address, span): (&u64, &Span)| {

@@ -1,4 +1,4 @@
-//! Copies within host memory: between the caller's memory and that which transfers go through.
+//! Copies within host memory: between the caller's memory and the memory that transfers go through.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::{
@@ -17,7 +17,7 @@ const SHARED_BYTES: usize = 1 << 20;
 /// Bytes that a thread copies at a time.
 const PART_BYTES: usize = 512 << 10;
 
-/// The most threads that copy at once. One alone is slower than memory and than the bus.
+/// The most threads that copy at once. One alone is slower than the memory and the bus.
 const MOST_THREADS: usize = 4;
 
 /// Copies `source` to `target`, which is as long.

@@ -23,10 +23,10 @@ const CLASSES: usize = 15;
 /// Smaller pieces are cut from slabs of this many bytes.
 const SLAB_BYTES: usize = 64 << 10;
 
-/// What the pool of pinned host memory did and holds.
+/// What the pool of pinned host memory has done and what it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PinnedCounts {
-    /// Requests served from memory that was pinned already.
+    /// Requests served from memory that was already pinned.
     pub hits: u64,
     /// Requests that found none.
     pub misses: u64,
@@ -297,7 +297,7 @@ impl Piece {
         self.memory.as_ref().map_or(core::ptr::null_mut(), Memory::start)
     }
 
-    /// Never gives the memory out again: a copy may still use it and nothing says when it is done.
+    /// Never gives the memory out again: a copy may still use it, and nothing says when it is done.
     pub(crate) fn abandon(mut self) {
         core::mem::forget(self.memory.take());
     }

@@ -78,7 +78,7 @@ impl DevicePool {
         }
     }
 
-    /// Bytes held of the device, in use or not.
+    /// Bytes of device memory held, in use or not.
     pub(crate) fn held_bytes(&self) -> Result<u64, Fault> {
         match self {
             Self::Ordered(pool) => pool.held_bytes(),

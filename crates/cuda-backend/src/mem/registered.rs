@@ -1,4 +1,4 @@
-//! Memory of the host that the device copies from and to without a detour.
+//! Host memory that the device copies to and from without a detour.
 
 use core::{
     fmt,
@@ -58,7 +58,7 @@ impl<T: Element> CudaRegistered<T> {
         self.shown = false;
     }
 
-    /// Fails if they were shown to another device than that of `queue`.
+    /// Fails if they were shown to a device other than that of `queue`.
     fn own(&self, op: &'static str, queue: &CudaQueue) -> Result<(), BackendError> {
         if Arc::ptr_eq(&self.device, queue.device()) { Ok(()) } else { Err(BackendError::MixedBackend { op }) }
     }
@@ -180,7 +180,7 @@ enum CopyError {
 }
 
 impl CopyError {
-    /// The error, after `doubt` has taken care of the memory if the copy may still be under way.
+    /// The error, after calling `doubt` to take care of the memory if the copy may still be under way.
     fn note(self, doubt: impl FnOnce()) -> BackendError {
         match self {
             Self::Settled(error) => error,

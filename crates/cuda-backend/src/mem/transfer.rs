@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{device::DeviceCtx, error::Fault, ffi, track::Track};
 
-/// Bytes that one copy moves; longer ones are cut up, so that the host fills one piece while the device empties another.
+/// Bytes that one copy moves; longer copies are cut up, so that the host fills one piece while the device empties
+/// another.
 const CHUNK_BYTES: usize = 4 << 20;
 
 /// Copies to the host that are under way at once.

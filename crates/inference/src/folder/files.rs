@@ -1,4 +1,4 @@
-//! Files of keys: only their owner may read them, and they are there whole or not at all.
+//! Files of keys: only their owner may read them, and they are written whole or not at all.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::hex;
 use crate::{InferenceError, tls::Identity};
 
-/// No certificate and no key of one is longer.
+/// No certificate, and no certificate's key, is longer.
 const MAX_IDENTITY_BYTES: u64 = 1 << 16;
 
 /// Names what was being done to a file when the system refused.
@@ -138,8 +138,8 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), Inferenc
 /// Reads what [`write_identity`] wrote.
 ///
 /// # Errors
-/// [`InferenceError::Folder`] if a file is missing or longer than any identity or the two are no certificate and its key,
-/// [`InferenceError::Io`].
+/// [`InferenceError::Folder`] if a file is missing or longer than any identity, or the two are not a certificate and
+/// its key; [`InferenceError::Io`].
 pub fn read_identity(folder: &Path) -> Result<Identity, InferenceError> {
     let refused = |reason: String| InferenceError::Folder { path: folder.to_owned(), reason };
     let part = |name: &str| {
@@ -151,7 +151,7 @@ pub fn read_identity(folder: &Path) -> Result<Identity, InferenceError> {
     Ok(identity)
 }
 
-/// Makes an empty file; `false` if it is there already. Of several callers one gets `true`.
+/// Makes an empty file; `false` if it is there already. Of several callers, one gets `true`.
 ///
 /// # Errors
 /// [`InferenceError::Io`].

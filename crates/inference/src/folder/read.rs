@@ -21,7 +21,7 @@ use crate::{
 
 const USED: &str = "used";
 
-/// A folder whose keys were read and checked, and not used yet.
+/// A folder whose keys were read and checked, but not used yet.
 #[derive(Debug)]
 pub struct KeyFolder {
     path: PathBuf,
@@ -34,8 +34,8 @@ pub struct KeyFolder {
 }
 
 impl KeyFolder {
-    /// Reads the folder of `party`, every file of it, against its manifest and the plan of its model. `progress` hears of
-    /// the step of each file of keys before it is read.
+    /// Reads every file in the folder of `party` and checks it against its manifest and the plan of its model.
+    /// `progress` is told the step of each file of keys before it is read.
     ///
     /// # Errors
     /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the other party's,
@@ -94,8 +94,8 @@ impl KeyFolder {
         fs::symlink_metadata(path.join(USED)).is_ok()
     }
 
-    /// A digest of a party's folder: of its manifest, hence of its keys and of the other party's certificate. Its own
-    /// certificate is pinned by the other party's folder.
+    /// A digest of a party's folder: of its manifest, and so of its keys and of the other party's certificate. Its own
+    /// certificate is pinned in the other party's folder.
     ///
     /// # Errors
     /// [`InferenceError::Io`].
@@ -122,13 +122,13 @@ impl KeyFolder {
         Endpoint { party: self.party, identity: &self.identity, peer: self.peer, protocol, limits }
     }
 
-    /// Marks the folder as used, for good, removes the files of keys, and gives the keys. To be called before anything
+    /// Marks the folder as used, for good, removes the files of keys, and returns the keys. Call it before anything
     /// that depends on them leaves this party; whatever happens then, they cannot be used again.
     ///
-    /// Nothing protects against a copy of the folder made before.
+    /// Nothing protects against a copy of the folder made earlier.
     ///
     /// # Errors
-    /// [`InferenceError::Used`] if another process was faster, [`InferenceError::Io`] if the mark cannot be made.
+    /// [`InferenceError::Used`] if another process got there first, [`InferenceError::Io`] if the mark cannot be made.
     pub fn consume(self) -> Result<Vec<Key>, InferenceError> {
         if !make_marker(&self.path.join(USED))? {
             return Err(InferenceError::Used { path: self.path });

@@ -14,9 +14,9 @@ use super::{
 use crate::{InferenceError, Key, Model, tls::Identity};
 
 /// Deals keys for one batch and writes `out/party0` for the client and `out/party1` for the server, each with a
-/// certificate of its own. `progress` hears of each step before it is dealt.
+/// certificate of its own. `progress` is told each step before it is dealt.
 ///
-/// Everything is written to a temporary folder beside `out`, which becomes `out` at the end: there are two whole
+/// Everything is written to a temporary folder beside `out`, which becomes `out` at the end, so there are two complete
 /// folders or none. Whoever runs this is the dealer: trusted, and gone afterwards.
 ///
 /// # Errors

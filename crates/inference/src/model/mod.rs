@@ -1,4 +1,4 @@
-//! The networks that there are, written once for every engine.
+//! The available networks, written once for every engine.
 
 mod digits;
 mod norm;
@@ -27,7 +27,7 @@ impl FromStr for Architecture {
 }
 
 impl Model {
-    /// The largest batch; more images take several deals.
+    /// The largest batch; more images than this take several deals.
     pub const MAX_COUNT: usize = 1 << 16;
 
     /// A model for batches of `count` images.
@@ -74,7 +74,7 @@ impl Model {
         }
     }
 
-    /// The greatest magnitude of any weight, by which ranges are proven without looking at weights.
+    /// The greatest magnitude of any weight, with which ranges are proven without looking at weights.
     #[must_use]
     pub fn weight_limit(&self) -> u32 {
         match self.architecture {

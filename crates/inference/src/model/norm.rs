@@ -1,4 +1,4 @@
-//! Layer normalisation without factors of its own: the dense layer after it has them.
+//! Layer normalisation without factors of its own: the dense layer after it includes them.
 
 use pfss::{
     SignedRange,
@@ -11,7 +11,7 @@ use crate::{
     tensor::{FRACTION_BITS, ONE},
 };
 
-/// Added to the variance, 1/16: the least input of the reciprocal root.
+/// Added to the variance, 1/16: the smallest input of the reciprocal root.
 pub(super) const EPSILON: i64 = ONE / 16;
 
 /// `(x - mean) / sqrt(variance + 1/16)` of each row of `width` elements, a power of two.

@@ -54,7 +54,7 @@ pub(super) fn run<E: Engine>(layers: &mut Layers<'_, E>, images: &Tensor) -> Res
     layers.dense("head", &mean, [WIDTH, OUTPUTS])
 }
 
-/// Every position attends to every one of its image (Vaswani et al., arXiv 1706.03762).
+/// Every position attends to every position of the same image (Vaswani et al., arXiv 1706.03762).
 fn attention<E: Engine>(layers: &mut Layers<'_, E>, x: &Tensor) -> Result<Tensor, InferenceError> {
     let projected = layers.dense("attention.qkv", x, [WIDTH, 3 * WIDTH])?;
     let projected = layers.rescale("attention.qkv.rescale", &projected)?;

@@ -41,7 +41,7 @@ impl Endpoint<'_> {
     }
 }
 
-/// Waits for the peer among the connections that `next` gives, which does not wait itself.
+/// Waits for the peer among the connections that `next` returns; `next` itself does not wait.
 fn accept_from(
     endpoint: &Endpoint<'_>,
     mut next: impl FnMut() -> io::Result<TcpStream>,
@@ -69,7 +69,7 @@ fn accept_from(
     }
 }
 
-/// Accepts whoever is there, up to a burst. Gives the time to the next look.
+/// Accepts whoever is there, up to a burst. Returns the time until the next look.
 fn take_in(
     crowd: &mut Crowd,
     next: &mut impl FnMut() -> io::Result<TcpStream>,
@@ -102,7 +102,7 @@ fn take_in(
     Ok(Duration::ZERO)
 }
 
-/// What a failure to accept is a failure of.
+/// Where the fault for a failure to accept lies.
 enum Trouble {
     /// The listener: it will not get better.
     Listener,

@@ -66,7 +66,7 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// Connects to one address and shakes hands, which the other side has so much time for.
+    /// Connects to one address and shakes hands; the other side has this much time for it.
     fn attempt(&self, address: SocketAddr, patience: Duration) -> Result<TlsChannel, TlsError> {
         let limits = &self.endpoint.limits;
         let end = Instant::now() + patience.min(limits.session);

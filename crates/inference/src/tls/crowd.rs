@@ -1,4 +1,4 @@
-//! The handshakes of strangers that are under way at once, and how many may be.
+//! The handshakes of strangers that are under way at once, and how many there may be.
 
 use std::{net::TcpStream, sync::Arc, time::Instant};
 
@@ -43,8 +43,8 @@ impl Crowd {
         Ok(())
     }
 
-    /// Takes every handshake as far as it goes without waiting, drops those that fail, and then as many as are too many.
-    /// Gives the first peer that has proven itself.
+    /// Takes every handshake as far as it goes without waiting, drops those that fail, and then drops any excess.
+    /// Returns the first peer that has proven itself.
     pub(super) fn step(&mut self, refused: &mut dyn FnMut(TlsError)) -> Option<Pending> {
         let now = Instant::now();
         self.pending.retain_mut(|pending| match pending.step(now, &self.limits) {
@@ -66,8 +66,8 @@ impl Crowd {
         some
     }
 
-    /// Drops so many handshakes, each the oldest of those with a whole ClientHello or of those without, whichever are more:
-    /// neither a crowd of the silent nor one of the half-done leaves a peer no time.
+    /// Drops this many handshakes, each the oldest of those with a whole ClientHello or of those without, whichever are
+    /// more: neither a crowd of silent strangers nor one of half-done handshakes can leave a peer no time.
     fn give_way(&mut self, count: usize, refused: &mut dyn FnMut(TlsError)) {
         for _ in 0..count {
             let greeted = self.pending.iter().filter(|pending| pending.is_greeted()).count();

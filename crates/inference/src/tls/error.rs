@@ -25,12 +25,12 @@ pub enum TlsError {
         /// What the connection said.
         reason: String,
     },
-    /// The connection was not made, broke off, or stood still too long before the peer had proven itself.
+    /// The connection was not made, broke off, or stalled too long before the peer had proven itself.
     #[error("{doing}: {reason}")]
     Lost {
         /// What was being done.
         doing: &'static str,
-        /// What the system said, or which time was over.
+        /// What the system said, or which time limit ran out.
         reason: String,
     },
     /// This side's system refused.
@@ -46,7 +46,7 @@ pub enum TlsError {
     NoPeer {
         /// How long this side waited.
         seconds: u64,
-        /// Why the last that came was refused, or what the last attempt failed with; empty if nobody came.
+        /// Why the last one that came was refused, or what the last attempt failed with; empty if nobody came.
         last: String,
     },
     /// A key or certificate cannot be made or used.

@@ -50,7 +50,7 @@ impl Identity {
         Self { certificate, key }
     }
 
-    /// Checks that the key is one, and that of the certificate.
+    /// Checks that the key is valid, and belongs to the certificate.
     ///
     /// # Errors
     /// [`TlsError::Identity`] if they are not.

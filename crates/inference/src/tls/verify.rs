@@ -1,4 +1,4 @@
-//! Certificates are accepted by their fingerprint alone.
+//! Accepts certificates by their fingerprint alone.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,7 +41,7 @@ impl Pinned {
     }
 }
 
-/// TLS 1.2 is not built in; a signature of it is refused if it is ever asked about.
+/// TLS 1.2 is not built in; if asked about one of its signatures, this refuses it.
 fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
     Err(Error::General("expected TLS 1.3, got a signature of TLS 1.2".into()))
 }

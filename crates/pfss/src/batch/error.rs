@@ -63,7 +63,7 @@ pub enum BatchError {
         got: State,
     },
     /// An earlier failure left the batch without results; its keys are spent.
-    #[error("the batch failed earlier and gives nothing any more")]
+    #[error("the batch failed earlier and gives no results")]
     Poisoned,
     /// A message from the peer when none is due.
     #[error("no round is open")]
@@ -148,7 +148,7 @@ pub enum BatchError {
         trunc: usize,
     },
     /// A ticket that was never given out, or whose result was taken already.
-    #[error("ticket {got} has no result to come")]
+    #[error("ticket {got} has no result waiting for it")]
     Ticket {
         /// Its number.
         got: u64,

@@ -1,4 +1,4 @@
-//! The clocks of a GPU while it works, as `nvidia-smi` tells them.
+//! The clocks of a GPU while it works, as reported by `nvidia-smi`.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -13,7 +13,7 @@ use serde::Serialize;
 /// Milliseconds between two samples.
 const PERIOD_MS: &str = "100";
 
-/// How long a sampler that was killed may take to be gone.
+/// How long a sampler that was killed may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The clocks at a moment.
@@ -33,7 +33,7 @@ pub(super) struct Clocks {
     pub(super) memory_mhz: [u32; 2],
 }
 
-/// A running `nvidia-smi`, which says the clocks of one device again and again.
+/// A running `nvidia-smi`, which reports the clocks of one device repeatedly.
 pub(super) struct Sampler {
     process: Child,
     samples: Arc<Mutex<Vec<Sample>>>,

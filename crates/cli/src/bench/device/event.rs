@@ -1,4 +1,4 @@
-//! What a process that measures tells the one that shows.
+//! What a process that measures tells the one that displays.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub(super) struct Machine {
     pub(super) path: String,
     /// The CUDA driver, if the backend has one.
     pub(super) driver: Option<String>,
-    /// Bytes of the device's largest cache, if it tells.
+    /// Bytes of the device's largest cache, if known.
     pub(super) cache_bytes: Option<u64>,
     pub(super) rounds: usize,
 }

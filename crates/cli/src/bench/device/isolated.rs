@@ -1,4 +1,4 @@
-//! Lines measured in a process each.
+//! Lines, each measured in its own process.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use crate::{
     isolate::{Child, Heard, Limits},
 };
 
-/// Measures every line in a process of its own and tells what happens.
+/// Measures every line in a process of its own and reports what happens.
 pub(super) fn run(
     args: &BenchArgs,
     choice: Choice,
@@ -29,8 +29,8 @@ pub(super) fn run(
     tell(&Event::Closed)
 }
 
-/// Measures a line. Gives why it was not measured, if it was not and its process did not say so. `opened` says whether a
-/// process opened the backend before: what the first one cannot is said by this program.
+/// Measures a line. If it was not measured and its process did not say why, returns the reason. `opened` says whether
+/// an earlier process opened the backend: if the first one cannot, this program reports it.
 fn one(
     args: &BenchArgs,
     choice: Choice,

@@ -40,7 +40,7 @@ pub(super) fn run(args: &BenchArgs, choice: Choice) -> Result<()> {
     watch.finish(outcome)
 }
 
-/// Collects events, and keeps the files of the results whole at any moment.
+/// Collects events, and keeps the result files complete at every moment.
 struct Watch<'a> {
     args: &'a BenchArgs,
     events: Option<Events>,

@@ -1,4 +1,4 @@
-//! Lines as they are kept in files and set beside the times of another program.
+//! Lines as they are kept in files and compared with the times of another program.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Peer {
     pub(super) lines: BTreeMap<String, f64>,
 }
 
-/// What was measured so far: whole at any moment.
+/// What was measured so far; consistent at every moment.
 #[derive(Serialize)]
 pub(super) struct Results {
     version: &'static str,

@@ -48,7 +48,7 @@ impl Computation {
         }
     }
 
-    /// The inputs for which the result means something, read as signed.
+    /// The inputs for which the result is meaningful, read as signed.
     pub(super) fn inputs(&self) -> SignedRange {
         match self {
             Self::Gate(_, operation) => operation.inputs(),
@@ -81,7 +81,7 @@ impl Computation {
         operation.gate().program().is_some_and(|program| program.modes().bools == BoolMode::XorPacked)
     }
 
-    /// What `count` evaluations send each party in bytes, and cost it in AES blocks.
+    /// The bytes that each party sends for `count` evaluations, and the AES blocks they cost it.
     pub(super) fn cost(&self, count: usize) -> [u64; 2] {
         let each = self.gates().into_iter().map(|gate| [gate.traffic(count).0, gate.cost().aes * count as u64]);
         each.fold([0; 2], |sum, cost| [sum[0] + cost[0], sum[1] + cost[1]])
@@ -107,7 +107,7 @@ impl Computation {
         }
     }
 
-    /// One party's part.
+    /// Runs one party's part.
     pub(super) fn run<C: Channel>(
         &self,
         session: &mut Session<C>,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Descriptor {
     /// Ring width of input and output words.
     bits: u32,
-    /// The greatest degree; that of the longest polynomial if it is not said.
+    /// The greatest degree; that of the longest polynomial if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     degree: Option<u32>,
     /// Names of the output words.
@@ -25,7 +25,7 @@ pub(super) struct Descriptor {
     #[serde(default)]
     predicates: Vec<Predicate>,
     pieces: Vec<Piece>,
-    /// Bits that hold every input as a signed number; all of them if it is not said.
+    /// Bits that hold every input as a signed number; all of them if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input_bits: Option<u32>,
     #[serde(default)]
@@ -45,7 +45,7 @@ enum Predicate {
 #[serde(deny_unknown_fields)]
 struct Piece {
     start: u64,
-    /// For each word its coefficients, constant term first.
+    /// For each word, its coefficients, constant term first.
     #[serde(default)]
     polys: Vec<Vec<u64>>,
     #[serde(default)]

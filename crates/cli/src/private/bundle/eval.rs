@@ -29,27 +29,27 @@ use crate::{
     private::{LimitArgs, advance, kind::Kind, refusals, steps_bar},
 };
 
-/// No party waits longer for the other where both run in this process.
+/// The longest that a party waits for the other when both run in this process.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Evaluate keys of one gate or function, which are used up by it, and show the first results.
+/// Evaluate keys of one gate or function, which uses them up, and show the first results.
 ///
-/// As both parties, and compare with the gate in the clear: for tests and measurements, as this process knows the inputs
-/// then, splits them into shares, and opens the results. With `--listen` or `--connect` as one party, on its shares of
-/// the inputs, over TLS in which each side accepts the other's certificate alone; what it shows and writes then are its
-/// shares of the results, and nobody has opened them.
+/// By default it runs both parties and compares with the gate in the clear. That is for tests and measurements, as this
+/// process then knows the inputs, splits them into shares, and opens the results. With `--listen` or `--connect` it
+/// runs one party, on that party's shares of the inputs, over TLS in which each side accepts only the other's
+/// certificate; it then shows and writes its shares of the results, which nobody has opened.
 #[derive(Args, Debug)]
 pub(crate) struct EvalArgs {
-    /// A folder that `gen` made; for one party its folder in it, `party0` or `party1`.
+    /// A folder that `gen` made; for one party, the folder `party0` or `party1` in it.
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
     /// The inputs, or this party's shares of them: `.npy` or text with integers, as many as were dealt for.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
-    /// Run one party, and wait for the other here; port 0 takes any that is free.
+    /// Run one party, and wait for the other at this address; port 0 takes any free port.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Run one party, and connect to the other there.
+    /// Run one party, and connect to the other at this address.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "listen")]
     connect: Option<String>,
     #[command(flatten)]
@@ -155,7 +155,7 @@ fn inputs(args: &EvalArgs, computation: &Computation, count: usize) -> Result<Ve
     Err(Usage(format!("expected {count} inputs, as many as were dealt for, got {}", x.len())).into())
 }
 
-/// Refuses inputs for which the gate means nothing.
+/// Refuses inputs for which the gate's result is meaningless.
 fn check_range(computation: &Computation, x: &[u64]) -> Result<()> {
     let (ring, range) = (computation.ring(), computation.inputs());
     match x.iter().map(|&x| ring.signed(x)).enumerate().find(|(_, x)| !(range.min()..=range.max()).contains(x)) {

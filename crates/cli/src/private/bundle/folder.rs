@@ -1,4 +1,4 @@
-//! The folders of two parties with keys of one computation: written whole, used once.
+//! The two parties' folders with keys of one computation: written whole, used once.
 
 use core::ops::Deref;
 use std::{
@@ -125,7 +125,7 @@ impl PartyFolder {
         self.bundles.iter().map(KeyBundle::byte_len).sum()
     }
 
-    /// A digest of what is in the folder, but for the party's own identity, which the other party's folder pins.
+    /// A digest of what is in the folder, except the party's own identity, which the other party's folder pins.
     pub(super) fn digest(&self) -> Result<String, InferenceError> {
         folder_digest(&self.path, self.bundles.len())
     }
@@ -136,7 +136,7 @@ impl PartyFolder {
         Endpoint { party, identity: &self.identity, peer: self.peer, protocol, limits }
     }
 
-    /// Marks the folder as used, for good, removes the bundles, and gives them. To be called before anything that depends
+    /// Marks the folder as used, for good, removes the bundles, and returns them. Call it before anything that depends
     /// on the keys leaves this party. Whatever happens then, they cannot be used again, unless somebody made a copy.
     pub(super) fn consume(self) -> Result<(Computation, Vec<KeyBundle>), InferenceError> {
         if !make_marker(&self.path.join(USED))? {
@@ -170,7 +170,7 @@ pub(super) fn read_peer(folder: &Path) -> Result<Fingerprint, InferenceError> {
     peer.map_err(|e: TlsError| refused(folder, format!("`{PEER}`: {e}")))
 }
 
-/// The bundles of a party's folder, each for its gate, all of one party and for as many elements.
+/// The bundles of a party's folder, each for its gate, all of one party and for the same number of elements.
 pub(super) fn read_bundles(folder: &Path, computation: &Computation) -> Result<Vec<KeyBundle>, InferenceError> {
     let mut bundles: Vec<KeyBundle> = Vec::new();
     for (gate, name) in computation.gates().into_iter().zip(BUNDLES) {

@@ -23,9 +23,9 @@ pub(super) struct Function {
 
 impl Function {
     pub(super) const NAMES: [&'static str; 5] = ["gelu", "silu", "neg_exp", "reciprocal", "rsqrt"];
-    /// Fraction bits of every input, and of results if nothing else is said.
+    /// Fraction bits of every input, and of results unless stated otherwise.
     pub(super) const FRACTION: u32 = 12;
-    /// Most fraction bits of a result, for which there is room at the scale of lines.
+    /// The most fraction bits of a result that there is room for at the scale of lines.
     const MAX_FRACTION: u32 = 24;
     const RING_BITS: u32 = 64;
 

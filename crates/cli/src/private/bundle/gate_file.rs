@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::descriptor::{Coefficients, Descriptor};
 
-/// What keys compute, as `gate.json` says it: public, and the same for both parties.
+/// What keys compute, as stated in `gate.json`: public, and the same for both parties.
 ///
 /// `{"gate": "ars", "bits": 64, "shift": 12}` is a gate by name, `{"gate": "gelu"}` a function; `{"gate": "suf",
-/// "descriptor": {..}}` is any function that is given by pieces.
+/// "descriptor": {..}}` is any function given in pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GateFile {
     /// One of [`Operation::NAMES`](pfss::Operation::NAMES) or [`Function::NAMES`](super::function::Function::NAMES), or `suf`.
     pub(super) gate: String,
-    /// Ring width; 64 if it is not said.
+    /// Ring width; 64 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bits: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

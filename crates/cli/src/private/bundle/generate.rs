@@ -20,12 +20,12 @@ use crate::{
 
 /// Make keys of one gate or function for both parties.
 ///
-/// It is given by its name and parameters, or by a file that says the same as JSON and can hold a descriptor: piecewise
-/// polynomials with Boolean outputs. Functions take numbers with 12 fraction bits in rings of 64 bits, so that 4096 is 1.
-/// Whoever runs this must be trusted by both parties. Nothing is written unless everything is.
+/// Name it and its parameters, or give a file that says the same as JSON and can hold a descriptor: piecewise
+/// polynomials with Boolean outputs. Functions take numbers with 12 fraction bits in rings of 64 bits, so 4096 is 1.
+/// Both parties must trust whoever runs this. Nothing is written unless everything is.
 ///
-/// Prints the digest of each folder, which `verify` prints again: told to a party by another way than its folder goes,
-/// it shows whether somebody changed the folder.
+/// Prints the digest of each folder, which `verify` prints again: if it reaches a party by a different route than the
+/// folder, it shows whether somebody changed the folder.
 #[derive(Args, Debug)]
 pub(crate) struct GenArgs {
     /// The gate: relu, abs, truncate_reduce, gap_ars, lrs, ars, relu_ars or lut; or the function: gelu, silu, neg_exp,
@@ -53,10 +53,10 @@ pub(crate) struct GenArgs {
     /// Degree of a function's pieces, 1 to 3; 3 if not given.
     #[arg(long, value_name = "N")]
     degree: Option<u32>,
-    /// Pieces that a function is fitted by, of each octave for reciprocal and rsqrt; 16 and 4 if not given.
+    /// Pieces to fit a function with, per octave for reciprocal and rsqrt; 16 and 4 if not given.
     #[arg(long, value_name = "N")]
     pieces: Option<u32>,
-    /// Octaves from 1/16 on in which rsqrt takes its inputs; 12 if not given.
+    /// Number of octaves, from 1/16 up, that the inputs of rsqrt may span; 12 if not given.
     #[arg(long, value_name = "N")]
     octaves: Option<u32>,
     /// How the coefficients of a function's piece are selected; masked_select if not given.
@@ -69,7 +69,7 @@ pub(crate) struct GenArgs {
     /// Number of elements to evaluate with the keys.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
-    /// Folder to make, with `party0` and `party1` for the two parties in it.
+    /// Folder to make, with `party0` and `party1` in it for the two parties.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Backend: cpu, gpu (= cuda), auto or sim.

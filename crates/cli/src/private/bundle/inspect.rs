@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::folder::{is_used, read_bundle, read_bundles, read_gate, read_peer};
 
-/// What is public about a bundle: nothing of it depends on the keys.
+/// What is public about a bundle; none of it depends on the keys.
 #[derive(Debug, Serialize)]
 struct Facts {
     party: u8,

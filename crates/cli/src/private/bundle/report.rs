@@ -1,4 +1,4 @@
-//! What an evaluation took, beside what the formulas of its gates say.
+//! What an evaluation took, compared with what the formulas of its gates say.
 
 use std::{
     fs,
@@ -27,7 +27,7 @@ pub(super) struct Report {
     aes_blocks: u64,
     seconds: f64,
     elements_per_second: f64,
-    /// Elements whose result is not that of the gate in the clear, where both parties ran here.
+    /// Elements whose result is not that of the gate in the clear, if both parties ran here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) different: Option<usize>,
 }

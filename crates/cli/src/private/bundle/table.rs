@@ -77,7 +77,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// A word, and what it stands for where that is another number.
+/// A word, and the number it stands for if that is a different one.
 fn number(ring: Ring, fraction: u32, word: u64) -> String {
     let signed = ring.signed(word);
     match fraction {

@@ -1,4 +1,4 @@
-//! What `trefoil pfss verify` asks of bundles and of the folders of `gen`.
+//! What `trefoil pfss verify` checks of bundles and of the folders of `gen`.
 
 use std::path::Path;
 

@@ -48,7 +48,7 @@ pub(super) fn strip_scratch(len: usize) -> usize {
     len * STRIP
 }
 
-/// Cuts a row-major output into strips. The cut depends on the shape alone.
+/// Cuts a row-major output into strips. The cut depends only on the shape.
 pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, T>> {
     let (len, inner) = (axis.len as usize, axis.inner as usize);
     if inner <= STRIP {
@@ -106,8 +106,8 @@ impl<T: Real> Strip<'_, T> {
     }
 }
 
-/// Rows of a strip whose terms are added up before their sum joins that of the rows before, so that rounding errors do not
-/// grow with the length of the axis.
+/// Rows of a strip whose terms are added up before their sum joins the running sum, so that rounding errors do not grow
+/// with the length of the axis.
 const PART: usize = PART_STEPS * STRIP;
 
 /// Adds the sums of a part to those of the parts before.
@@ -126,7 +126,7 @@ pub(super) struct Forward<'a, T> {
 }
 
 impl<T: Real> Forward<'_, T> {
-    /// Applies the mask to the gathered logits and tells which columns have an element that is not left out.
+    /// Applies the mask to the gathered logits and reports which columns have an element that is not left out.
     fn apply_mask(&self, logits: &mut [f32]) -> [bool; STRIP] {
         let (axis, s) = (&self.p.axis, &self.strip);
         let (len, inner) = (axis.len as usize, axis.inner as usize);

@@ -70,14 +70,14 @@ pub(super) fn column_values<'a, T: Real>(
     scratch
 }
 
-/// The row after row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The processor
-/// fetches along one row by itself, but not the next row in time.
+/// The row after row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The
+/// processor prefetches along a row by itself, but does not fetch the next row in time.
 #[inline(always)]
 pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
     convert::as_f32(rows).and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])
 }
 
-/// Asks for the cache lines of a block.
+/// Prefetches the cache lines of a block.
 #[inline(always)]
 pub(super) fn prefetch<L: Floats>(l: L, block: Option<&[f32]>) {
     if let Some(block) = block {

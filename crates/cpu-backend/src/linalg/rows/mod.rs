@@ -22,11 +22,11 @@ use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxP
 use self::{norm::Rows, norm_backward::NormBackward};
 use crate::{CpuQueue, simd::dispatch};
 
-/// Elements that one task works on at least: 64 KiB of f32.
+/// The fewest elements that one task works on: 64 KiB of f32.
 const GRAIN: usize = 16 * 1024;
 
-/// Steps of a sum over a row or column, of one or more vectors each, whose terms are added up before their sum joins that of
-/// the steps before, so that rounding errors do not grow with the length.
+/// Steps of a sum over a row or column, of one or more vectors each, whose terms are added up before their sum joins
+/// the running sum, so that rounding errors do not grow with the length.
 pub(super) const PART_STEPS: usize = 64;
 
 /// Whether a part ends with this step, counted from 0.
@@ -135,15 +135,16 @@ impl CpuQueue {
         Ok(())
     }
 
-    /// Counts what a softmax along an axis that is not the last takes beside its operands, `gathered` of which it copies.
+    /// Counts what a softmax along an axis other than the last allocates besides its operands, `gathered` of which it
+    /// copies.
     fn reserve_strips<T>(&self, axis: &AxisParams, gathered: usize) -> Result<[Reservation; 2], BackendError> {
         let (strips, bytes) = columns::strips_and_bytes::<T>(axis);
         let scratch = gathered * columns::strip_scratch(axis.len as usize);
         Ok([self.budget().reserve(bytes)?, self.reserve_scratch::<f32>(strips, scratch)?])
     }
 
-    /// Counts the scratch of tasks of `chunk` out of so many elements, each of which holds `always` rows of `len` f32, and
-    /// `narrow` more unless `T` is f32.
+    /// Counts the scratch of tasks of `chunk` elements each; a task holds `always` rows of `len` f32, and `narrow` more
+    /// unless `T` is f32.
     fn reserve_rows<T: Real>(
         &self,
         [elements, chunk]: [usize; 2],

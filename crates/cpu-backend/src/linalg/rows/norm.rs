@@ -124,7 +124,8 @@ impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, T, CENTR
     }
 }
 
-/// Whether sums of squares in f32 may have lost a row: they overflow far above 1, and far below they lose small terms.
+/// Whether sums of squares in f32 may have lost a row: for elements far above 1 they overflow, and far below 1 they
+/// lose small terms.
 fn is_lost(rstd: f32) -> bool {
     const MOST: f32 = (1u32 << 30) as f32;
     let kept = rstd > 0.0 && rstd <= MOST; // nor NaN
@@ -132,7 +133,7 @@ fn is_lost(rstd: f32) -> bool {
 }
 
 impl<T: Real, const CENTRED: bool> Forward<'_, T, CENTRED> {
-    /// Computes the rows again that f32 has lost; returns the first row whose result is undefined.
+    /// Recomputes the rows that f32 has lost; returns the first row whose result is undefined.
     #[cold]
     fn repair(self, gamma: &[f32], beta: &[f32]) -> Option<usize> {
         let n = self.p.len as usize;

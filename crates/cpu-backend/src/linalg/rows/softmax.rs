@@ -75,7 +75,8 @@ impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
 }
 
 impl Kind {
-    /// One row, after which comes the row `next` if it is not empty. A row whose elements are all -inf is NaN if it has `any` element that is not left out by the mask.
+    /// One row, followed by the row `next` if that is not empty. A row whose elements are all -inf is NaN if it has
+    /// `any` element that the mask does not leave out.
     #[inline(always)]
     fn row<L: Floats>(self, l: L, x: &[f32], next: &[f32], y: &mut [f32], any: bool) {
         let greatest = greatest(l, x, y);
@@ -173,7 +174,8 @@ fn scale<L: Floats>(l: L, y: &mut [f32], factor: f32) {
     l.store_partial(rest, v);
 }
 
-/// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted apart, so that a sum near 1 loses nothing.
+/// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted separately, so that a sum near 1 loses
+/// nothing.
 #[inline(always)]
 fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     let m = l.splat(greatest);
@@ -277,7 +279,7 @@ impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
 }
 
 impl<T: Real> Backward<'_, T> {
-    /// Puts the softmax rows right in which an infinite gradient or sum, or NaN, met an element of 0.
+    /// Corrects the softmax rows in which an infinite gradient or sum, or NaN, met an element of 0.
     #[cold]
     fn repair(self) {
         let n = self.len;

@@ -1,4 +1,4 @@
-//! Vectors of 128-bit blocks, and steps of such vectors on their way through AES.
+//! Vectors of 128-bit blocks, and steps of such vectors that go through AES together.
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
@@ -64,9 +64,9 @@ pub(crate) trait AesBlocks: Copy {
     fn round(self, state: &mut Self::State, key: &Self::RoundKey);
     /// The last round, with a key for each block.
     fn end(self, state: Self::State, last: &Step<Self>) -> Step<Self>;
-    /// Asks for the line that holds `s[0]`, if there is one.
+    /// Prefetches the line that holds `s[0]`, if there is one.
     fn prefetch<T>(self, s: &[T]);
-    /// Asks for every line of `s`, whose start begins one.
+    /// Prefetches every line of `s`, which starts at the beginning of a line.
     #[inline(always)]
     fn prefetch_all<T>(self, s: &[T]) {
         s.chunks(LINE_BYTES / size_of::<T>()).for_each(|line| self.prefetch(line));

@@ -24,7 +24,7 @@ pub(crate) trait Floats: Copy {
     /// Writes all elements of `s`, which holds fewer than `N`.
     fn store_partial(self, s: &mut [f32], v: Self::V);
 
-    /// Asks for the cache line of the first element, if there is one.
+    /// Prefetches the cache line of the first element, if there is one.
     fn prefetch(self, s: &[f32]);
 
     /// `a + b`.
@@ -49,7 +49,7 @@ pub(crate) trait Floats: Copy {
     /// `x` where `a > b`, else `y`; so `y` where `a` or `b` is NaN.
     fn select_gt(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
 
-    /// The sum of the lanes, halves first: lane i meets lane i + N/2.
+    /// The sum of the lanes, halves first: lane i is added to lane i + N/2.
     fn sum(self, v: Self::V) -> f32;
     /// The greatest lane; lanes hold no NaN.
     fn greatest(self, v: Self::V) -> f32;

@@ -1,5 +1,5 @@
-//! Launches of the linalg kernels. Each wrapper stands for the kernels of all element types, which differ in that
-//! alone.
+//! Launches of the linalg kernels. Each wrapper stands for the kernels of all element types, which differ only in the
+//! type.
 
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
@@ -52,7 +52,7 @@ macro_rules! family {
 
 use family;
 
-/// How the rows of a launch are dealt.
+/// How the rows of a launch are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     /// Aligned rows, which a warp keeps in registers.

@@ -11,7 +11,7 @@ const LEAST_ROWS: u32 = 4;
 const MOST_ROWS: u32 = 12;
 const MOST_NARROW_ROWS: u32 = 8;
 
-/// Blocks that keep any device busy; a launch with more of them gives a block several columns, whose twiddles are the same.
+/// Blocks that keep any device busy; a larger launch gives each block several columns, which share their twiddles.
 const BUSY_BLOCKS: u64 = 8192;
 
 /// Layers that strips run in one launch.

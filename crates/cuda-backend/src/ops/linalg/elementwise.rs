@@ -97,7 +97,7 @@ pub(super) fn sum_columns<X: Real, Y: Real>(
     sum::join(queue, p, cut.parts, parts.view(), y)
 }
 
-/// Cuts an axis of which `blocks` blocks would sum the whole, into parts of at least `least`.
+/// Cuts an axis, which `blocks` blocks would sum as a whole, into parts of at least `least`.
 fn cut(len: u64, blocks: u64, least: u64) -> Result<SumCut, BackendError> {
     let parts = (BUSY_BLOCKS / blocks).min(len / least).max(1);
     let part_len = len.div_ceil(parts).next_multiple_of(4).max(4);
@@ -105,7 +105,7 @@ fn cut(len: u64, blocks: u64, least: u64) -> Result<SumCut, BackendError> {
     Ok(SumCut { parts: len.div_ceil(part_len.into()).max(1) as u32, part_len })
 }
 
-/// Whether the strides walk row-major without gaps.
+/// Whether the strides are row-major without gaps.
 fn is_flat(shape: &[u64], strides: &[u64; MAX_RANK]) -> bool {
     let mut next = 1;
     shape.iter().zip(strides).rev().all(|(&len, &stride)| {

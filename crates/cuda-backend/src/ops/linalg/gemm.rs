@@ -42,7 +42,7 @@ impl GemmOps for CudaQueue {
     }
 }
 
-/// Runs a product of which nothing is empty but k.
+/// Runs a product in which nothing but k may be empty.
 fn run<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &GemmParams,

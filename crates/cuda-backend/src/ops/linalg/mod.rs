@@ -1,7 +1,7 @@
 //! The linalg op set.
 //!
-//! Which kernel takes an op depends on shapes and alignment alone, and so does the order of every sum: results do not
-//! depend on the card. All but products on the matrix units have the same bits everywhere.
+//! Which kernel takes an op depends only on shapes and alignment, and so does the order of every sum: results do not
+//! depend on the card. All results except those of products on the matrix units have the same bits everywhere.
 
 mod elementwise;
 mod gemm;
