@@ -7,7 +7,7 @@ use core_types::field::M31;
 
 use crate::{Case, Failure, OpSpec};
 
-/// Lengths around words, vectors, pages and the pieces that copies go through.
+/// Lengths around words, vectors, pages and the pieces that copies are cut into.
 const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5, (1 << 20) - 1, (1 << 21) + 1, 5 << 20];
 
 /// Elements at which a view begins and ends inside its buffer.
@@ -121,7 +121,7 @@ fn write<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     Failure::unless_refused("one element more", q.write(&data::<T>(len + 1, 3), buf.view_mut()))
 }
 
-/// Secrets arrive as other data do, among other data, and are refused as other data are.
+/// Secrets arrive like other data, among other data, and are refused like other data.
 fn write_secret<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     for (before, after) in INSETS {
         let mut whole = data::<T>(before + len + after, 1);

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Batch sizes for every op, around the 32 lanes of a warp and the 256 threads of a block, and none.
 pub(crate) const BATCHES: [u32; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
 
-/// Why a case did not hold.
+/// Why a case failed.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -38,7 +38,8 @@ impl From<BackendError> for Failure {
     }
 }
 
-/// A device's error inside a domain's error stays a device's, so that a lack of memory is told from a wrong refusal.
+/// A device's error inside a domain's error stays a device's, so that a lack of memory can be told apart from a wrong
+/// refusal.
 impl From<NnError> for Failure {
     fn from(error: NnError) -> Self {
         match error {
@@ -58,7 +59,7 @@ impl From<FftError> for Failure {
 }
 
 impl Failure {
-    /// Whether the device was lost, which says nothing about the cases that follow.
+    /// Whether the device was lost, which says nothing about the other cases.
     #[must_use]
     pub fn is_lost_device(&self) -> bool {
         matches!(self, Self::Backend(BackendError::DeviceLost { .. }))
@@ -145,7 +146,7 @@ impl<Q> Case<Q> {
     /// Runs the op on `q` and compares; then waits for `q`.
     ///
     /// # Errors
-    /// Why the case does not hold.
+    /// Why the case fails.
     pub fn hold(&self, q: &Q) -> Result<(), Failure>
     where
         Q: Queue,
@@ -160,7 +161,7 @@ impl<Q> Case<Q> {
         Self { elements, ..self }
     }
 
-    /// States that an op of the case waits for the device, which a device that records refuses.
+    /// States that an op of the case waits for the device, which a recording device refuses.
     #[must_use]
     pub fn that_waits(self) -> Self {
         Self { waits: true, ..self }

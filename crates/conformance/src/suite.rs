@@ -18,13 +18,13 @@ pub enum Condition {
     Forked,
     /// With guard words around every buffer, which also leaves views aligned for their elements and for nothing wider.
     Guarded,
-    /// Again after it was refused memory: with none left first, then with [`SCARCE_BYTES`], then with all.
+    /// Again after being refused memory: first with none left, then with [`SCARCE_BYTES`], then with all of it.
     Starved,
     /// With every op recorded and replayed.
     Recorded,
 }
 
-/// Bytes left to the second try of a [`Condition::Starved`] case: enough for some buffers of most cases.
+/// Bytes left for the second try of a [`Condition::Starved`] case: enough for some of the buffers of most cases.
 pub const SCARCE_BYTES: u64 = 4096;
 
 impl Condition {
@@ -43,7 +43,7 @@ impl Condition {
         }
     }
 
-    /// Runs the cases of `selection` on `q` under this condition and tells `watch` what happens as it happens.
+    /// Runs the cases of `selection` on `q` under this condition and reports to `watch` as things happen.
     ///
     /// # Errors
     /// What `q` reports if it cannot be forked or joined.
@@ -99,7 +99,7 @@ impl Default for Selection<'_> {
 }
 
 impl Selection<'_> {
-    /// The selected ones of `specs`.
+    /// The selected part of `specs`.
     #[must_use]
     pub fn of<Q>(self, mut specs: Vec<OpSpec<Q>>) -> Vec<OpSpec<Q>> {
         let mut skip = self.skip;
@@ -174,7 +174,7 @@ pub fn specs<Q: Register + CircleOps + FssOps + LinalgOps + 'static>() -> Vec<Op
     all
 }
 
-/// Runs the cases of `specs` on `q`, all of them unless the device is lost, and tells `watch` what happens as it happens.
+/// Runs the cases of `specs` on `q`, all of them unless the device is lost, and reports to `watch` as things happen.
 ///
 /// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
 pub fn run<Q: Record + Clone>(
@@ -217,7 +217,7 @@ fn unless_reserved<Q: Queue>(q: &Q, before: u64) -> Result<(), Failure> {
     }
 }
 
-/// Holds `case` after tries with less memory, each of which holds or is refused for lack of memory.
+/// Runs `case` after tries with less memory, each of which must pass or be refused for lack of memory.
 fn hold_after_refusals<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
     let budget = q.budget();
     for left in [0, SCARCE_BYTES] {

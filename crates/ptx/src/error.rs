@@ -1,4 +1,4 @@
-//! Why a text is no PTX that the parser takes.
+//! Why a text is not PTX that the parser accepts.
 
 use thiserror::Error;
 
@@ -21,7 +21,7 @@ pub enum ParseErrorKind {
     /// A byte that starts no token.
     #[error("unexpected byte 0x{0:02x}")]
     Byte(u8),
-    /// A comment or string that the text ends in.
+    /// A comment or string that is still open at the end of the text.
     #[error("unterminated {0}")]
     Unterminated(&'static str),
     /// Digits that form no number of the kind they announce.

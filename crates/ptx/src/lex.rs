@@ -70,7 +70,7 @@ impl<'text> Lexer<'text> {
         }
     }
 
-    /// The next token; [`TokenKind::End`] for ever once the text is used up.
+    /// The next token; [`TokenKind::End`] forever once the text is used up.
     pub(crate) fn next(&mut self) -> Result<Token<'text>, ParseError> {
         self.skip_blank()?;
         let (start, line, column) = (self.at, self.line, self.column());

@@ -13,25 +13,25 @@ use crate::{
 /// A property that [`check`] looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Lint {
-    /// A load, store or atomic without a state space: slow for shared memory, and ptxas does not repair it.
+    /// A load, store or atomic without a state space: slow for shared memory, and ptxas does not fix it.
     GenericAccess,
     /// A variable in local memory, which lives in DRAM.
     LocalDepot,
-    /// A call: everything ought to be inlined.
+    /// A call: everything should have been inlined.
     Call,
     /// A `trap`, as panics leave.
     Trap,
     /// A symbol of the panic machinery.
     PanicSymbol,
-    /// A collective that threads may reach apart.
+    /// A collective that threads may reach separately.
     DivergentCollective,
-    /// Another number of barriers than the table declares.
+    /// A different number of barriers than the table declares.
     BarrierCount,
     /// Something that the assembler refuses.
     Refused,
     /// An opcode that the executor does not run.
     UnknownOpcode,
-    /// Launch bounds other than the table declares.
+    /// Launch bounds other than those that the table declares.
     LaunchBounds,
     /// A kernel in the table but not in the module, or the other way round.
     Unlisted,
@@ -174,7 +174,7 @@ fn check_body(function: &Function, body: &Body, table: &Table, unknown: &HashSet
     }
 }
 
-/// The lints that look at one instruction alone.
+/// The lints that look at single instructions.
 fn of_instruction(instruction: &Instruction, unknown: &HashSet<&str>) -> impl Iterator<Item = Lint> + use<> {
     let opcode = &instruction.opcode;
     let base = opcode.base();

@@ -140,7 +140,7 @@ impl<'body> Guards<'body> {
         Self { body, graph, dominators, post_dominators, definitions }
     }
 
-    /// How to take the bounds guard at `index` away, if there is one.
+    /// How to remove the bounds guard at `index`, if there is one.
     fn of(&self, index: usize) -> Option<Change> {
         let instruction = &self.body.instructions[index];
         let guard = instruction.guard?;

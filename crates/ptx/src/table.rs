@@ -1,13 +1,13 @@
-//! What the kernel build states of each kernel, for the lints to hold the text against.
+//! What the kernel build states about each kernel, for the lints to check the text against.
 
-/// What the kernel build declares of the kernels of a module.
+/// What the kernel build declares about the kernels of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// One entry per kernel.
     pub kernels: Vec<KernelSpec>,
 }
 
-/// What the kernel build declares of one kernel.
+/// What the kernel build declares about one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSpec {
     /// Name of the entry.

@@ -19,7 +19,7 @@ const GOAL_RATE: f64 = 1.0 / 0.13e-9;
 /// Log sizes of the columns.
 const LOG_SIZES: [u32; 4] = [16, 20, 22, 24];
 
-/// Every contest of the op set, by name, each built only when its turn comes.
+/// Every contest of the op set, by name; each is built only when its turn comes.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
@@ -100,7 +100,7 @@ fn ours(name: &str, simd: SimdLevel, direction: Direction, log_size: u32) -> Con
     })
 }
 
-/// The same layers as plain loops over the column, one layer after the other, as the compiler vectorises them.
+/// The same layers as plain loops over the column, one layer after the other, vectorised by the compiler.
 fn autovectorised(direction: Direction, log_size: u32) -> Contender {
     let q = runtime::cpu().expect("threads start");
     let mut column = input(log_size);

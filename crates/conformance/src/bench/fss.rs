@@ -38,10 +38,10 @@ const ALL_KEYS: u32 = 1 << 12;
 /// Elements of a batch of a function.
 const ELEMENTS: u32 = 1 << 15;
 
-/// Different keys that the peer goes through, again and again; more than its caches hold.
+/// Different keys that the peer goes through repeatedly; more than the caches hold.
 const PEER_KEYS: usize = 1 << 12;
 
-/// Bytes of a seed of the peer, which it calls the length of its output.
+/// Bytes of a seed of the peer, which calls it the output length.
 const SEED_BYTES: usize = 16;
 
 /// The peer's functions from 64-bit points, or points of up to 16 bits, on 127-bit seeds.
@@ -241,7 +241,8 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     })
 }
 
-/// All that one party does for a batch except dealing, masking and talking to the peer; its own message stands for the peer's.
+/// All that one party does for a batch except dealing, masking and talking to the peer; its own message stands in for
+/// the peer's.
 fn gelu_by(accuracy: Accuracy) -> Contender {
     let (q, dealer_q) = (queue(), queue());
     let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");
@@ -333,7 +334,7 @@ fn peer_dpf_gen() -> Contender {
     })
 }
 
-/// The peer's function of the same kind. Only its time means something: sums of integers come out wrong in 0.6.
+/// The peer's function of the same kind. Only its time is meaningful: in 0.6 sums of integers come out wrong.
 fn peer_dcf_eval() -> Contender {
     let dcf: PeerDcf = DcfImpl::new(Aes128MatyasMeyerOseasPrg::new(&peer_keys::<4>().each_ref()));
     let alphas = words(PEER_KEYS, 2);

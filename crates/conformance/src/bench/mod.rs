@@ -20,7 +20,7 @@ impl Contender {
         Self::fed(name, || (), move |()| run())
     }
 
-    /// An implementation that uses up what `feed` makes beforehand, in time of its own.
+    /// An implementation that uses up what `feed` makes beforehand, outside the measured time.
     pub fn fed<T>(
         name: impl Into<String>,
         mut feed: impl FnMut() -> T + 'static,
@@ -89,7 +89,7 @@ pub struct Contest {
     pub show: Show,
     /// Ours first, then the peers.
     pub contenders: Vec<Contender>,
-    /// Goals, each with the condition it presumes, such as `avx-512`; empty for always.
+    /// Goals, each with the condition it assumes, such as `avx-512`; empty for none.
     pub goals: Vec<(Goal, &'static str)>,
 }
 
@@ -189,7 +189,7 @@ impl Contest {
     }
 }
 
-/// Constructors of every contest, by name: a contest owns its inputs, so build one, measure it, drop it.
+/// Constructors of every contest, by name: a contest owns its inputs, so build one, measure it, then drop it.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = circle::contests();

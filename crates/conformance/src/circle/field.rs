@@ -1,4 +1,4 @@
-//! Evaluation at a point, held to the sum over the basis, and batch inversion, held to products of one.
+//! Evaluation at a point, checked against the sum over the basis, and batch inversion, checked by products being one.
 
 use backend_api::{
     BackendError, Buffer as _,

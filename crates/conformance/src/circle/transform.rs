@@ -1,4 +1,4 @@
-//! Twiddles, transforms and extensions, held to published values and to the definition point by point.
+//! Twiddles, transforms and extensions, checked against published values and, point by point, against the definition.
 
 use backend_api::{
     BackendError, Buffer as _,
@@ -289,7 +289,7 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "circle.extend", cases }.refusing_short("circle_extend", short_circle_extend)
 }
 
-/// Extends the values of known coefficients, made by the transform that [`evaluate`] holds, and checks both results.
+/// Extends the values of known coefficients, made by the transform that [`evaluate`] checks, and checks both results.
 fn expect_lde<Q: CircleOps>(q: &Q, params: CircleExtendParams) -> Result<(), Failure> {
     let CircleExtendParams { log_coefficients, log_size, columns } = params;
     let coefficients = Stream::new(12).column((columns as usize) << log_coefficients);

@@ -40,7 +40,7 @@ fn rows(points: &[u64], count: u32) -> impl Iterator<Item = &[u64]> {
     none.into_iter().chain(points.chunks(count.max(1) as usize))
 }
 
-/// Offsets by which the masked input 0 is each of the points 0 .. `points`.
+/// Offsets that turn the masked input 0 into each of the points 0 .. `points`.
 pub(super) fn every_point(points: u64) -> Vec<u64> {
     (0..points).map(u64::wrapping_neg).collect()
 }

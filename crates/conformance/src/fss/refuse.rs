@@ -169,7 +169,7 @@ fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Parameters whose products pass the address space are refused like other wrong lengths.
+/// Parameters whose products exceed the address space are refused like other wrong lengths.
 fn expect_no_overflow<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     let params = CmpWindowParams { count: u32::MAX, points: u32::MAX, ..cmp_params() };
     Failure::unless_refused("cmp_eval_window of 2^64 points", cmp_eval_window(q, params, CMP_LENS))?;

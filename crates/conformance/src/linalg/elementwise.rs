@@ -1,4 +1,4 @@
-//! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each held to its formula.
+//! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each checked against its formula.
 
 use backend_api::{
     BackendError, Buffer, Real,
@@ -150,7 +150,7 @@ fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_equal(&[-1.0, -1.0, 0.0, 1.0, 1.0], &apply(q, Activation::Tanh, &ends)?)
 }
 
-/// The gradient by x of the gradients g by f(x), given what the forward pass saved.
+/// The gradient with respect to x, given the gradient g with respect to f(x) and what the forward pass saved.
 fn gradients<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, saved: &[T], g: &[T]) -> Result<Vec<f32>, Failure> {
     let (saved, g, mut dx) = (q.upload(saved)?, q.upload(g)?, q.zeros::<T>(g.len())?);
     q.activate_backward(ActivateBackward { f, saved: saved.view(), g: g.view(), dx: dx.view_mut() })?;

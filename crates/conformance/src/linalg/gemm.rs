@@ -1,4 +1,4 @@
-//! Matrix products with epilogues, broadcast batches and gradients, held to f64 sums.
+//! Matrix products with epilogues, broadcast batches and gradients, checked against f64 sums.
 
 use backend_api::{
     BackendError, Buffer, Real,
@@ -270,8 +270,8 @@ fn batched<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
     Failure::unless_close(&model(&a, &la, &b, &lb, c_shape)?, &q.download(&dc)?, 1e-6, 1e-5)
 }
 
-/// Compares both gradients with central differences of `L = sum(G * (A B))` in the f64 model. L is linear in each operand, so
-/// the differences are exact but for rounding.
+/// Compares both gradients with central differences of `L = sum(G * (A B))` in the f64 model. L is linear in each
+/// operand, so the differences are exact except for rounding.
 fn gradients<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
     let mut random = Random::new(11);
     let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);

@@ -22,7 +22,8 @@ impl Random {
     }
 }
 
-/// Relative error of rounding to a narrow `T`; 0 for f32, whose rounding the bounds on f32 arithmetic include already.
+/// Relative error of rounding to a narrow `T`; 0 for f32, since the bounds on f32 arithmetic already include its
+/// rounding.
 pub(super) fn rounding<T: Real>() -> f64 {
     match T::DTYPE {
         DType::F16 => 2f64.powi(-11),

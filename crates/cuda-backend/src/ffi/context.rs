@@ -53,11 +53,11 @@ pub fn abandoned() -> bool {
     ABANDONED.load(Ordering::Relaxed)
 }
 
-/// The primary context of a device, retained. Every driver call of this crate goes through one, which is current for as
-/// long as the call takes: the thread belongs to the program, which may have another context current, and gets it back.
+/// The primary context of a device, retained. Every driver call of this crate goes through one, which is current only
+/// for the duration of the call: the thread belongs to the program, whose own current context is then restored.
 ///
-/// After the first sticky code no call is made any more but the release of the context, which frees all it holds. After a wait
-/// that ran out of time not even that: it would wait too.
+/// After the first sticky code the only call made is the release of the context, which frees all it holds. After a wait
+/// that ran out of time not even that is made, since it would wait too.
 pub(crate) struct Context {
     id: u64,
     ordinal: u32,

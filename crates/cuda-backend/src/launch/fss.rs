@@ -48,9 +48,10 @@ fn keys_made(launch: Launch<'_>, count: u32) -> Launch<'_> {
 }
 
 /// One thread per `keys` keys along x; along y, as many parts of the points as it takes to give every multiprocessor a block.
-/// More would not be faster: the look-ups of one block keep shared memory busy, and each part walks to its windows anew.
+/// More would not be faster: the lookups of one block keep shared memory busy, and each part walks to its windows
+/// again.
 ///
-/// The number of parts comes with the launch.
+/// Returns the number of parts with the launch.
 fn keys_with_points<'a>(
     queue: &CudaQueue,
     launch: Launch<'a>,

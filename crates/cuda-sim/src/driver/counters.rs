@@ -1,4 +1,4 @@
-//! What the driver saw, for tests to read.
+//! What the driver has seen, for tests to read.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub struct Counters {
     /// Functions called in a context after a call had answered the error that lost it, in order; those that give
     /// something back or change which context is current are not among them.
     pub calls_after_sticky: Vec<&'static str>,
-    /// Kernels launched by a call, without those of graphs.
+    /// Kernels launched by a call, not counting those in graphs.
     pub launches: u64,
     /// The same by the name of the kernel.
     pub launches_of: BTreeMap<String, u64>,
@@ -32,7 +32,7 @@ pub struct Counters {
     pub allocations: u64,
     /// Blocks of device memory freed.
     pub frees: u64,
-    /// Allocations that a pool met from bytes it had kept.
+    /// Allocations that a pool served from bytes it had kept.
     pub pool_hits: u64,
     /// Blocks of pinned host memory allocated or registered.
     pub pins: u64,
@@ -63,7 +63,7 @@ impl Counters {
     }
 }
 
-/// Something that the driver noticed and that a result code does not say.
+/// Something that the driver noticed but no result code reports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Report {
     /// Work on a stream failed.
@@ -76,17 +76,17 @@ pub enum Report {
         /// What happened.
         reason: String,
     },
-    /// A use of stream-ordered memory that nothing orders after its allocation or before its release.
+    /// A use of stream-ordered memory that is not ordered after its allocation or before its release.
     #[error("{work} uses stream-ordered memory at {address:#x} {relation}")]
     StreamOrder {
         /// The work.
         work: String,
         /// The memory it uses.
         address: u64,
-        /// How use and life of the memory relate.
+        /// How the use relates to the memory's lifetime.
         relation: &'static str,
     },
-    /// Work that nothing orders after earlier work, at a place where one of them writes.
+    /// Work that is not ordered after earlier work, at a place where one of them writes.
     #[error("{work} and {earlier} both touch {address:#x}, and nothing orders them")]
     Unordered {
         /// The work.
@@ -96,7 +96,7 @@ pub enum Report {
         /// The first byte that both touch.
         address: u64,
     },
-    /// A copy to the host of bytes that nothing has written.
+    /// A copy to the host of bytes that were never written.
     #[error("{work} takes bytes to the host that nothing has written, the first at {address:#x}")]
     Unwritten {
         /// The copy.

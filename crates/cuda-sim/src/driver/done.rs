@@ -1,4 +1,4 @@
-//! What becomes of a task once it has been done: its result, and what it is held against.
+//! What becomes of a task once it is done: its result, and what it is checked against.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -52,7 +52,7 @@ impl Driver {
         }
     }
 
-    /// Holds what a task has touched against the work before it, and remembers it.
+    /// Checks what a task has touched against the work before it, and remembers it.
     fn remember(&mut self, task: &Task, accesses: Accesses) {
         let work: Arc<str> = task.work.to_string().into();
         let (line, number) = task.who;
@@ -87,8 +87,8 @@ impl Driver {
         }
     }
 
-    /// Reports a copy from pinned memory that holds something else than it did when the copy was enqueued, when `done` tasks had been done,
-    /// unless other work may have written there meanwhile.
+    /// Reports a copy from pinned memory whose content has changed since the copy was enqueued, when `done` tasks had
+    /// been done, unless other work may have written there meanwhile.
     pub(super) fn check_source(&mut self, work: &Work, digest: u64, done: u64) {
         let Work::Copy(copy) = work else { return };
         let Some(source) = copy.host_source().filter(|_| copy.source_digest() != Some(digest)) else { return };

@@ -34,9 +34,10 @@ pub(super) enum Needs {
     Driver,
     /// A current context that no error has lost.
     Context,
-    /// As `Driver`; gives something back. In a lost context it does so too, but answers the error that lost the context.
+    /// As `Driver`, for a call that gives something back. It does so even in a lost context, but answers the error that
+    /// lost the context.
     Release,
-    /// As `Driver`; ends contexts or changes which one is current, whatever became of them.
+    /// As `Driver`, for a call that ends contexts or changes which one is current, whatever became of them.
     Contexts,
 }
 
@@ -84,7 +85,8 @@ pub(super) fn with_contexts<T>(change: impl FnOnce(&mut Vec<Id>) -> T) -> T {
 }
 
 impl Entry {
-    /// Remembers that the host was told of the error that lost its context, or loses the context by this one.
+    /// Remembers that the host was told of the error that lost its context; if the context was not lost, this error
+    /// loses it.
     fn note_failure(&mut self, code: Status) {
         let context = self.context;
         let driver = self.guard.as_mut().and_then(|guard| guard.as_mut());
@@ -143,7 +145,7 @@ impl Entry {
         Ok(self.driver().contexts[&context].device)
     }
 
-    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and lets the host know of it.
+    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and notes that the host knows of it.
     ///
     /// # Errors
     /// The code that lost the current context.

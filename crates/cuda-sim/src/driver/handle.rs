@@ -10,7 +10,7 @@ use cuda_loader::ffi::{
     CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmemoryPool, CUmodule, CUstream,
 };
 
-/// What a handle names, by its number.
+/// The objects that handles name, by number.
 pub(super) type Id = usize;
 
 /// Handles start here: far from small integers and from addresses of the process.

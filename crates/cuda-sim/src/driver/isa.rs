@@ -30,11 +30,11 @@ pub(super) struct Target {
 /// Which devices run what is made for a target.
 #[derive(Clone, Copy, Debug)]
 enum Portability {
-    /// Its own and all newer ones.
+    /// Its own capability and all newer ones.
     Plain,
-    /// Its own and newer ones of the same major number.
+    /// Its own capability and newer ones with the same major number.
     Family,
-    /// Its own alone.
+    /// Only its own capability.
     Exact,
 }
 

@@ -1,4 +1,4 @@
-//! How a call's work finds its place in the order.
+//! How a call's work is placed in the order.
 
 use std::ops::Range;
 
@@ -100,7 +100,7 @@ impl Driver {
         self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, running: false })
     }
 
-    /// Makes sure that it shows if the host touches pinned memory before a copy that runs later is done: remembers what a
+    /// Makes it visible if the host touches pinned memory before a copy that runs later is done: remembers what a
     /// source holds, and overwrites a target unless other work may still need what is there.
     fn watch_host(&mut self, work: &Work) -> Option<(u64, u64)> {
         let Work::Copy(copy) = work else { return None };
@@ -121,8 +121,8 @@ impl Driver {
         Some((copy.source_digest()?, self.done))
     }
 
-    /// What the next task of a stream comes after, and what its stream knows by that: its own last task, events waited
-    /// for, and between the legacy stream and blocking ones, each other's.
+    /// What the next task of a stream comes after, and what its stream knows because of that: its own last task, events
+    /// waited for, and, between the legacy stream and blocking ones, each other's last tasks.
     fn predecessors(&self, id: Id) -> (Vec<TaskId>, Clock) {
         let Some(stream) = self.streams.get(&id) else { return Default::default() };
         let mut after: Vec<TaskId> = stream.waits.iter().copied().chain(stream.tail).collect();

@@ -1,4 +1,4 @@
-//! Who uses the driver of the process, and what they may ask of it.
+//! Who uses the driver of the process, and what they may ask it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,7 +33,7 @@ pub enum InstallError {
 
 /// Makes the simulated driver that of this process, with the machine that `spec` describes.
 ///
-/// Called again, it replaces the machine: whatever the former one held is gone.
+/// Called again, it replaces the machine: whatever the old one held is gone.
 ///
 /// # Errors
 /// [`InstallError::Spec`] if there is no such machine, [`InstallError::AlreadyChosen`] if the process has another driver.

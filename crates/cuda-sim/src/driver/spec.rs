@@ -1,4 +1,4 @@
-//! What is simulated, as a text that a user or a test can write in one line.
+//! What is simulated, as one line of text that a user or a test can write.
 
 use std::{collections::BTreeMap, str::FromStr};
 
@@ -26,7 +26,7 @@ use crate::exec::{Checks, Options, Schedule};
 /// | `driver=X.Y` | the driver's CUDA release, 11.0 to 13.5; the PTX it compiles follows it | 12.4, or the first that knows the capability |
 /// | `schedule=eager\|lazy\|random` | when streams run their work | `eager` |
 /// | `seed=N` | seed of `random` | 0 |
-/// | `order=natural\|reverse\|seeded` | turns of blocks and warps; `seeded` uses `seed` | `natural` |
+/// | `order=natural\|reverse\|seeded` | the order in which blocks and warps take turns; `seeded` uses `seed` | `natural` |
 /// | `threads=N` | host threads that share a launch, 1 to 64; for `natural` order without checks | 1 |
 /// | `checks=none\|sanitize` | optional checkers of the executor | `none` |
 /// | `watchdog=N` | warp instructions after which a launch counts as hung; so does one that makes N / 128 of them, or 2^24 if that is more, without a store, an atomic that changes a word, a barrier or the end of a thread | 2^34, hence 2^27 |
@@ -51,7 +51,7 @@ pub struct Spec {
     pub schedule: StreamSchedule,
     /// Seed of the random schedules.
     pub seed: u64,
-    /// Turns of blocks and warps.
+    /// The order in which blocks and warps take turns.
     pub order: Schedule,
     /// Optional checkers.
     pub checks: Checks,

@@ -1,6 +1,6 @@
-//! Why a text describes no machine and no fault.
+//! Why a text does not describe a machine or a fault.
 
-/// A text that is no [`Spec`](super::Spec).
+/// A text that is not a [`Spec`](super::Spec).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("simulator item `{item}`: expected {expected}")]
 pub struct SpecError {

@@ -133,7 +133,7 @@ pub(super) enum Op {
     CopyAsync(u32),
     /// Ends the group of asynchronous copies begun since the last one.
     CommitGroup,
-    /// Waits until at most so many groups are unfinished.
+    /// Waits until at most this many groups are unfinished.
     WaitGroup(u32),
     /// Waits for every asynchronous copy, committed or not.
     WaitAll,
@@ -152,7 +152,7 @@ pub(super) enum Op {
     },
     /// Branch by table: index register, index into [`Code::tables`].
     BraTable(R, u32),
-    /// Jump and note the way back in a 32-bit register.
+    /// Jump and note the return address in a 32-bit register.
     Call {
         target: u32,
         back: R,
@@ -386,11 +386,11 @@ pub(super) struct Order {
     /// Relaxed, volatile or stronger: races with no other such access within the scopes of both.
     pub(super) strong: bool,
     pub(super) volatile: bool,
-    /// For threads of the own block only.
+    /// Only for threads of the same block.
     pub(super) narrow: bool,
     pub(super) acquire: bool,
     pub(super) release: bool,
-    /// A load of what no thread of the launch writes.
+    /// A load of memory that no thread of the launch writes.
     pub(super) constant: bool,
 }
 

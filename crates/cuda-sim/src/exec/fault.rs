@@ -25,7 +25,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// One thread at one instruction: who did something.
+/// One thread at one instruction: the party to a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Party {
     /// Block coordinates.
@@ -166,7 +166,7 @@ pub enum FaultKind {
         /// Width of the access.
         bytes: u64,
     },
-    /// A read of a byte that nothing wrote.
+    /// A read of a byte that was never written.
     #[error("uninitialised read of {space} address {address:#x}")]
     Uninitialised {
         /// Which memory.
@@ -174,8 +174,8 @@ pub enum FaultKind {
         /// The byte.
         address: u64,
     },
-    /// A register decides something whose value nothing defined: it was never written, or got its value from a lane that took
-    /// no part in a shuffle.
+    /// A register whose value was never defined decides something: it was never written, or got its value from a lane
+    /// that took no part in a shuffle.
     #[error("a value that nothing defined is {used_as}")]
     Undefined {
         /// What it is used as.

@@ -43,13 +43,13 @@ pub enum Schedule {
 /// Which checkers run. Bounds, lifetime, alignment and divergence are always checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
-    /// Reads of global, shared or local bytes that nothing wrote, or that an unfinished `cp.async` will write.
+    /// Reads of global, shared or local bytes that were never written, or that an unfinished `cp.async` will write.
     pub uninitialised: bool,
     /// Unordered accesses of two threads of a block to one place in shared memory.
     pub shared_races: bool,
     /// Unordered accesses of two blocks to one place in global memory. Costs memory per place touched.
     pub global_races: bool,
-    /// Which bytes of global memory a launch touches, to be held against work of other streams.
+    /// Which bytes of global memory a launch touches, to be checked against work of other streams.
     pub streams: bool,
     /// Counters of bank conflicts and coalescing.
     pub traffic: bool,
@@ -89,7 +89,8 @@ pub struct Options {
     pub cooperative: bool,
     /// Host threads that share the blocks of a launch without optional checkers and with the natural schedule.
     pub threads: usize,
-    /// Seed of a noise of up to 2 ulp on the approximate functions, to prove that results do not hang on their bits.
+    /// Seed for noise of up to 2 ulp on the approximate functions, to prove that results do not depend on their exact
+    /// bits.
     pub perturb_approximations: Option<u64>,
 }
 

@@ -40,7 +40,7 @@ pub enum LoadError {
         /// What is wrong with it.
         reason: ptx::typing::Reason,
     },
-    /// Addresses of another width than 64 bits.
+    /// Addresses that are not 64 bits wide.
     #[error("expected .address_size 64, got {0}")]
     AddressSize(u32),
     /// An instruction outside the executor's table.
@@ -53,7 +53,7 @@ pub enum LoadError {
         /// What about it is not supported.
         reason: String,
     },
-    /// The value of a variable holds the address of something that is declared only.
+    /// The value of a variable holds the address of something that is only declared.
     #[error("`{variable}` holds the address of `{symbol}`, which the module does not define")]
     Undefined {
         /// The variable.
@@ -85,7 +85,7 @@ pub struct Kernel {
     pub static_shared: u64,
     /// Local memory per thread, in bytes.
     pub local: u64,
-    /// 32-bit registers per thread before any allocation: far above what an assembler needs.
+    /// 32-bit registers per thread before register allocation: far more than an assembler needs.
     pub registers: u32,
     /// Most threads of a block by its launch bounds, 1024 without.
     pub max_threads: u32,
@@ -161,7 +161,7 @@ impl Program {
         Ok(Some((addresses[index], bytes)))
     }
 
-    /// Frees the module's variables on `device`; a later launch places them anew.
+    /// Frees the module's variables on `device`; a later launch places them again.
     ///
     /// # Errors
     /// [`MemoryFault`] if the host freed one of them already.

@@ -21,7 +21,7 @@ pub struct Function {
     pub params: Vec<Param>,
     /// Launch bounds and the like, in text order.
     pub directives: Vec<Directive>,
-    /// Absent from a declaration.
+    /// Absent in a declaration.
     pub body: Option<Body>,
 }
 
@@ -45,11 +45,11 @@ pub struct Param {
     pub align: Option<u32>,
     /// Elements of an array parameter such as `.b8 x[16]`.
     pub count: Option<u64>,
-    /// What `.ptr` says of the memory that a pointer points to.
+    /// What `.ptr` says about the memory that a pointer points to.
     pub pointer: Option<Pointer>,
 }
 
-/// What `.ptr` says of a pointer parameter.
+/// What `.ptr` says about a pointer parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
     /// The space it points into, generic without.
@@ -91,7 +91,7 @@ pub enum Directive {
 /// The code of a function, nested scopes flattened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Every register that is declared by itself or used, of all scopes; ranges declare no more than that.
+    /// Every register, in all scopes, that is declared by itself or used; ranges declare nothing beyond these.
     pub registers: Vec<Register>,
     /// Variables of all scopes.
     pub variables: Vec<Variable>,

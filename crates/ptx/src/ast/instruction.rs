@@ -160,7 +160,7 @@ impl Instruction {
         self.operands[..self.results()].iter().flat_map(Operand::registers)
     }
 
-    /// The registers it reads, bases of addresses included, its guard not.
+    /// The registers it reads, including bases of addresses but not its guard.
     pub fn sources(&self) -> impl Iterator<Item = Reg> + '_ {
         self.operands[self.results()..].iter().flat_map(Operand::registers)
     }

@@ -85,7 +85,7 @@ impl Dominance {
         a
     }
 
-    /// The immediate dominator of `node`; `None` for the root and for nodes it does not reach.
+    /// The immediate dominator of `node`; `None` for the root and for nodes that the root does not reach.
     #[must_use]
     pub fn parent(&self, node: usize) -> Option<usize> {
         if node == self.root { None } else { self.parent[node] }
@@ -111,7 +111,7 @@ impl Dominance {
     }
 }
 
-/// What `root` reaches, itself included.
+/// What `root` reaches, including itself.
 fn reach(successors: &[Vec<usize>], root: usize) -> Vec<bool> {
     let mut reached = vec![false; successors.len()];
     for node in post_order(successors, root) {

@@ -31,7 +31,7 @@ pub struct Block {
     pub traps: bool,
 }
 
-/// Whether control may go elsewhere than to the next instruction after `instruction`.
+/// Whether control may go anywhere other than to the next instruction after `instruction`.
 ///
 /// Calls are not among them: they come back.
 #[must_use]

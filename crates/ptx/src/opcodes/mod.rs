@@ -1,7 +1,7 @@
 //! The opcodes that the executor runs and the kernel build admits.
 //!
 //! One table serves both: a kernel that needs an opcode outside it does not pass the lints, so the simulator cannot
-//! lag behind the compiler unseen.
+//! fall behind the compiler unnoticed.
 
 mod forms;
 mod order;
@@ -41,7 +41,7 @@ pub enum Group {
     Tensor,
 }
 
-/// A set of admissible opcodes, their modifiers in one order.
+/// A set of admitted opcodes, with their modifiers in one order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The family.

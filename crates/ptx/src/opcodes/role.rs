@@ -36,7 +36,7 @@ pub enum Role {
     ToPreds,
     /// A register to write, or a vector of its parts.
     ToParts(Ty),
-    /// So many registers in braces to write.
+    /// This many registers in braces to write.
     ToVector(usize, Ty),
     /// As many registers to write as `.v2` or `.v4` say, of the type's width or wider.
     Loaded,
@@ -54,9 +54,9 @@ pub enum Role {
     FromPred,
     /// A predicate register that is moved.
     FromPredOrSpecial,
-    /// So many registers or numbers in braces.
+    /// This many registers or numbers in braces.
     FromVector(usize, Ty),
-    /// So many registers in braces to read.
+    /// This many registers in braces to read.
     FromRegisters(usize, Ty),
     /// As many registers or numbers as `.v2` or `.v4` say, of the type's width or wider.
     Stored,

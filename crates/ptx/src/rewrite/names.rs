@@ -9,7 +9,7 @@ const HASH_DIGITS: usize = 16;
 
 /// Takes hashes out of the names that only the module sees, and numbers labels and depots by the order of functions.
 ///
-/// Two names that differ in their hash alone stay apart by a number. Kernels and visible or external names stay.
+/// Two names that differ only in their hash are kept apart by a number. Kernels and visible or external names are kept.
 pub fn normalise_names(module: &mut Module) {
     let renamed = new_names(module);
     let rename = |name: &mut Name| {

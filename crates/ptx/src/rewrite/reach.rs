@@ -1,4 +1,4 @@
-//! Takes out what no kernel of a module can reach.
+//! Removes what no kernel of a module can reach.
 
 use std::collections::HashSet;
 

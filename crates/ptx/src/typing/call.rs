@@ -1,4 +1,4 @@
-//! Calls against what they call.
+//! Calls, checked against what they call.
 
 use super::{
     Reason,

@@ -1,4 +1,4 @@
-//! Variables and functions by themselves, and declarations of one name against each other.
+//! Variables and functions on their own, and declarations of one name checked against each other.
 
 use super::{
     Mistake, Reason,
@@ -181,7 +181,7 @@ fn has_zero(directive: &Directive) -> bool {
     }
 }
 
-/// Whether a directive is none of those that kernels may have.
+/// Whether a directive is not one of those that kernels may have.
 fn is_unknown(directive: &Directive) -> bool {
     match directive {
         Directive::Other(name, numbers) => match &**name {

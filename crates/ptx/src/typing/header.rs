@@ -6,7 +6,7 @@ use crate::ast::Module;
 /// Major versions with the last minor one of each.
 const VERSIONS: [(u32, u32); 4] = [(6, 5), (7, 8), (8, 8), (9, 5)];
 
-/// Architectures from `sm_50` on, with the version of PTX that brought each.
+/// Architectures from `sm_50` on, with the version of PTX that introduced each.
 const ARCHITECTURES: [(&str, (u32, u32)); 31] = [
     ("50", (4, 0)),
     ("52", (4, 1)),
@@ -76,7 +76,7 @@ pub(super) fn check(module: &Module) -> Vec<Mistake> {
     if debug && !module.has_sections { mistake(Reason::Debug) } else { Vec::new() }
 }
 
-/// What the module is written for; a target that cannot be read has been reported, and takes everything.
+/// What the module is written for; a target that cannot be read has already been reported, and allows everything.
 pub(super) fn release(module: &Module) -> Release {
     let target = module.target.first().and_then(|target| target.strip_prefix("sm_"));
     let target = target.and_then(|name| name.trim_end_matches(['a', 'f']).parse().ok());

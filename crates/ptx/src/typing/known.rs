@@ -1,4 +1,4 @@
-//! What an opcode says of its operands.
+//! What an opcode says about its operands.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -67,7 +67,7 @@ impl<'module> Opcodes<'module> {
         Self { release, known: HashMap::new() }
     }
 
-    /// What there is to know of `opcode`, if the table has it.
+    /// What is known about `opcode`, if the table has it.
     pub(super) fn get(&mut self, opcode: &'module Opcode) -> Option<Rc<Known>> {
         let known = self.known.entry(opcode.text());
         known.or_insert_with(|| Known::new(opcode, self.release).map(Rc::new)).clone()

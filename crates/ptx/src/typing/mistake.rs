@@ -16,13 +16,13 @@ pub struct Mistake {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A version of PTX that there is not, or that is too old.
+    /// A version of PTX that does not exist or is too old.
     #[error("expected a version of PTX from 6.0 to 9.5, got {}.{}", .0.0, .0.1)]
     Version((u32, u32)),
-    /// A target that there is not, or that is too old.
+    /// A target that does not exist or is too old.
     #[error("expected a target such as sm_80, sm_50 at least, got `{0}`")]
     Target(String),
-    /// Addresses of another width than 64 bits.
+    /// Addresses that are not 64 bits wide.
     #[error("expected .address_size 64, got {0}")]
     AddressSize(u32),
     /// `.target debug` without debug sections.
@@ -48,7 +48,7 @@ pub enum Reason {
         /// The architecture of the module.
         got: u32,
     },
-    /// Another number of operands than the instruction takes.
+    /// A different number of operands than the instruction takes.
     #[error("expected {expected} operands, got {got}")]
     Operands {
         /// How many the instruction takes.
@@ -66,13 +66,13 @@ pub enum Reason {
         /// What stands there.
         got: String,
     },
-    /// A guard that is no predicate.
+    /// A guard that is not a predicate.
     #[error("expected a predicate as guard, got {got}")]
     Guard {
         /// The register.
         got: String,
     },
-    /// A declaration that does not hold together.
+    /// A declaration that contradicts itself or an earlier one.
     #[error("`{name}`: {fault}")]
     Declaration {
         /// What is declared.

@@ -2,7 +2,8 @@
 //!
 //! The rules are those of `ptxas` 13.5, learned by asking it: `tests/data/typing.txt` holds some thousand lines of PTX
 //! with its verdicts, and says where this pass is stricter on purpose. Targets before `sm_50` and PTX before 6.0 are
-//! refused as such. Opcodes outside the table ([`crate::opcodes`]) are passed over; a lint and the executor refuse them.
+//! refused as such. Opcodes outside the table ([`crate::opcodes`]) are skipped here; a lint and the executor refuse
+//! them.
 
 mod call;
 mod declaration;

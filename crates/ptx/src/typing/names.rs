@@ -1,4 +1,4 @@
-//! Declarations of one name against each other.
+//! Declarations of one name, checked against each other.
 
 use std::collections::{HashMap, hash_map::Entry};
 

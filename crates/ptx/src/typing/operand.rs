@@ -1,4 +1,4 @@
-//! One operand against the role that the signature gives it.
+//! One operand, checked against the role that the signature gives it.
 
 use std::collections::HashSet;
 

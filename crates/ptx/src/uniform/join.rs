@@ -39,8 +39,8 @@ struct Region<'body> {
 
 /// The registers that may differ, where paths from the end of the block `branch` meet, by the path alone.
 ///
-/// Only registers with `several` definitions count: one with a single definition tells no more than what that is
-/// computed from. Two paths that copy the same unchanged register or constant agree.
+/// Only registers with `several` definitions count: one with a single definition tells no more than what it is computed
+/// from. Two paths that copy the same unchanged register or constant agree.
 pub(super) fn varied(
     body: &Body,
     graph: &Graph,

@@ -15,7 +15,7 @@ use crate::{
     flow::{Dominance, Graph, is_terminator},
 };
 
-/// Among which threads a value may differ, or which threads may part at a branch.
+/// Among which threads a value may differ, or which threads may diverge at a branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Spread {
     /// The same for the whole block.
@@ -70,14 +70,14 @@ pub struct Uniformity {
     carry: Spread,
 }
 
-/// A collective that threads may reach apart.
+/// A collective that threads may reach separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// Index of the instruction.
     pub instruction: usize,
     /// What it joins.
     pub collective: Collective,
-    /// Which threads may reach it apart.
+    /// Which threads may reach it separately.
     pub spread: Spread,
 }
 
@@ -132,7 +132,7 @@ impl Uniformity {
         self.registers[reg.0 as usize]
     }
 
-    /// Which threads may run a block apart.
+    /// Which threads may run a block separately.
     #[must_use]
     pub fn control(&self, block: usize) -> Spread {
         self.blocks[block]
@@ -174,7 +174,7 @@ impl Uniformity {
         changed
     }
 
-    /// Which threads part at the end of `block`.
+    /// Which threads diverge at the end of `block`.
     fn branch(&self, flow: &Flow<'_>, block: usize) -> Spread {
         let last = &flow.body.instructions[flow.graph.blocks[block].instructions.end - 1];
         let index = if last.opcode.base() == "brx" { self.inputs(flow, last) } else { Spread::Uniform };
@@ -182,7 +182,7 @@ impl Uniformity {
         guard.max(index)
     }
 
-    /// The spread of all that `instruction` reads, its guard aside.
+    /// The spread of all that `instruction` reads, apart from its guard.
     fn inputs(&self, flow: &Flow<'_>, instruction: &Instruction) -> Spread {
         let registers = instruction.sources().map(|reg| self.register(reg)).max();
         let special = |operand: &Operand| match operand {

@@ -28,7 +28,7 @@ pub(super) fn lines<Q: FssOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     comparisons.into_iter().chain(all_points).chain([cmp_gen(64, wide)]).chain(payloads).collect()
 }
 
-/// How many points each key is evaluated at, and in which window of 2^`within` points they lie.
+/// How many points each key is evaluated at, and the window of 2^`within` points that holds them.
 #[derive(Clone, Copy)]
 struct Points {
     points: u32,
@@ -130,7 +130,7 @@ fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32, at: Points) -> DeviceLin
     })
 }
 
-/// Keys that are evaluated at every point, each of which writes a bit for it.
+/// Keys that are evaluated at every point; each writes a bit for each point.
 fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
     let blocks = cmp_blocks(bits);
     let bytes = f64::from(count) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);

@@ -1,7 +1,7 @@
 //! Speed of ops on any queue, with their inputs resident on its device.
 //!
-//! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure the backend that
-//! the user chose, whole, and relate lines that move much memory to the speed of a plain copy on the same queue.
+//! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure all of the
+//! backend that the user chose, and compare lines that move much memory with a plain copy on the same queue.
 
 mod circle;
 mod fss;
@@ -36,7 +36,7 @@ pub enum Extent {
     Small,
 }
 
-/// The id of the line that copies by the device's own means: the limit of every line that moves bytes.
+/// The id of the line that copies with the device's own copy: the limit for every line that moves bytes.
 pub const COPY: &str = "copy";
 
 /// How much one run does.
@@ -80,7 +80,8 @@ impl<Q: Queue> DeviceLine<Q> {
         Self { id: id.into(), unit, work, bytes, resident, prepare: Box::new(prepare) }
     }
 
-    /// Uploads the inputs, runs once to warm up, and then, in each round, as often as the batch time asks before it waits.
+    /// Uploads the inputs, runs once to warm up, and then, in each round, runs as often as fits the batch time before
+    /// it waits.
     ///
     /// # Errors
     /// What the backend or a plan reports.
@@ -111,7 +112,7 @@ impl<Q: Queue> DeviceLine<Q> {
     }
 }
 
-/// Enough that one wait does not count beside launches of a microsecond.
+/// Enough to make one wait negligible beside launches of a microsecond.
 const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.

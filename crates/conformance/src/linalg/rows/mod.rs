@@ -18,8 +18,8 @@ pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
 /// Lengths of rows around every vector length, and long ones.
 const LENGTHS: [usize; 10] = [1, 7, 8, 15, 16, 17, 33, 63, 1000, 20_000];
 
-/// Lengths of rows that are held to the model in every element type: not aligned, ending in each quarter of the first and
-/// second 128 elements, and longer than a GPU's warp takes, aligned and not.
+/// Lengths of rows that are compared with the model in every element type: not aligned, ending in each quarter of the
+/// first and second 128 elements, and longer than a GPU's warp takes, aligned and not.
 const TYPED_LENGTHS: [usize; 10] = [5, 37, 69, 101, 133, 165, 197, 229, 1100, 1101];
 
 /// Lengths of aligned rows that end within each of the eight chunks of 128 that a GPU's warp holds in registers.
@@ -47,8 +47,8 @@ fn download<Q: Queue, T: Real>(q: &Q, x: &Q::Buf<T>) -> Result<Vec<f32>, Failure
     Ok(q.read(x.view())?.into_iter().map(Real::to_f32).collect())
 }
 
-/// Holds `|got - expected|` in the Euclidean norm to `bound` times that of `expected`, or of a tenth in every element: a
-/// gradient that cancels to zero, as with one element in a row, has no relative error.
+/// Requires the Euclidean norm of `got - expected` to be at most `bound` times that of `expected`, or of a tenth in
+/// every element: a gradient that cancels to zero, as with one element in a row, has no relative error.
 fn unless_near(what: &str, expected: &[f64], got: &[f32], bound: f64) -> Result<(), Failure> {
     let square = |x: f64| x * x;
     let size: f64 = expected.iter().map(|&e| square(e)).sum();

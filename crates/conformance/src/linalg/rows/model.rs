@@ -8,7 +8,7 @@ pub(super) fn softmax(x: &[f64]) -> Vec<f64> {
     e.iter().map(|e| e / sum).collect()
 }
 
-/// Log-softmax of one row. The greatest element is counted apart, so that a sum near 1 loses nothing.
+/// Log-softmax of one row. The greatest element is counted separately, so that a sum near 1 loses nothing.
 pub(super) fn log_softmax(x: &[f64]) -> Vec<f64> {
     let (at, greatest) =
         x.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best });
@@ -31,7 +31,7 @@ pub(super) fn rms_norm(x: &[f64], gamma: &[f64], eps: f64) -> Vec<f64> {
     x.iter().zip(gamma).map(|(x, gamma)| x * rstd * gamma).collect()
 }
 
-/// The gradient of `sum_i g_i f(x)_i` by x, by central differences of f.
+/// The gradient of `sum_i g_i f(x)_i` with respect to x, by central differences of f.
 pub(super) fn gradient(x: &[f64], g: &[f64], f: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     const STEP: f64 = 1e-5;
     let mut x = x.to_vec();

@@ -28,11 +28,11 @@ struct Inputs {
     x: Vec<f32>,
     gamma: Vec<f32>,
     beta: Vec<f32>,
-    /// Whether gamma and beta are handed over; else they are ones and zeros.
+    /// Whether gamma and beta are passed; otherwise they are ones and zeros.
     affine: bool,
 }
 
-/// The gradients by x, gamma and beta.
+/// The gradients with respect to x, gamma and beta.
 struct Gradients<R> {
     dx: Vec<R>,
     dgamma: Vec<R>,
@@ -262,13 +262,14 @@ fn close<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, atol: f64) -> Result
     Failure::unless_close(&want, &y, 0.0, atol)
 }
 
-/// A case of rows with deviations of `2^log`. Without eps, a norm waits to learn of rows that have no result.
+/// A case of rows with deviations of `2^log`. Without eps, a norm waits to find out whether any row has no result.
 fn extreme_case<Q>(log: i32, eps: f32, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Case<Q> {
     let case = Case::new(format!("deviations of 2^{log}, eps {eps:e}"), check);
     if eps == 0.0 { case.that_waits() } else { case }
 }
 
-/// Rows of one value, or of zeros where they are not centred: they give beta, whatever rounding leaves beside eps.
+/// Rows of a single value, or of zeros if they are not centred: they give beta, whatever rounding leaves relative to
+/// eps.
 fn constant_rows<Q: RowOps, T: Real>(q: &Q, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = op.inputs(2, n, 0.0);
@@ -441,7 +442,7 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     cases
 }
 
-/// Holds the gradients to their model within a relative error in the Euclidean norm.
+/// Compares the gradients with their model, within a relative error in the Euclidean norm.
 fn near<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, bound: f64) -> Result<(), Failure> {
     near_for::<Q, T>(q, op, input, &values(51, input.x.len()), bound)
 }

@@ -91,8 +91,8 @@ const SHAPES: [(&[usize], usize); 8] = [
 /// Shapes whose sums have so many terms that a single chain of additions would show, of at most 2^16 elements.
 const LONG: [(&[usize], usize); 4] = [(&[21_845, 3], 0), (&[936, 70], 0), (&[1, 65_536], 1), (&[1, 65_535], 1)];
 
-/// Shapes that are held to the model in every element type: columns, rows of typical lengths, and rows that a GPU's warp
-/// holds.
+/// Shapes that are compared with the model in every element type: columns, rows of typical lengths, and rows that a
+/// GPU's warp holds.
 fn typed_shapes() -> impl Iterator<Item = ([usize; 2], usize)> {
     let lengths = TYPED_LENGTHS.into_iter().chain(HELD_LENGTHS);
     [([20, 70], 0), ([5, 40], 0)].into_iter().chain(lengths.map(|n| ([3, n], 1)))
@@ -214,7 +214,7 @@ fn repeated_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usi
     })
 }
 
-/// Equal gradients g for elements that each count wholly: dx is g less n times g.
+/// Equal gradients g for elements that each count fully: dx is g less n times g.
 fn repeated_gradient_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
     Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
         let (len, _) = axis_lengths(shape, axis);
@@ -245,7 +245,7 @@ fn empty_parts<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failu
     Failure::unless_close(&want, &op.run::<Q, T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
 }
 
-/// The model with elements left out; a row of which nothing is left gives zeros, or -inf for the logarithm.
+/// The model with elements left out; a row with nothing left gives zeros, or -inf for the logarithm.
 fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> Vec<f64> {
     let x: Vec<f64> = x.iter().zip(keep).map(|(&x, &k)| if k { f64::from(x) } else { f64::NEG_INFINITY }).collect();
     model::along(&x, len, inner, |row| {
@@ -256,7 +256,8 @@ fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> V
     })
 }
 
-/// A mask with random flags and one row left out wholly, as addends, and as flags over NaN in what they leave out.
+/// A mask with random flags and one row left out entirely: as addends, and as flags with NaN in the elements that they
+/// leave out.
 fn masked_case<Q: RowOps + 'static, T: Real>(
     op: Op,
     name: &str,

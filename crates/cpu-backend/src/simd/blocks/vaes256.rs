@@ -90,7 +90,7 @@ impl AesBlocks for Vaes256 {
     fn spread(self, a: __m256i) -> __m256i {
         // SAFETY: `self` proves VAES and AVX2.
         unsafe {
-            // a look-up by the two lowest bits of each word, in a register
+            // a lookup by the two lowest bits of each word, in a register
             let table = _mm256_castsi256_ps(_mm256_setr_epi32(0, -1, 0, -1, 0, -1, 0, -1));
             _mm256_castps_si256(_mm256_permutevar_ps(table, _mm256_shuffle_epi32::<0x00>(a)))
         }

@@ -23,7 +23,7 @@ register! {
     cuCtxGetId
 }
 
-/// What the driver API's version is to contexts.
+/// The driver API's version, as contexts report it.
 const API_VERSION: u32 = 3020;
 /// Stream priorities, least first.
 pub(super) const PRIORITIES: [i32; 2] = [0, -5];
@@ -33,7 +33,7 @@ fn known(entry: &mut Entry, context: CUcontext) -> Result<Id, Status> {
     if entry.driver().contexts.contains_key(&id) { Ok(id) } else { Err(Status::INVALID_CONTEXT) }
 }
 
-/// Ends all work of a context and forgets it.
+/// Ends all work of a context and forgets the context.
 fn destroy(entry: &mut Entry, context: Id) {
     // The work's own failure is no failure of this call; it has been reported.
     let _lost = entry.wait(&Goal::Context(context));

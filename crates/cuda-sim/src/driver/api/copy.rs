@@ -29,7 +29,7 @@ register! {
     cuMemcpy2DAsync_v2 cuMemcpy3D_v2 cuMemcpy3DAsync_v2
 }
 
-/// What kind of memory an end of a copy was said to be in.
+/// The kind of memory that one end of a copy was declared to be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Host,
@@ -53,7 +53,7 @@ fn staged(source: usize, bytes: u64) -> Result<Place, Status> {
 }
 
 impl Entry {
-    /// Refuses a copy whose ends are not in live memory, and marks one that a bad link swallows.
+    /// Refuses a copy whose ends are not in live memory, and marks one that a bad link drops.
     pub(super) fn check_copy(&mut self, copy: &mut Copy) -> Result<(), Status> {
         let name = self.name;
         let driver = self.driver();

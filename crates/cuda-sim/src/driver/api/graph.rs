@@ -1,4 +1,4 @@
-//! Graphs as wholes: making, copying, listing.
+//! Whole graphs: making, copying, listing.
 //!
 //! # Safety
 //! As of the driver API; see the parent module.

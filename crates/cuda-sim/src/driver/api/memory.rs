@@ -1,4 +1,4 @@
-//! Device memory, with and without a place in stream order.
+//! Device memory, stream-ordered and not.
 //!
 //! # Safety
 //! As of the driver API; see the parent module.
@@ -29,7 +29,7 @@ register! {
 /// Rows of a pitched allocation start at multiples of this.
 const PITCH: usize = 512;
 
-/// Reserves memory on the current device; work that still holds memory back is done first if need be.
+/// Reserves memory on the current device; if necessary, work that still holds on to memory is done first.
 pub(super) fn reserve(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
     if bytes == 0 {
         return Err(Status::INVALID_VALUE);
@@ -60,7 +60,7 @@ pub(super) fn check_graph_memory(entry: &mut Entry, address: CUdeviceptr) -> Res
     if life.is_some_and(|life| life.pool.is_none()) { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-/// Reserves memory that no stream orders.
+/// Reserves memory that is not stream-ordered.
 fn allocate(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
     entry.refuse_while_capturing()?;
     let context = entry.context()?;

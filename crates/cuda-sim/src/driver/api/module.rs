@@ -33,7 +33,7 @@ register! {
     cuModuleGetGlobal_v2 cuModuleGetLoadingMode
 }
 
-/// Modules are loaded at once and whole.
+/// Modules are loaded at once and completely.
 const EAGER_LOADING: u32 = 1;
 
 /// Compiles a text for a machine.

@@ -1,7 +1,8 @@
 //! What work has touched, and whether anything orders it before later work at the same place.
 //!
-//! Each task is held against the tasks done before it that its clock does not know. Two that meet at a byte are reported
-//! unless both read it or both go there by atomics or strong loads and stores: on a device either may come first.
+//! Each task is checked against the tasks done before it that its clock does not know. Two that touch the same byte are
+//! reported unless both read it, or both use atomics or strong loads and stores there: on a device either may come
+//! first.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,10 +16,11 @@ use super::{
 };
 use crate::driver::handle::Id;
 
-/// Tasks of one line of work that are remembered of an allocation. A task that is unordered with an older one goes unnoticed.
+/// How many tasks of one line of work are remembered for an allocation. If a task is unordered with an older one, that
+/// goes unnoticed.
 const REMEMBERED: usize = 256;
 
-/// What is remembered of an allocation: for each line of work its last tasks, oldest first.
+/// What is remembered about an allocation: the last tasks of each line of work, oldest first.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct History(BTreeMap<Id, VecDeque<Past>>);
 

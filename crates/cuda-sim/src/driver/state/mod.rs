@@ -62,12 +62,13 @@ pub(super) struct Driver {
     pub(super) graphs: BTreeMap<Id, Graph>,
     pub(super) execs: BTreeMap<Id, Exec>,
     pub(super) captures: BTreeMap<CaptureId, Capture>,
-    /// Device memory by base; released stream-ordered blocks stay, so that later uses are known for what they are.
+    /// Device memory by base; released stream-ordered blocks are kept, so that later uses are recognised for what they
+    /// are.
     pub(super) blocks: BTreeMap<u64, Block>,
     /// Pinned host memory by address.
     pub(super) pinned: BTreeMap<usize, Pinned>,
     pub(super) queue: Queue,
-    /// What is remembered of each allocation by its base, where work of streams is held against each other.
+    /// What is remembered about each allocation, by its base, if the work of streams is checked against each other.
     pub(super) histories: BTreeMap<u64, History>,
     /// Tasks done so far.
     pub(super) done: u64,

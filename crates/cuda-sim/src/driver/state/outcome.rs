@@ -15,6 +15,6 @@ pub(in crate::driver) struct Did {
     pub(in crate::driver) kernel: Option<exec::Counters>,
     /// The first byte that a copy took to the host and nothing had written, where that is checked.
     pub(in crate::driver) unwritten: Option<u64>,
-    /// What it touched, where work of streams is held against each other.
+    /// What it touched, if the work of streams is checked against each other.
     pub(in crate::driver) accesses: Accesses,
 }

@@ -1,7 +1,7 @@
 //! Enqueued work and the order that streams, events and graphs put on it.
 //!
-//! Every unit of work is a task with the tasks it comes after. A stream is no more than "after the last task", so all
-//! schedules run the same graph and differ only in which ready task they take.
+//! Every unit of work is a task with the tasks it comes after. A stream is just "after the last task", so all schedules
+//! run the same graph and differ only in which ready task they pick.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,8 @@ use crate::driver::{handle::Id, spec::StreamSchedule};
 /// Number of a task; larger ones were enqueued later.
 pub(in crate::driver) type TaskId = u64;
 
-/// Numbers go on from one session to the next, so that a task of an ended session is never taken for one of this.
+/// Numbers continue from one session to the next, so that a task of an ended session is never mistaken for one of the
+/// current session.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Which task it is: its line of work, and its number there from 1. A stream is a line, and so is each branch of a graph
@@ -76,11 +77,11 @@ pub(in crate::driver) struct Task {
     pub(in crate::driver) source: Option<(u64, u64)>,
     /// Tasks it comes after, as far as they were not done when it was enqueued.
     pub(in crate::driver) after: Vec<TaskId>,
-    /// Overtaken by other ready tasks.
+    /// Whether other ready tasks overtake it.
     pub(in crate::driver) slow: bool,
     /// It never ends by itself.
     pub(in crate::driver) hung: bool,
-    /// Some thread is at it.
+    /// Whether a thread is working on it.
     pub(in crate::driver) running: bool,
 }
 
@@ -145,7 +146,7 @@ impl Queue {
         self.pending.values()
     }
 
-    /// Fails what never ends, unless a thread is at work and may get somebody further; whether there was such work.
+    /// Fails work that never ends, unless a thread is busy and may make progress; returns whether there was such work.
     pub(in crate::driver) fn give_up(&mut self) -> bool {
         if self.pending.values().any(|task| task.running) {
             return false;

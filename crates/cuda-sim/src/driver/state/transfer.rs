@@ -16,7 +16,7 @@ use cuda_loader::Status;
 use super::{accesses::Accesses, outcome::Failure};
 use crate::exec::{self, Memory};
 
-/// What the host finds where a copy has not written yet, and in the place of bytes that nothing has written: NaN in every
+/// What the host finds where a copy has not written yet, and in place of bytes that were never written: NaN in every
 /// float format.
 const POISON: u8 = 0xff;
 

@@ -107,7 +107,7 @@ impl Work {
         Ok(did)
     }
 
-    /// What it touches, but for a kernel, which tells when it is done.
+    /// What it touches, except for a kernel, which reports that when it is done.
     fn accesses(&self, memory: &Memory) -> Accesses {
         match self {
             Self::Copy(copy) => copy.accesses(),

@@ -1,7 +1,7 @@
 //! Simulated device memory: one 64-bit address space for all virtual devices.
 //!
 //! Device `d` allocates from its own range far above any host address, never twice from the same place, with gaps of
-//! [`GAP`] bytes, and of at least [`GUARD`] once half the range is used up; so a stray or stale address names the
+//! [`GAP`] bytes, and of at least [`GUARD`] once half the range is used up; so a stray or stale address leads to the
 //! allocation it belongs to instead of hitting another.
 
 mod fault;
@@ -248,7 +248,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The first byte of the range that nothing has written yet.
+    /// The first byte of the range that has not been written yet.
     ///
     /// # Errors
     /// As [`Memory::read`].

@@ -1,4 +1,4 @@
-//! The allocations that were live at one moment, for lock-free look-up by address.
+//! The allocations that were live at one moment, for lock-free lookup by address.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whether a launch still gets anywhere.
+//! Whether a launch still makes progress.
 //!
 //! Nothing but a change of memory, a barrier, the end of a thread or the start of a block can release a thread that loops
 //! over the same registers. Once all threads do, and nothing of that kind has happened meanwhile, the launch hangs for good.

@@ -1,7 +1,7 @@
-//! Volatile accesses among the lanes of one warp. They are strong, so they are no data race; but without a barrier of the
-//! warp nothing says which lane comes first, and code that counts on lanes going together goes wrong.
+//! Volatile accesses among the lanes of one warp. They are strong, so they are no data race; but without a warp barrier
+//! nothing says which lane comes first, and code that relies on lanes running in lockstep goes wrong.
 //!
-//! What stays silent is a flag: a lane that reads it over and over and makes a fence once it is set. A lane that has read
+//! A flag is not reported: a lane that reads it over and over and makes a fence once it is set. A lane that has read
 //! what another lane wrote, and goes on without a fence, is reported, and so is a write to what another lane has read and
 //! is done with.
 

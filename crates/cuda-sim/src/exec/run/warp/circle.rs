@@ -1,6 +1,6 @@
 //! Whether a warp goes in circles.
 
-/// Whether the states of a warp come round again: Brent, "An Improved Monte Carlo Factorization Algorithm".
+/// Whether the states of a warp repeat: Brent, "An Improved Monte Carlo Factorization Algorithm".
 #[derive(Default)]
 pub(in crate::exec::run) struct Circle {
     epoch: u64,
