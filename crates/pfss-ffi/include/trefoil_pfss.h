@@ -2,13 +2,13 @@
    descriptor by itself or many gates in a batch.
 
    - A function that can fail returns a status; trefoil_pfss_last_error says what was expected and what came. Results
-     stand in the last arguments and are written on success only.
+     go to the last arguments and are written only on success.
    - Handles belong to the caller, who frees each once; freeing null does nothing. No handle is used by two threads at once.
-   - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; that the memory is
-     there is the caller's promise.
-   - What a name calls hat is public: masked inputs hatx = x + r, and masked outputs haty = y + r_out, made to be opened.
+   - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; whether the memory
+     is there is up to the caller.
+   - Anything with hat in its name is public: masked inputs hatx = x + r, masked outputs haty = y + r_out, meant to be opened.
      Shares of y and of bits add up to the secrets themselves.
-   - Keys in handles are wiped when freed, and shares when all of their batch are computed; the caller wipes its arrays. */
+   - Keys in handles are wiped when freed, and shares once their whole batch is computed; the caller wipes its own arrays. */
 
 #ifndef TREFOIL_PFSS_H
 #define TREFOIL_PFSS_H
@@ -24,15 +24,15 @@ enum trefoil_pfss_status
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // It did what it says.
+  // It succeeded.
   TREFOIL_PFSS_OK = 0,
-  // A pointer is null or misaligned, or a name or a number means nothing.
+  // A pointer is null or misaligned, or a name or a number is meaningless.
   TREFOIL_PFSS_ARGUMENT = 1,
-  // An array has not the number of elements that the call needs.
+  // An array does not have the number of elements that the call needs.
   TREFOIL_PFSS_LENGTH = 2,
-  // The bytes are no key bundle.
+  // The bytes are not a key bundle.
   TREFOIL_PFSS_BUNDLE = 3,
-  // The bytes are no program, or the program is refused.
+  // The bytes are not a program, or the program is refused.
   TREFOIL_PFSS_PROGRAM = 4,
   // The keys, the evaluation or the batch are past this step or not yet there, or the keys were used before.
   TREFOIL_PFSS_STATE = 5,
@@ -74,11 +74,11 @@ typedef struct trefoil_pfss_gate trefoil_pfss_gate;
 // One party's keys. They mask inputs once, and are evaluated once.
 typedef struct trefoil_pfss_keys trefoil_pfss_keys;
 
-// The masks `r_out` of a gate's output words, known to the dealer alone: what it needs to deal keys for the gates that
+// The masks `r_out` of a gate's output words, known only to the dealer: what it needs to deal keys for the gates that
 // take the opened words as their inputs. As secret as the dealer.
 typedef struct trefoil_pfss_wires trefoil_pfss_wires;
 
-// What a batch takes in at most, and what it does with jobs that do not fit the device.
+// The most that a batch takes in, and what it does with jobs that do not fit the device.
 typedef struct {
   // Jobs.
   uint64_t jobs;
@@ -126,25 +126,25 @@ typedef struct {
   uint64_t opened_bytes;
   // Rounds of openings.
   uint64_t rounds;
-  // Seconds of copying keys and points to the device.
+  // Seconds spent copying keys and points to the device.
   double copy_in_seconds;
-  // Seconds of walking key trees.
+  // Seconds spent walking key trees.
   double walk_seconds;
-  // Seconds of copying results from the device, and of waiting for them.
+  // Seconds spent copying results from the device, and waiting for them.
   double copy_out_seconds;
-  // Seconds from messages of this party to answers of the other.
+  // Seconds from this party's messages to the other's answers.
   double exchange_seconds;
-  // Seconds of flushes that are none of these.
+  // Seconds of flushes spent on anything else.
   double idle_seconds;
 } trefoil_pfss_counters;
 
-// The parameters of a gate by name. Those that it does not have are zero.
+// The parameters of a gate by name. Those that the gate does not have must be zero.
 typedef struct {
   // Ring width of the input in bits.
   uint32_t n;
   // Bits to shift off, for shifts.
   uint32_t shift;
-  // The least input, if a range is proven; `min` and `max` are both zero if none is.
+  // The least input, if a range is proven; otherwise `min` and `max` are both zero.
   int64_t min;
   // The greatest input.
   int64_t max;
@@ -172,9 +172,9 @@ typedef struct {
   size_t bools;
   // 1 for additive shares of the bits, 0 for XOR shares.
   uint32_t additive;
-  // 1 if output words come under masks `r_out`, made to be opened; 0 for shares of the words themselves.
+  // 1 if output words come under masks `r_out`, meant to be opened; 0 for shares of the words themselves.
   uint32_t masked_outputs;
-  // 1 if the keys mask no inputs: theirs come open from an earlier gate, or are masked already.
+  // 1 if the keys mask no inputs: their inputs come already opened from an earlier gate, or are already masked.
   uint32_t open_inputs;
   // How often bits have to be opened, after the masked inputs.
   uint32_t rounds;
@@ -192,8 +192,8 @@ uint32_t trefoil_pfss_abi_version(void);
 // The version of the library, a string that lives as long as the program.
 const char *trefoil_pfss_version(void);
 
-// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for what the environment asks for. Nothing stands in
-// for a backend that cannot be opened.
+// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for whatever the environment asks for. Nothing stands
+// in for a backend that cannot be opened.
 //
 // # Safety
 // As said [at the top](crate#safety); `name` ends with a zero byte.
@@ -212,14 +212,14 @@ const char *trefoil_pfss_backend_name(trefoil_pfss_backend *backend);
 // As said [at the top](crate#safety).
 void trefoil_pfss_backend_free(trefoil_pfss_backend *backend);
 
-// The options that a batch has if it is given none: the limits of SUF, jobs are not cut.
+// The options of a batch that is given none: the limits of SUF, and jobs are not cut.
 //
 // # Safety
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_options_default(trefoil_pfss_batch_options *options);
 
-// Begins a batch on a backend; `options` may be null. The batch counts as the backend's: no two threads use the two at
-// once. The backend may be freed before it.
+// Begins a batch on a backend; `options` may be null. The batch counts as part of the backend: two threads must not
+// use the two at the same time. The backend may be freed before the batch.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -227,11 +227,11 @@ trefoil_pfss_status trefoil_pfss_batch_open(trefoil_pfss_backend *backend,
                                             const trefoil_pfss_batch_options *options,
                                             trefoil_pfss_batch **batch);
 
-// Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
-// Writes the job's number. Both parties submit the same jobs in the same order.
+// Takes in a job: `gate`, with `keys` that were dealt for it, on the public masked inputs `hatx`, one for each
+// element. Writes the job's number. Both parties submit the same jobs in the same order.
 //
-// The keys are spent by it. If the job is refused they are as before, for the same masked inputs: what they masked is open,
-// so that no other keys will do.
+// This spends the keys. If the job is refused, they are as before, for the same masked inputs: what they masked is
+// open, so no other keys will do.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -242,7 +242,7 @@ trefoil_pfss_status trefoil_pfss_batch_submit(trefoil_pfss_batch *batch,
                                               size_t count,
                                               uint64_t *job);
 
-// Walks the key trees of all jobs. A failure leaves the batch without results, for good.
+// Walks the key trees of all jobs. After a failure the batch never gives any results.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -262,8 +262,8 @@ trefoil_pfss_status trefoil_pfss_batch_pending(trefoil_pfss_batch *batch,
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_masked(trefoil_pfss_batch *batch, uint8_t *bytes, size_t len);
 
-// Takes in the other party's bytes of the round. What is not the message that is due leaves the batch without results,
-// for good.
+// Takes in the other party's bytes of the round. If they are not the message that is due, the batch never gives any
+// results.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -271,8 +271,8 @@ trefoil_pfss_status trefoil_pfss_batch_absorb(trefoil_pfss_batch *batch,
                                               const uint8_t *peer,
                                               size_t len);
 
-// A digest of gates, counts and nonces of all jobs so far, 32 bytes: parties whose digests differ are out of step, and
-// have to compare them before they open anything.
+// A digest of the gates, counts and nonces of all jobs so far, 32 bytes. Parties have to compare digests before they
+// open anything: if they differ, the parties are out of step.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -280,8 +280,8 @@ trefoil_pfss_status trefoil_pfss_batch_digest(trefoil_pfss_batch *batch,
                                               uint8_t *digest,
                                               size_t len);
 
-// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`, modulo `2^n` of the output:
-// for a gate with masked outputs, and made to be opened. Jobs of an earlier clear are refused.
+// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`, modulo `2^n` of the
+// output: for a gate with masked outputs, and meant to be opened. Jobs from before a clear are refused.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -290,8 +290,8 @@ trefoil_pfss_status trefoil_pfss_batch_haty_share(trefoil_pfss_batch *batch,
                                                   uint64_t *haty,
                                                   size_t len);
 
-// Additive shares of the output words `y` of a job themselves, as `trefoil_pfss_y_share`: for a gate without masked outputs,
-// and not to be opened, unless both parties may know `y`. Jobs of an earlier clear are refused.
+// Additive shares of the output words `y` of a job, as `trefoil_pfss_y_share`: for a gate without masked outputs. Do
+// not open them unless both parties may know `y`. Jobs from before a clear are refused.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -324,7 +324,7 @@ trefoil_pfss_status trefoil_pfss_batch_bool_share_packed(trefoil_pfss_batch *bat
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_counters(trefoil_pfss_batch *batch, trefoil_pfss_counters *counters);
 
-// Drops all jobs, wipes their results, and takes in jobs again. A batch that failed stays failed.
+// Drops all jobs and wipes their results; the batch then takes in jobs again. A batch that failed stays failed.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -336,14 +336,14 @@ trefoil_pfss_status trefoil_pfss_batch_clear(trefoil_pfss_batch *batch);
 // As said [at the top](crate#safety).
 void trefoil_pfss_batch_free(trefoil_pfss_batch *batch);
 
-// A dealer with randomness of the operating system.
+// A dealer with randomness from the operating system.
 //
 // # Safety
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_dealer_open(trefoil_pfss_dealer **dealer);
 
-// A dealer that anyone can repeat. For tests only: its keys protect nothing. A process refuses bundles that it has
-// masked or evaluated before, also those that were dealt again from the same seed.
+// A dealer whose output anyone can reproduce. For tests only: its keys protect nothing. A process refuses bundles that
+// it has masked or evaluated before, even if they were dealt again from the same seed.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -356,8 +356,8 @@ trefoil_pfss_status trefoil_pfss_dealer_insecure_from_seed(uint64_t seed,
 // As said [at the top](crate#safety).
 void trefoil_pfss_dealer_free(trefoil_pfss_dealer *dealer);
 
-// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only. Keys of a gate
-// with masked outputs are dealt by `trefoil_pfss_deal_wired`.
+// Deals keys for `count` elements: a bundle for party 0 and one for party 1, each for its own party only. For a gate
+// with masked outputs, use `trefoil_pfss_deal_wired`.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -368,8 +368,8 @@ trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
                                       trefoil_pfss_bytes **party_0,
                                       trefoil_pfss_bytes **party_1);
 
-// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. The keys
-// are spent by it, whether it succeeds or not, and the process refuses to evaluate another copy of them. Keys of gates
+// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. This
+// spends the keys, whether it succeeds or not, and the process refuses to evaluate another copy of them. Keys of gates
 // by name are evaluated in batches.
 //
 // # Safety
@@ -404,8 +404,8 @@ trefoil_pfss_status trefoil_pfss_evaluation_resume(trefoil_pfss_evaluation *eval
                                                    size_t words);
 
 // Additive shares of the masked output words `y + r_out` modulo `2^n`, `[count][words]`: word `i` of element `e` at
-// `e * words + i`. For keys of a gate with masked outputs. They are made to be opened: the sum of both parties' shares
-// is the `hatx` of the next gate.
+// `e * words + i`. For keys of a gate with masked outputs. They are meant to be opened: the sum of both parties'
+// shares is the `hatx` of the next gate.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -413,8 +413,8 @@ trefoil_pfss_status trefoil_pfss_haty_share(trefoil_pfss_evaluation *evaluation,
                                             uint64_t *haty,
                                             size_t len);
 
-// Additive shares of the output words `y` themselves modulo `2^n`, in the order of `trefoil_pfss_haty_share`. For keys of
-// a gate without masked outputs. Not to be opened, unless both parties may know `y`.
+// Additive shares of the output words `y` themselves modulo `2^n`, in the order of `trefoil_pfss_haty_share`. For keys
+// of a gate without masked outputs. Do not open them unless both parties may know `y`.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -422,8 +422,8 @@ trefoil_pfss_status trefoil_pfss_y_share(trefoil_pfss_evaluation *evaluation,
                                          uint64_t *y,
                                          size_t len);
 
-// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits. Never masked,
-// and not to be opened, unless both parties may know the bits.
+// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits. They are
+// never masked; do not open them unless both parties may know the bits.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -432,7 +432,7 @@ trefoil_pfss_status trefoil_pfss_bool_share(trefoil_pfss_evaluation *evaluation,
                                             size_t len);
 
 // XOR shares of the output bits, `[bools][ceil(count / 32)]` words, element `e` in bit `e % 32` of word `e / 32`, for
-// keys with XOR-shared bits. Never masked, and not to be opened, unless both parties may know the bits.
+// keys with XOR-shared bits. They are never masked; do not open them unless both parties may know the bits.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -446,7 +446,7 @@ trefoil_pfss_status trefoil_pfss_bool_share_packed(trefoil_pfss_evaluation *eval
 // As said [at the top](crate#safety).
 void trefoil_pfss_evaluation_free(trefoil_pfss_evaluation *evaluation);
 
-// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars` (which asks for a
+// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars` (which needs a
 // range), `lrs`, `ars`, `relu_ars` or `lut`. Parameters that the gate does not have are refused.
 //
 // # Safety
@@ -459,8 +459,8 @@ trefoil_pfss_status trefoil_pfss_gate_named(const char *name,
 // Reads a program from bytes: little-endian, every number in 8 bytes. First the modes of predicates (0 one shared key,
 // 1 a key for each threshold), of coefficients (0 hidden steps, 1 one payload key, 2 masked selection) and of output
 // bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
-// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each with its length in
-// front; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
+// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each preceded by its
+// length; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
 // pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula, each operand
 // after its operator (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
 //
@@ -470,8 +470,8 @@ trefoil_pfss_status trefoil_pfss_gate_read(const uint8_t *program,
                                            size_t len,
                                            trefoil_pfss_gate **gate);
 
-// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the dealer knows: its output
-// shares are then `haty` shares, made to be opened. Output bits stay as they are.
+// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the dealer knows: its
+// output shares are then `haty` shares, meant to be opened. Output bits stay as they are.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -483,7 +483,7 @@ trefoil_pfss_status trefoil_pfss_gate_mask_outputs(trefoil_pfss_gate *gate);
 // As said [at the top](crate#safety).
 void trefoil_pfss_gate_free(trefoil_pfss_gate *gate);
 
-// Where the bytes stand; valid until they are freed. Null for null.
+// Where the bytes are; valid until they are freed. Null for null.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -501,7 +501,7 @@ size_t trefoil_pfss_bytes_len(trefoil_pfss_bytes *bytes);
 // As said [at the top](crate#safety).
 void trefoil_pfss_bytes_free(trefoil_pfss_bytes *bytes);
 
-// Reads keys from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are, and bundles of gates
+// Reads keys from the bytes of a bundle. Refuses bytes that are not a bundle, whatever they are, and bundles of gates
 // that this interface does not make.
 //
 // # Safety
@@ -516,8 +516,8 @@ trefoil_pfss_status trefoil_pfss_keys_read(const uint8_t *bytes,
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_keys_inspect(trefoil_pfss_keys *keys, trefoil_pfss_keys_info *info);
 
-// Masks this party's input shares: `masked[e]` is its share of `x + r`, to be sent to the other party. The sum of both
-// parties' words, modulo `2^n`, is the public `hatx`. `count` is that of the keys.
+// Masks this party's input shares: `masked[e]` is its share of `x + r`, to send to the other party. The sum of both
+// parties' words, modulo `2^n`, is the public `hatx`. `count` must be that of the keys.
 //
 // Keys mask once, since two inputs under one mask would reveal their difference: a second call is refused, and so is any
 // copy of the keys that this process reads from their bytes.
@@ -535,15 +535,15 @@ trefoil_pfss_status trefoil_pfss_keys_mask_inputs(trefoil_pfss_keys *keys,
 // As said [at the top](crate#safety).
 void trefoil_pfss_keys_free(trefoil_pfss_keys *keys);
 
-// Why the last call of this thread that failed did so. Valid until the next call of this thread that fails; empty before
+// Why the last failed call of this thread failed. Valid until the next call of this thread that fails; empty before
 // the first.
 const char *trefoil_pfss_last_error(void);
 
-// Deals keys of a gate inside a circuit: for inputs under fresh masks, if `inputs` is null, or for the opened output word
-// `word` of the gate that `inputs` came from, `haty = y + r_out`, which then is `hatx`. The second kind of keys masks no
-// inputs. Several gates may take one word.
+// Deals keys of a gate inside a circuit: if `inputs` is null, for inputs under fresh masks; otherwise for the opened
+// output word `word` of the gate that `inputs` came from, `haty = y + r_out`, which is then the `hatx`. The second
+// kind of keys masks no inputs. Several gates may take the same word.
 //
-// Writes the wires of the gate's own output words to `outputs`, if it has masked outputs; for other gates `outputs` may
+// If the gate has masked outputs, writes the wires of its own output words to `outputs`; for other gates `outputs` may
 // be null and is not written.
 //
 // # Safety

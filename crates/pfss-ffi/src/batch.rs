@@ -24,7 +24,7 @@ pub struct BatchHandle {
     first: u64,
 }
 
-/// What a batch takes in at most, and what it does with jobs that do not fit the device.
+/// The most that a batch takes in, and what it does with jobs that do not fit the device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOptions {
@@ -76,15 +76,15 @@ pub struct BatchCounters {
     pub opened_bytes: u64,
     /// Rounds of openings.
     pub rounds: u64,
-    /// Seconds of copying keys and points to the device.
+    /// Seconds spent copying keys and points to the device.
     pub copy_in_seconds: f64,
-    /// Seconds of walking key trees.
+    /// Seconds spent walking key trees.
     pub walk_seconds: f64,
-    /// Seconds of copying results from the device, and of waiting for them.
+    /// Seconds spent copying results from the device, and waiting for them.
     pub copy_out_seconds: f64,
-    /// Seconds from messages of this party to answers of the other.
+    /// Seconds from this party's messages to the other's answers.
     pub exchange_seconds: f64,
-    /// Seconds of flushes that are none of these.
+    /// Seconds of flushes spent on anything else.
     pub idle_seconds: f64,
 }
 
@@ -218,7 +218,7 @@ impl Drop for BatchHandle {
     }
 }
 
-/// The options that a batch has if it is given none: the limits of SUF, jobs are not cut.
+/// The options of a batch that is given none: the limits of SUF, and jobs are not cut.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -228,8 +228,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_options_default(options: *mut BatchO
     guard(|| unsafe { put("options", BatchConfig::default().into(), options) })
 }
 
-/// Begins a batch on a backend; `options` may be null. The batch counts as the backend's: no two threads use the two at
-/// once. The backend may be freed before it.
+/// Begins a batch on a backend; `options` may be null. The batch counts as part of the backend: two threads must not
+/// use the two at the same time. The backend may be freed before the batch.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -255,11 +255,11 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
     })
 }
 
-/// Takes in a job: `gate`, by `keys` that were dealt for it, on the public masked inputs `hatx`, one for each element.
-/// Writes the job's number. Both parties submit the same jobs in the same order.
+/// Takes in a job: `gate`, with `keys` that were dealt for it, on the public masked inputs `hatx`, one for each
+/// element. Writes the job's number. Both parties submit the same jobs in the same order.
 ///
-/// The keys are spent by it. If the job is refused they are as before, for the same masked inputs: what they masked is open,
-/// so that no other keys will do.
+/// This spends the keys. If the job is refused, they are as before, for the same masked inputs: what they masked is
+/// open, so no other keys will do.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
     })
 }
 
-/// Walks the key trees of all jobs. A failure leaves the batch without results, for good.
+/// Walks the key trees of all jobs. After a failure the batch never gives any results.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -333,8 +333,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, byte
     })
 }
 
-/// Takes in the other party's bytes of the round. What is not the message that is due leaves the batch without results,
-/// for good.
+/// Takes in the other party's bytes of the round. If they are not the message that is due, the batch never gives any
+/// results.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -347,8 +347,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer
     })
 }
 
-/// A digest of gates, counts and nonces of all jobs so far, 32 bytes: parties whose digests differ are out of step, and
-/// have to compare them before they open anything.
+/// A digest of the gates, counts and nonces of all jobs so far, 32 bytes. Parties have to compare digests before they
+/// open anything: if they differ, the parties are out of step.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -362,8 +362,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, dige
     })
 }
 
-/// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`, modulo `2^n` of the output:
-/// for a gate with masked outputs, and made to be opened. Jobs of an earlier clear are refused.
+/// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`, modulo `2^n` of the
+/// output: for a gate with masked outputs, and meant to be opened. Jobs from before a clear are refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -382,8 +382,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
     })
 }
 
-/// Additive shares of the output words `y` of a job themselves, as `trefoil_pfss_y_share`: for a gate without masked outputs,
-/// and not to be opened, unless both parties may know `y`. Jobs of an earlier clear are refused.
+/// Additive shares of the output words `y` of a job, as `trefoil_pfss_y_share`: for a gate without masked outputs. Do
+/// not open them unless both parties may know `y`. Jobs from before a clear are refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -454,7 +454,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_counters(batch: *mut BatchHandle, co
     })
 }
 
-/// Drops all jobs, wipes their results, and takes in jobs again. A batch that failed stays failed.
+/// Drops all jobs and wipes their results; the batch then takes in jobs again. A batch that failed stays failed.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

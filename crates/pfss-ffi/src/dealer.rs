@@ -13,7 +13,7 @@ pub struct DealerHandle {
     pub(crate) dealer: Dealer,
 }
 
-/// A dealer with randomness of the operating system.
+/// A dealer with randomness from the operating system.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -23,8 +23,8 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_open(dealer: *mut *mut DealerHandle
     guard(|| unsafe { put_handle("dealer", DealerHandle { dealer: Dealer::from_os()? }, dealer) })
 }
 
-/// A dealer that anyone can repeat. For tests only: its keys protect nothing. A process refuses bundles that it has
-/// masked or evaluated before, also those that were dealt again from the same seed.
+/// A dealer whose output anyone can reproduce. For tests only: its keys protect nothing. A process refuses bundles that
+/// it has masked or evaluated before, even if they were dealt again from the same seed.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -44,8 +44,8 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
     unsafe { free(dealer) };
 }
 
-/// Deals keys for `count` elements: the bundle of party 0 and that of party 1, each for its own party only. Keys of a gate
-/// with masked outputs are dealt by `trefoil_pfss_deal_wired`.
+/// Deals keys for `count` elements: a bundle for party 0 and one for party 1, each for its own party only. For a gate
+/// with masked outputs, use `trefoil_pfss_deal_wired`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

@@ -1,4 +1,4 @@
-//! Handles of evaluations of descriptors, which the caller takes from exchange to exchange.
+//! Handles of evaluations of descriptors, which the caller drives from exchange to exchange.
 
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ impl Drop for Evaluation {
     }
 }
 
-/// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. The keys
-/// are spent by it, whether it succeeds or not, and the process refuses to evaluate another copy of them. Keys of gates
+/// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of the keys. This
+/// spends the keys, whether it succeeds or not, and the process refuses to evaluate another copy of them. Keys of gates
 /// by name are evaluated in batches.
 ///
 /// # Safety
@@ -137,8 +137,8 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
 }
 
 /// Additive shares of the masked output words `y + r_out` modulo `2^n`, `[count][words]`: word `i` of element `e` at
-/// `e * words + i`. For keys of a gate with masked outputs. They are made to be opened: the sum of both parties' shares
-/// is the `hatx` of the next gate.
+/// `e * words + i`. For keys of a gate with masked outputs. They are meant to be opened: the sum of both parties'
+/// shares is the `hatx` of the next gate.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -154,8 +154,8 @@ pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, ha
     })
 }
 
-/// Additive shares of the output words `y` themselves modulo `2^n`, in the order of `trefoil_pfss_haty_share`. For keys of
-/// a gate without masked outputs. Not to be opened, unless both parties may know `y`.
+/// Additive shares of the output words `y` themselves modulo `2^n`, in the order of `trefoil_pfss_haty_share`. For keys
+/// of a gate without masked outputs. Do not open them unless both parties may know `y`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -171,8 +171,8 @@ pub unsafe extern "C" fn trefoil_pfss_y_share(evaluation: *mut Evaluation, y: *m
     })
 }
 
-/// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits. Never masked,
-/// and not to be opened, unless both parties may know the bits.
+/// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with additive bits. They are
+/// never masked; do not open them unless both parties may know the bits.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bo
 }
 
 /// XOR shares of the output bits, `[bools][ceil(count / 32)]` words, element `e` in bit `e % 32` of word `e / 32`, for
-/// keys with XOR-shared bits. Never masked, and not to be opened, unless both parties may know the bits.
+/// keys with XOR-shared bits. They are never masked; do not open them unless both parties may know the bits.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

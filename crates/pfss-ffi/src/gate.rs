@@ -15,7 +15,7 @@ pub struct GateHandle {
     pub(crate) operation: Arc<Operation>,
 }
 
-/// The parameters of a gate by name. Those that it does not have are zero.
+/// The parameters of a gate by name. Those that the gate does not have must be zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GateParameters {
@@ -23,7 +23,7 @@ pub struct GateParameters {
     pub n: u32,
     /// Bits to shift off, for shifts.
     pub shift: u32,
-    /// The least input, if a range is proven; `min` and `max` are both zero if none is.
+    /// The least input, if a range is proven; otherwise `min` and `max` are both zero.
     pub min: i64,
     /// The greatest input.
     pub max: i64,
@@ -44,7 +44,7 @@ impl From<OperationError> for Failure {
     }
 }
 
-/// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars` (which asks for a
+/// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars` (which needs a
 /// range), `lrs`, `ars`, `relu_ars` or `lut`. Parameters that the gate does not have are refused.
 ///
 /// # Safety
@@ -85,8 +85,8 @@ pub unsafe extern "C" fn trefoil_pfss_gate_named(
 /// Reads a program from bytes: little-endian, every number in 8 bytes. First the modes of predicates (0 one shared key,
 /// 1 a key for each threshold), of coefficients (0 hidden steps, 1 one payload key, 2 masked selection) and of output
 /// bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
-/// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each with its length in
-/// front; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
+/// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each preceded by its
+/// length; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
 /// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula, each operand
 /// after its operator (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
 ///
@@ -104,8 +104,8 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
     })
 }
 
-/// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the dealer knows: its output
-/// shares are then `haty` shares, made to be opened. Output bits stay as they are.
+/// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the dealer knows: its
+/// output shares are then `haty` shares, meant to be opened. Output bits stay as they are.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

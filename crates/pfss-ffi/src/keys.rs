@@ -34,7 +34,7 @@ fn spent() -> Failure {
 }
 
 impl Keys {
-    /// What is public: gate, party, count and nonce.
+    /// The public facts: gate, party, count and nonce.
     fn facts(&self) -> Result<(&Gate, u8, usize, [u8; 16]), Failure> {
         match &self.0 {
             State::Fresh(keys) => Ok((keys.gate(), keys.party().number(), keys.count(), keys.nonce())),
@@ -58,7 +58,7 @@ impl Keys {
         Ok(self.facts()?.2)
     }
 
-    /// This party's share of the masked inputs; the masks are spent by it.
+    /// This party's share of the masked inputs; this spends the masks.
     fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, Failure> {
         let count = self.count()?;
         Failure::unless_len("elements", count, x.len())?;
@@ -113,9 +113,9 @@ pub struct KeysInfo {
     pub bools: usize,
     /// 1 for additive shares of the bits, 0 for XOR shares.
     pub additive: u32,
-    /// 1 if output words come under masks `r_out`, made to be opened; 0 for shares of the words themselves.
+    /// 1 if output words come under masks `r_out`, meant to be opened; 0 for shares of the words themselves.
     pub masked_outputs: u32,
-    /// 1 if the keys mask no inputs: theirs come open from an earlier gate, or are masked already.
+    /// 1 if the keys mask no inputs: their inputs come already opened from an earlier gate, or are already masked.
     pub open_inputs: u32,
     /// How often bits have to be opened, after the masked inputs.
     pub rounds: u32,
@@ -123,7 +123,7 @@ pub struct KeysInfo {
     pub nonce: [u8; 16],
 }
 
-/// Where the bytes stand; valid until they are freed. Null for null.
+/// Where the bytes are; valid until they are freed. Null for null.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_free(bytes: *mut Bytes) {
     unsafe { free(bytes) };
 }
 
-/// Reads keys from the bytes of a bundle. Bytes that are no bundle are refused, whatever they are, and bundles of gates
+/// Reads keys from the bytes of a bundle. Refuses bytes that are not a bundle, whatever they are, and bundles of gates
 /// that this interface does not make.
 ///
 /// # Safety
@@ -214,8 +214,8 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
     })
 }
 
-/// Masks this party's input shares: `masked[e]` is its share of `x + r`, to be sent to the other party. The sum of both
-/// parties' words, modulo `2^n`, is the public `hatx`. `count` is that of the keys.
+/// Masks this party's input shares: `masked[e]` is its share of `x + r`, to send to the other party. The sum of both
+/// parties' words, modulo `2^n`, is the public `hatx`. `count` must be that of the keys.
 ///
 /// Keys mask once, since two inputs under one mask would reveal their difference: a second call is refused, and so is any
 /// copy of the keys that this process reads from their bytes.

@@ -1,25 +1,27 @@
 //! The C interface of `pfss`: what a program in C or C++ needs to deal keys for gates and to evaluate them as one of two
-//! parties, with the layouts of SUF's composite evaluation: a descriptor by itself, or many gates in a super-batch.
+//! parties, with the layouts of SUF's composite evaluation: a descriptor on its own, or many gates in a super-batch.
 //! `include/trefoil_pfss.h` is its header, `examples/composite.cpp` and `examples/batch.cpp` are programs that use it.
 //!
 //! # Conventions
 //!
-//! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then says what was expected and what
-//!   came. Results stand in the last arguments, which are written on success only.
+//! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then says what was expected and
+//!   what came. Results go to the last arguments, which are written only on success.
 //! - Handles are opaque and belong to the caller, who frees each once with the function named after it; freeing null
-//!   does nothing. A handle must not be used by two threads at once, and may move between threads.
-//! - Arrays are pointers and numbers of elements, checked against what the call needs. An empty array may be null.
-//! - What a name calls hat is public: masked inputs `hatx = x + r`, and masked outputs `haty = y + r_out`, made to be
-//!   opened. Shares of `y` and of bits add up to the secrets themselves.
+//!   does nothing. A handle must not be used by two threads at once, but may move between threads.
+//! - An array is a pointer and a number of elements, which is checked against what the call needs. An empty array may
+//!   be null.
+//! - Anything with `hat` in its name is public: masked inputs `hatx = x + r`, and masked outputs `haty = y + r_out`,
+//!   meant to be opened. Shares of `y` and of bits add up to the secrets themselves.
 //! - No panic crosses the boundary: it becomes [`Status::TREFOIL_PFSS_INTERNAL`].
-//! - Keys and bundles inside handles are wiped when freed, and shares when all of their batch are computed. Arrays of the
-//!   caller are the caller's to wipe.
+//! - Keys and bundles inside handles are wiped when freed, and so are shares once their whole batch is computed. The
+//!   caller's arrays are the caller's to wipe.
 //!
 //! # Safety
 //!
-//! What every function asks of its caller: each pointer is null, or points at as many initialised elements as the number
-//! next to it says (for results: at as much writable memory that nothing else refers to), or is a live handle from this
-//! interface. Null, misalignment and impossible lengths are refused; that memory is there cannot be checked.
+//! What every function requires of its caller: each pointer is null, or points at as many initialised elements as the
+//! number next to it says (for results: at as much writable memory that nothing else refers to), or is a live handle
+//! from this interface. Null, misalignment and impossible lengths are refused; whether the memory is there cannot be
+//! checked.
 
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
 

@@ -1,4 +1,4 @@
-//! Pointers of the caller, checked as far as they can be.
+//! The caller's pointers, checked as far as they can be.
 
 use core::slice;
 

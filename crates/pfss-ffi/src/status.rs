@@ -14,15 +14,15 @@ use pfss::{PfssError, batch::BatchError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "names of the C interface")]
 pub enum Status {
-    /// It did what it says.
+    /// It succeeded.
     TREFOIL_PFSS_OK = 0,
-    /// A pointer is null or misaligned, or a name or a number means nothing.
+    /// A pointer is null or misaligned, or a name or a number is meaningless.
     TREFOIL_PFSS_ARGUMENT = 1,
-    /// An array has not the number of elements that the call needs.
+    /// An array does not have the number of elements that the call needs.
     TREFOIL_PFSS_LENGTH = 2,
-    /// The bytes are no key bundle.
+    /// The bytes are not a key bundle.
     TREFOIL_PFSS_BUNDLE = 3,
-    /// The bytes are no program, or the program is refused.
+    /// The bytes are not a program, or the program is refused.
     TREFOIL_PFSS_PROGRAM = 4,
     /// The keys, the evaluation or the batch are past this step or not yet there, or the keys were used before.
     TREFOIL_PFSS_STATE = 5,
@@ -116,7 +116,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<(), Failure>) -> Status {
     }
 }
 
-/// Why the last call of this thread that failed did so. Valid until the next call of this thread that fails; empty before
+/// Why the last failed call of this thread failed. Valid until the next call of this thread that fails; empty before
 /// the first.
 #[unsafe(no_mangle)]
 pub extern "C" fn trefoil_pfss_last_error() -> *const c_char {

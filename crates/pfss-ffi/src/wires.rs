@@ -8,17 +8,17 @@ use crate::{
     status::{Failure, Status, guard},
 };
 
-/// The masks `r_out` of a gate's output words, known to the dealer alone: what it needs to deal keys for the gates that
+/// The masks `r_out` of a gate's output words, known only to the dealer: what it needs to deal keys for the gates that
 /// take the opened words as their inputs. As secret as the dealer.
 pub struct Wires {
     wires: Vec<Wire>,
 }
 
-/// Deals keys of a gate inside a circuit: for inputs under fresh masks, if `inputs` is null, or for the opened output word
-/// `word` of the gate that `inputs` came from, `haty = y + r_out`, which then is `hatx`. The second kind of keys masks no
-/// inputs. Several gates may take one word.
+/// Deals keys of a gate inside a circuit: if `inputs` is null, for inputs under fresh masks; otherwise for the opened
+/// output word `word` of the gate that `inputs` came from, `haty = y + r_out`, which is then the `hatx`. The second
+/// kind of keys masks no inputs. Several gates may take the same word.
 ///
-/// Writes the wires of the gate's own output words to `outputs`, if it has masked outputs; for other gates `outputs` may
+/// If the gate has masked outputs, writes the wires of its own output words to `outputs`; for other gates `outputs` may
 /// be null and is not written.
 ///
 /// # Safety
