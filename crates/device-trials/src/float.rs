@@ -42,7 +42,7 @@ macro_rules! functions {
                 (if y.is_nan() || x > y { x } else { y }) + 0.0
             }
 
-            /// The magnitude of `x` with the sign of `y`, which counts as positive if it is no number.
+            /// The magnitude of `x` with the sign of `y`, which counts as positive if it is NaN.
             pub(crate) fn copysign(x: $float, y: $float) -> $float {
                 if y.is_sign_negative() && !y.is_nan() { -x.abs() } else { x.abs() }
             }

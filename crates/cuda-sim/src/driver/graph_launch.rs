@@ -131,7 +131,7 @@ impl Driver {
         Point { task, line, clock }
     }
 
-    /// The work of a node that is no graph; notes when memory of the graph comes and goes.
+    /// The work of a node that is not a graph; notes when memory of the graph is allocated and freed.
     fn node_work(&mut self, action: &Action, clock: &Clock, who: Who) -> Work {
         match action {
             Action::Work(work) => return work.clone(),

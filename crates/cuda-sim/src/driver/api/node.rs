@@ -256,7 +256,7 @@ unsafe extern "C" fn cuGraphAddEmptyNode(
     })
 }
 
-/// Refuses a handle that is no event.
+/// Refuses a handle that is not an event.
 fn known_event(entry: &mut Entry, event: CUevent) -> Result<usize, Status> {
     if entry.driver().events.contains_key(&event.id()) { Ok(event.id()) } else { Err(Status::INVALID_HANDLE) }
 }
