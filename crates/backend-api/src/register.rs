@@ -18,7 +18,7 @@ pub trait Register: Queue {
     /// Shows `elements` to the device.
     ///
     /// # Errors
-    /// [`BackendError::OutOfMemory`] if the host cannot hold so much memory in place, and what the device reports.
+    /// [`BackendError::OutOfMemory`] if the host cannot pin that much memory, and what the device reports.
     fn register<T: Element>(&self, elements: Vec<T>) -> Result<Self::Registered<T>, BackendError>;
 
     /// Copies as many elements as `dst` has, from element `first` of `host` on, and waits until they are there.
