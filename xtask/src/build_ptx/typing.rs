@@ -13,7 +13,7 @@ use self::corpus::{Corpus, Group, Line, Place, Verdict};
 use super::{ptxas, report};
 use crate::{pool::on_every_core, step::skip, tally::Tally};
 
-#[path = "../../../crates/ptx/tests/common/corpus.rs"]
+#[path = "../../../crates/ptx/tests/text/corpus.rs"]
 mod corpus;
 
 /// Where the verdicts are.

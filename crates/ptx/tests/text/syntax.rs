@@ -1,5 +1,4 @@
 //! The parse tree and the text printed from it.
-#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
 
 use ptx::{
     ast::{
@@ -9,9 +8,9 @@ use ptx::{
     parse, print,
 };
 
-const FEATURES: &str = include_str!("data/features.ptx");
-const COMPILED: &str = include_str!("data/compiled.ptx");
-const WITHOUT_FLAGS: &str = include_str!("data/compiled_without_flags.ptx");
+const FEATURES: &str = include_str!("../data/features.ptx");
+const COMPILED: &str = include_str!("../data/compiled.ptx");
+const WITHOUT_FLAGS: &str = include_str!("../data/compiled_without_flags.ptx");
 
 fn instruction<'m>(module: &'m ptx::ast::Module, opcode: &str) -> &'m Instruction {
     let (_, body) = module.entries().next().unwrap();

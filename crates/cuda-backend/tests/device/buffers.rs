@@ -1,11 +1,8 @@
 //! Buffers, views and transfers on the simulated driver.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Machine, config, open, scale};
 use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
-use support::{Machine, config, open, scale};
 
 /// Lengths around the granule, the pinned classes and the chunk of a transfer.
 const LENGTHS: [usize; 14] =

@@ -1,10 +1,6 @@
 //! Which collectives are reached together, on the hazards that compilers make and on sound code.
-#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
-use common::{COMPILED, WITHOUT_FLAGS, kernel, text};
+use crate::samples::{COMPILED, WITHOUT_FLAGS, kernel, text};
 use ptx::{
     ast::Module,
     parse,

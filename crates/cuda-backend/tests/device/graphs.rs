@@ -1,11 +1,8 @@
 //! Recordings: the same results as one by one, in one launch, without allocations.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Machine, add, open, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaGraph, CudaQueue};
-use support::{Machine, add, open, scale};
 
 /// Input, scratch and output of [`body`].
 struct Work {

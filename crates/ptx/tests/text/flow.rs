@@ -1,10 +1,6 @@
 //! Blocks and dominance against their definitions, on random control flow.
-#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
-use common::{COMPILED, kernel};
+use crate::samples::{COMPILED, kernel};
 use ptx::{
     ast::Module,
     flow::{Dominance, Graph},

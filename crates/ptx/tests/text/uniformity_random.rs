@@ -1,11 +1,7 @@
 //! The uniformity analysis against lanes that run one by one: if it finds no divergence, all lanes reach the same
 //! barriers in the same order.
-#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
-use common::kernel;
+use crate::samples::kernel;
 use ptx::{
     ast::{Body, Instruction, Operand, Special},
     uniform::{Spread, Uniformity, divergent_collectives},

@@ -1,11 +1,8 @@
 //! Budgets, pools and what happens when memory runs out.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Machine, config};
 use backend_api::{BackendError, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
-use support::{Machine, config};
 
 struct Random(u64);
 

@@ -1,7 +1,4 @@
 //! Threads that share queues and buffers, and threads on which the program has contexts of its own.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod support;
 
 use std::{
     cell::RefCell,
@@ -9,13 +6,13 @@ use std::{
     thread,
 };
 
+use crate::support::{Machine, add, expected, open, program, scale};
 use backend_api::{Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaQueue};
 use cuda_loader::{
     Status,
     ffi::{self, CUcontext},
 };
-use support::{Machine, add, expected, open, program, scale};
 
 const SCHEDULES: [&str; 3] = ["schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
 

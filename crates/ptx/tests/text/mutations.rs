@@ -1,10 +1,6 @@
 //! Single faults are found where they are and take away what they say.
-#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
-use common::{COMPILED, kernel, text};
+use crate::samples::{COMPILED, kernel, text};
 use ptx::{
     mutate::{Fault, mutations},
     parse, print,

@@ -1,13 +1,10 @@
 //! Launches that do not fit, modules that are not ours, and devices that are lost.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod support;
 
 use std::time::Duration;
 
+use crate::support::{Machine, PTX, config, manifest, open, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleOutcome, ModuleText};
-use support::{Machine, PTX, config, manifest, open, scale, stray};
 
 #[test]
 fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
@@ -117,7 +114,7 @@ fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
         // At most the one call that learned of it.
         assert!(machine.counters().calls_after_sticky.len() <= 1);
         // Its context is gone with all holders, so the device can be opened anew.
-        assert_eq!(support::program(Allocator::StreamOrdered).unwrap(), support::expected());
+        assert_eq!(crate::support::program(Allocator::StreamOrdered).unwrap(), crate::support::expected());
     }
 }
 

@@ -1,10 +1,8 @@
 //! Memory of the host that the device copies from and to without a detour.
 
-mod support;
-
+use crate::support::{Machine, config, kernels, open, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record, Register};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
-use support::{Machine, config, kernels, open, scale, stray};
 
 #[test]
 fn copies_of_registered_memory_pin_nothing_else_and_end_with_their_call() {

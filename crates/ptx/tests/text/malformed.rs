@@ -1,15 +1,11 @@
 //! Hostile text: a typed error with a place in the text, or a module that everything else accepts.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
-
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
 
 use std::time::Instant;
 
-use common::{COMPILED, WITHOUT_FLAGS, text};
+use crate::samples::{COMPILED, WITHOUT_FLAGS, text};
 use ptx::{ParseErrorKind, Table, lint, mutate::mutations, parse, print, rewrite::prepare};
 
-const FEATURES: &str = include_str!("data/features.ptx");
+const FEATURES: &str = include_str!("../data/features.ptx");
 
 /// Parses `text`; checks the place of an error, and all passes on a module.
 fn survives(text: &str) {

@@ -1,10 +1,6 @@
 //! Every lint on a kernel with its fault planted, and on one without.
-#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
-use common::{COMPILED, WITHOUT_FLAGS, kernel, text};
+use crate::samples::{COMPILED, WITHOUT_FLAGS, kernel, text};
 use ptx::{
     KernelSpec, Table,
     lint::{Lint, check},

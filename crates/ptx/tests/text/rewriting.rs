@@ -1,10 +1,6 @@
 //! Launch bounds, unreachable code and names.
-#![allow(clippy::unwrap_used, reason = "samples are known to parse")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
-use common::{COMPILED, WITHOUT_FLAGS};
+use crate::samples::{COMPILED, WITHOUT_FLAGS};
 use ptx::{
     KernelSpec, Table,
     lint::{Lint, check},

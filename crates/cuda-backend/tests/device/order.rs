@@ -1,11 +1,8 @@
 //! Order of work between host, streams and pools, under schedules that run work as late or as mixed as the API permits.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Machine, add, config, open, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaBuf, CudaConfig, CudaQueue};
-use support::{Machine, add, config, open, scale};
 
 const SCHEDULES: [&str; 5] =
     ["schedule=eager", "schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2", "schedule=random;seed=3"];

@@ -1,5 +1,4 @@
 //! Steps of perceptrons of every depth against a model in f64.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use backend_api::{Buffer, Queue};
 use nn_ops::{Mlp, Sgd, TensorMut, TensorRef};

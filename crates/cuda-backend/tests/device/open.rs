@@ -1,11 +1,8 @@
 //! Why a device is not opened.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Machine, config, open};
 use backend_api::{BackendKind, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, MIN_BUDGET_BYTES, OpenError};
-use support::{Machine, config, open};
 
 #[test]
 fn a_device_that_exists_is_opened_and_described() {
@@ -55,7 +52,7 @@ fn the_whole_program_computes_on_every_schedule_and_pool() {
     for spec in ["", "schedule=lazy", "schedule=random;seed=9", "checks=sanitize", "order=reverse"] {
         for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
             let machine = Machine::new(spec);
-            assert_eq!(support::program(allocator).unwrap(), support::expected(), "{spec}");
+            assert_eq!(crate::support::program(allocator).unwrap(), crate::support::expected(), "{spec}");
             machine.assert_clean();
         }
     }

@@ -1,10 +1,6 @@
 //! The types of this crate against NVIDIA's assembler: thousands of lines of PTX with its verdicts.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
-#[path = "common/corpus.rs"]
-mod corpus;
-
-use corpus::{Corpus, Group, Line, Verdict};
+use crate::corpus::{Corpus, Group, Line, Verdict};
 use ptx::{
     ast::Module,
     opcodes::{FORMS, canonical, form},
@@ -12,7 +8,7 @@ use ptx::{
     typing::check,
 };
 
-const CORPUS: &str = include_str!("data/typing.txt");
+const CORPUS: &str = include_str!("../data/typing.txt");
 
 /// Whether the table has every opcode of a module; the executor and a lint refuse others.
 fn is_in_table(module: &Module) -> bool {

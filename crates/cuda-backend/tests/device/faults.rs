@@ -1,12 +1,9 @@
 //! Every call the backend makes, with every code the driver may answer.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Machine, expected, program};
 use backend_api::BackendError;
 use cuda_backend::{Allocator, ModuleError, OpenError};
 use cuda_loader::Status;
-use support::{Machine, expected, program};
 
 /// Codes of every kind: refusals, exhaustion, lost devices, capture, and some that no release knows.
 const CODES: &[i32] = &[

@@ -1,0 +1,5 @@
+//! The processor against peer crates on random inputs.
+
+mod circle_plonky3;
+mod circle_stwo;
+mod fss_rs;

@@ -1,0 +1,13 @@
+//! Devices, memory, streams and launches on the simulated driver.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod budget;
+mod buffers;
+mod faults;
+mod graphs;
+mod kernels;
+mod open;
+mod order;
+mod register;
+mod support;
+mod threads;
