@@ -5,6 +5,7 @@
 #![no_std]
 
 mod aes;
+pub mod air;
 pub mod bitsliced;
 mod block;
 pub mod circle;

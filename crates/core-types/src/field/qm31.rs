@@ -26,6 +26,10 @@ impl QM31 {
     pub const ZERO: Self = Self::new(CM31::ZERO, CM31::ZERO);
     /// One.
     pub const ONE: Self = Self::new(CM31::ONE, CM31::ZERO);
+    /// The square root `i` of -1.
+    pub const I: Self = Self::new(CM31::new(M31::ZERO, M31::ONE), CM31::ZERO);
+    /// The square root `u` of `2 + i`.
+    pub const U: Self = Self::new(CM31::ZERO, CM31::ONE);
 
     /// `a + b u`.
     #[inline]
@@ -126,6 +130,30 @@ impl Mul for QM31 {
         let z2 = x0 * y2 + x1 * (p - y3) + x2 * y0 + x3 * (p - y1);
         let z3 = x0 * y3 + x1 * y2 + x2 * y1 + x3 * y0;
         Self::from_coordinates([z0, z1, z2, z3].map(M31::from_u64))
+    }
+}
+
+impl Add<M31> for QM31 {
+    type Output = Self;
+    #[inline]
+    fn add(self, rhs: M31) -> Self {
+        Self::new(CM31::new(self.a.a + rhs, self.a.b), self.b)
+    }
+}
+
+impl Sub<M31> for QM31 {
+    type Output = Self;
+    #[inline]
+    fn sub(self, rhs: M31) -> Self {
+        Self::new(CM31::new(self.a.a - rhs, self.a.b), self.b)
+    }
+}
+
+impl Mul<M31> for QM31 {
+    type Output = Self;
+    #[inline]
+    fn mul(self, rhs: M31) -> Self {
+        self.scale(rhs)
     }
 }
 

@@ -1,0 +1,88 @@
+//! Which stored position a neighbouring row has, and which one a column of another height.
+//!
+//! Evaluations are stored in bit-reversed order. Rows follow each other along the coset: row `r` of a canonic domain of
+//! `2^e` points is the point with index `g (2 r + 1)`.
+
+/// The stored position that lies `offset` rows of a trace of `2^log_rows` rows from `position`, among the `2^log_size` values
+/// of the trace on a domain at least as large; `log_rows <= log_size <= 31`.
+///
+/// The domain is canonic or, if it is larger than the trace, the first positions of a canonic one.
+#[inline]
+#[must_use]
+pub const fn neighbour(position: u32, log_size: u32, log_rows: u32, offset: i32) -> u32 {
+    let rows = 1u32.wrapping_shl(log_size);
+    let natural = bit_reversed(position, log_size);
+    // Even rows are the half coset forwards, odd rows its conjugates backwards.
+    let row = if natural < rows / 2 {
+        natural.wrapping_mul(2)
+    } else {
+        rows.wrapping_sub(natural).wrapping_mul(2).wrapping_sub(1)
+    };
+    let step = (offset as u32).wrapping_shl(log_size.wrapping_sub(log_rows));
+    let row = row.wrapping_add(step) & rows.wrapping_sub(1);
+    let natural = if row.is_multiple_of(2) { row / 2 } else { rows.wrapping_sub(row.div_ceil(2)) };
+    bit_reversed(natural, log_size)
+}
+
+/// The stored position in a domain of `2^to` points whose point is reached from, or leads to, that of `position` in a domain
+/// of `2^from` points by doubling: where a query of one height meets a column of another.
+#[inline]
+#[must_use]
+pub const fn lifted(position: u32, from: u32, to: u32) -> u32 {
+    // Position 2 h + 1 is the conjugate of 2 h on every height; the pairs are what doubling merges.
+    let pair = position & !1;
+    let pair = if to <= from { pair.wrapping_shr(from - to) & !1 } else { pair.wrapping_shl(to - from) };
+    pair | (position & 1)
+}
+
+#[inline]
+const fn bit_reversed(position: u32, bits: u32) -> u32 {
+    if bits == 0 { 0 } else { position.reverse_bits().wrapping_shr(u32::BITS.wrapping_sub(bits)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circle::{CirclePoint, CirclePointIndex};
+    use crate::field::M31;
+
+    /// The point at a stored position of the first `2^log_size` positions of a canonic domain of `2^log_domain` points.
+    fn stored(position: u32, log_domain: u32) -> CirclePoint<M31> {
+        let natural = bit_reversed(position, log_domain);
+        let (half, unit) = (1 << (log_domain - 1), 1u32 << (30 - log_domain));
+        let index = CirclePointIndex::new(unit + 4 * unit * (natural % half));
+        if natural < half { index.to_point() } else { (-index).to_point() }
+    }
+
+    #[test]
+    fn neighbours_are_steps_along_the_coset() {
+        for log_rows in 1..=5 {
+            let step = CirclePointIndex::subgroup_generator(log_rows);
+            for log_domain in log_rows..=7 {
+                // a part of a domain has whole steps only if it is larger than the trace
+                for log_size in
+                    (log_rows + 1..=log_domain).chain([log_rows].into_iter().filter(|_| log_rows == log_domain))
+                {
+                    for (position, offset) in (0..1 << log_size).flat_map(|p| (-5..=5).map(move |o| (p, o))) {
+                        let there = stored(position, log_domain) + (step * offset as u32).to_point();
+                        let found = stored(neighbour(position, log_size, log_rows, offset), log_domain);
+                        assert_eq!(found, there, "{log_rows} {log_size} {log_domain} {position} {offset}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lifted_positions_are_reached_by_doubling() {
+        for (from, to) in (1..=7).flat_map(|from| (1..=from).map(move |to| (from, to))) {
+            for position in 0..1 << from {
+                let mut point = stored(position, from);
+                (to..from).for_each(|_| point = point.double());
+                let below = lifted(position, from, to);
+                assert_eq!(stored(below, to), point, "{from} {to} {position}");
+                assert_eq!(lifted(lifted(below, to, from), from, to), below);
+            }
+        }
+    }
+}
