@@ -3,6 +3,8 @@
 mod cm31;
 mod m31;
 mod qm31;
+#[cfg(feature = "serde")]
+mod stored;
 mod twiddle;
 
 use core::ops::{Add, Mul, Neg, Sub};
