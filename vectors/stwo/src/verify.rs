@@ -1,0 +1,66 @@
+//! Checks a proof by stwo's verifier. Needs no prover: the tests of the verifier include this file too.
+
+use stwo::core::{
+    air::Component,
+    channel::{Blake2sChannel, Channel},
+    fields::qm31::SecureField,
+    pcs::{CommitmentSchemeVerifier, PcsConfig},
+    proof::StarkProof,
+    vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
+    verifier::{VerificationError, verify},
+};
+use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
+
+use super::{
+    components::{Collect, Elements, components},
+    statement::Statement,
+};
+
+struct Components(Vec<Box<dyn Component>>);
+
+impl Collect for Components {
+    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
+        self.0.push(Box::new(component));
+    }
+}
+
+/// stwo's verdict on a proof of `statement`. It panics on many proofs that it does not accept.
+pub fn verify_statement(
+    statement: &Statement,
+    config: PcsConfig,
+    sums: &[SecureField],
+    proof: StarkProof<Blake2sMerkleHasher>,
+) -> Result<(), VerificationError> {
+    // Columns of each tree, which do not depend on challenges.
+    let columns: [Vec<u32>; 3] = {
+        let mut all = Components(Vec::new());
+        let elements = match statement {
+            Statement::StateMachine { .. } => Elements::Pair(super::airs::Pair::dummy()),
+            Statement::Xor { .. } => Elements::Triple(super::airs::Triple::dummy()),
+            _ => Elements::None,
+        };
+        components(statement, &elements, sums, &mut all);
+        let mut columns = [statement.preprocessed().iter().map(|(_, log_rows)| *log_rows).collect(), vec![], vec![]];
+        for component in &all.0 {
+            for (tree, sizes) in component.trace_log_degree_bounds().iter().enumerate().skip(1) {
+                columns[tree].extend(sizes);
+            }
+        }
+        columns
+    };
+    let channel = &mut Blake2sChannel::default();
+    config.mix_into(channel);
+    let scheme = &mut CommitmentSchemeVerifier::<Blake2sMerkleChannel>::new(config);
+    scheme.commit(proof.commitments[0], &columns[0], channel);
+    channel.mix_u32s(&statement.heights());
+    scheme.commit(proof.commitments[1], &columns[1], channel);
+    let elements = Elements::draw(statement, channel);
+    if !columns[2].is_empty() {
+        channel.mix_felts(sums);
+        scheme.commit(proof.commitments[2], &columns[2], channel);
+    }
+    let mut all = Components(Vec::new());
+    components(statement, &elements, sums, &mut all);
+    let all: Vec<&dyn Component> = all.0.iter().map(|component| &**component).collect();
+    verify(&all, channel, scheme, proof)
+}
