@@ -49,7 +49,8 @@ const LIBRARIES: &[&str] = &[
 /// What programs take from one crate.
 const FACADE: &[&str] = &["core-types", "backend-api", "cpu-backend", "pfss", "stark-fft", "nn-ops", "runtime"];
 
-/// The arrows. Domains never name a backend, backends never see a domain, and nothing depends on a program.
+/// The arrows. Domains never name a backend, backends never see a domain, a verifier sees neither, and nothing depends on a
+/// program.
 const ARROWS: &[Arrow] = &[
     Arrow { package: "core-types", normal: &[], dev: &[] },
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
@@ -66,6 +67,7 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
+    Arrow { package: "stark-verifier", normal: &["core-types"], dev: &[] },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {
         package: "runtime",

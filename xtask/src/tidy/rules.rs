@@ -12,6 +12,7 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/backend-api/src/lib.rs",
     "crates/pfss/src/lib.rs",
     "crates/stark-fft/src/lib.rs",
+    "crates/stark-verifier/src/lib.rs",
     "crates/nn-ops/src/lib.rs",
     "crates/runtime/src/lib.rs",
     "crates/trefoil/src/lib.rs",
@@ -22,7 +23,10 @@ const SAFE_ROOTS: &[&str] = &[
     "xtask/src/main.rs",
 ];
 
-const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/nn-ops/"];
+/// Crates without the standard library.
+const NO_STD_ROOTS: &[&str] = &["crates/core-types/src/lib.rs", "crates/stark-verifier/src/lib.rs"];
+
+const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/stark-verifier/", "crates/nn-ops/"];
 
 /// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors, transforms and products
 /// of the CPU backend, what calls the CUDA driver or stands in for it, the C interface, the requests to valgrind, the call of a peer that has no safe one,
@@ -100,7 +104,9 @@ pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
     for root in SAFE_ROOTS {
         require_inner_attribute(files, root, "forbid(unsafe_code)", findings);
     }
-    require_inner_attribute(files, "crates/core-types/src/lib.rs", "no_std", findings);
+    for root in NO_STD_ROOTS {
+        require_inner_attribute(files, root, "no_std", findings);
+    }
 }
 
 fn environment(path: &str, fact: &Fact, report: &mut impl FnMut(String)) {

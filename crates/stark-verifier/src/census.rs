@@ -1,0 +1,108 @@
+//! What an AIR reads, counted by letting it read a row that has no values.
+
+use alloc::vec::Vec;
+use core::ops::{Add, Mul, Neg, Sub};
+
+use core_types::{
+    air::{BaseValue, ExtensionValue, Row, Tree},
+    field::{M31, QM31},
+};
+
+/// What an AIR reads.
+#[derive(Debug, Default)]
+pub(crate) struct Census {
+    /// Offsets of each column, by tree; the preprocessed tree has none here.
+    pub(crate) masks: Vec<Vec<Vec<i32>>>,
+    /// Slots of preprocessed columns.
+    pub(crate) preprocessed: u32,
+    /// Slots of challenges.
+    pub(crate) challenges: u32,
+    /// Whether a mask of the preprocessed tree was asked for, where columns have no order.
+    pub(crate) preprocessed_mask: bool,
+}
+
+/// In the place of every value.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark;
+
+impl Row for Census {
+    type F = Mark;
+    type E = Mark;
+
+    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [Mark; K] {
+        self.preprocessed_mask |= tree == Tree::PREPROCESSED;
+        let tree = tree.0 as usize;
+        if self.masks.len() <= tree {
+            self.masks.resize_with(tree + 1, Vec::new);
+        }
+        self.masks[tree].push(offsets.to_vec());
+        [Mark; K]
+    }
+
+    fn preprocessed(&mut self, slot: u32) -> Mark {
+        self.preprocessed = self.preprocessed.max(slot.saturating_add(1));
+        Mark
+    }
+
+    fn challenge(&mut self, slot: u32) -> Mark {
+        self.challenges = self.challenges.max(slot.saturating_add(1));
+        Mark
+    }
+
+    fn mean(&mut self) -> Mark {
+        Mark
+    }
+
+    fn constraint(&mut self, _: Mark) {}
+
+    fn constraint_ext(&mut self, _: Mark) {}
+}
+
+impl BaseValue for Mark {}
+
+impl ExtensionValue<Self> for Mark {
+    fn from_coordinates(_: [Self; 4]) -> Self {
+        Self
+    }
+}
+
+macro_rules! marks {
+    ($($operation:ident :: $method:ident),*) => {
+        $(
+            impl $operation for Mark {
+                type Output = Self;
+                fn $method(self, _: Self) -> Self {
+                    self
+                }
+            }
+
+            impl $operation<M31> for Mark {
+                type Output = Self;
+                fn $method(self, _: M31) -> Self {
+                    self
+                }
+            }
+        )*
+    };
+}
+
+marks!(Add::add, Sub::sub, Mul::mul);
+
+impl Neg for Mark {
+    type Output = Self;
+    fn neg(self) -> Self {
+        self
+    }
+}
+
+impl From<M31> for Mark {
+    fn from(_: M31) -> Self {
+        Self
+    }
+}
+
+impl From<QM31> for Mark {
+    fn from(_: QM31) -> Self {
+        Self
+    }
+}

@@ -1,0 +1,121 @@
+//! The transcript: what was said so far, and the challenges drawn from it.
+
+use alloc::vec::Vec;
+
+use core_types::{
+    air::Relation,
+    field::{M31, P, QM31},
+};
+
+use crate::{Digest, digest::Hasher};
+
+/// A transcript over Blake2s, as stwo has it. What is mixed in changes everything that is drawn after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Channel {
+    digest: Digest,
+    /// Draws since the last word was mixed in.
+    draws: u32,
+}
+
+impl Channel {
+    /// What the transcript hashes to.
+    #[must_use]
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Mixes in words.
+    pub fn mix_u32s(&mut self, words: &[u32]) {
+        self.mix(|hasher| words.iter().for_each(|word| hasher.bytes(&word.to_le_bytes())));
+    }
+
+    /// Mixes in a number of 64 bits.
+    pub fn mix_u64(&mut self, number: u64) {
+        self.mix(|hasher| hasher.bytes(&number.to_le_bytes()));
+    }
+
+    /// Mixes in elements of the secure field.
+    pub fn mix_felts<'e>(&mut self, elements: impl IntoIterator<Item = &'e QM31>) {
+        let mut words = elements.into_iter().flat_map(|element| element.coordinates());
+        self.mix(|hasher| words.by_ref().for_each(|word| hasher.element(word)));
+    }
+
+    /// Mixes in the root of a tree.
+    pub fn mix_root(&mut self, root: Digest) {
+        self.mix(|hasher| hasher.bytes(&root.0));
+    }
+
+    /// Draws a challenge.
+    pub fn draw_felt(&mut self) -> QM31 {
+        self.draw_pair()[0]
+    }
+
+    /// Draws `count` challenges; they differ from those that [`draw_felt`](Self::draw_felt) draws one by one.
+    pub fn draw_felts(&mut self, count: usize) -> Vec<QM31> {
+        let mut felts = Vec::new();
+        while felts.len() < count {
+            let pair = self.draw_pair();
+            felts.extend(pair.into_iter().take(count - felts.len()));
+        }
+        felts
+    }
+
+    /// Draws the challenges of a relation, in the order of its slots: `z`, then the powers of `alpha`.
+    pub fn draw_relation(&mut self, relation: Relation) -> Vec<QM31> {
+        let [z, alpha] = self.draw_pair();
+        let powers = core::iter::successors(Some(alpha), |power| Some(*power * alpha));
+        core::iter::once(z).chain(powers).take(relation.slots() as usize).collect()
+    }
+
+    /// Draws eight words.
+    pub fn draw_u32s(&mut self) -> [u32; 8] {
+        // The zero byte keeps a draw from being what mixing in one word would give.
+        let drawn = Digest::of(&[&self.digest.0, &self.draws.to_le_bytes(), &[0]]);
+        self.draws = self.draws.wrapping_add(1);
+        drawn.words()
+    }
+
+    /// Whether `nonce` shows `bits` bits of work on what was said so far.
+    #[must_use]
+    pub fn has_work(&self, bits: u32, nonce: u64) -> bool {
+        let prefix = Digest::of(&[&0x1234_5678u32.to_le_bytes(), &[0; 12], &self.digest.0, &bits.to_le_bytes()]);
+        let [w0, w1, w2, w3, ..] = Digest::of(&[&prefix.0, &nonce.to_le_bytes()]).words().map(u128::from);
+        (w0 | w1 << 32 | w2 << 64 | w3 << 96).trailing_zeros() >= bits
+    }
+
+    fn mix(&mut self, say: impl FnOnce(&mut Hasher)) {
+        let mut hasher = Hasher::new();
+        hasher.bytes(&self.digest.0);
+        say(&mut hasher);
+        *self = Self { digest: hasher.finish(), draws: 0 };
+    }
+
+    /// Two challenges: eight words, drawn again until all are below `2 P`, so that each element is as likely.
+    fn draw_pair(&mut self) -> [QM31; 2] {
+        loop {
+            let words = self.draw_u32s();
+            if words.iter().all(|&word| word < 2 * P) {
+                let [x0, x1, x2, x3, y0, y1, y2, y3] = words.map(M31::from_u32);
+                return [[x0, x1, x2, x3], [y0, y1, y2, y3]].map(QM31::from_coordinates);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+
+    #[test]
+    fn draws_are_those_published() {
+        let mut channel = Channel::default();
+        channel.mix_u32s(&[1, 2, 3]);
+        let digest = hex!("0b0c053dd869e359f38b026269bd0434fee51266e39016a4e2e4c3067aeb64a0");
+        assert_eq!(channel.digest(), Digest(digest));
+        let felt = |words: [u32; 4]| QM31::from_coordinates(words.map(M31::from_u32));
+        assert_eq!(channel.draw_felt(), felt([807_610_791, 2_097_869_073, 376_334_573, 1_057_186_329]));
+        assert_eq!(channel.draw_felt(), felt([654_349_963, 769_559_648, 727_752_076, 1_296_872_392]));
+    }
+}

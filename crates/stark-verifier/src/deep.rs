@@ -1,0 +1,108 @@
+//! DEEP quotients: values at the queries and outside the domain, combined so that the result is of low degree only if the
+//! columns are and have those values.
+
+use alloc::{vec, vec::Vec};
+
+use core_types::{
+    circle::{CirclePoint, CirclePointIndex},
+    field::{CM31, M31, QM31},
+};
+
+use crate::{VerificationError, domain::circle_point, shape::Shape};
+
+/// Everything that is sampled at one point.
+struct Batch {
+    point: CirclePoint<QM31>,
+    /// Sums of the lines' coefficients: the lines' value at `y` is `slope * y + constant`.
+    slope: QM31,
+    constant: QM31,
+    /// Columns, by their places among those of all trees, each with the factor of its value.
+    columns: Vec<(usize, QM31)>,
+}
+
+/// Combines the values at each query.
+pub(crate) struct Quotients {
+    log_size: u32,
+    batches: Vec<Batch>,
+}
+
+impl Quotients {
+    /// Quotients for columns sampled around `point`, combined with the powers of `gamma`.
+    pub(crate) fn new(
+        shape: &Shape,
+        sampled_values: &[Vec<Vec<QM31>>],
+        point: CirclePoint<QM31>,
+        gamma: QM31,
+    ) -> Result<Self, VerificationError> {
+        let row_step = CirclePointIndex::subgroup_generator(shape.log_degree);
+        let shapes = shape.trees.iter().flat_map(|tree| &tree.columns);
+        let mut quotients = Self { log_size: shape.log_size, batches: Vec::new() };
+        let mut power = QM31::ONE;
+        let mut add = |column, index: CirclePointIndex, value| {
+            quotients.add(column, point + index.to_point().into(), value, power)?;
+            power *= gamma;
+            Ok::<(), VerificationError>(())
+        };
+        for (column, (shape_of, values)) in shapes.zip(sampled_values.iter().flatten()).enumerate() {
+            let indices = shape_of.offsets.iter().map(|&offset| row_step * offset as u32);
+            let samples: Vec<_> = indices.zip(values.iter().copied()).collect();
+            // A column that is read at two rows has to repeat itself as its height says: both rows alone could be
+            // those of a larger column.
+            if let [_, (index, value)] = samples[..] {
+                let period = CirclePointIndex::subgroup_generator(shape.log_size - shape_of.log_size);
+                add(column, index + period, value)?;
+            }
+            for (index, value) in samples {
+                add(column, index, value)?;
+            }
+        }
+        Ok(quotients)
+    }
+
+    /// Adds that `column` has `value` at `point`, times `power`.
+    fn add(
+        &mut self,
+        column: usize,
+        point: CirclePoint<QM31>,
+        value: QM31,
+        power: QM31,
+    ) -> Result<(), VerificationError> {
+        // The line through the value at the point and its conjugate at the conjugate point, over y.
+        let slope = value.conjugate() - value;
+        let factor = point.y.conjugate() - point.y;
+        if factor == QM31::ZERO {
+            return Err(VerificationError::Point);
+        }
+        let constant = value * factor - slope * point.y;
+        let place = match self.batches.iter().position(|batch| batch.point == point) {
+            Some(place) => place,
+            None => {
+                let (slope, constant) = (QM31::ZERO, QM31::ZERO);
+                self.batches.push(Batch { point, slope, constant, columns: vec![] });
+                self.batches.len() - 1
+            }
+        };
+        let batch = &mut self.batches[place];
+        batch.slope += slope * power;
+        batch.constant += constant * power;
+        batch.columns.push((column, factor * power));
+        Ok(())
+    }
+
+    /// The combination at stored position `position`, where `value` gives the value of each column of all trees.
+    pub(crate) fn at(&self, position: u32, value: impl Fn(usize) -> M31) -> Result<QM31, VerificationError> {
+        let at = circle_point(position, self.log_size);
+        let mut sum = QM31::ZERO;
+        for batch in &self.batches {
+            let columns = batch.columns.iter().map(|&(column, factor)| factor.scale(value(column)));
+            let values = columns.fold(QM31::ZERO, |sum, term| sum + term);
+            let numerator = values - (batch.slope.scale(at.y) + batch.constant);
+            let CirclePoint { x, y } = batch.point;
+            // The line through the point and its conjugate, at this position: an element of the smaller field.
+            let line = (x.a - CM31::from(at.x)) * y.b - (y.a - CM31::from(at.y)) * x.b;
+            let inverse = line.inverse().ok_or(VerificationError::Point)?;
+            sum += QM31::new(numerator.a * inverse, numerator.b * inverse);
+        }
+        Ok(sum)
+    }
+}

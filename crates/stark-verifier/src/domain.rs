@@ -1,0 +1,48 @@
+//! Points of the domains that are committed to, by stored position.
+
+use core_types::{
+    circle::{CirclePoint, CirclePointIndex},
+    field::M31,
+};
+
+/// The lowest `bits` bits of `position` in reverse, at most 31.
+pub(crate) const fn bit_reversed(position: u32, bits: u32) -> u32 {
+    if bits == 0 { 0 } else { position.reverse_bits() >> (u32::BITS - bits) }
+}
+
+/// The point at `position` of the canonic domain of `2^log_size` points, for log sizes of 1 to 30.
+pub(crate) fn circle_point(position: u32, log_size: u32) -> CirclePoint<M31> {
+    let point = half_coset_point(position >> 1, log_size - 1);
+    if position & 1 == 0 { point } else { point.conjugate() }
+}
+
+/// The point at `position` of the half coset of `2^log_size` points, for log sizes up to 29; its x-coordinates are the line
+/// domain of that size.
+pub(crate) fn half_coset_point(position: u32, log_size: u32) -> CirclePoint<M31> {
+    let unit = 1u32 << (29 - log_size);
+    CirclePointIndex::new(unit + unit * 4 * bit_reversed(position, log_size)).to_point()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_points_are_stored_as_published() {
+        let points: [(u32, u32); 8] = core::array::from_fn(|p| {
+            let point = circle_point(p as u32, 3);
+            (point.x.word(), point.y.word())
+        });
+        let expected = [
+            (590_768_354, 978_592_373),
+            (590_768_354, 1_168_891_274),
+            (1_556_715_293, 1_168_891_274),
+            (1_556_715_293, 978_592_373),
+            (978_592_373, 1_556_715_293),
+            (978_592_373, 590_768_354),
+            (1_168_891_274, 590_768_354),
+            (1_168_891_274, 1_556_715_293),
+        ];
+        assert_eq!(points, expected);
+    }
+}

@@ -1,0 +1,66 @@
+//! A verifier of circle-STARK proofs over Mersenne-31, for proofs in the form of stwo 2.3 over Blake2s.
+//!
+//! It shares no code with any prover beyond the field, the circle and the AIRs themselves, needs no standard library, and
+//! takes every word of a proof for hostile: lengths are compared with what the statement implies before anything is done
+//! with them, words that are not canonical are refused when they are read, and each check that fails has an error of its own.
+//!
+//! What is proven is said by the verifier's caller, never by the proof: the components, the columns that belong to them, and
+//! the parameters of the commitment.
+//!
+//! ```
+//! use core_types::air::{Air, BaseValue, Row};
+//! use stark_verifier::{Component, PcsConfig, Preprocessed, Proof, Protocol, VerificationError, Verifier};
+//!
+//! /// Each row holds a number and its square.
+//! struct Squares { log_rows: u32 }
+//!
+//! impl Air for Squares {
+//!     fn log_rows(&self) -> u32 { self.log_rows }
+//!
+//!     fn eval<R: Row>(&self, row: &mut R) {
+//!         let (x, y) = (row.column(), row.column());
+//!         row.constraint(y - x.square());
+//!     }
+//! }
+//!
+//! fn check(proof: &Proof) -> Result<(), VerificationError> {
+//!     let air = Squares { log_rows: 10 };
+//!     let components = vec![Component::new(&air, &[])];
+//!     let verifier = Verifier::new(Protocol::V2_3, PcsConfig::default(), Preprocessed::default(), components)
+//!         .expect("the statement is a right one");
+//!     verifier.verify(proof)
+//! }
+//! ```
+//!
+//! An AIR with look-ups draws challenges between its trees; its statement drives a [`Session`].
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod census;
+mod channel;
+mod component;
+mod config;
+mod deep;
+mod digest;
+mod domain;
+mod error;
+mod fri;
+mod merkle;
+mod out_of_domain;
+mod proof;
+mod protocol;
+mod queries;
+mod shape;
+mod verifier;
+
+pub use channel::Channel;
+pub use component::Component;
+pub use config::{ConfigError, FriConfig, MAX_LOG_SIZE, MAX_QUERIES, PcsConfig};
+pub use digest::Digest;
+pub use error::{FriError, MerkleError, Part, VerificationError};
+pub use proof::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
+pub use protocol::Protocol;
+pub use shape::{Preprocessed, StatementError};
+pub use verifier::{Inputs, Session, Verifier};

@@ -1,0 +1,68 @@
+//! Proofs, field by field as stwo has them, so that their serde forms are the same.
+
+use alloc::vec::Vec;
+
+use core_types::field::{M31, QM31};
+use serde::{Deserialize, Serialize};
+
+use crate::{Digest, PcsConfig};
+
+/// A proof. Lists over trees begin with the preprocessed columns and end with the composition polynomial.
+///
+/// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode), are those of stwo's
+/// `StarkProof<Blake2sMerkleHasher>`. Nothing is checked when it is read but that field elements are canonical.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// What it was made with.
+    pub config: PcsConfig,
+    /// Root of each tree.
+    pub commitments: Vec<Digest>,
+    /// For each tree and column, the values at the out-of-domain point and its neighbours that the column is read at.
+    pub sampled_values: Vec<Vec<Vec<QM31>>>,
+    /// For each tree, what shows that the queried values are in it.
+    pub decommitments: Vec<Decommitment>,
+    /// For each tree and column, the values at the queries, in ascending order of the queries.
+    pub queried_values: Vec<Vec<Vec<M31>>>,
+    /// The nonce that shows the work.
+    pub proof_of_work: u64,
+    /// That the quotients are of low degree.
+    pub fri_proof: FriProof,
+}
+
+/// What shows that leaves are in a tree: the digests that they do not give themselves, level by level upwards.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decommitment {
+    /// The digests.
+    pub hash_witness: Vec<Digest>,
+}
+
+/// A proof of low degree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FriProof {
+    /// The quotients, on the circle.
+    pub first_layer: FriLayerProof,
+    /// What they fold to, on the line.
+    pub inner_layers: Vec<FriLayerProof>,
+    /// The polynomial that is left.
+    pub last_layer_poly: LinePoly,
+}
+
+/// One layer that is folded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FriLayerProof {
+    /// Values that fold together with queried ones, in ascending order of their positions.
+    pub fri_witness: Vec<QM31>,
+    /// What shows that both are in the tree.
+    pub decommitment: Decommitment,
+    /// Root of the tree.
+    pub commitment: Digest,
+}
+
+/// A polynomial on the line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinePoly {
+    /// Coefficients, at bit-reversed places.
+    pub coeffs: Vec<QM31>,
+    /// Log of their number.
+    pub log_size: u32,
+}

@@ -1,0 +1,295 @@
+//! Constraints, look-ups and neighbouring rows are those of stwo's constraint framework, at random values.
+
+mod common;
+
+use core_types::{
+    air::{Air, LogUp, Row, Tree, lifted, neighbour},
+    field::{M31, QM31},
+};
+use stwo::core::{
+    ColumnVec,
+    air::{Component, accumulation::PointEvaluationAccumulator},
+    channel::{Blake2sChannel, Channel},
+    circle::CirclePoint,
+    constraints::coset_vanishing,
+    fields::{m31::M31 as StwoM31, qm31::QM31 as StwoQm31},
+    pcs::{TreeVec, utils::prepare_preprocessed_query_positions},
+    poly::circle::CanonicCoset,
+    utils::offset_bit_reversed_circle_domain_index,
+};
+use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, RelationEntry, TraceLocationAllocator};
+
+use common::{
+    airs,
+    stwo_side::{
+        airs::Pair,
+        components::{Collect, Elements, components},
+        statement::Statement,
+    },
+};
+
+#[test]
+fn neighbours_are_those_of_stwo() {
+    for log_rows in 1..=6 {
+        for log_size in log_rows + 1..=8 {
+            for position in 0..1 << log_size {
+                for offset in -4..=4 {
+                    let ours = neighbour(position, log_size, log_rows, offset);
+                    let theirs =
+                        offset_bit_reversed_circle_domain_index(position as usize, log_rows, log_size, offset as isize);
+                    assert_eq!(ours as usize, theirs, "{position} {log_size} {log_rows} {offset}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn lifted_positions_are_those_of_stwo() {
+    for (from, to) in (1..=8).flat_map(|from| (1..=8).map(move |to| (from, to))) {
+        let positions: Vec<usize> = (0..1 << from).collect();
+        let theirs = prepare_preprocessed_query_positions(&positions, from, to);
+        let ours: Vec<usize> = (0..1 << from).map(|position| lifted(position, from, to) as usize).collect();
+        assert_eq!(ours, theirs, "{from} to {to}");
+    }
+}
+
+/// A row with values for any mask, in the order of the columns, and the constraints' sum.
+struct PointRow<'v> {
+    masks: &'v [Vec<Vec<QM31>>],
+    next: [usize; 3],
+    challenges: Vec<QM31>,
+    mean: QM31,
+    alpha: QM31,
+    sum: QM31,
+}
+
+impl Row for PointRow<'_> {
+    type F = QM31;
+    type E = QM31;
+
+    fn mask<const K: usize>(&mut self, tree: Tree, _: [i32; K]) -> [QM31; K] {
+        let tree = tree.0 as usize;
+        self.next[tree] += 1;
+        self.masks[tree][self.next[tree] - 1].clone().try_into().expect("a value for each offset")
+    }
+
+    fn preprocessed(&mut self, slot: u32) -> QM31 {
+        self.masks[0][slot as usize][0]
+    }
+
+    fn challenge(&mut self, slot: u32) -> QM31 {
+        self.challenges[slot as usize]
+    }
+
+    fn mean(&mut self) -> QM31 {
+        self.mean
+    }
+
+    fn constraint(&mut self, value: QM31) {
+        self.sum = self.sum * self.alpha + value;
+    }
+
+    fn constraint_ext(&mut self, value: QM31) {
+        self.constraint(value);
+    }
+}
+
+/// An AIR of a statement, with its preprocessed columns.
+enum Any {
+    WideFibonacci(airs::WideFibonacci),
+    Neighbours(airs::Neighbours),
+    Cubes(airs::Cubes),
+    Selected(airs::Selected, [usize; 2]),
+    StateMachine(airs::StateMachine),
+    XorUse(airs::XorUse),
+    XorTable(airs::XorTable),
+    Groups(Groups),
+}
+
+impl Any {
+    fn slots(&self) -> &[usize] {
+        match self {
+            Self::Cubes(_) => &[0],
+            Self::Selected(_, slots) => slots,
+            Self::XorTable(_) => &[0, 1, 2],
+            _ => &[],
+        }
+    }
+}
+
+impl Air for Any {
+    fn log_rows(&self) -> u32 {
+        match self {
+            Self::WideFibonacci(air) => air.log_rows,
+            Self::Neighbours(air) => air.log_rows,
+            Self::Cubes(air) => air.log_rows,
+            Self::Selected(air, _) => air.log_rows,
+            Self::StateMachine(air) => air.log_rows,
+            Self::XorUse(air) => air.log_rows,
+            Self::XorTable(air) => air.log_rows,
+            Self::Groups(air) => air.log_rows(),
+        }
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        match self {
+            Self::WideFibonacci(air) => air.eval(row),
+            Self::Neighbours(air) => air.eval(row),
+            Self::Cubes(air) => air.eval(row),
+            Self::Selected(air, _) => air.eval(row),
+            Self::StateMachine(air) => air.eval(row),
+            Self::XorUse(air) => air.eval(row),
+            Self::XorTable(air) => air.eval(row),
+            Self::Groups(air) => air.eval(row),
+        }
+    }
+}
+
+/// What a component of stwo makes of random values, compared with what an AIR makes of the same.
+struct Compare {
+    airs: Vec<Any>,
+    channel: Blake2sChannel,
+    sum: StwoQm31,
+    challenges: Vec<QM31>,
+}
+
+fn ours(value: StwoQm31) -> QM31 {
+    QM31::from_coordinates(value.to_m31_array().map(|word| M31::from_u32(word.0)))
+}
+
+impl Collect for Compare {
+    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
+        let air = self.airs.remove(0);
+        let log_rows = air.log_rows();
+        assert_eq!(log_rows, component.log_size());
+        assert_eq!(air.log_degree_bound(), Component::max_constraint_log_degree_bound(&component));
+        let point = CirclePoint::get_random_point(&mut self.channel);
+        let points = component.mask_points(point, log_rows);
+        let random = |channel: &mut Blake2sChannel, len| channel.draw_secure_felts(len);
+        // Columns of other components stand before this one's.
+        let (before, width) = (component.trace_locations(), 8);
+        let mut mask: Vec<ColumnVec<Vec<StwoQm31>>> =
+            vec![(0..width).map(|_| random(&mut self.channel, 1)).collect(), vec![], vec![]];
+        let mut masks: Vec<Vec<Vec<QM31>>> = vec![vec![]; 3];
+        masks[0] = air.slots().iter().map(|&slot| mask[0][slot].iter().copied().map(ours).collect()).collect();
+        for (tree, columns) in points.iter().enumerate().skip(1) {
+            mask[tree] = vec![vec![]; before[tree].col_start];
+            for points in columns {
+                let values = random(&mut self.channel, points.len());
+                masks[tree].push(values.iter().copied().map(ours).collect());
+                mask[tree].push(values);
+            }
+        }
+        let alpha = self.channel.draw_secure_felt();
+        let mut theirs = PointEvaluationAccumulator::new(alpha);
+        component.evaluate_constraint_quotients_at_point(point, &TreeVec(mask), &mut theirs, log_rows);
+        let vanishing = coset_vanishing(CanonicCoset::new(log_rows).coset, point);
+
+        let mean = ours(self.sum * StwoM31::from_u32_unchecked(1 << log_rows).inverse());
+        let (challenges, next) = (self.challenges.clone(), [0; 3]);
+        let mut row = PointRow { masks: &masks, next, challenges, mean, alpha: ours(alpha), sum: QM31::ZERO };
+        air.eval(&mut row);
+        assert_eq!(ours(theirs.finalize() * vanishing), row.sum);
+        assert_eq!(row.next[1..], [1, 2].map(|tree| masks[tree].len()));
+        assert!(component.n_constraints() > 0);
+    }
+}
+
+/// Compares the components of a statement, at several points.
+fn compare(statement: &Statement, airs: impl Fn() -> Vec<Any>) {
+    for seed in 0..5 {
+        let mut channel = Blake2sChannel::default();
+        channel.mix_u64(seed);
+        let [z, alpha] = channel.clone().draw_secure_felts(2).try_into().expect("two challenges");
+        let elements = Elements::draw(statement, &mut channel);
+        let challenges = [z, alpha, alpha * alpha].map(ours).to_vec();
+        let sum = channel.draw_secure_felt();
+        let mut compare = Compare { airs: airs(), channel, sum, challenges };
+        components(statement, &elements, &[sum, sum], &mut compare);
+        assert!(compare.airs.is_empty());
+    }
+}
+
+#[test]
+fn constraints_are_those_of_the_framework() {
+    let fibonacci = Statement::WideFibonacci { log_rows: vec![5, 7], columns: vec![3, 20] };
+    compare(&fibonacci, || {
+        [(5, 3), (7, 20)]
+            .map(|(log_rows, columns)| Any::WideFibonacci(airs::WideFibonacci { log_rows, columns }))
+            .into()
+    });
+    compare(&Statement::Neighbours { log_rows: 6 }, || vec![Any::Neighbours(airs::Neighbours { log_rows: 6 })]);
+    compare(&Statement::Cubes { log_rows: 6 }, || vec![Any::Cubes(airs::Cubes { log_rows: 6 })]);
+    let selected = Statement::Selected { log_rows: [5, 6], unused: None };
+    compare(&selected, || {
+        let air = |log_rows, slots| Any::Selected(airs::Selected { log_rows }, slots);
+        vec![air(5, [0, 1]), air(6, [2, 3])]
+    });
+}
+
+#[test]
+fn look_ups_are_those_of_the_framework() {
+    for in_pairs in [false, true] {
+        compare(&Statement::StateMachine { log_rows: 6, in_pairs }, || {
+            vec![Any::StateMachine(airs::StateMachine { log_rows: 6, in_pairs })]
+        });
+    }
+    compare(&Statement::Xor { log_rows: 7, bits: 2 }, || {
+        vec![Any::XorUse(airs::XorUse { log_rows: 7 }), Any::XorTable(airs::XorTable { log_rows: 4 })]
+    });
+}
+
+/// Six fractions, three in the first column, two in the second, one in the last.
+struct Groups;
+
+impl Air for Groups {
+    fn log_rows(&self) -> u32 {
+        5
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let values = [(); 6].map(|()| row.column());
+        let mut groups = LogUp::new(3);
+        for (k, &value) in values.iter().enumerate() {
+            groups.entry(row, airs::PAIR, R::E::from(values[0]), &[value]);
+            if k == 4 {
+                groups.end_column();
+            }
+        }
+        groups.finish(row);
+    }
+}
+
+struct StwoGroups(Pair);
+
+impl FrameworkEval for StwoGroups {
+    fn log_size(&self) -> u32 {
+        5
+    }
+
+    fn max_constraint_log_degree_bound(&self) -> u32 {
+        6
+    }
+
+    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+        let values = [(); 6].map(|()| eval.next_trace_mask());
+        for value in values.clone() {
+            eval.add_to_relation(RelationEntry::new(&self.0, E::EF::from(values[0].clone()), &[value]));
+        }
+        eval.finalize_logup_batched(&vec![0, 0, 0, 1, 1, 2]);
+        eval
+    }
+}
+
+#[test]
+fn look_ups_in_groups_are_those_of_the_framework() {
+    let mut channel = Blake2sChannel::default();
+    let [z, alpha] = channel.clone().draw_secure_felts(2).try_into().expect("two challenges");
+    let pair = Pair::draw(&mut channel);
+    let sum = channel.draw_secure_felt();
+    let challenges = [z, alpha].map(ours).to_vec();
+    let mut compare = Compare { airs: vec![Any::Groups(Groups)], channel, sum, challenges };
+    let places = &mut TraceLocationAllocator::default();
+    compare.collect(FrameworkComponent::new(places, StwoGroups(pair), sum));
+}
