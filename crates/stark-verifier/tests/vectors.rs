@@ -14,7 +14,10 @@ fn proofs_of_stwo_are_accepted() {
     for vector in &vectors {
         let proof = proof(vector);
         assert_eq!(check(vector, &proof), Ok(()), "{vector:?}");
-        assert_eq!(stwo_verdict(vector, &proof), Verdict::Accepted, "{vector:?}");
+        // Right proofs that stwo's verifier does not expect: with queries that meet in a lower tree in the other order, and with a
+        // lifted tree without columns.
+        let expected = if vector.name.starts_with("disputed") { Verdict::Refused } else { Verdict::Accepted };
+        assert_eq!(stwo_verdict(vector, &proof), expected, "{vector:?}");
     }
 }
 

@@ -23,6 +23,9 @@ use crate::{
 /// Proofs that are also written as JSON.
 const AS_JSON: &[&str] = &["wide-fibonacci-0", "xor-0"];
 
+/// Proofs of true statements that stwo's verifier refuses.
+const DISPUTED: &str = "disputed";
+
 struct List(Vec<(String, Statement, PcsConfig)>);
 
 impl List {
@@ -118,24 +121,32 @@ fn list() -> Vec<(String, Statement, PcsConfig)> {
     ] {
         list.add("xor", Statement::Xor { log_rows, bits }, config(chosen, lifting));
     }
+    // Two queries of the trace may be the two leaves of a pair in the lower tree, in the other order.
+    list.add(DISPUTED, Statement::Xor { log_rows: 8, bits: 2 }, config([1, 1, 0, 2, 0], None));
+    // Its verifier asks for a witness in a lifted tree without columns, which its prover does not give.
+    for (log_rows, lifting) in [(5, 6), (5, 8), (4, 10)] {
+        list.add(DISPUTED, fibonacci(log_rows, 4), config([1, 2, 1, 3, 5], Some(lifting)));
+    }
     list.0
 }
 
-/// A proof that stwo's verifier accepts. It refuses or panics at some of its own: where the tree of preprocessed columns is lower
-/// than the others, queries may meet in it out of order, which neither its prover nor its verifier expects.
-fn accepted(
+/// The first proof that stwo's verifier accepts, or the first that it does not, as `wanted` says. It refuses or panics at some of its
+/// own: where the tree of preprocessed columns is lower than the others, queries may meet in it out of order, which neither its
+/// prover nor its verifier expects.
+fn first(
     statement: &Statement,
     config: PcsConfig,
     seed: u64,
+    wanted: bool,
 ) -> (StarkProof<Blake2sMerkleHasher>, Vec<SecureField>) {
-    for attempt in 0..100 {
+    for attempt in 0..1000 {
         let (proof, sums) = prove_statement(statement, config, seed + 1000 * attempt);
         let verdict = catch_unwind(|| verify_statement(statement, config, &sums, proof.clone()));
-        if matches!(verdict, Ok(Ok(()))) {
+        if matches!(verdict, Ok(Ok(()))) == wanted {
             return (proof, sums);
         }
     }
-    panic!("stwo's verifier accepts no proof of {statement:?} with {config:?}");
+    panic!("no such proof of {statement:?} with {config:?}");
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -145,7 +156,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&folder)?;
     let (mut lines, mut bytes) = (Vec::new(), 0);
     for (seed, (name, statement, config)) in list().into_iter().enumerate() {
-        let (proof, sums) = accepted(&statement, config, seed as u64);
+        let wanted = !name.starts_with(DISPUTED);
+        let (proof, sums) = first(&statement, config, seed as u64, wanted);
         let binary = postcard::to_allocvec(&proof)?;
         bytes += binary.len();
         println!("{name}: {statement:?} {} bytes", binary.len());
