@@ -1,8 +1,5 @@
 //! The committed proofs with their statements, for this verifier and for stwo's.
 
-#![allow(dead_code, reason = "each test uses a part")]
-#![allow(clippy::unwrap_used, reason = "this is test code, which the lint cannot see outside a test")]
-
 pub(crate) mod airs;
 pub(crate) mod check;
 pub(crate) mod stwo_side;
@@ -10,9 +7,9 @@ pub(crate) mod tampers;
 
 use std::{fs, panic, path::PathBuf, sync::Once};
 
+use self::stwo_side::statement::Vector as Line;
 use stark_verifier::{PcsConfig, Proof};
 use stwo::core::{fields::qm31::QM31 as StwoQm31, proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
-use stwo_side::statement::Vector as Line;
 
 /// A committed proof and what it proves.
 pub(crate) type Vector = Line<PcsConfig>;

@@ -1,7 +1,5 @@
 //! Constraints, look-ups and neighbouring rows are those of stwo's constraint framework, at random values.
 
-mod common;
-
 use core_types::{
     air::{Air, LogUp, Row, Tree, lifted, neighbour},
     field::{M31, QM31},
@@ -19,7 +17,7 @@ use stwo::core::{
 };
 use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, RelationEntry, TraceLocationAllocator};
 
-use common::{
+use crate::common::{
     airs,
     stwo_side::{
         airs::Pair,

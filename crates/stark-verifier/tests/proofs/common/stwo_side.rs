@@ -2,11 +2,11 @@
 
 #![allow(missing_docs, missing_debug_implementations, unreachable_pub, reason = "written for a program of its own")]
 
-#[path = "../../../../vectors/stwo/src/airs.rs"]
+#[path = "../../../../../vectors/stwo/src/airs.rs"]
 pub(crate) mod airs;
-#[path = "../../../../vectors/stwo/src/components.rs"]
+#[path = "../../../../../vectors/stwo/src/components.rs"]
 pub(crate) mod components;
-#[path = "../../../../vectors/stwo/src/statement.rs"]
+#[path = "../../../../../vectors/stwo/src/statement.rs"]
 pub(crate) mod statement;
-#[path = "../../../../vectors/stwo/src/verify.rs"]
+#[path = "../../../../../vectors/stwo/src/verify.rs"]
 pub(crate) mod verify;

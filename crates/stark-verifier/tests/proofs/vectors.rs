@@ -1,10 +1,8 @@
 //! Proofs made by stwo are accepted, by this verifier and by stwo's own, and are written as stwo writes them.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{Verdict, check::check, file, proof, stwo_verdict, vector, vectors};
+use crate::common::{Verdict, check::check, file, proof, stwo_verdict, vector, vectors};
 use stark_verifier::Proof;
 
 #[test]
@@ -24,7 +22,7 @@ fn proofs_of_stwo_are_accepted() {
 #[test]
 fn vectors_cover_the_parameters() {
     let vectors = vectors();
-    let all = |of: &dyn Fn(&common::Vector) -> u32| vectors.iter().map(of).collect::<BTreeSet<_>>();
+    let all = |of: &dyn Fn(&crate::common::Vector) -> u32| vectors.iter().map(of).collect::<BTreeSet<_>>();
     assert_eq!(all(&|v| v.config.fri_config.log_blowup_factor), (1..=4).collect());
     assert_eq!(all(&|v| v.config.fri_config.fold_step), (1..=4).collect());
     assert_eq!(all(&|v| v.config.fri_config.log_last_layer_degree_bound), (0..=4).collect());

@@ -1,10 +1,8 @@
 //! Changed proofs are refused, by this verifier with an error and by stwo's with an error or a panic.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{
+use crate::common::{
     Verdict, airs,
     check::{check, with_verifier},
     proof, stwo_verdict, tampers, vector, vectors,
@@ -111,7 +109,7 @@ fn claimed_lengths_allocate_nothing() {
         (config.fri_config.fold_step, config.fri_config.log_last_layer_degree_bound) = (fold_step, log_last);
         proof.config = config;
         with_verifier(&vector, config, |verifier| {
-            assert!(common::check::check_with(&vector, &verifier.unwrap(), &proof).is_err());
+            assert!(crate::common::check::check_with(&vector, &verifier.unwrap(), &proof).is_err());
         });
     }
 }
@@ -167,7 +165,7 @@ fn other_statements_are_refused() {
         let mut config = vector.config;
         config.pow_bits += 1;
         let error = with_verifier(&vector, config, |verifier| {
-            common::check::check_with(&vector, &verifier.unwrap(), &proof).unwrap_err()
+            crate::common::check::check_with(&vector, &verifier.unwrap(), &proof).unwrap_err()
         });
         assert_eq!(error, VerificationError::Config);
         let mut other = vector.clone();
