@@ -137,7 +137,7 @@ impl NormPlan {
     }
 
     /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a residual connection and the normalisation
-    /// after it, which reads each element once less than the two alone. Its gradients by x and by r are both that of
+    /// after it, which reads each element once less than the two alone where a row fits in registers. Its gradients by x and by r are both that of
     /// `layer_norm` by `sum`, plus the gradient that comes to `sum` from elsewhere.
     ///
     /// # Errors

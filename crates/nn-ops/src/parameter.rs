@@ -88,9 +88,11 @@ impl<Q: ElementwiseOps> Parameter<Q> {
     /// As [`zeros`](Self::zeros).
     pub fn uniform(q: &Q, shape: &[usize], limit: f32, rng: &mut impl Rng) -> Result<Self, NnError> {
         let uniform = |word: u32| (word >> 8) as f32 / (1 << 24) as f32; // in [0, 1)
-        let count = Layout::contiguous(shape)?.numel();
+        let mut parameter = Self::zeros(q, shape)?; // what does not fit the device is refused before it is drawn
+        let count = parameter.layout.numel();
         let values: Vec<f32> = (0..count).map(|_| limit * (2.0 * uniform(rng.next_u32()) - 1.0)).collect();
-        Self::from_values(q, shape, &values)
+        q.write(&values, parameter.value.view_mut())?;
+        Ok(parameter)
     }
 
     /// The layout of the value, the gradient and the running sum.

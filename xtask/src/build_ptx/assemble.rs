@@ -36,7 +36,8 @@ pub(super) fn run(root: &Path, kernels: &[Kernel], check: bool) -> Result<Tally>
     };
     let assembled = on_every_core(ptxas::ARCHITECTURES, |architecture| Ok(assemble(root, &ptxas, architecture)))?;
     let mut budgets = Budgets::read(root)?;
-    if !check && budgets.add_missing(assembled.usages.iter().map(|(_, usage)| usage)) {
+    let whole = assembled.errors.is_empty(); // an architecture that is missing might need more
+    if !check && whole && budgets.add_missing(assembled.usages.iter().map(|(_, usage)| usage)) {
         budgets.write(root)?;
     }
     let mut tally = Tally::default();

@@ -52,6 +52,9 @@ impl Budgets {
             let budget = missing.entry(kernel).or_default();
             *budget = registers.next_multiple_of(8).max(*budget);
         }
+        if !missing.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
         for (kernel, budget) in &missing {
             let is_later = |line: &str| line.split_once(" = ").is_some_and(|(other, _)| other > *kernel);
             let before: usize = self.text.split_inclusive('\n').take_while(|line| !is_later(line)).map(str::len).sum();

@@ -8,13 +8,15 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
+use toml::{Table, Value};
 use walkdir::WalkDir;
 
 /// The file with the digest.
 pub(super) const FILE: &str = "kernels-ptx/ptx/sources.txt";
 
 /// What decides over the text: the kernels, the formulas they share with the host, and what builds and rewrites them.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
+    ".cargo/config.toml",
     "crates/core-types/Cargo.toml",
     "crates/core-types/src",
     "crates/ptx/src",
@@ -34,6 +36,11 @@ pub(super) fn are_as_built(root: &Path) -> Result<bool> {
 /// comments and layout do not.
 pub(super) fn digest(root: &Path) -> Result<String> {
     let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(inherited(root)?.as_bytes());
     for file in files(root)? {
         let text = fs::read_to_string(root.join(&file)).with_context(|| format!("cannot read {}", file.display()))?;
         let content = if file.extension().is_some_and(|extension| extension == "rs") {
@@ -42,13 +49,26 @@ pub(super) fn digest(root: &Path) -> Result<String> {
         } else {
             text
         };
-        for part in [file.to_string_lossy().as_bytes(), content.as_bytes()] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
+        add(file.to_string_lossy().as_bytes());
+        add(content.as_bytes());
     }
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(digits + "\n")
+}
+
+/// What `core-types` takes over from the manifest of the workspace: the edition, and how it depends on others.
+fn inherited(root: &Path) -> Result<String> {
+    let read = |path: &str| -> Result<Table> {
+        let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
+        text.parse().with_context(|| format!("cannot parse {path}"))
+    };
+    let (workspace, own) = (read("Cargo.toml")?, read("crates/core-types/Cargo.toml")?);
+    let workspace = workspace.get("workspace").context("Cargo.toml has no workspace")?;
+    let names = own.get("dependencies").and_then(Value::as_table).into_iter().flat_map(Table::keys);
+    let dependencies = workspace.get("dependencies");
+    let lines = names.map(|name| format!("{name} = {:?}\n", dependencies.and_then(|all| all.get(name))));
+    let edition = workspace.get("package").and_then(|package| package.get("edition"));
+    Ok(format!("edition = {edition:?}\n{}", lines.collect::<String>()))
 }
 
 /// The files of [`SOURCES`] without test modules, in the order of their paths.
@@ -57,7 +77,8 @@ fn files(root: &Path) -> Result<Vec<PathBuf>> {
     for source in SOURCES {
         for entry in WalkDir::new(root.join(source)).sort_by_file_name() {
             let entry = entry.context("cannot list the sources of the kernels")?;
-            if entry.file_type().is_file() && entry.file_name() != "tests.rs" {
+            let counts = entry.path().extension().is_some_and(|kind| ["rs", "toml", "lock"].iter().any(|k| kind == *k));
+            if entry.file_type().is_file() && counts && entry.file_name() != "tests.rs" {
                 files.push(entry.path().strip_prefix(root)?.to_owned());
             }
         }

@@ -81,6 +81,7 @@ type Needs<'m> = BTreeMap<&'m [String], BTreeMap<&'m [String], Need<'m>>>;
 /// Reports one circle for each set of modules that need each other.
 pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
     let modules: Modules<'_> = files.iter().filter_map(|file| Some((path_of(file)?, read(file)?))).collect();
+    names_are_modules(&modules, findings);
     let mut needs = Needs::new();
     for (path, module) in &modules {
         for (target, line, named) in needs_of(&modules, path, module) {
@@ -100,6 +101,20 @@ pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
         let message = format!("imports go in a circle: {}", texts.join(", "));
         findings.push(Finding::new(&modules[steps[0].from].file.path, steps[0].line, message));
         reported.extend(circle.into_iter().map(|(from, _)| from));
+    }
+}
+
+/// Reports a name in [`TOGETHER`] that no module has.
+fn names_are_modules(modules: &Modules<'_>, findings: &mut Vec<Finding>) {
+    for (root, names) in TOGETHER {
+        let there: Vec<String> = modules.keys().filter(|path| path[0] == *root).map(|path| name(path)).collect();
+        for stranger in names.iter().filter(|wanted| !there.is_empty() && !there.iter().any(|own| own == *wanted)) {
+            findings.push(Finding::new(
+                "xtask/src/tidy/circles.rs",
+                1,
+                format!("`{root}` has no module `{stranger}`, which is listed as part of a piece"),
+            ));
+        }
     }
 }
 

@@ -127,8 +127,8 @@ fn an_interrupted_command_leaves_a_trace_that_is_read_line_by_line() {
         assert!(start.elapsed() < Duration::from_secs(60) && suite.try_wait().unwrap().is_none(), "no trace");
         thread::sleep(Duration::from_millis(5));
     }
-    kill_process(Pid::from_child(&suite), Signal::INT).unwrap();
-    assert_eq!(suite.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
+    kill_process(Pid::from_child(&suite), Signal::TERM).unwrap();
+    assert_eq!(suite.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
     let text = fs::read_to_string(&trace).unwrap();
     // A file system may cut the last write itself.
     let (lines, _cut) = text.rsplit_once('\n').unwrap();

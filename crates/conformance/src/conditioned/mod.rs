@@ -80,7 +80,11 @@ impl<Q: Record + Clone> Conditioned<Q> {
     /// Why the case does not hold, or what it did to a guard.
     pub fn hold(&self, case: &Case<Self>) -> Result<(), Failure> {
         let held = match case.hold(self) {
-            Err(Failure::Backend(BackendError::Unsupported { op: "record", .. })) if case.waits() => Ok(()),
+            Err(Failure::Backend(BackendError::Unsupported { op: "record", .. }))
+                if self.how == How::Recorded && case.waits() =>
+            {
+                Ok(())
+            }
             held => held,
         };
         match self.damage().into_iter().next() {
@@ -114,7 +118,7 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<ConditionedBuf<Q, T>, BackendError> {
-        if self.how != How::Guarded {
+        if self.how == How::AsItIs {
             return Ok(ConditionedBuf { buf: self.queue.zeros(len)?, len, guard: 0, owner: self.clone() });
         }
         let mut buf = self.alloc(len)?;

@@ -1,6 +1,6 @@
 //! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block takes others in
 //! three passes, and in five if squares of its elements leave the range of f32. Grids as in [`softmax`](super::softmax). What
-//! is normalised may be a sum, which is written on the way; limited by memory, it saves one read of each element.
+//! is normalised may be a sum, which is written on the way; limited by memory, it saves one read of each element of a row that is held.
 //!
 //! # Safety
 //! Tensors hold `rows x len` elements, and `sum` overlaps no other, `gamma` and `beta` `len` or they are null, which stands for ones and zeros, `mean` and

@@ -304,6 +304,14 @@ fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
         }
         Ok(())
     }));
+    cases.push(Case::new("bf16 deviations of 2^120", move |q| {
+        let wide = |n| layer.scaled(3, n, 120, 1e-5);
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, bf16>(q, &wide(n), 0, 4.0 * 1.6e-2))
+    }));
+    cases.push(Case::new("deviations of 2^-83, eps 1e-38", move |q| {
+        let narrow = |n| layer.scaled(3, n, -83, 1e-38);
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, f32>(q, &narrow(n), 0, 4e-5))
+    }));
     cases.push(Case::new("without gamma and beta", move |q| {
         let plain = |n| layer.plain(layer.inputs(3, n, 0.0));
         EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, f32>(q, &plain(n), 0, 4e-5))

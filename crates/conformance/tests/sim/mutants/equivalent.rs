@@ -15,6 +15,7 @@ pub(super) struct Equivalent {
 
 const NOTHING: &str = "an element past the end counts as -inf, which adds nothing to a sum of exponentials";
 const HALF: &str = "no bound: squares of f16 elements stay finite in f32";
+const WHOLE: &str = "the first chunk of two that are taken at once is whole";
 const FIRST: &str = "the first turn of a loop that every block enters: the grid has no block without work";
 
 pub(super) const EQUIVALENT: &[Equivalent] = &[
@@ -36,11 +37,10 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "linalg_gemm_mma128_tt_*", guards: &[1], reason: "products of many tiles have no parts" },
     Equivalent { kernel: "linalg_norm_held_f16", guards: &[10], reason: HALF },
     Equivalent { kernel: "linalg_norm_warp_f16", guards: &[10], reason: HALF },
-    Equivalent {
-        kernel: "linalg_norm_warp_f32",
-        guards: &[2, 3, 4, 5],
-        reason: "the first chunk of two that are taken at once is whole",
-    },
+    Equivalent { kernel: "linalg_norm_sum_held_f16", guards: &[26], reason: HALF },
+    Equivalent { kernel: "linalg_norm_sum_warp_f16", guards: &[23], reason: HALF },
+    Equivalent { kernel: "linalg_norm_sum_warp_f32", guards: &[15, 16, 17, 18], reason: WHOLE },
+    Equivalent { kernel: "linalg_norm_warp_f32", guards: &[2, 3, 4, 5], reason: WHOLE },
     Equivalent {
         kernel: "linalg_softmax_block_*",
         guards: &[0],
