@@ -223,7 +223,8 @@ fn a_benchmark_keeps_the_lines_in_front_of_a_bad_one_and_with_isolation_all_othe
     let isolated = measured(&["--isolate"]);
     assert_eq!(ids(&isolated["failed"]), ["nn.softmax/8x64"]);
     assert!(isolated["failed"][0]["reason"].as_str().unwrap().contains("linalg_softmax_held_f32"));
-    let rest = ["copy", "nn.identity/4096", "nn.gelu/4096", "nn.adam_w/4096", "nn.layer_norm/8x64", "nn.rms_norm/8x64"];
+    let rest =
+        ["copy", "nn.identity/4096", "nn.gelu/4096", "nn.adam_w/4096", "nn.layer_norm/8x64", "nn.add_layer_norm/8x64"];
     assert!(ids(&isolated["lines"]).starts_with(&rest.map(str::to_owned)));
     assert_eq!(isolated["complete"], true);
     assert!(isolated["lines"][2]["of_copy"].as_f64().unwrap() > 0.0 && isolated["lines"][2]["in_cache"] == true);

@@ -308,6 +308,18 @@ fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
         let wide = |n| layer.scaled(3, n, 120, 1e-5);
         EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, bf16>(q, &wide(n), 0, 4.0 * 1.6e-2))
     }));
+    let (common, large) = ([(3e4, 1e-20), (0.0, 1e-30)], (1e38, 1e-5));
+    cases.extend([
+        Case::new("constant sums give beta", move |q| {
+            common.into_iter().chain([large]).try_for_each(|row| constant_sums::<Q, f32>(q, layer, row, 1e-6))
+        }),
+        Case::new("constant sums give beta, f16", move |q| {
+            common.into_iter().try_for_each(|row| constant_sums::<Q, f16>(q, layer, row, 2e-3))
+        }),
+        Case::new("constant sums give beta, bf16", move |q| {
+            common.into_iter().try_for_each(|row| constant_sums::<Q, bf16>(q, layer, row, 1.6e-2))
+        }),
+    ]);
     cases.push(Case::new("deviations of 2^-83, eps 1e-38", move |q| {
         let narrow = |n| layer.scaled(3, n, -83, 1e-38);
         EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, f32>(q, &narrow(n), 0, 4e-5))
@@ -353,6 +365,18 @@ fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
         ]);
     }
     cases
+}
+
+/// Rows of one value, and as much added to each element: they give beta, whatever rounding leaves relative to eps.
+fn constant_sums<Q: RowOps, T: Real>(q: &Q, layer: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
+    for n in EXTREME_LENGTHS {
+        let mut input = layer.inputs(2, n, 0.0);
+        input.eps = eps;
+        input.x.fill(value);
+        let (_, y) = run_sum::<Q, T>(q, &input, &input.x, 0)?;
+        Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, atol)?;
+    }
+    Ok(())
 }
 
 /// Holds the sum to its rounding and its norm to the model within `atol`, on views from element `skip` on.
