@@ -9,6 +9,7 @@ mod steps;
 mod tests;
 mod transform;
 mod twiddles;
+mod vectors;
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,7 +31,7 @@ use self::{
     steps::{Steps, log_block},
     transform::Region,
 };
-use crate::CpuQueue;
+use crate::{CpuQueue, Simd};
 
 impl CpuQueue {
     /// Both directions between values and coefficients, whose op was checked.
@@ -126,12 +127,19 @@ impl CpuQueue {
         unsafe { self.run_regions(self.simd(), log_len, (columns as usize) << log_copies, region) };
     }
 
-    fn batch_inverse<F: Field + Send + Sync>(&self, elements: &[F], inverses: &mut [F], first_zero: &mut [u64]) {
+    /// Inverts chunks by `invert`.
+    fn batch_inverse<F: Field + Send + Sync>(
+        &self,
+        invert: fn(Simd, &[F], &mut [F]) -> bool,
+        elements: &[F],
+        inverses: &mut [F],
+        first_zero: &mut [u64],
+    ) {
         let zero = AtomicU64::new(first_zero[0]);
         self.for_chunks(inverses, inverse::CHUNK, |i, chunk| {
             let start = i * inverse::CHUNK;
             let elements = &elements[start..start + chunk.len()];
-            if !inverse::invert_chunk(self.simd(), elements, chunk)
+            if !invert(self.simd(), elements, chunk)
                 && let Some(index) = inverse::first_zero(elements)
             {
                 zero.fetch_min((start + index) as u64, Ordering::Relaxed);
@@ -190,13 +198,13 @@ impl CircleOps for CpuQueue {
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.batch_inverse(op.elements, op.inverses, op.first_zero);
+        self.batch_inverse(inverse::invert_m31, op.elements, op.inverses, op.first_zero);
         Ok(())
     }
 
     fn batch_inverse_qm31(&self, op: BatchInverseQm31<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.batch_inverse(op.elements, op.inverses, op.first_zero);
+        self.batch_inverse(inverse::invert_qm31, op.elements, op.inverses, op.first_zero);
         Ok(())
     }
 }

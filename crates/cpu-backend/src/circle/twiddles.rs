@@ -5,7 +5,7 @@ use core_types::{
     field::{M31, Twiddle},
 };
 
-use super::inverse::{CHUNK, invert_chunk};
+use super::inverse::{CHUNK, invert_m31};
 use crate::Simd;
 
 /// The points `g (1 + 4 bitrev(h))` of the half coset that layer 1 comes from, `h < 2^(log_size - 2)`, then the
@@ -45,7 +45,7 @@ pub(super) fn fill(simd: Simd, log_size: u32, twiddles: &mut [Twiddle], inverse_
     let plain = x_coordinates(log_size);
     let mut inverses = vec![M31::ZERO; plain.len()];
     for (plain, inverses) in plain.chunks(CHUNK).zip(inverses.chunks_mut(CHUNK)) {
-        invert_chunk(simd, plain, inverses);
+        invert_m31(simd, plain, inverses);
     }
     for ((t, inverse), (plain, inverted)) in
         twiddles.iter_mut().zip(inverse_twiddles).zip(plain.into_iter().zip(inverses))

@@ -90,6 +90,12 @@ impl Words for Avx2 {
     }
 
     #[inline(always)]
+    fn doubled(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe { _mm256_slli_epi32::<1>(a) }
+    }
+
+    #[inline(always)]
     fn mul(self, a: __m256i, doubled: __m256i) -> __m256i {
         // SAFETY: `self` proves AVX2.
         unsafe {

@@ -88,6 +88,12 @@ impl Words for Avx512 {
     }
 
     #[inline(always)]
+    fn doubled(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_slli_epi32::<1>(a) }
+    }
+
+    #[inline(always)]
     fn mul(self, a: __m512i, doubled: __m512i) -> __m512i {
         // SAFETY: `self` proves AVX-512.
         unsafe {
@@ -212,6 +218,10 @@ pub(super) mod model {
 
         fn sub(self, a: Array, b: Array) -> Array {
             array::from_fn(|i| (m31(a[i]) - m31(b[i])).word())
+        }
+
+        fn doubled(self, a: Array) -> Array {
+            a.map(|word| 2 * word)
         }
 
         fn mul(self, a: Array, doubled: Array) -> Array {

@@ -39,6 +39,8 @@ pub(crate) trait Words: Copy {
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     /// Field differences.
     fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Twice the words as numbers, which is what products take as factors.
+    fn doubled(self, a: Self::V) -> Self::V;
     /// Field products with doubled factors.
     fn mul(self, a: Self::V, doubled: Self::V) -> Self::V;
     /// Field products with one doubled factor, the same in every lane of `doubled`.

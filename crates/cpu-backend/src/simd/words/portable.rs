@@ -46,6 +46,11 @@ impl Words for Portable {
     }
 
     #[inline(always)]
+    fn doubled(self, a: [u32; 4]) -> [u32; 4] {
+        a.map(|word| word << 1)
+    }
+
+    #[inline(always)]
     fn mul(self, a: [u32; 4], doubled: [u32; 4]) -> [u32; 4] {
         let wide: [u64; 4] = array::from_fn(|i| u64::from(a[i]) * u64::from(doubled[i]));
         reduced(wide.map(|w| ((w >> 32) as u32).wrapping_add(w as u32 >> 1)))
