@@ -10,6 +10,13 @@ pub const LOG_ORDER: u32 = 31;
 /// The largest log size of a canonic domain.
 pub const MAX_LOG_DOMAIN: u32 = LOG_ORDER - 1;
 
+/// `position` with its lowest `bits` bits, at most 31, in reverse: evaluations are stored in this order.
+#[inline]
+#[must_use]
+pub const fn bit_reversed(position: u32, bits: u32) -> u32 {
+    if bits == 0 { 0 } else { position.reverse_bits().wrapping_shr(u32::BITS.wrapping_sub(bits)) }
+}
+
 /// A point of the circle over `F`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]

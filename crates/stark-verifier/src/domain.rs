@@ -1,14 +1,9 @@
 //! Points of the domains that are committed to, by stored position.
 
 use core_types::{
-    circle::{CirclePoint, CirclePointIndex},
+    circle::{CirclePoint, CirclePointIndex, bit_reversed},
     field::M31,
 };
-
-/// The lowest `bits` bits of `position` in reverse, at most 31.
-pub(crate) const fn bit_reversed(position: u32, bits: u32) -> u32 {
-    if bits == 0 { 0 } else { position.reverse_bits() >> (u32::BITS - bits) }
-}
 
 /// The point at `position` of the canonic domain of `2^log_size` points, for log sizes of 1 to 30.
 pub(crate) fn circle_point(position: u32, log_size: u32) -> CirclePoint<M31> {

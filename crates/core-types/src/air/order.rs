@@ -3,6 +3,8 @@
 //! Evaluations are stored in bit-reversed order. Rows follow each other along the coset: row `r` of a canonic domain of
 //! `2^e` points is the point with index `g (2 r + 1)`.
 
+use crate::circle::bit_reversed;
+
 /// The stored position that lies `offset` rows of a trace of `2^log_rows` rows from `position`, among the `2^log_size` values
 /// of the trace on a domain at least as large; `log_rows <= log_size <= 31`.
 ///
@@ -33,11 +35,6 @@ pub const fn lifted(position: u32, from: u32, to: u32) -> u32 {
     let pair = position & !1;
     let pair = if to <= from { pair.wrapping_shr(from - to) & !1 } else { pair.wrapping_shl(to - from) };
     pair | (position & 1)
-}
-
-#[inline]
-const fn bit_reversed(position: u32, bits: u32) -> u32 {
-    if bits == 0 { 0 } else { position.reverse_bits().wrapping_shr(u32::BITS.wrapping_sub(bits)) }
 }
 
 #[cfg(test)]
