@@ -15,6 +15,21 @@ use super::{
 };
 use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
 
+/// Sums over 33 elements, of a row of each kind.
+const ONE_OF_EACH: WordParams = WordParams {
+    offset: 0,
+    count: 33,
+    party: 1,
+    bits: 64,
+    shift: 0,
+    width: 64,
+    padded_rows: 1,
+    rows: 1,
+    opened_rows: 1,
+    interleaved: 0,
+    reserved: 0,
+};
+
 /// Rows of each kind.
 const ROWS: u32 = 3;
 
@@ -211,19 +226,7 @@ fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
     }
     Failure::unless_refused("combine_bits of party 2", bits(BitParams { party: 2, ..params }, &[last], [33, 2, 2]))?;
 
-    let params = WordParams {
-        offset: 0,
-        count: 33,
-        party: 1,
-        bits: 64,
-        shift: 0,
-        width: 64,
-        padded_rows: 1,
-        rows: 1,
-        opened_rows: 1,
-        interleaved: 0,
-        reserved: 0,
-    };
+    let params = ONE_OF_EACH;
     let words = |params: WordParams, terms: &[WordTerm], lens: [usize; 5]| {
         let (x, held, rows) = (q.zeros(lens[0])?, q.zeros(lens[1])?, q.zeros(lens[2])?);
         let (opened, mut sums) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
@@ -305,18 +308,6 @@ fn short_combine_words<Q: ShareOps>(q: &Q, short: &mut Short) -> Result<(), Back
     let terms = [WordTerm { last: 1, ..WordTerm::word(1) }];
     let (x, padded, rows) = (x.view(), padded.view(), rows.view());
     let (opened, sums) = (opened.view(), sums.view_mut());
-    let params = WordParams {
-        offset: 0,
-        count: COUNT,
-        party: 1,
-        bits: 64,
-        shift: 0,
-        width: 64,
-        padded_rows: 1,
-        rows: 1,
-        opened_rows: 1,
-        interleaved: 0,
-        reserved: 0,
-    };
+    let params = WordParams { count: COUNT, ..ONE_OF_EACH };
     q.combine_words(CombineWords { params: &params, terms: &terms, x, padded, rows, opened, sums }.map(short)?)
 }
