@@ -136,9 +136,10 @@ impl NormPlan {
         Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
     }
 
-    /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a residual connection and the normalisation
-    /// after it, which reads each element once less than the two alone where a row fits in registers. Its gradients by x and by r are both that of
-    /// `layer_norm` by `sum`, plus the gradient that comes to `sum` from elsewhere.
+    /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a residual connection and
+    /// the normalisation after it. A GPU reads each element once less than for the two alone, where rows fit in registers.
+    /// The gradients with respect to x and to r are both that of `layer_norm` with respect to `sum`, plus the gradient that
+    /// comes to `sum` from elsewhere.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm).

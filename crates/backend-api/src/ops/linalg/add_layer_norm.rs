@@ -3,7 +3,6 @@
 use core_types::params::rows::NormParams;
 
 use super::shape::{count, elements};
-
 use crate::{
     BackendError, Queue, Real,
     ops::{Op, op},
@@ -33,7 +32,7 @@ op! {
 }
 
 impl<Q: Queue, T: Real> AddLayerNorm<'_, Q, T> {
-    /// Refuses what is no op.
+    /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RowOps`](super::RowOps).
