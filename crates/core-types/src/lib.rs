@@ -7,6 +7,7 @@
 mod aes;
 pub mod air;
 pub mod bitsliced;
+pub mod blake2s;
 mod block;
 pub mod circle;
 pub mod cmp;

@@ -4,11 +4,16 @@
 //! paths are chosen once, at construction, from what the processor has ([`Simd`]); results do not depend on the number
 //! of threads.
 
+mod air;
 mod branch;
 mod buf;
+mod channel;
 mod circle;
+mod deep;
+mod fri;
 mod fss;
 mod linalg;
+mod merkle;
 mod par;
 mod queue;
 mod register;

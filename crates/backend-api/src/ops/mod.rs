@@ -4,9 +4,15 @@
 //! A backend calls a record's `check` before it does anything else, and nobody else needs to. Buffers arrive as
 //! borrowed views ([`Ref`](crate::Ref), [`Mut`](crate::Mut)), so shards, batches and scratch are slices, not copies.
 
+pub mod air;
+pub mod channel;
 pub mod circle;
+mod columns;
+pub mod deep;
+pub mod fri;
 pub mod fss;
 pub mod linalg;
+pub mod merkle;
 mod op;
 mod sets;
 pub mod share;

@@ -20,8 +20,77 @@ macro_rules! op_sets {
                 circle_extend(CircleExtend),
                 circle_lde(CircleLde),
                 circle_eval_at_point(CircleEvalAtPoint),
+                circle_eval_at_points(CircleEvalAtPoints),
+                circle_interpolate_part(CircleInterpolatePart),
                 batch_inverse_m31(BatchInverseM31),
                 batch_inverse_qm31(BatchInverseQm31),
+            }
+        }
+        $with! {
+            /// Device steps of Merkle trees.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for sizes out of range and for columns that are not in their buffer. Nothing is written
+            /// then.
+            merkle::MerkleOps: Queue {
+                merkle_leaves(MerkleLeaves),
+                merkle_secure_leaves(MerkleSecureLeaves),
+                merkle_tree(MerkleTree),
+                merkle_paths(MerklePaths),
+            }
+        }
+        $with! {
+            /// Device steps of transcripts.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for parameters out of range. Nothing is written then.
+            channel::ChannelOps: Queue {
+                channel_mix_digests(ChannelMixDigests),
+                channel_mix_felts(ChannelMixFelts),
+                channel_mix_words(ChannelMixWords),
+                channel_draw(ChannelDraw),
+                channel_queries(ChannelQueries),
+                channel_grind(ChannelGrind),
+            }
+        }
+        $with! {
+            /// Device steps of sampling outside the domain and of DEEP quotients.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for sizes out of range and for lists that name what is not there. Nothing is written
+            /// then.
+            deep::DeepOps: Queue {
+                deep_points(DeepPoints),
+                deep_lines(DeepLines),
+                deep_numerators(DeepNumerators),
+                deep_quotients(DeepQuotients),
+            }
+        }
+        $with! {
+            /// Device steps of FRI and of openings.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for sizes out of range and for columns that are not in their buffer. Nothing is written
+            /// then.
+            fri::FriOps: Queue {
+                fri_fold(FriFold),
+                fri_last_layer(FriLastLayer),
+                open_columns(OpenColumns),
+                open_groups(OpenGroups),
+            }
+        }
+        $with! {
+            /// Device steps of constraints and look-ups.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for sizes out of range and for programs that name what is not there. Nothing is written
+            /// then.
+            air::AirOps: Queue {
+                air_evaluate(AirEvaluate),
+                air_fractions(AirFractions),
+                logup_columns(LogUpColumns),
+                secure_add_lifted(SecureAddLifted),
+                secure_powers(SecurePowers),
             }
         }
         $with! {

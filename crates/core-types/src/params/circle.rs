@@ -31,6 +31,20 @@ pub struct CircleExtendParams {
 
 sizes!(CircleExtendParams { log_coefficients, log_size, columns });
 
+/// A batch of interpolations from the first values on a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CirclePartParams {
+    /// Log of the number of values in a column, 1..=`log_domain`.
+    pub log_size: u32,
+    /// Log of the number of points of the canonic domain, at most 30.
+    pub log_domain: u32,
+    /// Number of columns.
+    pub columns: u32,
+}
+
+sizes!(CirclePartParams { log_size, log_domain, columns });
+
 /// Evaluation of a batch of polynomials at one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]

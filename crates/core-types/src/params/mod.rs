@@ -1,9 +1,15 @@
 //! Launch-parameter records: what an op gets besides its buffers, with the same layout on host and device.
 
+pub mod air;
+pub mod channel;
 pub mod circle;
+pub mod columns;
+pub mod deep;
 pub mod elementwise;
+pub mod fri;
 pub mod fss;
 pub mod gemm;
+pub mod merkle;
 pub mod rows;
 pub mod share;
 mod sizes;

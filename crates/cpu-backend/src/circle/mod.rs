@@ -16,8 +16,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use backend_api::{
     BackendError,
     ops::circle::{
-        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate,
-        CircleLde, CircleOps, CircleTwiddles,
+        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
+        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleTwiddles,
     },
 };
 use core_types::{
@@ -194,6 +194,16 @@ impl CircleOps for CpuQueue {
             }
         });
         Ok(())
+    }
+
+    fn circle_eval_at_points(&self, op: CircleEvalAtPoints<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        Err(BackendError::Unsupported { op: "circle_eval_at_points", why: "stub" })
+    }
+
+    fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        Err(BackendError::Unsupported { op: "circle_interpolate_part", why: "stub" })
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {

@@ -1,6 +1,11 @@
 //! The op sets, each op as one or a few launches.
 
+mod air;
+mod channel;
 mod circle;
+mod deep;
+mod fri;
 mod fss;
 mod linalg;
+mod merkle;
 mod share;

@@ -10,20 +10,24 @@
 mod evaluate;
 mod extend;
 mod interpolate;
+mod interpolate_part;
 mod inverse_m31;
 mod inverse_qm31;
 mod lde;
 mod point;
+mod points;
 mod shape;
 mod twiddles;
 
 pub use evaluate::CircleEvaluate;
 pub use extend::CircleExtend;
 pub use interpolate::CircleInterpolate;
+pub use interpolate_part::CircleInterpolatePart;
 pub use inverse_m31::BatchInverseM31;
 pub use inverse_qm31::BatchInverseQm31;
 pub use lde::CircleLde;
 pub use point::CircleEvalAtPoint;
+pub use points::CircleEvalAtPoints;
 pub use twiddles::CircleTwiddles;
 
 pub use super::sets::CircleOps;

@@ -5,8 +5,8 @@ mod schedule;
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue,
     ops::circle::{
-        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate,
-        CircleLde, CircleOps, CircleTwiddles,
+        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
+        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleTwiddles,
     },
 };
 use core_types::{
@@ -162,6 +162,16 @@ impl CircleOps for CudaQueue {
         let mut sums = self.alloc::<QM31>(count as usize * ranges)?;
         circle::point_ranges(self, &params, count, coefficients, &sums.view_mut())?;
         circle::point_sums(self, sums.view(), &results, ranges as u32)
+    }
+
+    fn circle_eval_at_points(&self, op: CircleEvalAtPoints<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        Err(BackendError::Unsupported { op: "circle_eval_at_points", why: "stub" })
+    }
+
+    fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        Err(BackendError::Unsupported { op: "circle_interpolate_part", why: "stub" })
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {

@@ -1,0 +1,58 @@
+//! Constraints, added up.
+
+use core_types::{
+    field::{M31, QM31},
+    params::air::{AirParams, Instruction, MaskAt},
+};
+
+use super::program::Program;
+use crate::{
+    BackendError, BufferRef, Queue,
+    ops::{Op, columns::planes, op},
+};
+
+op! {
+    /// Runs a program at the first positions of the committed columns, multiplies output `k` by power `k`, and adds their sum,
+    /// divided by the polynomial that vanishes on the rows, to what there was.
+    ///
+    /// The positions are the first `2^log_size` of a canonic domain; masks read
+    /// [`neighbour(position, log_size, log_rows, offset)`](core_types::air::neighbour).
+    pub struct AirEvaluate<'a, Q> as "air_evaluate" {
+        /// Sizes.
+        params: plain &'a AirParams,
+        /// The program, whose outputs are its constraints.
+        instructions: plain &'a [Instruction],
+        /// The columns that it reads.
+        masks: plain &'a [MaskAt],
+        /// Its constants.
+        constants: plain &'a [M31],
+        /// The inverse of the vanishing polynomial at the positions `k 2^log_rows`: `2^(log_size - log_rows)` of them. It has the same
+        /// value at the `2^log_rows` positions from there.
+        vanishing_inverses: plain &'a [M31],
+        /// The buffer that the columns are in.
+        values: read M31,
+        /// The challenges that it reads.
+        challenges: read QM31,
+        /// A power for each output.
+        powers: read QM31,
+        /// Four planes of `2^log_size` words.
+        sums: write M31,
+    }
+}
+
+impl<Q: Queue> AirEvaluate<'_, Q> {
+    /// Refuses parameters, programs and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`AirOps`](super::AirOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let (words, challenges) = (self.values.len(), self.challenges.len());
+        let Self { params, instructions, masks, constants, .. } = *self;
+        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words }.check()?;
+        if self.vanishing_inverses.len() != 1 << (params.log_size - params.log_rows) {
+            let why = "the vanishing polynomial has a value for each trace that fits the positions";
+            return Err(BackendError::Unsupported { op: Self::NAME, why });
+        }
+        self.expect([words, challenges, params.outputs as usize, planes(1, params.log_size)])
+    }
+}

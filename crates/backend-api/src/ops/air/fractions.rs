@@ -1,0 +1,51 @@
+//! Fractions of look-ups.
+
+use core_types::{
+    field::{M31, QM31},
+    params::air::{AirParams, Instruction, MaskAt},
+};
+
+use super::program::Program;
+use crate::{
+    BackendError, BufferRef, Queue,
+    ops::{Op, columns::planes, op},
+};
+
+op! {
+    /// Runs a program on every row of a trace and writes its outputs, all of them values of the secure field: for each column of
+    /// look-ups, the numerator of its fraction and then the denominator.
+    ///
+    /// Positions are those of the rows of the trace: `log_size` is `log_rows`.
+    pub struct AirFractions<'a, Q> as "air_fractions" {
+        /// Sizes.
+        params: plain &'a AirParams,
+        /// The program.
+        instructions: plain &'a [Instruction],
+        /// The columns that it reads.
+        masks: plain &'a [MaskAt],
+        /// Its constants.
+        constants: plain &'a [M31],
+        /// The buffer that the columns are in.
+        values: read M31,
+        /// The challenges that it reads.
+        challenges: read QM31,
+        /// Four planes of `2^log_rows` words for each output.
+        fractions: write M31,
+    }
+}
+
+impl<Q: Queue> AirFractions<'_, Q> {
+    /// Refuses parameters, programs and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`AirOps`](super::AirOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let (words, challenges) = (self.values.len(), self.challenges.len());
+        let Self { params, instructions, masks, constants, .. } = *self;
+        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words }.check()?;
+        if params.log_size != params.log_rows {
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "fractions are of the rows of the trace" });
+        }
+        self.expect([words, challenges, planes(params.outputs as usize, params.log_size)])
+    }
+}

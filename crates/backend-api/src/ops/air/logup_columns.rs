@@ -1,0 +1,53 @@
+//! Columns of look-ups.
+
+use core_types::{
+    field::{M31, QM31},
+    params::air::LogUpColumnsParams,
+};
+
+use crate::{
+    BackendError, Queue,
+    ops::{
+        Op,
+        columns::{check_log, planes},
+        op,
+    },
+};
+
+op! {
+    /// Makes the interaction columns of a component from its fractions.
+    ///
+    /// Column `k` holds, on each row, the sum of fractions `0..=k` of the row. The last column then holds the sum of that over all
+    /// rows up to this one, less the mean over all rows for each of them: see
+    /// [`running_sum`](core_types::air::Row::running_sum). Rows follow each other along the coset; positions are stored as those
+    /// of any trace. A denominator of zero gives a fraction of zero.
+    pub struct LogUpColumns<'a, Q> as "logup_columns" {
+        /// Sizes.
+        params: plain &'a LogUpColumnsParams,
+        /// `[columns][2]`: numerators and denominators, four planes of `2^log_rows` words each.
+        fractions: read M31,
+        /// `[columns]`, four planes of `2^log_rows` words each.
+        columns: write M31,
+        /// The sum over all rows, and its mean.
+        sums: write QM31,
+    }
+}
+
+impl<Q: Queue> LogUpColumns<'_, Q> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`AirOps`](super::AirOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let LogUpColumnsParams { log_rows, columns } = *self.params;
+        check_log(Self::NAME, log_rows)?;
+        if log_rows == 0 || columns == 0 {
+            return Err(BackendError::Unsupported {
+                op: Self::NAME,
+                why: "there are two rows and one column at least",
+            });
+        }
+        let columns = columns as usize;
+        self.expect([planes(columns.saturating_mul(2), log_rows), planes(columns, log_rows), 2])
+    }
+}

@@ -1,0 +1,66 @@
+//! Checks of programs: every register, mask, constant, challenge and output that a step names is there.
+
+use core_types::{
+    field::M31,
+    params::air::{AirParams, Instruction, MaskAt, Opcode},
+};
+
+use crate::{BackendError, ops::columns::check_log};
+
+/// What a program is checked against.
+pub(super) struct Program<'a> {
+    pub(super) op: &'static str,
+    pub(super) params: &'a AirParams,
+    pub(super) instructions: &'a [Instruction],
+    pub(super) masks: &'a [MaskAt],
+    pub(super) constants: &'a [M31],
+    pub(super) challenges: usize,
+    pub(super) words: usize,
+}
+
+impl Program<'_> {
+    /// Refuses a program with a step that names what is not there.
+    pub(super) fn check(&self) -> Result<(), BackendError> {
+        let refused = |why| Err(BackendError::Unsupported { op: self.op, why });
+        let AirParams { log_rows, log_size, registers, outputs } = *self.params;
+        check_log(self.op, log_size)?;
+        if !(1..=log_size).contains(&log_rows) {
+            return refused("a trace has two rows at least, and no more than there are positions");
+        }
+        let registers = registers as usize;
+        if registers > 1 << 16 {
+            return refused("a program has at most 2^16 registers");
+        }
+        for mask in self.masks {
+            if mask.first.checked_add(1 << log_size).is_none_or(|end| end > self.words as u64) {
+                return refused("columns lie in their buffer");
+            }
+        }
+        for step in self.instructions {
+            let Some(&opcode) = Opcode::ALL.get(step.opcode as usize) else {
+                return refused("steps are those there are");
+            };
+            let [target, left, right] = [step.target, step.left, step.right].map(usize::from);
+            let (outputs, masks, constants) = (outputs as usize, self.masks.len(), self.constants.len());
+            let base = |register: usize| register < registers;
+            let ext = |register: usize| register + 3 < registers;
+            let valid = match opcode {
+                Opcode::Mask => base(target) && left < masks,
+                Opcode::Constant => base(target) && left < constants,
+                Opcode::Challenge => ext(target) && left < self.challenges,
+                Opcode::Add | Opcode::Sub | Opcode::Mul => base(target) && base(left) && base(right),
+                Opcode::Neg => base(target) && base(left),
+                Opcode::AddExt | Opcode::SubExt | Opcode::MulExt => ext(target) && ext(left) && ext(right),
+                Opcode::NegExt | Opcode::Join => ext(target) && ext(left),
+                Opcode::AddExtBase | Opcode::SubExtBase | Opcode::MulExtBase => ext(target) && ext(left) && base(right),
+                Opcode::Lift => ext(target) && base(left),
+                Opcode::Out => target < outputs && base(left),
+                Opcode::OutExt => target < outputs && ext(left),
+            };
+            if !valid {
+                return refused("steps name what there is");
+            }
+        }
+        Ok(())
+    }
+}

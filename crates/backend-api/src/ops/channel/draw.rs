@@ -1,0 +1,28 @@
+//! Challenges drawn.
+
+use core_types::{field::QM31, params::channel::ChannelState};
+
+use crate::{
+    BackendError, BufferMut, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// Draws challenges, two with each draw of eight words; of the last draw the second may be left.
+    pub struct ChannelDraw<'a, Q> as "channel_draw" {
+        /// The transcript: one element.
+        channel: write ChannelState,
+        /// The challenges, any number.
+        drawn: write QM31,
+    }
+}
+
+impl<Q: Queue> ChannelDraw<'_, Q> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`ChannelOps`](super::ChannelOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        self.expect([1, self.drawn.len()])
+    }
+}

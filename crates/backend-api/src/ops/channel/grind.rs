@@ -1,0 +1,38 @@
+//! Proof of work.
+
+use core_types::params::channel::{ChannelGrindParams, ChannelState};
+
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// Finds the first nonce that shows the work, in the order of stwo's SIMD prover: the lower word runs through `2^20` numbers,
+    /// then the upper word grows by one.
+    ///
+    /// A nonce shows `bits` bits of work if the digest of a prefix and the nonce ends in that many zero bits, as a number with its
+    /// lowest word first. The prefix is the digest of the word `0x12345678`, twelve zero bytes, the transcript's digest and the
+    /// word `bits`.
+    pub struct ChannelGrind<'a, Q> as "channel_grind" {
+        /// How much work.
+        params: plain &'a ChannelGrindParams,
+        /// The transcript: one element. Nothing is said.
+        channel: read ChannelState,
+        /// Lower and upper word of the nonce.
+        nonce: write u32,
+    }
+}
+
+impl<Q: Queue> ChannelGrind<'_, Q> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`ChannelOps`](super::ChannelOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        if self.params.bits > 40 {
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "at most 40 bits of work can be found" });
+        }
+        self.expect([1, 2])
+    }
+}

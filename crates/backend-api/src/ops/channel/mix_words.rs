@@ -1,0 +1,30 @@
+//! Words said.
+
+use core_types::{field::QM31, params::channel::ChannelState};
+
+use crate::{
+    BackendError, BufferMut, BufferRef, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// Says words; a number of 64 bits is its lower word and its upper one.
+    pub struct ChannelMixWords<'a, Q> as "channel_mix_words" {
+        /// What is said.
+        said: read u32,
+        /// The transcript: one element.
+        channel: write ChannelState,
+        /// Challenges that are drawn afterwards, any number: they are those of one draw of so many.
+        drawn: write QM31,
+    }
+}
+
+impl<Q: Queue> ChannelMixWords<'_, Q> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`ChannelOps`](super::ChannelOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        self.expect([self.said.len(), 1, self.drawn.len()])
+    }
+}

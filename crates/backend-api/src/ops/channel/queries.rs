@@ -1,0 +1,31 @@
+//! Positions drawn.
+
+use core_types::params::channel::{ChannelQueriesParams, ChannelState};
+
+use crate::{
+    BackendError, Queue,
+    ops::{Op, columns::check_log, op},
+};
+
+op! {
+    /// Draws positions: the lowest bits of the words of as many draws as it takes, in their order, equal ones too.
+    pub struct ChannelQueries<'a, Q> as "channel_queries" {
+        /// How many, of how many.
+        params: plain &'a ChannelQueriesParams,
+        /// The transcript: one element.
+        channel: write ChannelState,
+        /// The positions.
+        positions: write u32,
+    }
+}
+
+impl<Q: Queue> ChannelQueries<'_, Q> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`ChannelOps`](super::ChannelOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        check_log(Self::NAME, self.params.log_size)?;
+        self.expect([1, self.params.queries as usize])
+    }
+}

@@ -1,0 +1,40 @@
+//! Checks of lists of columns.
+
+use core_types::params::columns::ColumnAt;
+
+use crate::BackendError;
+
+/// Refuses columns that do not lie in a view of `words` words, or that are longer than `2^log_most`.
+pub(super) fn check_columns(
+    op: &'static str,
+    columns: &[ColumnAt],
+    log_most: u32,
+    words: usize,
+) -> Result<(), BackendError> {
+    if u32::try_from(columns.len()).is_err() {
+        return Err(BackendError::Unsupported { op, why: "there are less than 2^32 columns" });
+    }
+    for column in columns {
+        if column.log_len > log_most {
+            return Err(BackendError::Unsupported { op, why: "no column is longer than the tree or domain" });
+        }
+        if column.end().is_none_or(|end| end > words as u64) {
+            return Err(BackendError::Unsupported { op, why: "columns lie in their buffer" });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a log size above 30.
+pub(super) fn check_log(op: &'static str, log_size: u32) -> Result<(), BackendError> {
+    if log_size <= core_types::circle::MAX_LOG_DOMAIN {
+        return Ok(());
+    }
+    Err(BackendError::Unsupported { op, why: "log sizes are at most 30" })
+}
+
+/// Words of `count` columns of the secure field, four planes each, of `2^log_len` words; the greatest number if that is no
+/// view's length.
+pub(super) fn planes(count: usize, log_len: u32) -> usize {
+    count.saturating_mul(4).saturating_mul(1usize.checked_shl(log_len).unwrap_or(usize::MAX))
+}

@@ -1,0 +1,158 @@
+//! Parameters of the ops that evaluate AIRs, and the programs that AIRs are recorded to.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::sizes::{list_sizes, sizes};
+use crate::field::M31;
+
+/// A column that a program reads, at the row at hand or near it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MaskAt {
+    /// The first word of the column.
+    pub first: u64,
+    /// Rows from the row at hand to the one that is read. Rows wrap around.
+    pub offset: i32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: u32,
+}
+
+list_sizes!(MaskAt);
+// Constants.
+list_sizes!(M31);
+
+/// A step of a program: an operation on registers of one word each.
+///
+/// Values of the secure field take four registers that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Instruction {
+    /// The operation, one of [`Opcode`].
+    pub opcode: u16,
+    /// The register, or the first of four, that the result goes to; for outputs the number of the output.
+    pub target: u16,
+    /// The first operand: a register, or the number of a mask, constant or challenge.
+    pub left: u16,
+    /// The second operand: a register.
+    pub right: u16,
+}
+
+list_sizes!(Instruction);
+
+/// What a step does. `b` stands for a value of the base field, `e` for one of the secure field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Opcode {
+    /// b = mask `left`.
+    Mask = 0,
+    /// b = constant `left`.
+    Constant = 1,
+    /// e = challenge `left`.
+    Challenge = 2,
+    /// b = b + b.
+    Add = 3,
+    /// b = b - b.
+    Sub = 4,
+    /// b = b b.
+    Mul = 5,
+    /// b = -b.
+    Neg = 6,
+    /// e = e + e.
+    AddExt = 7,
+    /// e = e - e.
+    SubExt = 8,
+    /// e = e e.
+    MulExt = 9,
+    /// e = -e.
+    NegExt = 10,
+    /// e = e + b.
+    AddExtBase = 11,
+    /// e = e - b.
+    SubExtBase = 12,
+    /// e = e b.
+    MulExtBase = 13,
+    /// e = b: coordinate 0 is the word, the others are zero.
+    Lift = 14,
+    /// e = the four base values in registers that `left` begins: a copy.
+    Join = 15,
+    /// Output number `target` is b.
+    Out = 16,
+    /// Output number `target` is e.
+    OutExt = 17,
+}
+
+impl Opcode {
+    /// All operations, by their numbers.
+    pub const ALL: [Self; 18] = [
+        Self::Mask,
+        Self::Constant,
+        Self::Challenge,
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Neg,
+        Self::AddExt,
+        Self::SubExt,
+        Self::MulExt,
+        Self::NegExt,
+        Self::AddExtBase,
+        Self::SubExtBase,
+        Self::MulExtBase,
+        Self::Lift,
+        Self::Join,
+        Self::Out,
+        Self::OutExt,
+    ];
+}
+
+/// A run of a program over rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct AirParams {
+    /// Log of the number of rows of the trace, at least 1.
+    pub log_rows: u32,
+    /// Log of the number of positions to evaluate at, the first of every column, `log_rows..=30`.
+    pub log_size: u32,
+    /// Registers of the program, at most 2^16.
+    pub registers: u32,
+    /// Outputs of the program.
+    pub outputs: u32,
+}
+
+sizes!(AirParams { log_rows, log_size, registers, outputs });
+
+/// Columns of look-ups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct LogUpColumnsParams {
+    /// Log of the number of rows, 1..=30.
+    pub log_rows: u32,
+    /// Columns of the secure field, at least 1.
+    pub columns: u32,
+}
+
+sizes!(LogUpColumnsParams { log_rows, columns });
+
+/// Powers of a challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct SecurePowersParams {
+    /// Number of powers.
+    pub count: u32,
+    /// 0 for `1, a, a^2, ..`, 1 for `.., a^2, a, 1`.
+    pub descending: u32,
+}
+
+sizes!(SecurePowersParams { count, descending });
+
+/// Addition of values of one height to those of a greater one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct SecureAddLiftedParams {
+    /// Log of the number of values that are added, at least 1.
+    pub log_small: u32,
+    /// Log of the number of values that they are added to, at least `log_small`, at most 30.
+    pub log_large: u32,
+}
+
+sizes!(SecureAddLiftedParams { log_small, log_large });

@@ -1,0 +1,38 @@
+//! Parameters of the ops on transcripts.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::sizes::sizes;
+use crate::blake2s::Digest;
+
+/// A transcript over Blake2s, as stwo's Blake2s channel has it. A fresh one is all zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ChannelState {
+    /// What was said so far.
+    pub digest: Digest,
+    /// Draws since something was said.
+    pub draws: u32,
+}
+
+/// Drawing of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ChannelQueriesParams {
+    /// Log of the number of positions to draw from, at most 30.
+    pub log_size: u32,
+    /// Positions to draw.
+    pub queries: u32,
+}
+
+sizes!(ChannelQueriesParams { log_size, queries });
+
+/// Search for a nonce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ChannelGrindParams {
+    /// Zero bits that the nonce has to give, at most 40: more are not found in a time that anybody waits.
+    pub bits: u32,
+}
+
+sizes!(ChannelGrindParams { bits });

@@ -1,0 +1,65 @@
+//! Parameters of the ops on Merkle trees.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::sizes::sizes;
+
+/// Leaves of a tree of columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MerkleLeavesParams {
+    /// Log of the number of leaves, at least that of every column, at most 30.
+    pub log_leaves: u32,
+}
+
+sizes!(MerkleLeavesParams { log_leaves });
+
+/// Leaves of a tree of one column of the secure field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MerkleSecureLeavesParams {
+    /// Log of the number of values, at most 30.
+    pub log_size: u32,
+    /// Log of the values of a leaf: 0, or 2 for four that follow each other; at most `log_size`.
+    pub log_packed: u32,
+}
+
+sizes!(MerkleSecureLeavesParams { log_size, log_packed });
+
+/// A tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MerkleTreeParams {
+    /// Log of the number of leaves, at most 30.
+    pub log_leaves: u32,
+}
+
+sizes!(MerkleTreeParams { log_leaves });
+
+impl MerkleTreeParams {
+    /// Place of the first node of `level`, 0 for the leaves, among all nodes: levels follow each other, the root is last.
+    #[inline]
+    #[must_use]
+    pub const fn level(self, level: u32) -> u64 {
+        let (all, above) = (2u64 << self.log_leaves, 2u64 << self.log_leaves.wrapping_sub(level));
+        all.wrapping_sub(above)
+    }
+}
+
+/// The digests beside the paths from some leaves to the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MerklePathsParams {
+    /// Log of the number of leaves, at most 30.
+    pub log_leaves: u32,
+    /// Log of the number of positions that queries are of, at most 30.
+    pub log_from: u32,
+    /// Level of the first digest beside a path, 0 for the leaves, at most `log_leaves`.
+    pub first_level: u32,
+    /// Number of queries.
+    pub queries: u32,
+    /// 0 if the leaf of a position is that of its point doubled, 1 if it is the position shifted to the right.
+    pub folded: u32,
+}
+
+sizes!(MerklePathsParams { log_leaves, log_from, first_level, queries, folded });
