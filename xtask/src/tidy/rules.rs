@@ -11,6 +11,7 @@ use super::{
 const SAFE_ROOTS: &[&str] = &[
     "crates/backend-api/src/lib.rs",
     "crates/pfss/src/lib.rs",
+    "crates/stark-air/src/lib.rs",
     "crates/stark-fft/src/lib.rs",
     "crates/stark-verifier/src/lib.rs",
     "crates/nn-ops/src/lib.rs",
@@ -26,13 +27,15 @@ const SAFE_ROOTS: &[&str] = &[
 /// Crates without the standard library.
 const NO_STD_ROOTS: &[&str] = &["crates/core-types/src/lib.rs", "crates/stark-verifier/src/lib.rs"];
 
-const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/stark-verifier/", "crates/nn-ops/"];
+const DOMAINS: &[&str] =
+    &["crates/pfss/", "crates/stark-air/", "crates/stark-fft/", "crates/stark-verifier/", "crates/nn-ops/"];
 
 /// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors, transforms and products
 /// of the CPU backend, what calls the CUDA driver or stands in for it, the C interface, the requests to valgrind, the call of a peer that has no safe one,
 /// and tests that watch what the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
+    ("crates/cpu-backend/src/air/", SIMD),
     ("crates/cpu-backend/src/circle/", SIMD),
     ("crates/cpu-backend/src/linalg/gemm.rs", &[UnsafeKind::Block]),
     ("crates/cpu-backend/src/simd/", SIMD),

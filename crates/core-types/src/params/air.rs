@@ -73,9 +73,9 @@ pub enum Opcode {
     MulExtBase = 13,
     /// e = b: coordinate 0 is the word, the others are zero.
     Lift = 14,
-    /// e = the four base values in registers that `left` begins: a copy.
-    Join = 15,
-    /// Output number `target` is b.
+    /// b = b.
+    Copy = 15,
+    /// Output number `target` is b, a value of the secure field where outputs are.
     Out = 16,
     /// Output number `target` is e.
     OutExt = 17,
@@ -99,7 +99,7 @@ impl Opcode {
         Self::SubExtBase,
         Self::MulExtBase,
         Self::Lift,
-        Self::Join,
+        Self::Copy,
         Self::Out,
         Self::OutExt,
     ];

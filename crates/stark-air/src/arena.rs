@@ -1,0 +1,115 @@
+//! Nodes of recorded expressions, each distinct one stored once.
+
+use core::cell::RefCell;
+use std::collections::HashMap;
+
+use core_types::field::QM31;
+
+use crate::RecordError;
+
+/// The most nodes that an AIR may have.
+const MOST_NODES: usize = 1 << 20;
+
+/// What a node computes, from nodes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    Constant(QM31),
+    /// A number in the list of masks.
+    Mask(u32),
+    /// A slot.
+    Challenge(u32),
+    Mean,
+    /// A column that is not there yet.
+    Missing,
+    Neg([u32; 1]),
+    Add([u32; 2]),
+    Sub([u32; 2]),
+    Mul([u32; 2]),
+    /// A value of the secure field from its coordinates.
+    Join([u32; 4]),
+}
+
+impl Op {
+    /// The nodes that it is computed from.
+    pub(crate) fn operands(&self) -> &[u32] {
+        match self {
+            Self::Neg(x) => x,
+            Self::Add(pair) | Self::Sub(pair) | Self::Mul(pair) => pair,
+            Self::Join(coordinates) => coordinates,
+            Self::Constant(_) | Self::Mask(_) | Self::Challenge(_) | Self::Mean | Self::Missing => &[],
+        }
+    }
+}
+
+/// A node, with what is known of its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub(crate) op: Op,
+    /// Whether the value is of the secure field and not known to be of the base field.
+    pub(crate) secure: bool,
+    /// Its degree in the columns.
+    pub(crate) degree: u32,
+}
+
+/// The nodes of an AIR.
+#[derive(Debug, Default)]
+pub(crate) struct Arena(RefCell<Nodes>);
+
+#[derive(Debug, Default)]
+struct Nodes {
+    nodes: Vec<Node>,
+    ids: HashMap<Op, u32>,
+    refused: usize,
+}
+
+impl Arena {
+    /// The node that computes `op`.
+    pub(crate) fn node(&self, op: Op) -> u32 {
+        let nodes = &mut *self.0.borrow_mut();
+        if let Some(&id) = nodes.ids.get(&op) {
+            return id;
+        }
+        if nodes.nodes.len() == MOST_NODES {
+            // The AIR goes on with a wrong node until it returns; then it is refused.
+            nodes.refused += 1;
+            return 0;
+        }
+        let of = |id: u32| nodes.nodes[id as usize];
+        let secure = match op {
+            Op::Constant(value) => value != QM31::from(value.coordinates()[0]),
+            Op::Mask(_) => false,
+            Op::Challenge(_) | Op::Mean | Op::Missing | Op::Join(_) => true,
+            Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => op.operands().iter().any(|&id| of(id).secure),
+        };
+        let degrees = op.operands().iter().map(|&id| of(id).degree);
+        let degree = match op {
+            Op::Mask(_) | Op::Missing => 1,
+            Op::Mul(_) => degrees.fold(0, u32::saturating_add),
+            _ => degrees.max().unwrap_or(0),
+        };
+        let id = nodes.nodes.len() as u32;
+        nodes.nodes.push(Node { op, secure, degree });
+        nodes.ids.insert(op, id);
+        id
+    }
+
+    /// A node.
+    pub(crate) fn get(&self, id: u32) -> Node {
+        self.0.borrow().nodes[id as usize]
+    }
+
+    /// Number of nodes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.borrow().nodes.len()
+    }
+
+    /// Refuses an AIR with more nodes than there may be.
+    pub(crate) fn check(&self) -> Result<(), RecordError> {
+        match self.0.borrow().refused {
+            0 => Ok(()),
+            refused => {
+                Err(RecordError::TooMany { what: "nodes", most: MOST_NODES, got: MOST_NODES.saturating_add(refused) })
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Why an AIR was refused.
+
+use thiserror::Error;
+
+/// Why an AIR cannot be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// No trace has this number of rows.
+    #[error("expected a log of the number of rows of 1..=30, got {got}")]
+    LogRows {
+        /// What the AIR states.
+        got: u32,
+    },
+    /// No domain has the size that the bound asks for, or it is smaller than the trace.
+    #[error("expected a log of the degree bound of {log_rows}..=30, got {got}")]
+    LogDegreeBound {
+        /// Log of the number of rows.
+        log_rows: u32,
+        /// What the AIR states.
+        got: u32,
+    },
+    /// The AIR states no constraint.
+    #[error("expected a constraint, got none")]
+    NoConstraint,
+    /// A constraint has a greater degree than the AIR states.
+    #[error("constraint {constraint} has degree {degree}; the stated bound allows {most}")]
+    Degree {
+        /// The constraint, counted from zero.
+        constraint: usize,
+        /// Its degree in the columns.
+        degree: u32,
+        /// The most that the bound allows.
+        most: u32,
+    },
+    /// The AIR reads a preprocessed column by its place. They have no order; they are read by slot.
+    #[error("preprocessed columns are read by slot, not by `mask`")]
+    PreprocessedMask,
+    /// More of something than a program can name.
+    #[error("expected at most {most} {what}, got {got}")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The most there can be.
+        most: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// A fraction reads a column of the interaction or of a later tree, none of which is there yet when fractions are computed.
+    #[error("fraction {fraction} of a look-up reads columns that are made from it")]
+    FractionReadsInteraction {
+        /// The interaction column whose fraction it is, counted from zero.
+        fraction: usize,
+    },
+    /// Sums that are not those of one list of look-ups: partial sums, then a running sum, and no other interaction column.
+    #[error("interaction columns are partial sums, and last a running sum")]
+    LookUps,
+}

@@ -1,0 +1,149 @@
+//! What an AIR reads and states.
+
+use core_types::{
+    air::{Air, Fraction},
+    circle::MAX_LOG_DOMAIN,
+};
+
+use crate::{
+    Program, RecordError,
+    arena::{Arena, Op},
+    compile::compile,
+    recorder::{Constraints, Fractions},
+};
+
+/// What an AIR reads and states, counted and recorded once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    log_rows: u32,
+    log_degree_bound: u32,
+    columns: Vec<Vec<Vec<i32>>>,
+    preprocessed_slots: u32,
+    challenges: u32,
+    constraints: Program,
+    fractions: Option<Program>,
+}
+
+impl Recorded {
+    /// Records `air`.
+    ///
+    /// # Errors
+    /// An AIR without rows or constraints, one whose constraints have a greater degree than it states or that reads what it cannot,
+    /// and one that is larger than programs may be.
+    pub fn new<A: Air>(air: &A) -> Result<Self, RecordError> {
+        let (log_rows, log_degree_bound) = (air.log_rows(), air.log_degree_bound());
+        if !(1..=MAX_LOG_DOMAIN).contains(&log_rows) {
+            return Err(RecordError::LogRows { got: log_rows });
+        }
+        if !(log_rows..=MAX_LOG_DOMAIN).contains(&log_degree_bound) {
+            return Err(RecordError::LogDegreeBound { log_rows, got: log_degree_bound });
+        }
+        let arena = Arena::default();
+        let mut row = Constraints::new(&arena);
+        air.eval(&mut row);
+        let Constraints { reads, values } = row;
+        arena.check()?;
+        if let Some(error) = reads.error {
+            return Err(error);
+        }
+        if values.is_empty() {
+            return Err(RecordError::NoConstraint);
+        }
+        let most = (1u32 << (log_degree_bound - log_rows)) + 1;
+        let outputs: Vec<u32> = values.iter().map(|value| value.id(&arena)).collect();
+        arena.check()?;
+        for (constraint, &output) in outputs.iter().enumerate() {
+            let degree = arena.get(output).degree;
+            if degree > most {
+                return Err(RecordError::Degree { constraint, degree, most });
+            }
+        }
+        let constraints = compile(&arena, &outputs, &reads)?;
+        let interaction = reads.columns.get(2).map_or(0, Vec::len);
+        let fractions = fractions(air, interaction)?;
+        Ok(Self {
+            log_rows,
+            log_degree_bound,
+            columns: reads.columns,
+            preprocessed_slots: reads.preprocessed,
+            challenges: reads.challenges,
+            constraints,
+            fractions,
+        })
+    }
+
+    /// Log of the number of rows.
+    #[must_use]
+    pub const fn log_rows(&self) -> u32 {
+        self.log_rows
+    }
+
+    /// Log of a bound on the degree of the constraints divided by the vanishing polynomial of the rows.
+    #[must_use]
+    pub const fn log_degree_bound(&self) -> u32 {
+        self.log_degree_bound
+    }
+
+    /// Number of constraints.
+    #[must_use]
+    pub const fn constraints(&self) -> usize {
+        self.constraints.outputs as usize
+    }
+
+    /// Slots of preprocessed columns.
+    #[must_use]
+    pub const fn preprocessed_slots(&self) -> u32 {
+        self.preprocessed_slots
+    }
+
+    /// Slots of challenges that the AIR reads. Programs read the mean in the slot after them.
+    #[must_use]
+    pub const fn challenges(&self) -> u32 {
+        self.challenges
+    }
+
+    /// The offsets at which each column is read, by tree and by the column's place among those of the component. The
+    /// preprocessed tree has none here.
+    #[must_use]
+    pub fn columns(&self) -> &[Vec<Vec<i32>>] {
+        &self.columns
+    }
+
+    /// The program whose output `k` is constraint `k`.
+    #[must_use]
+    pub const fn constraint_program(&self) -> &Program {
+        &self.constraints
+    }
+
+    /// The program whose outputs `2k` and `2k + 1` are the numerator and the denominator of interaction column `k`, all of them
+    /// values of the secure field; `None` without look-ups. It reads the trace and preprocessed columns alone.
+    #[must_use]
+    pub const fn fraction_program(&self) -> Option<&Program> {
+        self.fractions.as_ref()
+    }
+}
+
+/// The program of the fractions, where there are any.
+fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, RecordError> {
+    let arena = Arena::default();
+    let mut row = Fractions::new(&arena);
+    air.eval(&mut row);
+    arena.check()?;
+    row.check(interaction)?;
+    if row.values.is_empty() {
+        return Ok(None);
+    }
+    let of = |fraction: &Fraction<_>| [fraction.numerator, fraction.denominator];
+    let outputs: Vec<u32> = row.values.iter().flat_map(of).map(|value| value.id(&arena)).collect();
+    arena.check()?;
+    // Operands come before what is computed from them.
+    let mut missing: Vec<bool> = Vec::with_capacity(arena.len());
+    for id in 0..arena.len() as u32 {
+        let op = arena.get(id).op;
+        missing.push(op == Op::Missing || op.operands().iter().any(|&operand| missing[operand as usize]));
+    }
+    if let Some(output) = outputs.iter().position(|&output| missing[output as usize]) {
+        return Err(RecordError::FractionReadsInteraction { fraction: output / 2 });
+    }
+    compile(&arena, &outputs, &row.reads).map(Some)
+}
