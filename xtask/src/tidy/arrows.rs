@@ -69,6 +69,11 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
+    Arrow {
+        package: "stark-prover",
+        normal: &["core-types", "backend-api", "stark-air", "stark-fft", "stark-verifier"],
+        dev: &["runtime"],
+    },
     Arrow { package: "stark-verifier", normal: &["core-types"], dev: &[] },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {

@@ -23,6 +23,12 @@ impl Relation {
         Self { first, size }
     }
 
+    /// The first slot of its challenges.
+    #[must_use]
+    pub const fn first(self) -> u32 {
+        self.first
+    }
+
     /// The number of slots that its challenges take.
     #[must_use]
     pub const fn slots(self) -> u32 {

@@ -1,0 +1,80 @@
+//! Commitments: interpolation, low-degree extension and the Merkle tree of the columns of a tree.
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        circle::CircleLde,
+        merkle::{MerkleLeaves, MerkleTree},
+    },
+};
+use core_types::{
+    field::M31,
+    params::{
+        circle::CircleExtendParams,
+        merkle::{MerkleLeavesParams, MerkleTreeParams},
+    },
+};
+use stark_fft::CanonicDomain;
+
+use crate::{Prover, ProverError, StarkOps};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Copies the rows of a tree's columns to the places of their coefficients.
+    pub(crate) fn upload(&mut self, q: &Q, tree: usize, columns: &[&[M31]]) -> Result<(), ProverError> {
+        let shape = &self.shape.trees[tree];
+        let (expected, got) = (shape.columns.len(), columns.len());
+        if expected != got {
+            return Err(ProverError::Columns { tree, expected, got });
+        }
+        for (column, (shape, rows)) in shape.columns.iter().zip(columns).enumerate() {
+            let (expected, got) = (1 << shape.log_rows, rows.len());
+            if expected != got {
+                return Err(ProverError::Rows { tree, column, expected, got });
+            }
+        }
+        for (shape, rows) in shape.columns.iter().zip(columns) {
+            let first = shape.coefficients.first as usize;
+            q.write(rows, self.memory.coefficients.slice_mut(first..first + rows.len())?)?;
+        }
+        Ok(())
+    }
+
+    /// Commits to the rows at the places of a tree's coefficients, which become coefficients.
+    pub(crate) fn commit(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let shape = &self.shape.trees[tree];
+        if let Some(look_ups) = &mut self.memory.look_ups
+            && tree < 2
+        {
+            let rows = shape.coefficients();
+            q.copy(self.memory.coefficients.slice(rows.clone())?, look_ups.rows.slice_mut(rows)?)?;
+        }
+        for run in &shape.runs {
+            let log_size = run.log_rows + self.shape.log_blowup;
+            let (small, large) = (CanonicDomain::new(run.log_rows)?, CanonicDomain::new(log_size)?);
+            let params = CircleExtendParams { log_coefficients: run.log_rows, log_size, columns: run.columns };
+            q.circle_lde(CircleLde {
+                params: &params,
+                inverse_twiddles: self.twiddles.inverse(small)?,
+                twiddles: self.twiddles.forward(large)?,
+                columns: self.memory.coefficients.slice_mut(run.coefficients.clone())?,
+                values: self.memory.values.slice_mut(run.values.clone())?,
+            })?;
+        }
+        self.hash(q, tree)
+    }
+
+    /// Builds the Merkle tree of a tree's committed values.
+    pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let shape = &self.shape.trees[tree];
+        let nodes = &mut self.memory.trees[tree].nodes;
+        let log_leaves = shape.height;
+        q.merkle_leaves(MerkleLeaves {
+            params: &MerkleLeavesParams { log_leaves },
+            columns: &shape.leaf_columns(),
+            values: self.memory.values.view(),
+            leaves: nodes.slice_mut(0..1 << log_leaves)?,
+        })?;
+        q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! Sampling outside the domain, and the quotients of what was sampled.
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        air::SecurePowers,
+        channel::ChannelMixFelts,
+        circle::{CircleEvalAtPoints, CircleExtend, CircleInterpolatePart},
+        deep::{DeepLines, DeepNumerators, DeepPoints, DeepQuotients},
+    },
+};
+use core_types::params::{
+    air::SecurePowersParams,
+    circle::{CircleExtendParams, CirclePartParams},
+    deep::{DeepNumeratorsParams, DeepQuotientsParams},
+};
+use stark_fft::CanonicDomain;
+
+use crate::{Prover, ProverError, StarkOps};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Samples all columns around the out-of-domain point, says the values, and draws the challenge of the quotients.
+    pub(crate) fn sample(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        q.deep_points(DeepPoints {
+            points_at: &samples.points,
+            parameter: memory.parameter.view(),
+            points: memory.points.view_mut(),
+        })?;
+        q.circle_eval_at_points(CircleEvalAtPoints {
+            columns: &self.shape.all_coefficients(),
+            samples: &samples.samples,
+            coefficients: memory.coefficients.view(),
+            points: memory.points.view(),
+            sampled: memory.sampled.view_mut(),
+        })?;
+        q.channel_mix_felts(ChannelMixFelts {
+            said: memory.sampled.view(),
+            channel: memory.channel.view_mut(),
+            drawn: memory.quotient_challenge.view_mut(),
+        })?;
+        Ok(())
+    }
+
+    /// Computes the quotients on the first positions of the domain, and from there on all of it: the first layer of FRI.
+    pub(crate) fn make_quotients(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let params = SecurePowersParams { count: samples.terms.len() as u32, descending: 0 };
+        let powers = memory.quotient_powers.view_mut();
+        q.secure_powers(SecurePowers { params: &params, base: memory.quotient_challenge.view(), powers })?;
+        q.deep_lines(DeepLines {
+            terms: &samples.terms,
+            batches: &samples.batches,
+            points: memory.points.view(),
+            sampled: memory.sampled.view(),
+            powers: memory.quotient_powers.view(),
+            factors: memory.factors.view_mut(),
+            lines: memory.lines.view_mut(),
+        })?;
+        let columns = self.shape.all_values();
+        let mut first = 0;
+        for batches in samples.batches.chunk_by(|a, b| a.log_size == b.log_size) {
+            let log_size = batches[0].log_size;
+            let words = (4 * batches.len()) << log_size;
+            q.deep_numerators(DeepNumerators {
+                params: &DeepNumeratorsParams { log_size },
+                columns: &columns,
+                terms: &samples.terms,
+                batches,
+                values: memory.values.view(),
+                factors: memory.factors.view(),
+                numerators: memory.numerators.slice_mut(first..first + words)?,
+            })?;
+            first += words;
+        }
+        let domain = CanonicDomain::new(self.shape.log_size)?;
+        let (log_size, log_domain) = (self.shape.log_degree, self.shape.log_size);
+        q.deep_quotients(DeepQuotients {
+            params: &DeepQuotientsParams { log_size, log_domain },
+            batches: &samples.batches,
+            points: memory.points.view(),
+            lines: memory.lines.view(),
+            numerators: memory.numerators.view(),
+            quotients: memory.quotients.view_mut(),
+        })?;
+        q.circle_interpolate_part(CircleInterpolatePart {
+            params: &CirclePartParams { log_size, log_domain, columns: 4 },
+            inverse_twiddles: self.twiddles.inverse(domain)?,
+            columns: memory.quotients.view_mut(),
+        })?;
+        q.circle_extend(CircleExtend {
+            params: &CircleExtendParams { log_coefficients: log_size, log_size: log_domain, columns: 4 },
+            twiddles: self.twiddles.forward(domain)?,
+            coefficients: memory.quotients.view(),
+            values: memory.layers[0].values.view_mut(),
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! Why there is no proof.
+
+use backend_api::BackendError;
+use stark_fft::FftError;
+use stark_verifier::{Protocol, StatementError};
+use thiserror::Error;
+
+/// Why there is no proof.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProverError {
+    /// There are no proofs of the statement.
+    #[error("there are no proofs of this statement")]
+    Statement(#[from] StatementError),
+    /// A protocol that this prover does not know.
+    #[error("no proofs are made in the protocol {0:?}")]
+    Protocol(Protocol),
+    /// The trees were not committed to in their order.
+    #[error("expected a commitment to tree {expected}, got one to tree {got}")]
+    Tree {
+        /// The next tree.
+        expected: usize,
+        /// The tree that was committed to.
+        got: usize,
+    },
+    /// A proof was finished before all trees were committed to.
+    #[error("expected {expected} trees before the proof is finished, got {got}")]
+    Unfinished {
+        /// Trees of the statement.
+        expected: usize,
+        /// Trees committed to.
+        got: usize,
+    },
+    /// A tree has another number of columns.
+    #[error("expected {expected} columns in tree {tree}, got {got}")]
+    Columns {
+        /// The tree.
+        tree: usize,
+        /// Columns of the statement.
+        expected: usize,
+        /// Columns given.
+        got: usize,
+    },
+    /// A column has another number of rows.
+    #[error("expected {expected} rows in column {column} of tree {tree}, got {got}")]
+    Rows {
+        /// The tree.
+        tree: usize,
+        /// The column.
+        column: usize,
+        /// Rows of the statement.
+        expected: usize,
+        /// Rows given.
+        got: usize,
+    },
+    /// A component has interaction columns beside those of its look-ups, which have to be made by the caller then.
+    #[error("component {component} has {got} interaction columns, of which its look-ups make {expected}")]
+    Interaction {
+        /// The component.
+        component: usize,
+        /// Columns of its look-ups.
+        expected: usize,
+        /// Interaction columns.
+        got: usize,
+    },
+    /// A challenge was written to a slot that no component reads.
+    #[error("there are {expected} slots of challenges, got slot {got}")]
+    Slot {
+        /// Slots that the components read.
+        expected: usize,
+        /// The slot asked for.
+        got: usize,
+    },
+    /// A constraint does not hold on some row. [`stark_air::check_trace`] names constraint and row.
+    #[error("the trace breaks a constraint")]
+    Constraints,
+    /// The out-of-domain point that was drawn is on a domain or not on the circle, by a chance of less than 2^-90.
+    #[error("the out-of-domain point cannot be used")]
+    Point,
+    /// A transform was refused or failed.
+    #[error("a transform failed")]
+    Fft(#[from] FftError),
+    /// The device refused or failed.
+    #[error("the device failed")]
+    Backend(#[from] BackendError),
+}

@@ -1,0 +1,29 @@
+//! Circle-STARK proofs over Mersenne-31 on any backend, byte for byte those of stwo 2.3.
+//!
+//! A [`Prover`] is made for a statement: for AIRs of certain heights, parameters and preprocessed columns. It holds the device
+//! memory of a proof and makes any number of them. A statement that draws challenges between its trees, for look-ups say, drives a
+//! [`Session`] as the verifier's session is driven.
+#![forbid(unsafe_code)]
+
+mod assemble;
+mod commit;
+mod component;
+mod composition;
+mod deep;
+mod error;
+mod fri;
+mod memory;
+mod open;
+mod ops;
+mod out_of_domain;
+mod prover;
+mod samples;
+mod session;
+mod shape;
+
+pub use component::Component;
+pub use error::ProverError;
+pub use ops::StarkOps;
+pub use prover::Prover;
+pub use session::Session;
+pub use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};

@@ -1,0 +1,192 @@
+//! The device memory of a prover, allocated once: a proof allocates nothing but what single ops need.
+
+use backend_api::{BackendError, Queue};
+use core_types::{
+    blake2s::Digest,
+    field::{M31, QM31},
+    params::channel::ChannelState,
+};
+use stark_verifier::PcsConfig;
+
+use crate::{Component, samples::Samples, shape::Shape};
+
+/// Log of how many values share a leaf, in layers that fold more than two to one.
+const LOG_PACKED: u32 = 2;
+
+/// A layer of FRI.
+pub(crate) struct Layer<Q: Queue> {
+    pub(crate) log_size: u32,
+    /// Log of how many values fold to one.
+    pub(crate) fold: u32,
+    /// Log of how many values share a leaf.
+    pub(crate) log_packed: u32,
+    /// Four planes.
+    pub(crate) values: Q::Buf<M31>,
+    pub(crate) nodes: Q::Buf<Digest>,
+    pub(crate) challenge: Q::Buf<QM31>,
+    /// For each query the group that folds with it, and the digests beside its path.
+    pub(crate) groups: Q::Buf<QM31>,
+    pub(crate) paths: Q::Buf<Digest>,
+}
+
+impl<Q: Queue> Layer<Q> {
+    /// Log of the number of leaves.
+    pub(crate) const fn log_leaves(&self) -> u32 {
+        self.log_size - self.log_packed
+    }
+
+    /// Level of the node above all leaves of a group.
+    pub(crate) const fn group_level(&self) -> u32 {
+        self.fold - self.log_packed
+    }
+}
+
+/// A commitment tree.
+pub(crate) struct TreeMemory<Q: Queue> {
+    pub(crate) nodes: Q::Buf<Digest>,
+    /// The values of every column at the queries, and the digests beside their paths.
+    pub(crate) opened: Q::Buf<M31>,
+    pub(crate) paths: Q::Buf<Digest>,
+}
+
+/// What look-ups take.
+pub(crate) struct LookUps<Q: Queue> {
+    /// The trace as it was given, and the preprocessed columns, at the places of their coefficients.
+    pub(crate) rows: Q::Buf<M31>,
+    /// Numerators and denominators of one component.
+    pub(crate) fractions: Q::Buf<M31>,
+    /// The sum of each component and its mean.
+    pub(crate) sums: Vec<Q::Buf<QM31>>,
+    /// The sums again, next to each other.
+    pub(crate) claimed: Q::Buf<QM31>,
+}
+
+/// All memory of a prover.
+pub(crate) struct Memory<Q: Queue> {
+    pub(crate) coefficients: Q::Buf<M31>,
+    pub(crate) values: Q::Buf<M31>,
+    pub(crate) trees: Vec<TreeMemory<Q>>,
+    pub(crate) look_ups: Option<LookUps<Q>>,
+    pub(crate) channel: Q::Buf<ChannelState>,
+    /// Challenges of relations, by slot.
+    pub(crate) challenges: Q::Buf<QM31>,
+    /// `z` and `alpha` of the relation that is drawn, and the powers of `alpha`.
+    pub(crate) drawn: Q::Buf<QM31>,
+    pub(crate) relation_powers: Q::Buf<QM31>,
+    /// The challenges that each component reads, and the mean of its claimed sum.
+    pub(crate) inputs: Vec<Q::Buf<QM31>>,
+    /// The challenge of the composition polynomial, then that of the quotients.
+    pub(crate) composition_challenge: Q::Buf<QM31>,
+    pub(crate) composition_powers: Q::Buf<QM31>,
+    /// Sums of constraints by height, smallest first, without that of the greatest height, which are made in the place of the
+    /// composition polynomial's coefficients.
+    pub(crate) sums: Vec<(u32, Q::Buf<M31>)>,
+    pub(crate) parameter: Q::Buf<QM31>,
+    pub(crate) points: Q::Buf<QM31>,
+    pub(crate) sampled: Q::Buf<QM31>,
+    pub(crate) quotient_challenge: Q::Buf<QM31>,
+    pub(crate) quotient_powers: Q::Buf<QM31>,
+    pub(crate) factors: Q::Buf<QM31>,
+    pub(crate) lines: Q::Buf<QM31>,
+    pub(crate) numerators: Q::Buf<M31>,
+    /// Four planes of quotients on the first positions, then their coefficients.
+    pub(crate) quotients: Q::Buf<M31>,
+    pub(crate) layers: Vec<Layer<Q>>,
+    pub(crate) last_values: Q::Buf<M31>,
+    pub(crate) last_coefficients: Q::Buf<QM31>,
+    pub(crate) excess: Q::Buf<u32>,
+    pub(crate) nonce: Q::Buf<u32>,
+    pub(crate) positions: Q::Buf<u32>,
+}
+
+const fn nodes(log_leaves: u32) -> usize {
+    (2 << log_leaves) - 1
+}
+
+impl<Q: Queue> Memory<Q> {
+    pub(crate) fn new(
+        q: &Q,
+        config: &PcsConfig,
+        shape: &Shape,
+        samples: &Samples,
+        components: &[Component],
+    ) -> Result<Self, BackendError> {
+        let queries = config.fri_config.n_queries;
+        let trees = shape.trees.iter().map(|tree| {
+            Ok(TreeMemory {
+                nodes: q.alloc(nodes(tree.height))?,
+                opened: q.alloc(tree.columns.len() * queries)?,
+                paths: q.alloc(tree.height as usize * queries)?,
+            })
+        });
+        let layers = shape.layers().into_iter().zip(&shape.folds).map(|(log_size, &fold)| {
+            let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
+            let log_leaves = log_size - log_packed;
+            Ok(Layer {
+                log_size,
+                fold,
+                log_packed,
+                values: q.alloc(4 << log_size)?,
+                nodes: q.alloc(nodes(log_leaves))?,
+                challenge: q.alloc(1)?,
+                groups: q.alloc(queries << fold)?,
+                paths: q.alloc(queries * (log_size - fold) as usize)?,
+            })
+        });
+        let mut heights: Vec<u32> = components.iter().map(|component| component.air.log_rows()).collect();
+        heights.sort_unstable();
+        heights.dedup();
+        heights.pop();
+        let sums = heights.into_iter().map(|log_rows| Ok((log_rows, q.alloc(8 << log_rows)?)));
+        let log_last = shape.log_size - shape.folds.iter().sum::<u32>();
+        let relation_powers = shape.challenges.max(1);
+        Ok(Self {
+            coefficients: q.alloc(shape.coefficients)?,
+            values: q.alloc(shape.values)?,
+            trees: trees.collect::<Result<_, BackendError>>()?,
+            look_ups: LookUps::new(q, shape, components)?,
+            channel: q.alloc(1)?,
+            challenges: q.zeros(shape.challenges)?,
+            drawn: q.alloc(2)?,
+            relation_powers: q.alloc(relation_powers)?,
+            inputs: components.iter().map(|_| q.zeros(shape.challenges + 1)).collect::<Result<_, _>>()?,
+            composition_challenge: q.alloc(1)?,
+            composition_powers: q.alloc(shape.constraints)?,
+            sums: sums.collect::<Result<_, BackendError>>()?,
+            parameter: q.alloc(1)?,
+            points: q.alloc(2 * samples.points.len())?,
+            sampled: q.alloc(samples.samples.len())?,
+            quotient_challenge: q.alloc(1)?,
+            quotient_powers: q.alloc(samples.terms.len())?,
+            factors: q.alloc(samples.terms.len())?,
+            lines: q.alloc(2 * samples.batches.len())?,
+            numerators: q.alloc(samples.numerators())?,
+            quotients: q.alloc(4 << shape.log_degree)?,
+            layers: layers.collect::<Result<_, BackendError>>()?,
+            last_values: q.alloc(4 << log_last)?,
+            last_coefficients: q.alloc(1 << config.fri_config.log_last_layer_degree_bound)?,
+            excess: q.alloc(1)?,
+            nonce: q.alloc(2)?,
+            positions: q.alloc(queries)?,
+        })
+    }
+}
+
+impl<Q: Queue> LookUps<Q> {
+    /// The memory of look-ups, if a component has any.
+    fn new(q: &Q, shape: &Shape, components: &[Component]) -> Result<Option<Self>, BackendError> {
+        let fractions = components.iter().filter_map(|component| {
+            let program = component.air.fraction_program()?;
+            Some((program.outputs() as usize * 4) << component.air.log_rows())
+        });
+        let Some(fractions) = fractions.max() else { return Ok(None) };
+        let rows = shape.trees[..2].iter().map(|tree| tree.coefficients().end).max().unwrap_or(0);
+        let with_look_ups = components.iter().filter(|component| component.air.fraction_program().is_some()).count();
+        Ok(Some(Self {
+            rows: q.alloc(rows)?,
+            fractions: q.alloc(fractions)?,
+            sums: components.iter().map(|_| q.alloc(2)).collect::<Result<_, _>>()?,
+            claimed: q.alloc(with_look_ups)?,
+        }))
+    }
+}

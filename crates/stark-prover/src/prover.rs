@@ -1,0 +1,177 @@
+//! The prover of a statement: what follows from it, its memory, and its preprocessed columns.
+
+use core::fmt;
+
+use backend_api::Buffer as _;
+use core_types::{blake2s::Digest as Words, circle::double_x, field::M31, params::air::MaskAt};
+use stark_air::{MaskSource, Program};
+use stark_fft::{CanonicDomain, TwiddleTree};
+use stark_verifier::{Digest, PcsConfig, Protocol};
+
+use crate::{
+    Component, ProverError, Session, StarkOps,
+    memory::Memory,
+    samples::Samples,
+    shape::{Column, Shape},
+};
+
+/// The prover of a statement: of the constraints of its components on traces of their heights.
+///
+/// It holds all device memory of a proof. One prover makes any number of proofs, one after the other; the preprocessed columns
+/// are committed to once.
+pub struct Prover<Q: StarkOps> {
+    pub(crate) protocol: Protocol,
+    pub(crate) config: PcsConfig,
+    pub(crate) components: Vec<Component>,
+    pub(crate) inputs: Vec<ComponentInputs>,
+    pub(crate) shape: Shape,
+    pub(crate) samples: Samples,
+    pub(crate) twiddles: TwiddleTree<Q>,
+    pub(crate) memory: Memory<Q>,
+}
+
+/// What the programs of a component read, by its place in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct ComponentInputs {
+    /// Committed values that the constraints read.
+    pub(crate) constraint_masks: Vec<MaskAt>,
+    /// Rows that the fractions of look-ups read.
+    pub(crate) fraction_masks: Vec<MaskAt>,
+    /// The inverse of the polynomial that vanishes on the rows, on each of their two copies.
+    pub(crate) vanishing_inverses: Vec<M31>,
+}
+
+impl<Q: StarkOps> Prover<Q> {
+    /// The prover of `components`, in this order, with parameters `config`. `preprocessed` are the rows of the columns that
+    /// belong to the statement, in stored order.
+    ///
+    /// # Errors
+    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Backend`] if memory is short; nothing is left
+    /// allocated then.
+    pub fn new(
+        q: &Q,
+        protocol: Protocol,
+        config: PcsConfig,
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
+    ) -> Result<Self, ProverError> {
+        let log_rows = preprocessed.iter().enumerate().map(|(column, rows)| {
+            let got = rows.len();
+            if got.is_power_of_two() {
+                return Ok(got.ilog2());
+            }
+            Err(ProverError::Rows { tree: 0, column, expected: got.next_power_of_two(), got })
+        });
+        let shape = Shape::new(&config, &log_rows.collect::<Result<Vec<_>, _>>()?, &components)?;
+        let samples = Samples::new(&shape);
+        let inputs = components
+            .iter()
+            .enumerate()
+            .map(|(index, component)| ComponentInputs::new(&shape, index, component))
+            .collect::<Result<_, _>>()?;
+        let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.log_size)?)?;
+        let memory = Memory::new(q, &config, &shape, &samples, &components)?;
+        let mut prover = Self { protocol, config, components, inputs, shape, samples, twiddles, memory };
+        prover.upload(q, 0, preprocessed)?;
+        prover.commit(q, 0)?;
+        Ok(prover)
+    }
+
+    /// Begins a proof: a fresh transcript that holds the parameters.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn begin<'p>(&'p mut self, q: &'p Q) -> Result<Session<'p, Q>, ProverError> {
+        Session::new(self, q)
+    }
+
+    /// Makes a proof of a statement that says nothing beside its trees and draws no challenges between them. `trace` are the
+    /// columns of all components, one after the other, in stored order.
+    ///
+    /// # Errors
+    /// As those of the session's methods.
+    pub fn prove(&mut self, q: &Q, trace: &[&[M31]]) -> Result<stark_verifier::Proof, ProverError> {
+        let mut session = self.begin(q)?;
+        session.commit_preprocessed()?;
+        session.commit(trace)?;
+        session.finish()
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub const fn config(&self) -> &PcsConfig {
+        &self.config
+    }
+
+    /// The components.
+    #[must_use]
+    pub fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// Waits, and reads the root of the preprocessed columns' tree, which a verifier has to know.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn preprocessed_root(&self, q: &Q) -> Result<Digest, ProverError> {
+        self.root(q, 0)
+    }
+
+    pub(crate) fn root(&self, q: &Q, tree: usize) -> Result<Digest, ProverError> {
+        let nodes = &self.memory.trees[tree].nodes;
+        let root = q.read(nodes.slice(nodes.len() - 1..nodes.len())?)?;
+        Ok(digest(root[0]))
+    }
+}
+
+/// A digest as a verifier has it.
+pub(crate) fn digest(words: Words) -> Digest {
+    let mut bytes = [0; 32];
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words.0) {
+        *bytes = word.to_le_bytes();
+    }
+    Digest(bytes)
+}
+
+impl ComponentInputs {
+    fn new(shape: &Shape, index: usize, component: &Component) -> Result<Self, ProverError> {
+        let (air, places) = (&component.air, &shape.components[index]);
+        let column = |source: &MaskSource| -> &Column {
+            match *source {
+                MaskSource::Preprocessed { slot } => &shape.trees[0].columns[component.preprocessed[slot as usize]],
+                MaskSource::Column { tree, column } => {
+                    let tree = tree.0 as usize;
+                    &shape.trees[tree].columns[places.columns[tree].start + column as usize]
+                }
+            }
+        };
+        let masks = |program: &Program, first: fn(&Column) -> u64| -> Vec<MaskAt> {
+            let mask = |read: &stark_air::MaskRead| MaskAt {
+                first: first(column(&read.source)),
+                offset: read.offset,
+                reserved: 0,
+            };
+            program.masks().iter().map(mask).collect()
+        };
+        let log_rows = air.log_rows();
+        let domain = CanonicDomain::new(log_rows + shape.log_blowup)?;
+        let vanishing_inverses = (0..2).map(|copy| {
+            let x = domain.stored_point(copy << log_rows).x;
+            // Only the rows themselves have a zero there.
+            (1..log_rows).fold(x, |x, _| double_x(x)).inverse().unwrap_or(M31::ZERO)
+        });
+        Ok(Self {
+            constraint_masks: masks(air.constraint_program(), |column| column.values.first),
+            fraction_masks: air
+                .fraction_program()
+                .map_or_else(Vec::new, |program| masks(program, |column| column.coefficients.first)),
+            vanishing_inverses: vanishing_inverses.collect(),
+        })
+    }
+}
+
+impl<Q: StarkOps> fmt::Debug for Prover<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prover").field("config", &self.config).field("shape", &self.shape).finish_non_exhaustive()
+    }
+}

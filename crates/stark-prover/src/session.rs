@@ -1,0 +1,237 @@
+//! A proof in the making.
+
+use core::fmt;
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        air::{AirFractions, LogUpColumns, SecurePowers},
+        channel::{ChannelDraw, ChannelMixDigests, ChannelMixFelts, ChannelMixWords},
+    },
+};
+use core_types::{
+    air::{Relation, Tree},
+    field::{M31, QM31},
+    params::air::{AirParams, LogUpColumnsParams, SecurePowersParams},
+};
+use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
+
+use crate::{Prover, ProverError, StarkOps};
+
+/// A proof in the making, for statements that say something between their trees.
+///
+/// A fresh transcript holds the parameters. Then the caller commits to tree after tree, the preprocessed columns first, and in
+/// between says what the statement says there and draws what it draws there: as a verifier's session does. Nothing waits for the
+/// device before [`finish`](Self::finish): challenges stay there.
+pub struct Session<'p, Q: StarkOps> {
+    prover: &'p mut Prover<Q>,
+    q: &'p Q,
+    committed: usize,
+}
+
+impl<'p, Q: StarkOps> Session<'p, Q> {
+    pub(crate) fn new(prover: &'p mut Prover<Q>, q: &'p Q) -> Result<Self, ProverError> {
+        q.clear(prover.memory.channel.view_mut())?;
+        let words = match prover.protocol {
+            Protocol::V2_3 => {
+                let PcsConfig { pow_bits, fri_config, lifting_log_size } = prover.config;
+                let FriConfig { log_blowup_factor, log_last_layer_degree_bound, n_queries, fold_step } = fri_config;
+                // A valid number of queries fits a word.
+                let first = [pow_bits, log_blowup_factor, n_queries as u32, log_last_layer_degree_bound];
+                [first, [fold_step, lifting_log_size.unwrap_or(0), 0, 0]]
+            }
+            other => return Err(ProverError::Protocol(other)),
+        };
+        let mut session = Self { prover, q, committed: 0 };
+        session.mix_felts(&words.map(|words| QM31::from_coordinates(words.map(M31::from_u32))))?;
+        Ok(session)
+    }
+
+    /// Says words.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn mix_u32s(&mut self, words: &[u32]) -> Result<(), ProverError> {
+        let said = self.q.upload(words)?;
+        let (said, memory) = (said.view(), &mut self.prover.memory);
+        let drawn = memory.drawn.slice_mut(0..0)?;
+        Ok(self.q.channel_mix_words(ChannelMixWords { said, channel: memory.channel.view_mut(), drawn })?)
+    }
+
+    /// Says elements of the secure field.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn mix_felts(&mut self, elements: &[QM31]) -> Result<(), ProverError> {
+        let said = self.q.upload(elements)?;
+        let (said, memory) = (said.view(), &mut self.prover.memory);
+        let drawn = memory.drawn.slice_mut(0..0)?;
+        Ok(self.q.channel_mix_felts(ChannelMixFelts { said, channel: memory.channel.view_mut(), drawn })?)
+    }
+
+    /// Reads the root of the preprocessed columns' tree into the transcript.
+    ///
+    /// # Errors
+    /// [`ProverError::Tree`] if it is not the first, and what the device reports.
+    pub fn commit_preprocessed(&mut self) -> Result<(), ProverError> {
+        self.expect_tree(0)?;
+        self.mix_root()
+    }
+
+    /// Commits to the next tree of the trace: `columns` are those of all components, one after the other, in stored order. Reads
+    /// the root into the transcript.
+    ///
+    /// # Errors
+    /// [`ProverError::Tree`] if the preprocessed columns come first or no tree is left, [`ProverError::Columns`] or
+    /// [`ProverError::Rows`] if the columns are not those of the statement, and what the device reports.
+    pub fn commit(&mut self, columns: &[&[M31]]) -> Result<(), ProverError> {
+        let tree = self.committed;
+        if tree == 0 || tree >= self.prover.shape.trace_trees() {
+            return Err(ProverError::Tree { expected: 0, got: tree });
+        }
+        self.prover.upload(self.q, tree, columns)?;
+        self.prover.commit(self.q, tree)?;
+        self.mix_root()
+    }
+
+    /// Draws the challenges of a relation, `z` and the powers of `alpha`, to its slots.
+    ///
+    /// # Errors
+    /// [`ProverError::Slot`] if no component reads its last slot, and what the device reports.
+    pub fn draw_relation(&mut self, relation: Relation) -> Result<(), ProverError> {
+        let (q, memory) = (self.q, &mut self.prover.memory);
+        let (first, size) = (relation.first() as usize, relation.slots() as usize);
+        let expected = memory.challenges.len();
+        if first + size > expected {
+            return Err(ProverError::Slot { expected, got: (first + size).saturating_sub(1) });
+        }
+        q.channel_draw(ChannelDraw { channel: memory.channel.view_mut(), drawn: memory.drawn.view_mut() })?;
+        let params = SecurePowersParams { count: relation.slots(), descending: 0 };
+        let powers = memory.relation_powers.slice_mut(0..size)?;
+        q.secure_powers(SecurePowers { params: &params, base: memory.drawn.slice(1..2)?, powers })?;
+        q.copy(memory.drawn.slice(0..1)?, memory.challenges.slice_mut(first..first + 1)?)?;
+        let powers = memory.relation_powers.slice(1..size)?;
+        q.copy(powers, memory.challenges.slice_mut(first + 1..first + size)?)?;
+        Ok(())
+    }
+
+    /// Makes the interaction columns of all look-ups, and their claimed sums, from the committed trace and the challenges that were
+    /// drawn; says the claimed sums, in the order of the components that have any; and commits to the columns.
+    ///
+    /// # Errors
+    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::Interaction`] if a component
+    /// has interaction columns beside those of its look-ups, and what the device reports.
+    pub fn commit_look_ups(&mut self) -> Result<(), ProverError> {
+        let tree = Tree::INTERACTION.0 as usize;
+        self.expect_tree(tree)?;
+        if tree >= self.prover.shape.trace_trees() {
+            return Err(ProverError::Tree { expected: self.prover.shape.trace_trees(), got: tree });
+        }
+        for component in 0..self.prover.components.len() {
+            self.prover.make_look_ups(self.q, component)?;
+        }
+        if let Some(look_ups) = &mut self.prover.memory.look_ups {
+            let with_sums = self.prover.components.iter().zip(&look_ups.sums);
+            let with_sums = with_sums.filter(|(component, _)| component.air.fraction_program().is_some());
+            for (place, (_, sums)) in with_sums.enumerate() {
+                self.q.copy(sums.slice(0..1)?, look_ups.claimed.slice_mut(place..place + 1)?)?;
+            }
+            let (said, channel) = (look_ups.claimed.view(), self.prover.memory.channel.view_mut());
+            let drawn = self.prover.memory.drawn.slice_mut(0..0)?;
+            self.q.channel_mix_felts(ChannelMixFelts { said, channel, drawn })?;
+        }
+        self.prover.commit(self.q, tree)?;
+        self.mix_root()
+    }
+
+    /// Waits for the claimed sums of the components that have look-ups, in their order.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn claimed_sums(&self) -> Result<Vec<QM31>, ProverError> {
+        match &self.prover.memory.look_ups {
+            Some(look_ups) => Ok(self.q.download(&look_ups.claimed)?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Makes the proof: everything after the last tree of the trace.
+    ///
+    /// # Errors
+    /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace breaks a constraint, and what
+    /// the device reports.
+    pub fn finish(self) -> Result<Proof, ProverError> {
+        let Self { prover, q, committed } = self;
+        let expected = prover.shape.trace_trees();
+        if committed != expected {
+            return Err(ProverError::Unfinished { expected, got: committed });
+        }
+        prover.commit_composition(q)?;
+        prover.sample(q)?;
+        prover.make_quotients(q)?;
+        prover.commit_layers(q)?;
+        prover.open(q)?;
+        prover.assemble(q)
+    }
+
+    fn expect_tree(&self, tree: usize) -> Result<(), ProverError> {
+        let expected = self.committed;
+        if tree == expected { Ok(()) } else { Err(ProverError::Tree { expected, got: tree }) }
+    }
+
+    /// Reads the root of the tree that was just committed to into the transcript.
+    fn mix_root(&mut self) -> Result<(), ProverError> {
+        let memory = &mut self.prover.memory;
+        let nodes = &memory.trees[self.committed].nodes;
+        let said = nodes.slice(nodes.len() - 1..nodes.len())?;
+        let drawn = memory.drawn.slice_mut(0..0)?;
+        self.q.channel_mix_digests(ChannelMixDigests { said, channel: memory.channel.view_mut(), drawn })?;
+        self.committed += 1;
+        Ok(())
+    }
+}
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Makes the interaction columns of a component in the place of their coefficients, its claimed sum and its mean.
+    fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
+        let columns = self.shape.components[index].columns.get(Tree::INTERACTION.0 as usize).cloned().unwrap_or(0..0);
+        let made = air.fraction_program().map_or(0, |program| program.outputs() as usize / 2);
+        if columns.len() != 4 * made {
+            return Err(ProverError::Interaction { component: index, expected: 4 * made, got: columns.len() });
+        }
+        let (Some(program), Some(look_ups)) = (air.fraction_program(), &mut self.memory.look_ups) else {
+            return Ok(());
+        };
+        // A component's columns are of one size, so they follow each other.
+        let first = self.shape.trees[Tree::INTERACTION.0 as usize].columns[columns.start].coefficients.first as usize;
+        let log_rows = air.log_rows();
+        let params =
+            AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() };
+        q.copy(self.memory.challenges.view(), self.memory.inputs[index].slice_mut(0..self.shape.challenges)?)?;
+        q.air_fractions(AirFractions {
+            params: &params,
+            instructions: program.instructions(),
+            masks: &inputs.fraction_masks,
+            constants: program.constants(),
+            values: look_ups.rows.view(),
+            challenges: self.memory.inputs[index].view(),
+            fractions: look_ups.fractions.slice_mut(0..(8 * made) << log_rows)?,
+        })?;
+        q.logup_columns(LogUpColumns {
+            params: &LogUpColumnsParams { log_rows, columns: made as u32 },
+            fractions: look_ups.fractions.slice(0..(8 * made) << log_rows)?,
+            columns: self.memory.coefficients.slice_mut(first..first + ((4 * made) << log_rows))?,
+            sums: look_ups.sums[index].view_mut(),
+        })?;
+        let mean = air.challenges() as usize;
+        q.copy(look_ups.sums[index].slice(1..2)?, self.memory.inputs[index].slice_mut(mean..mean + 1)?)?;
+        Ok(())
+    }
+}
+
+impl<Q: StarkOps> fmt::Debug for Session<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("committed", &self.committed).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+//! Proofs held to those that stwo's prover made of the same traces.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
+#[path = "../../../stark-verifier/tests/proofs/common/airs.rs"]
+mod airs;
+mod prove;
+#[path = "../../../../vectors/stwo/src/statement.rs"]
+#[allow(missing_docs, missing_debug_implementations, unreachable_pub, reason = "written for a program of its own")]
+mod statement;
+mod traces;
+mod vectors;

