@@ -67,7 +67,8 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
-    Arrow { package: "stark-verifier", normal: &["core-types"], dev: &[] },
+    Arrow { package: "stark-airs", normal: &["core-types"], dev: &[] },
+    Arrow { package: "stark-verifier", normal: &["core-types"], dev: &["stark-airs"] },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {
         package: "runtime",

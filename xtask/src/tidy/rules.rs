@@ -12,6 +12,7 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/backend-api/src/lib.rs",
     "crates/pfss/src/lib.rs",
     "crates/stark-fft/src/lib.rs",
+    "crates/stark-airs/src/lib.rs",
     "crates/stark-verifier/src/lib.rs",
     "crates/nn-ops/src/lib.rs",
     "crates/runtime/src/lib.rs",
@@ -24,9 +25,11 @@ const SAFE_ROOTS: &[&str] = &[
 ];
 
 /// Crates without the standard library.
-const NO_STD_ROOTS: &[&str] = &["crates/core-types/src/lib.rs", "crates/stark-verifier/src/lib.rs"];
+const NO_STD_ROOTS: &[&str] =
+    &["crates/core-types/src/lib.rs", "crates/stark-airs/src/lib.rs", "crates/stark-verifier/src/lib.rs"];
 
-const DOMAINS: &[&str] = &["crates/pfss/", "crates/stark-fft/", "crates/stark-verifier/", "crates/nn-ops/"];
+const DOMAINS: &[&str] =
+    &["crates/pfss/", "crates/stark-airs/", "crates/stark-fft/", "crates/stark-verifier/", "crates/nn-ops/"];
 
 /// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors, transforms and products
 /// of the CPU backend, what calls the CUDA driver or stands in for it, the C interface, the requests to valgrind, the call of a peer that has no safe one,

@@ -23,6 +23,12 @@ impl Relation {
         Self { first, size }
     }
 
+    /// The slot of its first challenge.
+    #[must_use]
+    pub const fn first(self) -> u32 {
+        self.first
+    }
+
     /// The number of slots that its challenges take.
     #[must_use]
     pub const fn slots(self) -> u32 {
