@@ -74,7 +74,8 @@ const ARROWS: &[Arrow] = &[
         normal: &["core-types", "backend-api", "stark-air", "stark-fft", "stark-verifier"],
         dev: &["runtime"],
     },
-    Arrow { package: "stark-verifier", normal: &["core-types"], dev: &[] },
+    Arrow { package: "stark-airs", normal: &["core-types"], dev: &[] },
+    Arrow { package: "stark-verifier", normal: &["core-types"], dev: &["stark-airs"] },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {
         package: "runtime",

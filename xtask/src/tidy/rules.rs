@@ -14,6 +14,7 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/stark-air/src/lib.rs",
     "crates/stark-fft/src/lib.rs",
     "crates/stark-prover/src/lib.rs",
+    "crates/stark-airs/src/lib.rs",
     "crates/stark-verifier/src/lib.rs",
     "crates/nn-ops/src/lib.rs",
     "crates/runtime/src/lib.rs",
@@ -26,11 +27,13 @@ const SAFE_ROOTS: &[&str] = &[
 ];
 
 /// Crates without the standard library.
-const NO_STD_ROOTS: &[&str] = &["crates/core-types/src/lib.rs", "crates/stark-verifier/src/lib.rs"];
+const NO_STD_ROOTS: &[&str] =
+    &["crates/core-types/src/lib.rs", "crates/stark-airs/src/lib.rs", "crates/stark-verifier/src/lib.rs"];
 
 const DOMAINS: &[&str] = &[
     "crates/pfss/",
     "crates/stark-air/",
+    "crates/stark-airs/",
     "crates/stark-fft/",
     "crates/stark-prover/",
     "crates/stark-verifier/",

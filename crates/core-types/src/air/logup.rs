@@ -23,7 +23,7 @@ impl Relation {
         Self { first, size }
     }
 
-    /// The first slot of its challenges.
+    /// The slot of its first challenge.
     #[must_use]
     pub const fn first(self) -> u32 {
         self.first

@@ -33,6 +33,6 @@ mod value;
 
 pub use fraction::Fraction;
 pub use logup::{LogUp, Relation};
-pub use order::{lifted, neighbour};
+pub use order::{lifted, neighbour, stored_position};
 pub use row::{Air, Row, Tree};
 pub use value::{BaseValue, ExtensionValue};

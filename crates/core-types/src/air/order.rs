@@ -5,6 +5,19 @@
 
 use crate::circle::bit_reversed;
 
+/// The stored position of row `row` of a trace of `2^log_rows` rows, on the canonic domain of that size; `row < 2^log_rows` and
+/// `log_rows <= 31`.
+#[inline]
+#[must_use]
+pub const fn stored_position(row: u32, log_rows: u32) -> u32 {
+    bit_reversed(natural_position(row, 1u32.wrapping_shl(log_rows)), log_rows)
+}
+
+/// The natural position of row `row` of `rows`: even rows are the half coset forwards, odd rows its conjugates backwards.
+const fn natural_position(row: u32, rows: u32) -> u32 {
+    if row.is_multiple_of(2) { row / 2 } else { rows.wrapping_sub(row.div_ceil(2)) }
+}
+
 /// The stored position that lies `offset` rows of a trace of `2^log_rows` rows from `position`, among the `2^log_size` values
 /// of the trace on a domain at least as large; `log_rows <= log_size <= 31`.
 ///
@@ -14,7 +27,6 @@ use crate::circle::bit_reversed;
 pub const fn neighbour(position: u32, log_size: u32, log_rows: u32, offset: i32) -> u32 {
     let rows = 1u32.wrapping_shl(log_size);
     let natural = bit_reversed(position, log_size);
-    // Even rows are the half coset forwards, odd rows its conjugates backwards.
     let row = if natural < rows / 2 {
         natural.wrapping_mul(2)
     } else {
@@ -22,8 +34,7 @@ pub const fn neighbour(position: u32, log_size: u32, log_rows: u32, offset: i32)
     };
     let step = (offset as u32).wrapping_shl(log_size.wrapping_sub(log_rows));
     let row = row.wrapping_add(step) & rows.wrapping_sub(1);
-    let natural = if row.is_multiple_of(2) { row / 2 } else { rows.wrapping_sub(row.div_ceil(2)) };
-    bit_reversed(natural, log_size)
+    bit_reversed(natural_position(row, rows), log_size)
 }
 
 /// The stored position in a domain of `2^to` points whose point is reached from, or leads to, that of `position` in a domain
@@ -49,6 +60,18 @@ mod tests {
         let (half, unit) = (1 << (log_domain - 1), 1u32 << (30 - log_domain));
         let index = CirclePointIndex::new(unit + 4 * unit * (natural % half));
         if natural < half { index.to_point() } else { (-index).to_point() }
+    }
+
+    #[test]
+    fn rows_follow_each_other_along_the_coset() {
+        for log_rows in 1..=8 {
+            let step = CirclePointIndex::subgroup_generator(log_rows);
+            let mut index = CirclePointIndex::subgroup_generator(log_rows + 1);
+            for row in 0..1 << log_rows {
+                assert_eq!(stored(stored_position(row, log_rows), log_rows), index.to_point(), "{log_rows} {row}");
+                index = index + step;
+            }
+        }
     }
 
     #[test]

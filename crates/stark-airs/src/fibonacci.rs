@@ -1,0 +1,75 @@
+//! Rows of sums of squares, as wide as one likes.
+
+use alloc::{vec, vec::Vec};
+
+use core_types::{
+    air::{Air, BaseValue, Row},
+    field::M31,
+};
+
+use crate::{
+    AirError, Columns, Statement, Visitor,
+    columns::{checked_rows, column},
+};
+
+/// Each column is the sum of the squares of the two to its left; the first two are free. An AIR, and the statement about it
+/// alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WideFibonacci {
+    log_rows: u32,
+    columns: u32,
+}
+
+impl WideFibonacci {
+    /// The AIR with `2^log_rows` rows and `columns` columns.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a height outside `1..=29` and fewer than three columns.
+    pub fn new(log_rows: u32, columns: u32) -> Result<Self, AirError> {
+        if columns < 3 {
+            return Err(AirError::Columns { got: columns, least: 3 });
+        }
+        Ok(Self { log_rows: checked_rows(log_rows)?, columns })
+    }
+
+    /// The trace whose rows begin with `seeds`.
+    ///
+    /// # Errors
+    ///
+    /// Refuses seeds that are not one for each row.
+    pub fn trace(&self, seeds: &[[M31; 2]]) -> Result<Vec<Columns>, AirError> {
+        let expected = 1 << self.log_rows;
+        if seeds.len() != expected {
+            return Err(AirError::Length { what: "seeds", expected, got: seeds.len() });
+        }
+        let mut columns: Columns =
+            [0, 1].map(|k| column(self.log_rows, |row| seeds[row as usize][k])).into_iter().collect();
+        for k in 2..self.columns as usize {
+            let next = columns[k - 2].iter().zip(&columns[k - 1]).map(|(a, b)| a.square() + b.square()).collect();
+            columns.push(next);
+        }
+        Ok(vec![columns])
+    }
+}
+
+impl Air for WideFibonacci {
+    fn log_rows(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let (mut a, mut b) = (row.column(), row.column());
+        for _ in 2..self.columns {
+            let c = row.column();
+            row.constraint(c - a.square() - b.square());
+            (a, b) = (b, c);
+        }
+    }
+}
+
+impl Statement for WideFibonacci {
+    fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>) {
+        visitor.component(self, &[]);
+    }
+}

@@ -1,0 +1,48 @@
+//! Algebraic intermediate representations (AIRs) over Mersenne-31, with statements about them and the traces that satisfy them.
+//!
+//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] is what a proof shows: its components in order,
+//! the preprocessed columns they read, the relations between them, and what the claimed sums of their look-ups must add up to.
+//! Provers and verifiers take statements; they know no AIR by name.
+//!
+//! | statement | what it says |
+//! | --- | --- |
+//! | [`WideFibonacci`] | each of many columns is the sum of the squares of the two to its left |
+//! | [`StateMachine`] | a state leads to another by steps of either coordinate |
+//! | [`Plonk`] | a circuit of additions and products has these outputs for these inputs |
+//! | [`Poseidon2Chain`] | a state leads to another by `2^log_rows` Poseidon2 permutations |
+//!
+//! Traces are made on the host and stored as commitments take them: each column in bit-reversed order, row `r` at
+//! [`stored_position(r, log_rows)`](core_types::air::stored_position).
+//!
+//! ```
+//! use core_types::field::M31;
+//! use stark_airs::{StateMachine, Statement};
+//!
+//! let machine = StateMachine::new([4, 3], [M31::from_u32(5), M31::from_u32(7)])?;
+//! assert_eq!(machine.last().map(M31::word), [5 + 16, 7 + 8]);
+//!
+//! let trace = machine.trace(); // two components of two columns each
+//! assert_eq!(trace.iter().map(|columns| columns[0].len()).collect::<Vec<_>>(), [16, 8]);
+//! assert_eq!(machine.heights(), [4, 3]);
+//! # Ok::<(), stark_airs::AirError>(())
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod columns;
+mod error;
+mod fibonacci;
+mod plonk;
+mod poseidon2;
+mod state_machine;
+mod statement;
+
+pub use columns::Columns;
+pub use error::AirError;
+pub use fibonacci::WideFibonacci;
+pub use plonk::{Circuit, Gate, Gates, Op, Plonk};
+pub use poseidon2::{Poseidon2, Poseidon2Chain};
+pub use state_machine::{Axis, StateMachine, Steps};
+pub use statement::{PreprocessedColumn, Statement, Visitor};

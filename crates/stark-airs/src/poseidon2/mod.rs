@@ -1,0 +1,146 @@
+//! Poseidon2 over Mersenne-31 with sixteen words, in Plonky3's instance, and chains of its permutations.
+//!
+//! <https://eprint.iacr.org/2023/323>. Eight full rounds and fourteen partial ones with S-boxes `x^5`.
+
+mod constants;
+mod permutation;
+
+use alloc::{vec, vec::Vec};
+
+use core_types::{
+    air::{Air, BaseValue, LogUp, Relation, Row},
+    field::{M31, QM31},
+};
+
+use crate::{
+    AirError, Columns, Statement, Visitor,
+    columns::{Table, checked_rows},
+    statement::public_fraction,
+};
+
+/// Words of a state.
+const WIDTH: usize = 16;
+
+/// S-boxes of a permutation.
+const SBOXES: usize = 8 * WIDTH + 14;
+
+/// Columns of a permutation.
+const COLUMNS: usize = WIDTH + 2 * SBOXES;
+
+/// States of a chain: each is used by the permutation that takes it and yielded by the one that makes it.
+const STATES: Relation = Relation::new(0, WIDTH as u32);
+
+/// A permutation on each row.
+///
+/// Constraints have at most degree three, so that an S-box takes two columns: the square `t = x^2` of its input and its output
+/// `t^2 x`. A row is the 16 words that the permutation takes, then `t` and the output of each S-box in the order of the rounds:
+/// 300 columns. What the permutation makes is linear in the last 32, and has no columns of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Poseidon2 {
+    log_rows: u32,
+}
+
+impl Poseidon2 {
+    /// The permutation of a state.
+    #[must_use]
+    pub fn permute(state: [M31; WIDTH]) -> [M31; WIDTH] {
+        permutation::permute(state, |x| x.square().square() * x)
+    }
+}
+
+impl Air for Poseidon2 {
+    fn log_rows(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let taken = [(); WIDTH].map(|()| row.column());
+        let made = permutation::permute(taken, |x| {
+            let (square, output) = (row.column(), row.column());
+            row.constraint(square - x.square());
+            row.constraint(output - square.square() * x);
+            output
+        });
+        let one = R::E::from(R::F::from(M31::ONE));
+        let mut states = LogUp::new(2);
+        states.entry(row, STATES, one, &taken);
+        states.entry(row, STATES, -one, &made);
+        states.finish(row);
+    }
+}
+
+/// The first state leads to the last by `2^log_rows` permutations.
+///
+/// The claimed sum is the fraction of the first state less that of the last: all states between are taken as often as they are
+/// made. A trace could also hold a shorter chain and cycles beside it, but nobody knows a cycle of the permutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Poseidon2Chain {
+    air: Poseidon2,
+    first: [M31; WIDTH],
+    last: [M31; WIDTH],
+}
+
+impl Poseidon2Chain {
+    /// The statement that `2^log_rows` permutations lead from `first` to `last`, which need not be true.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a log outside `1..=29`.
+    pub fn new(log_rows: u32, first: [M31; WIDTH], last: [M31; WIDTH]) -> Result<Self, AirError> {
+        Ok(Self { air: Poseidon2 { log_rows: checked_rows(log_rows)? }, first, last })
+    }
+
+    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the trace that shows it.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a log outside `1..=29`.
+    pub fn run(log_rows: u32, first: [M31; WIDTH]) -> Result<(Self, Vec<Columns>), AirError> {
+        let mut table = Table::new(checked_rows(log_rows)?, COLUMNS);
+        let mut state = first;
+        for row in 0..1 << log_rows {
+            let mut values = Vec::with_capacity(COLUMNS);
+            values.extend(state);
+            state = permutation::permute(state, |x| {
+                let square = x.square();
+                let output = square.square() * x;
+                values.extend([square, output]);
+                output
+            });
+            table.set(row, values);
+        }
+        Ok((Self::new(log_rows, first, state)?, vec![table.into_columns()]))
+    }
+
+    /// The state that the chain begins with.
+    #[must_use]
+    pub const fn first(&self) -> &[M31; WIDTH] {
+        &self.first
+    }
+
+    /// The state that the chain leads to.
+    #[must_use]
+    pub const fn last(&self) -> &[M31; WIDTH] {
+        &self.last
+    }
+}
+
+impl Statement for Poseidon2Chain {
+    fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>) {
+        visitor.component(&self.air, &[]);
+    }
+
+    fn relations(&self) -> &'static [Relation] {
+        &[STATES]
+    }
+
+    /// The first state and the last.
+    fn public_words(&self) -> Vec<u32> {
+        self.first.iter().chain(&self.last).map(|word| word.word()).collect()
+    }
+
+    fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
+        let fraction = |state| public_fraction(STATES, challenges, M31::ONE, state);
+        Some(fraction(self.first)? - fraction(self.last)?)
+    }
+}

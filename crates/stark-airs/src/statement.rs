@@ -1,0 +1,107 @@
+//! Statements: what a proof shows, said without naming an AIR.
+
+use alloc::vec::Vec;
+
+use core_types::{
+    air::{Air, Relation},
+    field::{M31, QM31},
+};
+
+/// A column that belongs to a statement, and not to a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PreprocessedColumn {
+    /// Its name, unique in its statement.
+    pub name: &'static str,
+    /// Log of the number of its rows.
+    pub log_rows: u32,
+}
+
+/// Takes the components of a statement, whatever their AIRs are.
+pub trait Visitor<'s> {
+    /// Takes the next component: its constraints, and the preprocessed columns of the statement that its slots are.
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]);
+}
+
+/// What a proof shows.
+///
+/// The transcript of a proof takes from it, in this order: the root of the preprocessed columns, [`words`](Self::words), the root
+/// of the trace, the challenges of the [`relations`](Self::relations), the claimed sum of each component and the root of the
+/// interaction columns. Without relations there are no sums and no interaction tree.
+pub trait Statement {
+    /// Hands over the components, in the order of their columns and constraints.
+    fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>);
+
+    /// The preprocessed columns, in the order of their tree.
+    fn preprocessed(&self) -> Vec<PreprocessedColumn> {
+        Vec::new()
+    }
+
+    /// The values of the preprocessed columns, in the same order, each as [`Columns`](crate::Columns) are stored.
+    fn preprocessed_values(&self) -> Vec<Vec<M31>> {
+        Vec::new()
+    }
+
+    /// The relations, in the order in which their challenges are drawn. The slots of each follow those of the one before, from 0.
+    fn relations(&self) -> &'static [Relation] {
+        &[]
+    }
+
+    /// What is public, as words. The trace depends on it, so that it enters the transcript before any challenge.
+    fn public_words(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// What the claimed sums of the components must add up to, with these challenges in the slots of the relations: what the
+    /// public side of the look-ups takes out. `None` where the challenges are such that a public value has no fraction, which is
+    /// as likely as a false proof.
+    fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
+        let _ = challenges;
+        Some(QM31::ZERO)
+    }
+
+    /// Logs of the numbers of rows of the components, in order.
+    fn heights(&self) -> Vec<u32> {
+        let mut heights = Heights(Vec::new());
+        self.visit(&mut heights);
+        heights.0
+    }
+
+    /// The words that enter the transcript between the preprocessed columns and the trace: the heights, then what is public.
+    fn words(&self) -> Vec<u32> {
+        let mut words = self.heights();
+        words.extend(self.public_words());
+        words
+    }
+
+    /// Whether these claimed sums, one for each component, add up to [`public_sum`](Self::public_sum). A verifier that leaves this
+    /// out has checked the rows, but not the statement.
+    fn sums_add_up(&self, challenges: &[QM31], claimed_sums: &[QM31]) -> bool {
+        let sum = claimed_sums.iter().fold(QM31::ZERO, |sum, &claimed| sum + claimed);
+        self.public_sum(challenges) == Some(sum)
+    }
+}
+
+/// Logs of numbers of rows.
+struct Heights(Vec<u32>);
+
+impl<'s> Visitor<'s> for Heights {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, _: &[usize]) {
+        self.0.push(air.log_rows());
+    }
+}
+
+/// The fraction `numerator / values` of `relation`, or `None` where its denominator is zero or a challenge is missing.
+pub(crate) fn public_fraction(
+    relation: Relation,
+    challenges: &[QM31],
+    numerator: M31,
+    values: impl IntoIterator<Item = M31>,
+) -> Option<QM31> {
+    let first = relation.first() as usize;
+    let slots = challenges.get(first..first + relation.slots() as usize)?;
+    let (&z, powers) = slots.split_first()?;
+    let mut values = values.into_iter();
+    let leading = QM31::from(values.next()?) - z;
+    let denominator = values.zip(powers).fold(leading, |sum, (value, power)| sum + power.scale(value));
+    Some(denominator.inverse()?.scale(numerator))
+}

@@ -1,0 +1,155 @@
+//! A statement with a trace: whether its rows satisfy the constraints, and what its claimed sums are.
+
+use core_types::{
+    air::Air,
+    field::{M31, QM31},
+};
+use stark_airs::{Columns, Statement, Visitor};
+
+use crate::rows::{CheckedRow, DegreeRow, FractionRow, Table};
+
+/// What a statement makes of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    /// Constraints of all components on all rows.
+    pub(crate) constraints: usize,
+    /// Those that do not vanish.
+    pub(crate) broken: usize,
+    /// The highest degree of a constraint.
+    pub(crate) degree: u32,
+    /// One for each component.
+    pub(crate) claimed_sums: Vec<QM31>,
+}
+
+struct Checker<'c> {
+    trace: std::slice::Iter<'c, Columns>,
+    preprocessed: &'c [Vec<M31>],
+    challenges: &'c [QM31],
+    verdict: Verdict,
+}
+
+impl<'s> Visitor<'s> for Checker<'_> {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, slots: &[usize]) {
+        let (log_rows, trace) = (air.log_rows(), self.trace.next().expect("columns for each component"));
+        assert!(trace.iter().all(|column| column.len() == 1 << log_rows));
+        let preprocessed = slots.iter().map(|&slot| &*self.preprocessed[slot]).collect();
+        let table = &Table { log_rows, preprocessed, trace, challenges: self.challenges };
+        let rows = 0..1u32 << log_rows;
+
+        // Columns of partial sums by row, and what each row adds up to.
+        let fractions: Vec<Vec<QM31>> = rows
+            .clone()
+            .map(|row| {
+                let mut fractions = FractionRow { table, row, next: 0, fractions: Vec::new() };
+                air.eval(&mut fractions);
+                assert_eq!(fractions.next, trace.len(), "every column is read");
+                fractions.fractions
+            })
+            .collect();
+        let width = fractions[0].len();
+        let sums = |row: &Vec<QM31>| -> Vec<QM31> {
+            row.iter()
+                .scan(QM31::ZERO, |sum, &fraction| {
+                    *sum = *sum + fraction;
+                    Some(*sum)
+                })
+                .collect()
+        };
+        let mut interaction = vec![Vec::new(); width];
+        for row in &fractions {
+            interaction.iter_mut().zip(sums(row)).for_each(|(column, sum)| column.push(sum));
+        }
+        let claimed = fractions.iter().flatten().fold(QM31::ZERO, |sum, &fraction| sum + fraction);
+        let mean = claimed.scale(M31::from_u32(1 << log_rows).inverse().unwrap());
+        if let Some(last) = interaction.last_mut() {
+            let mut running = QM31::ZERO;
+            for sum in last {
+                running = running + *sum - mean;
+                *sum = running;
+            }
+        }
+
+        for row in rows {
+            let interaction = &interaction;
+            let mut checked = CheckedRow { table, interaction, mean, row, next: [0; 2], constraints: 0, broken: 0 };
+            air.eval(&mut checked);
+            assert_eq!(checked.next, [trace.len(), 4 * width]);
+            self.verdict.constraints += checked.constraints;
+            self.verdict.broken += checked.broken;
+        }
+        let mut degree = DegreeRow::default();
+        air.eval(&mut degree);
+        self.verdict.degree = self.verdict.degree.max(degree.highest);
+        assert_eq!(air.log_degree_bound(), log_rows + 1);
+        self.verdict.claimed_sums.push(claimed);
+    }
+}
+
+/// Challenges that look random, in the slots of the statement's relations.
+pub(crate) fn challenges(statement: &impl Statement) -> Vec<QM31> {
+    let mut state = 0x1234_5678_9abc_def0u64;
+    let mut felt = || {
+        QM31::from_coordinates([(); 4].map(|()| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            M31::from_u64(state >> 30)
+        }))
+    };
+    let mut challenges = Vec::new();
+    for relation in statement.relations() {
+        assert_eq!(relation.first() as usize, challenges.len(), "slots follow each other");
+        let (z, alpha) = (felt(), felt());
+        challenges.push(z);
+        challenges.extend(
+            std::iter::successors(Some(alpha), |&power| Some(power * alpha)).take(relation.slots() as usize - 1),
+        );
+    }
+    challenges
+}
+
+/// What the statement makes of `trace`.
+pub(crate) fn verdict(statement: &impl Statement, trace: &[Columns]) -> Verdict {
+    let (challenges, preprocessed) = (challenges(statement), statement.preprocessed_values());
+    let named = statement.preprocessed();
+    assert_eq!(named.len(), preprocessed.len());
+    assert!(named.iter().zip(&preprocessed).all(|(column, values)| values.len() == 1 << column.log_rows));
+    assert_eq!(trace.len(), statement.heights().len());
+    let verdict = Verdict::default();
+    let mut checker = Checker { trace: trace.iter(), preprocessed: &preprocessed, challenges: &challenges, verdict };
+    statement.visit(&mut checker);
+    checker.verdict
+}
+
+/// Whether a proof of this trace would be accepted.
+pub(crate) fn holds(statement: &impl Statement, trace: &[Columns]) -> bool {
+    let verdict = verdict(statement, trace);
+    verdict.broken == 0 && statement.sums_add_up(&challenges(statement), &verdict.claimed_sums)
+}
+
+/// Asserts that the trace satisfies the statement, with as many constraints on each row of each component as `constraints` says.
+pub(crate) fn assert_holds(statement: &impl Statement, trace: &[Columns], constraints: &[usize]) {
+    let verdict = verdict(statement, trace);
+    let expected: usize = statement.heights().iter().zip(constraints).map(|(&height, &count)| count << height).sum();
+    assert_eq!((verdict.constraints, verdict.broken), (expected, 0));
+    assert!((2..=3).contains(&verdict.degree), "degree {}", verdict.degree);
+    assert!(statement.sums_add_up(&challenges(statement), &verdict.claimed_sums));
+}
+
+/// Asserts that every `step`-th cell matters.
+pub(crate) fn assert_every_cell_matters(statement: &impl Statement, trace: &[Columns], step: usize) {
+    let mut changed = trace.to_vec();
+    let mut count = 0;
+    for component in 0..trace.len() {
+        for column in 0..trace[component].len() {
+            for position in 0..trace[component][column].len() {
+                count += 1;
+                if count % step != 0 {
+                    continue;
+                }
+                let cell = changed[component][column][position];
+                changed[component][column][position] = cell + M31::ONE;
+                assert!(!holds(statement, &changed), "component {component}, column {column}, position {position}");
+                changed[component][column][position] = cell;
+            }
+        }
+    }
+}

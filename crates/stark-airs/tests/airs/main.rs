@@ -1,0 +1,10 @@
+//! Every statement on every row of its trace: constraints vanish, claimed sums add up, and a changed cell is noticed.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
+mod check;
+mod fibonacci;
+mod plonk;
+mod poseidon2;
+mod rows;
+mod state_machine;
