@@ -16,14 +16,18 @@ mod memory;
 mod open;
 mod ops;
 mod out_of_domain;
+mod preprocessed;
 mod prover;
 mod samples;
 mod session;
 mod shape;
+mod stage;
 
 pub use component::Component;
 pub use error::ProverError;
 pub use ops::StarkOps;
+pub use preprocessed::preprocessed_root;
 pub use prover::Prover;
 pub use session::Session;
+pub use stage::Stage;
 pub use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};

@@ -181,12 +181,11 @@ impl<Q: Queue> LookUps<Q> {
         });
         let Some(fractions) = fractions.max() else { return Ok(None) };
         let rows = shape.trees[..2].iter().map(|tree| tree.coefficients().end).max().unwrap_or(0);
-        let with_look_ups = components.iter().filter(|component| component.air.fraction_program().is_some()).count();
         Ok(Some(Self {
             rows: q.alloc(rows)?,
             fractions: q.alloc(fractions)?,
-            sums: components.iter().map(|_| q.alloc(2)).collect::<Result<_, _>>()?,
-            claimed: q.alloc(with_look_ups)?,
+            sums: components.iter().map(|_| q.zeros(2)).collect::<Result<_, _>>()?,
+            claimed: q.alloc(components.len())?,
         }))
     }
 }

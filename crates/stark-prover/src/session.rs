@@ -16,7 +16,7 @@ use core_types::{
 };
 use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 
-use crate::{Prover, ProverError, StarkOps};
+use crate::{Prover, ProverError, Stage, StarkOps};
 
 /// A proof in the making, for statements that say something between their trees.
 ///
@@ -116,7 +116,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     }
 
     /// Makes the interaction columns of all look-ups, and their claimed sums, from the committed trace and the challenges that were
-    /// drawn; says the claimed sums, in the order of the components that have any; and commits to the columns.
+    /// drawn; says the claimed sums, one for each component, zero where it has no look-ups; and commits to the columns.
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::Interaction`] if a component
@@ -131,10 +131,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
             self.prover.make_look_ups(self.q, component)?;
         }
         if let Some(look_ups) = &mut self.prover.memory.look_ups {
-            let with_sums = self.prover.components.iter().zip(&look_ups.sums);
-            let with_sums = with_sums.filter(|(component, _)| component.air.fraction_program().is_some());
-            for (place, (_, sums)) in with_sums.enumerate() {
-                self.q.copy(sums.slice(0..1)?, look_ups.claimed.slice_mut(place..place + 1)?)?;
+            for (component, sums) in look_ups.sums.iter().enumerate() {
+                self.q.copy(sums.slice(0..1)?, look_ups.claimed.slice_mut(component..component + 1)?)?;
             }
             let (said, channel) = (look_ups.claimed.view(), self.prover.memory.channel.view_mut());
             let drawn = self.prover.memory.drawn.slice_mut(0..0)?;
@@ -144,7 +142,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.mix_root()
     }
 
-    /// Waits for the claimed sums of the components that have look-ups, in their order.
+    /// Waits for the claimed sums of all components; without look-ups there are none.
     ///
     /// # Errors
     /// What the device reports.
@@ -155,23 +153,53 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         }
     }
 
+    /// Waits for the challenges of the relations, by slot.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn challenges(&self) -> Result<Vec<QM31>, ProverError> {
+        Ok(self.q.download(&self.prover.memory.challenges)?)
+    }
+
+    /// Waits until the device has done what it was told so far.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn wait(&self) -> Result<(), ProverError> {
+        Ok(self.q.finish()?)
+    }
+
     /// Makes the proof: everything after the last tree of the trace.
     ///
     /// # Errors
     /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace breaks a constraint, and what
     /// the device reports.
     pub fn finish(self) -> Result<Proof, ProverError> {
+        let (prover, q) = self.complete()?;
+        for (_, step) in Prover::STEPS {
+            step(prover, q)?;
+        }
+        prover.assemble(q)
+    }
+
+    /// [`finish`](Self::finish), calling `watch` as each stage begins, when the device has done what was before it.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_watched(self, mut watch: impl FnMut(Stage)) -> Result<Proof, ProverError> {
+        let (prover, q) = self.complete()?;
+        for (stage, step) in Prover::STEPS {
+            q.finish()?;
+            watch(stage);
+            step(prover, q)?;
+        }
+        prover.assemble(q)
+    }
+
+    fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q), ProverError> {
         let Self { prover, q, committed } = self;
         let expected = prover.shape.trace_trees();
-        if committed != expected {
-            return Err(ProverError::Unfinished { expected, got: committed });
-        }
-        prover.commit_composition(q)?;
-        prover.sample(q)?;
-        prover.make_quotients(q)?;
-        prover.commit_layers(q)?;
-        prover.open(q)?;
-        prover.assemble(q)
+        if committed == expected { Ok((prover, q)) } else { Err(ProverError::Unfinished { expected, got: committed }) }
     }
 
     fn expect_tree(&self, tree: usize) -> Result<(), ProverError> {
@@ -191,7 +219,18 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     }
 }
 
+/// A step of a proof after its last tree of the trace.
+type Step<Q> = fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>;
+
 impl<Q: StarkOps> Prover<Q> {
+    const STEPS: [(Stage, Step<Q>); 5] = [
+        (Stage::Composition, Self::commit_composition),
+        (Stage::Sampling, Self::sample),
+        (Stage::Quotients, Self::make_quotients),
+        (Stage::Fri, Self::commit_layers),
+        (Stage::Opening, Self::open),
+    ];
+
     /// Makes the interaction columns of a component in the place of their coefficients, its claimed sum and its mean.
     fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         let (air, inputs) = (&self.components[index].air, &self.inputs[index]);

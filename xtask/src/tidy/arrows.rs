@@ -67,6 +67,11 @@ const ARROWS: &[Arrow] = &[
         dev: &["cpu-backend", "cuda-sim", "ptx"],
     },
     Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
+    Arrow {
+        package: "stark",
+        normal: &["core-types", "stark-air", "stark-airs", "stark-prover", "stark-verifier"],
+        dev: &["runtime"],
+    },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {

@@ -11,6 +11,7 @@ use super::{
 const SAFE_ROOTS: &[&str] = &[
     "crates/backend-api/src/lib.rs",
     "crates/pfss/src/lib.rs",
+    "crates/stark/src/lib.rs",
     "crates/stark-air/src/lib.rs",
     "crates/stark-fft/src/lib.rs",
     "crates/stark-prover/src/lib.rs",
@@ -32,6 +33,7 @@ const NO_STD_ROOTS: &[&str] =
 
 const DOMAINS: &[&str] = &[
     "crates/pfss/",
+    "crates/stark/",
     "crates/stark-air/",
     "crates/stark-airs/",
     "crates/stark-fft/",

@@ -1,0 +1,30 @@
+//! Proofs of [`Statement`]s: prover and verifier driven as the statement says, so that nothing it says is left out.
+//!
+//! ```
+//! use core_types::field::M31;
+//! use stark::{PcsConfig, Protocol, StatementProver, verify};
+//! use stark_airs::StateMachine;
+//!
+//! let q = runtime::cpu()?;
+//! // 16 steps of one coordinate and 16 of the other lead from (5, 7) to (21, 23).
+//! let machine = StateMachine::new([4, 4], [M31::from_u32(5), M31::from_u32(7)])?;
+//! let config = PcsConfig::default();
+//!
+//! let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &machine)?;
+//! let proof = prover.prove(&q, &machine.trace())?;
+//! verify(Protocol::V2_3, config, &machine, prover.preprocessed_root(&q)?, &proof)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod proof;
+mod prover;
+mod verify;
+
+pub use core_types::field::{M31, QM31};
+pub use proof::StatementProof;
+pub use prover::{ProveError, StatementProver};
+pub use stark_airs::{AirError, Columns, PreprocessedColumn, Statement, Visitor};
+pub use stark_prover::{Component, ProverError, Session, Stage, StarkOps, preprocessed_root};
+pub use stark_verifier::{Digest, FriConfig, PcsConfig, Proof, Protocol, StatementError, VerificationError};
+pub use verify::{VerifyError, verify};

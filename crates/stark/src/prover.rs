@@ -1,0 +1,147 @@
+//! The prover of a statement.
+
+use core::fmt;
+
+use core_types::{
+    air::Air,
+    field::{M31, QM31},
+};
+use stark_air::RecordError;
+use stark_airs::{Columns, Statement, Visitor};
+use stark_prover::{Component, Prover, ProverError, Session, Stage, StarkOps};
+use stark_verifier::{Digest, PcsConfig, Protocol};
+use thiserror::Error;
+
+use crate::StatementProof;
+
+/// Why there is no proof of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProveError {
+    /// An AIR of the statement cannot be recorded.
+    #[error("component {component} cannot be recorded")]
+    Record {
+        /// The component.
+        component: usize,
+        /// Why.
+        source: RecordError,
+    },
+    /// The trace has another number of components.
+    #[error("expected columns of {expected} components, got {got}")]
+    Components {
+        /// Components of the statement.
+        expected: usize,
+        /// Components of the trace.
+        got: usize,
+    },
+    /// The claimed sums do not add up to what the statement says: what is used is not what is yielded.
+    #[error("what look-ups use is not what they yield")]
+    Sums,
+    /// The prover refused, or the device failed.
+    #[error(transparent)]
+    Prover(#[from] ProverError),
+}
+
+/// The prover of a statement, on a queue. It holds all device memory of a proof, and makes any number of them.
+pub struct StatementProver<'s, Q: StarkOps, S> {
+    statement: &'s S,
+    prover: Prover<Q>,
+}
+
+/// Records the AIRs of a statement.
+struct Components(Result<Vec<Component>, ProveError>);
+
+impl<'s> Visitor<'s> for Components {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
+        let Ok(components) = &mut self.0 else { return };
+        let component = components.len();
+        match Component::new(air, preprocessed) {
+            Ok(recorded) => components.push(recorded),
+            Err(source) => self.0 = Err(ProveError::Record { component, source }),
+        }
+    }
+}
+
+impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
+    /// The prover of `statement` with these parameters.
+    ///
+    /// # Errors
+    /// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such proofs or memory is
+    /// short.
+    pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
+        let mut components = Components(Ok(Vec::new()));
+        statement.visit(&mut components);
+        let preprocessed = statement.preprocessed_values();
+        let preprocessed: Vec<&[M31]> = preprocessed.iter().map(|column| &column[..]).collect();
+        let prover = Prover::new(q, protocol, config, &preprocessed, components.0?)?;
+        Ok(Self { statement, prover })
+    }
+
+    /// Waits for the root of the preprocessed columns, which a verifier has to know.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn preprocessed_root(&self, q: &Q) -> Result<Digest, ProveError> {
+        Ok(self.prover.preprocessed_root(q)?)
+    }
+
+    /// Proves the statement with a trace, the columns of each component in stored order.
+    ///
+    /// # Errors
+    /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and what the prover
+    /// refuses or the device reports.
+    pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
+        self.prove_watched(q, trace, |_| ())
+    }
+
+    /// [`prove`](Self::prove), calling `watch` as each stage begins, when the device has done what was before it.
+    ///
+    /// # Errors
+    /// As [`prove`](Self::prove).
+    pub fn prove_watched(
+        &mut self,
+        q: &Q,
+        trace: &[Columns],
+        mut watch: impl FnMut(Stage),
+    ) -> Result<StatementProof, ProveError> {
+        let (expected, got) = (self.prover.components().len(), trace.len());
+        if expected != got {
+            return Err(ProveError::Components { expected, got });
+        }
+        watch(Stage::Trace);
+        let mut session = self.prover.begin(q)?;
+        session.commit_preprocessed()?;
+        session.mix_u32s(&self.statement.words())?;
+        let columns: Vec<&[M31]> = trace.iter().flatten().map(|column| &column[..]).collect();
+        session.commit(&columns)?;
+        let claimed_sums = look_ups(self.statement, &mut session, &mut watch)?;
+        let proof = session.finish_watched(watch)?;
+        Ok(StatementProof { claimed_sums, proof })
+    }
+}
+
+/// Draws the challenges of the relations and commits to the look-ups, if the statement has any.
+fn look_ups<Q: StarkOps>(
+    statement: &impl Statement,
+    session: &mut Session<'_, Q>,
+    watch: &mut impl FnMut(Stage),
+) -> Result<Vec<QM31>, ProveError> {
+    let relations = statement.relations();
+    if relations.is_empty() {
+        return Ok(Vec::new());
+    }
+    session.wait()?;
+    watch(Stage::LookUps);
+    for &relation in relations {
+        session.draw_relation(relation)?;
+    }
+    session.commit_look_ups()?;
+    let (challenges, sums) = (session.challenges()?, session.claimed_sums()?);
+    if statement.sums_add_up(&challenges, &sums) { Ok(sums) } else { Err(ProveError::Sums) }
+}
+
+impl<Q: StarkOps, S: fmt::Debug> fmt::Debug for StatementProver<'_, Q, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StatementProver").field("statement", &self.statement).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,83 @@
+//! The verifier of a statement.
+
+use core_types::{air::Air, field::QM31};
+use stark_airs::{Statement, Visitor};
+use stark_verifier::{
+    Component, Digest, Inputs, PcsConfig, Preprocessed, Protocol, StatementError, VerificationError, Verifier,
+};
+use thiserror::Error;
+
+use crate::StatementProof;
+
+/// Why a proof of a statement is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// There are no proofs of the statement.
+    #[error("there are no proofs of this statement")]
+    Statement(#[from] StatementError),
+    /// There is not one claimed sum for each component, or there are sums of a statement without look-ups.
+    #[error("expected {expected} claimed sums, got {got}")]
+    Claimed {
+        /// Components with look-ups.
+        expected: usize,
+        /// Sums of the proof.
+        got: usize,
+    },
+    /// The claimed sums do not add up to what the statement says.
+    #[error("what look-ups use is not what they yield")]
+    Sums,
+    /// A check of the proof fails.
+    #[error("the proof is refused")]
+    Proof(#[from] VerificationError),
+}
+
+/// The components of a statement.
+struct Components<'s>(Vec<Component<'s>>);
+
+impl<'s> Visitor<'s> for Components<'s> {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
+        self.0.push(Component::new(air, preprocessed));
+    }
+}
+
+/// Checks that `proof` shows `statement`, with these parameters and this root of the preprocessed columns, which the verifier knows
+/// from elsewhere: from [`preprocessed_root`](crate::preprocessed_root), say.
+///
+/// # Errors
+/// The first check that fails.
+pub fn verify<S: Statement>(
+    protocol: Protocol,
+    config: PcsConfig,
+    statement: &S,
+    preprocessed_root: Digest,
+    proof: &StatementProof,
+) -> Result<(), VerifyError> {
+    let mut components = Components(Vec::new());
+    statement.visit(&mut components);
+    let count = components.0.len();
+    let log_rows = statement.preprocessed().into_iter().map(|column| column.log_rows).collect();
+    let preprocessed = Preprocessed { root: preprocessed_root, log_rows };
+    let verifier = Verifier::new(protocol, config, preprocessed, components.0)?;
+    let mut session = verifier.begin(&proof.proof)?;
+    session.commit();
+    session.channel().mix_u32s(&statement.words());
+    session.commit();
+    let relations = statement.relations();
+    let (expected, got) = (if relations.is_empty() { 0 } else { count }, proof.claimed_sums.len());
+    if expected != got {
+        return Err(VerifyError::Claimed { expected, got });
+    }
+    if relations.is_empty() {
+        return Ok(session.finish(&vec![Inputs::default(); count])?);
+    }
+    let challenges: Vec<QM31> =
+        relations.iter().flat_map(|&relation| session.channel().draw_relation(relation)).collect();
+    if !statement.sums_add_up(&challenges, &proof.claimed_sums) {
+        return Err(VerifyError::Sums);
+    }
+    session.channel().mix_felts(&proof.claimed_sums);
+    session.commit();
+    let inputs = |&claimed_sum: &QM31| Inputs { challenges: challenges.clone(), claimed_sum };
+    Ok(session.finish(&proof.claimed_sums.iter().map(inputs).collect::<Vec<_>>())?)
+}
