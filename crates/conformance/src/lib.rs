@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod channel;
 pub mod circle;
 mod conditioned;
+pub mod fri;
 pub mod fss;
 pub mod linalg;
 pub mod queue;

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    circle, fss, linalg, run,
+    channel, circle, fri, fss, linalg, run,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -46,6 +46,17 @@ fn at_level(level: SimdLevel) -> Option<Simd> {
 fn circle_specifications_hold_on_every_vector_level() {
     on_each("circle", &LEVELS, at_level, |simd| holds(circle::specs, 100, simd, 1));
     holds(circle::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn transcript_specifications_hold_on_every_vector_level() {
+    on_each("channel", &LEVELS, at_level, |simd| holds(channel::specs, 100, simd, 1));
+    holds(channel::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn opening_specifications_hold() {
+    holds(fri::specs, 40, strongest(), 3);
 }
 
 #[test]

@@ -9,6 +9,7 @@ pub mod air;
 pub mod bitsliced;
 pub mod blake2s;
 mod block;
+pub mod channel;
 pub mod circle;
 pub mod cmp;
 pub mod dcf;

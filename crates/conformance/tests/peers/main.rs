@@ -1,5 +1,6 @@
 //! The processor against peer crates on random inputs.
 
+mod channel_stwo;
 mod circle_plonky3;
 mod circle_stwo;
 mod fss_rs;

@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::sizes::sizes;
+use crate::air::lifted;
 
 /// Folding of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -53,6 +54,17 @@ pub struct OpenColumnsParams {
 
 sizes!(OpenColumnsParams { log_from, log_leaves, queries });
 
+impl OpenColumnsParams {
+    /// The place, in a column of `2^log_len` words, of the word that belongs to a queried position.
+    #[inline]
+    #[must_use]
+    pub const fn row(self, position: u32, log_len: u32) -> u32 {
+        let leaf = lifted(modulo(position, self.log_from), self.log_from, self.log_leaves);
+        // A column of one word has no pairs: that word belongs to every leaf.
+        modulo(lifted(leaf, self.log_leaves, log_len), log_len)
+    }
+}
+
 /// Groups of values of the secure field around queried positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -69,3 +81,54 @@ pub struct OpenGroupsParams {
 }
 
 sizes!(OpenGroupsParams { log_size, log_from, log_group, queries });
+
+impl OpenGroupsParams {
+    /// The place of the first value of the group that a queried position is in.
+    #[inline]
+    #[must_use]
+    pub const fn first(self, position: u32) -> u32 {
+        let shifted = modulo(position, self.log_from).wrapping_shr(self.log_from.wrapping_sub(self.log_size));
+        shifted & u32::MAX.wrapping_shl(self.log_group)
+    }
+}
+
+/// `position` modulo `2^log`, for `log` at most 31.
+const fn modulo(position: u32, log: u32) -> u32 {
+    position & 1u32.wrapping_shl(log).wrapping_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_those_of_the_leaf() {
+        let params = OpenColumnsParams { log_from: 4, log_leaves: 4, queries: 0 };
+        // Position 13 is the odd one of pair 6, which doubling takes to pair 3, pair 1, pair 0.
+        assert_eq!([4, 3, 2, 1, 0].map(|log_len| params.row(13, log_len)), [13, 7, 3, 1, 0]);
+        assert_eq!(params.row(0xffff_fff0 | 13, 3), 7);
+        // Two positions in four leaves: the first leaves of their pairs.
+        let params = OpenColumnsParams { log_from: 1, log_leaves: 2, queries: 0 };
+        assert_eq!([0, 1, 2, 3].map(|position| params.row(position, 2)), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_tree_of_one_leaf_has_one_row() {
+        for log_from in [0, 1, 5] {
+            let params = OpenColumnsParams { log_from, log_leaves: 0, queries: 0 };
+            assert!((0..40).all(|position| params.row(position, 0) == 0));
+        }
+    }
+
+    #[test]
+    fn groups_begin_at_multiples_of_their_length() {
+        let params = OpenGroupsParams { log_size: 4, log_from: 6, log_group: 2, queries: 0 };
+        // 45 is 11 in the layer, and 11 is in the group 8..12.
+        assert_eq!(params.first(45), 8);
+        assert_eq!(params.first(45 + (5 << 6)), 8);
+        let whole = OpenGroupsParams { log_group: 4, ..params };
+        assert_eq!(whole.first(45), 0);
+        let single = OpenGroupsParams { log_group: 0, ..params };
+        assert_eq!(single.first(45), 11);
+    }
+}

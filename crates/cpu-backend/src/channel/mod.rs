@@ -1,4 +1,7 @@
-//! The channel op set.
+//! The channel op set on the processor.
+
+mod grind;
+mod transcript;
 
 use backend_api::{
     BackendError,
@@ -12,31 +15,37 @@ use crate::CpuQueue;
 impl ChannelOps for CpuQueue {
     fn channel_mix_digests(&self, op: ChannelMixDigests<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_mix_digests", why: "stub" })
+        transcript::mix(bytemuck::must_cast_slice(op.said), &mut op.channel[0], op.drawn);
+        Ok(())
     }
 
     fn channel_mix_felts(&self, op: ChannelMixFelts<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_mix_felts", why: "stub" })
+        transcript::mix(bytemuck::must_cast_slice(op.said), &mut op.channel[0], op.drawn);
+        Ok(())
     }
 
     fn channel_mix_words(&self, op: ChannelMixWords<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_mix_words", why: "stub" })
+        transcript::mix(op.said, &mut op.channel[0], op.drawn);
+        Ok(())
     }
 
     fn channel_draw(&self, op: ChannelDraw<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_draw", why: "stub" })
+        transcript::draw(&mut op.channel[0], op.drawn);
+        Ok(())
     }
 
     fn channel_queries(&self, op: ChannelQueries<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_queries", why: "stub" })
+        transcript::positions(op.params.log_size, &mut op.channel[0], op.positions);
+        Ok(())
     }
 
     fn channel_grind(&self, op: ChannelGrind<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_grind", why: "stub" })
+        op.nonce.copy_from_slice(&self.first_nonce(op.channel[0], op.params.bits));
+        Ok(())
     }
 }

@@ -1,0 +1,171 @@
+//! Digests, elements and words said, with challenges drawn afterwards.
+
+use backend_api::{
+    BackendError, Buffer as _, Element,
+    ops::channel::{ChannelMixDigests, ChannelMixFelts, ChannelMixWords, ChannelOps},
+};
+use core_types::{
+    blake2s::Digest,
+    field::{M31, QM31},
+    params::channel::ChannelState,
+};
+
+use super::model::{Model, random_words};
+use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+
+/// Counts around the words of a block, the first of which has room for eight, and beyond those of `BATCHES`.
+const COUNTS: [usize; 14] = [2, 3, 4, 6, 7, 8, 9, 23, 24, 25, 40, 41, 70, 1000];
+
+/// Challenges drawn: none, halves of draws and whole ones.
+const DRAWS: [usize; 6] = [0, 1, 2, 3, 4, 7];
+
+/// Something that is said.
+trait Said: Element {
+    /// The words of one.
+    const WORDS: usize;
+    /// The one that has these words.
+    fn from_words(words: &[u32]) -> Self;
+    /// The words that are said of one.
+    fn words(self) -> Vec<u32>;
+    /// Runs the op that says such.
+    fn mix<Q: ChannelOps>(
+        q: &Q,
+        said: &Q::Buf<Self>,
+        channel: &mut Q::Buf<ChannelState>,
+        drawn: &mut Q::Buf<QM31>,
+    ) -> Result<(), BackendError>;
+}
+
+impl Said for Digest {
+    const WORDS: usize = 8;
+
+    fn from_words(words: &[u32]) -> Self {
+        Self(core::array::from_fn(|i| words[i]))
+    }
+
+    fn words(self) -> Vec<u32> {
+        self.0.to_vec()
+    }
+
+    fn mix<Q: ChannelOps>(
+        q: &Q,
+        said: &Q::Buf<Self>,
+        channel: &mut Q::Buf<ChannelState>,
+        drawn: &mut Q::Buf<QM31>,
+    ) -> Result<(), BackendError> {
+        let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
+        q.channel_mix_digests(ChannelMixDigests { said: said.view(), channel, drawn })
+    }
+}
+
+impl Said for QM31 {
+    const WORDS: usize = 4;
+
+    fn from_words(words: &[u32]) -> Self {
+        Self::from_coordinates(core::array::from_fn(|i| M31::from_u32(words[i])))
+    }
+
+    fn words(self) -> Vec<u32> {
+        self.coordinates().map(M31::word).to_vec()
+    }
+
+    fn mix<Q: ChannelOps>(
+        q: &Q,
+        said: &Q::Buf<Self>,
+        channel: &mut Q::Buf<ChannelState>,
+        drawn: &mut Q::Buf<QM31>,
+    ) -> Result<(), BackendError> {
+        let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
+        q.channel_mix_felts(ChannelMixFelts { said: said.view(), channel, drawn })
+    }
+}
+
+impl Said for u32 {
+    const WORDS: usize = 1;
+
+    fn from_words(words: &[u32]) -> Self {
+        words[0]
+    }
+
+    fn words(self) -> Vec<u32> {
+        vec![self]
+    }
+
+    fn mix<Q: ChannelOps>(
+        q: &Q,
+        said: &Q::Buf<Self>,
+        channel: &mut Q::Buf<ChannelState>,
+        drawn: &mut Q::Buf<QM31>,
+    ) -> Result<(), BackendError> {
+        let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
+        q.channel_mix_words(ChannelMixWords { said: said.view(), channel, drawn })
+    }
+}
+
+/// Says messages of these lengths one after the other, on one transcript, each followed by some draws.
+fn expect_said<Q: ChannelOps, S: Said>(q: &Q, seed: u32, messages: &[(usize, usize)]) -> Result<(), Failure> {
+    let mut model = Model::used(seed);
+    let mut channel = q.upload(&[model.state()])?;
+    let (mut expected, mut got) = (Vec::new(), Vec::new());
+    for (salt, &(count, draws)) in (seed..).zip(messages) {
+        let said: Vec<S> = random_words(count * S::WORDS, salt).chunks_exact(S::WORDS).map(S::from_words).collect();
+        model.mix(&said.iter().flat_map(|one| one.words()).collect::<Vec<_>>());
+        expected.push((model.draw(draws), model.state()));
+        let (said, mut drawn) = (q.upload(&said)?, q.zeros(draws)?);
+        S::mix(q, &said, &mut channel, &mut drawn)?;
+        got.push((q.download(&drawn)?, q.download(&channel)?[0]));
+    }
+    Failure::unless_equal(&expected, &got)
+}
+
+fn cases<Q: ChannelOps + 'static, S: Said>() -> Vec<Case<Q>> {
+    let mut counts: Vec<usize> = BATCHES.iter().map(|&count| count as usize).chain(COUNTS).collect();
+    counts.sort_unstable();
+    let each = (0u32..).zip(counts).map(|(seed, count)| {
+        let draws = DRAWS[seed as usize % DRAWS.len()];
+        let name = format!("{count} said, {draws} drawn");
+        Case::new(name, move |q: &Q| expect_said::<Q, S>(q, seed, &[(count, draws)])).on_elements(count as u64)
+    });
+    let mut cases: Vec<_> = each.collect();
+    cases.push(Case::new("one after the other", |q: &Q| {
+        expect_said::<Q, S>(q, 40, &[(3, 0), (0, 0), (0, 2), (1, 1), (1, 1), (9, 7), (2, 3), (70, 1)])
+    }));
+    for draws in DRAWS {
+        cases.push(Case::new(format!("{draws} drawn"), move |q: &Q| expect_said::<Q, S>(q, 50, &[(1, draws)])));
+    }
+    cases
+}
+
+pub(super) fn digests<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+    let op = "channel.mix_digests";
+    OpSpec { op, cases: cases::<Q, Digest>() }.refusing_short("channel_mix_digests", short_channel_mix_digests)
+}
+
+pub(super) fn felts<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+    let op = "channel.mix_felts";
+    OpSpec { op, cases: cases::<Q, QM31>() }.refusing_short("channel_mix_felts", short_channel_mix_felts)
+}
+
+pub(super) fn words<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+    let op = "channel.mix_words";
+    OpSpec { op, cases: cases::<Q, u32>() }.refusing_short("channel_mix_words", short_channel_mix_words)
+}
+
+/// Any number of digests may be said and of challenges drawn, so only the transcript can be short.
+fn short_channel_mix_digests<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
+    let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
+    q.channel_mix_digests(ChannelMixDigests { said, channel, drawn }.map(short)?)
+}
+
+fn short_channel_mix_felts<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
+    let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
+    q.channel_mix_felts(ChannelMixFelts { said, channel, drawn }.map(short)?)
+}
+
+fn short_channel_mix_words<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
+    let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
+    q.channel_mix_words(ChannelMixWords { said, channel, drawn }.map(short)?)
+}

@@ -1,0 +1,25 @@
+//! What is said and drawn, one after the other on the calling thread: each step needs the digest before it.
+
+use core_types::{field::QM31, params::channel::ChannelState};
+
+/// Says `words`, then draws.
+pub(super) fn mix(words: &[u32], channel: &mut ChannelState, drawn: &mut [QM31]) {
+    channel.say(words.len() as u64, |i| words[i as usize]);
+    draw(channel, drawn);
+}
+
+/// Draws challenges, two at a time.
+pub(super) fn draw(channel: &mut ChannelState, drawn: &mut [QM31]) {
+    for pair in drawn.chunks_mut(2) {
+        pair.copy_from_slice(&channel.draw_pair()[..pair.len()]);
+    }
+}
+
+/// Draws positions of `2^log_size`, eight at a time.
+pub(super) fn positions(log_size: u32, channel: &mut ChannelState, positions: &mut [u32]) {
+    for eight in positions.chunks_mut(8) {
+        eight.copy_from_slice(&channel.words_after(0)[..eight.len()]);
+        eight.iter_mut().for_each(|word| *word &= (1 << log_size) - 1);
+        channel.draws = channel.draws.wrapping_add(1);
+    }
+}
