@@ -9,9 +9,12 @@
 pub mod bench;
 pub mod circle;
 mod conditioned;
+pub mod deep;
+pub mod fri;
 pub mod fss;
 pub mod linalg;
 pub mod queue;
+mod secure;
 mod short;
 mod spec;
 mod suite;

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    circle, fss, linalg, run,
+    circle, deep, fri, fss, linalg, run,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -46,6 +46,18 @@ fn at_level(level: SimdLevel) -> Option<Simd> {
 fn circle_specifications_hold_on_every_vector_level() {
     on_each("circle", &LEVELS, at_level, |simd| holds(circle::specs, 100, simd, 1));
     holds(circle::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn deep_specifications_hold_on_every_vector_level() {
+    on_each("deep", &LEVELS, at_level, |simd| holds(deep::specs, 80, simd, 1));
+    holds(deep::specs, 80, strongest(), 3);
+}
+
+#[test]
+fn fri_specifications_hold_on_every_vector_level() {
+    on_each("fri", &LEVELS, at_level, |simd| holds(fri::specs, 40, simd, 1));
+    holds(fri::specs, 40, strongest(), 3);
 }
 
 #[test]

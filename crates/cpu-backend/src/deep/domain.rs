@@ -35,8 +35,9 @@ impl Tiles {
     pub(super) fn new(log_domain: u32, log_tile: u32) -> Self {
         let mut points = vec![CirclePoint::NEUTRAL];
         for bit in 1..log_tile {
-            // Bit `bit` of a position is bit `bit - 1` of its pair, of which the domain has `2^(log_domain - 1)`.
-            let step = (unit(log_domain) * (4 << (log_domain - 1 - bit))).to_point();
+            // Bit `bit` of a position is bit `bit - 1` of its pair, which stands in reverse for four units, of 2^(30 - log_domain)
+            // steps, times 2^(log_domain - 1 - bit).
+            let step = CirclePointIndex::new(1 << (31 - bit)).to_point();
             for i in 0..points.len() {
                 points.push(points[i] + step);
             }
