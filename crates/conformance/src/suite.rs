@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use backend_api::{
     BackendError, Fork, Queue, Record, Register,
-    ops::{channel::ChannelOps, circle::CircleOps, fri::FriOps, fss::FssOps, linalg::LinalgOps},
+    ops::{StarkOps, fss::FssOps, linalg::LinalgOps},
 };
 
 use crate::{Case, Conditioned, Failure, OpSpec};
@@ -54,7 +54,7 @@ impl Condition {
         watch: impl FnMut(Progress<'_>),
     ) -> Result<Report, BackendError>
     where
-        Q: Fork + Record + Register + ChannelOps + CircleOps + FriOps + FssOps + LinalgOps + Clone + 'static,
+        Q: Fork + Record + Register + StarkOps + FssOps + LinalgOps + Clone + 'static,
     {
         let specs = selection.of(specs());
         Ok(match self {
@@ -166,10 +166,11 @@ impl Report {
 
 /// The specifications of every op set.
 #[must_use]
-pub fn specs<Q: Register + ChannelOps + CircleOps + FriOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = crate::queue::specs();
     all.extend(crate::circle::specs());
     all.extend(crate::channel::specs());
+    all.extend(crate::deep::specs());
     all.extend(crate::fri::specs());
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    channel, circle, fri, fss, linalg, run,
+    channel, circle, deep, fri, fss, linalg, run,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -55,8 +55,15 @@ fn transcript_specifications_hold_on_every_vector_level() {
 }
 
 #[test]
-fn opening_specifications_hold() {
-    holds(fri::specs, 40, strongest(), 3);
+fn deep_specifications_hold_on_every_vector_level() {
+    on_each("deep", &LEVELS, at_level, |simd| holds(deep::specs, 80, simd, 1));
+    holds(deep::specs, 80, strongest(), 3);
+}
+
+#[test]
+fn fri_specifications_hold_on_every_vector_level() {
+    on_each("fri", &LEVELS, at_level, |simd| holds(fri::specs, 80, simd, 1));
+    holds(fri::specs, 80, strongest(), 3);
 }
 
 #[test]

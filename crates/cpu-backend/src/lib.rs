@@ -15,6 +15,7 @@ mod fss;
 mod linalg;
 mod merkle;
 mod par;
+mod planes;
 mod queue;
 mod register;
 mod share;

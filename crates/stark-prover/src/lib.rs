@@ -14,7 +14,6 @@ mod error;
 mod fri;
 mod memory;
 mod open;
-mod ops;
 mod out_of_domain;
 mod preprocessed;
 mod prover;
@@ -23,9 +22,9 @@ mod session;
 mod shape;
 mod stage;
 
+pub use backend_api::ops::StarkOps;
 pub use component::Component;
 pub use error::ProverError;
-pub use ops::StarkOps;
 pub use preprocessed::preprocessed_root;
 pub use prover::Prover;
 pub use session::Session;

@@ -16,7 +16,9 @@ pub mod merkle;
 mod op;
 mod sets;
 pub mod share;
+mod stark;
 
 pub use core_types::params::Sizes;
 pub(crate) use op::op;
 pub use op::{MapViews, Op, View};
+pub use stark::StarkOps;

@@ -6,14 +6,14 @@ use core_types::{
 };
 
 /// A deterministic stream of test elements (SplitMix64).
-pub(super) struct Stream(u64);
+pub(crate) struct Stream(u64);
 
 impl Stream {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,7 +22,7 @@ impl Stream {
     }
 
     /// A random element; one in eight is zero or minus one.
-    pub(super) fn m31(&mut self) -> M31 {
+    pub(crate) fn m31(&mut self) -> M31 {
         let word = self.word();
         match word >> 60 {
             0 => M31::ZERO,
@@ -31,22 +31,22 @@ impl Stream {
         }
     }
 
-    pub(super) fn qm31(&mut self) -> QM31 {
+    pub(crate) fn qm31(&mut self) -> QM31 {
         QM31::from_coordinates([self.m31(), self.m31(), self.m31(), self.m31()])
     }
 
-    pub(super) fn column(&mut self, len: usize) -> Vec<M31> {
+    pub(crate) fn column(&mut self, len: usize) -> Vec<M31> {
         (0..len).map(|_| self.m31()).collect()
     }
 
     /// A point of the circle over the secure field, hardly ever over M31.
-    pub(super) fn point(&mut self) -> CirclePoint<QM31> {
+    pub(crate) fn point(&mut self) -> CirclePoint<QM31> {
         CirclePoint::from_parameter(self.qm31()).unwrap_or(CirclePoint::NEUTRAL)
     }
 }
 
 /// The point at stored position `p` of the canonic domain of `2^log_size` points.
-pub(super) fn stored_point(log_size: u32, p: usize) -> CirclePoint<M31> {
+pub(crate) fn stored_point(log_size: u32, p: usize) -> CirclePoint<M31> {
     let natural = (0..log_size).fold(0, |natural, bit| natural << 1 | (p >> bit & 1));
     let half = 1usize << (log_size - 1);
     let unit = 1u32 << (30 - log_size);
@@ -55,7 +55,7 @@ pub(super) fn stored_point(log_size: u32, p: usize) -> CirclePoint<M31> {
 }
 
 /// The first `2^log_size` basis values at `point`: products of `y, x, pi(x), pi(pi(x)), ...` by the bits of the index.
-pub(super) fn basis<F: Field>(point: CirclePoint<F>, log_size: u32) -> Vec<F> {
+pub(crate) fn basis<F: Field>(point: CirclePoint<F>, log_size: u32) -> Vec<F> {
     let mut values = vec![F::ONE];
     let mut factor = point.y;
     for bit in 0..log_size {
@@ -68,7 +68,7 @@ pub(super) fn basis<F: Field>(point: CirclePoint<F>, log_size: u32) -> Vec<F> {
 }
 
 /// The polynomial's value at `point`: the sum of coefficients times basis.
-pub(super) fn value_at<F: Field>(coefficients: &[M31], point: CirclePoint<F>) -> F {
+pub(crate) fn value_at<F: Field>(coefficients: &[M31], point: CirclePoint<F>) -> F {
     let log_size = coefficients.len().ilog2();
     let terms = coefficients.iter().zip(basis(point, log_size));
     terms.fold(F::ZERO, |sum, (&c, b)| sum + b * F::from(c))

@@ -1,13 +1,45 @@
 //! Specifications of the `fri` op set.
+//!
+//! The oracle is the definition, with points computed from their indices and divided by. There are also published vectors of stwo
+//! 2.3.
 
+mod fold;
+mod last_layer;
 mod open;
 
-use backend_api::ops::fri::FriOps;
+use backend_api::{BackendError, ops::fri::FriOps};
+use core_types::{
+    circle::{CirclePointIndex, bit_reversed, double_x},
+    field::{M31, QM31, Twiddle},
+};
 
-use crate::OpSpec;
+use crate::{OpSpec, circle::model::stored_point};
 
 /// Every specification of the op set.
 #[must_use]
 pub fn specs<Q: FriOps + 'static>() -> Vec<OpSpec<Q>> {
-    vec![open::open_columns(), open::open_groups()]
+    vec![fold::fold(), last_layer::last_layer(), open::open_columns(), open::open_groups()]
+}
+
+/// The inverse twiddles of the canonic domain of `2^log_size` points: layer after layer, and a one.
+fn inverse_twiddles<Q: FriOps>(q: &Q, log_size: u32) -> Result<Q::Buf<Twiddle>, BackendError> {
+    let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
+    let mut all = Vec::new();
+    while !layer.is_empty() {
+        all.extend(layer.iter().map(|x| Twiddle::new(x.inverse().unwrap_or(M31::ZERO))));
+        layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).collect();
+    }
+    all.push(Twiddle::new(M31::ONE));
+    q.upload(&all)
+}
+
+/// The x-coordinate at stored position `position` of the line of `2^log_size` points.
+fn line_x(position: usize, log_size: u32) -> M31 {
+    let unit = 1u32 << (29 - log_size);
+    CirclePointIndex::new(unit + unit * 4 * bit_reversed(position as u32, log_size)).to_point().x
+}
+
+/// `x / divisor` for a coordinate that is not zero.
+fn divided(x: QM31, divisor: M31) -> QM31 {
+    QM31::from(divisor).inverse().map_or(QM31::ZERO, |inverse| x * inverse)
 }

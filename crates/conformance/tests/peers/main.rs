@@ -4,3 +4,4 @@ mod channel_stwo;
 mod circle_plonky3;
 mod circle_stwo;
 mod fss_rs;
+mod stark_stwo;

@@ -16,7 +16,7 @@ const WIDEST: usize = 16;
 
 /// Writes the inverses of `elements`, at most one chunk, and says whether every element has one; if not, what it wrote
 /// means nothing.
-pub(super) fn invert_m31(simd: Simd, elements: &[M31], inverses: &mut [M31]) -> bool {
+pub(crate) fn invert_m31(simd: Simd, elements: &[M31], inverses: &mut [M31]) -> bool {
     dispatch(simd, Inversion::<_, 4> { elements, inverses })
 }
 

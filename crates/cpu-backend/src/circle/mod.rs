@@ -1,9 +1,9 @@
 //! The circle op set on the processor.
 
-mod inverse;
+pub(crate) mod inverse;
 mod pass;
 mod point;
-mod scalar;
+pub(crate) mod scalar;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use core_types::field::{M31, Twiddle};
 ///
 /// Layer 0 is derived from layer 1: factors `x0, x1` there give `x1, -x1, -x0, x0`. Two points are `(0, -1), (0, 1)`;
 /// four have `|x| = |y|`, so one factor serves both layers.
-fn factor(factors: &[Twiddle], log_size: u32, layer: u32, h: usize) -> Twiddle {
+pub(crate) fn factor(factors: &[Twiddle], log_size: u32, layer: u32, h: usize) -> Twiddle {
     if layer > 0 {
         let offset = (1usize << (log_size - 1)) - (1usize << (log_size - layer));
         return factors[offset + h];

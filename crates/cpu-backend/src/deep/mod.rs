@@ -1,30 +1,59 @@
-//! The deep op set.
+//! The deep op set on the processor.
+
+mod domain;
+mod lines;
+mod numerators;
+mod points;
+mod quotients;
+#[cfg(test)]
+mod tests;
 
 use backend_api::{
     BackendError,
     ops::deep::{DeepLines, DeepNumerators, DeepOps, DeepPoints, DeepQuotients},
 };
+use core_types::params::deep::DeepQuotientsParams;
 
-use crate::CpuQueue;
+use self::{
+    domain::{LOG_TILE, Tiles},
+    lines::Claims,
+    numerators::Sums,
+    quotients::{Quotients, Scratch},
+};
+use crate::{CpuQueue, planes};
 
 impl DeepOps for CpuQueue {
     fn deep_points(&self, op: DeepPoints<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "deep_points", why: "stub" })
+        points::write(op.points_at, op.parameter[0], op.points);
+        Ok(())
     }
 
     fn deep_lines(&self, op: DeepLines<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "deep_lines", why: "stub" })
+        let DeepLines { terms, batches, points, sampled, powers, factors, lines } = op;
+        Claims { terms, batches, points, sampled, powers }.write(factors, lines);
+        Ok(())
     }
 
     fn deep_numerators(&self, op: DeepNumerators<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "deep_numerators", why: "stub" })
+        let DeepNumerators { params, columns, terms, batches, values, factors, numerators } = op;
+        let sums = Sums { columns, terms, batches, values, factors };
+        let tiles = planes::tiles(numerators, 1 << params.log_size, numerators::TILE);
+        self.for_jobs(tiles, |i, mut tile| sums.write(self.simd(), i * numerators::TILE, &mut tile));
+        Ok(())
     }
 
     fn deep_quotients(&self, op: DeepQuotients<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "deep_quotients", why: "stub" })
+        let DeepQuotients { params, batches, points, lines, numerators, quotients } = op;
+        let DeepQuotientsParams { log_size, log_domain } = *params;
+        let log_tile = log_size.clamp(1, LOG_TILE);
+        let tiles = planes::tiles(quotients, 1 << log_size, 1 << log_tile);
+        let _scratch = self.reserve_scratch::<Scratch>(tiles.len(), 1)?;
+        let sums = Quotients::new(log_size, Tiles::new(log_domain, log_tile), batches, points, lines, numerators);
+        self.for_jobs(tiles, |i, mut tile| sums.write(self.simd(), i, &mut tile));
+        Ok(())
     }
 }

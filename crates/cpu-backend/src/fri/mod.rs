@@ -1,4 +1,9 @@
-//! The fri op set.
+//! The fri op set on the processor.
+
+mod fold;
+mod last_layer;
+#[cfg(test)]
+mod tests;
 
 mod open;
 
@@ -6,18 +11,28 @@ use backend_api::{
     BackendError,
     ops::fri::{FriFold, FriLastLayer, FriOps, OpenColumns, OpenGroups},
 };
+use core_types::field::{M31, QM31};
 
-use crate::CpuQueue;
+use self::fold::Folds;
+use crate::{CpuQueue, planes};
 
 impl FriOps for CpuQueue {
     fn fri_fold(&self, op: FriFold<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "fri_fold", why: "stub" })
+        let FriFold { params, inverse_twiddles, challenge, values, folded } = op;
+        let folds = Folds::new(*params, inverse_twiddles, challenge[0], values);
+        let tiles = planes::tiles(folded, 1 << (params.log_size - params.folds), folds.folded_len());
+        let _scratch = self.reserve_scratch::<M31>(tiles.len(), folds.scratch_len())?;
+        self.for_jobs(tiles, |i, mut tile| folds.write(self.simd(), i, &mut tile));
+        Ok(())
     }
 
     fn fri_last_layer(&self, op: FriLastLayer<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "fri_last_layer", why: "stub" })
+        let FriLastLayer { params, inverse_twiddles, values, coefficients, excess } = op;
+        let _scratch = self.reserve_scratch::<QM31>(1, 1 << params.log_size)?;
+        excess[0] = last_layer::interpolate(*params, inverse_twiddles, values, coefficients).into();
+        Ok(())
     }
 
     fn open_columns(&self, op: OpenColumns<'_, Self>) -> Result<(), BackendError> {

@@ -18,7 +18,8 @@ op! {
     /// Writes the sum of all quotients at the first positions of a canonic domain.
     ///
     /// A batch with `2^l` numerators among positions `p` of `2^n` gives the one at
-    /// [`lifted(p, n, l)`](core_types::air::lifted). Batches of one point, which follow each other, share its denominator.
+    /// [`lifted(p, n, l)`](core_types::air::lifted). Batches of one point, which follow each other, share its denominator; where
+    /// that is zero, they add nothing.
     pub struct DeepQuotients<'a, Q> as "deep_quotients" {
         /// The domain.
         params: plain &'a DeepQuotientsParams,
@@ -55,6 +56,9 @@ impl<Q: Queue> DeepQuotients<'_, Q> {
             }
             if batch.log_size > log_size {
                 return refused("no batch has more numerators than there are positions");
+            }
+            if batch.log_size == 0 && log_size > 0 {
+                return refused("batches have numerators for both points of a pair");
             }
             numerators = numerators.saturating_add(planes(1, batch.log_size));
         }

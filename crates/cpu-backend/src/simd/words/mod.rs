@@ -5,9 +5,15 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
+mod slices;
+mod tower;
+mod wide;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use avx512::model::Model;
+pub(crate) use slices::Slices;
+pub(crate) use tower::{complex_product, secure_product};
+pub(crate) use wide::Wide;
 
 /// Vectors of `2^LOG` canonical words. A value of the implementing token proves that the processor has the instructions.
 ///

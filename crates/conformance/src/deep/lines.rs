@@ -1,0 +1,136 @@
+//! Lines through claimed values, checked at the two points that they go through.
+
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::deep::{DeepLines, DeepOps},
+};
+use core_types::{
+    field::QM31,
+    params::deep::{DeepBatch, DeepTerm},
+};
+
+use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
+
+/// Terms, in batches of the given numbers of them, with points, values and powers at random places.
+struct Claims {
+    terms: Vec<DeepTerm>,
+    batches: Vec<DeepBatch>,
+    points: Vec<QM31>,
+    sampled: Vec<QM31>,
+    powers: Vec<QM31>,
+}
+
+impl Claims {
+    fn random(counts: &[u32]) -> Self {
+        const PLACES: u32 = 7;
+        let mut stream = Stream::new(counts.len() as u64);
+        let mut batches = Vec::new();
+        let mut first = 0;
+        for &count in counts {
+            batches.push(DeepBatch { first, count, point: stream.word() as u32 % PLACES, log_size: 3 });
+            first += count;
+        }
+        let mut place = || stream.word() as u32 % PLACES;
+        let terms = (0..first).map(|_| DeepTerm { column: place(), value: place(), power: place(), reserved: 0 });
+        let terms = terms.collect();
+        let mut elements = |count: u32| (0..count).map(|_| stream.qm31()).collect();
+        let (points, sampled, powers) = (elements(2 * PLACES), elements(PLACES), elements(PLACES));
+        Self { terms, batches, points, sampled, powers }
+    }
+
+    /// Factors and lines.
+    fn lines<Q: DeepOps>(&self, q: &Q) -> Result<[Vec<QM31>; 2], BackendError> {
+        let [points, sampled, powers] = [q.upload(&self.points)?, q.upload(&self.sampled)?, q.upload(&self.powers)?];
+        let (mut factors, mut lines) = (q.zeros(self.terms.len())?, q.zeros(2 * self.batches.len())?);
+        q.deep_lines(DeepLines {
+            terms: &self.terms,
+            batches: &self.batches,
+            points: points.view(),
+            sampled: sampled.view(),
+            powers: powers.view(),
+            factors: factors.view_mut(),
+            lines: lines.view_mut(),
+        })?;
+        Ok([q.download(&factors)?, q.download(&lines)?])
+    }
+
+    /// At the point's y and at its conjugate, each line has the claimed value and its conjugate, times factor and power.
+    fn hold<Q: DeepOps>(&self, q: &Q) -> Result<(), Failure> {
+        let [factors, lines] = self.lines(q)?;
+        let (mut expected_factors, mut expected, mut got) = (Vec::new(), Vec::new(), Vec::new());
+        for (batch, line) in self.batches.iter().zip(lines.chunks(2)) {
+            let y = self.points[2 * batch.point as usize + 1];
+            let distance = conjugate(y) - y;
+            let (mut at_point, mut at_conjugate) = (QM31::ZERO, QM31::ZERO);
+            for term in &self.terms[batch.first as usize..(batch.first + batch.count) as usize] {
+                let (value, power) = (self.sampled[term.value as usize], self.powers[term.power as usize]);
+                expected_factors.push(distance * power);
+                at_point += value * distance * power;
+                at_conjugate += conjugate(value) * distance * power;
+            }
+            expected.extend([at_point, at_conjugate]);
+            got.extend([line[0] * y + line[1], line[0] * conjugate(y) + line[1]]);
+        }
+        Failure::unless_equal(&expected_factors, &factors)?;
+        Failure::unless_equal(&expected, &got)
+    }
+}
+
+/// The conjugate over CM31, by coordinates.
+fn conjugate(x: QM31) -> QM31 {
+    let [a, b, c, d] = x.coordinates();
+    QM31::from_coordinates([a, b, -c, -d])
+}
+
+pub(super) fn lines<Q: DeepOps + 'static>() -> OpSpec<Q> {
+    let mut cases = vec![
+        Case::new("no terms", |q: &Q| Claims::random(&[]).hold(q)),
+        Case::new("batches of one to six terms", |q: &Q| Claims::random(&[1, 2, 3, 4, 5, 6]).hold(q)),
+        Case::new("batches of very different lengths", |q: &Q| Claims::random(&[300, 1, 1, 70, 33]).hold(q)),
+        Case::new("places that there are not", |q: &Q| {
+            let mut claims = Claims::random(&[2, 3]);
+            claims.batches[1].first = 1;
+            Failure::unless_refused("a gap between batches", claims.lines(q).map(drop))?;
+            claims = Claims::random(&[2, 3]);
+            claims.batches[1].count = 2;
+            Failure::unless_refused("a term without a batch", claims.lines(q).map(drop))?;
+            claims = Claims::random(&[2, 3]);
+            claims.batches[0].point = 7;
+            Failure::unless_refused("a point beyond the last", claims.lines(q).map(drop))?;
+            claims = Claims::random(&[2, 3]);
+            claims.terms[4].value = 7;
+            Failure::unless_refused("a value beyond the last", claims.lines(q).map(drop))?;
+            claims = Claims::random(&[2, 3]);
+            claims.terms[4].power = 7;
+            Failure::unless_refused("a power beyond the last", claims.lines(q).map(drop))
+        }),
+    ];
+    for count in BATCHES {
+        cases.push(Case::new(format!("{count} batches"), move |q: &Q| {
+            let counts: Vec<u32> = (0..count).map(|i| 1 + i % 3).collect();
+            Claims::random(&counts).hold(q)
+        }));
+    }
+    OpSpec { op: "deep.lines", cases }.refusing_short("deep_lines", short_deep_lines)
+}
+
+fn short_deep_lines<Q: DeepOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let term = |value| DeepTerm { column: 0, value, power: value, reserved: 0 };
+    let terms = [term(0), term(1), term(2)];
+    let batches = [
+        DeepBatch { first: 0, count: 1, point: 0, log_size: 1 },
+        DeepBatch { first: 1, count: 2, point: 1, log_size: 1 },
+    ];
+    let [points, sampled, powers] = [q.zeros::<QM31>(4)?, q.zeros::<QM31>(3)?, q.zeros::<QM31>(3)?];
+    let [mut factors, mut lines] = [q.zeros::<QM31>(3)?, q.zeros::<QM31>(4)?];
+    let op = DeepLines {
+        terms: &terms,
+        batches: &batches,
+        points: points.view(),
+        sampled: sampled.view(),
+        powers: powers.view(),
+        factors: factors.view_mut(),
+        lines: lines.view_mut(),
+    };
+    q.deep_lines(op.map(short)?)
+}

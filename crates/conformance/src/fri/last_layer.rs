@@ -1,0 +1,116 @@
+//! The last layer, checked by evaluating the polynomial that it gives.
+
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::fri::{FriLastLayer, FriOps},
+};
+use core_types::{
+    circle::{bit_reversed, double_x},
+    field::{M31, QM31, Twiddle},
+    params::fri::FriLastLayerParams,
+};
+
+use super::{inverse_twiddles, line_x};
+use crate::{Case, Failure, OpSpec, circle::model::Stream, secure, short::Short};
+
+/// Coefficients, and the word that says whether there are more.
+fn interpolated<Q: FriOps>(
+    q: &Q,
+    params: FriLastLayerParams,
+    values: &[QM31],
+) -> Result<(Vec<QM31>, u32), BackendError> {
+    let inverse_twiddles = inverse_twiddles(q, params.log_size + 1)?;
+    let (values, mut coefficients) = (q.upload(&secure::planes(values))?, q.zeros(1 << params.log_bound)?);
+    let mut excess = q.upload(&[7])?;
+    q.fri_last_layer(FriLastLayer {
+        params: &params,
+        inverse_twiddles: inverse_twiddles.view(),
+        values: values.view(),
+        coefficients: coefficients.view_mut(),
+        excess: excess.view_mut(),
+    })?;
+    Ok((q.download(&coefficients)?, q.download(&excess)?[0]))
+}
+
+/// Values on the line of `2^log_size` points of the polynomial whose coefficient `k` multiplies the factors `x, pi(x), ..` of the
+/// bits of `k`.
+fn evaluated(coefficients: &[QM31], log_size: u32) -> Vec<QM31> {
+    let at = |x: M31| {
+        let (mut basis, mut factor) = (vec![M31::ONE], x);
+        while basis.len() < coefficients.len() {
+            let with: Vec<M31> = basis.iter().map(|&b| b * factor).collect();
+            basis.extend(with);
+            factor = double_x(factor);
+        }
+        coefficients.iter().zip(basis).fold(QM31::ZERO, |sum, (&c, b)| sum + c * QM31::from(b))
+    };
+    (0..1usize << log_size).map(|position| at(line_x(position, log_size))).collect()
+}
+
+fn random(log_size: u32) -> Vec<QM31> {
+    let mut stream = Stream::new(13 + u64::from(log_size));
+    (0..1 << log_size).map(|_| stream.qm31()).collect()
+}
+
+/// Interpolates the values of random coefficients, and of those with one more beyond the bound.
+fn expect_coefficients<Q: FriOps>(q: &Q, params: FriLastLayerParams) -> Result<(), Failure> {
+    let FriLastLayerParams { log_size, log_bound } = params;
+    let mut coefficients = random(log_bound);
+    let (got, excess) = interpolated(q, params, &evaluated(&coefficients, log_size))?;
+    let expected: Vec<QM31> =
+        (0..1u32 << log_bound).map(|k| coefficients[bit_reversed(k, log_bound) as usize]).collect();
+    Failure::unless_equal(&expected, &got)?;
+    Failure::unless_equal(&[0], &[excess])?;
+    for k in [1 << log_bound, (1 << log_size) - 1] {
+        if !(1 << log_bound..1 << log_size).contains(&k) {
+            continue;
+        }
+        coefficients.resize(1 << log_size, QM31::ZERO);
+        coefficients[k] = QM31::new(QM31::ZERO.a, (-QM31::I).a);
+        let (got, excess) = interpolated(q, params, &evaluated(&coefficients, log_size))?;
+        Failure::unless_equal(&expected, &got)?;
+        Failure::unless_equal(&[1], &[excess])?;
+        coefficients.truncate(1 << log_bound);
+    }
+    Ok(())
+}
+
+pub(super) fn last_layer<Q: FriOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for log_size in 0..=7 {
+        cases.push(Case::new(format!("2^{log_size} values, every bound"), move |q: &Q| {
+            (0..=log_size).try_for_each(|log_bound| expect_coefficients(q, FriLastLayerParams { log_size, log_bound }))
+        }));
+    }
+    for (log_size, log_bound) in [(8, 3), (9, 8), (9, 9), (10, 5), (11, 6), (12, 0)] {
+        let case = Case::new(format!("2^{log_size} values, 2^{log_bound} coefficients"), move |q: &Q| {
+            expect_coefficients(q, FriLastLayerParams { log_size, log_bound })
+        });
+        cases.push(case.on_elements(1 << log_size));
+    }
+    cases.push(Case::new("constants of the greatest words", |q: &Q| {
+        let values = vec![QM31::from_coordinates([-M31::ONE; 4]); 64];
+        let (got, excess) = interpolated(q, FriLastLayerParams { log_size: 6, log_bound: 0 }, &values)?;
+        Failure::unless_equal(&values[..1], &got)?;
+        Failure::unless_equal(&[0], &[excess])
+    }));
+    cases.push(Case::new("more coefficients than values", |q: &Q| {
+        let params = FriLastLayerParams { log_size: 2, log_bound: 3 };
+        Failure::unless_refused("2^3 of 2^2", interpolated(q, params, &random(2)).map(drop))
+    }));
+    OpSpec { op: "fri.last_layer", cases }.refusing_short("fri_last_layer", short_fri_last_layer)
+}
+
+fn short_fri_last_layer<Q: FriOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let params = FriLastLayerParams { log_size: 3, log_bound: 1 };
+    let (inverse_twiddles, values) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
+    let (mut coefficients, mut excess) = (q.zeros::<QM31>(2)?, q.zeros::<u32>(1)?);
+    let op = FriLastLayer {
+        params: &params,
+        inverse_twiddles: inverse_twiddles.view(),
+        values: values.view(),
+        coefficients: coefficients.view_mut(),
+        excess: excess.view_mut(),
+    };
+    q.fri_last_layer(op.map(short)?)
+}

@@ -1,0 +1,101 @@
+//! Every vector level and thread count against each other, on sizes around vectors and tiles.
+
+use std::num::NonZeroUsize;
+
+use core_types::{
+    circle::CirclePoint,
+    field::{M31, QM31},
+    params::{
+        columns::ColumnAt,
+        deep::{DeepBatch, DeepNumeratorsParams, DeepTerm},
+    },
+};
+
+use super::*;
+use crate::CpuConfig;
+
+fn queues() -> Vec<CpuQueue> {
+    let queue = |threads, simd| {
+        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+        CpuQueue::with_simd(config, simd).expect("threads start")
+    };
+    crate::simd::levels().flat_map(|simd| [1, 3].map(|threads| queue(threads, simd))).collect()
+}
+
+fn word(i: u32) -> M31 {
+    if i % 7 == 3 { -M31::ONE } else { M31::from_u32(i.wrapping_mul(0x9e37_79b9).rotate_left(9)) }
+}
+
+fn secure(i: u32) -> QM31 {
+    QM31::from_coordinates([4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3].map(word))
+}
+
+/// Two batches at one point and one at another, of three heights, and their numerators.
+fn quotients(q: &CpuQueue, log_size: u32) -> [Vec<M31>; 2] {
+    const TERMS: u32 = 23;
+    let values: Vec<M31> = (0..TERMS << log_size).map(word).collect();
+    let terms: Vec<DeepTerm> =
+        (0..TERMS).map(|i| DeepTerm { column: i * 5 % TERMS, value: 0, power: 0, reserved: 0 }).collect();
+    let columns: Vec<ColumnAt> = (0..TERMS).map(|i| ColumnAt::new(u64::from(i) << log_size, log_size)).collect();
+    let batch = |first, count, point, log_size| DeepBatch { first, count, point, log_size };
+    let batches = [batch(0, 5, 0, 1.min(log_size)), batch(5, 1, 0, log_size), batch(6, 17, 1, log_size.div_ceil(2))];
+    let factors: Vec<QM31> = (0..TERMS).map(secure).collect();
+    let mut numerators = Vec::new();
+    for batch in &batches {
+        let start = numerators.len();
+        numerators.resize(start + (4 << batch.log_size), M31::ZERO);
+        q.deep_numerators(DeepNumerators {
+            params: &DeepNumeratorsParams { log_size: batch.log_size },
+            columns: &columns,
+            terms: &terms,
+            batches: core::slice::from_ref(batch),
+            values: &values,
+            factors: &factors,
+            numerators: &mut numerators[start..],
+        })
+        .unwrap();
+    }
+    let points: Vec<QM31> = (100..104).map(secure).collect();
+    let lines: Vec<QM31> = (200..206).map(secure).collect();
+    let mut quotients = vec![M31::ZERO; 4 << log_size];
+    q.deep_quotients(DeepQuotients {
+        params: &DeepQuotientsParams { log_size, log_domain: log_size + 2 },
+        batches: &batches,
+        points: &points,
+        lines: &lines,
+        numerators: &numerators,
+        quotients: &mut quotients,
+    })
+    .unwrap();
+    [numerators, quotients]
+}
+
+#[test]
+fn every_level_and_thread_count_gives_the_same_words() {
+    let queues = queues();
+    for log_size in (0..=6).chain([9, 10, 11, 13]) {
+        let expected = quotients(&queues[0], log_size);
+        for q in &queues[1..] {
+            assert!(expected == quotients(q, log_size), "log size {log_size}, {q:?}");
+        }
+    }
+}
+
+#[test]
+fn a_point_of_the_domain_adds_nothing_where_it_is() {
+    let first = CirclePoint { x: M31::ZERO, y: -M31::ONE }; // position 0 of two points
+    for q in queues() {
+        let points: [QM31; 2] = [first.x.into(), first.y.into()];
+        let mut quotients = vec![M31::ONE; 8];
+        q.deep_quotients(DeepQuotients {
+            params: &DeepQuotientsParams { log_size: 1, log_domain: 1 },
+            batches: &[DeepBatch { first: 0, count: 1, point: 0, log_size: 1 }],
+            points: &points,
+            lines: &[QM31::ONE; 2],
+            numerators: &[M31::ONE; 8],
+            quotients: &mut quotients,
+        })
+        .unwrap();
+        assert_eq!(quotients, [M31::ZERO; 8], "all denominators of a point of the base field are zero");
+    }
+}

@@ -1,0 +1,143 @@
+//! Folds, a tile of values at a time.
+
+use core_types::{
+    field::{Field, M31, QM31, Twiddle},
+    params::fri::FriFoldParams,
+};
+
+use crate::{
+    Simd,
+    circle::scalar::factor,
+    simd::{
+        Kernel, dispatch,
+        words::{Slices, Words, secure_product},
+    },
+};
+
+/// Log of the values of a tile, unless more of them fold to one.
+const LOG_TILE: u32 = 12;
+
+/// The folds of a layer.
+pub(super) struct Folds<'a> {
+    params: FriFoldParams,
+    log_tile: u32,
+    inverse_twiddles: &'a [Twiddle],
+    challenge: QM31,
+    values: &'a [M31],
+}
+
+impl<'a> Folds<'a> {
+    pub(super) fn new(
+        params: FriFoldParams,
+        inverse_twiddles: &'a [Twiddle],
+        challenge: QM31,
+        values: &'a [M31],
+    ) -> Self {
+        let log_tile = LOG_TILE.max(params.folds).min(params.log_size);
+        Self { params, log_tile, inverse_twiddles, challenge, values }
+    }
+
+    /// Words that a tile folds to, in each plane.
+    pub(super) fn folded_len(&self) -> usize {
+        1 << (self.log_tile - self.params.folds)
+    }
+
+    /// Words that a tile needs for what its values fold to before the last fold.
+    pub(super) fn scratch_len(&self) -> usize {
+        if self.params.folds == 1 { 0 } else { 6 << (self.log_tile - 1) }
+    }
+
+    /// Folds tile `tile` into four planes.
+    pub(super) fn write(&self, simd: Simd, tile: usize, planes: &mut [&mut [M31]]) {
+        let FriFoldParams { log_size, folds, on_circle } = self.params;
+        let start = tile << self.log_tile;
+        let mut scratch = vec![M31::ZERO; self.scratch_len()];
+        let (mut target, mut source) = scratch.split_at_mut(self.scratch_len() / 3 * 2);
+        let mut alpha = self.challenge;
+        for fold in 0..folds {
+            let len = 1 << (self.log_tile - fold - 1);
+            let layer = Layer {
+                log_domain: self.params.log_domain(),
+                layer: fold + 1 - on_circle,
+                first: start >> (fold + 1),
+                alpha,
+                inverse_twiddles: self.inverse_twiddles,
+            };
+            let from = if fold == 0 {
+                [0, 1, 2, 3].map(|k| &self.values[(k << log_size) + start..][..2 * len])
+            } else {
+                [0, 1, 2, 3].map(|k| &source[2 * k * len..][..2 * len])
+            };
+            if fold + 1 == folds {
+                return dispatch(simd, Fold { layer, from, to: planes });
+            }
+            let mut parts: Vec<&mut [M31]> = target.chunks_mut(len).take(4).collect();
+            dispatch(simd, Fold { layer, from, to: &mut parts });
+            core::mem::swap(&mut source, &mut target);
+            alpha = alpha.square();
+        }
+    }
+}
+
+/// What the pairs of a fold are.
+struct Layer<'a> {
+    log_domain: u32,
+    /// The layer of the canonic domain whose factors the fold takes: 0 on the circle.
+    layer: u32,
+    /// The first pair.
+    first: usize,
+    alpha: QM31,
+    inverse_twiddles: &'a [Twiddle],
+}
+
+/// A fold of four planes.
+struct Fold<'a, 'b, 'c> {
+    layer: Layer<'a>,
+    from: [&'b [M31]; 4],
+    to: &'b mut [&'c mut [M31]],
+}
+
+impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        let Self { layer: Layer { log_domain, layer, first, alpha, inverse_twiddles }, from, to } = self;
+        let len = to[0].len();
+        if len < L::WIDTH {
+            for pair in 0..len {
+                let t = factor(inverse_twiddles, log_domain, layer, first + pair);
+                let [left, right] =
+                    [2 * pair, 2 * pair + 1].map(|at| QM31::from_coordinates([0, 1, 2, 3].map(|k| from[k][at])));
+                let folded = (left + right) + alpha * (left - right).scale(t.factor());
+                for (plane, word) in to.iter_mut().zip(folded.coordinates()) {
+                    plane[pair] = word;
+                }
+            }
+            return;
+        }
+        // The factors of layer 0 are made from those of layer 1, which come first.
+        let layer_start = (1usize << (log_domain - 1)) - (1usize << (log_domain - layer.max(1)));
+        let factors = &inverse_twiddles[layer_start..];
+        let alpha = alpha.coordinates().map(|word| l.splat(word.word()));
+        for at in (0..len).step_by(L::WIDTH) {
+            let t = if layer == 0 {
+                l.take_circle_factors(&factors[(first + at) / 2..])
+            } else {
+                l.take_factors(&factors[first + at..])
+            };
+            let (mut sums, mut differences) = ([t; 4], [t; 4]);
+            for k in 0..4 {
+                let pairs = &from[k][2 * at..];
+                // Split step 0 brings what stands at even places and what stands at odd ones together.
+                let (left, right) = l.split::<0>(l.take(pairs), l.take(&pairs[L::WIDTH..]));
+                sums[k] = l.add(left, right);
+                differences[k] = l.mul(l.sub(left, right), t);
+            }
+            let products = secure_product(l, differences, alpha);
+            for (plane, (sum, product)) in to.iter_mut().zip(sums.into_iter().zip(products)) {
+                l.put(&mut plane[at..], l.add(sum, product));
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The polynomial of the last layer.
+
+use core_types::{
+    circle::bit_reversed,
+    field::{M31, QM31, Twiddle},
+    params::fri::FriLastLayerParams,
+};
+
+use crate::circle::scalar::factor;
+
+/// Writes the lowest coefficients of the polynomial with these values, and says whether another is not zero.
+pub(super) fn interpolate(
+    params: FriLastLayerParams,
+    inverse_twiddles: &[Twiddle],
+    values: &[M31],
+    coefficients: &mut [QM31],
+) -> bool {
+    let FriLastLayerParams { log_size, log_bound } = params;
+    let plane = |k: usize| &values[k << log_size..];
+    let mut words: Vec<QM31> =
+        (0..1 << log_size).map(|i| QM31::from_coordinates([0, 1, 2, 3].map(|k| plane(k)[i]))).collect();
+    for layer in 0..log_size {
+        let distance = 1usize << layer;
+        for (h, block) in words.chunks_mut(2 * distance).enumerate() {
+            let t = factor(inverse_twiddles, log_size + 1, layer + 1, h).factor();
+            let (low, high) = block.split_at_mut(distance);
+            for (a, b) in low.iter_mut().zip(high) {
+                (*a, *b) = (*a + *b, (*a - *b).scale(t));
+            }
+        }
+    }
+    for (place, coefficient) in (0..).zip(coefficients) {
+        let word = words[bit_reversed(place, log_bound) as usize];
+        *coefficient = QM31::from_coordinates(word.coordinates().map(|word| word.div_power_of_two(log_size)));
+    }
+    words[1 << log_bound..].iter().any(|&word| word != QM31::ZERO)
+}

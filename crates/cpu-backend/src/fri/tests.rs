@@ -1,0 +1,68 @@
+//! Every vector level and thread count against folds one by one, on sizes around vectors and tiles.
+
+use std::num::NonZeroUsize;
+
+use backend_api::ops::circle::{CircleOps as _, CircleTwiddles};
+use core_types::{
+    field::Twiddle,
+    params::{circle::CircleTwiddleParams, fri::FriFoldParams},
+};
+
+use super::*;
+use crate::CpuConfig;
+
+fn queues() -> Vec<CpuQueue> {
+    let queue = |threads, simd| {
+        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+        CpuQueue::with_simd(config, simd).expect("threads start")
+    };
+    crate::simd::levels().flat_map(|simd| [1, 3].map(|threads| queue(threads, simd))).collect()
+}
+
+fn folded(q: &CpuQueue, params: FriFoldParams, challenge: QM31, values: &[M31]) -> Vec<M31> {
+    let log_domain = params.log_domain();
+    let [mut twiddles, mut inverse_twiddles] = [(); 2].map(|()| vec![Twiddle::default(); 1 << (log_domain - 1)]);
+    q.circle_twiddles(CircleTwiddles {
+        params: &CircleTwiddleParams { log_size: log_domain },
+        twiddles: &mut twiddles,
+        inverse_twiddles: &mut inverse_twiddles,
+    })
+    .unwrap();
+    let mut folded = vec![M31::ZERO; 4 << (params.log_size - params.folds)];
+    q.fri_fold(FriFold {
+        params: &params,
+        inverse_twiddles: &inverse_twiddles,
+        challenge: &[challenge],
+        values,
+        folded: &mut folded,
+    })
+    .unwrap();
+    folded
+}
+
+#[test]
+fn every_level_folds_many_times_as_once_after_the_other() {
+    let queues = queues();
+    for (log_size, on_circle) in (1..=7).chain([12, 14]).flat_map(|log_size| [(log_size, 0), (log_size, 1)]) {
+        let values: Vec<M31> = (0..4u32 << log_size)
+            .map(|i| if i % 5 == 2 { -M31::ONE } else { M31::from_u32(i.wrapping_mul(0x9e37_79b9)) })
+            .collect();
+        let mut alpha = QM31::from_coordinates([3, 1, 4, 15].map(M31::from_u32));
+        let challenge = alpha;
+        let mut expected = values.clone();
+        for folds in 1..=log_size {
+            let first = folds == 1;
+            let one = FriFoldParams {
+                log_size: log_size + 1 - folds,
+                folds: 1,
+                on_circle: if first { on_circle } else { 0 },
+            };
+            expected = folded(&queues[0], one, alpha, &expected);
+            alpha *= alpha;
+            for q in &queues {
+                let got = folded(q, FriFoldParams { log_size, folds, on_circle }, challenge, &values);
+                assert!(expected == got, "{folds} folds of 2^{log_size}, {q:?}");
+            }
+        }
+    }
+}
