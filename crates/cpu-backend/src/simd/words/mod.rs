@@ -5,9 +5,11 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
+mod sums;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use avx512::model::Model;
+pub(crate) use sums::Sums;
 
 /// Vectors of `2^LOG` canonical words. A value of the implementing token proves that the processor has the instructions.
 ///
