@@ -5,6 +5,8 @@
 
 mod field;
 pub(crate) mod model;
+mod part;
+mod points;
 mod transform;
 
 use backend_api::ops::circle::CircleOps;
@@ -20,7 +22,9 @@ pub fn specs<Q: CircleOps + 'static>() -> Vec<OpSpec<Q>> {
         transform::interpolate(),
         transform::extend(),
         transform::lde(),
+        part::interpolate_part(),
         field::eval_at_point(),
+        points::eval_at_points(),
         field::batch_inverse(),
     ]
 }

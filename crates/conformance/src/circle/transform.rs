@@ -19,12 +19,13 @@ const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];
 /// Points checked in a big column.
 const SAMPLES: usize = 6;
 
-struct Tree<Q: CircleOps> {
+/// The factors of a domain.
+pub(super) struct Tree<Q: CircleOps> {
     forward: Q::Buf<Twiddle>,
-    inverse: Q::Buf<Twiddle>,
+    pub(super) inverse: Q::Buf<Twiddle>,
 }
 
-fn tree<Q: CircleOps>(q: &Q, log_size: u32) -> Result<Tree<Q>, BackendError> {
+pub(super) fn tree<Q: CircleOps>(q: &Q, log_size: u32) -> Result<Tree<Q>, BackendError> {
     let mut forward = q.zeros(1 << (log_size - 1))?;
     let mut inverse = q.zeros(1 << (log_size - 1))?;
     q.circle_twiddles(CircleTwiddles {
@@ -46,7 +47,12 @@ fn evaluated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, coefficients: &[M
     q.download(&buf)
 }
 
-fn interpolated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, values: &[M31]) -> Result<Vec<M31>, BackendError> {
+pub(super) fn interpolated<Q: CircleOps>(
+    q: &Q,
+    log_size: u32,
+    columns: u32,
+    values: &[M31],
+) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, log_size)?;
     let mut buf = q.upload(values)?;
     q.circle_interpolate(CircleInterpolate {

@@ -3,6 +3,7 @@
 pub(crate) mod inverse;
 mod pass;
 mod point;
+mod samples;
 pub(crate) mod scalar;
 mod steps;
 #[cfg(test)]
@@ -21,28 +22,31 @@ use backend_api::{
     },
 };
 use core_types::{
-    field::{Field, M31, Twiddle},
-    params::circle::CircleExtendParams,
+    circle::CirclePoint,
+    field::{Field, M31, QM31, Twiddle},
+    params::{circle::CircleExtendParams, columns::ColumnAt},
 };
 
 use self::{
     pass::Factors,
-    point::Basis,
+    samples::Sample,
     steps::{Steps, log_block},
     transform::Region,
 };
 use crate::{CpuQueue, Simd};
 
 impl CpuQueue {
-    /// Both directions between values and coefficients, whose op was checked.
+    /// Both directions between coefficients and the values on the first `2^log_size` positions of a domain, of whose factors
+    /// there are as many as an op with that domain has checked.
     fn circle_transform(&self, log_size: u32, factors: &[Twiddle], columns: &mut [M31], inverse: bool) {
         if log_size < log_block(self.simd().log_width()) {
+            let log_domain = log_domain(factors);
             self.for_chunks(columns, 1 << 15, |_, columns| {
                 for column in columns.chunks_mut(1 << log_size) {
                     if inverse {
-                        scalar::interpolate(column, factors, log_size);
+                        scalar::interpolate(column, log_size, factors, log_domain);
                     } else {
-                        scalar::evaluate(column, log_size, 0, factors, log_size);
+                        scalar::evaluate(column, log_size, 0, factors, log_domain);
                     }
                 }
             });
@@ -55,7 +59,7 @@ impl CpuQueue {
     /// Transforms columns of at least one block by `steps`.
     ///
     /// # Safety
-    /// `factors` are `2^(log_size - 1)`, `columns` a multiple of `2^log_size` elements.
+    /// `factors` are those of a domain of at least `2^log_size` points, `columns` a multiple of `2^log_size` elements.
     unsafe fn transform_columns(
         &self,
         steps: impl Steps,
@@ -66,8 +70,8 @@ impl CpuQueue {
     ) {
         let count = columns.len() >> log_size;
         let base = Shared(columns.as_mut_ptr().cast::<u32>());
-        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
-        let factors = Shared(unsafe { Factors::new(factors.as_ptr().cast(), log_size) });
+        // SAFETY: the view holds half as many factors as the domain has points, doubled words in a transparent type.
+        let factors = Shared(unsafe { Factors::new(factors.as_ptr().cast(), log_domain(factors)) });
         let region = |column: usize| {
             // SAFETY: column < count, so its 2^log_size words lie in the view.
             let target = unsafe { base.get().add(column << log_size) };
@@ -152,9 +156,7 @@ impl CpuQueue {
 impl CircleOps for CpuQueue {
     fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        let _scratch = self.reserve_scratch::<[M31; 2]>(1, op.twiddles.len())?;
-        twiddles::fill(self.simd(), op.params.log_size, op.twiddles, op.inverse_twiddles);
-        Ok(())
+        self.write_twiddles(op.params.log_size, op.twiddles, op.inverse_twiddles)
     }
 
     fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
@@ -185,25 +187,28 @@ impl CircleOps for CpuQueue {
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let CircleEvalAtPoint { params, coefficients, results } = op;
-        let basis = Basis::new(params.point, params.log_size);
-        let columns_per_job = ((1usize << 14) >> params.log_size).max(1);
-        self.for_chunks(results, columns_per_job, |i, results| {
-            let columns = coefficients.chunks(1 << params.log_size).skip(i * columns_per_job);
-            for (result, column) in results.iter_mut().zip(columns) {
-                *result = basis.evaluate(column);
-            }
-        });
-        Ok(())
+        let samples: Vec<Sample<'_>> =
+            coefficients.chunks(1 << params.log_size).map(|column| Sample { column, point: 0 }).collect();
+        self.evaluate_samples(&[params.point], &samples, results)
     }
 
     fn circle_eval_at_points(&self, op: CircleEvalAtPoints<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "circle_eval_at_points", why: "stub" })
+        let CircleEvalAtPoints { columns, samples, coefficients, points, sampled } = op;
+        let column = |at: &ColumnAt| &coefficients[at.first as usize..][..1 << at.log_len];
+        let samples: Vec<Sample<'_>> = samples
+            .iter()
+            .map(|sample| Sample { column: column(&columns[sample.column as usize]), point: sample.point as usize })
+            .collect();
+        let points: Vec<CirclePoint<QM31>> =
+            points.chunks_exact(2).map(|point| CirclePoint { x: point[0], y: point[1] }).collect();
+        self.evaluate_samples(&points, &samples, sampled)
     }
 
     fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "circle_interpolate_part", why: "stub" })
+        self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, true);
+        Ok(())
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
@@ -217,6 +222,11 @@ impl CircleOps for CpuQueue {
         self.batch_inverse(inverse::invert_qm31, op.elements, op.inverses, op.first_zero);
         Ok(())
     }
+}
+
+/// Log of the number of points of the domain with these factors.
+fn log_domain(factors: &[Twiddle]) -> u32 {
+    factors.len().ilog2() + 1
 }
 
 /// A pointer that the threads of one op share; they write disjoint words through it.

@@ -1,65 +1,168 @@
-//! Evaluation of polynomials at a point over the secure field.
+//! Evaluation of polynomials at points over the secure field.
+//!
+//! The index of a coefficient has four parts, from its lowest bit: the lane of a vector, the row of vectors within a block, the
+//! block within a range, and the range. Products with the basis values of rows are summed in every lane; the other parts
+//! come to a few products for a block or a range.
 
 use core_types::{
     circle::{CirclePoint, double_x},
     field::{M31, QM31},
+    params::circle::CirclePointRangeParams,
 };
 
-/// Log of the coefficients that share one table of basis values.
-const LOG_TABLE: u32 = 8;
+use crate::{
+    Simd,
+    simd::{
+        Kernel, dispatch,
+        words::{Sums, secure_product},
+    },
+};
 
-/// The basis at one point: factors `y, x, pi(x), pi(pi(x)), ...` and all products of the lowest eight.
+/// Log of the rows of a block: four kilobytes of basis values.
+const LOG_ROWS: u32 = 8;
+
+/// Log of the coefficients of a range, which stay in the second-level cache from one point to the next.
+pub(super) const LOG_RANGE: u32 = 16;
+
+/// Most words in a vector, at any level.
+const WIDEST: usize = 16;
+
+/// The basis at one point, for vectors of some length.
 pub(super) struct Basis {
-    factors: Vec<QM31>,
-    /// Coordinates of the products, one plane each.
-    table: [Vec<M31>; 4],
+    /// Those of the bits of an index: `y, x, pi(x), pi(pi(x)), ...`
+    factors: [QM31; CirclePointRangeParams::FACTORS],
+    /// Basis values of the lanes of a vector, the rows of a block and the blocks of a range.
+    lanes: Vec<QM31>,
+    rows: Vec<QM31>,
+    blocks: Vec<QM31>,
 }
 
 impl Basis {
-    /// The basis of `2^log_size` coefficients at `point`.
-    pub(super) fn new(point: CirclePoint<QM31>, log_size: u32) -> Self {
-        let mut factors = Vec::with_capacity(log_size as usize);
+    /// The basis of up to `2^log_size` coefficients at `point`, for vectors of `2^log_lanes`.
+    pub(super) fn new(point: CirclePoint<QM31>, log_size: u32, log_lanes: u32) -> Self {
+        let mut factors = [point.y; CirclePointRangeParams::FACTORS];
         let mut x = point.x;
-        for i in 0..log_size {
-            factors.push(if i == 0 { point.y } else { x });
-            if i > 0 {
-                x = double_x(x);
-            }
+        for factor in &mut factors[1..] {
+            *factor = x;
+            x = double_x(x);
         }
-        let mut products = vec![QM31::ONE];
-        for &factor in factors.iter().take(LOG_TABLE as usize) {
-            for i in 0..products.len() {
-                products.push(products[i] * factor);
-            }
-        }
-        let plane = |k: usize| products.iter().map(|product| product.coordinates()[k]).collect();
-        Self { factors, table: [plane(0), plane(1), plane(2), plane(3)] }
+        let bounds = [0, log_lanes, log_lanes + LOG_ROWS, LOG_RANGE].map(|bit| bit.min(log_size) as usize);
+        let products = |part: usize| products(&factors[bounds[part]..bounds[part + 1]]);
+        Self { lanes: products(0), rows: products(1), blocks: products(2), factors }
     }
 
-    /// The sum of `coefficients[k]` times basis value `k`.
-    pub(super) fn evaluate(&self, coefficients: &[M31]) -> QM31 {
-        let mut sums: Vec<QM31> = coefficients.chunks(1 << LOG_TABLE).map(|block| self.evaluate_block(block)).collect();
-        for &factor in self.factors.iter().skip(LOG_TABLE as usize) {
-            let half = sums.len() / 2;
-            for i in 0..half {
-                sums[i] = sums[2 * i] + sums[2 * i + 1] * factor;
-            }
-            sums.truncate(half);
-        }
-        sums.first().copied().unwrap_or(QM31::ZERO)
+    /// Elements of a basis, at most.
+    pub(super) fn len(log_lanes: u32) -> usize {
+        CirclePointRangeParams::FACTORS + (1 << log_lanes) + (1 << LOG_ROWS) + (1 << (LOG_RANGE - LOG_ROWS - log_lanes))
     }
 
-    fn evaluate_block(&self, block: &[M31]) -> QM31 {
-        QM31::from_coordinates([0, 1, 2, 3].map(|k| {
-            // 2^8 products below 2^62 fit as high and low words: each sum stays below 2^40.
-            let (mut low, mut high) = (0u64, 0u64);
-            for (c, t) in block.iter().zip(&self.table[k]) {
-                let wide = u64::from(c.word()) * u64::from(t.word());
-                low += wide & 0xffff_ffff;
-                high += wide >> 32;
-            }
-            // 2^32 = 2 modulo 2^31 - 1
-            M31::from_u64(low + 2 * high)
-        }))
+    /// The sum of the coefficients of range `range`, or of a column that is shorter than one, times their basis values.
+    pub(super) fn sum(&self, simd: Simd, coefficients: &[M31], range: usize) -> QM31 {
+        let sum = dispatch(simd, RangeSum { basis: self, coefficients });
+        let set = self.factors[LOG_RANGE as usize..].iter().enumerate().filter(|&(bit, _)| range >> bit & 1 == 1);
+        set.fold(sum, |sum, (_, &factor)| sum * factor)
     }
+}
+
+/// The products of all subsets of `factors`, by the bits of their index.
+fn products(factors: &[QM31]) -> Vec<QM31> {
+    let mut products = Vec::with_capacity(1 << factors.len());
+    products.push(QM31::ONE);
+    for &factor in factors {
+        for i in 0..products.len() {
+            products.push(products[i] * factor);
+        }
+    }
+    products
+}
+
+/// A sum over a range, or over a column of less than a vector.
+struct RangeSum<'a> {
+    basis: &'a Basis,
+    coefficients: &'a [M31],
+}
+
+impl<L: Sums> Kernel<L> for RangeSum<'_> {
+    type Out = QM31;
+
+    #[inline(always)]
+    fn run(self, l: L) -> QM31 {
+        let Basis { lanes, rows, blocks, .. } = self.basis;
+        if self.coefficients.len() < L::WIDTH {
+            return lanes.iter().zip(self.coefficients).fold(QM31::ZERO, |sum, (&basis, &c)| sum + basis * c);
+        }
+        let mut total = [l.splat(0); 4];
+        for (block, basis) in self.coefficients.chunks(rows.len() << L::LOG).zip(blocks) {
+            let [c0, c1, c2, c3] = basis.coordinates();
+            let basis = [l.splat(c0.word()), l.splat(c1.word()), l.splat(c2.word()), l.splat(c3.word())];
+            let scaled = secure_product(l, block_sums(l, block, rows), basis);
+            let mut k = 0;
+            while k < 4 {
+                total[k] = l.add(total[k], scaled[k]);
+                k += 1;
+            }
+        }
+        let mut planes = [[M31::ZERO; WIDEST]; 4];
+        for (plane, sums) in planes.iter_mut().zip(total) {
+            // SAFETY: no vector has more words than a plane, and its words are canonical.
+            unsafe { l.store(plane.as_mut_ptr().cast(), sums) };
+        }
+        let mut sum = QM31::ZERO;
+        for (lane, &basis) in lanes.iter().enumerate() {
+            let [p0, p1, p2, p3] = &planes;
+            sum += QM31::from_coordinates([p0[lane], p1[lane], p2[lane], p3[lane]]) * basis;
+        }
+        sum
+    }
+}
+
+/// For each lane the sum over the rows of a block, one vector for each coordinate.
+#[inline(always)]
+fn block_sums<L: Sums>(l: L, block: &[M31], rows: &[QM31]) -> [L::V; 4] {
+    let words = block.as_ptr().cast::<u32>();
+    let count = block.len() >> L::LOG;
+    let mut sums = [l.no_products(); 4];
+    let mut row = 0;
+    while row + 4 <= count {
+        // SAFETY: row + 3 < count, and the block has `count` vectors.
+        let vectors = unsafe {
+            let first = words.add(row << L::LOG);
+            [
+                l.load(first),
+                l.load(first.add(L::WIDTH)),
+                l.load(first.add(2 * L::WIDTH)),
+                l.load(first.add(3 * L::WIDTH)),
+            ]
+        };
+        let basis = [rows[row], rows[row + 1], rows[row + 2], rows[row + 3]];
+        sums = with_rows(l, sums, vectors, basis);
+        row += 4;
+    }
+    // A block of fewer rows has one or two.
+    if row < count {
+        let (mut vectors, mut basis) = ([l.splat(0); 4], [QM31::ZERO; 4]);
+        let mut i = 0;
+        while row + i < count {
+            // SAFETY: row + i < count, and the block has `count` vectors.
+            vectors[i] = unsafe { l.load(words.add((row + i) << L::LOG)) };
+            basis[i] = rows[row + i];
+            i += 1;
+        }
+        sums = with_rows(l, sums, vectors, basis);
+    }
+    [l.total(sums[0]), l.total(sums[1]), l.total(sums[2]), l.total(sums[3])]
+}
+
+/// Sums with four more rows.
+#[inline(always)]
+fn with_rows<L: Sums>(l: L, mut sums: [L::Sum; 4], vectors: [L::V; 4], basis: [QM31; 4]) -> [L::Sum; 4] {
+    let [b0, b1, b2, b3] =
+        [basis[0].coordinates(), basis[1].coordinates(), basis[2].coordinates(), basis[3].coordinates()];
+    let mut k = 0;
+    while k < 4 {
+        let factors = [l.splat(b0[k].word()), l.splat(b1[k].word()), l.splat(b2[k].word()), l.splat(b3[k].word())];
+        sums[k] = l.add_products(sums[k], vectors, factors);
+        k += 1;
+    }
+    sums
 }

@@ -42,9 +42,10 @@ fn pairs(
     }
 }
 
-/// All layers of the inverse on a whole domain, and the division by its size.
-pub(super) fn interpolate(values: &mut [M31], factors: &[Twiddle], log_size: u32) {
-    for layer in 0..log_size {
+/// Layers `0 .. log_len` of the inverse on the first `2^log_len` values of a domain of `2^log_size` points, and the division by
+/// their number.
+pub(super) fn interpolate(values: &mut [M31], log_len: u32, factors: &[Twiddle], log_size: u32) {
+    for layer in 0..log_len {
         pairs(values.len(), layer, 0, factors, log_size, |i, j, t| {
             let (a, b) = (values[i], values[j]);
             values[i] = a + b;
@@ -52,7 +53,7 @@ pub(super) fn interpolate(values: &mut [M31], factors: &[Twiddle], log_size: u32
         });
     }
     for value in values {
-        *value = value.div_power_of_two(log_size);
+        *value = value.div_power_of_two(log_len);
     }
 }
 

@@ -3,8 +3,11 @@
 use std::num::NonZeroUsize;
 
 use core_types::{
-    field::QM31,
-    params::circle::{CircleFftParams, CircleTwiddleParams},
+    circle::{CirclePointIndex, bit_reversed, double_x},
+    params::{
+        circle::{CircleFftParams, CirclePartParams, CirclePointParams, CircleTwiddleParams},
+        deep::SampleAt,
+    },
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -63,7 +66,7 @@ fn every_level_transforms_as_the_scalar_layers_do() {
 
             let (mut expected, mut got) = (input.clone(), input.clone());
             for column in expected.chunks_mut(1 << log_size) {
-                scalar::interpolate(column, &inverse, log_size);
+                scalar::interpolate(column, log_size, &inverse, log_size);
             }
             q.circle_interpolate(CircleInterpolate { params: &params, inverse_twiddles: &inverse, columns: &mut got })
                 .unwrap();
@@ -77,6 +80,104 @@ fn every_level_transforms_as_the_scalar_layers_do() {
             }
             q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &forward, columns: &mut got }).unwrap();
             assert!(expected == got, "evaluate, log size {log_size}, {q:?}");
+        }
+    }
+}
+
+#[test]
+fn every_level_writes_the_factors_of_their_points() {
+    for log_size in (1..=14).chain([18]) {
+        let mut expected = Vec::new();
+        for layer in 0..log_size - 1 {
+            let (log_len, first) = (log_size - 2 - layer, CirclePointIndex::subgroup_generator(log_size + 1 - layer));
+            expected.extend((0..1 << log_len).map(|h| (first * (1 + 4 * bit_reversed(h, log_len))).to_point().x));
+        }
+        expected.push(M31::ONE);
+        for q in queues() {
+            let (forward, inverse) = tree(&q, log_size);
+            assert!(forward.iter().map(|t| t.factor()).eq(expected.iter().copied()), "log size {log_size}, {q:?}");
+            let ones = inverse.iter().zip(&expected).all(|(t, &x)| t.factor() * x == M31::ONE);
+            assert!(ones, "inverses, log size {log_size}, {q:?}");
+        }
+    }
+}
+
+#[test]
+fn every_level_interpolates_parts_as_the_scalar_layers_do() {
+    for q in queues() {
+        for log_domain in [1, 2, 3, 5, 8, 11, 13, 16] {
+            let (_, inverse) = tree(&q, log_domain);
+            for log_size in 1..=log_domain {
+                let input = elements(2 << log_size, 11);
+                let (mut expected, mut got) = (input.clone(), input);
+                for column in expected.chunks_mut(1 << log_size) {
+                    scalar::interpolate(column, log_size, &inverse, log_domain);
+                }
+                let params = CirclePartParams { log_size, log_domain, columns: 2 };
+                q.circle_interpolate_part(CircleInterpolatePart {
+                    params: &params,
+                    inverse_twiddles: &inverse,
+                    columns: &mut got,
+                })
+                .unwrap();
+                assert!(expected == got, "2^{log_size} of 2^{log_domain}, {q:?}");
+            }
+        }
+    }
+}
+
+/// Folds the coefficients by the highest bit of their index, then by the next.
+fn value_at(coefficients: &[M31], point: CirclePoint<QM31>) -> QM31 {
+    let mut factors = vec![point.y, point.x];
+    factors.extend(core::iter::successors(Some(double_x(point.x)), |&x| Some(double_x(x))).take(28));
+    let mut sums: Vec<QM31> = coefficients.iter().map(|&c| c.into()).collect();
+    while sums.len() > 1 {
+        let (low, high) = sums.split_at(sums.len() / 2);
+        let factor = factors[high.len().ilog2() as usize];
+        sums = low.iter().zip(high).map(|(&a, &b)| a + b * factor).collect();
+    }
+    sums[0]
+}
+
+#[test]
+fn every_level_evaluates_at_points_as_the_folds_do() {
+    let secure: Vec<QM31> =
+        elements(12, 17).chunks(4).map(|w| QM31::from_coordinates([w[0], w[1], w[2], w[3]])).collect();
+    let points: Vec<CirclePoint<QM31>> =
+        secure.into_iter().map(|t| CirclePoint::from_parameter(t).expect("no root of minus one")).collect();
+    let flat: Vec<QM31> = points.iter().flat_map(|point| [point.x, point.y]).collect();
+    let logs: Vec<u32> = (0..=14).chain([16, 17, 18, 3, 0]).collect();
+    let (mut columns, mut first) = (Vec::new(), 1);
+    for &log_len in &logs {
+        columns.push(ColumnAt::new(first, log_len));
+        first += 1 << log_len;
+    }
+    let coefficients = elements(first as usize, 23);
+    let words = |at: &ColumnAt| &coefficients[at.first as usize..][..1 << at.log_len];
+    // Every column at every point one after the other, then all columns at one point.
+    let samples: Vec<SampleAt> = (0..3 * columns.len() as u32)
+        .map(|i| SampleAt { column: i / 3, point: i % 3 })
+        .chain((0..columns.len() as u32).map(|column| SampleAt { column, point: 1 }))
+        .collect();
+    let expected: Vec<QM31> =
+        samples.iter().map(|s| value_at(words(&columns[s.column as usize]), points[s.point as usize])).collect();
+    for q in queues() {
+        let mut sampled = vec![QM31::ONE; samples.len()];
+        q.circle_eval_at_points(CircleEvalAtPoints {
+            columns: &columns,
+            samples: &samples,
+            coefficients: &coefficients,
+            points: &flat,
+            sampled: &mut sampled,
+        })
+        .unwrap();
+        assert!(expected == sampled, "{q:?}");
+        for (at, expected) in columns.iter().zip(expected.chunks(3)) {
+            let (params, mut got) =
+                (CirclePointParams { log_size: at.log_len, columns: 1, point: points[2] }, [QM31::ONE]);
+            q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients: words(at), results: &mut got })
+                .unwrap();
+            assert_eq!(got[0], expected[2], "2^{}, {q:?}", at.log_len);
         }
     }
 }
@@ -200,7 +301,7 @@ fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
         let (forward, inverse) = tree(&q, log_size);
         let input = elements(1 << log_size, 1);
         let (mut expected, mut got) = (input.clone(), input.clone());
-        scalar::interpolate(&mut expected, &inverse, log_size);
+        scalar::interpolate(&mut expected, log_size, &inverse, log_size);
         // SAFETY: lengths are those of the tree.
         unsafe { q.transform_columns(Model, log_size, &inverse, &mut got, true) };
         assert!(expected == got, "interpolate, log size {log_size}");

@@ -1,56 +1,172 @@
 //! Twiddle factors of canonic domains.
+//!
+//! Entry `h` of a layer is the x-coordinate of that layer's first point plus the steps of the set bits of `h`, and the step of a
+//! bit is the same in every layer. So every entry comes from one sum of two points: that of its lowest bits, which all share,
+//! and that of the others.
+
+use core::ops::Range;
 
 use core_types::{
-    circle::{CirclePoint, CirclePointIndex, double_x},
+    circle::{CirclePoint, CirclePointIndex},
     field::{M31, Twiddle},
 };
 
-use super::inverse::{CHUNK, invert_m31};
-use crate::Simd;
+use super::{
+    inverse::{CHUNK, invert_m31},
+    vectors::Vectors,
+};
+use crate::{
+    CpuQueue, Simd,
+    simd::{Kernel, dispatch, words::Words},
+};
 
-/// The points `g (1 + 4 bitrev(h))` of the half coset that layer 1 comes from, `h < 2^(log_size - 2)`, then the
-/// x-coordinates of all layers and the padding one.
-pub(super) fn x_coordinates(log_size: u32) -> Vec<M31> {
-    if log_size == 1 {
-        return vec![M31::ONE];
-    }
-    let log_len = log_size - 2;
-    let unit = CirclePointIndex::subgroup_generator(log_size + 1);
-    let mut points: Vec<CirclePoint<M31>> = Vec::with_capacity(1 << log_len);
-    points.push(unit.to_point());
-    for bit in 0..log_len {
-        // Bit `bit` of h is bit `log_len - 1 - bit` of the natural index.
-        let step = (unit * (4 << (log_len - 1 - bit))).to_point();
-        points.extend_from_within(..);
-        for point in &mut points[1 << bit..] {
-            *point = *point + step;
-        }
-    }
-    let mut flat = Vec::with_capacity(2 << log_len);
-    flat.extend(points.into_iter().map(|point| point.x));
-    let mut start = 0;
-    for log_layer in (0..log_len).rev() {
-        let previous = start;
-        start = flat.len();
-        for h in 0..1usize << log_layer {
-            flat.push(double_x(flat[previous + 2 * h]));
-        }
-    }
-    flat.push(M31::ONE);
-    flat
+/// Bits of an entry's place that the table for all layers has.
+const LOG_LOW: u32 = 10;
+
+/// Entries of a job.
+const GRAIN: usize = 1 << 16;
+
+/// Sums of points that come to those of all entries.
+struct Points {
+    log_size: u32,
+    /// The first point of each layer.
+    first: Vec<CirclePoint<M31>>,
+    /// Coordinates of the sums of the steps of the lowest bits.
+    low: [Vec<M31>; 2],
+    /// The sums of the steps of the bits above.
+    high: Vec<CirclePoint<M31>>,
 }
 
-/// Writes the factors of the domain of `2^log_size` points and their inverses, `2^(log_size - 1)` each.
-pub(super) fn fill(simd: Simd, log_size: u32, twiddles: &mut [Twiddle], inverse_twiddles: &mut [Twiddle]) {
-    let plain = x_coordinates(log_size);
-    let mut inverses = vec![M31::ZERO; plain.len()];
-    for (plain, inverses) in plain.chunks(CHUNK).zip(inverses.chunks_mut(CHUNK)) {
-        invert_m31(simd, plain, inverses);
+impl Points {
+    fn new(log_size: u32) -> Self {
+        let log_len = log_size.saturating_sub(2);
+        let unit = CirclePointIndex::subgroup_generator(log_size + 1);
+        let first = core::iter::successors(Some(unit.to_point()), |point| Some(point.double()));
+        // Bit `bit` of the place is bit `log_len - 1 - bit` of the natural index.
+        let step = |bit: u32| (unit * (4 << (log_len - 1 - bit))).to_point();
+        let low = sums(0..log_len.min(LOG_LOW), step);
+        Self {
+            log_size,
+            first: first.take(log_size as usize).collect(),
+            low: [low.iter().map(|point| point.x).collect(), low.iter().map(|point| point.y).collect()],
+            high: sums(log_len.min(LOG_LOW)..log_len, step),
+        }
     }
-    for ((t, inverse), (plain, inverted)) in
-        twiddles.iter_mut().zip(inverse_twiddles).zip(plain.into_iter().zip(inverses))
-    {
-        *t = Twiddle::new(plain);
-        *inverse = Twiddle::new(inverted);
+
+    /// Number of points, at most.
+    fn count(log_size: u32) -> usize {
+        (1 << LOG_LOW) + (1 << log_size.saturating_sub(2 + LOG_LOW)) + log_size as usize
+    }
+
+    /// Writes the entries from `at` on, counted over all layers.
+    fn write_entries(&self, simd: Simd, mut at: usize, mut entries: &mut [M31]) {
+        while !entries.is_empty() {
+            let left = (1usize << (self.log_size - 1)) - at;
+            if left == 1 {
+                entries[0] = M31::ONE; // padding
+                return;
+            }
+            // Layer j starts where 2^(log_size - 1 - j) entries are left, and has half of them.
+            let log_layer = (left - 1).ilog2();
+            let first = self.first[(self.log_size - 2 - log_layer) as usize];
+            let place = (2 << log_layer) - left;
+            let low = place % self.low[0].len();
+            let count = (self.low[0].len() - low).min(left - (1 << log_layer)).min(entries.len());
+            let (own, rest) = entries.split_at_mut(count);
+            let base = first + self.high[place / self.low[0].len()];
+            dispatch(
+                simd,
+                Xs { base, steps: [&self.low[0][low..low + count], &self.low[1][low..low + count]], xs: own },
+            );
+            (at, entries) = (at + count, rest);
+        }
+    }
+}
+
+/// The sums of all subsets of the steps of `bits`, by the bits of their index.
+fn sums(bits: Range<u32>, step: impl Fn(u32) -> CirclePoint<M31>) -> Vec<CirclePoint<M31>> {
+    let mut sums = Vec::with_capacity(1 << bits.len());
+    sums.push(CirclePoint::NEUTRAL);
+    for step in bits.map(step) {
+        for i in 0..sums.len() {
+            sums.push(sums[i] + step);
+        }
+    }
+    sums
+}
+
+/// The x-coordinates of sums of a point with others.
+struct Xs<'a> {
+    base: CirclePoint<M31>,
+    /// The coordinates of the others, as many as there are sums.
+    steps: [&'a [M31]; 2],
+    xs: &'a mut [M31],
+}
+
+impl<L: Words> Kernel<L> for Xs<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        let Self { base, steps: [step_xs, step_ys], xs } = self;
+        let (x, y) = (l.doubled(l.splat(base.x.word())), l.doubled(l.splat(base.y.word())));
+        let whole = xs.len().min(step_xs.len()).min(step_ys.len()) >> L::LOG << L::LOG;
+        for at in (0..whole).step_by(L::WIDTH) {
+            // SAFETY: whole vectors lie in all three slices; results are canonical.
+            unsafe {
+                let step_x = <M31 as Vectors<L>>::load(l, step_xs.as_ptr().add(at));
+                let step_y = <M31 as Vectors<L>>::load(l, step_ys.as_ptr().add(at));
+                let sum = l.sub(l.mul_splat(step_x, x), l.mul_splat(step_y, y));
+                <M31 as Vectors<L>>::store(l, xs.as_mut_ptr().add(at), sum);
+            }
+        }
+        let steps = step_xs[whole..].iter().zip(&step_ys[whole..]);
+        for (sum, (&step_x, &step_y)) in xs[whole..].iter_mut().zip(steps) {
+            *sum = step_x * base.x - step_y * base.y;
+        }
+    }
+}
+
+/// Factors as transforms want them.
+struct Doubled<'a> {
+    factors: &'a [M31],
+    twiddles: &'a mut [Twiddle],
+}
+
+impl<L> Kernel<L> for Doubled<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        for (twiddle, &factor) in self.twiddles.iter_mut().zip(self.factors) {
+            *twiddle = Twiddle::new(factor);
+        }
+    }
+}
+
+impl CpuQueue {
+    /// Writes the factors of the domain of `2^log_size` points and their inverses, `2^(log_size - 1)` each.
+    pub(super) fn write_twiddles(
+        &self,
+        log_size: u32,
+        twiddles: &mut [Twiddle],
+        inverse_twiddles: &mut [Twiddle],
+    ) -> Result<(), backend_api::BackendError> {
+        let _scratch = self.reserve_scratch::<CirclePoint<M31>>(1, Points::count(log_size))?;
+        let points = Points::new(log_size);
+        let simd = self.simd();
+        let jobs = twiddles.chunks_mut(GRAIN).zip(inverse_twiddles.chunks_mut(GRAIN)).collect();
+        self.for_jobs(jobs, |job, (twiddles, inverse_twiddles)| {
+            let (mut plain, mut inverses) = ([M31::ZERO; CHUNK], [M31::ZERO; CHUNK]);
+            let chunks = twiddles.chunks_mut(CHUNK).zip(inverse_twiddles.chunks_mut(CHUNK));
+            for (chunk, (twiddles, inverse_twiddles)) in chunks.enumerate() {
+                let (plain, inverses) = (&mut plain[..twiddles.len()], &mut inverses[..twiddles.len()]);
+                points.write_entries(simd, job * GRAIN + chunk * CHUNK, plain);
+                invert_m31(simd, plain, inverses);
+                dispatch(simd, Doubled { factors: plain, twiddles });
+                dispatch(simd, Doubled { factors: inverses, twiddles: inverse_twiddles });
+            }
+        });
+        Ok(())
     }
 }

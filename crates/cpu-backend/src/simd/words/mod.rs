@@ -6,12 +6,14 @@ mod avx2;
 mod avx512;
 mod portable;
 mod slices;
+mod sums;
 mod tower;
 mod wide;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use avx512::model::Model;
 pub(crate) use slices::Slices;
+pub(crate) use sums::Sums;
 pub(crate) use tower::{complex_product, secure_product};
 pub(crate) use wide::Wide;
 

@@ -1,0 +1,104 @@
+//! Interpolation from the first values on a domain, checked point by point against the definition.
+
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::circle::{CircleInterpolatePart, CircleOps},
+};
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::CirclePartParams,
+};
+
+use super::{
+    model::{Stream, stored_point, value_at},
+    transform::{interpolated, tree},
+};
+use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+
+/// Points checked in a big column.
+const SAMPLES: usize = 6;
+
+fn interpolated_part<Q: CircleOps>(q: &Q, params: CirclePartParams, values: &[M31]) -> Result<Vec<M31>, BackendError> {
+    let tree = tree(q, params.log_domain)?;
+    let mut columns = q.upload(values)?;
+    q.circle_interpolate_part(CircleInterpolatePart {
+        params: &params,
+        inverse_twiddles: tree.inverse.view(),
+        columns: columns.view_mut(),
+    })?;
+    q.download(&columns)
+}
+
+/// Interpolates random values, and compares those of the polynomials at the first, the last and other points of the part: at
+/// all of them if they are few.
+fn hold<Q: CircleOps>(q: &Q, params: CirclePartParams) -> Result<(), Failure> {
+    let CirclePartParams { log_size, log_domain, columns } = params;
+    let mut stream = Stream::new(u64::from(log_size << 8 | log_domain));
+    let values = stream.column((columns as usize) << log_size);
+    let coefficients = interpolated_part(q, params, &values)?;
+    let len = 1usize << log_size;
+    let few = len <= 64;
+    for (column, (coefficients, values)) in coefficients.chunks(len).zip(values.chunks(len)).enumerate() {
+        let positions: Vec<usize> = if few {
+            (0..len).collect()
+        } else {
+            [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize % len)).collect()
+        };
+        for p in positions {
+            let expected = value_at(coefficients, stored_point(log_domain, p));
+            if values[p] != expected {
+                let index = column * len + p;
+                return Err(Failure::Differs { index, expected: values[p].to_string(), got: expected.to_string() });
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn interpolate_part<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for log_domain in 1..=12 {
+        cases.push(Case::new(format!("every part of 2^{log_domain} points"), move |q: &Q| {
+            (1..=log_domain).try_for_each(|log_size| hold(q, CirclePartParams { log_size, log_domain, columns: 2 }))
+        }));
+    }
+    for (log_size, log_domain) in [(3, 17), (12, 17), (13, 14), (14, 17), (15, 16), (17, 18), (18, 20), (20, 21)] {
+        let params = CirclePartParams { log_size, log_domain, columns: 1 };
+        cases.push(
+            Case::new(format!("2^{log_size} of 2^{log_domain} points, sampled"), move |q: &Q| hold(q, params))
+                .on_elements(1 << log_domain),
+        );
+    }
+    for columns in BATCHES {
+        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+            for (log_size, log_domain) in [(1, 3), (2, 4), (5, 7)] {
+                hold(q, CirclePartParams { log_size, log_domain, columns })?;
+            }
+            Ok(())
+        }));
+    }
+    cases.push(Case::new("a whole domain, as interpolation of it", |q: &Q| {
+        for log_size in (1..=9).chain([13]) {
+            let values = Stream::new(31).column(3 << log_size);
+            let params = CirclePartParams { log_size, log_domain: log_size, columns: 3 };
+            Failure::unless_equal(&interpolated(q, log_size, 3, &values)?, &interpolated_part(q, params, &values)?)?;
+        }
+        Ok(())
+    }));
+    cases.push(Case::new("a part larger than the domain", |q: &Q| {
+        let (twiddles, mut columns) = (q.zeros::<Twiddle>(4)?, q.zeros::<M31>(16)?);
+        let params = CirclePartParams { log_size: 4, log_domain: 3, columns: 1 };
+        let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
+        let op = CircleInterpolatePart { params: &params, inverse_twiddles, columns };
+        Failure::unless_refused("2^4 of 2^3 points", q.circle_interpolate_part(op))
+    }));
+    OpSpec { op: "circle.interpolate_part", cases }
+        .refusing_short("circle_interpolate_part", short_circle_interpolate_part)
+}
+
+fn short_circle_interpolate_part<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (twiddles, mut columns) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(16)?);
+    let params = CirclePartParams { log_size: 3, log_domain: 5, columns: 2 };
+    let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
+    q.circle_interpolate_part(CircleInterpolatePart { params: &params, inverse_twiddles, columns }.map(short)?)
+}
