@@ -11,6 +11,7 @@ pub mod circle;
 mod conditioned;
 pub mod fss;
 pub mod linalg;
+pub mod merkle;
 pub mod queue;
 mod short;
 mod spec;

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    circle, fss, linalg, run,
+    circle, fss, linalg, merkle, run,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -46,6 +46,12 @@ fn at_level(level: SimdLevel) -> Option<Simd> {
 fn circle_specifications_hold_on_every_vector_level() {
     on_each("circle", &LEVELS, at_level, |simd| holds(circle::specs, 100, simd, 1));
     holds(circle::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn merkle_specifications_hold_on_every_vector_level() {
+    on_each("merkle", &LEVELS, at_level, |simd| holds(merkle::specs, 60, simd, 1));
+    holds(merkle::specs, 60, strongest(), 3);
 }
 
 #[test]

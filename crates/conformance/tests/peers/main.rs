@@ -3,3 +3,4 @@
 mod circle_plonky3;
 mod circle_stwo;
 mod fss_rs;
+mod merkle_stwo;
