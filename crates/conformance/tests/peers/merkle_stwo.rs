@@ -53,8 +53,7 @@ fn stwo_accepts_our_openings_and_no_changed_ones() {
         };
         for position in 0..1u32 << log_leaves {
             let mut paths = vec![Digest::default(); log_leaves as usize];
-            let params =
-                MerklePathsParams { log_leaves, log_from: log_leaves, first_level: 0, queries: 1, folded: 0 };
+            let params = MerklePathsParams { log_leaves, log_from: log_leaves, first_level: 0, queries: 1, folded: 0 };
             let positions = [position];
             q.merkle_paths(MerklePaths { params: &params, nodes: &nodes, positions: &positions, paths: &mut paths })
                 .unwrap();
