@@ -14,6 +14,7 @@ pub mod deep;
 pub mod fri;
 pub mod fss;
 pub mod linalg;
+pub mod merkle;
 pub mod queue;
 mod secure;
 mod short;

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    channel, circle, deep, fri, fss, linalg, run,
+    channel, circle, deep, fri, fss, linalg, merkle, run,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -64,6 +64,12 @@ fn deep_specifications_hold_on_every_vector_level() {
 fn fri_specifications_hold_on_every_vector_level() {
     on_each("fri", &LEVELS, at_level, |simd| holds(fri::specs, 80, simd, 1));
     holds(fri::specs, 80, strongest(), 3);
+}
+
+#[test]
+fn merkle_specifications_hold_on_every_vector_level() {
+    on_each("merkle", &LEVELS, at_level, |simd| holds(merkle::specs, 60, simd, 1));
+    holds(merkle::specs, 60, strongest(), 3);
 }
 
 #[test]
