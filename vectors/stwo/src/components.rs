@@ -1,11 +1,15 @@
 //! The components of a statement. Needs no prover: the tests of the verifier include this file too.
 
-use stwo::core::{channel::Channel, fields::qm31::SecureField};
-use stwo_constraint_framework::{FrameworkComponent, FrameworkEval, TraceLocationAllocator};
+use stwo::core::{
+    channel::{Blake2sChannel, Channel},
+    fields::{FieldExpOps, m31::BaseField, qm31::SecureField},
+};
+use stwo_constraint_framework::{FrameworkComponent, FrameworkEval, Relation, TraceLocationAllocator};
 
 use super::{
     airs::{Cubes, Neighbours, Pair, Selected, StateMachine, Triple, WideFibonacci, XorTable, XorUse, preprocessed},
-    statement::Statement,
+    shipped::{Gates, Poseidon2, Sixteen, Steps},
+    statement::{Statement, gate, outputs},
 };
 
 /// The challenges of a statement's look-ups.
@@ -13,16 +17,25 @@ pub enum Elements {
     None,
     Pair(Pair),
     Triple(Triple),
+    Sixteen(Box<Sixteen>),
 }
 
 impl Elements {
     /// Draws what a statement draws after its trace.
     pub fn draw(statement: &Statement, channel: &mut impl Channel) -> Self {
         match statement {
-            Statement::StateMachine { .. } => Self::Pair(Pair::draw(channel)),
+            Statement::StateMachine { .. } | Statement::Steps { .. } | Statement::Plonk { .. } => {
+                Self::Pair(Pair::draw(channel))
+            }
             Statement::Xor { .. } => Self::Triple(Triple::draw(channel)),
+            Statement::Poseidon2 { .. } => Self::Sixteen(Box::new(Sixteen::draw(channel))),
             _ => Self::None,
         }
+    }
+
+    /// Challenges that are none, for the shapes of a statement's components.
+    pub fn dummy(statement: &Statement) -> Self {
+        Self::draw(statement, &mut Blake2sChannel::default())
     }
 }
 
@@ -62,6 +75,50 @@ pub fn components(statement: &Statement, elements: &Elements, sums: &[SecureFiel
             to.collect(FrameworkComponent::new(places, uses, sums[0]));
             to.collect(FrameworkComponent::new(places, yields, sums[1]));
         }
+        (&Statement::Steps { log_rows, .. }, Elements::Pair(states)) => {
+            for (axis, log_rows) in log_rows.into_iter().enumerate() {
+                let eval = Steps { log_rows, axis, states: states.clone() };
+                to.collect(FrameworkComponent::new(places, eval, sums[axis]));
+            }
+        }
+        (Statement::Plonk { .. }, Elements::Pair(wires)) => {
+            let eval = Gates { log_rows: statement.heights()[0], wires: wires.clone() };
+            to.collect(FrameworkComponent::new(places, eval, sums[0]));
+        }
+        (&Statement::Poseidon2 { log_rows, .. }, Elements::Sixteen(states)) => {
+            let eval = Poseidon2 { log_rows, states: Sixteen::clone(states) };
+            to.collect(FrameworkComponent::new(places, eval, sums[0]));
+        }
         _ => panic!("challenges of another statement"),
+    }
+}
+
+/// What the claimed sums of a statement must add up to, if it says so.
+pub fn public_sum(statement: &Statement, elements: &Elements) -> Option<SecureField> {
+    fn fraction(relation: &impl Relation<BaseField, SecureField>, values: &[u32]) -> SecureField {
+        let values: Vec<_> = values.iter().map(|&value| BaseField::from(value)).collect();
+        relation.combine(&values).inverse()
+    }
+    match (statement, elements) {
+        (Statement::Steps { .. }, Elements::Pair(states)) => {
+            let words = statement.words();
+            Some(fraction(states, &words[2..4]) - fraction(states, &words[4..]))
+        }
+        (Statement::Plonk { gates, inputs, outputs: values }, Elements::Pair(wires)) => {
+            let mut sum = SecureField::default();
+            let read = (0..*gates).flat_map(|k| gate(k).1).chain(outputs(*gates));
+            for wire in read.filter(|&wire| wire < 2) {
+                sum += fraction(wires, &[wire, inputs[wire as usize]]);
+            }
+            for (wire, value) in outputs(*gates).into_iter().zip(*values) {
+                sum -= fraction(wires, &[wire, value]);
+            }
+            Some(sum)
+        }
+        (Statement::Poseidon2 { first, last, .. }, Elements::Sixteen(states)) => {
+            Some(fraction(&**states, first) - fraction(&**states, last))
+        }
+        (Statement::Xor { .. }, _) => Some(SecureField::default()),
+        _ => None,
     }
 }

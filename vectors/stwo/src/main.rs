@@ -2,7 +2,9 @@
 
 mod airs;
 mod components;
+mod interaction;
 mod prove;
+mod shipped;
 mod statement;
 mod trace;
 mod verify;
@@ -16,7 +18,8 @@ use stwo::core::{
 
 use crate::{
     prove::prove_statement,
-    statement::{Statement, Vector},
+    statement::{Statement, Vector, outputs},
+    trace::{permutations, wires},
     verify::verify_statement,
 };
 
@@ -126,6 +129,29 @@ fn list() -> Vec<(String, Statement, PcsConfig)> {
     // Its verifier asks for a witness in a lifted tree without columns, which its prover does not give.
     for (log_rows, lifting) in [(5, 6), (5, 8), (4, 10)] {
         list.add(DISPUTED, fibonacci(log_rows, 4), config([1, 2, 1, 3, 5], Some(lifting)));
+    }
+    for (log_rows, first, chosen) in [
+        ([4, 4], [3, 5], [1, 1, 0, 3, 5]),
+        ([4, 6], [1, 1 << 30], [2, 2, 1, 3, 0]),
+        ([7, 5], [17, 19], [1, 3, 0, 2, 10]),
+        ([5, 8], [0, 0], [3, 2, 2, 2, 5]),
+    ] {
+        list.add("steps", Statement::Steps { log_rows, first }, config(chosen, None));
+    }
+    for (gates, inputs, chosen, lifting) in [
+        (16, [1, 1], [1, 1, 0, 3, 5], None),
+        (19, [7, 11], [2, 2, 1, 3, 0], None),
+        (64, [2, 3], [1, 3, 0, 2, 10], None),
+        (200, [1 << 20, 5], [1, 2, 2, 4, 5], Some(10)),
+    ] {
+        let values = wires(gates, inputs);
+        let outputs = outputs(gates).map(|wire| values[wire as usize].0);
+        list.add("plonk", Statement::Plonk { gates, inputs, outputs }, config(chosen, lifting));
+    }
+    for (log_rows, chosen) in [(4, [1, 1, 0, 2, 5]), (5, [1, 2, 1, 3, 0]), (6, [2, 3, 0, 2, 10])] {
+        let first = std::array::from_fn(|k| k as u32 + log_rows);
+        let (_, last) = permutations(log_rows, first);
+        list.add("poseidon2", Statement::Poseidon2 { log_rows, first, last }, config(chosen, None));
     }
     list.0
 }

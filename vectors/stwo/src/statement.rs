@@ -18,6 +18,22 @@ pub enum Statement {
     StateMachine { log_rows: u32, in_pairs: bool },
     /// Look-ups in a table of all pairs of `bits` bits.
     Xor { log_rows: u32, bits: u32 },
+    /// Steps of a state, first of one coordinate, then of the other.
+    Steps { log_rows: [u32; 2], first: [u32; 2] },
+    /// A circuit of [`gate`]s, with the values of wires [`outputs`].
+    Plonk { gates: u32, inputs: [u32; 2], outputs: [u32; 2] },
+    /// A chain of permutations.
+    Poseidon2 { log_rows: u32, first: [u32; 16], last: [u32; 16] },
+}
+
+/// Gate `k` of the circuits: whether it adds, and the wires it reads. It drives wire `k + 2`.
+pub fn gate(k: u32) -> (bool, [u32; 2]) {
+    (k % 3 != 1, [k + 1, (5 * k + 3) % (k + 2)])
+}
+
+/// The wires that a circuit puts out.
+pub fn outputs(gates: u32) -> [u32; 2] {
+    [gates + 1, gates / 2]
 }
 
 /// One line of the list of vectors, with parameters in the form of `C`.
@@ -36,14 +52,28 @@ pub struct Vector<C> {
 }
 
 impl Statement {
-    /// Heights of the components, which enter the transcript between the preprocessed columns and the trace.
+    /// What enters the transcript between the preprocessed columns and the trace: the heights, then what is public.
+    pub fn words(&self) -> Vec<u32> {
+        let mut words = self.heights();
+        match self {
+            Self::Steps { log_rows: [n, m], first: [x, y] } => words.extend([*x, *y, x + (1 << n), y + (1 << m)]),
+            Self::Plonk { inputs, outputs, .. } => words.extend(inputs.iter().chain(outputs)),
+            Self::Poseidon2 { first, last, .. } => words.extend(first.iter().chain(last)),
+            _ => {}
+        }
+        words
+    }
+
+    /// Heights of the components.
     pub fn heights(&self) -> Vec<u32> {
         match self {
             Self::WideFibonacci { log_rows, .. } => log_rows.clone(),
-            Self::Neighbours { log_rows } | Self::Cubes { log_rows } | Self::StateMachine { log_rows, .. } => {
-                vec![*log_rows]
-            }
-            Self::Selected { log_rows, .. } => log_rows.to_vec(),
+            Self::Neighbours { log_rows }
+            | Self::Cubes { log_rows }
+            | Self::StateMachine { log_rows, .. }
+            | Self::Poseidon2 { log_rows, .. } => vec![*log_rows],
+            Self::Plonk { gates, .. } => vec![gates.next_power_of_two().ilog2()],
+            Self::Selected { log_rows, .. } | Self::Steps { log_rows, .. } => log_rows.to_vec(),
             Self::Xor { log_rows, bits } => vec![*log_rows, 2 * bits],
         }
     }
@@ -58,6 +88,7 @@ impl Statement {
                 let own = [("selector-1", *first), ("offset-1", *first)];
                 own.into_iter().chain(unused).chain(shared).chain([("offset-2", *second)]).collect()
             }
+            Self::Plonk { .. } => ["wire-a", "wire-b", "wire-c", "adds"].map(|id| (id, self.heights()[0])).to_vec(),
             Self::Xor { bits, .. } => ["a", "b", "c"].map(|id| (id, 2 * bits)).to_vec(),
             _ => Vec::new(),
         }

@@ -10,7 +10,10 @@ use stwo::prover::{
     poly::{BitReversedOrder, circle::CircleEvaluation},
 };
 
-use crate::statement::Statement;
+use crate::{
+    shipped::poseidon2,
+    statement::{Statement, gate, outputs},
+};
 
 pub type Column = CircleEvaluation<SimdBackend, BaseField, BitReversedOrder>;
 
@@ -110,6 +113,36 @@ pub fn rows(statement: &Statement, seed: u64) -> Rows {
             let x = (0..1 << log_rows).map(|r| BaseField::from(x) + BaseField::from(r)).collect();
             vec![vec![x, vec![BaseField::from(y); 1 << log_rows]]]
         }
+        &Statement::Steps { log_rows: [n, m], first } => {
+            let [x, y] = first.map(BaseField::from);
+            let steps =
+                |from: BaseField, log_rows: u32| (0..1 << log_rows).map(|r| from + BaseField::from(r)).collect();
+            let last = x + BaseField::from(1 << n);
+            vec![vec![steps(x, n), vec![y; 1 << n]], vec![vec![last; 1 << m], steps(y, m)]]
+        }
+        &Statement::Plonk { gates, inputs, .. } => {
+            let rows: Vec<_> = (0..gates.next_power_of_two())
+                .map(|k| {
+                    let (adds, [a, b]) = if k < gates { gate(k) } else { (true, [k + 2; 2]) };
+                    [a, b, k + 2, u32::from(adds)]
+                })
+                .collect();
+            let values = wires(gates, inputs);
+            let mut reads = vec![0; values.len()];
+            let read = rows.iter().flat_map(|&[a, b, ..]| [a, b]).chain(outputs(gates));
+            read.for_each(|wire| reads[wire as usize] += 1);
+            for (k, column) in preprocessed.iter_mut().enumerate() {
+                *column = rows.iter().map(|row| BaseField::from(row[k])).collect();
+            }
+            let value = |k: usize| rows.iter().map(|row| values[row[k] as usize]).collect();
+            let reads = rows.iter().map(|row| BaseField::from(reads[row[2] as usize])).collect();
+            vec![vec![reads, value(0), value(1), value(2)]]
+        }
+        &Statement::Poseidon2 { log_rows, first, last } => {
+            let (columns, state) = permutations(log_rows, first);
+            assert_eq!(state, last);
+            vec![columns]
+        }
         Statement::Xor { log_rows, bits } => {
             let side = 1 << bits;
             preprocessed[0] = (0..side * side).map(|r| BaseField::from(r / side)).collect();
@@ -131,4 +164,31 @@ pub fn rows(statement: &Statement, seed: u64) -> Rows {
         }
     };
     Rows { preprocessed, trace }
+}
+
+/// The values of a circuit's wires, those of the rows after the last gate too, which add their own wire to itself.
+pub fn wires(gates: u32, inputs: [u32; 2]) -> Vec<BaseField> {
+    let mut values = inputs.map(BaseField::from).to_vec();
+    for (adds, [a, b]) in (0..gates).map(gate) {
+        let (a, b) = (values[a as usize], values[b as usize]);
+        values.push(if adds { a + b } else { a * b });
+    }
+    values.resize(2 + gates.next_power_of_two() as usize, BaseField::from(0));
+    values
+}
+
+/// The rows of a chain of permutations: what each takes, and the square and the output of each S-box. And the state it leads to.
+pub fn permutations(log_rows: u32, first: [u32; 16]) -> (Vec<Vec<BaseField>>, [u32; 16]) {
+    let mut state = first.map(BaseField::from);
+    let mut columns = vec![Vec::new(); 16 + 2 * 142];
+    for _ in 0..1 << log_rows {
+        let mut row = state.to_vec();
+        state = poseidon2(state, &mut |x| {
+            let square = x * x;
+            row.extend([square, square * square * x]);
+            square * square * x
+        });
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    (columns, state.map(|word| word.0))
 }

@@ -34,12 +34,7 @@ pub fn verify_statement(
     // Columns of each tree, which do not depend on challenges.
     let columns: [Vec<u32>; 3] = {
         let mut all = Components(Vec::new());
-        let elements = match statement {
-            Statement::StateMachine { .. } => Elements::Pair(super::airs::Pair::dummy()),
-            Statement::Xor { .. } => Elements::Triple(super::airs::Triple::dummy()),
-            _ => Elements::None,
-        };
-        components(statement, &elements, sums, &mut all);
+        components(statement, &Elements::dummy(statement), sums, &mut all);
         let mut columns = [statement.preprocessed().iter().map(|(_, log_rows)| *log_rows).collect(), vec![], vec![]];
         for component in &all.0 {
             for (tree, sizes) in component.trace_log_degree_bounds().iter().enumerate().skip(1) {
@@ -52,7 +47,7 @@ pub fn verify_statement(
     config.mix_into(channel);
     let scheme = &mut CommitmentSchemeVerifier::<Blake2sMerkleChannel>::new(config);
     scheme.commit(proof.commitments[0], &columns[0], channel);
-    channel.mix_u32s(&statement.heights());
+    channel.mix_u32s(&statement.words());
     scheme.commit(proof.commitments[1], &columns[1], channel);
     let elements = Elements::draw(statement, channel);
     if !columns[2].is_empty() {

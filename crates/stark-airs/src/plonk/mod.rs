@@ -84,7 +84,7 @@ impl Plonk {
     #[must_use]
     pub fn trace(&self) -> Vec<Columns> {
         let (log_rows, first) = (self.circuit.log_rows(), self.inputs.len());
-        let mut values = self.circuit.wires(&self.inputs).expect("as many inputs as were checked");
+        let mut values = self.circuit.values(&self.inputs);
         values.resize(first + (1 << log_rows), M31::ZERO);
         let reads = self.circuit.reads();
         let wires = |row| self.circuit.row(row);

@@ -50,7 +50,7 @@ impl<'s> Visitor<'s> for Checker<'_> {
         let sums = |row: &Vec<QM31>| -> Vec<QM31> {
             row.iter()
                 .scan(QM31::ZERO, |sum, &fraction| {
-                    *sum = *sum + fraction;
+                    *sum += fraction;
                     Some(*sum)
                 })
                 .collect()

@@ -41,7 +41,7 @@ fn other_outputs_do_not_add_up() {
     let right = Plonk::evaluate(circuit(6), inputs()).unwrap();
     for k in 0..3 {
         let mut outputs = right.outputs().to_vec();
-        outputs[k] = outputs[k] + M31::ONE;
+        outputs[k] += M31::ONE;
         let wrong = Plonk::new(circuit(6), inputs(), outputs).unwrap();
         let verdict = verdict(&wrong, &wrong.trace());
         assert_eq!(verdict.broken, 0);

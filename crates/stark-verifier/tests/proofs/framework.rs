@@ -4,6 +4,7 @@ use core_types::{
     air::{Air, LogUp, Row, Tree, lifted, neighbour},
     field::{M31, QM31},
 };
+use stark_airs::Visitor;
 use stwo::core::{
     ColumnVec,
     air::{Component, accumulation::PointEvaluationAccumulator},
@@ -19,9 +20,10 @@ use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, Re
 
 use crate::common::{
     airs,
+    shipped::Shipped,
     stwo_side::{
         airs::Pair,
-        components::{Collect, Elements, components},
+        components::{Collect, Elements, components, public_sum},
         statement::Statement,
     },
 };
@@ -93,60 +95,33 @@ impl Row for PointRow<'_> {
     }
 }
 
-/// An AIR of a statement, with its preprocessed columns.
-enum Any {
-    WideFibonacci(airs::WideFibonacci),
-    Neighbours(airs::Neighbours),
-    Cubes(airs::Cubes),
-    Selected(airs::Selected, [usize; 2]),
-    StateMachine(airs::StateMachine),
-    XorUse(airs::XorUse),
-    XorTable(airs::XorTable),
-    Groups(Groups),
+/// An AIR on the rows of this test.
+trait PointAir {
+    fn log_rows(&self) -> u32;
+    fn log_degree_bound(&self) -> u32;
+    fn eval(&self, row: &mut PointRow<'_>);
 }
 
-impl Any {
-    fn slots(&self) -> &[usize] {
-        match self {
-            Self::Cubes(_) => &[0],
-            Self::Selected(_, slots) => slots,
-            Self::XorTable(_) => &[0, 1, 2],
-            _ => &[],
-        }
-    }
-}
-
-impl Air for Any {
+impl<A: Air> PointAir for A {
     fn log_rows(&self) -> u32 {
-        match self {
-            Self::WideFibonacci(air) => air.log_rows,
-            Self::Neighbours(air) => air.log_rows,
-            Self::Cubes(air) => air.log_rows,
-            Self::Selected(air, _) => air.log_rows,
-            Self::StateMachine(air) => air.log_rows,
-            Self::XorUse(air) => air.log_rows,
-            Self::XorTable(air) => air.log_rows,
-            Self::Groups(air) => air.log_rows(),
-        }
+        Air::log_rows(self)
     }
 
-    fn eval<R: Row>(&self, row: &mut R) {
-        match self {
-            Self::WideFibonacci(air) => air.eval(row),
-            Self::Neighbours(air) => air.eval(row),
-            Self::Cubes(air) => air.eval(row),
-            Self::Selected(air, _) => air.eval(row),
-            Self::StateMachine(air) => air.eval(row),
-            Self::XorUse(air) => air.eval(row),
-            Self::XorTable(air) => air.eval(row),
-            Self::Groups(air) => air.eval(row),
-        }
+    fn log_degree_bound(&self) -> u32 {
+        Air::log_degree_bound(self)
+    }
+
+    fn eval(&self, row: &mut PointRow<'_>) {
+        Air::eval(self, row);
     }
 }
+
+/// The components of a statement, with the preprocessed columns of each.
+type Airs<'a> = Vec<(&'a dyn PointAir, Vec<usize>)>;
 
 /// What a component of stwo makes of random values, compared with what an AIR makes of the same.
-struct Compare {
-    airs: Vec<Any>,
+struct Compare<'a> {
+    airs: Airs<'a>,
     channel: Blake2sChannel,
     sum: StwoQm31,
     challenges: Vec<QM31>,
@@ -156,9 +131,9 @@ fn ours(value: StwoQm31) -> QM31 {
     QM31::from_coordinates(value.to_m31_array().map(|word| M31::from_u32(word.0)))
 }
 
-impl Collect for Compare {
+impl Collect for Compare<'_> {
     fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
-        let air = self.airs.remove(0);
+        let (air, slots) = self.airs.remove(0);
         let log_rows = air.log_rows();
         assert_eq!(log_rows, component.log_size());
         assert_eq!(air.log_degree_bound(), Component::max_constraint_log_degree_bound(&component));
@@ -170,7 +145,7 @@ impl Collect for Compare {
         let mut mask: Vec<ColumnVec<Vec<StwoQm31>>> =
             vec![(0..width).map(|_| random(&mut self.channel, 1)).collect(), vec![], vec![]];
         let mut masks: Vec<Vec<Vec<QM31>>> = vec![vec![]; 3];
-        masks[0] = air.slots().iter().map(|&slot| mask[0][slot].iter().copied().map(ours).collect()).collect();
+        masks[0] = slots.iter().map(|&slot| mask[0][slot].iter().copied().map(ours).collect()).collect();
         for (tree, columns) in points.iter().enumerate().skip(1) {
             mask[tree] = vec![vec![]; before[tree].col_start];
             for points in columns {
@@ -194,16 +169,22 @@ impl Collect for Compare {
     }
 }
 
+/// The challenges of the relation whose elements the channel draws next.
+fn challenges(channel: &Blake2sChannel) -> Vec<QM31> {
+    let [z, alpha] = channel.clone().draw_secure_felts(2).try_into().expect("two challenges");
+    let powers = std::iter::successors(Some(alpha), |power| Some(*power * alpha));
+    std::iter::once(z).chain(powers).take(16).map(ours).collect()
+}
+
 /// Compares the components of a statement, at several points.
-fn compare(statement: &Statement, airs: impl Fn() -> Vec<Any>) {
+fn compare(statement: &Statement, airs: &Airs<'_>) {
     for seed in 0..5 {
         let mut channel = Blake2sChannel::default();
         channel.mix_u64(seed);
-        let [z, alpha] = channel.clone().draw_secure_felts(2).try_into().expect("two challenges");
+        let challenges = challenges(&channel);
         let elements = Elements::draw(statement, &mut channel);
-        let challenges = [z, alpha, alpha * alpha].map(ours).to_vec();
         let sum = channel.draw_secure_felt();
-        let mut compare = Compare { airs: airs(), channel, sum, challenges };
+        let mut compare = Compare { airs: airs.clone(), channel, sum, challenges };
         components(statement, &elements, &[sum, sum], &mut compare);
         assert!(compare.airs.is_empty());
     }
@@ -212,30 +193,55 @@ fn compare(statement: &Statement, airs: impl Fn() -> Vec<Any>) {
 #[test]
 fn constraints_are_those_of_the_framework() {
     let fibonacci = Statement::WideFibonacci { log_rows: vec![5, 7], columns: vec![3, 20] };
-    compare(&fibonacci, || {
-        [(5, 3), (7, 20)]
-            .map(|(log_rows, columns)| Any::WideFibonacci(airs::WideFibonacci { log_rows, columns }))
-            .into()
-    });
-    compare(&Statement::Neighbours { log_rows: 6 }, || vec![Any::Neighbours(airs::Neighbours { log_rows: 6 })]);
-    compare(&Statement::Cubes { log_rows: 6 }, || vec![Any::Cubes(airs::Cubes { log_rows: 6 })]);
+    let airs = [(5, 3), (7, 20)].map(|(log_rows, columns)| airs::WideFibonacci { log_rows, columns });
+    compare(&fibonacci, &vec![(&airs[0], vec![]), (&airs[1], vec![])]);
+    let log_rows = 6;
+    compare(&Statement::Neighbours { log_rows }, &vec![(&airs::Neighbours { log_rows }, vec![])]);
+    compare(&Statement::Cubes { log_rows }, &vec![(&airs::Cubes { log_rows }, vec![0])]);
     let selected = Statement::Selected { log_rows: [5, 6], unused: None };
-    compare(&selected, || {
-        let air = |log_rows, slots| Any::Selected(airs::Selected { log_rows }, slots);
-        vec![air(5, [0, 1]), air(6, [2, 3])]
-    });
+    let airs = [5, 6].map(|log_rows| airs::Selected { log_rows });
+    compare(&selected, &vec![(&airs[0], vec![0, 1]), (&airs[1], vec![2, 3])]);
 }
 
 #[test]
 fn look_ups_are_those_of_the_framework() {
+    let log_rows = 6;
     for in_pairs in [false, true] {
-        compare(&Statement::StateMachine { log_rows: 6, in_pairs }, || {
-            vec![Any::StateMachine(airs::StateMachine { log_rows: 6, in_pairs })]
-        });
+        let air = airs::StateMachine { log_rows, in_pairs };
+        compare(&Statement::StateMachine { log_rows, in_pairs }, &vec![(&air, vec![])]);
     }
-    compare(&Statement::Xor { log_rows: 7, bits: 2 }, || {
-        vec![Any::XorUse(airs::XorUse { log_rows: 7 }), Any::XorTable(airs::XorTable { log_rows: 4 })]
-    });
+    let (uses, table) = (airs::XorUse { log_rows }, airs::XorTable { log_rows: 4 });
+    compare(&Statement::Xor { log_rows, bits: 2 }, &vec![(&uses, vec![]), (&table, vec![0, 1, 2])]);
+}
+
+/// Collects the components of a statement that ships.
+struct Collected<'s>(Airs<'s>);
+
+impl<'s> Visitor<'s> for Collected<'s> {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
+        self.0.push((air, preprocessed.to_vec()));
+    }
+}
+
+#[test]
+fn airs_that_ship_are_those_written_for_the_framework() {
+    for statement in [
+        Statement::WideFibonacci { log_rows: vec![5], columns: vec![9] },
+        Statement::Steps { log_rows: [5, 7], first: [1, 2] },
+        Statement::Plonk { gates: 40, inputs: [1, 2], outputs: [3, 4] },
+        Statement::Poseidon2 { log_rows: 5, first: [1; 16], last: [2; 16] },
+    ] {
+        let shipped = Shipped::of(&statement).expect("it ships");
+        let mut collected = Collected(Vec::new());
+        shipped.visit(&mut collected);
+        compare(&statement, &collected.0);
+
+        let mut channel = Blake2sChannel::default();
+        let challenges = challenges(&channel);
+        let sum = public_sum(&statement, &Elements::draw(&statement, &mut channel)).map_or(QM31::ZERO, ours);
+        assert!(shipped.sums_add_up(&challenges, &[sum]));
+        assert!(!shipped.sums_add_up(&challenges, &[sum, QM31::U]));
+    }
 }
 
 /// Six fractions, three in the first column, two in the second, one in the last.
@@ -283,11 +289,10 @@ impl FrameworkEval for StwoGroups {
 #[test]
 fn look_ups_in_groups_are_those_of_the_framework() {
     let mut channel = Blake2sChannel::default();
-    let [z, alpha] = channel.clone().draw_secure_felts(2).try_into().expect("two challenges");
+    let challenges = challenges(&channel);
     let pair = Pair::draw(&mut channel);
     let sum = channel.draw_secure_felt();
-    let challenges = [z, alpha].map(ours).to_vec();
-    let mut compare = Compare { airs: vec![Any::Groups(Groups)], channel, sum, challenges };
+    let mut compare = Compare { airs: vec![(&Groups, vec![])], channel, sum, challenges };
     let places = &mut TraceLocationAllocator::default();
     compare.collect(FrameworkComponent::new(places, StwoGroups(pair), sum));
 }

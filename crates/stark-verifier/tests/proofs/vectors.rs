@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{Verdict, check::check, file, proof, stwo_verdict, vector, vectors};
+use crate::common::{Verdict, check::check, file, proof, shipped::Shipped, stwo_verdict, vector, vectors};
 use stark_verifier::Proof;
 
 #[test]
@@ -17,6 +17,13 @@ fn proofs_of_stwo_are_accepted() {
         let expected = if vector.name.starts_with("disputed") { Verdict::Refused } else { Verdict::Accepted };
         assert_eq!(stwo_verdict(vector, &proof), expected, "{vector:?}");
     }
+}
+
+#[test]
+fn statements_that_ship_are_true() {
+    let shipped: Vec<_> = vectors().iter().filter_map(|vector| Shipped::of(&vector.statement)).collect();
+    assert!(shipped.len() >= 90, "{} statements", shipped.len());
+    assert!(shipped.iter().all(Shipped::is_true));
 }
 
 #[test]

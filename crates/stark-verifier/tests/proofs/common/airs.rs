@@ -1,4 +1,4 @@
-//! The AIRs of the vectors, in this project's form.
+//! The AIRs of the vectors that do not ship, in this project's form.
 
 use core_types::{
     air::{Air, BaseValue, LogUp, Relation, Row, Tree},

@@ -8,6 +8,7 @@ use stark_verifier::{
 use super::{
     Vector,
     airs::{Cubes, Neighbours, PAIR, Selected, StateMachine, TRIPLE, WideFibonacci, XorTable, XorUse},
+    shipped::Shipped,
     stwo_side::statement::Statement,
 };
 
@@ -20,20 +21,26 @@ pub(crate) fn check(vector: &Vector, proof: &Proof) -> Result<(), VerificationEr
 pub(crate) fn check_with(vector: &Vector, verifier: &Verifier<'_>, proof: &Proof) -> Result<(), VerificationError> {
     let mut session = verifier.begin(proof)?;
     session.commit();
-    session.channel().mix_u32s(&vector.statement.heights());
+    session.channel().mix_u32s(&vector.statement.words());
     session.commit();
     let sums: Vec<_> =
         vector.claimed_sums.iter().map(|&words| QM31::from_coordinates(words.map(M31::from_u32))).collect();
-    let relation = match vector.statement {
-        Statement::StateMachine { .. } => PAIR,
-        Statement::Xor { .. } => TRIPLE,
-        _ => return session.finish(&vec![Inputs::default(); vector.statement.heights().len()]),
+    let shipped = Shipped::of(&vector.statement);
+    let relations = match vector.statement {
+        Statement::StateMachine { .. } => &[PAIR],
+        Statement::Xor { .. } => &[TRIPLE],
+        _ => shipped.as_ref().map_or(&[] as &[_], Shipped::relations),
     };
-    let challenges = session.channel().draw_relation(relation);
+    if relations.is_empty() {
+        return session.finish(&vec![Inputs::default(); vector.statement.heights().len()]);
+    }
+    let challenges: Vec<_> = relations.iter().flat_map(|&relation| session.channel().draw_relation(relation)).collect();
     session.channel().mix_felts(&sums);
     session.commit();
-    let inputs = |claimed_sum| Inputs { challenges: challenges.clone(), claimed_sum };
-    session.finish(&sums.into_iter().map(inputs).collect::<Vec<_>>())
+    let inputs = |&claimed_sum: &QM31| Inputs { challenges: challenges.clone(), claimed_sum };
+    session.finish(&sums.iter().map(inputs).collect::<Vec<_>>())?;
+    assert!(shipped.is_none_or(|shipped| shipped.sums_add_up(&challenges, &sums)), "{vector:?}");
+    Ok(())
 }
 
 /// Calls `with` with the verifier of a statement and of these parameters.
@@ -47,6 +54,11 @@ pub(crate) fn with_verifier<T>(
     let place =
         |name: &str| vector.statement.preprocessed().iter().position(|(id, _)| *id == name).expect("a column's name");
     let verify = |components| with(Verifier::new(Protocol::V2_3, config, preprocessed, components));
+    if let Some(shipped) = Shipped::of(&vector.statement) {
+        assert_eq!(shipped.words(), vector.statement.words());
+        assert_eq!(shipped.preprocessed(), vector.statement.preprocessed());
+        return verify(shipped.components());
+    }
     match &vector.statement {
         Statement::WideFibonacci { log_rows, columns } => {
             let airs: Vec<_> =
@@ -72,5 +84,6 @@ pub(crate) fn with_verifier<T>(
             Component::new(&XorUse { log_rows }, &[]),
             Component::new(&XorTable { log_rows: 2 * bits }, &["a", "b", "c"].map(place)),
         ]),
+        other => panic!("{other:?} ships"),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod airs;
 pub(crate) mod check;
+pub(crate) mod shipped;
 pub(crate) mod stwo_side;
 pub(crate) mod tampers;
 

@@ -6,6 +6,8 @@
 pub(crate) mod airs;
 #[path = "../../../../../vectors/stwo/src/components.rs"]
 pub(crate) mod components;
+#[path = "../../../../../vectors/stwo/src/shipped.rs"]
+pub(crate) mod shipped;
 #[path = "../../../../../vectors/stwo/src/statement.rs"]
 pub(crate) mod statement;
 #[path = "../../../../../vectors/stwo/src/verify.rs"]

@@ -1,0 +1,156 @@
+//! The AIRs that ship, written again for stwo's constraint framework. Needs no prover: the tests of the verifier include this
+//! file too.
+
+use std::ops::{Add, AddAssign, Mul};
+
+use p3_field::PrimeField32;
+use p3_mersenne_31::{
+    MERSENNE31_POSEIDON2_RC_16_EXTERNAL_FINAL, MERSENNE31_POSEIDON2_RC_16_EXTERNAL_INITIAL,
+    MERSENNE31_POSEIDON2_RC_16_INTERNAL, Mersenne31,
+};
+use stwo::core::fields::m31::BaseField;
+use stwo_constraint_framework::{EvalAtRow, FrameworkEval, RelationEntry, relation};
+
+use super::airs::{Pair, preprocessed};
+
+relation!(Sixteen, 16);
+
+/// One, as a multiplicity.
+fn one<E: EvalAtRow>() -> E::EF {
+    E::EF::from(E::F::from(BaseField::from(1)))
+}
+
+/// Steps of coordinate `axis` of a pair.
+pub struct Steps {
+    pub log_rows: u32,
+    pub axis: usize,
+    pub states: Pair,
+}
+
+impl FrameworkEval for Steps {
+    fn log_size(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn max_constraint_log_degree_bound(&self) -> u32 {
+        self.log_rows + 1
+    }
+
+    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+        let from = [(); 2].map(|()| eval.next_trace_mask());
+        let mut to = from.clone();
+        to[self.axis] += BaseField::from(1);
+        eval.add_to_relation(RelationEntry::new(&self.states, one::<E>(), &from));
+        eval.add_to_relation(RelationEntry::new(&self.states, -one::<E>(), &to));
+        eval.finalize_logup_in_pairs();
+        eval
+    }
+}
+
+/// Gates that add or multiply.
+pub struct Gates {
+    pub log_rows: u32,
+    pub wires: Pair,
+}
+
+impl FrameworkEval for Gates {
+    fn log_size(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn max_constraint_log_degree_bound(&self) -> u32 {
+        self.log_rows + 1
+    }
+
+    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+        let [wire_a, wire_b, wire_c, adds] =
+            ["wire-a", "wire-b", "wire-c", "adds"].map(|id| eval.get_preprocessed_column(preprocessed(id)));
+        let [reads, a, b, c] = [(); 4].map(|()| eval.next_trace_mask());
+        let multiplies = E::F::from(BaseField::from(1)) - adds.clone();
+        let output = adds * (a.clone() + b.clone()) + multiplies * a.clone() * b.clone();
+        eval.add_constraint(c.clone() - output);
+        eval.add_to_relation(RelationEntry::new(&self.wires, one::<E>(), &[wire_a, a]));
+        eval.add_to_relation(RelationEntry::new(&self.wires, one::<E>(), &[wire_b, b]));
+        eval.add_to_relation(RelationEntry::new(&self.wires, -E::EF::from(reads), &[wire_c, c]));
+        eval.finalize_logup_in_pairs();
+        eval
+    }
+}
+
+/// Poseidon2 permutations, with the square and the output of each S-box in columns.
+pub struct Poseidon2 {
+    pub log_rows: u32,
+    pub states: Sixteen,
+}
+
+impl FrameworkEval for Poseidon2 {
+    fn log_size(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn max_constraint_log_degree_bound(&self) -> u32 {
+        self.log_rows + 1
+    }
+
+    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+        let taken = [(); 16].map(|()| eval.next_trace_mask());
+        let made = poseidon2(taken.clone(), &mut |x: E::F| {
+            let square = eval.next_trace_mask();
+            let output = eval.next_trace_mask();
+            eval.add_constraint(square.clone() - x.clone() * x.clone());
+            eval.add_constraint(output.clone() - square.clone() * square * x);
+            output
+        });
+        eval.add_to_relation(RelationEntry::new(&self.states, one::<E>(), &taken));
+        eval.add_to_relation(RelationEntry::new(&self.states, -one::<E>(), &made));
+        eval.finalize_logup_in_pairs();
+        eval
+    }
+}
+
+/// The permutation with Plonky3's constants, its matrices entry by entry.
+pub fn poseidon2<F>(mut state: [F; 16], sbox: &mut impl FnMut(F) -> F) -> [F; 16]
+where
+    F: Clone + Add<Output = F> + AddAssign<BaseField> + Mul<BaseField, Output = F>,
+{
+    let constant = |element: Mersenne31| BaseField::from(element.as_canonical_u32());
+    let full = |mut state: [F; 16], constants: [Mersenne31; 16], sbox: &mut dyn FnMut(F) -> F| {
+        for (word, element) in state.iter_mut().zip(constants) {
+            *word += constant(element);
+        }
+        multiply(external, state.map(sbox))
+    };
+    state = multiply(external, state);
+    for constants in MERSENNE31_POSEIDON2_RC_16_EXTERNAL_INITIAL {
+        state = full(state, constants, sbox);
+    }
+    for element in MERSENNE31_POSEIDON2_RC_16_INTERNAL {
+        state[0] += constant(element);
+        state[0] = sbox(state[0].clone());
+        state = multiply(internal, state);
+    }
+    for constants in MERSENNE31_POSEIDON2_RC_16_EXTERNAL_FINAL {
+        state = full(state, constants, sbox);
+    }
+    state
+}
+
+fn multiply<F>(entry: fn(usize, usize) -> BaseField, state: [F; 16]) -> [F; 16]
+where
+    F: Clone + Add<Output = F> + Mul<BaseField, Output = F>,
+{
+    std::array::from_fn(|i| {
+        let products = state.iter().enumerate().map(|(j, word)| word.clone() * entry(i, j));
+        products.reduce(Add::add).expect("sixteen products")
+    })
+}
+
+fn external(i: usize, j: usize) -> BaseField {
+    let block = [[2, 3, 1, 1], [1, 2, 3, 1], [1, 1, 2, 3], [3, 1, 1, 2]][i % 4][j % 4];
+    BaseField::from(if i / 4 == j / 4 { 2 * block } else { block })
+}
+
+fn internal(i: usize, j: usize) -> BaseField {
+    let diagonal: [i32; 16] = [-2, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 8192, 16384, 32768, 65536];
+    BaseField::from(if i == j { 1 + diagonal[i] } else { 1 })
+}
