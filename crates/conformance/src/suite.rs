@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use backend_api::{
     BackendError, Fork, Queue, Record, Register,
-    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
+    ops::{air::AirOps, circle::CircleOps, fss::FssOps, linalg::LinalgOps},
 };
 
 use crate::{Case, Conditioned, Failure, OpSpec};
@@ -54,7 +54,7 @@ impl Condition {
         watch: impl FnMut(Progress<'_>),
     ) -> Result<Report, BackendError>
     where
-        Q: Fork + Record + Register + CircleOps + FssOps + LinalgOps + Clone + 'static,
+        Q: Fork + Record + Register + CircleOps + AirOps + FssOps + LinalgOps + Clone + 'static,
     {
         let specs = selection.of(specs());
         Ok(match self {
@@ -166,9 +166,10 @@ impl Report {
 
 /// The specifications of every op set.
 #[must_use]
-pub fn specs<Q: Register + CircleOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: Register + CircleOps + AirOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = crate::queue::specs();
     all.extend(crate::circle::specs());
+    all.extend(crate::air::specs());
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());
     all

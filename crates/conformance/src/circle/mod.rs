@@ -4,7 +4,7 @@
 //! points computed from their indices. There are also published vectors of stwo 2.3.
 
 mod field;
-mod model;
+pub(crate) mod model;
 mod transform;
 
 use backend_api::ops::circle::CircleOps;

@@ -6,14 +6,14 @@ use core_types::{
 };
 
 /// A deterministic stream of test elements (SplitMix64).
-pub(super) struct Stream(u64);
+pub(crate) struct Stream(u64);
 
 impl Stream {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -31,11 +31,11 @@ impl Stream {
         }
     }
 
-    pub(super) fn qm31(&mut self) -> QM31 {
+    pub(crate) fn qm31(&mut self) -> QM31 {
         QM31::from_coordinates([self.m31(), self.m31(), self.m31(), self.m31()])
     }
 
-    pub(super) fn column(&mut self, len: usize) -> Vec<M31> {
+    pub(crate) fn column(&mut self, len: usize) -> Vec<M31> {
         (0..len).map(|_| self.m31()).collect()
     }
 

@@ -12,6 +12,7 @@
 pub(crate) mod blocks;
 mod choice;
 pub(crate) mod floats;
+pub(crate) mod secure;
 mod tokens;
 pub(crate) mod words;
 

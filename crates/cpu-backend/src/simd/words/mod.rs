@@ -5,6 +5,9 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
+mod wide;
+
+pub(crate) use wide::WideWords;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use avx512::model::Model;
