@@ -6,6 +6,7 @@
 //! [`mod@bench`] has the benchmark lines.
 #![forbid(unsafe_code)]
 
+pub mod air;
 pub mod bench;
 pub mod channel;
 pub mod circle;

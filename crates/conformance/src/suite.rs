@@ -169,6 +169,7 @@ impl Report {
 pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = crate::queue::specs();
     all.extend(crate::circle::specs());
+    all.extend(crate::air::specs());
     all.extend(crate::channel::specs());
     all.extend(crate::deep::specs());
     all.extend(crate::fri::specs());

@@ -1,35 +1,158 @@
-//! The air op set.
+//! The air op set: programs of constraints and of look-ups on tiles of positions.
+
+mod logup;
+mod program;
+mod tiles;
 
 use backend_api::{
     BackendError,
     ops::air::{AirEvaluate, AirFractions, AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
 };
+use core_types::{
+    field::{M31, QM31},
+    params::air::MaskAt,
+};
 
-use crate::CpuQueue;
+use self::{
+    logup::LastColumn,
+    program::{Outputs, Source, TileProgram},
+    tiles::{Run, TILE},
+};
+use crate::{CpuQueue, simd::dispatch};
+
+/// Positions of a task.
+const JOB: usize = 1 << 14;
+
+/// Cuts planes of `2^log_len` words into tasks, each with its part of every plane.
+fn jobs(planes: &mut [M31], log_len: u32, job: usize) -> Vec<Vec<&mut [M31]>> {
+    let mut jobs: Vec<Vec<&mut [M31]>> = (0..(1usize << log_len).div_ceil(job)).map(|_| Vec::new()).collect();
+    for plane in planes.chunks_mut(1 << log_len) {
+        for (job, part) in jobs.iter_mut().zip(plane.chunks_mut(job)) {
+            job.push(part);
+        }
+    }
+    jobs
+}
+
+impl CpuQueue {
+    /// Runs a program whose op was checked at all positions.
+    fn run_program(
+        &self,
+        [log_rows, log_size]: [u32; 2],
+        program: &TileProgram,
+        masks: &[MaskAt],
+        values: &[M31],
+        outputs: &mut [M31],
+        factors: Option<&[M31]>,
+    ) -> Result<(), BackendError> {
+        let jobs = jobs(outputs, log_size, JOB);
+        let _scratch = self.reserve_scratch::<u32>(jobs.len(), Run::scratch(program))?;
+        self.for_jobs(jobs, |i, outputs| {
+            let first = i * JOB;
+            dispatch(self.simd(), Run { program, masks, values, log_rows, log_size, first, outputs, factors });
+        });
+        Ok(())
+    }
+}
 
 impl AirOps for CpuQueue {
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "air_evaluate", why: "stub" })
+        let AirEvaluate { params, instructions, masks, constants, challenges, .. } = op;
+        let in_place = 1usize << params.log_size >= TILE;
+        let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
+        let program = TileProgram::new(&source, Outputs::Sum(op.powers));
+        let logs = [params.log_rows, params.log_size];
+        self.run_program(logs, &program, masks, op.values, op.sums, Some(op.vanishing_inverses))
     }
 
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "air_fractions", why: "stub" })
+        let AirFractions { params, instructions, masks, constants, challenges, .. } = op;
+        let in_place = 1usize << params.log_size >= TILE;
+        let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
+        let program = TileProgram::new(&source, Outputs::Write);
+        self.run_program([params.log_rows, params.log_size], &program, masks, op.values, op.fractions, None)
     }
 
     fn logup_columns(&self, op: LogUpColumns<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "logup_columns", why: "stub" })
+        let LogUpColumns { params, fractions, columns, sums } = op;
+        let log_rows = params.log_rows;
+        let tiles = jobs(columns, log_rows, logup::TILE);
+        let _scratch = self.reserve_scratch::<u32>(tiles.len(), logup::SCRATCH)?;
+        self.for_jobs(tiles, |i, columns| {
+            let (len, first) = (1 << log_rows, i * logup::TILE);
+            dispatch(self.simd(), logup::Sums { fractions, len, first, columns });
+        });
+        let last = columns.len() - (4 << log_rows);
+        let mut planes = columns[last..].chunks_mut(1 << log_rows);
+        let column = LastColumn::new([(); 4].map(|()| planes.next().unwrap_or_default()));
+        self.add_up(column, sums);
+        Ok(())
     }
 
     fn secure_add_lifted(&self, op: SecureAddLifted<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "secure_add_lifted", why: "stub" })
+        let SecureAddLifted { params, small, large } = op;
+        // Positions of a pair of the small column: pairs of the large one, side by side.
+        let pairs = 2 << (params.log_large - params.log_small);
+        let parts = JOB.max(pairs);
+        self.for_chunks(large, parts, |i, large| {
+            let small = small[2 * (i * parts / pairs)..].chunks(2);
+            for (large, small) in large.chunks_mut(pairs).zip(small) {
+                for value in large.chunks_mut(2) {
+                    value.iter_mut().zip(small).for_each(|(value, &term)| *value += term);
+                }
+            }
+        });
+        Ok(())
     }
 
     fn secure_powers(&self, op: SecurePowers<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "secure_powers", why: "stub" })
+        let base = op.base[0];
+        let fill = |power: QM31, place: &mut QM31| {
+            *place = power;
+            power * base
+        };
+        if op.params.descending == 1 {
+            op.powers.iter_mut().rev().fold(QM31::ONE, fill);
+        } else {
+            op.powers.iter_mut().fold(QM31::ONE, fill);
+        }
+        Ok(())
+    }
+}
+
+impl CpuQueue {
+    /// Adds up the last column of look-ups along the rows, and writes its total and mean to `sums`.
+    fn add_up(&self, column: LastColumn, sums: &mut [QM31]) {
+        let (runs, pairs) = (column.runs(), column.pairs());
+        let job = (JOB / runs).min(pairs);
+        let mut parts = vec![[QM31::ZERO; logup::RUNS]; pairs / job];
+        self.for_chunks(&mut parts, 1, |i, part| {
+            // SAFETY: the column is borrowed for the whole op, and nobody writes it here.
+            part[0] = unsafe { column.sums(i * job, (i + 1) * job) };
+        });
+        // What comes before each part of each run.
+        let mut total = QM31::ZERO;
+        for run in 0..runs {
+            for part in &mut parts {
+                total += core::mem::replace(&mut part[run], total);
+            }
+        }
+        let mean = QM31::from_coordinates(total.coordinates().map(|word| word.div_power_of_two(column.log_len())));
+        sums.copy_from_slice(&[total, mean]);
+        for run in 0..runs {
+            for (i, part) in parts.iter_mut().enumerate() {
+                let rows = 2 * (run * pairs + i * job);
+                part[run] -= mean.scale(M31::from_u32(rows as u32));
+            }
+        }
+        self.for_chunks(&mut parts, 1, |i, part| {
+            // SAFETY: parts are disjoint pairs of the column, which is borrowed for the whole op.
+            unsafe { column.add_up(i * job, (i + 1) * job, &part[0], mean) };
+        });
     }
 }

@@ -1,0 +1,26 @@
+//! Specifications of the `air` op set.
+//!
+//! The oracle of programs is an interpreter of one position at a time, on rows found by their definition. AIRs that are recorded,
+//! run and made into columns of look-ups satisfy their own constraints.
+
+mod columns;
+mod model;
+mod programs;
+mod recorded;
+
+use backend_api::ops::air::AirOps;
+
+use crate::OpSpec;
+
+/// Every specification of the op set.
+#[must_use]
+pub fn specs<Q: AirOps + 'static>() -> Vec<OpSpec<Q>> {
+    vec![
+        programs::evaluate(),
+        programs::fractions(),
+        recorded::look_ups(),
+        columns::logup_columns(),
+        columns::add_lifted(),
+        columns::powers(),
+    ]
+}

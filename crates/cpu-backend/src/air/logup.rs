@@ -1,0 +1,253 @@
+//! Columns of look-ups: fractions divided and added up along each row, then along the rows.
+
+use core_types::{
+    circle::bit_reversed,
+    field::{M31, QM31},
+};
+
+use crate::simd::{Kernel, secure, words::Words};
+
+/// Positions whose denominators are inverted at once.
+pub(super) const TILE: usize = 1 << 10;
+
+/// Words of memory that a tile takes.
+pub(super) const SCRATCH: usize = 4 * TILE;
+
+/// Fractions of positions that follow each other, and the columns that they make.
+pub(super) struct Sums<'a> {
+    /// For each column the four planes of numerators and the four of denominators, a tile of each.
+    pub(super) fractions: &'a [M31],
+    /// Positions of a plane of fractions.
+    pub(super) len: usize,
+    /// The first position.
+    pub(super) first: usize,
+    /// Four planes for each column.
+    pub(super) columns: Vec<&'a mut [M31]>,
+}
+
+impl<L: Words> Kernel<L> for Sums<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(mut self, l: L) {
+        let count = self.columns.first().map_or(0, |plane| plane.len());
+        let mut prefixes = vec![0u32; SCRATCH];
+        let plane = |k: usize| &self.fractions[k * self.len + self.first..][..count];
+        for k in 0..self.columns.len() / 4 {
+            let mut numerators: [&[M31]; 4] = [&[]; 4];
+            let mut denominators: [&[M31]; 4] = [&[]; 4];
+            for c in 0..4 {
+                (numerators[c], denominators[c]) = (plane(8 * k + c), plane(8 * k + 4 + c));
+            }
+            let (before, here) = self.columns.split_at_mut(4 * k);
+            let mut previous: Option<[&[M31]; 4]> = None;
+            if let [.., x0, x1, x2, x3] = before {
+                previous = Some([x0, x1, x2, x3]);
+            }
+            let [x0, x1, x2, x3, ..] = here else { return };
+            let targets = [&mut **x0, &mut **x1, &mut **x2, &mut **x3];
+            divide(l, numerators, denominators, previous, targets, &mut prefixes);
+        }
+    }
+}
+
+/// Writes the quotients, plus `previous`, to `targets`.
+#[inline(always)]
+fn divide<L: Words>(
+    l: L,
+    numerators: [&[M31]; 4],
+    denominators: [&[M31]; 4],
+    previous: Option<[&[M31]; 4]>,
+    targets: [&mut [M31]; 4],
+    prefixes: &mut [u32],
+) {
+    let count = targets[0].len();
+    let whole = count / L::WIDTH * L::WIDTH;
+    let mut product = one(l);
+    for at in (0..whole).step_by(L::WIDTH) {
+        for c in 0..4 {
+            // SAFETY: there are four planes of a tile each.
+            unsafe { l.store(prefixes[c * TILE + at..].as_mut_ptr(), product[c]) };
+        }
+        product = secure::product(l, product, load(l, denominators, at));
+    }
+    let Some(mut inverse) = invert(l, product) else {
+        return divide_singly(numerators, denominators, previous, targets, 0);
+    };
+    let [t0, t1, t2, t3] = targets;
+    for at in (0..whole).step_by(L::WIDTH).rev() {
+        let mut prefix = product;
+        for c in 0..4 {
+            // SAFETY: there are four planes of a tile each.
+            prefix[c] = unsafe { l.load(prefixes[c * TILE + at..].as_ptr()) };
+        }
+        let quotient = secure::product(l, secure::product(l, prefix, inverse), load(l, numerators, at));
+        inverse = secure::product(l, inverse, load(l, denominators, at));
+        let mut sum = quotient;
+        if let Some(previous) = previous {
+            let before = load(l, previous, at);
+            for c in 0..4 {
+                sum[c] = l.add(quotient[c], before[c]);
+            }
+        }
+        // SAFETY: whole vectors lie in the planes; sums are canonical.
+        unsafe {
+            l.store(t0[at..].as_mut_ptr().cast(), sum[0]);
+            l.store(t1[at..].as_mut_ptr().cast(), sum[1]);
+            l.store(t2[at..].as_mut_ptr().cast(), sum[2]);
+            l.store(t3[at..].as_mut_ptr().cast(), sum[3]);
+        }
+    }
+    divide_singly(numerators, denominators, previous, [t0, t1, t2, t3], whole);
+}
+
+#[inline(always)]
+fn one<L: Words>(l: L) -> [L::V; 4] {
+    [l.splat(1), l.splat(0), l.splat(0), l.splat(0)]
+}
+
+#[inline(always)]
+fn load<L: Words>(l: L, planes: [&[M31]; 4], at: usize) -> [L::V; 4] {
+    let mut v = one(l);
+    for c in 0..4 {
+        let words = &planes[c][at..at + L::WIDTH];
+        // SAFETY: as many words as a vector has; an element is a word.
+        v[c] = unsafe { l.load(words.as_ptr().cast()) };
+    }
+    v
+}
+
+/// The inverses of the elements of a vector, if each has one.
+#[inline(always)]
+fn invert<L: Words>(l: L, product: [L::V; 4]) -> Option<[L::V; 4]> {
+    let mut lanes = [[0u32; 16]; 4];
+    for c in 0..4 {
+        // SAFETY: no vector has more than sixteen words.
+        unsafe { l.store(lanes[c].as_mut_ptr(), product[c]) };
+    }
+    for lane in 0..L::WIDTH {
+        let inverse = QM31::from_coordinates([0, 1, 2, 3].map(|c| M31::from_u32(lanes[c][lane]))).inverse()?;
+        for (lanes, coordinate) in lanes.iter_mut().zip(inverse.coordinates()) {
+            lanes[lane] = coordinate.word();
+        }
+    }
+    let mut inverse = product;
+    for c in 0..4 {
+        // SAFETY: as above.
+        inverse[c] = unsafe { l.load(lanes[c].as_ptr()) };
+    }
+    Some(inverse)
+}
+
+/// [`divide`] from position `first` on, one at a time; what a zero divides counts as zero.
+fn divide_singly(
+    numerators: [&[M31]; 4],
+    denominators: [&[M31]; 4],
+    previous: Option<[&[M31]; 4]>,
+    targets: [&mut [M31]; 4],
+    first: usize,
+) {
+    let element = |planes: [&[M31]; 4], at: usize| QM31::from_coordinates(planes.map(|plane| plane[at]));
+    let [t0, t1, t2, t3] = targets;
+    for at in first..t0.len() {
+        let inverse = element(denominators, at).inverse().unwrap_or(QM31::ZERO);
+        let before = previous.map_or(QM31::ZERO, |previous| element(previous, at));
+        [t0[at], t1[at], t2[at], t3[at]] = (before + element(numerators, at) * inverse).coordinates();
+    }
+}
+
+/// Log of the runs of rows that are added up side by side: the even positions of a cache line.
+const LOG_RUNS: u32 = 3;
+/// Most runs of rows.
+pub(super) const RUNS: usize = 1 << LOG_RUNS;
+
+/// The last column of look-ups: four planes of a power of two of positions.
+///
+/// Rows come in pairs `2 i` and `2 i + 1`, and row `2 i + 1` is stored at the complement of the position of row `2 i`. The rows
+/// are cut into runs whose pairs `i` agree but for their highest bits, so that pairs of one cache line belong to different runs
+/// and each line that is fetched is used as a whole.
+#[derive(Clone, Copy)]
+pub(super) struct LastColumn {
+    planes: [*mut u32; 4],
+    log_len: u32,
+}
+
+// SAFETY: the threads of one op read and write disjoint pairs through it.
+unsafe impl Send for LastColumn {}
+// SAFETY: as above.
+unsafe impl Sync for LastColumn {}
+
+impl LastColumn {
+    /// The column of these planes.
+    pub(super) fn new([x0, x1, x2, x3]: [&mut [M31]; 4]) -> Self {
+        let log_len = x0.len().ilog2();
+        Self { planes: [x0, x1, x2, x3].map(|plane| plane.as_mut_ptr().cast()), log_len }
+    }
+
+    /// Log of the rows.
+    pub(super) const fn log_len(&self) -> u32 {
+        self.log_len
+    }
+
+    const fn log_runs(&self) -> u32 {
+        if self.log_len > LOG_RUNS { LOG_RUNS } else { 0 }
+    }
+
+    /// Runs of rows.
+    pub(super) const fn runs(&self) -> usize {
+        1 << self.log_runs()
+    }
+
+    /// Pairs of a run.
+    pub(super) const fn pairs(&self) -> usize {
+        1 << (self.log_len - 1 - self.log_runs())
+    }
+
+    /// The position of row `2 i` for pair `at` of a run, and the mask of all positions.
+    const fn position(&self, run: usize, at: usize) -> (usize, usize) {
+        let i = run * self.pairs() + at;
+        (bit_reversed(i as u32, self.log_len) as usize, (1 << self.log_len) - 1)
+    }
+
+    /// The sums of pairs `from..to` of each run.
+    ///
+    /// # Safety
+    /// The planes live, and nobody writes these pairs meanwhile.
+    pub(super) unsafe fn sums(&self, from: usize, to: usize) -> [QM31; RUNS] {
+        let mut sums = [[0u64; 4]; RUNS];
+        for at in from..to {
+            for (run, sums) in sums.iter_mut().enumerate().take(self.runs()) {
+                let (even, mask) = self.position(run, at);
+                for (sum, plane) in sums.iter_mut().zip(self.planes) {
+                    // SAFETY: both are positions of the planes. Sums of 2^31 words fit.
+                    *sum += unsafe { u64::from(*plane.add(even)) + u64::from(*plane.add(even ^ mask)) };
+                }
+            }
+        }
+        sums.map(|sums| QM31::from_coordinates(sums.map(M31::from_u64)))
+    }
+
+    /// Replaces pairs `from..to` of each run by the sums up to them, beginning with `sums`, less `mean` for each row.
+    ///
+    /// # Safety
+    /// The planes live, and nobody else reads or writes these pairs meanwhile.
+    pub(super) unsafe fn add_up(&self, from: usize, to: usize, sums: &[QM31; RUNS], mean: QM31) {
+        let mut sums = sums.map(QM31::coordinates);
+        let mean = mean.coordinates();
+        for at in from..to {
+            for (run, sums) in sums.iter_mut().enumerate().take(self.runs()) {
+                let (even, mask) = self.position(run, at);
+                for ((sum, plane), mean) in sums.iter_mut().zip(self.planes).zip(mean) {
+                    for position in [even, even ^ mask] {
+                        // SAFETY: this is a position of the plane; words are canonical before and after.
+                        unsafe {
+                            let word = plane.add(position).cast::<M31>();
+                            *sum += *word - mean;
+                            *word = *sum;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
