@@ -69,7 +69,7 @@ impl<Q: StarkOps> Prover<Q> {
             .enumerate()
             .map(|(index, component)| ComponentInputs::new(&shape, index, component))
             .collect::<Result<_, _>>()?;
-        let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.log_size)?)?;
+        let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.largest_domain())?)?;
         let memory = Memory::new(q, &config, &shape, &samples, &components)?;
         let mut prover = Self { protocol, config, components, inputs, shape, samples, twiddles, memory };
         prover.upload(q, 0, preprocessed)?;

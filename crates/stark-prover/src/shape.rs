@@ -148,6 +148,12 @@ impl Shape {
         self.trees.len() - 1
     }
 
+    /// Log size of the largest domain: preprocessed columns may be larger than all others.
+    pub(crate) fn largest_domain(&self) -> u32 {
+        let columns = self.trees.iter().flat_map(|tree| &tree.columns);
+        columns.map(|column| column.values.log_len).fold(self.log_size, u32::max)
+    }
+
     /// The composition polynomial's tree.
     pub(crate) fn composition(&self) -> &TreeShape {
         &self.trees[self.trace_trees()]

@@ -34,6 +34,7 @@ pub(crate) fn components(statement: &Statement) -> Vec<Component> {
             Component::new(&XorUse { log_rows }, &[]).unwrap(),
             Component::new(&XorTable { log_rows: 2 * bits }, &["a", "b", "c"].map(place)).unwrap(),
         ],
+        ref other => panic!("{other:?} ships"),
     }
 }
 

@@ -112,6 +112,7 @@ pub(crate) fn traces(statement: &Statement, seed: u64) -> Traces {
             }
             used.into_iter().chain([multiplicity]).collect()
         }
+        other => panic!("{other:?} ships"),
     };
     let stored = |columns: Vec<Vec<M31>>| columns.into_iter().map(stored).collect();
     Traces { preprocessed: stored(preprocessed), trace: stored(trace) }

@@ -4,7 +4,10 @@ use std::{fs, path::PathBuf};
 
 use stark_prover::{PcsConfig, Proof, StarkOps};
 
-use crate::{prove::prove, statement::Vector as Line};
+use crate::{
+    prove::prove,
+    statement::{Statement, Vector as Line},
+};
 
 type Vector = Line<PcsConfig>;
 
@@ -12,17 +15,25 @@ fn file(name: &str) -> Vec<u8> {
     fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
 }
 
-fn vectors() -> Vec<Vector> {
-    serde_json::from_slice(&file("vectors.json")).unwrap()
+/// The vectors whose AIRs are those of the verifier's tests, each with its place in the list; the others ship, and are held to by
+/// the crate that proves whole statements.
+fn vectors() -> Vec<(u64, Vector)> {
+    let all: Vec<Vector> = serde_json::from_slice(&file("vectors.json")).unwrap();
+    let own = |(_, vector): &(u64, Vector)| {
+        !matches!(vector.statement, Statement::Steps { .. } | Statement::Plonk { .. } | Statement::Poseidon2 { .. })
+    };
+    let own: Vec<_> = (0..).zip(all).filter(own).collect();
+    assert_eq!(own.len(), 121);
+    own
 }
 
 /// Proves what a vector proves, from the traces that its program tries one after the other.
 fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
     let expected = file(&format!("{}.bin", vector.name));
     let theirs: Proof = postcard::from_bytes(&expected).unwrap();
-    for attempt in 0..40 {
+    for attempt in 0..1000 {
         let (ours, sums) = prove(q, &vector.statement, vector.config, seed + 1000 * attempt).unwrap();
-        if ours.commitments[1] != theirs.commitments[1] && attempt < 39 {
+        if ours.commitments[1] != theirs.commitments[1] && attempt < 999 {
             continue;
         }
         let sums: Vec<[u32; 4]> = sums.iter().map(|sum| sum.coordinates().map(|word| word.word())).collect();
@@ -39,8 +50,8 @@ fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
 #[test]
 fn proofs_are_those_of_stwo() {
     let q = runtime::cpu().unwrap();
-    for (seed, vector) in (0..).zip(&vectors()) {
+    for (seed, vector) in &vectors() {
         println!("{}", vector.name);
-        check(&q, seed, vector);
+        check(&q, *seed, vector);
     }
 }

@@ -1,0 +1,44 @@
+//! `trefoil stark inspect`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::file::ProofFile;
+
+/// Show what a proof's file holds, without checking it.
+#[derive(Args, Debug)]
+pub(crate) struct InspectArgs {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &InspectArgs) -> Result<()> {
+    let file = ProofFile::read(&args.file)?;
+    let (statement, proof) = (&file.statement, &file.proof.proof);
+    let (config, fri) = (proof.config, proof.config.fri_config);
+    println!("statement          {}", serde_json::to_string(statement)?);
+    println!("claimed sums       {:?}", file.proof.claimed_sums);
+    println!(
+        "parameters         blowup 2^{}, {} queries, {} bits of work, fold step 2^{}, last layer 2^{}, lifting {:?}",
+        fri.log_blowup_factor,
+        fri.n_queries,
+        config.pow_bits,
+        fri.fold_step,
+        fri.log_last_layer_degree_bound,
+        config.lifting_log_size
+    );
+    println!("security           {} bits, conjectured", config.security_bits());
+    for (tree, root) in proof.commitments.iter().enumerate() {
+        let columns = proof.sampled_values.get(tree).map_or(0, Vec::len);
+        let witness = proof.decommitments.get(tree).map_or(0, |decommitment| decommitment.hash_witness.len());
+        println!("tree {tree}             root {root}, {columns} columns, {witness} digests of witness");
+    }
+    println!("FRI layers         {} and the first", proof.fri_proof.inner_layers.len());
+    println!("last layer         {} coefficients", proof.fri_proof.last_layer_poly.coeffs.len());
+    println!("nonce              {}", proof.proof_of_work);
+    Ok(())
+}

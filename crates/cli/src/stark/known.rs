@@ -1,0 +1,131 @@
+//! The statements that the program knows by name, as they stand in files.
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use stark::{Columns, M31, Statement};
+use stark_airs::{Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+
+use crate::exit::Usage;
+
+/// Which computation is proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AirName {
+    /// Each column is the sum of the squares of the two to its left.
+    WideFibonacci,
+    /// A state with two coordinates, raised step by step, with look-ups.
+    StateMachine,
+    /// A circuit of sums and products, with look-ups and preprocessed columns.
+    Plonk,
+    /// A chain of Poseidon2 permutations.
+    Poseidon2,
+}
+
+/// A computation, by name and size.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AirArgs {
+    /// The computation.
+    #[arg(long, value_enum)]
+    pub(crate) air: AirName,
+    /// Log of the number of rows.
+    #[arg(long, value_name = "LOG")]
+    pub(crate) log_rows: u32,
+    /// Columns of wide-fibonacci.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) columns: u32,
+    /// What a trace that is made begins with.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u32,
+}
+
+/// A statement, as it stands in a proof's file: everything that a verifier needs to know of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Known {
+    WideFibonacci { log_rows: u32, columns: u32 },
+    StateMachine { log_steps: [u32; 2], first: [M31; 2] },
+    Plonk { gates: u32, inputs: [M31; 2], outputs: Vec<M31> },
+    Poseidon2 { log_rows: u32, first: [M31; 16], last: [M31; 16] },
+}
+
+/// What is done with a statement, whatever it is.
+pub(crate) trait Use {
+    type Out;
+
+    fn with<S: Statement>(self, statement: &S) -> Result<Self::Out>;
+}
+
+/// The circuit of `gates` gates in which gate `k` reads the wire before its own and one far before it, and each third
+/// multiplies. Its outputs are the last wire and one in the middle.
+fn circuit(gates: u32) -> Result<Circuit> {
+    if gates > 1 << 28 {
+        bail!("expected at most 2^28 gates, got {gates}");
+    }
+    let gate = |k: u32| {
+        let op = if k % 3 == 1 { Op::Multiply } else { Op::Add };
+        let far = (5 * u64::from(k) + 3) % u64::from(k + 2);
+        Gate { op, inputs: [k + 1, far as u32] }
+    };
+    Ok(Circuit::new(2, (0..gates).map(gate).collect(), vec![gates + 1, gates / 2])?)
+}
+
+/// The state of a chain as it stands in a list.
+fn state(words: &[M31]) -> Result<[M31; 16]> {
+    words.try_into().context("a state has 16 elements")
+}
+
+impl Known {
+    /// The statement that the arguments name, and its trace.
+    pub(crate) fn make(args: &AirArgs) -> Result<(Self, Vec<Columns>)> {
+        let AirArgs { air, log_rows, columns, seed } = *args;
+        let word = M31::from_u32;
+        if log_rows > 28 {
+            return Err(Usage(format!("expected a log of rows of at most 28, got {log_rows}")).into());
+        }
+        Ok(match air {
+            AirName::WideFibonacci => {
+                let seeds: Vec<_> = (0..1 << log_rows).map(|row| [word(seed), word(row)]).collect();
+                let trace = WideFibonacci::new(log_rows, columns)?.trace(&seeds)?;
+                (Self::WideFibonacci { log_rows, columns }, trace)
+            }
+            AirName::StateMachine => {
+                let (log_steps, first) = ([log_rows; 2], [word(seed), word(0)]);
+                let trace = StateMachine::new(log_steps, first)?.trace();
+                (Self::StateMachine { log_steps, first }, trace)
+            }
+            AirName::Plonk => {
+                let (gates, inputs) = (1 << log_rows, [word(seed), word(1)]);
+                let plonk = Plonk::evaluate(circuit(gates)?, inputs.to_vec())?;
+                let outputs = plonk.outputs().to_vec();
+                (Self::Plonk { gates, inputs, outputs }, plonk.trace())
+            }
+            AirName::Poseidon2 => {
+                let first = core::array::from_fn(|k| word(seed) + word(k as u32));
+                let (chain, trace) = Poseidon2Chain::run(log_rows, first)?;
+                (Self::Poseidon2 { log_rows, first, last: state(chain.last())? }, trace)
+            }
+        })
+    }
+
+    /// The name of the computation.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::WideFibonacci { .. } => "wide-fibonacci",
+            Self::StateMachine { .. } => "state-machine",
+            Self::Plonk { .. } => "plonk",
+            Self::Poseidon2 { .. } => "poseidon2",
+        }
+    }
+
+    /// Uses the statement.
+    pub(crate) fn with<U: Use>(&self, body: U) -> Result<U::Out> {
+        match self {
+            &Self::WideFibonacci { log_rows, columns } => body.with(&WideFibonacci::new(log_rows, columns)?),
+            &Self::StateMachine { log_steps, first } => body.with(&StateMachine::new(log_steps, first)?),
+            Self::Plonk { gates, inputs, outputs } => {
+                body.with(&Plonk::new(circuit(*gates)?, inputs.to_vec(), outputs.clone())?)
+            }
+            &Self::Poseidon2 { log_rows, first, last } => body.with(&Poseidon2Chain::new(log_rows, first, last)?),
+        }
+    }
+}

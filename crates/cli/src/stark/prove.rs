@@ -1,0 +1,156 @@
+//! `trefoil stark prove`.
+
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use backend_api::Queue as _;
+use clap::Args;
+use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
+use stark::{Columns, PcsConfig, Protocol, Statement, StatementProof, StatementProver, verify};
+
+use super::{
+    config::ConfigArgs,
+    file::ProofFile,
+    known::{AirArgs, Known, Use},
+    npy,
+    stages::Stages,
+};
+use crate::{output::Output, report};
+
+/// Prove a computation, verify the proof, and write it to a file.
+#[derive(Args, Debug)]
+pub(crate) struct ProveArgs {
+    #[command(flatten)]
+    air: AirArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers.
+    #[arg(long, value_name = "FILE")]
+    trace_npy: Option<PathBuf>,
+    /// Write the proof to FILE.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Write a report with the time of each stage to FILE.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Backend: cpu, gpu (= cuda), auto or sim.
+    #[arg(long, value_name = "NAME")]
+    backend: Option<Choice>,
+}
+
+/// A proof that was made, with what it took.
+pub(crate) struct Made {
+    pub(crate) proof: StatementProof,
+    pub(crate) times: Vec<(String, Duration)>,
+    pub(crate) peak_bytes: u64,
+}
+
+/// Makes a proof and verifies it.
+pub(crate) struct Making<'a> {
+    pub(crate) q: &'a AnyQueue,
+    pub(crate) config: PcsConfig,
+    pub(crate) trace: &'a [Columns],
+    pub(crate) stages: Stages,
+}
+
+impl Use for Making<'_> {
+    type Out = Made;
+
+    fn with<S: Statement>(self, statement: &S) -> Result<Made> {
+        let Self { q, config, trace, mut stages } = self;
+        stages.begin("set up");
+        let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
+        q.finish()?;
+        let proof = prover.prove_watched(q, trace, |stage| stages.begin(stage))?;
+        let root = prover.preprocessed_root(q)?;
+        stages.begin("verify");
+        verify(Protocol::V2_3, config, statement, root, &proof).context("the proof that was made is not valid")?;
+        Ok(Made { proof, times: stages.end(), peak_bytes: q.budget().peak_bytes() })
+    }
+}
+
+/// Opens the queue that the arguments and the environment ask for.
+pub(crate) fn open(backend: Option<Choice>) -> Result<AnyQueue> {
+    let settings = Settings::from_env().map_err(OpenError::from)?;
+    Ok(runtime::open_with(&settings, Some(Domain::Stark), backend)?.0)
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &ProveArgs) -> Result<()> {
+    let output = Output::begin(&args.out)?;
+    let q = open(args.backend)?;
+    let (statement, trace) = match &args.trace_npy {
+        None => Known::make(&args.air)?,
+        Some(path) => from_file(path, &args.air)?,
+    };
+    let config = args.config.config();
+    let stages = Stages::new("prove")?;
+    let made = statement.with(Making { q: &q, config, trace: &trace, stages })?;
+    let file = ProofFile::new(statement, made.proof);
+    let bytes = file.write(output)?;
+    let facts = facts(&q, &file, &config, &trace, bytes, made.peak_bytes);
+    let mut out = io::stdout().lock();
+    for (stage, time) in &made.times {
+        writeln!(out, "{:>10.1} ms  {stage}", time.as_secs_f64() * 1e3)?;
+    }
+    for (name, value) in &facts {
+        writeln!(out, "{name:<22} {value}")?;
+    }
+    if let Some(path) = &args.html {
+        page(&made.times, facts)?.write(path).with_context(|| format!("writing {}", path.display()))?;
+        writeln!(out, "{:<22} {}", "report", path.display())?;
+    }
+    Ok(())
+}
+
+/// The statement that the arguments name, with the trace in a file.
+fn from_file(path: &Path, args: &AirArgs) -> Result<(Known, Vec<Columns>)> {
+    let Known::WideFibonacci { log_rows, columns } = Known::make(&AirArgs { log_rows: 1, ..args.clone() })?.0 else {
+        bail!("a trace can be given for wide-fibonacci alone: the others say how theirs begin and end");
+    };
+    let _ = log_rows;
+    let log_rows = args.log_rows;
+    let trace = vec![npy::read(path, log_rows, columns as usize)?];
+    Ok((Known::WideFibonacci { log_rows, columns }, trace))
+}
+
+fn facts(
+    q: &AnyQueue,
+    file: &ProofFile,
+    config: &PcsConfig,
+    trace: &[Columns],
+    bytes: usize,
+    peak_bytes: u64,
+) -> Vec<(String, String)> {
+    let cells: usize = trace.iter().flatten().map(Vec::len).sum();
+    let columns: usize = trace.iter().map(Vec::len).sum();
+    let caps = q.caps();
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        fact("statement", file.statement.name().to_owned()),
+        fact("trace", format!("{columns} columns, {cells} cells")),
+        fact("security", format!("{} bits, conjectured", config.security_bits())),
+        fact("proof", format!("{} KiB of JSON", bytes.div_ceil(1024))),
+        fact("peak device memory", format!("{} MiB", peak_bytes.div_ceil(1 << 20))),
+        fact("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)),
+    ]
+}
+
+fn page(times: &[(String, Duration)], facts: Vec<(String, String)>) -> Result<report::Page> {
+    let times: Vec<_> = times.iter().map(|(stage, time)| (stage.clone(), time.as_secs_f64() * 1e3)).collect();
+    let section = report::Section {
+        heading: "Stages".to_owned(),
+        facts,
+        pictures: vec![report::bars("time of each stage", "ms", &times)?],
+        table: None,
+    };
+    Ok(report::Page {
+        title: "Trefoil: a STARK proof".to_owned(),
+        lead: "The proof was verified after it was made.".to_owned(),
+        sections: vec![section],
+    })
+}
