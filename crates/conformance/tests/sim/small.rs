@@ -38,6 +38,12 @@ fn circle_transforms_hold_under_every_checker() {
 }
 
 #[test]
+fn quotients_and_folds_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::deep::specs());
+    hold_on("checks=sanitize", conformance::fri::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }
