@@ -27,7 +27,7 @@ const THREADS: u32 = 256;
 /// Log of the positions of a block.
 const LOG_BLOCK: u32 = 10;
 
-/// For bit `k` of a position: what it adds to the point.
+/// For each bit of a position but the lowest: what it adds to the point.
 const STEPS: Region<CirclePoint<M31>> = Layout::new().array(32);
 /// The point of the block's first position.
 const ORIGIN: Region<CirclePoint<M31>> = STEPS.end().array(1);
@@ -51,9 +51,9 @@ pub unsafe extern "ptx-kernel" fn deep_quotients(
     let start = bid_x() << LOG_BLOCK;
     let mut own = CirclePoint::NEUTRAL;
     if tid_x() < 32 {
-        let step = step_of_bit(tid_x(), log_domain);
+        let step = step_of_bit(tid_x());
         steps.set(tid_x(), step);
-        // Bit 0 adds nothing: its lane brings the first point of the domain.
+        // Bit 0 tells a point from its conjugate, and its lane brings the first point of the domain.
         if tid_x() == 0 {
             own = CirclePointIndex::subgroup_generator(log_domain + 1).to_point();
         } else if start >> tid_x() & 1 == 1 {
@@ -122,13 +122,10 @@ pub unsafe extern "ptx-kernel" fn deep_quotients(
     });
 }
 
-/// What bit `bit` of a position adds to the index of its point: the bits of a pair count in reverse.
+/// What bit `bit` of a position, 1 or higher, adds to its point: the bits of a pair stand in reverse for four units, of
+/// 2^(30 - log_domain) steps of the generator, times 2^(log_domain - 1 - bit).
 #[inline(always)]
-fn step_of_bit(bit: u32, log_domain: u32) -> CirclePoint<M31> {
-    if bit == 0 || bit >= log_domain {
-        return CirclePoint::NEUTRAL;
-    }
-    // Four units times 2^(log_domain - 1 - bit), where the unit is 2^(30 - log_domain): 2^(31 - bit).
+fn step_of_bit(bit: u32) -> CirclePoint<M31> {
     let mut point = CirclePoint::GENERATOR;
     let mut doublings = 31 - bit;
     while doublings > 0 {
