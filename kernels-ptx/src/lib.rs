@@ -19,6 +19,8 @@ mod table;
 pub mod canary;
 #[cfg(feature = "circle")]
 pub mod circle;
+#[cfg(feature = "deep")]
+pub mod deep;
 #[cfg(feature = "differential")]
 pub mod differential;
 #[cfg(feature = "fss")]

@@ -125,10 +125,12 @@ fn a_selection_is_by_part_or_whole_of_a_name_and_may_begin_later() {
 #[test]
 fn every_condition_runs_every_selected_case_on_the_cpu() {
     let q = CpuQueue::open(CpuConfig::default()).expect("threads start");
-    let selection = Selection { filter: "linalg.softmax", max_elements: 1 << 12, ..Selection::default() };
-    for condition in Condition::ALL {
-        let report = condition.run(&q, selection, |_| ()).expect("the queue forks");
-        assert!(report.outcomes.len() > 3, "{}", condition.name());
-        assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new(), "{}", condition.name());
+    for filter in ["linalg.softmax", "deep.", "fri."] {
+        let selection = Selection { filter, max_elements: 1 << 12, ..Selection::default() };
+        for condition in Condition::ALL {
+            let report = condition.run(&q, selection, |_| ()).expect("the queue forks");
+            assert!(report.outcomes.len() > 3, "{filter} {}", condition.name());
+            assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new(), "{filter} {}", condition.name());
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Speed lines: our code beside its peers, interleaved in one process.
 
 pub mod circle;
+pub mod deep;
 pub mod device;
 pub mod fss;
 pub mod linalg;
@@ -193,6 +194,7 @@ impl Contest {
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = circle::contests();
+    all.extend(deep::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
     all

@@ -54,7 +54,7 @@ impl Columns {
 
     fn numerators<Q: DeepOps>(&self, q: &Q) -> Result<Vec<M31>, BackendError> {
         let (values, factors) = (q.upload(&self.values)?, q.upload(&self.factors)?);
-        let mut numerators = q.zeros(self.batches.len() * 4 << self.log_size)?;
+        let mut numerators = q.zeros((4 * self.batches.len()) << self.log_size)?;
         q.deep_numerators(DeepNumerators {
             params: &DeepNumeratorsParams { log_size: self.log_size },
             columns: &self.columns,

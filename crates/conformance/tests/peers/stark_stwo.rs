@@ -14,6 +14,7 @@ use core_types::{
         fri::{FriFoldParams, FriLastLayerParams},
     },
 };
+use cpu_backend::CpuQueue;
 use stwo::core::{
     circle::{CirclePoint, CirclePointIndex, Coset},
     fields::{
@@ -55,13 +56,11 @@ fn elements(planes: &[M31]) -> Vec<QM31> {
     (0..len).map(|i| QM31::from_coordinates([0, 1, 2, 3].map(|k| planes[k * len + i]))).collect()
 }
 
-fn inverse_twiddles(log_size: u32) -> Vec<Twiddle> {
+fn inverse_twiddles(q: &CpuQueue, log_size: u32) -> Vec<Twiddle> {
     let mut pair = [(); 2].map(|()| vec![Twiddle::default(); 1 << (log_size - 1)]);
     let [twiddles, inverse_twiddles] = &mut pair;
-    runtime::cpu()
-        .unwrap()
-        .circle_twiddles(CircleTwiddles { params: &CircleTwiddleParams { log_size }, twiddles, inverse_twiddles })
-        .unwrap();
+    q.circle_twiddles(CircleTwiddles { params: &CircleTwiddleParams { log_size }, twiddles, inverse_twiddles })
+        .expect("a valid size");
     let [_, inverse] = pair;
     inverse
 }
@@ -172,7 +171,7 @@ fn folds_are_theirs() {
         let mut folded = vec![M31::ZERO; 4 << (log_size - folds)];
         q.fri_fold(FriFold {
             params: &params,
-            inverse_twiddles: &inverse_twiddles(params.log_domain()),
+            inverse_twiddles: &inverse_twiddles(&q, params.log_domain()),
             challenge: &[alpha],
             values: &planes(&values),
             folded: &mut folded,
@@ -196,7 +195,7 @@ fn the_last_layer_is_their_polynomial() {
         let (mut found, mut excess) = (vec![QM31::ZERO; 1 << log_bound], [9]);
         q.fri_last_layer(FriLastLayer {
             params: &FriLastLayerParams { log_size, log_bound },
-            inverse_twiddles: &inverse_twiddles(log_size + 1),
+            inverse_twiddles: &inverse_twiddles(&q, log_size + 1),
             values: &planes(&values),
             coefficients: &mut found,
             excess: &mut excess,

@@ -38,15 +38,21 @@ fn circle_transforms_hold_under_every_checker() {
 }
 
 #[test]
+fn quotients_and_folds_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::deep::specs());
+    hold_on("checks=sanitize", conformance::fri::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }
 
-#[test]
-fn norms_and_inversions_are_recorded_unless_they_wait() {
+/// Holds the small cases of ops whose names contain one of `filters`, recorded and replayed.
+fn hold_recorded(filters: [&str; 2]) {
     let session = simulate("").unwrap();
     let q = CudaQueue::open(CudaConfig::default()).unwrap();
-    for filter in ["norm", "inverse"] {
+    for filter in filters {
         let selection = Selection { filter, max_elements: MAX_ELEMENTS, ..Selection::default() };
         let report = Condition::Recorded.run(&q, selection, |_| ()).unwrap();
         assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
@@ -54,6 +60,16 @@ fn norms_and_inversions_are_recorded_unless_they_wait() {
     }
     drop(q);
     assert_eq!(session.reports(), []);
+}
+
+#[test]
+fn norms_and_inversions_are_recorded_unless_they_wait() {
+    hold_recorded(["norm", "inverse"]);
+}
+
+#[test]
+fn quotients_and_folds_are_recorded() {
+    hold_recorded(["deep.", "fri."]);
 }
 
 /// Wherever the driver refuses memory, a case fails for lack of memory or holds, and holds once there is memory again.

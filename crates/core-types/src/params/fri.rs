@@ -28,6 +28,20 @@ impl FriFoldParams {
     }
 }
 
+/// Some of the folds of a layer, by one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct FriFoldLayers {
+    /// Log of the number of values.
+    pub log_size: u32,
+    /// Log of the number of points of the canonic domain whose inverse twiddles the folds take.
+    pub log_domain: u32,
+    /// The layer of that domain whose factors the first fold takes.
+    pub layer: u32,
+    /// How often the challenge is squared before the first fold.
+    pub squarings: u32,
+}
+
 /// The last layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]

@@ -31,6 +31,9 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
+    /// Words that it holds.
+    pub(super) const WORDS: usize = 4 * TILE;
+
     /// Tiles of `2^log_tile` positions, a pair to [`TILE`], of the domain of `2^log_domain` points.
     pub(super) fn new(log_domain: u32, log_tile: u32) -> Self {
         let mut points = vec![CirclePoint::NEUTRAL];

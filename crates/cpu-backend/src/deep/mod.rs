@@ -12,7 +12,7 @@ use backend_api::{
     BackendError,
     ops::deep::{DeepLines, DeepNumerators, DeepOps, DeepPoints, DeepQuotients},
 };
-use core_types::params::deep::DeepQuotientsParams;
+use core_types::{field::M31, params::deep::DeepQuotientsParams};
 
 use self::{
     domain::{LOG_TILE, Tiles},
@@ -52,6 +52,7 @@ impl DeepOps for CpuQueue {
         let log_tile = log_size.clamp(1, LOG_TILE);
         let tiles = planes::tiles(quotients, 1 << log_size, 1 << log_tile);
         let _scratch = self.reserve_scratch::<Scratch>(tiles.len(), 1)?;
+        let _steps = self.reserve_scratch::<M31>(1, Tiles::WORDS)?;
         let sums = Quotients::new(log_size, Tiles::new(log_domain, log_tile), batches, points, lines, numerators);
         self.for_jobs(tiles, |i, mut tile| sums.write(self.simd(), i, &mut tile));
         Ok(())

@@ -44,6 +44,7 @@ macro_rules! embedded {
 /// Name, PTX and manifest of each module of this program.
 const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "circle",
+    "deep",
     "fss",
     "fss_bitsliced",
     "linalg_elementwise",

@@ -15,6 +15,7 @@
 
 mod builder;
 pub(crate) mod circle;
+pub(crate) mod deep;
 pub(crate) mod fss;
 pub(crate) mod linalg;
 pub(crate) mod share;

@@ -1,21 +1,49 @@
 //! The fri op set.
 
 use backend_api::{
-    BackendError,
+    BackendError, Buffer as _, Queue as _,
     ops::fri::{FriFold, FriLastLayer, FriOps, OpenColumns, OpenGroups},
 };
 
-use crate::CudaQueue;
+use core_types::{
+    field::M31,
+    params::fri::{FriFoldLayers, FriFoldParams},
+};
+
+use crate::{CudaQueue, launch::deep};
+
+/// Most folds of a launch.
+const MOST_FOLDS: u32 = 3;
 
 impl FriOps for CudaQueue {
     fn fri_fold(&self, op: FriFold<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "fri_fold", why: "stub" })
+        let FriFold { params, inverse_twiddles, challenge, values, folded } = op;
+        let FriFoldParams { log_size, folds, on_circle } = *params;
+        let (mut done, mut source) = (0, None);
+        loop {
+            let now = (folds - done).min(MOST_FOLDS);
+            let layers = FriFoldLayers {
+                log_size: log_size - done,
+                log_domain: params.log_domain(),
+                layer: done + 1 - on_circle,
+                squarings: done,
+            };
+            let from = source.as_ref().map_or(values, |source: &Self::Buf<M31>| source.view());
+            done += now;
+            if done == folds {
+                return deep::fold(self, &layers, now, (inverse_twiddles, challenge), from, &folded);
+            }
+            let mut between = self.alloc(4 << (log_size - done))?;
+            deep::fold(self, &layers, now, (inverse_twiddles, challenge), from, &between.view_mut())?;
+            source = Some(between);
+        }
     }
 
     fn fri_last_layer(&self, op: FriLastLayer<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "fri_last_layer", why: "stub" })
+        let mut scratch = self.alloc(4 << op.params.log_size)?;
+        deep::last_layer(self, &op, &scratch.view_mut())
     }
 
     fn open_columns(&self, op: OpenColumns<'_, Self>) -> Result<(), BackendError> {

@@ -20,6 +20,11 @@ const FIRST: &str = "the first turn of a loop that every block enters: the grid 
 
 pub(super) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
+    Equivalent {
+        kernel: "deep_fold_thrice",
+        guards: &[1],
+        reason: "no bound: the sign of the second of four pairs on the circle, which is the same in every four",
+    },
     Equivalent { kernel: "fss_cmp_eval_all", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all_bitsliced", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_window", guards: &[0], reason: FIRST },

@@ -19,26 +19,34 @@ pub(super) struct Shipped {
 }
 
 macro_rules! shipped {
-    ($name:ident, [$($module:literal),*], $aes:expr) => {
+    ($name:ident, [$($module:literal),*], $specs:expr, $aes:expr) => {
         Shipped {
             name: stringify!($name),
             texts: &[$((
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".ptx")),
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".json")),
             )),*],
-            specs: conformance::$name::specs,
+            specs: $specs,
             aes: &$aes,
         }
     };
 }
 
-pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], [AesKernel::Table]);
-pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], AesKernel::ALL);
+pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
+pub(super) const DEEP: Shipped = shipped!(deep, ["deep"], deep_specs, [AesKernel::Table]);
+pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conformance::fss::specs, AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
     linalg,
     ["linalg_elementwise", "linalg_gemm", "linalg_gemm_mma", "linalg_norm", "linalg_softmax"],
+    conformance::linalg::specs,
     [AesKernel::Table]
 );
+
+/// The specifications of what the module `deep` has: the op set deep, folds and last layers.
+fn deep_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+    let folds = conformance::fri::specs().into_iter().filter(|spec| ["fri.fold", "fri.last_layer"].contains(&spec.op));
+    conformance::deep::specs().into_iter().chain(folds).collect()
+}
 
 impl Shipped {
     /// All kernels in one module.
