@@ -1,11 +1,11 @@
 //! The fri op set.
 
 use backend_api::{
-    BackendError,
+    BackendError, Buffer as _, Queue as _,
     ops::fri::{FriFold, FriLastLayer, FriOps, OpenColumns, OpenGroups},
 };
 
-use crate::CudaQueue;
+use crate::{CudaQueue, launch::open};
 
 impl FriOps for CudaQueue {
     fn fri_fold(&self, op: FriFold<'_, Self>) -> Result<(), BackendError> {
@@ -20,11 +20,12 @@ impl FriOps for CudaQueue {
 
     fn open_columns(&self, op: OpenColumns<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "open_columns", why: "stub" })
+        let columns = self.upload(op.columns)?;
+        open::columns(self, &op, columns.view())
     }
 
     fn open_groups(&self, op: OpenGroups<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "open_groups", why: "stub" })
+        open::groups(self, &op)
     }
 }
