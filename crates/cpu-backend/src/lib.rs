@@ -5,6 +5,7 @@
 //! of threads.
 
 mod air;
+mod blake2s;
 mod branch;
 mod buf;
 mod channel;

@@ -1,0 +1,91 @@
+//! Vectors of 32-bit words as numbers modulo 2^32: what hashes are written in.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+/// Operations on vectors of `2^LOG` words. A value of the implementing token proves that the processor has the
+/// instructions.
+pub(crate) trait Bits: Copy {
+    /// Log of the number of words.
+    const LOG: u32;
+    /// Number of words.
+    const N: usize = 1 << Self::LOG;
+    /// A vector.
+    type V: Copy;
+
+    /// `word` in every lane.
+    fn splat(self, word: u32) -> Self::V;
+    /// The first `N` words of `s`.
+    fn load(self, s: &[u32]) -> Self::V;
+    /// Writes the first `N` words of `s`.
+    fn store(self, s: &mut [u32], v: Self::V);
+
+    /// Sums modulo 2^32.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bitwise exclusive or.
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits move 7 places towards the lowest, around the end.
+    fn rotate_7(self, a: Self::V) -> Self::V;
+    /// Bits move 8 places towards the lowest, around the end.
+    fn rotate_8(self, a: Self::V) -> Self::V;
+    /// Bits move 12 places towards the lowest, around the end.
+    fn rotate_12(self, a: Self::V) -> Self::V;
+    /// Bits move 16 places towards the lowest, around the end.
+    fn rotate_16(self, a: Self::V) -> Self::V;
+
+    /// The words of `a` and `b` in turn: the first `N` of them, then the others.
+    fn zip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
+    /// The words at even and at odd places of `a` with `b` after it: what undoes [`zip`](Self::zip).
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bits;
+    use crate::simd::{Kernel, dispatch, levels};
+
+    struct Laws;
+
+    impl<L: Bits> Kernel<L> for Laws {
+        type Out = ();
+
+        #[inline(always)]
+        fn run(self, l: L) {
+            let word = |i: usize| (i as u32 + 1).wrapping_mul(0x9e37_79b9);
+            let first: Vec<u32> = (0..L::N).map(word).collect();
+            let second: Vec<u32> = (L::N..2 * L::N).map(word).collect();
+            let get = |v| {
+                let mut out = vec![0; L::N + 1];
+                l.store(&mut out[1..], v);
+                assert_eq!(out[0], 0);
+                out.split_off(1)
+            };
+            let each =
+                |f: fn(u32, u32) -> u32| -> Vec<u32> { first.iter().zip(&second).map(|(&a, &b)| f(a, b)).collect() };
+            let (a, b) = (l.load(&first), l.load(&second));
+            assert_eq!(get(a), first);
+            assert_eq!(get(l.splat(word(3))), vec![word(3); L::N]);
+            assert_eq!(get(l.add(a, b)), each(u32::wrapping_add));
+            assert_eq!(get(l.xor(a, b)), each(|a, b| a ^ b));
+            assert_eq!(get(l.rotate_7(a)), each(|a, _| a.rotate_right(7)));
+            assert_eq!(get(l.rotate_8(a)), each(|a, _| a.rotate_right(8)));
+            assert_eq!(get(l.rotate_12(a)), each(|a, _| a.rotate_right(12)));
+            assert_eq!(get(l.rotate_16(a)), each(|a, _| a.rotate_right(16)));
+            let (low, high) = l.zip(a, b);
+            let zipped: Vec<u32> = first.iter().zip(&second).flat_map(|(&a, &b)| [a, b]).collect();
+            assert_eq!([get(low), get(high)].concat(), zipped);
+            let (even, odd) = l.unzip(low, high);
+            assert_eq!((get(even), get(odd)), (first, second));
+        }
+    }
+
+    #[test]
+    fn lane_operations_mean_the_same_on_every_level() {
+        for simd in levels() {
+            dispatch(simd, Laws);
+        }
+    }
+}
