@@ -11,10 +11,13 @@ use core_types::{
 };
 
 use crate::dev::{
-    idx::{block_stride, tid_x},
+    idx::tid_x,
     sync::block_sync,
     unroll::unroll,
 };
+
+/// Threads that draw positions.
+const THREADS: u32 = 32;
 
 /// Says digests, then draws.
 #[unsafe(no_mangle)]
@@ -69,7 +72,9 @@ pub unsafe extern "ptx-kernel" fn channel_queries(
 ) {
     let ChannelQueriesParams { log_size, queries } = params;
     let (state, draws) = (*channel, queries.div_ceil(8));
-    for draw in block_stride(draws) {
+    let mut first = 0;
+    while first < draws {
+        let draw = first + tid_x();
         let words = state.words_after(draw);
         unroll!(I in 0..8 => {
             let query = 8 * u64::from(draw) + u64::from(I);
@@ -77,6 +82,7 @@ pub unsafe extern "ptx-kernel" fn channel_queries(
                 *positions.add(query as usize) = words[I as usize] & ((1 << log_size) - 1);
             }
         });
+        first += THREADS;
     }
     block_sync(); // all have read how many draws there were
     if tid_x() == 0 {
@@ -108,5 +114,5 @@ unsafe fn draw(state: &mut ChannelState, drawn: *mut QM31, draws: u64) {
 kernel_table! {
     channel_mix_digests, channel_mix_felts, channel_mix_words, channel_draw:
         block [1, 1, 1], min_blocks 1, shared None, barriers 0;
-    channel_queries: block [32, 1, 1], min_blocks 1, shared None, barriers 1;
+    channel_queries: block [THREADS, 1, 1], min_blocks 1, shared None, barriers 1;
 }

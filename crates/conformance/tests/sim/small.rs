@@ -38,6 +38,12 @@ fn circle_transforms_hold_under_every_checker() {
 }
 
 #[test]
+fn transcripts_and_openings_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::channel::specs());
+    hold_on("checks=sanitize;order=reverse", conformance::fri::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }

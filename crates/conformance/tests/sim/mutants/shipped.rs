@@ -33,6 +33,8 @@ macro_rules! shipped {
 }
 
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], [AesKernel::Table]);
+pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], [AesKernel::Table]);
+pub(super) const FRI: Shipped = shipped!(fri, ["open"], [AesKernel::Table]);
 pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
     linalg,
