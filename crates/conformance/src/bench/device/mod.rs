@@ -3,9 +3,11 @@
 //! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure all of the
 //! backend that the user chose, and compare lines that move much memory with a plain copy on the same queue.
 
+mod channel;
 mod circle;
 mod fss;
 mod linalg;
+mod open;
 mod transfer;
 
 use core::{error::Error, fmt};
@@ -13,7 +15,7 @@ use std::time::Instant;
 
 use backend_api::{
     Queue, Register,
-    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
+    ops::{channel::ChannelOps, circle::CircleOps, fri::FriOps, fss::FssOps, linalg::LinalgOps},
 };
 
 use super::{Effort, Timing};
@@ -117,10 +119,14 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + CircleOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub fn lines<Q: Register + ChannelOps + CircleOps + FriOps + FssOps + LinalgOps + 'static>(
+    extent: Extent,
+) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
+    all.extend(channel::lines(extent));
+    all.extend(open::lines(extent));
     all.extend(fss::lines(extent));
     all
 }
