@@ -17,6 +17,8 @@ mod table;
 
 #[cfg(feature = "canary")]
 pub mod canary;
+#[cfg(feature = "channel")]
+pub mod channel;
 #[cfg(feature = "circle")]
 pub mod circle;
 #[cfg(feature = "deep")]
@@ -27,6 +29,8 @@ pub mod differential;
 pub mod fss;
 #[cfg(feature = "linalg")]
 pub mod linalg;
+#[cfg(feature = "open")]
+pub mod open;
 
 /// Unreachable: the build turns every panic into a trap before it gets here.
 #[panic_handler]

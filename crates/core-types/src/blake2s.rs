@@ -63,7 +63,9 @@ macro_rules! round {
 }
 
 /// The chaining value after one block more, which ends at byte `bytes` of the message; `last` if the message ends there.
-#[inline]
+///
+/// Inlined wherever it stands, since kernels have neither calls nor arrays in memory.
+#[inline(always)]
 #[must_use]
 pub fn compress(chain: [u32; 8], block: &[u32; BLOCK_WORDS], bytes: u64, last: bool) -> [u32; 8] {
     let [h0, h1, h2, h3, h4, h5, h6, h7] = chain;
@@ -110,7 +112,7 @@ pub fn compress(chain: [u32; 8], block: &[u32; BLOCK_WORDS], bytes: u64, last: b
 }
 
 /// The digest of a message of at most one block: `bytes` bytes of `block`, in which the rest is zero.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub fn one_block(block: &[u32; BLOCK_WORDS], bytes: u32) -> Digest {
     Digest(compress(START, block, bytes as u64, true))

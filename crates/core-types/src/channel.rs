@@ -1,4 +1,6 @@
 //! The transcript of a proof over Blake2s: saying words, drawing challenges and showing work, as stwo 2.3's channel does.
+//!
+//! Each function is inlined wherever it stands, since kernels have neither calls nor arrays in memory.
 
 use crate::{
     blake2s::{BLOCK_WORDS, Digest, START, compress, one_block},
@@ -18,7 +20,7 @@ const LOG_LOWER: u32 = 20;
 impl ChannelState {
     /// Says `count` words, of which word `i` is `word(i)`: the digest becomes that of the old one and the words, and draws
     /// start again. There are less than `2^61` words.
-    #[inline]
+    #[inline(always)]
     pub fn say(&mut self, count: u64, word: impl Fn(u64) -> u32) {
         let at = |i: u64| if i < count { word(i) } else { 0 };
         let [d0, d1, d2, d3, d4, d5, d6, d7] = self.digest.0;
@@ -58,7 +60,7 @@ impl ChannelState {
     }
 
     /// The eight words that the draw after `skipped` more gives.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn words_after(self, skipped: u32) -> [u32; 8] {
         let [d0, d1, d2, d3, d4, d5, d6, d7] = self.digest.0;
@@ -68,7 +70,7 @@ impl ChannelState {
     }
 
     /// Draws two challenges. A draw that gives none is repeated, which happens once in `2^28` draws.
-    #[inline]
+    #[inline(always)]
     pub fn draw_pair(&mut self) -> [QM31; 2] {
         loop {
             let words = self.words_after(0);
@@ -80,7 +82,7 @@ impl ChannelState {
     }
 
     /// What nonces that show `bits` bits of work are hashed with.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn work_prefix(self, bits: u32) -> Digest {
         let [d0, d1, d2, d3, d4, d5, d6, d7] = self.digest.0;
@@ -89,7 +91,7 @@ impl ChannelState {
 }
 
 /// The two challenges of eight words, or `None` if a word is not below `2 P`: then each element would not be as likely.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub const fn challenges(words: [u32; 8]) -> Option<[QM31; 2]> {
     let [a, b, c, d, e, f, g, h] = words;
@@ -103,14 +105,14 @@ pub const fn challenges(words: [u32; 8]) -> Option<[QM31; 2]> {
 }
 
 /// Lower and upper word of nonce `index`, below `2^52`: the order of stwo's SIMD prover.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub const fn nonce(index: u64) -> [u32; 2] {
     [index as u32 & ((1 << LOG_LOWER) - 1), (index >> LOG_LOWER) as u32]
 }
 
 /// Whether a nonce shows `bits` bits of work, at most 40, after `prefix`.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub fn shows_work(prefix: Digest, [lower, upper]: [u32; 2], bits: u32) -> bool {
     let [p0, p1, p2, p3, p4, p5, p6, p7] = prefix.0;

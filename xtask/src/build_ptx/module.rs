@@ -11,15 +11,16 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 4] = ["circle", "deep", "fss", "linalg"];
+pub(super) const OP_SETS: [&str; 6] = ["circle", "channel", "deep", "fss", "linalg", "open"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 11] = [
         module("circle", "circle"),
+        module("channel", "channel"),
         module("deep", "deep"),
         module("fss", "fss"),
         module("fss_bitsliced", "fss"),
@@ -28,6 +29,7 @@ impl Module {
         module("linalg_gemm_mma", "linalg"),
         module("linalg_norm", "linalg"),
         module("linalg_softmax", "linalg"),
+        module("open", "open"),
     ];
 
     /// The modules of an op set.

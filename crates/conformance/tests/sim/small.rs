@@ -38,9 +38,14 @@ fn circle_transforms_hold_under_every_checker() {
 }
 
 #[test]
-fn quotients_and_folds_hold_under_every_checker() {
+fn transcripts_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::channel::specs());
+}
+
+#[test]
+fn quotients_folds_and_openings_hold_under_every_checker() {
     hold_on("checks=sanitize", conformance::deep::specs());
-    hold_on("checks=sanitize", conformance::fri::specs());
+    hold_on("checks=sanitize;order=reverse", conformance::fri::specs());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The search for a nonce: threads take chunks of nonces in order, and the least nonce that any of them finds wins.
+//! The search for a nonce: threads take chunks of nonces in order, a nonce in each lane, and the least nonce found wins.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,10 +9,17 @@ use core_types::{
     params::channel::ChannelState,
 };
 
-use crate::CpuQueue;
+use crate::{
+    CpuQueue,
+    blake2s::one_block,
+    simd::{Kernel, bits::Bits, dispatch},
+};
 
-/// Nonces that a thread takes at once.
+/// Nonces that a thread takes at once, a power of two below that of the lower words.
 const CHUNK: u64 = 1 << 12;
+
+/// Most lanes that there are.
+const MOST_LANES: usize = 16;
 
 impl CpuQueue {
     /// The first nonce that shows `bits` bits of work.
@@ -26,7 +33,7 @@ impl CpuQueue {
                 if first >= best.load(Ordering::Relaxed) {
                     break;
                 }
-                if let Some(found) = found_in(first, prefix, bits) {
+                if let Some(found) = dispatch(self.simd(), Search { first, prefix, bits }) {
                     best.fetch_min(found, Ordering::Relaxed);
                 }
             }
@@ -35,7 +42,80 @@ impl CpuQueue {
     }
 }
 
-/// The first number of a nonce in the chunk from `first` on that shows the work.
-fn found_in(first: u64, prefix: Digest, bits: u32) -> Option<u64> {
-    (first..first + CHUNK).find(|&index| shows_work(prefix, nonce(index), bits))
+/// Finds the first number of a nonce in the chunk from `first` on that shows the work.
+struct Search {
+    first: u64,
+    prefix: Digest,
+    bits: u32,
+}
+
+impl<L: Bits> Kernel<L> for Search {
+    type Out = Option<u64>;
+
+    #[inline(always)]
+    fn run(self, l: L) -> Option<u64> {
+        let Self { first, prefix, bits } = self;
+        let lowest_zeros = ((1u64 << bits.min(32)) - 1) as u32;
+        let mut block = [l.splat(0); 16];
+        for (lanes, word) in block.iter_mut().zip(prefix.0) {
+            *lanes = l.splat(word);
+        }
+        let mut places = [0; MOST_LANES];
+        for (place, word) in (0..).zip(&mut places) {
+            *word = place;
+        }
+        let places = l.load(&places);
+        let mut done = 0;
+        while done < CHUNK {
+            let [lower, upper] = nonce(first + done);
+            block[8] = l.add(l.splat(lower), places);
+            block[9] = l.splat(upper);
+            let mut lowest = [0; MOST_LANES];
+            l.store(&mut lowest, one_block(l, &block, 40)[0]);
+            for (index, &word) in (first + done..).zip(&lowest[..L::N]) {
+                if word & lowest_zeros == 0 && shows_work(prefix, nonce(index), bits) {
+                    return Some(index);
+                }
+            }
+            done += L::N as u64;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::num::NonZeroUsize;
+
+    use core_types::params::channel::ChannelState;
+
+    use super::*;
+    use crate::{CpuConfig, simd::levels};
+
+    #[test]
+    fn every_level_and_number_of_threads_finds_the_first_nonce() {
+        for bits in 0..=13 {
+            let mut channel = ChannelState::default();
+            channel.say(1, |_| 77 + bits);
+            let prefix = channel.work_prefix(bits);
+            let first = (0..).find(|&index| shows_work(prefix, nonce(index), bits)).map(nonce);
+            for (simd, threads) in levels().flat_map(|simd| [1, 2, 5].map(|threads| (simd, threads))) {
+                let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+                let q = CpuQueue::with_simd(config, simd).unwrap();
+                assert_eq!(Some(q.first_nonce(channel, bits)), first, "{bits} bits, {simd:?}, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn the_upper_word_takes_part() {
+        let prefix = ChannelState::default().work_prefix(9);
+        for first in [1 << 20, (3 << 20) + 4 * CHUNK, (1 << 40) - CHUNK] {
+            let expected = (first..first + CHUNK).find(|&index| shows_work(prefix, nonce(index), 9));
+            assert!(expected.is_some());
+            for simd in levels() {
+                assert_eq!(dispatch(simd, Search { first, prefix, bits: 9 }), expected);
+            }
+        }
+    }
 }

@@ -43,6 +43,7 @@ macro_rules! embedded {
 
 /// Name, PTX and manifest of each module of this program.
 const EMBEDDED: &[(&str, &str, &str)] = embedded!(
+    "channel",
     "circle",
     "deep",
     "fss",
@@ -51,7 +52,8 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "linalg_gemm",
     "linalg_gemm_mma",
     "linalg_norm",
-    "linalg_softmax"
+    "linalg_softmax",
+    "open"
 );
 
 impl KernelSource {

@@ -14,10 +14,12 @@
 //! ```
 
 mod builder;
+pub(crate) mod channel;
 pub(crate) mod circle;
 pub(crate) mod deep;
 pub(crate) mod fss;
 pub(crate) mod linalg;
+pub(crate) mod open;
 pub(crate) mod share;
 mod trials;
 

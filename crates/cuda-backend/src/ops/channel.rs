@@ -1,42 +1,44 @@
 //! The channel op set.
 
 use backend_api::{
-    BackendError,
+    BackendError, Buffer as _, Queue as _,
     ops::channel::{
         ChannelDraw, ChannelGrind, ChannelMixDigests, ChannelMixFelts, ChannelMixWords, ChannelOps, ChannelQueries,
     },
 };
 
-use crate::CudaQueue;
+use crate::{CudaQueue, launch::channel};
 
 impl ChannelOps for CudaQueue {
     fn channel_mix_digests(&self, op: ChannelMixDigests<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_mix_digests", why: "stub" })
+        channel::mix_digests(self, &op)
     }
 
     fn channel_mix_felts(&self, op: ChannelMixFelts<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_mix_felts", why: "stub" })
+        channel::mix_felts(self, &op)
     }
 
     fn channel_mix_words(&self, op: ChannelMixWords<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_mix_words", why: "stub" })
+        channel::mix_words(self, &op)
     }
 
     fn channel_draw(&self, op: ChannelDraw<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_draw", why: "stub" })
+        channel::draw(self, &op)
     }
 
     fn channel_queries(&self, op: ChannelQueries<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_queries", why: "stub" })
+        channel::queries(self, &op)
     }
 
     fn channel_grind(&self, op: ChannelGrind<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "channel_grind", why: "stub" })
+        let mut search = self.zeros(2)?;
+        channel::grind(self, &op, &search.view_mut())?;
+        channel::nonce(self, search.view(), &op.nonce)
     }
 }

@@ -10,7 +10,7 @@ use core_types::{
     params::fri::{FriFoldLayers, FriFoldParams},
 };
 
-use crate::{CudaQueue, launch::deep};
+use crate::{CudaQueue, launch::{deep, open}};
 
 /// Most folds of a launch.
 const MOST_FOLDS: u32 = 3;
@@ -48,11 +48,12 @@ impl FriOps for CudaQueue {
 
     fn open_columns(&self, op: OpenColumns<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "open_columns", why: "stub" })
+        let columns = self.upload(op.columns)?;
+        open::columns(self, &op, columns.view())
     }
 
     fn open_groups(&self, op: OpenGroups<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "open_groups", why: "stub" })
+        open::groups(self, &op)
     }
 }

@@ -3,10 +3,12 @@
 //! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure all of the
 //! backend that the user chose, and compare lines that move much memory with a plain copy on the same queue.
 
+mod channel;
 mod circle;
 mod deep;
 mod fss;
 mod linalg;
+mod open;
 mod transfer;
 
 use core::{error::Error, fmt};
@@ -14,7 +16,7 @@ use std::time::Instant;
 
 use backend_api::{
     Queue, Register,
-    ops::{circle::CircleOps, deep::DeepOps, fri::FriOps, fss::FssOps, linalg::LinalgOps},
+    ops::{StarkOps, fss::FssOps, linalg::LinalgOps},
 };
 
 use super::{Effort, Timing};
@@ -118,12 +120,14 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + CircleOps + DeepOps + FriOps + FssOps + LinalgOps + 'static>(
+pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + 'static>(
     extent: Extent,
 ) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
+    all.extend(channel::lines(extent));
+    all.extend(open::lines(extent));
     all.extend(deep::lines(extent));
     all.extend(fss::lines(extent));
     all

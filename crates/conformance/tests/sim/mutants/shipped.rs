@@ -33,6 +33,7 @@ macro_rules! shipped {
 }
 
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
+pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::channel::specs, [AesKernel::Table]);
 pub(super) const DEEP: Shipped = shipped!(deep, ["deep"], deep_specs, [AesKernel::Table]);
 pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conformance::fss::specs, AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
@@ -41,6 +42,13 @@ pub(super) const LINALG: Shipped = shipped!(
     conformance::linalg::specs,
     [AesKernel::Table]
 );
+pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
+
+/// The specifications of what the module `open` has.
+fn open_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+    let opens = |spec: &OpSpec<_>| ["open.columns", "open.groups"].contains(&spec.op) || spec.op.contains("open");
+    conformance::fri::specs().into_iter().filter(opens).collect()
+}
 
 /// The specifications of what the module `deep` has: the op set deep, folds and last layers.
 fn deep_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {

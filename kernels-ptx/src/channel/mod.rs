@@ -1,0 +1,4 @@
+//! Kernels of the channel op set.
+
+mod grind;
+mod transcript;

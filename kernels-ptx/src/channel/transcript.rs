@@ -1,0 +1,118 @@
+//! Transcripts. One thread hashes what is said, since each block needs the digest of those before it: the time of a launch is
+//! that of its compressions, about a microsecond each, beside which the next block arrives from memory.
+//!
+//! # Safety
+//! `channel` is one transcript, `said` are `count` elements, `drawn` are `draws`. Grid: one block.
+
+use core_types::{
+    blake2s::Digest,
+    field::QM31,
+    params::channel::{ChannelQueriesParams, ChannelState},
+};
+
+use crate::dev::{
+    idx::tid_x,
+    sync::block_sync,
+    unroll::unroll,
+};
+
+/// Threads that draw positions.
+const THREADS: u32 = 32;
+
+/// Says digests, then draws.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn channel_mix_digests(
+    said: *const Digest,
+    channel: *mut ChannelState,
+    drawn: *mut QM31,
+    count: u64,
+    draws: u64,
+) {
+    mix(said.cast(), 8 * count, channel, drawn, draws);
+}
+
+/// Says elements of the secure field, then draws.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn channel_mix_felts(
+    said: *const QM31,
+    channel: *mut ChannelState,
+    drawn: *mut QM31,
+    count: u64,
+    draws: u64,
+) {
+    mix(said.cast(), 4 * count, channel, drawn, draws);
+}
+
+/// Says words, then draws.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn channel_mix_words(
+    said: *const u32,
+    channel: *mut ChannelState,
+    drawn: *mut QM31,
+    count: u64,
+    draws: u64,
+) {
+    mix(said, count, channel, drawn, draws);
+}
+
+/// Draws challenges.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn channel_draw(channel: *mut ChannelState, drawn: *mut QM31, draws: u64) {
+    let mut state = *channel;
+    draw(&mut state, drawn, draws);
+    *channel = state;
+}
+
+/// Draws positions, eight with each thread: draws of words do not depend on each other.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn channel_queries(
+    channel: *mut ChannelState,
+    positions: *mut u32,
+    params: ChannelQueriesParams,
+) {
+    let ChannelQueriesParams { log_size, queries } = params;
+    let (state, draws) = (*channel, queries.div_ceil(8));
+    let mut first = 0;
+    while first < draws {
+        let draw = first + tid_x();
+        let words = state.words_after(draw);
+        unroll!(I in 0..8 => {
+            let query = 8 * u64::from(draw) + u64::from(I);
+            if query < u64::from(queries) {
+                *positions.add(query as usize) = words[I as usize] & ((1 << log_size) - 1);
+            }
+        });
+        first += THREADS;
+    }
+    block_sync(); // all have read how many draws there were
+    if tid_x() == 0 {
+        (*channel).draws = state.draws.wrapping_add(draws);
+    }
+}
+
+#[inline(always)]
+unsafe fn mix(words: *const u32, count: u64, channel: *mut ChannelState, drawn: *mut QM31, draws: u64) {
+    let mut state = *channel;
+    state.say(count, |i| *words.add(i as usize));
+    draw(&mut state, drawn, draws);
+    *channel = state;
+}
+
+#[inline(always)]
+unsafe fn draw(state: &mut ChannelState, drawn: *mut QM31, draws: u64) {
+    let mut i = 0;
+    while i < draws {
+        let [first, second] = state.draw_pair();
+        *drawn.add(i as usize) = first;
+        if i + 1 < draws {
+            *drawn.add(i as usize + 1) = second;
+        }
+        i += 2;
+    }
+}
+
+kernel_table! {
+    channel_mix_digests, channel_mix_felts, channel_mix_words, channel_draw:
+        block [1, 1, 1], min_blocks 1, shared None, barriers 0;
+    channel_queries: block [THREADS, 1, 1], min_blocks 1, shared None, barriers 1;
+}
