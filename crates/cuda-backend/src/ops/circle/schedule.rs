@@ -24,11 +24,12 @@ pub(super) struct Strips {
 impl Strips {
     /// The launch for a polynomial of `2^log_region` coefficients on a domain of `2^log_size` points.
     pub(super) fn params(self, log_size: u32, log_region: u32, scale: u32, spread: bool) -> CircleStripParams {
+        let log_domain = log_size;
         let Self { layer, log_rows } = self;
         let log_strip =
             if log_rows <= MOST_NARROW_ROWS { CircleStripParams::LOG_STRIP } else { CircleStripParams::LOG_WIDE_STRIP };
         let log_width = log_strip - log_rows;
-        CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread: spread.into() }
+        CircleStripParams { log_domain, log_size, log_region, layer, log_rows, log_width, scale, spread: spread.into() }
     }
 }
 
@@ -54,15 +55,26 @@ impl Schedule {
     }
 }
 
-/// The launch of `layers` layers in tiles over `columns` columns of `2^log_size` words.
+/// The launch of `layers` layers in tiles over `columns` columns of a domain of `2^log_size` points.
 pub(super) fn tiles(log_size: u32, log_source: u32, layers: u32, scale: u32, columns: u32) -> CircleTileParams {
     let words = u64::from(columns) << log_size;
+    let all = CircleTileParams {
+        words,
+        log_domain: log_size,
+        log_size,
+        log_source,
+        layers,
+        scale,
+        columns: 1,
+        columns_per_block: 1,
+        reserved: 0,
+    };
     if log_size < LOG_TILE {
-        return CircleTileParams { words, log_size, log_source, layers, scale, columns: 1, columns_per_block: 1 };
+        return all;
     }
     let groups = (BUSY_BLOCKS >> (log_size - LOG_TILE)).clamp(1, u64::from(columns.max(1)));
     let columns_per_block = u64::from(columns).div_ceil(groups).max(1) as u32; // at most `columns`
-    CircleTileParams { words, log_size, log_source, layers, scale, columns, columns_per_block }
+    CircleTileParams { columns, columns_per_block, ..all }
 }
 
 /// Log of the coefficients that a block evaluates at a point: fewer where blocks would be few.
@@ -109,7 +121,9 @@ mod tests {
     fn ranges_lie_inside_their_column() {
         for log_size in 0..=30 {
             for columns in [0, 1, 1 << 10, u32::MAX] {
-                assert!(log_range(log_size, columns) <= log_size.min(16));
+                let log_range = log_range(log_size, columns);
+                assert!(log_range <= log_size.min(16));
+                assert!(log_size - log_range < 16, "as many rows of blocks as a grid may have");
             }
         }
     }
