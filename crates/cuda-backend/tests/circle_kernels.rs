@@ -5,17 +5,21 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue,
     ops::circle::{
-        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate,
-        CircleOps, CircleTwiddles,
+        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
+        CircleInterpolate, CircleInterpolatePart, CircleOps, CircleTwiddles,
     },
 };
 use bytemuck::NoUninit;
 use core_types::{
     circle::CirclePoint,
     field::{M31, P, QM31, Twiddle},
-    params::circle::{
-        CircleExtendParams, CircleFftParams, CirclePointParams, CircleStripParams, CircleTileParams,
-        CircleTwiddleParams,
+    params::{
+        circle::{
+            CircleExtendParams, CircleFftParams, CirclePartParams, CirclePointParams, CircleStripParams,
+            CircleTileParams, CircleTwiddleParams,
+        },
+        columns::ColumnAt,
+        deep::SampleAt,
     },
 };
 use cpu_backend::{CpuConfig, CpuQueue};
@@ -135,6 +139,44 @@ fn at_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<Vec<QM31
     q.download(&results)
 }
 
+fn part<Q: CircleOps>(q: &Q, params: &CirclePartParams) -> Result<Vec<M31>, BackendError> {
+    let [_, inverse] = twiddles(q, params.log_domain)?;
+    let len = (params.columns as usize) << params.log_size;
+    let mut values = q.upload(&framed(&elements(len, u64::from(params.log_size))))?;
+    let columns = values.view_mut().slice(1..len + 1)?;
+    q.circle_interpolate_part(CircleInterpolatePart { params, inverse_twiddles: inverse.view(), columns })?;
+    q.download(&values)
+}
+
+/// Columns of `log_lens` one after the other, each at all of `points` points, from the last to the first.
+fn at_points<Q: CircleOps>(q: &Q, log_lens: &[u32], points: u32) -> Result<Vec<QM31>, BackendError> {
+    let (mut columns, mut end) = (Vec::new(), 1);
+    for &log_len in log_lens {
+        columns.push(ColumnAt::new(end, log_len));
+        end += 1 << log_len;
+    }
+    let samples: Vec<SampleAt> = (0..log_lens.len() as u32)
+        .flat_map(|column| (0..points).rev().map(move |point| SampleAt { column, point }))
+        .collect();
+    let flat: Vec<QM31> = secure(points as usize, 8)
+        .into_iter()
+        .flat_map(|t| {
+            let point = CirclePoint::from_parameter(t).unwrap();
+            [point.x, point.y]
+        })
+        .collect();
+    let (coefficients, points) = (q.upload(&elements(end as usize, 6))?, q.upload(&flat)?);
+    let mut sampled = q.zeros::<QM31>(samples.len())?;
+    q.circle_eval_at_points(CircleEvalAtPoints {
+        columns: &columns,
+        samples: &samples,
+        coefficients: coefficients.view(),
+        points: points.view(),
+        sampled: sampled.view_mut(),
+    })?;
+    q.download(&sampled)
+}
+
 #[test]
 fn transforms_of_every_size_equal_the_processors() {
     let cpu = processor();
@@ -187,6 +229,7 @@ fn strips_between_others_run_the_layers_in_between() {
     };
     let mut got = queue.upload(&words).unwrap();
     let strips = |layer, log_rows, scale| CircleStripParams {
+        log_domain: log_size,
         log_size,
         log_region: log_size,
         layer,
@@ -197,12 +240,14 @@ fn strips_between_others_run_the_layers_in_between() {
     };
     let tiles = CircleTileParams {
         words: 2 << log_size,
+        log_domain: log_size,
         log_size,
         log_source: log_size,
         layers: 9,
         scale: 0,
         columns,
         columns_per_block: 2,
+        reserved: 0,
     };
     let blocks = [u64::from(columns) << (log_size - 12), 1, 1];
     for params in [strips(14, 4, 0), strips(9, 5, 0)] {
@@ -242,6 +287,41 @@ fn extensions_equal_the_processors() {
                 let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
                 let expected = extension(&cpu, &params).unwrap();
                 assert!(extension(&queue, &params).unwrap() == expected, "{params:?}, {order}");
+            }
+        }
+        drop(queue);
+        assert_eq!(session.reports(), [], "{order}");
+    }
+}
+
+#[test]
+fn interpolations_of_parts_equal_the_processors() {
+    let cpu = processor();
+    for order in ORDERS {
+        let (session, queue) = machine(&format!("checks=sanitize;{order}"));
+        let small = (1..=9).flat_map(|log_domain| (1..=log_domain).map(move |log_size| (log_size, log_domain, 3)));
+        let large = [(12, 13, 2), (11, 14, 3), (13, 14, 1), (13, 17, 2), (15, 16, 1)];
+        for (log_size, log_domain, columns) in small.chain(large).chain([(2, 5, 0), (1, 4, 257)]) {
+            let params = CirclePartParams { log_size, log_domain, columns };
+            assert!(part(&queue, &params).unwrap() == part(&cpu, &params).unwrap(), "{params:?}, {order}");
+        }
+        drop(queue);
+        assert_eq!(session.reports(), [], "{order}");
+    }
+}
+
+#[test]
+fn evaluations_at_points_equal_the_processors() {
+    let cpu = processor();
+    for order in ORDERS {
+        let (session, queue) = machine(&format!("checks=sanitize;{order}"));
+        let mixed: Vec<u32> = (0..=14).chain([3, 14, 0]).collect();
+        for (log_lens, points) in [(&mixed[..], 3), (&[6; 40], 2), (&[16], 1), (&[5], 0), (&[], 2)] {
+            let launches = session.counters().launches;
+            let got = at_points(&queue, log_lens, points).unwrap();
+            assert_eq!(got, at_points(&cpu, log_lens, points).unwrap(), "{log_lens:?} at {points} points, {order}");
+            if got.is_empty() {
+                assert_eq!(session.counters().launches, launches);
             }
         }
         drop(queue);

@@ -1,14 +1,14 @@
 //! Canonic circle domains, and the points at each position of each order.
 
 use core_types::{
-    circle::{CirclePoint, CirclePointIndex, LOG_ORDER},
+    circle::{CirclePoint, CirclePointIndex, LOG_ORDER, MAX_LOG_DOMAIN},
     field::M31,
 };
 
 use crate::{FftError, bit_reversed};
 
 /// The largest log size of a domain that transforms accept.
-pub const MAX_LOG_SIZE: u32 = 26;
+pub const MAX_LOG_SIZE: u32 = MAX_LOG_DOMAIN;
 
 /// The canonic circle domain of `2^n` points: the coset `g (1 + 2 i)` of the group of order `2^n`, `g = 2^(30-n)`.
 ///
@@ -117,8 +117,16 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_domain_begins_at_the_generator_and_ends_at_its_inverse() {
+        let domain = CanonicDomain::new(MAX_LOG_SIZE).unwrap();
+        assert_eq!(domain.stored_point(0), CirclePoint::GENERATOR);
+        assert_eq!(domain.stored_point(1), CirclePoint::GENERATOR.conjugate());
+        assert_eq!(domain.row_point(domain.len() - 1), CirclePoint::GENERATOR.conjugate());
+    }
+
+    #[test]
     fn log_sizes_outside_the_range_are_refused() {
-        for got in [0, 27, 31, 32, u32::MAX] {
+        for got in [0, 31, 32, u32::MAX] {
             assert_eq!(CanonicDomain::new(got), Err(FftError::LogSize { got }));
         }
     }

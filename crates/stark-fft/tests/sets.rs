@@ -164,7 +164,7 @@ fn sets_that_do_not_fit_are_refused_with_the_numbers() {
     assert_eq!(SetShape::new(&[(domain(5), 1), (domain(4), 1), (domain(4), 1)]), order(2, 4, 4));
     let too_many = FftError::TooManyColumns { got: 1 << 32, log_size: 3 };
     assert_eq!(SetShape::new(&[(domain(3), 1 << 32)]), Err(too_many));
-    assert_eq!(shape().extended(18).err(), Some(FftError::LogSize { got: 27 }));
+    assert_eq!(shape().extended(22).err(), Some(FftError::LogSize { got: 31 }));
     assert_eq!(shape().extended(u32::MAX).err(), Some(FftError::LogSize { got: u32::MAX }));
 
     let (shape, other) = (shape(), SetShape::new(&[(domain(9), 2)]).unwrap());

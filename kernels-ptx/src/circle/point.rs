@@ -4,15 +4,17 @@
 //! bits, a table in shared memory the next eight, the block the others.
 //!
 //! # Safety
-//! Buffers hold what the parameters state; block: 256 threads; grid: one block per range, or per column for the sums.
+//! Buffers hold what the parameters state; block: 256 threads; grid: any for the factors, one block per sample and range for the
+//! ranges, one per sample for the sums.
 
 use core_types::{
+    circle::double_x,
     field::{M31, QM31},
-    params::circle::CirclePointRangeParams,
+    params::circle::{CirclePointRangeParams, CircleSampleAt},
 };
 
 use crate::dev::{
-    idx::{bid_x, block_stride, lane, tid_x, warp as warp_index},
+    idx::{bid_x, bid_y, block_stride, grid_stride, lane, tid_x, warp as warp_index},
     smem::{Layout, Region, SharedSlice},
     sync::block_sync,
     unroll::unroll,
@@ -33,17 +35,38 @@ pub(super) const SHARED_BYTES: u32 = SUMS.end().bytes();
 /// Shared memory of a block of `circle_point_sums`.
 pub(super) const SUM_BYTES: u32 = ONLY_SUMS.end().bytes();
 
-/// Evaluates range `r` of column `c` into `sums[c * ranges + r]`. Grid: columns times ranges, the range fastest.
+/// Writes the factors of each bit of an index for each of `len` points, given by x and y. One thread for each point.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_point_factors(points: *const QM31, factors: *mut QM31, len: u64) {
+    for point in grid_stride(len) {
+        let factors = factors.add(point as usize * CirclePointRangeParams::FACTORS);
+        let mut x = *points.add(2 * point as usize);
+        *factors = *points.add(2 * point as usize + 1);
+        let mut bit = 1;
+        while bit < CirclePointRangeParams::FACTORS {
+            *factors.add(bit) = x;
+            x = double_x(x);
+            bit += 1;
+        }
+    }
+}
+
+/// Evaluates range `r` of sample `s` into `sums[s * ranges + r]`, or into the sample's own place if it is the only one. Grid:
+/// samples by ranges, so that samples of one column find their common coefficients in cache.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_point_ranges(
+    samples: *const CircleSampleAt,
     coefficients: *const M31,
+    all_factors: *const QM31,
     sums: *mut QM31,
     params: CirclePointRangeParams,
 ) {
-    let CirclePointRangeParams { log_size, log_range, .. } = params;
+    let CirclePointRangeParams { log_size, log_range } = params;
     let (factors, middle) = (FACTORS.slice(), MIDDLE.slice());
-    if tid_x() == 0 {
-        unroll!(I in 0..30 => { factors.set(I, params.factors[I as usize]); });
+    let sample = *samples.add(bid_x() as usize);
+    if tid_x() < CirclePointRangeParams::FACTORS as u32 {
+        let own = all_factors.add(sample.point as usize * CirclePointRangeParams::FACTORS);
+        factors.set(tid_x(), *own.add(tid_x() as usize));
     }
     block_sync();
     let log_low = log_range.min(LOG_THREADS);
@@ -53,7 +76,8 @@ pub unsafe extern "ptx-kernel" fn circle_point_ranges(
 
     let mut sum = QM31::ZERO;
     if tid_x() < 1 << log_low {
-        let mine = coefficients.add(((bid_x() as usize) << log_range) + tid_x() as usize);
+        let range = coefficients.add(sample.first as usize).add((bid_y() as usize) << log_range);
+        let mine = range.add(tid_x() as usize);
         let count = 1 << (log_range - log_low);
         let mut j = 0;
         while j < count {
@@ -71,15 +95,20 @@ pub unsafe extern "ptx-kernel" fn circle_point_ranges(
     }
     let sum = block_sum(sum, SUMS.slice());
     if tid_x() == 0 {
-        let ranges = log_size - log_range;
-        let range = bid_x() & ((1 << ranges) - 1);
-        *sums.add(bid_x() as usize) = sum * product(factors, log_range, ranges, range);
+        let log_ranges = log_size - log_range;
+        let place = if log_ranges == 0 { sample.value as usize } else { ((bid_x() as usize) << log_ranges) + bid_y() as usize };
+        *sums.add(place) = sum * product(factors, log_range, log_ranges, bid_y());
     }
 }
 
-/// Adds `len` sums of column `c` into `results[c]`. Grid: columns.
+/// Adds the `len` sums of each sample into its place among the values. Grid: samples.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_point_sums(sums: *const QM31, results: *mut QM31, len: u32) {
+pub unsafe extern "ptx-kernel" fn circle_point_sums(
+    samples: *const CircleSampleAt,
+    sums: *const QM31,
+    values: *mut QM31,
+    len: u32,
+) {
     let mine = sums.add(bid_x() as usize * len as usize);
     let mut sum = QM31::ZERO;
     for i in block_stride(len) {
@@ -87,7 +116,8 @@ pub unsafe extern "ptx-kernel" fn circle_point_sums(sums: *const QM31, results: 
     }
     let sum = block_sum(sum, ONLY_SUMS.slice());
     if tid_x() == 0 {
-        *results.add(bid_x() as usize) = sum;
+        let value = (*samples.add(bid_x() as usize)).value;
+        *values.add(value as usize) = sum;
     }
 }
 
@@ -139,6 +169,7 @@ impl Lanes for Word {
 }
 
 kernel_table! {
+    circle_point_factors: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
     circle_point_ranges: block [256, 1, 1], min_blocks 4, shared Bytes(SHARED_BYTES), barriers 3;
     circle_point_sums: block [256, 1, 1], min_blocks 4, shared Bytes(SUM_BYTES), barriers 1;
 }

@@ -13,15 +13,15 @@ pub(super) type Words = [M31; 16];
 /// A run of up to four layers. Local layer `k` is layer `layer + k` of the transform and pairs words that differ in bit `k`.
 #[derive(Clone, Copy)]
 pub(super) struct Round {
-    /// The factors of the domain, `2^(log_size - 1)`.
+    /// The factors of the domain, `2^(log_domain - 1)`.
     pub(super) twiddles: *const Twiddle,
     /// Log of the number of points of the domain.
-    pub(super) log_size: u32,
+    pub(super) log_domain: u32,
     /// The transform's layer of local layer 0.
     pub(super) layer: u32,
     /// Position of the words in the domain, without its lowest `layer + 4` bits, as a number.
     pub(super) group: u32,
-    /// Bits of a word's index that belong to its position in the domain: 15, or fewer for a small domain.
+    /// Bits of a word's index that belong to its position in the domain: 15, or fewer for a small column.
     pub(super) mask: u32,
     /// First local layer to run.
     pub(super) first: u32,
@@ -34,7 +34,7 @@ impl Round {
     #[inline(always)]
     unsafe fn twiddle(&self, k: u32, m: u32) -> Twiddle {
         let layer = self.layer + k;
-        let offset = (1 << (self.log_size - 1)) - (1 << (self.log_size - layer));
+        let offset = (1 << (self.log_domain - 1)) - (1 << (self.log_domain - layer));
         *self.twiddles.add((offset + (self.group << (3 - k)) + (m & self.mask >> (k + 1))) as usize)
     }
 

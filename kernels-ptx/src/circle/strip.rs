@@ -1,7 +1,7 @@
 //! Strips of rows: four to twelve layers above a tile's, `2^log_rows` rows at distance `2^layer`.
 //!
 //! # Safety
-//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_size - 1)` factors of the domain. Grid: one
+//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)` factors of the domain. Grid: one
 //! block per copy, strip and column, the copy fastest, so that copies find their common source in cache. Block: 256 threads
 //! for strips of `2^12` words; 512 threads for wide ones of `2^14` words.
 
@@ -142,7 +142,7 @@ unsafe fn run<const THREADS: u32, const EVALUATE: bool>(
             let place = Place::new(set << log_threads | tid_x(), bit, params);
             let layers = Round {
                 twiddles,
-                log_size: params.log_size,
+                log_domain: params.log_domain,
                 layer: params.layer + bit,
                 group: (strip.row + place.row) >> (bit + 4),
                 mask: 15,
@@ -196,7 +196,7 @@ impl Strip {
         copy: u32,
         number: u32,
     ) -> Self {
-        let CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread } = *params;
+        let CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread, .. } = *params;
         let log_strips = log_region - log_rows - log_width;
         let strip = number & ((1 << log_strips) - 1);
         let column = (number >> log_strips) as usize;

@@ -1,7 +1,7 @@
 //! Contiguous tiles: layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12` in the lowest round.
 //!
 //! # Safety
-//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_size - 1)` factors of the domain. Grid: one
+//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)` factors of the domain. Grid: one
 //! block per tile of a column by one row per group of `columns_per_block` columns; block: 256 threads.
 
 use core_types::{
@@ -160,7 +160,7 @@ impl Arrangement {
 #[derive(Clone, Copy)]
 struct Block<'a> {
     twiddles: *const Twiddle,
-    /// One less than the number of points of the domain.
+    /// One less than the words of a column.
     mask: u32,
     params: &'a CircleTileParams,
     shared: SharedSlice<M31>,
@@ -204,7 +204,7 @@ impl<'a> Block<'a> {
         let layer = 4 * number;
         Round {
             twiddles: self.twiddles,
-            log_size: self.params.log_size,
+            log_domain: self.params.log_domain,
             layer,
             group: position >> (layer + 4),
             mask: self.mask >> layer & 15,

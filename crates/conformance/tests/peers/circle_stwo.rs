@@ -1,8 +1,10 @@
 //! Fields, domains, orders, transforms and out-of-domain values against the published crate `stwo` 2.3.
 
+use backend_api::ops::circle::{CircleEvalAtPoints, CircleInterpolatePart, CircleOps as _};
 use core_types::{
     circle::CirclePoint,
     field::{M31, QM31},
+    params::{circle::CirclePartParams, columns::ColumnAt, deep::SampleAt},
 };
 use cpu_backend::CpuQueue;
 use stark_fft::{
@@ -45,10 +47,12 @@ fn stored_points(log_size: u32) -> Vec<StwoPoint<BaseField>> {
     points
 }
 
-/// Interpolation by their butterfly, with factors read off their domain: y at layer 0, x and its doublings above.
-fn interpolated_by_their_butterflies(values: &[M31], log_size: u32) -> Vec<BaseField> {
-    let points = stored_points(log_size);
+/// Interpolation by their butterfly, with factors read off the first points of their domain: y at layer 0, x and its doublings
+/// above.
+fn interpolated_by_their_butterflies(values: &[M31], log_domain: u32) -> Vec<BaseField> {
+    let points = stored_points(log_domain);
     let mut column = all_theirs(values);
+    let log_size = values.len().ilog2();
     for layer in 0..log_size {
         let distance = 1 << layer;
         for start in (0..column.len()).step_by(2 * distance) {
@@ -119,6 +123,25 @@ fn coefficients_are_those_of_their_butterflies() {
 }
 
 #[test]
+fn coefficients_of_parts_are_those_of_their_butterflies() {
+    let q = runtime::cpu().unwrap();
+    for log_domain in 1..=13 {
+        let tree = TwiddleTree::new(&q, domain(log_domain)).unwrap();
+        for log_size in 1..=log_domain {
+            let values = elements(1 << log_size, log_size);
+            let mut got = values.clone();
+            q.circle_interpolate_part(CircleInterpolatePart {
+                params: &CirclePartParams { log_size, log_domain, columns: 1 },
+                inverse_twiddles: tree.inverse(domain(log_domain)).unwrap(),
+                columns: &mut got,
+            })
+            .unwrap();
+            assert_eq!(all_theirs(&got), interpolated_by_their_butterflies(&values, log_domain));
+        }
+    }
+}
+
+#[test]
 fn extensions_take_the_values_that_their_folding_gives() {
     let q = runtime::cpu().unwrap();
     for (log_coefficients, log_size) in [(1, 1), (1, 4), (2, 3), (5, 7), (8, 9), (12, 14), (16, 17), (20, 21)] {
@@ -153,5 +176,36 @@ fn out_of_domain_values_agree() {
             let alphas = utils::get_folding_alphas(their_point, log_size as usize);
             assert_eq!(secure(got), utils::fold(&coefficients, &alphas));
         }
+    }
+}
+
+#[test]
+fn values_of_several_sizes_and_points_agree() {
+    let q = runtime::cpu().unwrap();
+    let coefficients = elements(1 << 19, 8);
+    let log_lens: Vec<u32> = (0..=14).chain([18, 5]).collect();
+    let columns: Vec<ColumnAt> =
+        log_lens.iter().enumerate().map(|(i, &log_len)| ColumnAt::new(1000 * i as u64, log_len)).collect();
+    let points = [3, 21].map(|word| {
+        let parameter = QM31::from_coordinates([word, 5, 7, 9].map(M31::from_u32));
+        CirclePoint::from_parameter(parameter).unwrap()
+    });
+    let samples: Vec<SampleAt> =
+        (0..2 * columns.len() as u32).map(|i| SampleAt { column: i / 2, point: i % 2 }).collect();
+    let mut sampled = vec![QM31::ZERO; samples.len()];
+    q.circle_eval_at_points(CircleEvalAtPoints {
+        columns: &columns,
+        samples: &samples,
+        coefficients: &coefficients,
+        points: &points.map(|point| [point.x, point.y]).concat(),
+        sampled: &mut sampled,
+    })
+    .unwrap();
+    for (sample, got) in samples.iter().zip(sampled) {
+        let (column, point) = (columns[sample.column as usize], points[sample.point as usize]);
+        let words = all_theirs(&coefficients[column.first as usize..][..1 << column.log_len]);
+        let their_point = StwoPoint { x: secure(point.x), y: secure(point.y) };
+        let alphas = utils::get_folding_alphas(their_point, column.log_len as usize);
+        assert_eq!(secure(got), utils::fold(&words, &alphas), "{sample:?}");
     }
 }

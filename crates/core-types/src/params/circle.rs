@@ -80,7 +80,9 @@ sizes!(CircleTwiddleParams { log_size });
 pub struct CircleTileParams {
     /// Words of the batch.
     pub words: u64,
-    /// Log of the number of points of the domain that the twiddles belong to, at least 3.
+    /// Log of the number of points of the domain that the twiddles belong to.
+    pub log_domain: u32,
+    /// Log of the words of a column, which stand at the first positions of the domain; at least 3.
     pub log_size: u32,
     /// Log of the words of a source column; equal to `log_size` where the transform is in place.
     pub log_source: u32,
@@ -92,6 +94,8 @@ pub struct CircleTileParams {
     pub columns: u32,
     /// Columns that one block runs one after the other.
     pub columns_per_block: u32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: u32,
 }
 
 impl CircleTileParams {
@@ -103,7 +107,9 @@ impl CircleTileParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleStripParams {
-    /// Log of the number of points of the domain, and of the words of a target column.
+    /// Log of the number of points of the domain that the twiddles belong to.
+    pub log_domain: u32,
+    /// Log of the words of a target column, which stand at the first positions of the domain.
     pub log_size: u32,
     /// Log of the words of one copy of the polynomial in a target column.
     pub log_region: u32,
@@ -126,11 +132,13 @@ impl CircleStripParams {
     pub const LOG_WIDE_STRIP: u32 = 14;
 }
 
-/// One launch over whole columns of domains with two or four points.
+/// One launch over whole columns of two or four words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleSmallParams {
-    /// Log of the number of points, 1 or 2.
+    /// Log of the number of points of the domain that the twiddles belong to.
+    pub log_domain: u32,
+    /// Log of the words of a column, which stand at the first positions of the domain; 1 or 2.
     pub log_size: u32,
     /// Log of the words of a source column, at most `log_size`.
     pub log_source: u32,
@@ -138,22 +146,29 @@ pub struct CircleSmallParams {
     pub columns: u32,
 }
 
-/// One launch over ranges of `2^log_range` coefficients: each block evaluates one at a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A column of coefficients to evaluate, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CircleSampleAt {
+    /// The column's first word.
+    pub first: u64,
+    /// The point, by its place in the list.
+    pub point: u32,
+    /// The value's place among all.
+    pub value: u32,
+}
+
+/// One launch over ranges of `2^log_range` coefficients of columns of one size: each block evaluates one at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CirclePointRangeParams {
     /// Log of the coefficients of a column.
     pub log_size: u32,
     /// Log of the coefficients of a block, at most 16.
     pub log_range: u32,
-    /// The factor of each bit of a coefficient's index: `y, x, pi(x), pi(pi(x)), ...`
-    pub factors: [QM31; CirclePointRangeParams::FACTORS],
 }
 
 impl CirclePointRangeParams {
-    /// Bits of the index of a coefficient.
+    /// Bits of the index of a coefficient. Each has a factor at a point: `y, x, pi(x), pi(pi(x)), ...`
     pub const FACTORS: usize = 30;
 }
-
-// SAFETY: two u32 and an array of four words each: 4-byte words, no padding.
-unsafe impl NoUninit for CirclePointRangeParams {}

@@ -4,7 +4,8 @@ use backend_api::{BackendError, BufferMut, BufferRef};
 use core_types::{
     field::{M31, QM31, Twiddle},
     params::circle::{
-        CirclePointRangeParams, CircleSmallParams, CircleStripParams, CircleTileParams, CircleTwiddleParams,
+        CirclePointRangeParams, CircleSampleAt, CircleSmallParams, CircleStripParams, CircleTileParams,
+        CircleTwiddleParams,
     },
 };
 
@@ -64,7 +65,8 @@ pub(crate) fn small_interpolate(
 ) -> Result<(), BackendError> {
     let launch = striding(queue.kernel("circle_small_interpolate")?, p.columns.into());
     let launch = launch.output("columns", columns).input("twiddles", twiddles).value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.columns` of the domain's size, and `twiddles` are its factors.
+    // SAFETY: the op has checked that `columns` are `p.columns` of two or four words, and `twiddles` the factors of a domain of
+    // at least so many points.
     unsafe { launch.launch() }
 }
 
@@ -93,7 +95,8 @@ pub(crate) fn tile_interpolate(
         .output("columns", columns)
         .input("twiddles", twiddles)
         .value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of the domain.
+    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of a domain of at least as many
+    // points as a column has words.
     unsafe { launch.launch() }
 }
 
@@ -139,7 +142,8 @@ pub(crate) fn strip_interpolate(
     let names = ["circle_strip_interpolate", "circle_wide_strip_interpolate"];
     let launch =
         strips(queue, names, p, count)?.output("columns", columns).input("twiddles", twiddles).value("params", p);
-    // SAFETY: the op has checked that `columns` are `count` of the domain's size and `twiddles` its factors.
+    // SAFETY: the op has checked that `columns` are `count` of `2^p.log_size` and `twiddles` the factors of a domain of at least
+    // so many points.
     unsafe { launch.launch() }
 }
 
@@ -180,33 +184,51 @@ pub(crate) fn strip_lde(
     unsafe { launch.launch() }
 }
 
+/// The factors of the bits of an index at each point, `[points][30]`.
+pub(crate) fn point_factors(
+    queue: &CudaQueue,
+    points: CudaRef<'_, QM31>,
+    factors: &CudaMut<'_, QM31>,
+) -> Result<(), BackendError> {
+    let len = (factors.len() / CirclePointRangeParams::FACTORS) as u64;
+    let launch = striding(queue.kernel("circle_point_factors")?, len);
+    let launch = launch.input("points", points).output("factors", factors).value("len", &len);
+    // SAFETY: `factors` are a whole number of points', and the op has given both coordinates of each.
+    unsafe { launch.launch() }
+}
+
+/// `sums` are the values of all samples where a range is a column, and otherwise those of these samples, `[samples][ranges]`.
 pub(crate) fn point_ranges(
     queue: &CudaQueue,
     p: &CirclePointRangeParams,
-    columns: u32,
+    samples: CudaRef<'_, CircleSampleAt>,
     coefficients: CudaRef<'_, M31>,
+    factors: CudaRef<'_, QM31>,
     sums: &CudaMut<'_, QM31>,
 ) -> Result<(), BackendError> {
-    let blocks = u64::from(columns) << (p.log_size - p.log_range);
     let launch = queue
         .kernel("circle_point_ranges")?
-        .grid([blocks, 1, 1])
+        .grid([samples.len() as u64, 1 << (p.log_size - p.log_range), 1])
+        .input("samples", samples)
         .input("coefficients", coefficients)
+        .input("all_factors", factors)
         .output("sums", sums)
         .value("params", p);
-    // SAFETY: the op has checked that `coefficients` are `columns` of `2^p.log_size`, and gives a sum for every range.
+    // SAFETY: the op has checked that the columns of the samples, of `2^p.log_size` words, lie in `coefficients`, and that there
+    // are factors for their points. It gives a place for every sum.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn point_sums(
     queue: &CudaQueue,
+    samples: CudaRef<'_, CircleSampleAt>,
     sums: CudaRef<'_, QM31>,
-    results: &CudaMut<'_, QM31>,
+    values: &CudaMut<'_, QM31>,
     ranges: u32,
 ) -> Result<(), BackendError> {
-    let launch = queue.kernel("circle_point_sums")?.grid([results.len() as u64, 1, 1]);
-    let launch = launch.input("sums", sums).output("results", results).value("len", &ranges);
-    // SAFETY: the op gives `ranges` sums for every result.
+    let launch = queue.kernel("circle_point_sums")?.grid([samples.len() as u64, 1, 1]);
+    let launch = launch.input("samples", samples).input("sums", sums).output("values", values).value("len", &ranges);
+    // SAFETY: the op gives `ranges` sums for every sample, whose places are among the values.
     unsafe { launch.launch() }
 }
 

@@ -3,14 +3,18 @@
 use backend_api::{
     Buffer, Queue,
     ops::circle::{
-        BatchInverseM31, CircleEvalAtPoint, CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps,
-        CircleTwiddles,
+        BatchInverseM31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend, CircleInterpolate,
+        CircleLde, CircleOps, CircleTwiddles,
     },
 };
 use core_types::{
     circle::CirclePoint,
     field::{M31, QM31, Twiddle},
-    params::circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
+    params::{
+        circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
+        columns::ColumnAt,
+        deep::SampleAt,
+    },
 };
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
@@ -34,6 +38,7 @@ pub(super) fn lines<Q: CircleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>
         extend(batch, columns / 4),
         lde(batch, columns / 4),
         at_point(batch, columns),
+        at_points(batch, columns),
         inverse(single),
     ]
 }
@@ -151,6 +156,33 @@ fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q
                 params: &params,
                 coefficients: coefficients.view(),
                 results: results.view_mut(),
+            })?)
+        }))
+    })
+}
+
+/// The same at two points, which are on the device.
+fn at_points<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q> {
+    let count = elements(log_size, columns);
+    let bytes = M31_BYTES * count as f64;
+    let size = Size { unit: "element and point", work: 2.0 * count as f64, bytes, resident: bytes };
+    DeviceLine::new(format!("circle.eval_at_points/{columns}x2^{log_size}"), size, move |q: &Q| {
+        let coefficients = column(q, count)?;
+        let mut sampled = q.zeros(2 * columns as usize)?;
+        let t = QM31::from_coordinates([11, 22, 33, 44].map(M31::from_u32));
+        let point = CirclePoint::from_parameter(t).ok_or("the parameter names no point")?;
+        let other = point.double();
+        let points = q.upload(&[point.x, point.y, other.x, other.y])?;
+        let samples: Vec<SampleAt> = (0..2 * columns).map(|i| SampleAt { column: i / 2, point: i % 2 }).collect();
+        let columns: Vec<ColumnAt> =
+            (0..columns).map(|column| ColumnAt::new(u64::from(column) << log_size, log_size)).collect();
+        Ok(Box::new(move |q: &Q| {
+            Ok(q.circle_eval_at_points(CircleEvalAtPoints {
+                columns: &columns,
+                samples: &samples,
+                coefficients: coefficients.view(),
+                points: points.view(),
+                sampled: sampled.view_mut(),
             })?)
         }))
     })

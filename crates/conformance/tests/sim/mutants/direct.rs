@@ -61,13 +61,32 @@ impl Schedule {
     fn tiles(self, scale: u32) -> CircleTileParams {
         let Self { log_size, columns, columns_per_block, log_rows, .. } = self;
         let (words, layers) = (u64::from(columns) << log_size, log_size - log_rows);
-        CircleTileParams { words, log_size, log_source: log_size, layers, scale, columns, columns_per_block }
+        CircleTileParams {
+            words,
+            log_domain: log_size,
+            log_size,
+            log_source: log_size,
+            layers,
+            scale,
+            columns,
+            columns_per_block,
+            reserved: 0,
+        }
     }
 
     fn strips(self, scale: u32) -> CircleStripParams {
         let Self { log_size, log_rows, log_strip, .. } = self;
         let (layer, log_width) = (log_size - log_rows, log_strip - log_rows);
-        CircleStripParams { log_size, log_region: log_size, layer, log_rows, log_width, scale, spread: 0 }
+        CircleStripParams {
+            log_domain: log_size,
+            log_size,
+            log_region: log_size,
+            layer,
+            log_rows,
+            log_width,
+            scale,
+            spread: 0,
+        }
     }
 
     /// The tile kernel `name` on the grid for its parameters.
@@ -188,7 +207,7 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     // SAFETY: as the file says.
     unsafe { launch.launch() }?;
     let down = schedule.strips(31 - log_size);
-    let up = CircleStripParams { log_size: params.log_size, scale: 0, spread: 1, ..down };
+    let up = CircleStripParams { log_domain: params.log_size, log_size: params.log_size, scale: 0, spread: 1, ..down };
     let launch = schedule.strip_launch(q, ["circle_strip_lde", "circle_wide_strip_lde"])?;
     let launch = launch.output("columns", &column).output("values", &target);
     let launch = launch.input("inverse_twiddles", inverse.view()).input("twiddles", forward.view());

@@ -186,7 +186,7 @@ mod tests {
                 for (i, vector) in words.iter_mut().enumerate() {
                     let lanes: [u32; 16] = core::array::from_fn(|lane| word(quad << 8 | (i * 16 + lane) as u64));
                     for (expected, &lane) in expected.iter_mut().zip(&lanes) {
-                        *expected = *expected + M31::from_u32(lane) * M31::from_u32(factor(i as u64));
+                        *expected += M31::from_u32(lane) * M31::from_u32(factor(i as u64));
                     }
                     // SAFETY: no vector has more than sixteen words.
                     *vector = unsafe { l.load(lanes.as_ptr()) };

@@ -1,23 +1,23 @@
 //! The circle op set.
 
+mod points;
 mod schedule;
 
 use backend_api::{
-    BackendError, Buffer, BufferMut, BufferRef, Queue,
+    BackendError, BufferMut, BufferRef,
     ops::circle::{
         BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
         CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleTwiddles,
     },
 };
 use core_types::{
-    circle::{CirclePoint, double_x},
-    field::{M31, QM31, Twiddle},
+    field::{M31, Twiddle},
     params::circle::{
-        CircleExtendParams, CircleFftParams, CirclePointParams, CirclePointRangeParams, CircleSmallParams,
+        CircleExtendParams, CircleFftParams, CirclePartParams, CircleSmallParams, CircleStripParams, CircleTileParams,
     },
 };
 
-use self::schedule::{Schedule, log_range, tiles};
+use self::schedule::{Schedule, tiles};
 use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 
 /// Log of the largest domain whose layers have factors of their own kind.
@@ -57,17 +57,34 @@ impl CudaQueue {
             }
         }
     }
-}
 
-/// The factors of the bits of a coefficient's index: `y, x, pi(x), pi(pi(x)), ...`
-fn basis_factors(point: CirclePoint<QM31>) -> [QM31; CirclePointRangeParams::FACTORS] {
-    let mut factors = [point.y; CirclePointRangeParams::FACTORS];
-    let mut x = point.x;
-    for factor in &mut factors[1..] {
-        *factor = x;
-        x = double_x(x);
+    /// From values on the first `2^log_size` positions of a domain of `2^log_domain` points to coefficients, in place.
+    fn circle_inverse_layers(
+        &self,
+        params: &CirclePartParams,
+        inverse_twiddles: CudaRef<'_, Twiddle>,
+        columns: &CudaMut<'_, M31>,
+    ) -> Result<(), BackendError> {
+        let CirclePartParams { log_size, log_domain, columns: count } = *params;
+        if count == 0 {
+            return Ok(());
+        }
+        if log_size <= LOG_SMALL {
+            let params = CircleSmallParams { log_domain, log_size, log_source: log_size, columns: count };
+            return circle::small_interpolate(self, &params, columns, inverse_twiddles);
+        }
+        let schedule = Schedule::new(log_size);
+        let scale = |last: bool| if last { division(log_size) } else { 0 };
+        let lowest = tiles(log_size, log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
+        let lowest = CircleTileParams { log_domain, ..lowest };
+        circle::tile_interpolate(self, &lowest, columns, inverse_twiddles)?;
+        for (i, strips) in schedule.strips.iter().enumerate() {
+            let params = strips.params(log_size, log_size, scale(i + 1 == schedule.strips.len()), false);
+            let params = CircleStripParams { log_domain, ..params };
+            circle::strip_interpolate(self, &params, count, columns, inverse_twiddles)?;
+        }
+        Ok(())
     }
-    factors
 }
 
 impl CircleOps for CudaQueue {
@@ -80,22 +97,8 @@ impl CircleOps for CudaQueue {
         op.check()?;
         let CircleInterpolate { params, inverse_twiddles, columns } = op;
         let CircleFftParams { log_size, columns: count } = *params;
-        if count == 0 {
-            return Ok(());
-        }
-        if log_size <= LOG_SMALL {
-            let params = CircleSmallParams { log_size, log_source: log_size, columns: count };
-            return circle::small_interpolate(self, &params, &columns, inverse_twiddles);
-        }
-        let schedule = Schedule::new(log_size);
-        let scale = |last: bool| if last { division(log_size) } else { 0 };
-        let params = tiles(log_size, log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
-        circle::tile_interpolate(self, &params, &columns, inverse_twiddles)?;
-        for (i, strips) in schedule.strips.iter().enumerate() {
-            let params = strips.params(log_size, log_size, scale(i + 1 == schedule.strips.len()), false);
-            circle::strip_interpolate(self, &params, count, &columns, inverse_twiddles)?;
-        }
-        Ok(())
+        let whole = CirclePartParams { log_size, log_domain: log_size, columns: count };
+        self.circle_inverse_layers(&whole, inverse_twiddles, &columns)
     }
 
     fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
@@ -106,7 +109,7 @@ impl CircleOps for CudaQueue {
             return Ok(());
         }
         if log_size <= LOG_SMALL {
-            let params = CircleSmallParams { log_size, log_source: log_size, columns: count };
+            let params = CircleSmallParams { log_domain: log_size, log_size, log_source: log_size, columns: count };
             return circle::small_evaluate(self, &params, columns.as_ref(), &columns, twiddles);
         }
         self.circle_layers(log_size, log_size, count, twiddles, None, &columns)
@@ -120,7 +123,8 @@ impl CircleOps for CudaQueue {
             return Ok(());
         }
         if log_size <= LOG_SMALL {
-            let params = CircleSmallParams { log_size, log_source: log_coefficients, columns: count };
+            let params =
+                CircleSmallParams { log_domain: log_size, log_size, log_source: log_coefficients, columns: count };
             return circle::small_evaluate(self, &params, coefficients, &values, twiddles);
         }
         self.circle_layers(log_size, log_coefficients, count, twiddles, Some(coefficients), &values)
@@ -151,27 +155,17 @@ impl CircleOps for CudaQueue {
 
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        let CircleEvalAtPoint { params, coefficients, results } = op;
-        let CirclePointParams { log_size, columns: count, point } = *params;
-        let log_range = log_range(log_size, count);
-        let params = CirclePointRangeParams { log_size, log_range, factors: basis_factors(point) };
-        if log_range == log_size {
-            return circle::point_ranges(self, &params, count, coefficients, &results);
-        }
-        let ranges = 1 << (log_size - log_range);
-        let mut sums = self.alloc::<QM31>(count as usize * ranges)?;
-        circle::point_ranges(self, &params, count, coefficients, &sums.view_mut())?;
-        circle::point_sums(self, sums.view(), &results, ranges as u32)
+        self.evaluate_at_point(op)
     }
 
     fn circle_eval_at_points(&self, op: CircleEvalAtPoints<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "circle_eval_at_points", why: "stub" })
+        self.evaluate_at_points(op)
     }
 
     fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "circle_interpolate_part", why: "stub" })
+        self.circle_inverse_layers(op.params, op.inverse_twiddles, &op.columns)
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {

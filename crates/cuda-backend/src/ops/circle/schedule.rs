@@ -8,6 +8,9 @@ const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 const LEAST_ROWS: u32 = 4;
 
 /// Most layers of a strip, and of a narrow one.
+///
+/// Rows of twelve layers have 16 bytes, half of what memory reads at once. They are only met at 2^24 points. The strip that needs the
+/// other half runs at the same time and finds it in cache; a third launch would read and write everything once more.
 const MOST_ROWS: u32 = 12;
 const MOST_NARROW_ROWS: u32 = 8;
 
@@ -24,11 +27,12 @@ pub(super) struct Strips {
 impl Strips {
     /// The launch for a polynomial of `2^log_region` coefficients on a domain of `2^log_size` points.
     pub(super) fn params(self, log_size: u32, log_region: u32, scale: u32, spread: bool) -> CircleStripParams {
+        let log_domain = log_size;
         let Self { layer, log_rows } = self;
         let log_strip =
             if log_rows <= MOST_NARROW_ROWS { CircleStripParams::LOG_STRIP } else { CircleStripParams::LOG_WIDE_STRIP };
         let log_width = log_strip - log_rows;
-        CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread: spread.into() }
+        CircleStripParams { log_domain, log_size, log_region, layer, log_rows, log_width, scale, spread: spread.into() }
     }
 }
 
@@ -54,15 +58,26 @@ impl Schedule {
     }
 }
 
-/// The launch of `layers` layers in tiles over `columns` columns of `2^log_size` words.
+/// The launch of `layers` layers in tiles over `columns` columns of a domain of `2^log_size` points.
 pub(super) fn tiles(log_size: u32, log_source: u32, layers: u32, scale: u32, columns: u32) -> CircleTileParams {
     let words = u64::from(columns) << log_size;
+    let all = CircleTileParams {
+        words,
+        log_domain: log_size,
+        log_size,
+        log_source,
+        layers,
+        scale,
+        columns: 1,
+        columns_per_block: 1,
+        reserved: 0,
+    };
     if log_size < LOG_TILE {
-        return CircleTileParams { words, log_size, log_source, layers, scale, columns: 1, columns_per_block: 1 };
+        return all;
     }
     let groups = (BUSY_BLOCKS >> (log_size - LOG_TILE)).clamp(1, u64::from(columns.max(1)));
     let columns_per_block = u64::from(columns).div_ceil(groups).max(1) as u32; // at most `columns`
-    CircleTileParams { words, log_size, log_source, layers, scale, columns, columns_per_block }
+    CircleTileParams { columns, columns_per_block, ..all }
 }
 
 /// Log of the coefficients that a block evaluates at a point: fewer where blocks would be few.
@@ -84,7 +99,9 @@ mod tests {
             for strips in &schedule.strips {
                 assert_eq!(strips.layer, next);
                 assert!((LEAST_ROWS..=MOST_ROWS).contains(&strips.log_rows), "{schedule:?}");
-                assert!(strips.params(log_len, log_len, 0, false).log_width <= strips.layer);
+                let log_width = strips.params(log_len, log_len, 0, false).log_width;
+                assert!(log_width <= strips.layer);
+                assert!(log_width >= 3 || log_len == 24 && log_width == 2, "rows of 32 bytes: {schedule:?}");
                 next += strips.log_rows;
             }
             assert_eq!(next, log_len);
@@ -109,7 +126,9 @@ mod tests {
     fn ranges_lie_inside_their_column() {
         for log_size in 0..=30 {
             for columns in [0, 1, 1 << 10, u32::MAX] {
-                assert!(log_range(log_size, columns) <= log_size.min(16));
+                let log_range = log_range(log_size, columns);
+                assert!(log_range <= log_size.min(16));
+                assert!(log_size - log_range < 16, "as many rows of blocks as a grid may have");
             }
         }
     }
