@@ -25,6 +25,8 @@ pub mod differential;
 pub mod fss;
 #[cfg(feature = "linalg")]
 pub mod linalg;
+#[cfg(feature = "merkle")]
+pub mod merkle;
 
 /// Unreachable: the build turns every panic into a trap before it gets here.
 #[panic_handler]

@@ -63,7 +63,9 @@ macro_rules! round {
 }
 
 /// The chaining value after one block more, which ends at byte `bytes` of the message; `last` if the message ends there.
-#[inline]
+///
+/// It is always inlined: on a GPU, a block that is passed by reference would leave the registers.
+#[inline(always)]
 #[must_use]
 pub fn compress(chain: [u32; 8], block: &[u32; BLOCK_WORDS], bytes: u64, last: bool) -> [u32; 8] {
     let [h0, h1, h2, h3, h4, h5, h6, h7] = chain;

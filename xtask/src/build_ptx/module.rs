@@ -11,14 +11,14 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 3] = ["circle", "fss", "linalg"];
+pub(super) const OP_SETS: [&str; 4] = ["circle", "fss", "linalg", "merkle"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         module("circle", "circle"),
         module("fss", "fss"),
         module("fss_bitsliced", "fss"),
@@ -27,6 +27,7 @@ impl Module {
         module("linalg_gemm_mma", "linalg"),
         module("linalg_norm", "linalg"),
         module("linalg_softmax", "linalg"),
+        module("merkle", "merkle"),
     ];
 
     /// The modules of an op set.
@@ -77,5 +78,6 @@ mod tests {
         assert_eq!(of("linalg", "linalg_gemm_mma64_tt_f16"), ["linalg_gemm_mma"]);
         assert_eq!(of("linalg", "linalg_norm_backward_held_f32"), ["linalg_norm"]);
         assert_eq!(of("linalg", "linalg_entropy_warp_f32"), ["linalg_softmax"]);
+        assert_eq!(of("merkle", "merkle_tree"), ["merkle"]);
     }
 }
