@@ -50,7 +50,8 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "linalg_gemm",
     "linalg_gemm_mma",
     "linalg_norm",
-    "linalg_softmax"
+    "linalg_softmax",
+    "merkle"
 );
 
 impl KernelSource {

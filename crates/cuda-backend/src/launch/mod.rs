@@ -17,6 +17,7 @@ mod builder;
 pub(crate) mod circle;
 pub(crate) mod fss;
 pub(crate) mod linalg;
+pub(crate) mod merkle;
 pub(crate) mod share;
 mod trials;
 
