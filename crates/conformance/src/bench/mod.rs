@@ -4,6 +4,7 @@ pub mod circle;
 pub mod device;
 pub mod fss;
 pub mod linalg;
+pub mod merkle;
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -195,5 +196,6 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = circle::contests();
     all.extend(fss::contests());
     all.extend(linalg::contests());
+    all.extend(merkle::contests());
     all
 }

@@ -6,6 +6,7 @@
 mod circle;
 mod fss;
 mod linalg;
+mod merkle;
 mod transfer;
 
 use core::{error::Error, fmt};
@@ -13,7 +14,7 @@ use std::time::Instant;
 
 use backend_api::{
     Queue, Register,
-    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
+    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps, merkle::MerkleOps},
 };
 
 use super::{Effort, Timing};
@@ -117,11 +118,12 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + CircleOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub fn lines<Q: Register + CircleOps + FssOps + LinalgOps + MerkleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
     all.extend(fss::lines(extent));
+    all.extend(merkle::lines(extent));
     all
 }
 
