@@ -38,6 +38,11 @@ fn circle_transforms_hold_under_every_checker() {
 }
 
 #[test]
+fn commitment_trees_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::merkle::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }

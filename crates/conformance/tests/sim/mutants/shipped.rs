@@ -40,6 +40,8 @@ pub(super) const LINALG: Shipped = shipped!(
     [AesKernel::Table]
 );
 
+pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], [AesKernel::Table]);
+
 impl Shipped {
     /// All kernels in one module.
     pub(super) fn parse(&self) -> Module {
