@@ -29,7 +29,8 @@ pub unsafe extern "ptx-kernel" fn merkle_paths(
         let (digest, word) = (i / 8, i % 8);
         let (query, level) = (digest / levels, first_level + (digest % levels) as u32);
         let position = *positions.add(query as usize) & ((1 << log_from) - 1);
-        let leaf = if folded == 1 { position >> (log_from - log_leaves) } else { lifted(position, log_from, log_leaves) };
+        let leaf =
+            if folded == 1 { position >> (log_from - log_leaves) } else { lifted(position, log_from, log_leaves) };
         let node = MerkleTreeParams { log_leaves }.level(level) + u64::from(leaf >> level ^ 1);
         *paths.add(i as usize) = *nodes.add((node * 8 + word) as usize);
     }
