@@ -1,27 +1,33 @@
 //! Launches of the merkle kernels.
 
 use backend_api::{
-    BackendError, BufferMut as _, BufferRef as _,
+    BackendError, BufferMut as _,
     ops::merkle::{MerkleLeaves, MerklePaths, MerkleSecureLeaves, MerkleTree},
 };
-use core_types::params::columns::ColumnAt;
+use core_types::{
+    blake2s::Digest,
+    params::{columns::ColumnAt, merkle::MerkleStageParams},
+};
 
-use crate::{CudaQueue, CudaRef};
+use crate::{CudaMut, CudaQueue, CudaRef};
 
 /// Most levels of a launch: the lowest has a node for each thread of a block.
 pub(crate) const TREE_LEVELS: u32 = 9;
 
-/// `columns` are those of `op`, in device memory.
+/// A stage of `op` from `states`, which the stage before wrote. `columns` are those of `op`, in device memory.
 pub(crate) fn leaves(
     queue: &CudaQueue,
     op: &MerkleLeaves<'_, CudaQueue>,
+    stage: &MerkleStageParams,
     columns: CudaRef<'_, ColumnAt>,
+    states: Option<CudaRef<'_, Digest>>,
+    rows: &CudaMut<'_, Digest>,
 ) -> Result<(), BackendError> {
-    let launch = queue.kernel("merkle_leaves")?.cover(1 << op.params.log_leaves).value("params", op.params);
-    let launch = launch.input("columns", columns).input("values", op.values).output("leaves", &op.leaves);
-    let launch = launch.value("count", &(columns.len() as u32)); // the op has checked that `u32` counts them
-    // SAFETY: `MerkleLeaves::check` has held the view of leaves to its length and the columns to that of the values, and to the
-    // height of the tree.
+    let launch = queue.kernel("merkle_leaves")?.cover(1 << stage.log_rows).value("params", stage);
+    let launch = launch.input("columns", columns).input("values", op.values);
+    let launch = launch.input_if("states", states).output("leaves", rows);
+    // SAFETY: `MerkleLeaves::check` has held the columns to the view of the values. The op gives a stage columns that are no
+    // larger than it, the digests of the stage before, and room for its own.
     unsafe { launch.launch() }
 }
 
