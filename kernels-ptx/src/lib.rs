@@ -29,6 +29,8 @@ pub mod differential;
 pub mod fss;
 #[cfg(feature = "linalg")]
 pub mod linalg;
+#[cfg(feature = "merkle")]
+pub mod merkle;
 #[cfg(feature = "open")]
 pub mod open;
 

@@ -11,14 +11,14 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 6] = ["circle", "channel", "deep", "fss", "linalg", "open"];
+pub(super) const OP_SETS: [&str; 7] = ["circle", "channel", "deep", "fss", "linalg", "merkle", "open"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         module("circle", "circle"),
         module("channel", "channel"),
         module("deep", "deep"),
@@ -29,6 +29,7 @@ impl Module {
         module("linalg_gemm_mma", "linalg"),
         module("linalg_norm", "linalg"),
         module("linalg_softmax", "linalg"),
+        module("merkle", "merkle"),
         module("open", "open"),
     ];
 
@@ -80,5 +81,6 @@ mod tests {
         assert_eq!(of("linalg", "linalg_gemm_mma64_tt_f16"), ["linalg_gemm_mma"]);
         assert_eq!(of("linalg", "linalg_norm_backward_held_f32"), ["linalg_norm"]);
         assert_eq!(of("linalg", "linalg_entropy_warp_f32"), ["linalg_softmax"]);
+        assert_eq!(of("merkle", "merkle_tree"), ["merkle"]);
     }
 }

@@ -6,6 +6,7 @@ pub mod deep;
 pub mod device;
 pub mod fss;
 pub mod linalg;
+pub mod merkle;
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -199,5 +200,6 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(channel::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
+    all.extend(merkle::contests());
     all
 }

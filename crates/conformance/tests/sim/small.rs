@@ -38,6 +38,11 @@ fn circle_transforms_hold_under_every_checker() {
 }
 
 #[test]
+fn commitment_trees_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::merkle::specs());
+}
+
+#[test]
 fn transcripts_hold_under_every_checker() {
     hold_on("checks=sanitize", conformance::channel::specs());
 }

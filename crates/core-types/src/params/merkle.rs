@@ -14,6 +14,24 @@ pub struct MerkleLeavesParams {
 
 sizes!(MerkleLeavesParams { log_leaves });
 
+/// Some columns of a tree, at the height of the largest of them: what a launch adds to the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MerkleStageParams {
+    /// Log of the rows.
+    pub log_rows: u32,
+    /// Log of the chaining values that the columns before left, at most `log_rows`; 0 if this stage is the first.
+    pub log_states: u32,
+    /// Columns before this stage, a multiple of sixteen.
+    pub first: u32,
+    /// Columns up to the end of this stage: all, or a multiple of sixteen.
+    pub end: u32,
+    /// All columns. The stage that ends with the last writes digests, the others chaining values.
+    pub columns: u32,
+}
+
+sizes!(MerkleStageParams { log_rows, log_states, first, end, columns });
+
 /// Leaves of a tree of one column of the secure field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]

@@ -53,6 +53,7 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "linalg_gemm_mma",
     "linalg_norm",
     "linalg_softmax",
+    "merkle",
     "open"
 );
 

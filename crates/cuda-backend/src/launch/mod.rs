@@ -19,6 +19,7 @@ pub(crate) mod circle;
 pub(crate) mod deep;
 pub(crate) mod fss;
 pub(crate) mod linalg;
+pub(crate) mod merkle;
 pub(crate) mod open;
 pub(crate) mod share;
 mod trials;

@@ -10,7 +10,10 @@ use core_types::{
     params::fri::{FriFoldLayers, FriFoldParams},
 };
 
-use crate::{CudaQueue, launch::{deep, open}};
+use crate::{
+    CudaQueue,
+    launch::{deep, open},
+};
 
 /// Most folds of a launch.
 const MOST_FOLDS: u32 = 3;

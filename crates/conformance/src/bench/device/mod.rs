@@ -8,6 +8,7 @@ mod circle;
 mod deep;
 mod fss;
 mod linalg;
+mod merkle;
 mod open;
 mod transfer;
 
@@ -120,9 +121,7 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + 'static>(
-    extent: Extent,
-) -> Vec<DeviceLine<Q>> {
+pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
@@ -130,6 +129,7 @@ pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + 'static>(
     all.extend(open::lines(extent));
     all.extend(deep::lines(extent));
     all.extend(fss::lines(extent));
+    all.extend(merkle::lines(extent));
     all
 }
 

@@ -13,7 +13,7 @@ mod trials;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equivalent::EQUIVALENT;
-use self::shipped::{CHANNEL, CIRCLE, DEEP, FSS, LINALG, OPEN};
+use self::shipped::{CHANNEL, CIRCLE, DEEP, FSS, LINALG, MERKLE, OPEN};
 use self::trials::{OfKernel, Trials, by_kernel};
 use ptx::mutate::{Fault, Mutation};
 
@@ -88,10 +88,15 @@ fn faults_in_the_linear_algebra_kernels_are_noticed() {
 }
 
 #[test]
+fn faults_in_the_kernels_of_commitment_trees_are_noticed() {
+    are_noticed(&Trials::of(&MERKLE, Vec::new(), 1 << 21));
+}
+
+#[test]
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    for shipped in [CIRCLE, CHANNEL, DEEP, FSS, LINALG, OPEN] {
+    for shipped in [CIRCLE, CHANNEL, DEEP, FSS, LINALG, MERKLE, OPEN] {
         for_each(&by_kernel(&shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;
             equivalent += usize::from(known(kernel, mutation, number).is_some());

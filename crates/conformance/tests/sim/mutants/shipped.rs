@@ -56,6 +56,8 @@ fn deep_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
     conformance::deep::specs().into_iter().chain(folds).collect()
 }
 
+pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
+
 impl Shipped {
     /// All kernels in one module.
     pub(super) fn parse(&self) -> Module {
