@@ -135,8 +135,9 @@ impl Maker {
         if let Some(&plane) = self.fixed.get(&word) {
             return Plane::Tile(plane);
         }
-        let plane = self.plane();
-        self.readers[plane] = 1;
+        // A plane of its own: it is filled before the first step, so no step may have written it before.
+        let plane = self.readers.len();
+        self.readers.push(1);
         self.fixed.insert(word, plane);
         Plane::Tile(plane)
     }
