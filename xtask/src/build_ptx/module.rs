@@ -11,14 +11,15 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 3] = ["circle", "fss", "linalg"];
+pub(super) const OP_SETS: [&str; 4] = ["air", "circle", "fss", "linalg"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
+        module("air", "air"),
         module("circle", "circle"),
         module("fss", "fss"),
         module("fss_bitsliced", "fss"),

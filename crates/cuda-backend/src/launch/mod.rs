@@ -13,6 +13,7 @@
 //! }
 //! ```
 
+pub(crate) mod air;
 mod builder;
 pub(crate) mod circle;
 pub(crate) mod fss;
