@@ -1,5 +1,6 @@
 //! Speed lines: our code beside its peers, interleaved in one process.
 
+pub mod air;
 pub mod circle;
 pub mod device;
 pub mod fss;
@@ -193,6 +194,7 @@ impl Contest {
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = circle::contests();
+    all.extend(air::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
     all

@@ -3,6 +3,7 @@
 //! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure all of the
 //! backend that the user chose, and compare lines that move much memory with a plain copy on the same queue.
 
+mod air;
 mod circle;
 mod fss;
 mod linalg;
@@ -13,7 +14,7 @@ use std::time::Instant;
 
 use backend_api::{
     Queue, Register,
-    ops::{circle::CircleOps, fss::FssOps, linalg::LinalgOps},
+    ops::{air::AirOps, circle::CircleOps, fss::FssOps, linalg::LinalgOps},
 };
 
 use super::{Effort, Timing};
@@ -117,10 +118,11 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + CircleOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub fn lines<Q: Register + CircleOps + AirOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
+    all.extend(air::lines(extent));
     all.extend(fss::lines(extent));
     all
 }
