@@ -58,10 +58,14 @@ impl<'a> Program<'a> {
             let blocks = self.blocks(&launch);
             launch.grid([blocks, 1, 1])
         };
-        let len = self.instructions.len() as u32; // the op has checked that `u32` counts them
-        let launch = launch.value("params", self.params).value("len", &len);
         let launch = launch.input("instructions", self.instructions).input("masks", self.masks);
         Ok(launch.input("constants", self.constants))
+    }
+
+    /// The last arguments.
+    fn sizes(&self, launch: Launch<'a>) -> Launch<'a> {
+        let len = self.instructions.len() as u32; // the op has checked that `u32` counts them
+        launch.value("params", self.params).value("len", &len)
     }
 }
 
@@ -75,11 +79,12 @@ pub(crate) fn evaluate(
 ) -> Result<(), BackendError> {
     let launch = program.launch(queue, if registers.is_some() { "air_evaluate_wide" } else { "air_evaluate" })?;
     let launch = launch.input("vanishing_inverses", vanishing_inverses).input("values", op.values);
-    let launch = launch.input("challenges", op.challenges).input("powers", op.powers).output("sums", &op.sums);
+    let launch = launch.input("challenges", op.challenges).input("powers", op.powers);
     let launch = match registers {
         Some(registers) => launch.output("registers", registers),
         None => launch,
     };
+    let launch = program.sizes(launch.output("sums", &op.sums));
     // SAFETY: `AirEvaluate::check` has held the views to their lengths, and steps to what there is; there is a word for each
     // register of each thread.
     unsafe { launch.launch() }
@@ -94,11 +99,11 @@ pub(crate) fn fractions(
 ) -> Result<(), BackendError> {
     let launch = program.launch(queue, if registers.is_some() { "air_fractions_wide" } else { "air_fractions" })?;
     let launch = launch.input("values", op.values).input("challenges", op.challenges);
-    let launch = launch.output("fractions", &op.fractions);
     let launch = match registers {
         Some(registers) => launch.output("registers", registers),
         None => launch,
     };
+    let launch = program.sizes(launch.output("fractions", &op.fractions));
     // SAFETY: `AirFractions::check` has held the views to their lengths, and steps to what there is; there is a word for each
     // register of each thread.
     unsafe { launch.launch() }
