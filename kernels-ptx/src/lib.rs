@@ -15,6 +15,8 @@ pub mod dev;
 #[macro_use]
 mod table;
 
+#[cfg(feature = "air")]
+pub mod air;
 #[cfg(feature = "canary")]
 pub mod canary;
 #[cfg(feature = "channel")]

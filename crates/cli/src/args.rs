@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use conformance::Condition;
 use runtime::Choice;
 
-use crate::private::PfssArgs;
+use crate::{private::PfssArgs, stark::StarkArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     Trials(TrialsArgs),
     Pfss(PfssArgs),
+    Stark(StarkArgs),
 }
 
 impl Command {
@@ -47,7 +48,7 @@ impl Command {
         match self {
             Self::Conformance(args) => args.isolate,
             Self::Bench(args) => args.isolate,
-            Self::Demo(_) | Self::Doctor(_) | Self::Trials(_) | Self::Pfss(_) => false,
+            Self::Demo(_) | Self::Doctor(_) | Self::Trials(_) | Self::Pfss(_) | Self::Stark(_) => false,
         }
     }
 }

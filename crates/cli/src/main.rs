@@ -11,6 +11,7 @@ mod isolate;
 mod output;
 mod private;
 mod report;
+mod stark;
 mod trace;
 mod trials;
 
@@ -62,5 +63,6 @@ fn command(cli: &Cli) -> Result<()> {
         Command::Bench(args) => bench::run(args),
         Command::Trials(args) => trials::run(args),
         Command::Pfss(args) => private::run(&args.command),
+        Command::Stark(args) => stark::run(&args.command),
     }
 }

@@ -5,7 +5,7 @@
 use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
 
 use conformance::{
-    Condition, Conditioned, OpSpec, Outcome, Selection,
+    Condition, Conditioned, OpSpec, Outcome, Selection, air,
     bench::{
         Effort,
         device::{self, Extent},
@@ -46,6 +46,12 @@ fn at_level(level: SimdLevel) -> Option<Simd> {
 fn circle_specifications_hold_on_every_vector_level() {
     on_each("circle", &LEVELS, at_level, |simd| holds(circle::specs, 100, simd, 1));
     holds(circle::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn air_specifications_hold_on_every_vector_level() {
+    on_each("air", &LEVELS, at_level, |simd| holds(air::specs, 50, simd, 1));
+    holds(air::specs, 50, strongest(), 3);
 }
 
 #[test]

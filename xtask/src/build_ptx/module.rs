@@ -11,14 +11,15 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 7] = ["circle", "channel", "deep", "fss", "linalg", "merkle", "open"];
+pub(super) const OP_SETS: [&str; 8] = ["air", "circle", "channel", "deep", "fss", "linalg", "merkle", "open"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
+        module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
         module("deep", "deep"),

@@ -23,6 +23,8 @@ const PROGRAM: &[&str] = &[
     "cpu-backend",
     "cuda-backend",
     "pfss",
+    "stark",
+    "stark-airs",
     "stark-fft",
     "nn-ops",
     "runtime",

@@ -1,5 +1,6 @@
 //! Speed lines: our code beside its peers, interleaved in one process.
 
+pub mod air;
 pub mod channel;
 pub mod circle;
 pub mod deep;
@@ -198,6 +199,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = circle::contests();
     all.extend(deep::contests());
     all.extend(channel::contests());
+    all.extend(air::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
     all.extend(merkle::contests());

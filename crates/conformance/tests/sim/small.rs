@@ -33,6 +33,11 @@ fn hold_on(machine: &str, specs: Vec<OpSpec<Conditioned<CudaQueue>>>) {
 }
 
 #[test]
+fn programs_and_look_ups_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::air::specs());
+}
+
+#[test]
 fn circle_transforms_hold_under_every_checker() {
     hold_on("checks=sanitize", conformance::circle::specs());
 }

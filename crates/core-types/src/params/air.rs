@@ -119,6 +119,11 @@ pub struct AirParams {
     pub outputs: u32,
 }
 
+impl AirParams {
+    /// The most registers of a thread that a GPU keeps in shared memory: 48 KiB for 128 threads.
+    pub const SHARED_REGISTERS: u32 = 96;
+}
+
 sizes!(AirParams { log_rows, log_size, registers, outputs });
 
 /// Columns of look-ups.
@@ -129,6 +134,41 @@ pub struct LogUpColumnsParams {
     pub log_rows: u32,
     /// Columns of the secure field, at least 1.
     pub columns: u32,
+}
+
+/// How the rows are cut to be added up. Rows come in pairs `2 i` and `2 i + 1`. They are cut into runs whose pairs `i` agree but for
+/// their highest bits, so that pairs that are stored side by side belong to different runs.
+impl LogUpColumnsParams {
+    /// Log of the most runs.
+    pub const LOG_RUNS: u32 = 3;
+    /// Pairs of a run that a warp of a GPU adds up.
+    pub const PART: u32 = 256;
+
+    /// Log of the number of runs.
+    const fn log_runs(&self) -> u32 {
+        if self.log_rows > Self::LOG_RUNS { Self::LOG_RUNS } else { 0 }
+    }
+
+    /// Runs.
+    #[inline]
+    #[must_use]
+    pub const fn runs(&self) -> u32 {
+        1u32.wrapping_shl(self.log_runs())
+    }
+
+    /// Pairs of a run.
+    #[inline]
+    #[must_use]
+    pub const fn pairs(&self) -> u32 {
+        1u32.wrapping_shl(self.log_rows.wrapping_sub(1).wrapping_sub(self.log_runs()))
+    }
+
+    /// Parts of a run.
+    #[inline]
+    #[must_use]
+    pub const fn parts(&self) -> u32 {
+        self.pairs().div_ceil(Self::PART)
+    }
 }
 
 sizes!(LogUpColumnsParams { log_rows, columns });

@@ -3,6 +3,7 @@
 use core_types::{
     circle::bit_reversed,
     field::{M31, QM31},
+    params::air::LogUpColumnsParams,
 };
 
 use crate::simd::{Kernel, secure, words::Words};
@@ -156,20 +157,15 @@ fn divide_singly(
     }
 }
 
-/// Log of the runs of rows that are added up side by side: the even positions of a cache line.
-const LOG_RUNS: u32 = 3;
 /// Most runs of rows.
-pub(super) const RUNS: usize = 1 << LOG_RUNS;
+pub(super) const RUNS: usize = 1 << LogUpColumnsParams::LOG_RUNS;
 
-/// The last column of look-ups: four planes of a power of two of positions.
-///
-/// Rows come in pairs `2 i` and `2 i + 1`, and row `2 i + 1` is stored at the complement of the position of row `2 i`. The rows
-/// are cut into runs whose pairs `i` agree but for their highest bits, so that pairs of one cache line belong to different runs
-/// and each line that is fetched is used as a whole.
+/// The last column of look-ups: four planes of coordinates. Runs are added up side by side, so that each cache line that is
+/// fetched is used as a whole.
 #[derive(Clone, Copy)]
 pub(super) struct LastColumn {
     planes: [*mut u32; 4],
-    log_len: u32,
+    params: LogUpColumnsParams,
 }
 
 // SAFETY: the threads of one op read and write disjoint pairs through it.
@@ -178,35 +174,24 @@ unsafe impl Send for LastColumn {}
 unsafe impl Sync for LastColumn {}
 
 impl LastColumn {
-    /// The column of these planes.
-    pub(super) fn new([x0, x1, x2, x3]: [&mut [M31]; 4]) -> Self {
-        let log_len = x0.len().ilog2();
-        Self { planes: [x0, x1, x2, x3].map(|plane| plane.as_mut_ptr().cast()), log_len }
+    /// The last of these columns, which an op has checked.
+    pub(super) fn new(params: LogUpColumnsParams, columns: &mut [M31]) -> Self {
+        let len = 1usize << params.log_rows;
+        let first = columns.len() - 4 * len;
+        let last = columns[first..].as_mut_ptr().cast::<u32>();
+        // SAFETY: a column is four planes.
+        Self { planes: [0, 1, 2, 3].map(|c| unsafe { last.add(c * len) }), params }
     }
 
-    /// Log of the rows.
-    pub(super) const fn log_len(&self) -> u32 {
-        self.log_len
+    const fn runs(&self) -> usize {
+        self.params.runs() as usize
     }
 
-    const fn log_runs(&self) -> u32 {
-        if self.log_len > LOG_RUNS { LOG_RUNS } else { 0 }
-    }
-
-    /// Runs of rows.
-    pub(super) const fn runs(&self) -> usize {
-        1 << self.log_runs()
-    }
-
-    /// Pairs of a run.
-    pub(super) const fn pairs(&self) -> usize {
-        1 << (self.log_len - 1 - self.log_runs())
-    }
-
-    /// The position of row `2 i` for pair `at` of a run, and the mask of all positions.
-    const fn position(&self, run: usize, at: usize) -> (usize, usize) {
-        let i = run * self.pairs() + at;
-        (bit_reversed(i as u32, self.log_len) as usize, (1 << self.log_len) - 1)
+    /// The positions of the rows of pair `at` of a run.
+    fn positions(&self, run: usize, at: usize) -> [usize; 2] {
+        let i = run * self.params.pairs() as usize + at;
+        let even = bit_reversed(i as u32, self.params.log_rows) as usize;
+        [even, even ^ ((1 << self.params.log_rows) - 1)]
     }
 
     /// The sums of pairs `from..to` of each run.
@@ -217,10 +202,10 @@ impl LastColumn {
         let mut sums = [[0u64; 4]; RUNS];
         for at in from..to {
             for (run, sums) in sums.iter_mut().enumerate().take(self.runs()) {
-                let (even, mask) = self.position(run, at);
+                let [even, odd] = self.positions(run, at);
                 for (sum, plane) in sums.iter_mut().zip(self.planes) {
                     // SAFETY: both are positions of the planes. Sums of 2^31 words fit.
-                    *sum += unsafe { u64::from(*plane.add(even)) + u64::from(*plane.add(even ^ mask)) };
+                    *sum += unsafe { u64::from(*plane.add(even)) + u64::from(*plane.add(odd)) };
                 }
             }
         }
@@ -236,9 +221,9 @@ impl LastColumn {
         let mean = mean.coordinates();
         for at in from..to {
             for (run, sums) in sums.iter_mut().enumerate().take(self.runs()) {
-                let (even, mask) = self.position(run, at);
+                let positions = self.positions(run, at);
                 for ((sum, plane), mean) in sums.iter_mut().zip(self.planes).zip(mean) {
-                    for position in [even, even ^ mask] {
+                    for position in positions {
                         // SAFETY: this is a position of the plane; words are canonical before and after.
                         unsafe {
                             let word = plane.add(position).cast::<M31>();

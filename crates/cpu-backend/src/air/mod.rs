@@ -2,6 +2,8 @@
 
 mod logup;
 mod program;
+#[cfg(test)]
+mod tests;
 mod tiles;
 
 use backend_api::{
@@ -10,7 +12,7 @@ use backend_api::{
 };
 use core_types::{
     field::{M31, QM31},
-    params::air::MaskAt,
+    params::air::{LogUpColumnsParams, MaskAt},
 };
 
 use self::{
@@ -85,10 +87,7 @@ impl AirOps for CpuQueue {
             let (len, first) = (1 << log_rows, i * logup::TILE);
             dispatch(self.simd(), logup::Sums { fractions, len, first, columns });
         });
-        let last = columns.len() - (4 << log_rows);
-        let mut planes = columns[last..].chunks_mut(1 << log_rows);
-        let column = LastColumn::new([(); 4].map(|()| planes.next().unwrap_or_default()));
-        self.add_up(column, sums);
+        self.add_up(*params, LastColumn::new(*params, columns), sums);
         Ok(())
     }
 
@@ -127,8 +126,8 @@ impl AirOps for CpuQueue {
 
 impl CpuQueue {
     /// Adds up the last column of look-ups along the rows, and writes its total and mean to `sums`.
-    fn add_up(&self, column: LastColumn, sums: &mut [QM31]) {
-        let (runs, pairs) = (column.runs(), column.pairs());
+    fn add_up(&self, params: LogUpColumnsParams, column: LastColumn, sums: &mut [QM31]) {
+        let (runs, pairs) = (params.runs() as usize, params.pairs() as usize);
         let job = (JOB / runs).min(pairs);
         let mut parts = vec![[QM31::ZERO; logup::RUNS]; pairs / job];
         self.for_chunks(&mut parts, 1, |i, part| {
@@ -142,7 +141,7 @@ impl CpuQueue {
                 total += core::mem::replace(&mut part[run], total);
             }
         }
-        let mean = QM31::from_coordinates(total.coordinates().map(|word| word.div_power_of_two(column.log_len())));
+        let mean = QM31::from_coordinates(total.coordinates().map(|word| word.div_power_of_two(params.log_rows)));
         sums.copy_from_slice(&[total, mean]);
         for run in 0..runs {
             for (i, part) in parts.iter_mut().enumerate() {

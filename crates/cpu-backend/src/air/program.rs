@@ -135,7 +135,7 @@ impl Maker {
         if let Some(&plane) = self.fixed.get(&word) {
             return Plane::Tile(plane);
         }
-        // A plane of its own: it is filled once, before the first step of the first tile.
+        // A plane of its own: it is filled before the first step, so no step may have written it before.
         let plane = self.readers.len();
         self.readers.push(1);
         self.fixed.insert(word, plane);

@@ -43,6 +43,7 @@ macro_rules! embedded {
 
 /// Name, PTX and manifest of each module of this program.
 const EMBEDDED: &[(&str, &str, &str)] = embedded!(
+    "air",
     "channel",
     "circle",
     "deep",

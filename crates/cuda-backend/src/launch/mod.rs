@@ -13,6 +13,7 @@
 //! }
 //! ```
 
+pub(crate) mod air;
 mod builder;
 pub(crate) mod channel;
 pub(crate) mod circle;

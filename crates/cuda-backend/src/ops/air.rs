@@ -1,35 +1,81 @@
-//! The air op set.
+//! The air op set. Programs are public and go to the device with each call.
 
 use backend_api::{
-    BackendError,
+    BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::air::{AirEvaluate, AirFractions, AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
 };
+use core_types::field::QM31;
 
-use crate::CudaQueue;
+use crate::{
+    CudaQueue,
+    launch::air::{self, Program},
+};
+
+/// Refuses more steps than a kernel counts.
+fn check_steps(op: &'static str, steps: usize) -> Result<(), BackendError> {
+    match u32::try_from(steps) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(BackendError::Unsupported { op, why: "there are less than 2^32 steps" }),
+    }
+}
 
 impl AirOps for CudaQueue {
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "air_evaluate", why: "stub" })
+        check_steps("air_evaluate", op.instructions.len())?;
+        if op.instructions.is_empty() {
+            return Ok(());
+        }
+        let (instructions, masks) = (self.upload(op.instructions)?, self.upload(op.masks)?);
+        let (constants, inverses) = (self.upload(op.constants)?, self.upload(op.vanishing_inverses)?);
+        let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
+        let program = Program { params: op.params, instructions, masks, constants };
+        if program.is_narrow() {
+            return air::evaluate(self, &op, &program, inverses.view(), None);
+        }
+        let mut registers = self.alloc(program.global_words(self, "air_evaluate_wide")?)?;
+        air::evaluate(self, &op, &program, inverses.view(), Some(&registers.view_mut()))
     }
 
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "air_fractions", why: "stub" })
+        check_steps("air_fractions", op.instructions.len())?;
+        if op.instructions.is_empty() {
+            return Ok(());
+        }
+        let (instructions, masks) = (self.upload(op.instructions)?, self.upload(op.masks)?);
+        let constants = self.upload(op.constants)?;
+        let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
+        let program = Program { params: op.params, instructions, masks, constants };
+        if program.is_narrow() {
+            return air::fractions(self, &op, &program, None);
+        }
+        let mut registers = self.alloc(program.global_words(self, "air_fractions_wide")?)?;
+        air::fractions(self, &op, &program, Some(&registers.view_mut()))
     }
 
     fn logup_columns(&self, op: LogUpColumns<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "logup_columns", why: "stub" })
+        let LogUpColumns { params, fractions, columns, sums } = op;
+        air::logup_terms(self, params, fractions, &columns)?;
+        let end = columns.len();
+        let column = columns.slice(end - (4 << params.log_rows)..end)?;
+        let mut parts = self.alloc::<QM31>((params.runs() * params.parts()) as usize)?;
+        air::logup_sums(self, params, column.as_ref(), &parts.view_mut())?;
+        air::logup_totals(self, params, &parts.view_mut(), &sums)?;
+        air::logup_rows(self, params, &column, parts.view(), sums.as_ref())
     }
 
     fn secure_add_lifted(&self, op: SecureAddLifted<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "secure_add_lifted", why: "stub" })
+        air::add_lifted(self, &op)
     }
 
     fn secure_powers(&self, op: SecurePowers<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        Err(BackendError::Unsupported { op: "secure_powers", why: "stub" })
+        if op.params.count == 0 {
+            return Ok(());
+        }
+        air::powers(self, &op)
     }
 }

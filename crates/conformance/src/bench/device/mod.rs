@@ -3,6 +3,7 @@
 //! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure all of the
 //! backend that the user chose, and compare lines that move much memory with a plain copy on the same queue.
 
+mod air;
 mod channel;
 mod circle;
 mod deep;
@@ -128,6 +129,7 @@ pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + 'static>(extent: Exte
     all.extend(channel::lines(extent));
     all.extend(open::lines(extent));
     all.extend(deep::lines(extent));
+    all.extend(air::lines(extent));
     all.extend(fss::lines(extent));
     all.extend(merkle::lines(extent));
     all

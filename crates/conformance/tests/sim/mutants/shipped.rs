@@ -42,6 +42,7 @@ pub(super) const LINALG: Shipped = shipped!(
     conformance::linalg::specs,
     [AesKernel::Table]
 );
+pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
 
 /// The specifications of what the module `open` has.
@@ -56,7 +57,6 @@ fn deep_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
     conformance::deep::specs().into_iter().chain(folds).collect()
 }
 
-pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
 
 impl Shipped {
     /// All kernels in one module.

@@ -1,0 +1,88 @@
+//! Programs and columns of look-ups are the same at every vector level and thread count.
+
+use std::num::NonZeroUsize;
+
+use backend_api::ops::air::{AirEvaluate, AirOps, LogUpColumns};
+use core_types::{
+    field::{M31, QM31},
+    params::air::{AirParams, Instruction, LogUpColumnsParams, MaskAt, Opcode},
+};
+
+use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
+
+/// Every level on one thread, and the strongest on three.
+fn queues() -> Vec<CpuQueue> {
+    let queue = |simd, threads| {
+        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+        CpuQueue::with_simd(config, simd).expect("threads start")
+    };
+    let strongest = levels().last().expect("the portable level is always there");
+    levels().map(|simd: Simd| queue(simd, 1)).chain([queue(strongest, 3)]).collect()
+}
+
+fn words(len: usize) -> Vec<M31> {
+    (1..=len as u64).map(|i| M31::from_u64(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
+}
+
+/// Runs `run` on every queue, and expects equal results.
+fn expect_equal(run: impl Fn(&CpuQueue) -> (Vec<M31>, Vec<QM31>)) {
+    let queues = queues();
+    let first = run(&queues[0]);
+    for q in &queues[1..] {
+        assert!(run(q) == first, "{:?}", q.simd());
+    }
+}
+
+#[test]
+fn every_level_and_thread_count_evaluates_the_same() {
+    let step = |opcode, target, left, right| Instruction { opcode: opcode as u16, target, left, right };
+    let instructions = [
+        step(Opcode::Mask, 0, 0, 0),
+        step(Opcode::Mask, 1, 1, 0),
+        step(Opcode::Challenge, 4, 0, 0),
+        step(Opcode::Mul, 2, 0, 1),
+        step(Opcode::MulExtBase, 8, 4, 2),
+        step(Opcode::MulExt, 8, 8, 8),
+        step(Opcode::SubExt, 4, 8, 4),
+        step(Opcode::Out, 0, 2, 0),
+        step(Opcode::OutExt, 1, 4, 0),
+    ];
+    let challenge = QM31::from_coordinates([3, 5, 7, 11].map(M31::from_u32));
+    for (log_rows, log_size) in [(1, 1), (3, 4), (8, 9), (14, 15)] {
+        let values = words(2 << log_size);
+        let masks = [0, 1].map(|k| MaskAt { first: k << log_size, offset: -(k as i32), reserved: 0 });
+        expect_equal(|q| {
+            let mut sums = words(4 << log_size);
+            q.air_evaluate(AirEvaluate {
+                params: &AirParams { log_rows, log_size, registers: 12, outputs: 2 },
+                instructions: &instructions,
+                masks: &masks,
+                constants: &[],
+                vanishing_inverses: &words(1 << (log_size - log_rows)),
+                values: &values,
+                challenges: &[challenge],
+                powers: &[challenge, challenge * challenge],
+                sums: &mut sums,
+            })
+            .expect("lengths match");
+            (sums, vec![])
+        });
+    }
+}
+
+#[test]
+fn every_level_and_thread_count_makes_the_same_columns() {
+    for log_rows in [1, 4, 11, 17] {
+        let mut fractions = words(16 << log_rows);
+        for plane in 4..8 {
+            fractions[plane << log_rows] = M31::ZERO;
+        }
+        expect_equal(|q| {
+            let (mut columns, mut sums) = (words(8 << log_rows), vec![QM31::ZERO; 2]);
+            let params = &LogUpColumnsParams { log_rows, columns: 2 };
+            q.logup_columns(LogUpColumns { params, fractions: &fractions, columns: &mut columns, sums: &mut sums })
+                .expect("lengths match");
+            (columns, sums)
+        });
+    }
+}

@@ -1,0 +1,45 @@
+//! Arithmetic on columns of the secure field: sums of two heights, and powers.
+//!
+//! # Safety
+//! Buffers hold what the parameters state. Block: 256 threads; grid: any.
+
+use core_types::{
+    air::lifted,
+    field::{M31, QM31},
+    params::air::{SecureAddLiftedParams, SecurePowersParams},
+};
+
+use crate::dev::idx::grid_stride;
+
+/// Adds the values of a smaller column to those of a larger one. One pass over both, limited by memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_add_lifted(small: *const M31, large: *mut M31, params: SecureAddLiftedParams) {
+    let SecureAddLiftedParams { log_small, log_large } = params;
+    for i in grid_stride(4 << log_large) {
+        let position = i as u32 & ((1 << log_large) - 1);
+        let below = (i >> log_large << log_small) + u64::from(lifted(position, log_large, log_small));
+        *large.add(i as usize) += *small.add(below as usize);
+    }
+}
+
+/// Writes the powers of a challenge, each computed by itself: a thread multiplies twice for each bit of its exponent.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_powers(base: *const QM31, powers: *mut QM31, params: SecurePowersParams) {
+    let SecurePowersParams { count, descending } = params;
+    for i in grid_stride(count.into()) {
+        let mut exponent = if descending == 1 { count - 1 - i as u32 } else { i as u32 };
+        let (mut factor, mut power) = (*base, QM31::ONE);
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                power *= factor;
+            }
+            factor *= factor;
+            exponent >>= 1;
+        }
+        *powers.add(i as usize) = power;
+    }
+}
+
+kernel_table! {
+    air_add_lifted, air_powers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+}

@@ -1,0 +1,194 @@
+//! Programs of AIRs at every position: their outputs added up, or written.
+//!
+//! A thread runs a whole program at a position. Columns are read once for each mask, by neighbouring threads side by side where
+//! the offset is zero; the kernels are limited by the steps, of which each costs its decoding besides its arithmetic.
+//!
+//! # Safety
+//! Buffers hold what the parameters state, and the program was checked. Block: 128 threads; grid: any. Shared memory, or
+//! `registers`, holds a word for each register of each thread of the block, or of the grid.
+
+use core_types::{
+    field::{M31, P, QM31},
+    params::air::{AirParams, Instruction, MaskAt},
+};
+
+use super::interpreter::{InGlobal, InShared, Program, Registers, Sink};
+use crate::dev::{
+    idx::{bdim_x, gdim_x, global_id, grid_stride},
+    unroll::unroll,
+};
+
+const THREADS: u32 = 128;
+
+/// Registers of a thread whose block keeps them in shared memory.
+const SHARED_REGISTERS: u32 = AirParams::SHARED_REGISTERS;
+
+/// Outputs times powers, added up: coordinates of 64 bits that are reduced at the end.
+struct Sum {
+    powers: *const QM31,
+    sums: [u64; 4],
+}
+
+impl Sum {
+    /// Adds less than `2^62` to each coordinate.
+    #[inline(always)]
+    fn add(&mut self, terms: [u64; 4]) {
+        unroll!(C in 0..4 => {
+            let sum = self.sums[C as usize];
+            self.sums[C as usize] = (sum & u64::from(P)) + (sum >> 31) + terms[C as usize];
+        });
+    }
+}
+
+impl Sink for Sum {
+    #[inline(always)]
+    unsafe fn base(&mut self, output: u32, value: M31) {
+        let [p0, p1, p2, p3] = (*self.powers.add(output as usize)).coordinates();
+        let word = u64::from(value.word());
+        self.add([
+            word * u64::from(p0.word()),
+            word * u64::from(p1.word()),
+            word * u64::from(p2.word()),
+            word * u64::from(p3.word()),
+        ]);
+    }
+
+    #[inline(always)]
+    unsafe fn secure(&mut self, output: u32, value: QM31) {
+        let [x0, x1, x2, x3] = (value * *self.powers.add(output as usize)).coordinates();
+        self.add([x0.word().into(), x1.word().into(), x2.word().into(), x3.word().into()]);
+    }
+}
+
+/// Outputs written, four planes each.
+struct Write {
+    fractions: *mut M31,
+    log_size: u32,
+    position: u32,
+}
+
+impl Sink for Write {
+    #[inline(always)]
+    unsafe fn base(&mut self, output: u32, value: M31) {
+        self.secure(output, QM31::from(value));
+    }
+
+    #[inline(always)]
+    unsafe fn secure(&mut self, output: u32, value: QM31) {
+        let coordinates = value.coordinates();
+        let first = self.fractions.add((u64::from(4 * output) << self.log_size) as usize + self.position as usize);
+        unroll!(C in 0..4 => {
+            *first.add((u64::from(C) << self.log_size) as usize) = coordinates[C as usize];
+        });
+    }
+}
+
+#[inline(always)]
+unsafe fn evaluate<R: Registers>(
+    program: Program,
+    r: R,
+    vanishing_inverses: *const M31,
+    powers: *const QM31,
+    sums: *mut M31,
+) {
+    let AirParams { log_rows, log_size, .. } = program.params;
+    for position in grid_stride(1 << log_size) {
+        let mut sink = Sum { powers, sums: [0; 4] };
+        program.run(position as u32, r, &mut sink);
+        let factor = *vanishing_inverses.add((position >> log_rows) as usize);
+        unroll!(C in 0..4 => {
+            let place = sums.add((u64::from(C) << log_size) as usize + position as usize);
+            *place += M31::from_u64(sink.sums[C as usize]) * factor;
+        });
+    }
+}
+
+#[inline(always)]
+unsafe fn write<R: Registers>(program: Program, r: R, fractions: *mut M31) {
+    let log_size = program.params.log_size;
+    for position in grid_stride(1 << log_size) {
+        let position = position as u32;
+        program.run(position, r, &mut Write { fractions, log_size, position });
+    }
+}
+
+/// The registers of this thread among those of the grid.
+#[inline(always)]
+unsafe fn in_global(registers: *mut M31) -> InGlobal {
+    InGlobal { first: registers.add(global_id() as usize), threads: u64::from(gdim_x()) * u64::from(bdim_x()) }
+}
+
+/// Adds the outputs times their powers, divided by the vanishing polynomial, to `sums`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_evaluate(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    vanishing_inverses: *const M31,
+    values: *const M31,
+    challenges: *const QM31,
+    powers: *const QM31,
+    sums: *mut M31,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values, challenges, params };
+    evaluate(program, InShared::new(), vanishing_inverses, powers, sums);
+}
+
+/// [`air_evaluate`] with the registers in global memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_evaluate_wide(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    vanishing_inverses: *const M31,
+    values: *const M31,
+    challenges: *const QM31,
+    powers: *const QM31,
+    registers: *mut M31,
+    sums: *mut M31,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values, challenges, params };
+    evaluate(program, in_global(registers), vanishing_inverses, powers, sums);
+}
+
+/// Writes the outputs to `fractions`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_fractions(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    values: *const M31,
+    challenges: *const QM31,
+    fractions: *mut M31,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values, challenges, params };
+    write(program, InShared::new(), fractions);
+}
+
+/// [`air_fractions`] with the registers in global memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_fractions_wide(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    values: *const M31,
+    challenges: *const QM31,
+    registers: *mut M31,
+    fractions: *mut M31,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values, challenges, params };
+    write(program, in_global(registers), fractions);
+}
+
+kernel_table! {
+    air_evaluate, air_fractions: block [THREADS, 1, 1], min_blocks 4, shared UpTo(4 * SHARED_REGISTERS * THREADS), barriers 0;
+    air_evaluate_wide, air_fractions_wide: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+}
