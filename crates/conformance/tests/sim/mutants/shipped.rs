@@ -57,7 +57,6 @@ fn deep_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
     conformance::deep::specs().into_iter().chain(folds).collect()
 }
 
-
 impl Shipped {
     /// All kernels in one module.
     pub(super) fn parse(&self) -> Module {
