@@ -1,6 +1,9 @@
 //! Speed lines of the `circle` op set.
 //!
-//! One unit is an element-layer: transforming a column of `2^n` elements is `n 2^n` of them.
+//! The unit of transforms is an element-layer: transforming a column of `2^n` elements is `n 2^n` of them.
+
+mod points;
+mod twiddles;
 
 use std::num::NonZeroUsize;
 
@@ -11,7 +14,7 @@ use core_types::{
 };
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 
-use super::{Contender, Contest, Goal, Show};
+use crate::bench::{Contender, Contest, Goal, Show};
 
 /// Element-layers per second of stwo's vector backend on a machine with AVX-512 (0.13 ns each).
 const GOAL_RATE: f64 = 1.0 / 0.13e-9;
@@ -31,6 +34,12 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     }
     let id = "circle.portable/20".to_owned();
     all.push((id.clone(), Box::new(move || portable(id, 20))));
+    for log_size in [20, 24] {
+        let id = format!("circle.eval_at_point/{log_size}");
+        all.push((id.clone(), Box::new(move || points::contest(id, log_size))));
+        let id = format!("circle.twiddles/{log_size}");
+        all.push((id.clone(), Box::new(move || twiddles::contest(id, log_size))));
+    }
     all
 }
 
@@ -84,7 +93,7 @@ fn ours(name: &str, simd: SimdLevel, direction: Direction, log_size: u32) -> Con
     let q = CpuQueue::open(config).expect("one thread needs no pool");
     let params = CircleFftParams { log_size, columns: 1 };
     let mut column = input(log_size);
-    let twiddles = twiddles(&q, direction, log_size);
+    let twiddles = factors(&q, direction, log_size);
     Contender::new(name, move || {
         match direction {
             Direction::Interpolate => q.circle_interpolate(CircleInterpolate {
@@ -104,7 +113,7 @@ fn ours(name: &str, simd: SimdLevel, direction: Direction, log_size: u32) -> Con
 fn autovectorised(direction: Direction, log_size: u32) -> Contender {
     let q = runtime::cpu().expect("threads start");
     let mut column = input(log_size);
-    let twiddles = twiddles(&q, direction, log_size);
+    let twiddles = factors(&q, direction, log_size);
     Contender::new("plain loops, autovectorised", move || match direction {
         Direction::Interpolate => plain_interpolate(&mut column, &twiddles, log_size),
         Direction::Evaluate => plain_evaluate(&mut column, &twiddles, log_size),
@@ -115,7 +124,7 @@ fn input(log_size: u32) -> Vec<M31> {
     (0..1u32 << log_size).map(|i| M31::from_u32(i.wrapping_mul(0x9e37_79b9))).collect()
 }
 
-fn twiddles(q: &CpuQueue, direction: Direction, log_size: u32) -> Vec<Twiddle> {
+fn factors(q: &CpuQueue, direction: Direction, log_size: u32) -> Vec<Twiddle> {
     let mut forward = vec![Twiddle::default(); 1 << (log_size - 1)];
     let mut inverse = forward.clone();
     q.circle_twiddles(CircleTwiddles {
@@ -185,12 +194,12 @@ mod tests {
         for log_size in [3, 4, 9, 13] {
             let params = CircleFftParams { log_size, columns: 1 };
             let (mut plain, mut ours) = (input(log_size), input(log_size));
-            let inverse = twiddles(&q, Direction::Interpolate, log_size);
+            let inverse = factors(&q, Direction::Interpolate, log_size);
             plain_interpolate(&mut plain, &inverse, log_size);
             q.circle_interpolate(CircleInterpolate { params: &params, inverse_twiddles: &inverse, columns: &mut ours })
                 .unwrap();
             assert_eq!(plain, ours);
-            let forward = twiddles(&q, Direction::Evaluate, log_size);
+            let forward = factors(&q, Direction::Evaluate, log_size);
             plain_evaluate(&mut plain, &forward, log_size);
             q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &forward, columns: &mut ours }).unwrap();
             assert_eq!(plain, ours);
