@@ -79,7 +79,7 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         package: "stark-prover",
         normal: &["core-types", "backend-api", "stark-air", "stark-fft", "stark-verifier"],
-        dev: &["runtime"],
+        dev: &["cpu-backend", "runtime"],
     },
     Arrow { package: "stark-airs", normal: &["core-types"], dev: &[] },
     Arrow { package: "stark-verifier", normal: &["core-types"], dev: &["stark-airs"] },

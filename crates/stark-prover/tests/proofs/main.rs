@@ -5,8 +5,15 @@
 #[path = "../../../stark-verifier/tests/proofs/common/airs.rs"]
 mod airs;
 mod prove;
+mod refused;
 #[path = "../../../../vectors/stwo/src/statement.rs"]
-#[allow(missing_docs, missing_debug_implementations, unreachable_pub, reason = "written for a program of its own")]
+#[allow(
+    dead_code,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    reason = "written for a program of its own"
+)]
 mod statement;
 mod traces;
 mod vectors;

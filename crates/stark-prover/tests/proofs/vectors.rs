@@ -1,7 +1,8 @@
 //! Proofs are byte for byte those of stwo.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
+use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark_prover::{PcsConfig, Proof, StarkOps};
 
 use crate::{
@@ -25,6 +26,11 @@ fn vectors() -> Vec<(u64, Vector)> {
     let own: Vec<_> = (0..).zip(all).filter(own).collect();
     assert_eq!(own.len(), 121);
     own
+}
+
+/// The simulated device.
+fn simulated() -> AnyQueue {
+    runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0
 }
 
 /// Proves what a vector proves, from the traces that its program tries one after the other.
@@ -51,7 +57,20 @@ fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
 fn proofs_are_those_of_stwo() {
     let q = runtime::cpu().unwrap();
     for (seed, vector) in &vectors() {
-        println!("{}", vector.name);
+        check(&q, *seed, vector);
+    }
+}
+
+#[test]
+fn proofs_on_the_simulated_device_are_those_of_stwo() {
+    let q = simulated();
+    let small = |vector: &Vector| vector.statement.heights().into_iter().max() <= Some(5) || vector.name == "heights-0";
+    let small: Vec<_> =
+        vectors().into_iter().filter(|(_, vector)| small(vector) && vector.config.pow_bits <= 5).collect();
+    let kinds: BTreeSet<&str> =
+        small.iter().map(|(_, vector)| vector.name.trim_end_matches(|end: char| end.is_ascii_digit())).collect();
+    assert_eq!(kinds.len(), 8, "of every kind: {kinds:?}");
+    for (seed, vector) in &small {
         check(&q, *seed, vector);
     }
 }

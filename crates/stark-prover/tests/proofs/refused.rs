@@ -1,0 +1,115 @@
+//! What is refused, by name, and that a prover proves after it refused.
+
+use backend_api::{BackendError, Budget, Queue as _};
+use core_types::field::M31;
+use cpu_backend::{CpuConfig, CpuQueue};
+use stark_prover::{PcsConfig, Protocol, Prover, ProverError};
+use stark_verifier::StatementError;
+
+use crate::{
+    prove::{components, finish, prover},
+    statement::Statement,
+    traces::traces,
+};
+
+const FIBONACCI: fn() -> Statement = || Statement::WideFibonacci { log_rows: vec![4], columns: vec![5] };
+
+fn slices(columns: &[Vec<M31>]) -> Vec<&[M31]> {
+    columns.iter().map(|column| &column[..]).collect()
+}
+
+#[test]
+fn a_trace_that_breaks_a_constraint_is_refused_and_the_next_is_proven() {
+    let q = runtime::cpu().unwrap();
+    for statement in [
+        FIBONACCI(),
+        Statement::Neighbours { log_rows: 4 },
+        Statement::StateMachine { log_rows: 4, in_pairs: true },
+        Statement::Selected { log_rows: [5, 4], unused: None },
+    ] {
+        let right = traces(&statement, 7);
+        let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+        let proof = finish(&q, &mut prover, &statement, &right).unwrap();
+        for column in 0..right.trace.len() {
+            let mut wrong = traces(&statement, 7);
+            let row = 3 % wrong.trace[column].len();
+            wrong.trace[column][row] += M31::ONE;
+            let refused = finish(&q, &mut prover, &statement, &wrong).map(|_| ());
+            // Any state may be followed by the next one: look-ups alone would not add up.
+            let look_ups_only = matches!(statement, Statement::StateMachine { .. });
+            assert_eq!(refused, if look_ups_only { Ok(()) } else { Err(ProverError::Constraints) }, "{statement:?}");
+        }
+        assert_eq!(finish(&q, &mut prover, &statement, &right).unwrap(), proof);
+    }
+}
+
+#[test]
+fn columns_of_other_numbers_and_lengths_are_named() {
+    let q = runtime::cpu().unwrap();
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+    let columns = slices(&right.trace);
+    assert_eq!(prover.prove(&q, &columns[1..]), Err(ProverError::Columns { tree: 1, expected: 5, got: 4 }));
+    let mut short = columns.clone();
+    short[2] = &short[2][1..];
+    assert_eq!(prover.prove(&q, &short), Err(ProverError::Rows { tree: 1, column: 2, expected: 16, got: 15 }));
+    assert!(prover.prove(&q, &columns).is_ok());
+}
+
+#[test]
+fn trees_out_of_order_are_named() {
+    let q = runtime::cpu().unwrap();
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+    let columns = slices(&right.trace);
+    let mut session = prover.begin(&q).unwrap();
+    assert!(matches!(session.commit(&columns), Err(ProverError::Tree { .. })));
+    session.commit_preprocessed().unwrap();
+    assert_eq!(session.commit_preprocessed(), Err(ProverError::Tree { expected: 1, got: 0 }));
+    assert_eq!(session.commit_look_ups(), Err(ProverError::Tree { expected: 1, got: 2 }));
+    assert_eq!(session.finish(), Err(ProverError::Unfinished { expected: 2, got: 1 }));
+}
+
+#[test]
+fn statements_without_proofs_are_named() {
+    let q = runtime::cpu().unwrap();
+    let make = |config, preprocessed: &[&[M31]], statement: &Statement| {
+        Prover::new(&q, Protocol::V2_3, config, preprocessed, components(statement)).map(|_| ()).unwrap_err()
+    };
+    let mut config = PcsConfig::default();
+    config.fri_config.fold_step = 5;
+    assert_eq!(make(config, &[], &FIBONACCI()), ProverError::Statement(StatementError::Folds { log_degree: 4 }));
+    let two = Statement::WideFibonacci { log_rows: vec![4, 5], columns: vec![3, 3] };
+    let config = PcsConfig { lifting_log_size: Some(5), ..PcsConfig::default() };
+    assert_eq!(make(config, &[], &two), ProverError::Statement(StatementError::Lifting { log_size: 6 }));
+    let three = vec![M31::ONE; 3];
+    assert_eq!(
+        make(PcsConfig::default(), &[&three], &FIBONACCI()),
+        ProverError::Rows { tree: 0, column: 0, expected: 4, got: 3 }
+    );
+    let empty = Prover::new(&q, Protocol::V2_3, PcsConfig::default(), &[], vec![]).map(|_| ()).unwrap_err();
+    assert_eq!(empty, ProverError::Statement(StatementError::NoComponent));
+}
+
+#[test]
+fn memory_beyond_the_budget_is_refused_and_given_back() {
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let open = |budget| CpuQueue::open(CpuConfig { budget, ..CpuConfig::default() }).unwrap();
+    let whole = open(Budget::unlimited());
+    drop(prover(&whole, &statement, PcsConfig::default(), &right).unwrap());
+    let peak = whole.budget().peak_bytes();
+    for part in 1..8 {
+        let q = open(Budget::new(peak * part / 8));
+        let refused = prover(&q, &statement, PcsConfig::default(), &right).map(|_| ()).unwrap_err();
+        let typed = match &refused {
+            ProverError::Backend(BackendError::BudgetExceeded { .. }) => true,
+            ProverError::Fft(stark_fft::FftError::Backend(BackendError::BudgetExceeded { .. })) => true,
+            _ => false,
+        };
+        assert!(typed, "{refused:?}");
+        assert_eq!(q.budget().live_bytes(), 0);
+    }
+}

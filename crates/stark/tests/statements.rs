@@ -1,0 +1,130 @@
+//! Statements about AIRs that ship: proofs byte for byte those of stwo, and changed ones refused.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
+use std::{fs, path::PathBuf};
+
+use stark::{
+    Columns, Digest, M31, PcsConfig, Proof, Protocol, ProveError, QM31, StarkOps, Statement as _, StatementProof,
+    StatementProver, VerifyError, preprocessed_root, verify,
+};
+use stark_airs::{Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
+
+use crate::statement::{Statement, Vector as Line, gate, outputs};
+
+#[path = "../../../vectors/stwo/src/statement.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    reason = "written for a program of its own"
+)]
+mod statement;
+
+type Vector = Line<PcsConfig>;
+
+fn file(name: &str) -> Vec<u8> {
+    fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
+}
+
+fn vectors() -> Vec<Vector> {
+    serde_json::from_slice(&file("vectors.json")).unwrap()
+}
+
+fn words<const N: usize>(words: [u32; N]) -> [M31; N] {
+    words.map(M31::from_u32)
+}
+
+/// Proves a statement, and checks that the verifier accepts the proof and knows the same preprocessed columns.
+fn proven<Q: StarkOps, S: stark::Statement>(
+    q: &Q,
+    config: PcsConfig,
+    statement: &S,
+    trace: &[Columns],
+) -> StatementProof {
+    let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement).unwrap();
+    let proof = prover.prove(q, trace).unwrap();
+    let values = statement.preprocessed_values();
+    let values: Vec<&[M31]> = values.iter().map(|column| &column[..]).collect();
+    let root = preprocessed_root(q, &config, &values).unwrap();
+    assert_eq!(prover.preprocessed_root(q).unwrap(), root);
+    verify(Protocol::V2_3, config, statement, root, &proof).unwrap();
+    assert_eq!(prover.prove(q, trace).unwrap(), proof, "a prover makes the same proof again");
+    proof
+}
+
+/// The proof of a vector's statement, if its AIRs ship.
+fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
+    Some(match &vector.statement {
+        &Statement::Steps { log_rows, first } => {
+            let machine = StateMachine::new(log_rows, words(first)).unwrap();
+            assert_eq!(machine.words(), vector.statement.words());
+            proven(q, vector.config, &machine, &machine.trace())
+        }
+        &Statement::Plonk { gates, inputs, .. } => {
+            let of = |k| {
+                let (adds, inputs) = gate(k);
+                Gate { op: if adds { Op::Add } else { Op::Multiply }, inputs }
+            };
+            let circuit = Circuit::new(2, (0..gates).map(of).collect(), outputs(gates).into()).unwrap();
+            let plonk = Plonk::evaluate(circuit, words(inputs).to_vec()).unwrap();
+            proven(q, vector.config, &plonk, &plonk.trace())
+        }
+        &Statement::Poseidon2 { log_rows, first, .. } => {
+            let (chain, trace) = Poseidon2Chain::run(log_rows, words(first)).unwrap();
+            proven(q, vector.config, &chain, &trace)
+        }
+        _ => return None,
+    })
+}
+
+#[test]
+fn proofs_are_those_of_stwo() {
+    let q = runtime::cpu().unwrap();
+    let mut count = 0;
+    for vector in vectors() {
+        let Some(ours) = of_vector(&q, &vector) else { continue };
+        let theirs: Proof = serde_json::from_slice(&serde_json::to_vec(&ours.proof).unwrap()).unwrap();
+        assert_eq!(theirs, ours.proof);
+        let sums: Vec<[u32; 4]> = ours.claimed_sums.iter().map(|sum| sum.coordinates().map(M31::word)).collect();
+        assert_eq!(sums, vector.claimed_sums, "{}", vector.name);
+        assert_eq!(
+            postcard::to_allocvec(&ours.proof).unwrap(),
+            file(&format!("{}.bin", vector.name)),
+            "{}",
+            vector.name
+        );
+        count += 1;
+    }
+    assert!(count >= 11, "{count} vectors of AIRs that ship");
+}
+
+#[test]
+fn false_statements_and_changed_proofs_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let config = PcsConfig::default();
+    let machine = StateMachine::new([4, 4], words([1, 2])).unwrap();
+    let proof = proven(&q, config, &machine, &machine.trace());
+    let root = Digest::default();
+    let root =
+        StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap().preprocessed_root(&q).unwrap_or(root);
+    let check =
+        |statement: &StateMachine, proof: &StatementProof| verify(Protocol::V2_3, config, statement, root, proof);
+    assert_eq!(check(&machine, &proof), Ok(()));
+    let other = StateMachine::new([4, 4], words([1, 3])).unwrap();
+    assert!(check(&other, &proof).is_err());
+    let mut changed = proof.clone();
+    changed.claimed_sums[0] += QM31::ONE;
+    assert_eq!(check(&machine, &changed), Err(VerifyError::Sums));
+    changed.claimed_sums[1] = changed.claimed_sums[1] - QM31::ONE;
+    assert!(matches!(check(&machine, &changed), Err(VerifyError::Proof(_))));
+    changed.claimed_sums.pop();
+    assert_eq!(check(&machine, &changed), Err(VerifyError::Claimed { expected: 2, got: 1 }));
+
+    // A trace of other steps satisfies every row, but not what is public.
+    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap();
+    assert_eq!(prover.prove(&q, &other.trace()), Err(ProveError::Sums));
+    let trace = machine.trace();
+    assert_eq!(prover.prove(&q, &trace[1..]), Err(ProveError::Components { expected: 2, got: 1 }));
+    assert_eq!(prover.prove(&q, &trace), Ok(proof));
+}
