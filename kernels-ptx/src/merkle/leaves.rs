@@ -5,7 +5,6 @@
 //! has rows, `states` and `leaves` as many digests as there are states and rows. Grid: a thread for each row; block: 256 threads.
 
 use core_types::{
-    air::lifted,
     blake2s::{BLOCK_WORDS, Digest, START, compress},
     field::M31,
     params::{columns::ColumnAt, merkle::MerkleStageParams},
@@ -51,10 +50,12 @@ pub unsafe extern "ptx-kernel" fn merkle_leaves(
     digest::write(leaves.add(row as usize), Digest(chain));
 }
 
-/// Where a row of `2^log_rows` finds its value among `2^log_len`.
+/// Where a row of `2^log_rows` finds its value among `2^log_len`, which are no more: what `core_types::air::lifted` says,
+/// without a branch.
 #[inline(always)]
 fn position(row: u32, log_rows: u32, log_len: u32) -> usize {
-    (lifted(row, log_rows, log_len) & ((1 << log_len) - 1)) as usize
+    let pair = (row / 2) >> (log_rows - log_len);
+    ((2 * pair + row % 2) & ((1 << log_len) - 1)) as usize
 }
 
 kernel_table! {

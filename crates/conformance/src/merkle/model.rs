@@ -76,7 +76,7 @@ impl Layout {
         let leaf = |leaf: u64| {
             // Points come in conjugate pairs; doubling merges 2^(height - log size) pairs that follow each other.
             let value = |column: &ColumnAt| {
-                let pair = leaf / 2 >> (log_leaves - column.log_len);
+                let pair = (leaf / 2) >> (log_leaves - column.log_len);
                 let at = if column.log_len == 0 { 0 } else { 2 * pair + leaf % 2 };
                 self.values[(column.first + at) as usize].word()
             };
