@@ -13,7 +13,7 @@ mod trials;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equivalent::EQUIVALENT;
-use self::shipped::{CIRCLE, FSS, LINALG};
+use self::shipped::{AIR, CIRCLE, FSS, LINALG};
 use self::trials::{OfKernel, Trials, by_kernel};
 use ptx::mutate::{Fault, Mutation};
 
@@ -58,6 +58,11 @@ fn are_noticed(trials: &Trials<'_>) {
 }
 
 #[test]
+fn faults_in_the_kernels_of_programs_and_look_ups_are_noticed() {
+    are_noticed(&Trials::of(&AIR, Vec::new(), 1 << 21));
+}
+
+#[test]
 fn faults_in_the_circle_kernels_are_noticed() {
     are_noticed(&Trials::of(&CIRCLE, direct::trials(), 1 << 21));
 }
@@ -76,7 +81,7 @@ fn faults_in_the_linear_algebra_kernels_are_noticed() {
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    for shipped in [CIRCLE, FSS, LINALG] {
+    for shipped in [AIR, CIRCLE, FSS, LINALG] {
         for_each(&by_kernel(&shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;
             equivalent += usize::from(known(kernel, mutation, number).is_some());

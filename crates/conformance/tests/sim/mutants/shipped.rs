@@ -32,6 +32,7 @@ macro_rules! shipped {
     };
 }
 
+pub(super) const AIR: Shipped = shipped!(air, ["air"], [AesKernel::Table]);
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], [AesKernel::Table]);
 pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
