@@ -75,7 +75,7 @@ pub enum Opcode {
     Lift = 14,
     /// b = b.
     Copy = 15,
-    /// Output number `target` is b, a value of the secure field where outputs are.
+    /// Output number `target` is b.
     Out = 16,
     /// Output number `target` is e.
     OutExt = 17,
