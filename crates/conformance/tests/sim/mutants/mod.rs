@@ -59,7 +59,7 @@ fn are_noticed(trials: &Trials<'_>) {
 
 #[test]
 fn faults_in_the_kernels_of_programs_and_look_ups_are_noticed() {
-    are_noticed(&Trials::of(&AIR, Vec::new(), 1 << 21));
+    are_noticed(&Trials::of(&AIR, direct::look_ups(), 1 << 21));
 }
 
 #[test]
