@@ -46,13 +46,15 @@ pub enum RecordError {
         /// How many there are.
         got: usize,
     },
-    /// A fraction reads a column of the interaction or of a later tree, none of which is there yet when fractions are computed.
+    /// A fraction reads a column of the interaction or of a later tree, none of which is there yet when fractions are
+    /// computed.
     #[error("fraction {fraction} of a look-up reads columns that are made from it")]
     FractionReadsInteraction {
         /// The interaction column whose fraction it is, counted from zero.
         fraction: usize,
     },
-    /// Sums that are not those of one list of look-ups: partial sums, then a running sum, and no other interaction column.
+    /// Sums that are not those of one list of look-ups: partial sums, then a running sum, and no other interaction
+    /// column.
     #[error("interaction columns are partial sums, and last a running sum")]
     LookUps,
 }

@@ -28,8 +28,8 @@ impl Recorded {
     /// Records `air`.
     ///
     /// # Errors
-    /// An AIR without rows or constraints, one whose constraints have a greater degree than it states or that reads what it cannot,
-    /// and one that is larger than programs may be.
+    /// An AIR without rows or constraints, one whose constraints have a greater degree than it states or that reads
+    /// what it cannot, and one that is larger than programs may be.
     pub fn new<A: Air>(air: &A) -> Result<Self, RecordError> {
         let (log_rows, log_degree_bound) = (air.log_rows(), air.log_degree_bound());
         if !(1..=MAX_LOG_DOMAIN).contains(&log_rows) {
@@ -115,8 +115,8 @@ impl Recorded {
         &self.constraints
     }
 
-    /// The program whose outputs `2k` and `2k + 1` are the numerator and the denominator of interaction column `k`, all of them
-    /// values of the secure field; `None` without look-ups. It reads the trace and preprocessed columns alone.
+    /// The program whose outputs `2k` and `2k + 1` are the numerator and the denominator of interaction column `k`, all
+    /// of them values of the secure field; `None` without look-ups. It reads the trace and preprocessed columns alone.
     #[must_use]
     pub const fn fraction_program(&self) -> Option<&Program> {
         self.fractions.as_ref()

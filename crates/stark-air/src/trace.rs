@@ -188,8 +188,8 @@ impl Row for ScalarRow<'_> {
 /// Looks for a constraint of `air` that `trace` breaks.
 ///
 /// # Errors
-/// The first broken constraint of the first row that breaks any, an AIR that cannot be recorded, or columns and challenges other
-/// than those it reads.
+/// The first broken constraint of the first row that breaks any, an AIR that cannot be recorded, or columns and
+/// challenges other than those it reads.
 pub fn check_trace<A: Air>(air: &A, trace: &HostTrace<'_>) -> Result<(), TraceError> {
     let recorded = Recorded::new(air)?;
     let rows = 1usize << recorded.log_rows();

@@ -9,7 +9,8 @@ use core_types::{
 
 use crate::arena::{Arena, Op};
 
-/// A constant or a node, of either field: what is of the base field is known by the arena, whatever type the AIR gives it.
+/// A constant or a node, of either field: what is of the base field is known by the arena, whatever type the AIR gives
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Constant(QM31),

@@ -85,7 +85,8 @@ fn expect_added<Q: AirOps>(q: &Q, log_small: u32, log_large: u32) -> Result<(), 
     let mut sums = q.upload(&large)?;
     for (at, value) in large.iter_mut().enumerate() {
         let (plane, position) = (at >> log_large, at % (1 << log_large));
-        // Positions 2 h and 2 h + 1 are a point and its conjugate at either height; doubling drops the lowest bits of h.
+        // Positions 2 h and 2 h + 1 are a point and its conjugate at either height; doubling drops the lowest bits of
+        // h.
         let below = position >> (log_large - log_small + 1) << 1 | position & 1;
         *value += small[(plane << log_small) + below];
     }

@@ -74,9 +74,10 @@ const fn moderate(log_rows: u32, log_size: u32) -> Size {
 }
 
 /// Programs of other sizes, by name.
-const SIZES: [(&str, Size); 5] = [
+const SIZES: [(&str, Size); 6] = [
     ("a few steps on four registers", Size { log_rows: 3, log_size: 4, registers: 4, outputs: 1, steps: 9 }),
     ("one step", Size { log_rows: 1, log_size: 1, registers: 5, outputs: 1, steps: 1 }),
+    ("more registers than shared memory has", Size { log_rows: 4, log_size: 4, registers: 130, outputs: 3, steps: 90 }),
     ("300 steps", Size { log_rows: 5, log_size: 5, registers: 40, outputs: 50, steps: 300 }),
     ("registers by the hundred", Size { log_rows: 8, log_size: 8, registers: 400, outputs: 9, steps: 900 }),
     ("registers by the thousand", Size { log_rows: 4, log_size: 4, registers: 5000, outputs: 9, steps: 3000 }),
@@ -93,7 +94,7 @@ pub(super) fn evaluate<Q: AirOps + 'static>() -> OpSpec<Q> {
     }
     for (name, size) in SIZES {
         let case = Case::new(name, move |q: &Q| (0..3).try_for_each(|seed| expect_sums(q, size, seed)));
-        cases.push(case.on_elements(size.steps as u64 * 256));
+        cases.push(case.on_elements(size.steps as u64 * 32));
     }
     cases.push(Case::new("no steps", |q: &Q| {
         expect_sums(q, Size { log_rows: 3, log_size: 3, registers: 4, outputs: 0, steps: 0 }, 1)
@@ -118,7 +119,7 @@ pub(super) fn fractions<Q: AirOps + 'static>() -> OpSpec<Q> {
     }
     for (name, size) in SIZES {
         let size = Size { log_rows: size.log_size, ..size };
-        cases.push(Case::new(name, move |q: &Q| expect_fractions(q, size, 1)).on_elements(size.steps as u64 * 256));
+        cases.push(Case::new(name, move |q: &Q| expect_fractions(q, size, 1)).on_elements(size.steps as u64 * 32));
     }
     cases.push(Case::new("2^15 rows", |q: &Q| expect_fractions(q, moderate(15, 15), 3)).on_elements(1 << 20));
     OpSpec { op: "air.fractions", cases }.refusing_short("air_fractions", short_air_fractions)

@@ -75,7 +75,7 @@ pub enum Opcode {
     Lift = 14,
     /// b = b.
     Copy = 15,
-    /// Output number `target` is b, a value of the secure field where outputs are.
+    /// Output number `target` is b.
     Out = 16,
     /// Output number `target` is e.
     OutExt = 17,
@@ -136,11 +136,13 @@ pub struct LogUpColumnsParams {
     pub columns: u32,
 }
 
-/// How the rows are cut to be added up. Rows come in pairs `2 i` and `2 i + 1`. They are cut into runs whose pairs `i` agree but for
-/// their highest bits, so that pairs that are stored side by side belong to different runs.
+/// How the rows are cut to be added up. Rows come in pairs `2 i` and `2 i + 1`. They are cut into runs whose pairs `i`
+/// agree but for their highest bits, so that pairs that are stored side by side belong to different runs.
 impl LogUpColumnsParams {
     /// Log of the most runs.
-    pub const LOG_RUNS: u32 = 3;
+    const LOG_RUNS: u32 = 3;
+    /// The most runs.
+    pub const MOST_RUNS: u32 = 1 << Self::LOG_RUNS;
     /// Pairs of a run that a warp of a GPU adds up.
     pub const PART: u32 = 256;
 

@@ -158,10 +158,10 @@ fn divide_singly(
 }
 
 /// Most runs of rows.
-pub(super) const RUNS: usize = 1 << LogUpColumnsParams::LOG_RUNS;
+pub(super) const RUNS: usize = LogUpColumnsParams::MOST_RUNS as usize;
 
-/// The last column of look-ups: four planes of coordinates. Runs are added up side by side, so that each cache line that is
-/// fetched is used as a whole.
+/// The last column of look-ups: four planes of coordinates. Runs are added up side by side, so that each cache line
+/// that is fetched is used as a whole.
 #[derive(Clone, Copy)]
 pub(super) struct LastColumn {
     planes: [*mut u32; 4],

@@ -106,7 +106,8 @@ impl<L: WideWords> Kernel<L> for Run<'_> {
                     Step::Gather { target, mask, offset } => {
                         let target = tile.target(target);
                         for (k, &index) in indices[offset * TILE..][..count].iter().enumerate() {
-                            // SAFETY: neighbours are positions, columns hold all of them, and `count` is at most a plane.
+                            // SAFETY: neighbours are positions, columns hold all of them, and `count` is at most a
+                            // plane.
                             unsafe {
                                 *target.add(k) = *tile.values.add(self.masks[mask].first as usize + index as usize)
                             };

@@ -85,8 +85,8 @@ pub(crate) fn evaluate(
         None => launch,
     };
     let launch = program.sizes(launch.output("sums", &op.sums));
-    // SAFETY: `AirEvaluate::check` has held the views to their lengths, and steps to what there is; there is a word for each
-    // register of each thread.
+    // SAFETY: `AirEvaluate::check` has held the views to their lengths, and steps to what there is; there is a word for
+    // each register of each thread.
     unsafe { launch.launch() }
 }
 
@@ -104,8 +104,8 @@ pub(crate) fn fractions(
         None => launch,
     };
     let launch = program.sizes(launch.output("fractions", &op.fractions));
-    // SAFETY: `AirFractions::check` has held the views to their lengths, and steps to what there is; there is a word for each
-    // register of each thread.
+    // SAFETY: `AirFractions::check` has held the views to their lengths, and steps to what there is; there is a word
+    // for each register of each thread.
     unsafe { launch.launch() }
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn logup_sums(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("air_logup_sums")?.grid([p.parts().into(), 1, 1]);
     let launch = launch.input("column", column).output("parts", parts).value("params", p);
-    // SAFETY: the op gives the last column, and an element for each part of each run.
+    // SAFETY: the op gives the last column, and an element for each part of as many runs as there may be.
     unsafe { launch.launch() }
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn logup_totals(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("air_logup_totals")?.grid([1, 1, 1]);
     let launch = launch.output("parts", parts).output("sums", sums).value("params", p);
-    // SAFETY: the op gives an element for each part of each run; its check has held `sums` to two.
+    // SAFETY: the op gives an element for each part of as many runs as there may be; its check has held `sums` to two.
     unsafe { launch.launch() }
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn logup_rows(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("air_logup_rows")?.grid([p.parts().into(), 1, 1]);
     let launch = launch.output("column", column).input("parts", parts).input("sums", sums).value("params", p);
-    // SAFETY: the op gives the last column, an element for each part of each run, and the two sums.
+    // SAFETY: the op gives the last column, an element for each part of as many runs as there may be, and the two sums.
     unsafe { launch.launch() }
 }
 

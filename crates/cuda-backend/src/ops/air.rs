@@ -4,7 +4,7 @@ use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::air::{AirEvaluate, AirFractions, AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
 };
-use core_types::field::QM31;
+use core_types::{field::QM31, params::air::LogUpColumnsParams};
 
 use crate::{
     CudaQueue,
@@ -60,7 +60,7 @@ impl AirOps for CudaQueue {
         air::logup_terms(self, params, fractions, &columns)?;
         let end = columns.len();
         let column = columns.slice(end - (4 << params.log_rows)..end)?;
-        let mut parts = self.alloc::<QM31>((params.runs() * params.parts()) as usize)?;
+        let mut parts = self.alloc::<QM31>((LogUpColumnsParams::MOST_RUNS * params.parts()) as usize)?;
         air::logup_sums(self, params, column.as_ref(), &parts.view_mut())?;
         air::logup_totals(self, params, &parts.view_mut(), &sums)?;
         air::logup_rows(self, params, &column, parts.view(), sums.as_ref())

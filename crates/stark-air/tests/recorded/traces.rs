@@ -48,8 +48,8 @@ fn the_first_broken_constraint_is_reported_with_what_its_row_reads() {
 
     columns[1][0][2] = M31::from_u32(11);
     let refused = check(&columns, &preprocessed, &[z]).expect_err("8 is not followed by 11");
-    let expected = "constraint 0 is (2, 0, 0, 0) on row 2, which read tree 1 column 0 at -1: 8, tree 1 column 0 at +0: 11, \
-                    preprocessed slot 0: 0";
+    let expected = "constraint 0 is (2, 0, 0, 0) on row 2, which read tree 1 column 0 at -1: 8, \
+                    tree 1 column 0 at +0: 11, preprocessed slot 0: 0";
     assert_eq!(refused.to_string(), expected);
 }
 

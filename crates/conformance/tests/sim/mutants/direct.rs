@@ -1,7 +1,9 @@
-//! Launches that the circle ops make on domains of 2^20 points and more only: several columns to a block of tiles, wide
-//! strips, and strips of several rounds. Held to the processor's results.
+//! Launches that ops make on large inputs only. The circle ops on domains of 2^20 points and more: several columns to a
+//! block of tiles, wide strips, and strips of several rounds, held to the processor's results. Columns of look-ups on
+//! 2^18 rows and more: threads that add up several parts.
 //!
-//! Every launch is given whole columns of the domain that its parameters state, and the domain's factors.
+//! Every launch of a transform is given whole columns of the domain that its parameters state, and the domain's
+//! factors.
 
 use backend_api::{
     Buffer, Queue,
@@ -9,7 +11,8 @@ use backend_api::{
 };
 use conformance::Failure;
 use core_types::{
-    field::{M31, Twiddle},
+    field::{M31, QM31, Twiddle},
+    params::air::LogUpColumnsParams,
     params::circle::{CircleExtendParams, CircleFftParams, CircleStripParams, CircleTileParams, CircleTwiddleParams},
 };
 use cuda_backend::{CudaMut, CudaQueue, CudaRef, Launch};
@@ -33,6 +36,37 @@ pub(super) fn trials() -> Vec<Trial> {
         Trial::new("strips of two rounds, extended", |q| extend_values(q, STRIPS)),
         Trial::new("wide strips, extended", |q| extend_values(q, WIDE_STRIPS)),
     ]
+}
+
+/// Trials of the kernels of look-ups.
+pub(super) fn look_ups() -> Vec<Trial> {
+    vec![Trial::new("threads that add up four parts", |q| totals(q, 19))]
+}
+
+/// Adds up the parts of a column of `2^log_rows` rows.
+fn totals(q: &CudaQueue, log_rows: u32) -> Result<(), Failure> {
+    let params = LogUpColumnsParams { log_rows, columns: 1 };
+    let count = params.runs() * params.parts();
+    let words = input(4 * count);
+    let parts: Vec<QM31> = words.chunks(4).map(|x| QM31::from_coordinates([x[0], x[1], x[2], x[3]])).collect();
+    let total = parts.iter().fold(QM31::ZERO, |sum, &part| sum + part);
+    let mean = total * M31::from_u32(1 << log_rows).inverse().unwrap_or(M31::ZERO);
+    let mut before = QM31::ZERO;
+    let rows = (1 << log_rows) / count;
+    let offsets: Vec<QM31> = (0..count)
+        .zip(&parts)
+        .map(|(at, &part)| {
+            before += part;
+            before - part - mean * M31::from_u32(at * rows)
+        })
+        .collect();
+    let (mut parts, mut sums) = (q.upload(&parts)?, q.zeros::<QM31>(2)?);
+    let launch = q.kernel("air_logup_totals")?.grid([1, 1, 1]);
+    let launch = launch.output("parts", &parts.view_mut()).output("sums", &sums.view_mut()).value("params", &params);
+    // SAFETY: there is an element for each part of each run, and room for two sums.
+    unsafe { launch.launch() }?;
+    Failure::unless_equal(&[total, mean], &q.download(&sums)?)?;
+    Failure::unless_equal(&offsets, &q.download(&parts)?)
 }
 
 /// How a transform is launched: the lowest layers in tiles, the others in strips of `log_rows` layers.

@@ -13,7 +13,7 @@ mod trials;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equivalent::EQUIVALENT;
-use self::shipped::{CHANNEL, CIRCLE, DEEP, FSS, LINALG, MERKLE, OPEN};
+use self::shipped::{AIR, CHANNEL, CIRCLE, DEEP, FSS, LINALG, MERKLE, OPEN};
 use self::trials::{OfKernel, Trials, by_kernel};
 use ptx::mutate::{Fault, Mutation};
 
@@ -58,6 +58,11 @@ fn are_noticed(trials: &Trials<'_>) {
 }
 
 #[test]
+fn faults_in_the_kernels_of_programs_and_look_ups_are_noticed() {
+    are_noticed(&Trials::of(&AIR, direct::look_ups(), 1 << 21));
+}
+
+#[test]
 fn faults_in_the_circle_kernels_are_noticed() {
     are_noticed(&Trials::of(&CIRCLE, direct::trials(), 1 << 21));
 }
@@ -96,7 +101,7 @@ fn faults_in_the_kernels_of_commitment_trees_are_noticed() {
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    for shipped in [CIRCLE, CHANNEL, DEEP, FSS, LINALG, MERKLE, OPEN] {
+    for shipped in [AIR, CIRCLE, CHANNEL, DEEP, FSS, LINALG, MERKLE, OPEN] {
         for_each(&by_kernel(&shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;
             equivalent += usize::from(known(kernel, mutation, number).is_some());

@@ -13,8 +13,8 @@ use crate::simd::{Avx2, Avx512};
 
 /// Vectors of 64-bit sums, one for each word of a vector of [`Words`].
 ///
-/// A product of canonical words is at most `(P - 1)^2 = 2^62 - 2^33 + 4`, and a folded sum is below `2^34`, so four products fit on
-/// top of a folded sum.
+/// A product of canonical words is at most `(P - 1)^2 = 2^62 - 2^33 + 4`, and a folded sum is below `2^34`, so four
+/// products fit on top of a folded sum.
 pub(crate) trait WideWords: Words {
     /// Sums.
     type W: Copy;
