@@ -64,7 +64,7 @@ macro_rules! round {
 
 /// The chaining value after one block more, which ends at byte `bytes` of the message; `last` if the message ends there.
 ///
-/// Inlined wherever it stands, since kernels have neither calls nor arrays in memory.
+/// It is always inlined: on a GPU, a block that is passed by reference would leave the registers.
 #[inline(always)]
 #[must_use]
 pub fn compress(chain: [u32; 8], block: &[u32; BLOCK_WORDS], bytes: u64, last: bool) -> [u32; 8] {
