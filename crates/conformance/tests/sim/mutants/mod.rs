@@ -13,7 +13,7 @@ mod trials;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equivalent::EQUIVALENT;
-use self::shipped::{CHANNEL, CIRCLE, FRI, FSS, LINALG};
+use self::shipped::{CHANNEL, CIRCLE, FSS, LINALG, OPEN};
 use self::trials::{OfKernel, Trials, by_kernel};
 use ptx::mutate::{Fault, Mutation};
 
@@ -69,7 +69,7 @@ fn faults_in_the_transcript_kernels_are_noticed() {
 
 #[test]
 fn faults_in_the_kernels_of_openings_are_noticed() {
-    are_noticed(&Trials::of(&FRI, Vec::new(), 1 << 18));
+    are_noticed(&Trials::of(&OPEN, Vec::new(), 1 << 18));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn faults_in_the_linear_algebra_kernels_are_noticed() {
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    for shipped in [CIRCLE, CHANNEL, FRI, FSS, LINALG] {
+    for shipped in [CIRCLE, CHANNEL, FSS, LINALG, OPEN] {
         for_each(&by_kernel(&shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;
             equivalent += usize::from(known(kernel, mutation, number).is_some());

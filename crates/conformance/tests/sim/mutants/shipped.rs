@@ -19,28 +19,34 @@ pub(super) struct Shipped {
 }
 
 macro_rules! shipped {
-    ($name:ident, [$($module:literal),*], $aes:expr) => {
+    ($name:ident, [$($module:literal),*], $specs:expr, $aes:expr) => {
         Shipped {
             name: stringify!($name),
             texts: &[$((
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".ptx")),
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".json")),
             )),*],
-            specs: conformance::$name::specs,
+            specs: $specs,
             aes: &$aes,
         }
     };
 }
 
-pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], [AesKernel::Table]);
-pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], [AesKernel::Table]);
-pub(super) const FRI: Shipped = shipped!(fri, ["open"], [AesKernel::Table]);
-pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], AesKernel::ALL);
+pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
+pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::channel::specs, [AesKernel::Table]);
+pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conformance::fss::specs, AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
     linalg,
     ["linalg_elementwise", "linalg_gemm", "linalg_gemm_mma", "linalg_norm", "linalg_softmax"],
+    conformance::linalg::specs,
     [AesKernel::Table]
 );
+pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
+
+/// The specifications of what the module `open` has: the openings among the op set fri.
+fn open_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+    conformance::fri::specs().into_iter().filter(|spec| spec.op.starts_with("fri.open_")).collect()
+}
 
 impl Shipped {
     /// All kernels in one module.
