@@ -75,6 +75,7 @@ mod tests {
             Module::of(op_set).filter(|module| module.holds(kernel)).map(Module::name).collect()
         };
         assert_eq!(of("circle", "circle_twiddles"), ["circle"]);
+        assert_eq!(of("channel", "channel_grind"), ["channel"]);
         assert_eq!(of("fss", "fss_cmp_eval_window"), ["fss"]);
         assert_eq!(of("fss", "fss_cmp_eval_window_bitsliced"), ["fss_bitsliced"]);
         assert_eq!(of("linalg", "linalg_sum_rows_warp_f32"), ["linalg_elementwise"]);
@@ -83,5 +84,6 @@ mod tests {
         assert_eq!(of("linalg", "linalg_norm_backward_held_f32"), ["linalg_norm"]);
         assert_eq!(of("linalg", "linalg_entropy_warp_f32"), ["linalg_softmax"]);
         assert_eq!(of("merkle", "merkle_tree"), ["merkle"]);
+        assert_eq!(of("open", "open_groups"), ["open"]);
     }
 }
