@@ -10,6 +10,7 @@
 //! | [`StateMachine`] | a state leads to another by steps of either coordinate |
 //! | [`Plonk`] | a circuit of additions and products has these outputs for these inputs |
 //! | [`Poseidon2Chain`] | a state leads to another by `2^log_rows` Poseidon2 permutations |
+//! | [`Blake2s`] | the prover knows a message with this digest |
 //!
 //! Traces are made on the host and stored as commitments take them: each column in bit-reversed order, row `r` at
 //! [`stored_position(r, log_rows)`](core_types::air::stored_position).
@@ -31,6 +32,7 @@
 
 extern crate alloc;
 
+mod blake2s;
 mod columns;
 mod error;
 mod fibonacci;
@@ -39,6 +41,7 @@ mod poseidon2;
 mod state_machine;
 mod statement;
 
+pub use blake2s::{Blake2s, Compressions, Rounds, XorTable};
 pub use columns::Columns;
 pub use error::AirError;
 pub use fibonacci::WideFibonacci;

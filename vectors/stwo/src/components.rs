@@ -8,6 +8,7 @@ use stwo_constraint_framework::{FrameworkComponent, FrameworkEval, Relation, Tra
 
 use super::{
     airs::{Cubes, Neighbours, Pair, Selected, StateMachine, Triple, WideFibonacci, XorTable, XorUse, preprocessed},
+    blake2s::{self, Compressions, IV, Rounds, TABLES},
     shipped::{Gates, Poseidon2, Sixteen, Steps},
     statement::{Statement, gate, outputs},
 };
@@ -18,6 +19,7 @@ pub enum Elements {
     Pair(Pair),
     Triple(Triple),
     Sixteen(Box<Sixteen>),
+    Blake2s(Box<blake2s::Elements>),
 }
 
 impl Elements {
@@ -29,6 +31,7 @@ impl Elements {
             }
             Statement::Xor { .. } => Self::Triple(Triple::draw(channel)),
             Statement::Poseidon2 { .. } => Self::Sixteen(Box::new(Sixteen::draw(channel))),
+            Statement::Blake2s { .. } => Self::Blake2s(Box::new(blake2s::Elements::draw(channel))),
             _ => Self::None,
         }
     }
@@ -89,6 +92,19 @@ pub fn components(statement: &Statement, elements: &Elements, sums: &[SecureFiel
             let eval = Poseidon2 { log_rows, states: Sixteen::clone(states) };
             to.collect(FrameworkComponent::new(places, eval, sums[0]));
         }
+        (&Statement::Blake2s { log_blocks, .. }, Elements::Blake2s(elements)) => {
+            let elements = || blake2s::Elements::clone(elements);
+            let eval = Compressions { log_rows: log_blocks, elements: elements() };
+            to.collect(FrameworkComponent::new(places, eval, sums[0]));
+            for (k, log_rounds) in [(1, 3), (2, 1)] {
+                let eval = Rounds { log_rows: log_blocks + log_rounds, elements: elements() };
+                to.collect(FrameworkComponent::new(places, eval, sums[k]));
+            }
+            for (k, (low, high)) in TABLES.into_iter().enumerate() {
+                let eval = blake2s::XorTable { low, high, elements: elements() };
+                to.collect(FrameworkComponent::new(places, eval, sums[3 + k]));
+            }
+        }
         _ => panic!("challenges of another statement"),
     }
 }
@@ -117,6 +133,15 @@ pub fn public_sum(statement: &Statement, elements: &Elements) -> Option<SecureFi
         }
         (Statement::Poseidon2 { first, last, .. }, Elements::Sixteen(states)) => {
             Some(fraction(&**states, first) - fraction(&**states, last))
+        }
+        (Statement::Blake2s { log_blocks, digest }, Elements::Blake2s(elements)) => {
+            let mut start = IV;
+            start[0] ^= 0x0101_0020;
+            let link = |index: u32, chain: [u32; 8]| {
+                let halves = chain.into_iter().flat_map(|word| [word & 0xffff, word >> 16]);
+                fraction(&elements.links, &std::iter::once(index).chain(halves).collect::<Vec<_>>())
+            };
+            Some(link(0, start) - link(1 << log_blocks, *digest))
         }
         (Statement::Xor { .. }, _) => Some(SecureField::default()),
         _ => None,

@@ -1,6 +1,8 @@
 //! Writes proofs by stwo's prover and the list of what they prove to a folder, `data/stark` of the repository unless told.
 
 mod airs;
+mod blake2s;
+mod blake2s_trace;
 mod components;
 mod interaction;
 mod prove;
@@ -17,6 +19,7 @@ use stwo::core::{
 };
 
 use crate::{
+    blake2s_trace::hash,
     prove::prove_statement,
     statement::{Statement, Vector, outputs},
     trace::{permutations, wires},
@@ -152,6 +155,12 @@ fn list() -> Vec<(String, Statement, PcsConfig)> {
         let first = std::array::from_fn(|k| k as u32 + log_rows);
         let (_, last) = permutations(log_rows, first);
         list.add("poseidon2", Statement::Poseidon2 { log_rows, first, last }, config(chosen, None));
+    }
+    for (log_blocks, chosen, lifting) in
+        [(4, [1, 1, 0, 2, 5], None), (6, [2, 3, 2, 2, 0], None), (8, [1, 2, 0, 2, 5], Some(13))]
+    {
+        let (_, digest) = hash(log_blocks);
+        list.add("blake2s", Statement::Blake2s { log_blocks, digest }, config(chosen, lifting));
     }
     list.0
 }

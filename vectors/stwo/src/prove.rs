@@ -15,7 +15,7 @@ use crate::{
     components::{Collect, Elements, components, public_sum},
     interaction::{Interaction, interaction},
     statement::Statement,
-    trace::{Column, column, rows},
+    trace::{column, rows},
 };
 
 struct Provers(Vec<Box<dyn ComponentProver<SimdBackend>>>);
@@ -46,20 +46,17 @@ pub fn prove_statement(
     // With few committed points the constraints are evaluated from coefficients; the proofs are the same either way.
     scheme.set_store_polynomials_coefficients();
 
-    let fixed: Vec<Column> = rows.preprocessed.iter().cloned().map(column).collect();
     let mut tree = scheme.tree_builder();
-    tree.extend_evals(fixed.clone());
+    tree.extend_evals(rows.preprocessed.iter().cloned().map(column).collect());
     tree.commit(channel);
     channel.mix_u32s(&statement.words());
 
-    let trace: Vec<Vec<Column>> =
-        rows.trace.iter().map(|component| component.iter().cloned().map(column).collect()).collect();
     let mut tree = scheme.tree_builder();
-    tree.extend_evals(trace.iter().flatten().cloned().collect::<Vec<_>>());
+    tree.extend_evals(rows.trace.iter().flatten().cloned().map(column).collect());
     tree.commit(channel);
 
     let elements = Elements::draw(statement, channel);
-    let Interaction { columns, sums } = interaction(statement, &elements, &fixed, &trace);
+    let Interaction { columns, sums } = interaction(statement, &elements, &rows);
     if let Some(expected) = public_sum(statement, &elements) {
         assert_eq!(sums.iter().copied().sum::<SecureField>(), expected);
     }

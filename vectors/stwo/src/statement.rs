@@ -24,11 +24,18 @@ pub enum Statement {
     Plonk { gates: u32, inputs: [u32; 2], outputs: [u32; 2] },
     /// A chain of permutations.
     Poseidon2 { log_rows: u32, first: [u32; 16], last: [u32; 16] },
+    /// The digest of `2^log_blocks` blocks of [`message_word`]s.
+    Blake2s { log_blocks: u32, digest: [u32; 8] },
 }
 
 /// Gate `k` of the circuits: whether it adds, and the wires it reads. It drives wire `k + 2`.
 pub fn gate(k: u32) -> (bool, [u32; 2]) {
     (k % 3 != 1, [k + 1, (5 * k + 3) % (k + 2)])
+}
+
+/// Word `k` of the messages that are hashed.
+pub fn message_word(k: u32) -> u32 {
+    (k + 1).wrapping_mul(0x9e37_79b9).rotate_left(k % 31) ^ 0x5555_aaaa
 }
 
 /// The wires that a circuit puts out.
@@ -59,6 +66,7 @@ impl Statement {
             Self::Steps { log_rows: [n, m], first: [x, y] } => words.extend([*x, *y, x + (1 << n), y + (1 << m)]),
             Self::Plonk { inputs, outputs, .. } => words.extend(inputs.iter().chain(outputs)),
             Self::Poseidon2 { first, last, .. } => words.extend(first.iter().chain(last)),
+            Self::Blake2s { digest, .. } => words.extend(digest.iter().flat_map(|word| [word & 0xffff, word >> 16])),
             _ => {}
         }
         words
@@ -75,6 +83,7 @@ impl Statement {
             Self::Plonk { gates, .. } => vec![gates.next_power_of_two().ilog2()],
             Self::Selected { log_rows, .. } | Self::Steps { log_rows, .. } => log_rows.to_vec(),
             Self::Xor { log_rows, bits } => vec![*log_rows, 2 * bits],
+            Self::Blake2s { log_blocks, .. } => vec![*log_blocks, log_blocks + 3, log_blocks + 1, 10, 10, 10, 8],
         }
     }
 
@@ -90,6 +99,12 @@ impl Statement {
             }
             Self::Plonk { .. } => ["wire-a", "wire-b", "wire-c", "adds"].map(|id| (id, self.heights()[0])).to_vec(),
             Self::Xor { bits, .. } => ["a", "b", "c"].map(|id| (id, 2 * bits)).to_vec(),
+            Self::Blake2s { log_blocks, .. } => {
+                let places = ["index", "bytes-low", "bytes-high", "last"].map(|id| (id, *log_blocks));
+                let fives = ["five-a", "five-b", "five-xor"].map(|id| (id, 10));
+                let fours = ["four-a", "four-b", "four-xor"].map(|id| (id, 8));
+                places.into_iter().chain(fives).chain(fours).collect()
+            }
             _ => Vec::new(),
         }
     }

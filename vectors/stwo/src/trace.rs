@@ -11,6 +11,7 @@ use stwo::prover::{
 };
 
 use crate::{
+    blake2s_trace::hash,
     shipped::poseidon2,
     statement::{Statement, gate, outputs},
 };
@@ -142,6 +143,11 @@ pub fn rows(statement: &Statement, seed: u64) -> Rows {
             let (columns, state) = permutations(log_rows, first);
             assert_eq!(state, last);
             vec![columns]
+        }
+        &Statement::Blake2s { log_blocks, digest } => {
+            let (rows, found) = hash(log_blocks);
+            assert_eq!(found, digest);
+            return rows;
         }
         Statement::Xor { log_rows, bits } => {
             let side = 1 << bits;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
+mod blake2s;
 mod check;
 mod fibonacci;
 mod plonk;

@@ -33,7 +33,7 @@ fn circuits_are_evaluated_and_proven() {
 #[test]
 fn a_changed_cell_is_noticed() {
     let plonk = Plonk::evaluate(circuit(6), inputs()).unwrap();
-    assert_every_cell_matters(&plonk, &plonk.trace(), 1);
+    assert_every_cell_matters(&plonk, &plonk.trace(), &[1]);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn chains_lead_to_their_last_state() {
 #[test]
 fn a_changed_cell_is_noticed() {
     let (chain, trace) = Poseidon2Chain::run(1, first()).unwrap();
-    assert_every_cell_matters(&chain, &trace, 1);
+    assert_every_cell_matters(&chain, &trace, &[1]);
 }
 
 #[test]

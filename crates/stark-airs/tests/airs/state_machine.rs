@@ -19,7 +19,7 @@ fn states_follow_each_other() {
 #[test]
 fn a_changed_cell_is_noticed() {
     let machine = StateMachine::new([3, 2], [M31::from_u32(3), M31::from_u32(5)]).unwrap();
-    assert_every_cell_matters(&machine, &machine.trace(), 1);
+    assert_every_cell_matters(&machine, &machine.trace(), &[1, 1]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Constraints, look-ups and neighbouring rows are those of stwo's constraint framework, at random values.
 
 use core_types::{
-    air::{Air, LogUp, Row, Tree, lifted, neighbour},
+    air::{Air, LogUp, Relation, Row, Tree, lifted, neighbour},
     field::{M31, QM31},
 };
 use stark_airs::Visitor;
@@ -141,7 +141,7 @@ impl Collect for Compare<'_> {
         let points = component.mask_points(point, log_rows);
         let random = |channel: &mut Blake2sChannel, len| channel.draw_secure_felts(len);
         // Columns of other components stand before this one's.
-        let (before, width) = (component.trace_locations(), 8);
+        let (before, width) = (component.trace_locations(), 10);
         let mut mask: Vec<ColumnVec<Vec<StwoQm31>>> =
             vec![(0..width).map(|_| random(&mut self.channel, 1)).collect(), vec![], vec![]];
         let mut masks: Vec<Vec<Vec<QM31>>> = vec![vec![]; 3];
@@ -169,23 +169,27 @@ impl Collect for Compare<'_> {
     }
 }
 
-/// The challenges of the relation whose elements the channel draws next.
-fn challenges(channel: &Blake2sChannel) -> Vec<QM31> {
-    let [z, alpha] = channel.clone().draw_secure_felts(2).try_into().expect("two challenges");
-    let powers = std::iter::successors(Some(alpha), |power| Some(*power * alpha));
-    std::iter::once(z).chain(powers).take(16).map(ours).collect()
+/// The challenges of the relations whose elements the channel draws next.
+fn challenges(mut channel: Blake2sChannel, relations: &[Relation]) -> Vec<QM31> {
+    let mut challenges = Vec::new();
+    for relation in relations {
+        let [z, alpha] = channel.draw_secure_felts(2).try_into().expect("two challenges");
+        let powers = std::iter::successors(Some(alpha), |power| Some(*power * alpha));
+        challenges.extend(std::iter::once(z).chain(powers).take(relation.slots() as usize).map(ours));
+    }
+    challenges
 }
 
 /// Compares the components of a statement, at several points.
-fn compare(statement: &Statement, airs: &Airs<'_>) {
+fn compare(statement: &Statement, relations: &[Relation], airs: &Airs<'_>) {
     for seed in 0..5 {
         let mut channel = Blake2sChannel::default();
         channel.mix_u64(seed);
-        let challenges = challenges(&channel);
+        let challenges = challenges(channel.clone(), relations);
         let elements = Elements::draw(statement, &mut channel);
         let sum = channel.draw_secure_felt();
         let mut compare = Compare { airs: airs.clone(), channel, sum, challenges };
-        components(statement, &elements, &[sum, sum], &mut compare);
+        components(statement, &elements, &vec![sum; statement.heights().len()], &mut compare);
         assert!(compare.airs.is_empty());
     }
 }
@@ -194,13 +198,13 @@ fn compare(statement: &Statement, airs: &Airs<'_>) {
 fn constraints_are_those_of_the_framework() {
     let fibonacci = Statement::WideFibonacci { log_rows: vec![5, 7], columns: vec![3, 20] };
     let airs = [(5, 3), (7, 20)].map(|(log_rows, columns)| airs::WideFibonacci { log_rows, columns });
-    compare(&fibonacci, &vec![(&airs[0], vec![]), (&airs[1], vec![])]);
+    compare(&fibonacci, &[], &vec![(&airs[0], vec![]), (&airs[1], vec![])]);
     let log_rows = 6;
-    compare(&Statement::Neighbours { log_rows }, &vec![(&airs::Neighbours { log_rows }, vec![])]);
-    compare(&Statement::Cubes { log_rows }, &vec![(&airs::Cubes { log_rows }, vec![0])]);
+    compare(&Statement::Neighbours { log_rows }, &[], &vec![(&airs::Neighbours { log_rows }, vec![])]);
+    compare(&Statement::Cubes { log_rows }, &[], &vec![(&airs::Cubes { log_rows }, vec![0])]);
     let selected = Statement::Selected { log_rows: [5, 6], unused: None };
     let airs = [5, 6].map(|log_rows| airs::Selected { log_rows });
-    compare(&selected, &vec![(&airs[0], vec![0, 1]), (&airs[1], vec![2, 3])]);
+    compare(&selected, &[], &vec![(&airs[0], vec![0, 1]), (&airs[1], vec![2, 3])]);
 }
 
 #[test]
@@ -208,10 +212,10 @@ fn look_ups_are_those_of_the_framework() {
     let log_rows = 6;
     for in_pairs in [false, true] {
         let air = airs::StateMachine { log_rows, in_pairs };
-        compare(&Statement::StateMachine { log_rows, in_pairs }, &vec![(&air, vec![])]);
+        compare(&Statement::StateMachine { log_rows, in_pairs }, &[airs::PAIR], &vec![(&air, vec![])]);
     }
     let (uses, table) = (airs::XorUse { log_rows }, airs::XorTable { log_rows: 4 });
-    compare(&Statement::Xor { log_rows, bits: 2 }, &vec![(&uses, vec![]), (&table, vec![0, 1, 2])]);
+    compare(&Statement::Xor { log_rows, bits: 2 }, &[airs::TRIPLE], &vec![(&uses, vec![]), (&table, vec![0, 1, 2])]);
 }
 
 /// Collects the components of a statement that ships.
@@ -230,14 +234,15 @@ fn airs_that_ship_are_those_written_for_the_framework() {
         Statement::Steps { log_rows: [5, 7], first: [1, 2] },
         Statement::Plonk { gates: 40, inputs: [1, 2], outputs: [3, 4] },
         Statement::Poseidon2 { log_rows: 5, first: [1; 16], last: [2; 16] },
+        Statement::Blake2s { log_blocks: 5, digest: [3; 8] },
     ] {
         let shipped = Shipped::of(&statement).expect("it ships");
         let mut collected = Collected(Vec::new());
         shipped.visit(&mut collected);
-        compare(&statement, &collected.0);
+        compare(&statement, shipped.relations(), &collected.0);
 
         let mut channel = Blake2sChannel::default();
-        let challenges = challenges(&channel);
+        let challenges = challenges(channel.clone(), shipped.relations());
         let sum = public_sum(&statement, &Elements::draw(&statement, &mut channel)).map_or(QM31::ZERO, ours);
         assert!(shipped.sums_add_up(&challenges, &[sum]));
         assert!(!shipped.sums_add_up(&challenges, &[sum, QM31::U]));
@@ -289,7 +294,7 @@ impl FrameworkEval for StwoGroups {
 #[test]
 fn look_ups_in_groups_are_those_of_the_framework() {
     let mut channel = Blake2sChannel::default();
-    let challenges = challenges(&channel);
+    let challenges = challenges(channel.clone(), &[airs::PAIR]);
     let pair = Pair::draw(&mut channel);
     let sum = channel.draw_secure_felt();
     let mut compare = Compare { airs: vec![(&Groups, vec![])], channel, sum, challenges };

@@ -2,12 +2,13 @@
 
 use core_types::{
     air::{Air, Relation},
+    blake2s::Digest,
     field::{M31, QM31},
 };
-use stark_airs::{Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, Visitor, WideFibonacci};
+use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, Visitor, WideFibonacci};
 use stark_verifier::Component;
 
-use super::stwo_side::statement::{Statement, gate, outputs};
+use super::stwo_side::statement::{Statement, gate, message_word, outputs};
 
 /// A statement of `stark-airs`.
 pub(crate) enum Shipped {
@@ -15,6 +16,7 @@ pub(crate) enum Shipped {
     StateMachine(StateMachine),
     Plonk(Plonk),
     Poseidon2(Poseidon2Chain),
+    Blake2s(Blake2s),
 }
 
 /// Calls a method of the statement inside.
@@ -25,6 +27,7 @@ macro_rules! inside {
             Shipped::StateMachine($statement) => $call,
             Shipped::Plonk($statement) => $call,
             Shipped::Poseidon2($statement) => $call,
+            Shipped::Blake2s($statement) => $call,
         }
     };
 }
@@ -53,6 +56,9 @@ impl Shipped {
                 let [first, last] = [first, last].map(|state| state.map(M31::from_u32));
                 Some(Self::Poseidon2(Poseidon2Chain::new(log_rows, first, last).unwrap()))
             }
+            &Statement::Blake2s { log_blocks, digest } => {
+                Some(Self::Blake2s(Blake2s::new(log_blocks, Digest(digest)).unwrap()))
+            }
             _ => None,
         }
     }
@@ -77,6 +83,12 @@ impl Shipped {
             Self::Poseidon2(chain) => {
                 let log_rows = stark_airs::Statement::heights(chain)[0];
                 Poseidon2Chain::run(log_rows, *chain.first()).is_ok_and(|(run, _)| run == *chain)
+            }
+            Self::Blake2s(hash) => {
+                let blocks = 0..1 << stark_airs::Statement::heights(hash)[0];
+                let word = |block: u32| move |k: usize| message_word(16 * block + k as u32);
+                let blocks: Vec<[u32; 16]> = blocks.map(|block| core::array::from_fn(word(block))).collect();
+                Blake2s::run(&blocks).is_ok_and(|(run, _)| run == *hash)
             }
         }
     }

@@ -4,6 +4,8 @@
 
 #[path = "../../../../../vectors/stwo/src/airs.rs"]
 pub(crate) mod airs;
+#[path = "../../../../../vectors/stwo/src/blake2s.rs"]
+pub(crate) mod blake2s;
 #[path = "../../../../../vectors/stwo/src/components.rs"]
 pub(crate) mod components;
 #[path = "../../../../../vectors/stwo/src/shipped.rs"]
