@@ -1,11 +1,12 @@
 //! Columns of look-ups: fractions divided and added up along each row, then along the rows in three launches.
 //!
-//! Rows come in pairs `2 i` and `2 i + 1`, and row `2 i + 1` is stored at the complement of the position of row `2 i`. Warp `w` of a
-//! block adds up a part of run `w` of the rows. Runs agree but for the highest bits of `i`, so that the eight warps read the same
-//! sectors of memory.
+//! Rows come in pairs `2 i` and `2 i + 1`, and row `2 i + 1` is stored at the complement of the position of row `2 i`.
+//! Warp `w` of a block adds up a part of run `w` of the rows. Runs agree but for the highest bits of `i`, so that the
+//! eight warps read the same sectors of memory.
 //!
 //! # Safety
-//! Buffers hold what the parameters state. Block: 256 threads.
+//! Buffers hold what the parameters state, and `parts` a place for each part of as many runs as there are warps. Block:
+//! 256 threads.
 
 use core_types::{
     circle::bit_reversed,
@@ -23,12 +24,17 @@ use crate::dev::{
 
 const THREADS: u32 = 256;
 const WARPS: u32 = THREADS / 32;
+const _: () = assert!(WARPS == LogUpColumnsParams::MOST_RUNS);
 const WARP_SUMS: Region<QM31> = Layout::new().array(WARPS);
 
-/// Fractions of a row, divided and added up from the first column on. Grid: any. One pass over fractions and columns; an inversion
-/// takes as long as forty products.
+/// Fractions of a row, divided and added up from the first column on. Grid: any. One pass over fractions and columns;
+/// an inversion takes as long as forty products.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn air_logup_terms(fractions: *const M31, columns: *mut M31, params: LogUpColumnsParams) {
+pub unsafe extern "ptx-kernel" fn air_logup_terms(
+    fractions: *const M31,
+    columns: *mut M31,
+    params: LogUpColumnsParams,
+) {
     let LogUpColumnsParams { log_rows, columns: count } = params;
     for position in grid_stride(1 << log_rows) {
         let mut sum = QM31::ZERO;
@@ -43,7 +49,7 @@ pub unsafe extern "ptx-kernel" fn air_logup_terms(fractions: *const M31, columns
     }
 }
 
-/// Writes the sum of each part of each run. Grid: parts.
+/// Writes the sum of each part of each run, zero for a run that is not there. Grid: parts.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_logup_sums(column: *const M31, parts: *mut QM31, params: LogUpColumnsParams) {
     let mut sum = QM31::ZERO;
@@ -55,13 +61,13 @@ pub unsafe extern "ptx-kernel" fn air_logup_sums(column: *const M31, parts: *mut
         step += 1;
     }
     let sum = warp_sum(sum);
-    if lane() == 0 && warp() < params.runs() {
+    if lane() == 0 {
         *parts.add((warp() * params.parts() + bid_x()) as usize) = sum;
     }
 }
 
-/// Replaces the sum of each part by what comes before it, less the mean for each row before it, and writes the sum of all and
-/// the mean. Grid: one block.
+/// Replaces the sum of each part by what comes before it, less the mean for each row before it, and writes the sum of
+/// all and the mean. Grid: one block.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_logup_totals(parts: *mut QM31, sums: *mut QM31, params: LogUpColumnsParams) {
     let warp_sums = WARP_SUMS.slice();
@@ -112,8 +118,7 @@ pub unsafe extern "ptx-kernel" fn air_logup_rows(
     params: LogUpColumnsParams,
 ) {
     let mean = *sums.add(1);
-    let run = warp().min(params.runs() - 1);
-    let mut before = *parts.add((run * params.parts() + bid_x()) as usize);
+    let mut before = *parts.add((warp() * params.parts() + bid_x()) as usize);
     let mut step = 0;
     while step < LogUpColumnsParams::PART / 32 {
         let pair = Pair::new(params, step);

@@ -1,11 +1,12 @@
 //! Programs of AIRs at every position: their outputs added up, or written.
 //!
-//! A thread runs a whole program at a position. Columns are read once for each mask, by neighbouring threads side by side where
-//! the offset is zero; the kernels are limited by the steps, of which each costs its decoding besides its arithmetic.
+//! A thread runs a whole program at a position. Columns are read once for each mask, by neighbouring threads side by
+//! side where the offset is zero; the kernels are limited by the steps, of which each costs its decoding besides its
+//! arithmetic.
 //!
 //! # Safety
-//! Buffers hold what the parameters state, and the program was checked. Block: 128 threads; grid: any. Shared memory, or
-//! `registers`, holds a word for each register of each thread of the block, or of the grid.
+//! Buffers hold what the parameters state, and the program was checked. Block: 128 threads; grid: any. Shared memory,
+//! or `registers`, holds a word for each register of each thread of the block, or of the grid.
 
 use core_types::{
     field::{M31, P, QM31},
@@ -189,6 +190,7 @@ pub unsafe extern "ptx-kernel" fn air_fractions_wide(
 }
 
 kernel_table! {
-    air_evaluate, air_fractions: block [THREADS, 1, 1], min_blocks 4, shared UpTo(4 * SHARED_REGISTERS * THREADS), barriers 0;
+    air_evaluate, air_fractions:
+        block [THREADS, 1, 1], min_blocks 4, shared UpTo(4 * SHARED_REGISTERS * THREADS), barriers 0;
     air_evaluate_wide, air_fractions_wide: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
 }

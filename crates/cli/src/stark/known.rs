@@ -2,9 +2,10 @@
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
+use core_types::blake2s::{BLOCK_WORDS, Digest};
 use serde::{Deserialize, Serialize};
 use stark::{Columns, M31, Statement};
-use stark_airs::{Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::exit::Usage;
 
@@ -19,6 +20,8 @@ pub(crate) enum AirName {
     Plonk,
     /// A chain of Poseidon2 permutations.
     Poseidon2,
+    /// The Blake2s digest of a message, with look-ups in tables; a row is a block of the message.
+    Blake2s,
 }
 
 /// A computation, by name and size.
@@ -46,6 +49,7 @@ pub(crate) enum Known {
     StateMachine { log_steps: [u32; 2], first: [M31; 2] },
     Plonk { gates: u32, inputs: [M31; 2], outputs: Vec<M31> },
     Poseidon2 { log_rows: u32, first: [M31; 16], last: [M31; 16] },
+    Blake2s { log_blocks: u32, digest: [u32; 8] },
 }
 
 /// What is done with a statement, whatever it is.
@@ -104,6 +108,13 @@ impl Known {
                 let (chain, trace) = Poseidon2Chain::run(log_rows, first)?;
                 (Self::Poseidon2 { log_rows, first, last: state(chain.last())? }, trace)
             }
+            AirName::Blake2s => {
+                let block =
+                    |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
+                let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();
+                let (hash, trace) = Blake2s::run(&blocks)?;
+                (Self::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, trace)
+            }
         })
     }
 
@@ -114,6 +125,7 @@ impl Known {
             Self::StateMachine { .. } => "state-machine",
             Self::Plonk { .. } => "plonk",
             Self::Poseidon2 { .. } => "poseidon2",
+            Self::Blake2s { .. } => "blake2s",
         }
     }
 
@@ -126,6 +138,7 @@ impl Known {
                 body.with(&Plonk::new(circuit(*gates)?, inputs.to_vec(), outputs.clone())?)
             }
             &Self::Poseidon2 { log_rows, first, last } => body.with(&Poseidon2Chain::new(log_rows, first, last)?),
+            &Self::Blake2s { log_blocks, digest } => body.with(&Blake2s::new(log_blocks, Digest(digest))?),
         }
     }
 }
