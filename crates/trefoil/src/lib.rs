@@ -1,7 +1,7 @@
-//! Function secret sharing, circle-STARK transforms and neural-network operators, on a CPU or an NVIDIA GPU: all of Trefoil that
+//! Function secret sharing, circle-STARK proofs and neural-network operators, on a CPU or an NVIDIA GPU: all of Trefoil that
 //! a program needs, as one dependency.
 //!
-//! The domains are the modules [`pfss`], [`stark_fft`] and [`nn_ops`]. A queue (in-order work on one device) comes from
+//! The domains are the modules [`pfss`], [`stark`] with [`stark_fft`], and [`nn_ops`]. A queue (in-order work on one device) comes from
 //! [`open`], [`open_for`] or [`open_with`] as an [`AnyQueue`], or from [`cpu`] where only the processor will do.
 //! Everything here comes from another crate; to use one domain alone, depend on its crate alone.
 //!
@@ -70,7 +70,7 @@
 
 pub mod prelude;
 
-pub use {nn_ops, pfss, stark_fft};
+pub use {nn_ops, pfss, stark, stark_airs, stark_fft};
 
 /// The crates underneath, for your own code at the boundary: ops, launch records, arithmetic.
 pub use {backend_api, core_types, runtime};

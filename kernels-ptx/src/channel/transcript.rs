@@ -10,11 +10,7 @@ use core_types::{
     params::channel::{ChannelQueriesParams, ChannelState},
 };
 
-use crate::dev::{
-    idx::tid_x,
-    sync::block_sync,
-    unroll::unroll,
-};
+use crate::dev::{idx::tid_x, sync::block_sync, unroll::unroll};
 
 /// Threads that draw positions.
 const THREADS: u32 = 32;

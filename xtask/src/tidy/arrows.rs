@@ -50,7 +50,8 @@ const LIBRARIES: &[&str] = &[
 ];
 
 /// What programs take from one crate.
-const FACADE: &[&str] = &["core-types", "backend-api", "cpu-backend", "pfss", "stark-fft", "nn-ops", "runtime"];
+const FACADE: &[&str] =
+    &["core-types", "backend-api", "cpu-backend", "pfss", "stark", "stark-airs", "stark-fft", "nn-ops", "runtime"];
 
 /// The arrows. Domains never name a backend, backends never see a domain, a verifier sees neither, and nothing depends on a
 /// program.
