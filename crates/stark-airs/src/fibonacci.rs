@@ -12,8 +12,8 @@ use crate::{
     columns::{checked_rows, column},
 };
 
-/// Each column is the sum of the squares of the two to its left; the first two are free. An AIR, and the statement about it
-/// alone.
+/// Each column is the sum of the squares of the two to its left; the first two are free. An AIR, and the statement
+/// about it alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WideFibonacci {
     log_rows: u32,

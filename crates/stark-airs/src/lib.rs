@@ -1,8 +1,9 @@
-//! Algebraic intermediate representations (AIRs) over Mersenne-31, with statements about them and the traces that satisfy them.
+//! Algebraic intermediate representations (AIRs) over Mersenne-31, with statements about them and the traces that
+//! satisfy them.
 //!
-//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] is what a proof shows: its components in order,
-//! the preprocessed columns they read, the relations between them, and what the claimed sums of their look-ups must add up to.
-//! Provers and verifiers take statements; they know no AIR by name.
+//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] is what a proof shows: its components
+//! in order, the preprocessed columns they read, the relations between them, and what the claimed sums of their
+//! look-ups must add up to. Provers and verifiers take statements; they know no AIR by name.
 //!
 //! | statement | what it says |
 //! | --- | --- |

@@ -53,8 +53,8 @@ impl Air for Steps {
 
 /// The first state leads to the last by `2^n` steps of the first coordinate and `2^m` of the second.
 ///
-/// The claimed sums add up to the fraction of the first state less that of the last: all states between are left as often as
-/// they are reached.
+/// The claimed sums add up to the fraction of the first state less that of the last: all states between are left as
+/// often as they are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateMachine {
     x: Steps,

@@ -24,9 +24,10 @@ pub trait Visitor<'s> {
 
 /// What a proof shows.
 ///
-/// The transcript of a proof takes from it, in this order: the root of the preprocessed columns, [`words`](Self::words), the root
-/// of the trace, the challenges of the [`relations`](Self::relations), the claimed sum of each component and the root of the
-/// interaction columns. Without relations there are no sums and no interaction tree.
+/// The transcript of a proof takes from it, in this order: the root of the preprocessed columns,
+/// [`words`](Self::words), the root of the trace, the challenges of the [`relations`](Self::relations), the claimed sum
+/// of each component and the root of the interaction columns. Without relations there are no sums and no interaction
+/// tree.
 pub trait Statement {
     /// Hands over the components, in the order of their columns and constraints.
     fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>);
@@ -41,7 +42,8 @@ pub trait Statement {
         Vec::new()
     }
 
-    /// The relations, in the order in which their challenges are drawn. The slots of each follow those of the one before, from 0.
+    /// The relations, in the order in which their challenges are drawn. The slots of each follow those of the one
+    /// before, from 0.
     fn relations(&self) -> &'static [Relation] {
         &[]
     }
@@ -51,9 +53,9 @@ pub trait Statement {
         Vec::new()
     }
 
-    /// What the claimed sums of the components must add up to, with these challenges in the slots of the relations: what the
-    /// public side of the look-ups takes out. `None` where the challenges are such that a public value has no fraction, which is
-    /// as likely as a false proof.
+    /// What the claimed sums of the components must add up to, with these challenges in the slots of the relations:
+    /// what the public side of the look-ups takes out. `None` where the challenges are such that a public value has no
+    /// fraction, which is as likely as a false proof.
     fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
         let _ = challenges;
         Some(QM31::ZERO)
@@ -66,15 +68,16 @@ pub trait Statement {
         heights.0
     }
 
-    /// The words that enter the transcript between the preprocessed columns and the trace: the heights, then what is public.
+    /// The words that enter the transcript between the preprocessed columns and the trace: the heights, then what is
+    /// public.
     fn words(&self) -> Vec<u32> {
         let mut words = self.heights();
         words.extend(self.public_words());
         words
     }
 
-    /// Whether these claimed sums, one for each component, add up to [`public_sum`](Self::public_sum). A verifier that leaves this
-    /// out has checked the rows, but not the statement.
+    /// Whether these claimed sums, one for each component, add up to [`public_sum`](Self::public_sum). A verifier that
+    /// leaves this out has checked the rows, but not the statement.
     fn sums_add_up(&self, challenges: &[QM31], claimed_sums: &[QM31]) -> bool {
         let sum = claimed_sums.iter().fold(QM31::ZERO, |sum, &claimed| sum + claimed);
         self.public_sum(challenges) == Some(sum)

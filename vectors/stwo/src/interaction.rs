@@ -15,8 +15,9 @@ use stwo_constraint_framework::{
 
 use crate::{
     components::{Collect, Elements, components},
+    rows::Rows,
     statement::Statement,
-    trace::{Column, Rows},
+    trace::Column,
 };
 
 /// Interaction columns of all components, and their claimed sums.

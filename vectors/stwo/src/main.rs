@@ -6,6 +6,7 @@ mod blake2s_trace;
 mod components;
 mod interaction;
 mod prove;
+mod rows;
 mod shipped;
 mod statement;
 mod trace;

@@ -1,5 +1,5 @@
-//! The AIRs that ship, written again for stwo's constraint framework. Needs no prover: the tests of the verifier include this
-//! file too.
+//! The AIRs that ship, written again for stwo's constraint framework. Needs no prover: the tests of the verifier
+//! include this file too.
 
 use std::ops::{Add, AddAssign, Mul};
 

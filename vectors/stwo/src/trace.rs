@@ -12,6 +12,7 @@ use stwo::prover::{
 
 use crate::{
     blake2s_trace::hash,
+    rows::Rows,
     shipped::poseidon2,
     statement::{Statement, gate, outputs},
 };
@@ -44,12 +45,6 @@ pub fn column(mut rows: Vec<BaseField>) -> Column {
     let log_rows = rows.len().ilog2();
     assert!(log_rows >= LOG_N_LANES);
     CircleEvaluation::new(CanonicCoset::new(log_rows).circle_domain(), BaseColumn::from_iter(rows))
-}
-
-/// Rows of the preprocessed columns and of the trace, component by component.
-pub struct Rows {
-    pub preprocessed: Vec<Vec<BaseField>>,
-    pub trace: Vec<Vec<Vec<BaseField>>>,
 }
 
 /// The rows of a statement.

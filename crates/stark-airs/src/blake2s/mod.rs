@@ -1,10 +1,11 @@
 //! Blake2s of messages, block by block, with exclusive ors looked up in tables.
 //!
-//! A word is two halves of 16 bits, in a column each. Sums have a column for each half of their result, and constraints on the
-//! carries. For an exclusive or, halves are split so that turning the result moves whole parts, into 8 and 8 bits, 8, 4 and 4 or
-//! 7, 5 and 4, and each part is looked up. A look-up shows that a part has no more bits than the table's numbers, so that halves of
-//! sums have 16 bits, since the result of each sum is part of an exclusive or. The words of the message are in sums alone: those
-//! bound what stands in its columns, so that it is the same word modulo 2^32 in each round, even if a half has more than 16 bits.
+//! A word is two halves of 16 bits, in a column each. Sums have a column for each half of their result, and constraints
+//! on the carries. For an exclusive or, halves are split so that turning the result moves whole parts, into 8 and 8
+//! bits, 8, 4 and 4 or 7, 5 and 4, and each part is looked up. A look-up shows that a part has no more bits than the
+//! table's numbers, so that halves of sums have 16 bits, since the result of each sum is part of an exclusive or. The
+//! words of the message are in sums alone: those bound what stands in its columns, so that it is the same word modulo
+//! 2^32 in each round, even if a half has more than 16 bits.
 
 mod cells;
 mod compressions;
@@ -32,17 +33,18 @@ use self::{
 };
 use crate::{AirError, Columns, PreprocessedColumn, Statement, Visitor, columns::column, statement::public_fraction};
 
-/// The most blocks, as a log: there are 1664 look-ups for each, and fewer in all than the field has elements, so that no number of
-/// false ones is zero.
+/// The most blocks, as a log: there are 1664 look-ups for each, and fewer in all than the field has elements, so that
+/// no number of false ones is zero.
 const MAX_LOG_BLOCKS: u32 = 20;
 
 /// There is a message of `2^log_blocks` whole blocks with this digest, and the prover knows it.
 ///
-/// The components are the compressions, their first eight rounds, their last two rounds, and tables for 8, 7, 5 and 4 bits. The
-/// claimed sums add up to the fraction of the first chaining value less that of the digest: all else that is used is yielded.
+/// The components are the compressions, their first eight rounds, their last two rounds, and tables for 8, 7, 5 and 4
+/// bits. The claimed sums add up to the fraction of the first chaining value less that of the digest: all else that is
+/// used is yielded.
 ///
-/// From `2^8` blocks on, the preprocessed columns have fewer rows than the rounds. stwo 2.3 proves that with a lifting size
-/// alone: one that is the height of the largest tree.
+/// From `2^8` blocks on, the preprocessed columns have fewer rows than the rounds. stwo 2.3 proves that with a lifting
+/// size alone: one that is the height of the largest tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blake2s {
     log_blocks: u32,
@@ -91,14 +93,6 @@ impl Blake2s {
     pub const fn digest(&self) -> Digest {
         self.digest
     }
-
-    const fn log_blocks(&self) -> u32 {
-        self.log_blocks
-    }
-
-    fn tables(&self) -> impl Iterator<Item = XorTable> {
-        self.tables.into_iter()
-    }
 }
 
 /// What belongs to the statement on the row of a block.
@@ -121,8 +115,8 @@ impl Statement for Blake2s {
         visitor.component(smallest, &[7, 8, 9]);
     }
 
-    /// The place of a block: its index, the halves of the word with the number of bytes, and one for the last. Then pairs of five
-    /// bits and pairs of four, with their exclusive ors.
+    /// The place of a block: its index, the halves of the word with the number of bytes, and one for the last. Then
+    /// pairs of five bits and pairs of four, with their exclusive ors.
     fn preprocessed(&self) -> Vec<PreprocessedColumn> {
         let of = |log_rows| move |name| PreprocessedColumn { name, log_rows };
         let places = ["index", "bytes-low", "bytes-high", "last"].map(of(self.log_blocks));

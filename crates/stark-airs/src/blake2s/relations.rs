@@ -8,7 +8,8 @@ pub(super) const XORS: Relation = Relation::new(0, 4);
 /// A key and the 16 words of a state, as halves: used by the round that takes it, yielded by the one that makes it.
 pub(super) const STATES: Relation = Relation::new(4, 33);
 
-/// A key and the 16 words of a message in the order of a round, as halves: used by the round, yielded by its compression.
+/// A key and the 16 words of a message in the order of a round, as halves: used by the round, yielded by its
+/// compression.
 pub(super) const MESSAGES: Relation = Relation::new(37, 33);
 
 /// The index of a block and the chaining value before it, as halves.

@@ -60,8 +60,8 @@ impl Cells for FilledCells<'_> {
 
 /// The trace of a message of `2^log_blocks` blocks, and its digest.
 pub(super) fn trace(statement: &Blake2s, blocks: &[[u32; 16]]) -> (Vec<Columns>, [u32; 8]) {
-    let log_blocks = statement.log_blocks();
-    let mut counts: Vec<_> = statement.tables().map(Counts::new).collect();
+    let log_blocks = statement.log_blocks;
+    let mut counts: Vec<_> = statement.tables.map(Counts::new).into();
     let mut compressed = Table::new(log_blocks, compressions::COLUMNS);
     // Eight rounds of each block, then two.
     let mut parts =

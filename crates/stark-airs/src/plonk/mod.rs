@@ -22,10 +22,11 @@ use crate::{
 
 /// A circuit has these outputs for these inputs.
 ///
-/// Rows are gates. The rows after the last gate are gates as well, each of which adds its own output to itself, so that it is
-/// zero. The preprocessed columns are the circuit: the wires that each gate reads and drives, and whether it adds. The claimed sum
-/// is that of all reads less that of all values that gates drive: the fractions of the inputs, each as often as it is read, less
-/// those of the outputs, which are read once more from outside. Each wire is driven by one row, so that all its reads agree.
+/// Rows are gates. The rows after the last gate are gates as well, each of which adds its own output to itself, so that
+/// it is zero. The preprocessed columns are the circuit: the wires that each gate reads and drives, and whether it
+/// adds. The claimed sum is that of all reads less that of all values that gates drive: the fractions of the inputs,
+/// each as often as it is read, less those of the outputs, which are read once more from outside. Each wire is driven
+/// by one row, so that all its reads agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plonk {
     circuit: Circuit,
@@ -79,8 +80,8 @@ impl Plonk {
         &self.outputs
     }
 
-    /// The trace: how often each gate's output is read, and the values of its wires. It depends on the inputs alone: if the outputs
-    /// are others than the circuit's, the rows are right and the sums do not add up.
+    /// The trace: how often each gate's output is read, and the values of its wires. It depends on the inputs alone: if
+    /// the outputs are others than the circuit's, the rows are right and the sums do not add up.
     #[must_use]
     pub fn trace(&self) -> Vec<Columns> {
         let (log_rows, first) = (self.circuit.log_rows(), self.inputs.len());

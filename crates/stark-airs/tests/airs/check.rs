@@ -136,7 +136,8 @@ pub(crate) fn holds(statement: &impl Statement, trace: &[Columns]) -> bool {
     verdict.broken == 0 && statement.sums_add_up(&challenges(statement), &verdict.claimed_sums)
 }
 
-/// Asserts that the trace satisfies the statement, with as many constraints on each row of each component as `constraints` says.
+/// Asserts that the trace satisfies the statement, with as many constraints on each row of each component as
+/// `constraints` says.
 pub(crate) fn assert_holds(statement: &impl Statement, trace: &[Columns], constraints: &[usize]) {
     let verdict = verdict(statement, trace);
     let expected: usize = statement.heights().iter().zip(constraints).map(|(&height, &count)| count << height).sum();
