@@ -9,7 +9,7 @@ use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, ProverError, Session, StarkOps,
+    Component, ProverError, StarkOps,
     memory::Memory,
     samples::Samples,
     shape::{Column, Shape},
@@ -75,26 +75,6 @@ impl<Q: StarkOps> Prover<Q> {
         prover.upload(q, 0, preprocessed)?;
         prover.commit(q, 0)?;
         Ok(prover)
-    }
-
-    /// Begins a proof: a fresh transcript that holds the parameters.
-    ///
-    /// # Errors
-    /// What the device reports.
-    pub fn begin<'p>(&'p mut self, q: &'p Q) -> Result<Session<'p, Q>, ProverError> {
-        Session::new(self, q)
-    }
-
-    /// Makes a proof of a statement that says nothing beside its trees and draws no challenges between them. `trace` are the
-    /// columns of all components, one after the other, in stored order.
-    ///
-    /// # Errors
-    /// As those of the session's methods.
-    pub fn prove(&mut self, q: &Q, trace: &[&[M31]]) -> Result<stark_verifier::Proof, ProverError> {
-        let mut session = self.begin(q)?;
-        session.commit_preprocessed()?;
-        session.commit(trace)?;
-        session.finish()
     }
 
     /// The parameters.

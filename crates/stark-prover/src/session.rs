@@ -30,7 +30,7 @@ pub struct Session<'p, Q: StarkOps> {
 }
 
 impl<'p, Q: StarkOps> Session<'p, Q> {
-    pub(crate) fn new(prover: &'p mut Prover<Q>, q: &'p Q) -> Result<Self, ProverError> {
+    fn new(prover: &'p mut Prover<Q>, q: &'p Q) -> Result<Self, ProverError> {
         q.clear(prover.memory.channel.view_mut())?;
         let words = match prover.protocol {
             Protocol::V2_3 => {
@@ -221,6 +221,28 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
 
 /// A step of a proof after its last tree of the trace.
 type Step<Q> = fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>;
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Begins a proof: a fresh transcript that holds the parameters.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn begin<'p>(&'p mut self, q: &'p Q) -> Result<Session<'p, Q>, ProverError> {
+        Session::new(self, q)
+    }
+
+    /// Makes a proof of a statement that says nothing beside its trees and draws no challenges between them. `trace` are the
+    /// columns of all components, one after the other, in stored order.
+    ///
+    /// # Errors
+    /// As those of the session's methods.
+    pub fn prove(&mut self, q: &Q, trace: &[&[M31]]) -> Result<Proof, ProverError> {
+        let mut session = self.begin(q)?;
+        session.commit_preprocessed()?;
+        session.commit(trace)?;
+        session.finish()
+    }
+}
 
 impl<Q: StarkOps> Prover<Q> {
     const STEPS: [(Stage, Step<Q>); 5] = [

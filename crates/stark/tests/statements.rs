@@ -55,13 +55,13 @@ fn proven<Q: StarkOps, S: stark::Statement>(
 
 /// The proof of a vector's statement, if its AIRs ship.
 fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
-    Some(match &vector.statement {
-        &Statement::Steps { log_rows, first } => {
+    Some(match vector.statement {
+        Statement::Steps { log_rows, first } => {
             let machine = StateMachine::new(log_rows, words(first)).unwrap();
             assert_eq!(machine.words(), vector.statement.words());
             proven(q, vector.config, &machine, &machine.trace())
         }
-        &Statement::Plonk { gates, inputs, .. } => {
+        Statement::Plonk { gates, inputs, .. } => {
             let of = |k| {
                 let (adds, inputs) = gate(k);
                 Gate { op: if adds { Op::Add } else { Op::Multiply }, inputs }
@@ -70,11 +70,11 @@ fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
             let plonk = Plonk::evaluate(circuit, words(inputs).to_vec()).unwrap();
             proven(q, vector.config, &plonk, &plonk.trace())
         }
-        &Statement::Poseidon2 { log_rows, first, .. } => {
+        Statement::Poseidon2 { log_rows, first, .. } => {
             let (chain, trace) = Poseidon2Chain::run(log_rows, words(first)).unwrap();
             proven(q, vector.config, &chain, &trace)
         }
-        &Statement::Blake2s { log_blocks, .. } => {
+        Statement::Blake2s { log_blocks, .. } => {
             let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
             let (hash, trace) = Blake2s::run(&(0..1 << log_blocks).map(block).collect::<Vec<_>>()).unwrap();
             proven(q, vector.config, &hash, &trace)
@@ -121,7 +121,7 @@ fn false_statements_and_changed_proofs_are_refused() {
     let mut changed = proof.clone();
     changed.claimed_sums[0] += QM31::ONE;
     assert_eq!(check(&machine, &changed), Err(VerifyError::Sums));
-    changed.claimed_sums[1] = changed.claimed_sums[1] - QM31::ONE;
+    changed.claimed_sums[1] -= QM31::ONE;
     assert!(matches!(check(&machine, &changed), Err(VerifyError::Proof(_))));
     changed.claimed_sums.pop();
     assert_eq!(check(&machine, &changed), Err(VerifyError::Claimed { expected: 2, got: 1 }));

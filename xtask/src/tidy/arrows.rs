@@ -24,6 +24,7 @@ const PROGRAM: &[&str] = &[
     "cuda-backend",
     "pfss",
     "stark",
+    "stark-air",
     "stark-airs",
     "stark-fft",
     "nn-ops",

@@ -9,13 +9,17 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use backend_api::Queue as _;
 use clap::Args;
+use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
-use stark::{Columns, PcsConfig, Protocol, Statement, StatementProof, StatementProver, verify};
+use stark::{Columns, M31, PcsConfig, Protocol, QM31, Statement, StatementProof, StatementProver, verify};
+
+use stark_air::{HostTrace, check_trace};
+use stark_airs::WideFibonacci;
 
 use super::{
     config::ConfigArgs,
     file::ProofFile,
-    known::{AirArgs, Known, Use},
+    known::{AirArgs, AirName, Known, Use},
     npy,
     stages::Stages,
 };
@@ -109,13 +113,19 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
 
 /// The statement that the arguments name, with the trace in a file.
 fn from_file(path: &Path, args: &AirArgs) -> Result<(Known, Vec<Columns>)> {
-    let Known::WideFibonacci { log_rows, columns } = Known::make(&AirArgs { log_rows: 1, ..args.clone() })?.0 else {
+    let AirArgs { log_rows, columns, .. } = *args;
+    if args.air != AirName::WideFibonacci {
         bail!("a trace can be given for wide-fibonacci alone: the others say how theirs begin and end");
-    };
-    let _ = log_rows;
-    let log_rows = args.log_rows;
-    let trace = vec![npy::read(path, log_rows, columns as usize)?];
-    Ok((Known::WideFibonacci { log_rows, columns }, trace))
+    }
+    let stored = npy::read(path, log_rows, columns as usize)?;
+    let rows =
+        |column: &Vec<M31>| (0..1 << log_rows).map(|row| column[stored_position(row, log_rows) as usize]).collect();
+    let by_row: Vec<Vec<M31>> = stored.iter().map(rows).collect();
+    let columns_of_trees = [vec![], by_row];
+    let rows = HostTrace { columns: &columns_of_trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
+    check_trace(&WideFibonacci::new(log_rows, columns)?, &rows)
+        .with_context(|| format!("the trace in {}", path.display()))?;
+    Ok((Known::WideFibonacci { log_rows, columns }, vec![stored]))
 }
 
 fn facts(

@@ -1,6 +1,9 @@
 //! `trefoil stark verify`.
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
@@ -48,7 +51,8 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     ensure!(bits >= args.min_security, "the proof has {bits} bits of security, expected {}", args.min_security);
     let refused = || format!("{} is refused", args.file.display());
     file.statement.with(Verifying(&file.proof)).with_context(refused)?;
-    println!("{} proves, with {bits} bits of conjectured security:", args.file.display());
-    println!("{}", serde_json::to_string(&file.statement)?);
+    let mut out = io::stdout().lock();
+    writeln!(out, "{} proves, with {bits} bits of conjectured security:", args.file.display())?;
+    writeln!(out, "{}", serde_json::to_string(&file.statement)?)?;
     Ok(())
 }

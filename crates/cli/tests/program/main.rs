@@ -4,6 +4,7 @@
 mod bundles;
 mod private;
 mod rehearsal;
+mod stark;
 mod trace;
 mod trials;
 
@@ -27,6 +28,7 @@ fn help_names_every_command_and_the_exit_codes() {
     for word in [
         "demo",
         "pfss",
+        "stark",
         "doctor",
         "conformance",
         "bench",

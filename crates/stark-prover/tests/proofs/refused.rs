@@ -104,11 +104,11 @@ fn memory_beyond_the_budget_is_refused_and_given_back() {
     for part in 1..8 {
         let q = open(Budget::new(peak * part / 8));
         let refused = prover(&q, &statement, PcsConfig::default(), &right).map(|_| ()).unwrap_err();
-        let typed = match &refused {
-            ProverError::Backend(BackendError::BudgetExceeded { .. }) => true,
-            ProverError::Fft(stark_fft::FftError::Backend(BackendError::BudgetExceeded { .. })) => true,
-            _ => false,
-        };
+        let typed = matches!(
+            refused,
+            ProverError::Backend(BackendError::BudgetExceeded { .. })
+                | ProverError::Fft(stark_fft::FftError::Backend(BackendError::BudgetExceeded { .. }))
+        );
         assert!(typed, "{refused:?}");
         assert_eq!(q.budget().live_bytes(), 0);
     }

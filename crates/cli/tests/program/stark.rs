@@ -1,0 +1,131 @@
+//! `trefoil stark`: proofs that are made, verified by this verifier and by stwo's, and refused when changed.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use stwo::core::{
+    air::Component,
+    channel::Blake2sChannel,
+    pcs::{CommitmentSchemeVerifier, PcsConfig},
+    proof::StarkProof,
+    vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
+    verifier::verify,
+};
+use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, TraceLocationAllocator};
+
+use super::{text, trefoil};
+
+struct WideFibonacci {
+    log_rows: u32,
+    columns: u32,
+}
+
+impl FrameworkEval for WideFibonacci {
+    fn log_size(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn max_constraint_log_degree_bound(&self) -> u32 {
+        self.log_rows + 1
+    }
+
+    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+        let mut a = eval.next_trace_mask();
+        let mut b = eval.next_trace_mask();
+        for _ in 2..self.columns {
+            let c = eval.next_trace_mask();
+            eval.add_constraint(c.clone() - (a.clone() * a + b.clone() * b.clone()));
+            (a, b) = (b, c);
+        }
+        eval
+    }
+}
+
+/// What stwo's published verifier says of the proof in a file.
+fn stwo_accepts(file: &Value, log_rows: u32, columns: u32) -> bool {
+    let Ok(proof) = serde_json::from_value::<StarkProof<Blake2sMerkleHasher>>(file["proof"].clone()) else {
+        return false;
+    };
+    let config: PcsConfig = serde_json::from_value(file["proof"]["config"].clone()).unwrap();
+    let component =
+        FrameworkComponent::new(&mut TraceLocationAllocator::default(), WideFibonacci { log_rows, columns }, 0.into());
+    let channel = &mut Blake2sChannel::default();
+    config.mix_into(channel);
+    let scheme = &mut CommitmentSchemeVerifier::<Blake2sMerkleChannel>::new(config);
+    let sizes = component.trace_log_degree_bounds();
+    scheme.commit(proof.commitments[0], &sizes[0], channel);
+    stwo::core::channel::Channel::mix_u32s(channel, &[log_rows]);
+    scheme.commit(proof.commitments[1], &sizes[1], channel);
+    verify(&[&component], channel, scheme, proof).is_ok()
+}
+
+fn prove(air: &str, log_rows: &str, backend: &str, out: &Path) {
+    let mut command = trefoil();
+    command.args(["stark", "prove", "--air", air, "--log-rows", log_rows, "--columns", "5", "--pow-bits", "5"]);
+    command.args(["--queries", "7", "--backend", backend, "--out"]).arg(out);
+    command.assert().success();
+}
+
+#[test]
+fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof.json");
+    prove("wide-fibonacci", "5", "cpu", &path);
+    let verified = trefoil().args(["stark", "verify"]).arg(&path).assert().success().get_output().stdout.clone();
+    assert!(text(&verified).contains("12 bits") && text(&verified).contains("wide-fibonacci"), "{}", text(&verified));
+    let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert!(stwo_accepts(&file, 5, 5));
+
+    let mut changed = file.clone();
+    let sample = &mut changed["proof"]["sampled_values"][1][0][0][0][0];
+    *sample = Value::from(sample.as_u64().unwrap() ^ 1);
+    assert!(!stwo_accepts(&changed, 5, 5));
+    let other = folder.path().join("changed.json");
+    fs::write(&other, serde_json::to_vec(&changed).unwrap()).unwrap();
+    let refused = trefoil().args(["stark", "verify"]).arg(&other).assert().code(1).get_output().stderr.clone();
+    assert!(text(&refused).contains("is refused"), "{}", text(&refused));
+
+    let weak = trefoil().args(["stark", "verify", "--min-security", "96"]).arg(&path).assert().code(1);
+    assert!(text(&weak.get_output().stderr).contains("12 bits of security, expected 96"));
+    let shown = trefoil().args(["stark", "inspect"]).arg(&path).assert().success().get_output().stdout.clone();
+    assert!(text(&shown).contains("7 queries"), "{}", text(&shown));
+}
+
+#[test]
+fn every_computation_is_proven_alike_on_both_backends() {
+    let folder = tempfile::tempdir().unwrap();
+    for air in ["wide-fibonacci", "state-machine", "plonk", "poseidon2"] {
+        let [cpu, sim] = ["cpu", "sim"].map(|backend| {
+            let path = folder.path().join(format!("{air}-{backend}.json"));
+            prove(air, "4", backend, &path);
+            trefoil().args(["stark", "verify"]).arg(&path).assert().success();
+            fs::read(path).unwrap()
+        });
+        assert_eq!(cpu, sim, "{air}");
+    }
+}
+
+#[test]
+fn a_trace_that_breaks_a_constraint_writes_nothing() {
+    use std::io::Write as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (npy, out) = (folder.path().join("trace.npy"), folder.path().join("proof.json"));
+    // Four rows of 1, 2, 5, and one of 1, 2, 6.
+    let header = "{'descr': '<i8', 'fortran_order': False, 'shape': (4, 3), }";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    let padded = format!("{header:<117}\n");
+    bytes.extend((padded.len() as u16).to_le_bytes());
+    bytes.extend(padded.bytes());
+    for last in [5i64, 5, 5, 6] {
+        [1, 2, last].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+    }
+    let mut file = fs::File::create(&npy).unwrap();
+    file.write_all(&bytes).unwrap();
+    let mut command = trefoil();
+    command.args(["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "2", "--columns", "3", "--pow-bits", "1"]);
+    command.arg("--trace-npy").arg(&npy).arg("--out").arg(&out);
+    let refused = command.assert().code(1).get_output().stderr.clone();
+    assert!(text(&refused).contains("constraint 0") && text(&refused).contains("row 3"), "{}", text(&refused));
+    assert!(!out.exists());
+}
