@@ -6,7 +6,10 @@ use core_types::{
     params::air::LogUpColumnsParams,
 };
 
-use crate::simd::{Kernel, secure, words::Words};
+use crate::simd::{
+    Kernel,
+    words::{Words, secure_product},
+};
 
 /// Positions whose denominators are inverted at once.
 pub(super) const TILE: usize = 1 << 10;
@@ -70,7 +73,7 @@ fn divide<L: Words>(
             // SAFETY: there are four planes of a tile each.
             unsafe { l.store(prefixes[c * TILE + at..].as_mut_ptr(), product[c]) };
         }
-        product = secure::product(l, product, load(l, denominators, at));
+        product = secure_product(l, product, load(l, denominators, at));
     }
     let Some(mut inverse) = invert(l, product) else {
         return divide_singly(numerators, denominators, previous, targets, 0);
@@ -82,8 +85,8 @@ fn divide<L: Words>(
             // SAFETY: there are four planes of a tile each.
             prefix[c] = unsafe { l.load(prefixes[c * TILE + at..].as_ptr()) };
         }
-        let quotient = secure::product(l, secure::product(l, prefix, inverse), load(l, numerators, at));
-        inverse = secure::product(l, inverse, load(l, denominators, at));
+        let quotient = secure_product(l, secure_product(l, prefix, inverse), load(l, numerators, at));
+        inverse = secure_product(l, inverse, load(l, denominators, at));
         let mut sum = quotient;
         if let Some(previous) = previous {
             let before = load(l, previous, at);

@@ -4,8 +4,8 @@ use core_types::{air::neighbour, field::M31, params::air::MaskAt};
 
 use super::program::{Plane, Step, Term, TileProgram};
 use crate::simd::{
-    Kernel, secure,
-    words::{WideWords, Words},
+    Kernel,
+    words::{StoredSums, Words, secure_product},
 };
 
 /// Positions of a tile: planes of 2 KiB, and 16 KiB of sums.
@@ -72,7 +72,7 @@ impl Tile<'_> {
     }
 }
 
-impl<L: WideWords> Kernel<L> for Run<'_> {
+impl<L: StoredSums> Kernel<L> for Run<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -165,7 +165,7 @@ impl<L: WideWords> Kernel<L> for Run<'_> {
 
 /// Adds the products of four planes with their factors to the sums of the four coordinates.
 #[inline(always)]
-fn accumulate<L: WideWords>(l: L, tile: &Tile<'_>, terms: [Term; 4], sums: *mut u64) {
+fn accumulate<L: StoredSums>(l: L, tile: &Tile<'_>, terms: [Term; 4], sums: *mut u64) {
     let planes = [
         tile.source(terms[0].plane),
         tile.source(terms[1].plane),
@@ -210,7 +210,7 @@ fn mul_secure<L: Words>(l: L, tile: &Tile<'_>, target: [usize; 4], left: [Plane;
             for k in 0..4 {
                 (x[k], y[k]) = (l.load(a[k].add(at)), l.load(b[k].add(at)));
             }
-            let product = secure::product(l, x, y);
+            let product = secure_product(l, x, y);
             for k in 0..4 {
                 l.store(tile.target(target[k]).add(at), product[k]);
             }
@@ -220,13 +220,13 @@ fn mul_secure<L: Words>(l: L, tile: &Tile<'_>, target: [usize; 4], left: [Plane;
 
 /// Adds reduced sums times factors to the output.
 #[inline(always)]
-fn add_sums<L: WideWords>(l: L, sums: *const u64, factors: *const u32, output: &mut [M31]) {
+fn add_sums<L: StoredSums>(l: L, sums: *const u64, factors: *const u32, output: &mut [M31]) {
     let whole = output.len() / L::WIDTH * L::WIDTH;
     let target = output.as_mut_ptr().cast::<u32>();
     for_vectors!(L, whole, at, {
         // SAFETY: sums and factors are those of a tile, and the output has whole vectors up to `whole`.
         unsafe {
-            let sum = l.reduced_sums(l.load_sums(sums.add(at)));
+            let sum = l.canonical(l.load_sums(sums.add(at)));
             let term = l.mul(sum, l.doubled(l.load(factors.add(at))));
             l.store(target.add(at), l.add(l.load(target.add(at)), term));
         }
@@ -234,7 +234,7 @@ fn add_sums<L: WideWords>(l: L, sums: *const u64, factors: *const u32, output: &
     if whole < output.len() {
         let mut words = [0u32; 16];
         // SAFETY: a vector has at most sixteen words, and tiles have a whole vector from here on.
-        unsafe { l.store(words.as_mut_ptr(), l.reduced_sums(l.load_sums(sums.add(whole)))) };
+        unsafe { l.store(words.as_mut_ptr(), l.canonical(l.load_sums(sums.add(whole)))) };
         for (k, value) in output[whole..].iter_mut().enumerate() {
             // SAFETY: the factors are those of a tile.
             let factor = unsafe { *factors.add(whole + k) };

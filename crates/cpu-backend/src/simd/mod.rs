@@ -13,7 +13,6 @@ pub(crate) mod bits;
 pub(crate) mod blocks;
 mod choice;
 pub(crate) mod floats;
-pub(crate) mod secure;
 mod tokens;
 pub(crate) mod words;
 

@@ -6,18 +6,18 @@ mod avx2;
 mod avx512;
 mod portable;
 mod slices;
+mod stored;
 mod sums;
 mod tower;
 mod wide;
-mod wide_words;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use avx512::model::Model;
 pub(crate) use slices::Slices;
+pub(crate) use stored::StoredSums;
 pub(crate) use sums::Sums;
 pub(crate) use tower::{complex_product, secure_product};
 pub(crate) use wide::Wide;
-pub(crate) use wide_words::WideWords;
 
 /// Vectors of `2^LOG` canonical words. A value of the implementing token proves that the processor has the instructions.
 ///
