@@ -20,6 +20,7 @@ pub mod queue;
 mod secure;
 mod short;
 mod spec;
+pub mod stark;
 mod suite;
 
 pub use conditioned::Conditioned;

@@ -176,6 +176,7 @@ pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + 'static>() -> Vec<OpS
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());
     all.extend(crate::merkle::specs());
+    all.extend(crate::stark::specs());
     all
 }
 

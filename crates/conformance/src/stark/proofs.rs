@@ -1,0 +1,153 @@
+//! Proofs of every AIR that ships.
+
+use backend_api::ops::StarkOps;
+use core_types::field::M31;
+use sha2::{Digest as _, Sha256};
+use stark::{Columns, FriConfig, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProver, verify};
+use stark_airs::{AirError, Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
+
+use crate::{Case, Failure, OpSpec};
+
+impl From<ProveError> for Failure {
+    fn from(error: ProveError) -> Self {
+        match error {
+            ProveError::Prover(ProverError::Backend(error)) => Self::Backend(error),
+            ProveError::Prover(ProverError::Fft(error)) => error.into(),
+            error => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+impl From<AirError> for Failure {
+    fn from(error: AirError) -> Self {
+        Self::Broken(error.to_string())
+    }
+}
+
+/// Logs of the blowup factor, the fold step and the last layer's degree bound, then queries and bits of work.
+const fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting_log_size: Option<u32>) -> PcsConfig {
+    let fri_config = FriConfig {
+        log_blowup_factor: blowup,
+        log_last_layer_degree_bound: last,
+        n_queries: queries as usize,
+        fold_step,
+    };
+    PcsConfig { pow_bits, fri_config, lifting_log_size }
+}
+
+/// Proves a statement twice, verifies the proof, and compares it by its SHA-256 in postcard.
+fn hold<Q: StarkOps, S: Statement>(
+    q: &Q,
+    config: PcsConfig,
+    statement: &S,
+    trace: &[Columns],
+    expected: &str,
+) -> Result<(), Failure> {
+    let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
+    for _ in 0..2 {
+        let proof = prover.prove(q, trace)?;
+        let bytes = postcard::to_allocvec(&proof.proof).map_err(|error| Failure::Broken(error.to_string()))?;
+        let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        if digest != expected {
+            return Err(Failure::Broken(format!("expected the proof with digest {expected}, got {digest}")));
+        }
+        let root = prover.preprocessed_root(q)?;
+        verify(Protocol::V2_3, config, statement, root, &proof).map_err(|error| Failure::Broken(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// The circuit of the vectors.
+fn circuit(gates: u32) -> Result<Circuit, AirError> {
+    let gate =
+        |k: u32| Gate { op: if k % 3 == 1 { Op::Multiply } else { Op::Add }, inputs: [k + 1, (5 * k + 3) % (k + 2)] };
+    Circuit::new(2, (0..gates).map(gate).collect(), vec![gates + 1, gates / 2])
+}
+
+/// Word `k` of the messages of the vectors.
+const fn message_word(k: u32) -> u32 {
+    (k + 1).wrapping_mul(0x9e37_79b9).rotate_left(k % 31) ^ 0x5555_aaaa
+}
+
+fn steps<Q: StarkOps + 'static>(
+    name: &str,
+    log_steps: [u32; 2],
+    first: [u32; 2],
+    config: PcsConfig,
+    expected: &'static str,
+) -> Case<Q> {
+    Case::new(name, move |q: &Q| {
+        let machine = StateMachine::new(log_steps, first.map(M31::from_u32))?;
+        hold(q, config, &machine, &machine.trace(), expected)
+    })
+}
+
+fn plonk<Q: StarkOps + 'static>(
+    name: &str,
+    gates: u32,
+    inputs: [u32; 2],
+    config: PcsConfig,
+    expected: &'static str,
+) -> Case<Q> {
+    Case::new(name, move |q: &Q| {
+        let plonk = Plonk::evaluate(circuit(gates)?, inputs.map(M31::from_u32).to_vec())?;
+        hold(q, config, &plonk, &plonk.trace(), expected)
+    })
+}
+
+pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
+    let cases = vec![
+        steps(
+            "state machine, two components of one height",
+            [4, 4],
+            [3, 5],
+            config([1, 1, 0, 3, 5], None),
+            "6a51f961498a5a481f9ee7f8ec7fc82aaab30236f1adffe3d6f688f7f5b33f29",
+        ),
+        steps(
+            "state machine, two components of two heights",
+            [4, 6],
+            [1, 1 << 30],
+            config([2, 2, 1, 3, 0], None),
+            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
+        ),
+        plonk(
+            "circuit of 16 gates",
+            16,
+            [1, 1],
+            config([1, 1, 0, 3, 5], None),
+            "4a0149626ff969036960b2d8598c048df064dccb9be28cdcfda8353ff4a1064a",
+        ),
+        plonk(
+            "circuit of 200 gates, lifted",
+            200,
+            [1 << 20, 5],
+            config([1, 2, 2, 4, 5], Some(10)),
+            "4cdb48e7893c47e3b63af9337d78f2f68dc46484fd227371a74118c8b7e1db96",
+        ),
+        Case::new("chain of 16 Poseidon2 permutations", |q: &Q| {
+            let first = core::array::from_fn(|k| M31::from_u32(k as u32 + 4));
+            let (chain, trace) = Poseidon2Chain::run(4, first)?;
+            hold(
+                q,
+                config([1, 1, 0, 2, 5], None),
+                &chain,
+                &trace,
+                "dd8f03fe013adfd129a3996f7e3a8aa26fd6af09b63a5b5fe950f5f1c656ec3d",
+            )
+        }),
+        Case::new("Blake2s of 16 blocks", |q: &Q| {
+            let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
+            let (hash, trace) = Blake2s::run(&(0..16).map(block).collect::<Vec<_>>())?;
+            hold(
+                q,
+                config([1, 1, 0, 2, 5], None),
+                &hash,
+                &trace,
+                "9bdd0498c3ab20764740c4d1d7dfdf5470c2584d5f4a7807abe64a6a835b6bfe",
+            )
+        })
+        .on_elements(1 << 17),
+    ];
+    OpSpec { op: "stark.prove", cases }
+}
