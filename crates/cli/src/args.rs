@@ -55,8 +55,7 @@ impl Command {
 
 /// Run three workloads on real input, verify each, and write a report.
 ///
-/// (1) Commit a trace: the low-degree extension of a wide-Fibonacci execution trace, checked at a random out-of-domain
-/// point. (2) Train a small network on handwritten digits in f32 and export it. (3) Classify the test digits privately:
+/// (1) Prove a computation: a circle-STARK proof of a wide-Fibonacci trace, which is verified, and refused with a value changed. (2) Train a small network on handwritten digits in f32 and export it. (3) Classify the test digits privately:
 /// a client with the images and a server with the weights, two processes that hold secret shares, get exactly what the
 /// plaintext fixed-point model computes.
 #[derive(Args, Debug)]

@@ -1,10 +1,9 @@
 //! `trefoil demo`: three workloads on real input, each verified before it is reported.
 
-mod commit;
 mod private;
+mod prove;
 mod stage;
 mod train;
-mod wide_fibonacci;
 
 use std::{
     fs,
@@ -19,7 +18,7 @@ use self::stage::{Context, Stage};
 use crate::{args::DemoArgs, report};
 
 const STAGES: &[Stage] = &[
-    Stage { name: "commit a trace", run: commit::run },
+    Stage { name: "prove a computation", run: prove::run },
     Stage { name: "train a network", run: train::run },
     Stage { name: "classify privately", run: private::run },
 ];

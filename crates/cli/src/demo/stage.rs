@@ -48,7 +48,7 @@ impl Context {
             stark,
             nn,
             pfss,
-            backends: [("stark-fft", stark_status), ("nn-ops", nn_status), ("pfss", pfss_status)],
+            backends: [("stark", stark_status), ("nn-ops", nn_status), ("pfss", pfss_status)],
             backend: args.backend,
             small: args.small,
             out: out.to_owned(),
@@ -95,6 +95,11 @@ impl Findings {
         let result = body().with_context(|| step.to_owned())?;
         self.times.push((step.to_owned(), start.elapsed()));
         Ok(result)
+    }
+
+    /// Records the time of a step.
+    pub(crate) fn took(&mut self, step: &str, time: Duration) {
+        self.times.push((step.to_owned(), time));
     }
 
     /// Adds an SVG picture.

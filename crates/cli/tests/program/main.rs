@@ -109,7 +109,7 @@ fn the_small_demo_verifies_all_workloads_and_writes_a_self_contained_report() {
         command
     };
     let output = command("kept").assert().success().get_output().stdout.clone();
-    for title in ["Commit an execution trace", "Train a network", "Classify digits privately"] {
+    for title in ["Prove a computation", "Train a network", "Classify digits privately"] {
         assert!(text(&output).contains(title), "{title}");
     }
     let html = std::fs::read_to_string(&report).unwrap();

@@ -147,7 +147,7 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
                 "9bdd0498c3ab20764740c4d1d7dfdf5470c2584d5f4a7807abe64a6a835b6bfe",
             )
         })
-        .on_elements(1 << 17),
+        .on_elements(1 << 16),
     ];
     OpSpec { op: "stark.prove", cases }
 }
