@@ -268,7 +268,7 @@ fn a_folder_takes_the_place_of_the_built_in_kernels() {
     let _machine = Machine::new("");
     let missing = CudaConfig { kernels: KernelSource::Folder("/nonexistent".into()), ..config(Allocator::Auto) };
     let error = CudaQueue::open(missing).unwrap_err().to_string();
-    assert!(error.contains("`/nonexistent/circle.ptx` cannot be read"), "{error}");
+    assert!(error.contains("`/nonexistent/air.ptx` cannot be read"), "{error}");
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels-ptx/ptx");
     let found = CudaConfig { kernels: KernelSource::Folder(shipped.into()), ..config(Allocator::Auto) };
     assert!(CudaQueue::open(found).is_ok());
