@@ -167,7 +167,9 @@ fn a_module_that_the_driver_does_not_compile_costs_its_own_ops() {
     let facts: Value = serde_json::from_slice(&doctor.assert().code(1).get_output().stdout).unwrap();
     let modules = facts["compiled"]["modules"].as_array().unwrap();
     let unusable: Vec<_> = modules.iter().filter(|module| !module["reason"].is_null()).collect();
-    assert_eq!((modules.len(), unusable.len()), (10, 1));
+    let shipped = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels-ptx/ptx")).unwrap();
+    let shipped = shipped.filter(|entry| entry.as_ref().unwrap().path().extension() == Some("json".as_ref())).count();
+    assert_eq!((modules.len(), unusable.len()), (shipped, 1));
     assert_eq!(unusable[0]["name"], "linalg_norm");
 }
 
