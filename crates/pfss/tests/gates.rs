@@ -380,7 +380,7 @@ fn a_matrix_triple_is_refused_for_other_shapes_to_the_other_party_and_twice() {
     let bytes = Dealer::from_os().unwrap().deal_matrix(shape).unwrap().each_ref().map(MatrixTriple::to_bytes);
     let read = |party: usize| MatrixTriple::from_bytes(&bytes[party]).unwrap();
     let q = runtime::cpu().unwrap();
-    let (to_one, to_zero) = memory_pair(Duration::from_millis(10));
+    let (to_one, to_zero) = memory_pair(Duration::from_secs(20));
     let mut session = Session::new(to_one);
     let refused = session.matmul(&q, read(0), [&[1, 2], &[3]]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements of a factor", expected: 2, got: 1 });

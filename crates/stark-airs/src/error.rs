@@ -14,12 +14,14 @@ pub enum AirError {
         /// The most that is possible.
         most: u32,
     },
-    /// A component has too few columns to constrain.
+    /// A component has too few columns to constrain, or too many.
     Columns {
         /// The number of columns.
         got: u32,
         /// The least that is possible.
         least: u32,
+        /// The most that is possible.
+        most: u32,
     },
     /// A list of values does not have the length that the statement implies.
     Length {
@@ -45,7 +47,7 @@ impl fmt::Display for AirError {
             Self::Rows { log_rows, least, most } => {
                 write!(f, "expected a log of rows of {least}..={most}, got {log_rows}")
             }
-            Self::Columns { got, least } => write!(f, "expected at least {least} columns, got {got}"),
+            Self::Columns { got, least, most } => write!(f, "expected {least}..={most} columns, got {got}"),
             Self::Length { what, expected, got } => write!(f, "expected {expected} {what}, got {got}"),
             Self::Wire { gate: Some(gate), wire } => write!(f, "gate {gate} reads wire {wire}, which has no value yet"),
             Self::Wire { gate: None, wire } => write!(f, "an output is wire {wire}, which no gate has"),

@@ -12,6 +12,9 @@ use crate::{
     columns::{checked_rows, column},
 };
 
+/// One constraint for each column but two, and constraints are numbered by 16 bits where an AIR is recorded.
+const MOST_COLUMNS: u32 = (1 << 16) + 1;
+
 /// Each column is the sum of the squares of the two to its left; the first two are free. An AIR, and the statement
 /// about it alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +28,10 @@ impl WideFibonacci {
     ///
     /// # Errors
     ///
-    /// Refuses a height outside `1..=29` and fewer than three columns.
+    /// Refuses a height outside `1..=29`, fewer than three columns, and more than a program has outputs for.
     pub fn new(log_rows: u32, columns: u32) -> Result<Self, AirError> {
-        if columns < 3 {
-            return Err(AirError::Columns { got: columns, least: 3 });
+        if !(3..=MOST_COLUMNS).contains(&columns) {
+            return Err(AirError::Columns { got: columns, least: 3, most: MOST_COLUMNS });
         }
         Ok(Self { log_rows: checked_rows(log_rows)?, columns })
     }

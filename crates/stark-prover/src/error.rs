@@ -15,6 +15,14 @@ pub enum ProverError {
     /// A protocol that this prover does not know.
     #[error("no proofs are made in the protocol {0:?}")]
     Protocol(Protocol),
+    /// More work than can be found in a time that anybody waits.
+    #[error("expected at most {most} bits of work, got {got}")]
+    Work {
+        /// Bits asked for.
+        got: u32,
+        /// The most that a prover does.
+        most: u32,
+    },
     /// The trees were not committed to in their order.
     #[error("expected a commitment to tree {expected}, got one to tree {got}")]
     Tree {
@@ -29,6 +37,14 @@ pub enum ProverError {
         /// Trees of the statement.
         expected: usize,
         /// Trees committed to.
+        got: usize,
+    },
+    /// There is no such tree to commit to.
+    #[error("the statement has {trees} trees before the composition polynomial's, got a commitment to tree {got}")]
+    NoTree {
+        /// Trees of the statement.
+        trees: usize,
+        /// The tree that was committed to.
         got: usize,
     },
     /// A tree has another number of columns.

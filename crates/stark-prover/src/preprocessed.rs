@@ -16,20 +16,21 @@ use core_types::{
     },
 };
 use stark_fft::{CanonicDomain, TwiddleTree};
-use stark_verifier::{Digest, PcsConfig};
+use stark_verifier::{Digest, PcsConfig, StatementError};
 
 use crate::{ProverError, prover::digest};
 
 /// The root of the tree of preprocessed columns, given in stored order: what a verifier has to know of them.
 ///
 /// # Errors
-/// [`ProverError::Rows`] for columns whose number of rows is no power of two, [`ProverError::Fft`] for one without a domain, and
+/// [`ProverError::Statement`] for parameters that no proof has, [`ProverError::Rows`] for columns whose number of rows is no power of two, [`ProverError::Fft`] for one without a domain, and
 /// what the device reports.
 pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
     q: &Q,
     config: &PcsConfig,
     columns: &[&[M31]],
 ) -> Result<Digest, ProverError> {
+    config.validate().map_err(StatementError::Config)?;
     for (column, rows) in columns.iter().enumerate() {
         let got = rows.len();
         if !got.is_power_of_two() {
@@ -43,6 +44,9 @@ pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
     let mut values = q.alloc::<M31>(words)?;
     let (mut places, mut first) = (Vec::with_capacity(columns.len()), 0);
     let largest = smallest_first.last().map_or(0, |rows| rows.len().ilog2() + log_blowup);
+    if config.lifting_log_size.is_some_and(|lifting| lifting < largest) {
+        return Err(StatementError::Lifting { log_size: largest }.into());
+    }
     if largest > 0 {
         let twiddles = TwiddleTree::new(q, CanonicDomain::new(largest)?)?;
         for rows in smallest_first {

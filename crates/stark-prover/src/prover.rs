@@ -15,6 +15,9 @@ use crate::{
     shape::{Column, Shape},
 };
 
+/// The most bits of work that a prover does.
+const MOST_WORK: u32 = 40;
+
 /// The prover of a statement: of the constraints of its components on traces of their heights.
 ///
 /// It holds all device memory of a proof. One prover makes any number of proofs, one after the other; the preprocessed columns
@@ -46,7 +49,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// belong to the statement, in stored order.
     ///
     /// # Errors
-    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Backend`] if memory is short; nothing is left
+    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Work`] if they ask for too much work, [`ProverError::Backend`] if memory is short; nothing is left
     /// allocated then.
     pub fn new(
         q: &Q,
@@ -62,6 +65,9 @@ impl<Q: StarkOps> Prover<Q> {
             }
             Err(ProverError::Rows { tree: 0, column, expected: got.next_power_of_two(), got })
         });
+        if config.pow_bits > MOST_WORK {
+            return Err(ProverError::Work { got: config.pow_bits, most: MOST_WORK });
+        }
         let shape = Shape::new(&config, &log_rows.collect::<Result<Vec<_>, _>>()?, &components)?;
         let samples = Samples::new(&shape);
         let inputs = components

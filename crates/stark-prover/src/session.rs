@@ -82,13 +82,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// the root into the transcript.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the preprocessed columns come first or no tree is left, [`ProverError::Columns`] or
+    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no tree is left, [`ProverError::Columns`] or
     /// [`ProverError::Rows`] if the columns are not those of the statement, and what the device reports.
     pub fn commit(&mut self, columns: &[&[M31]]) -> Result<(), ProverError> {
         let tree = self.committed;
-        if tree == 0 || tree >= self.prover.shape.trace_trees() {
-            return Err(ProverError::Tree { expected: 0, got: tree });
+        if tree == 0 {
+            return Err(ProverError::Tree { expected: 0, got: 1 });
         }
+        self.expect_there(tree)?;
         self.prover.upload(self.q, tree, columns)?;
         self.prover.commit(self.q, tree)?;
         self.mix_root()
@@ -119,14 +120,12 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// drawn; says the claimed sums, one for each component, zero where it has no look-ups; and commits to the columns.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::Interaction`] if a component
+    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] without look-ups, [`ProverError::Interaction`] if a component
     /// has interaction columns beside those of its look-ups, and what the device reports.
     pub fn commit_look_ups(&mut self) -> Result<(), ProverError> {
         let tree = Tree::INTERACTION.0 as usize;
         self.expect_tree(tree)?;
-        if tree >= self.prover.shape.trace_trees() {
-            return Err(ProverError::Tree { expected: self.prover.shape.trace_trees(), got: tree });
-        }
+        self.expect_there(tree)?;
         for component in 0..self.prover.components.len() {
             self.prover.make_look_ups(self.q, component)?;
         }
@@ -200,6 +199,11 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         let Self { prover, q, committed } = self;
         let expected = prover.shape.trace_trees();
         if committed == expected { Ok((prover, q)) } else { Err(ProverError::Unfinished { expected, got: committed }) }
+    }
+
+    fn expect_there(&self, tree: usize) -> Result<(), ProverError> {
+        let trees = self.prover.shape.trace_trees();
+        if tree < trees { Ok(()) } else { Err(ProverError::NoTree { trees, got: tree }) }
     }
 
     fn expect_tree(&self, tree: usize) -> Result<(), ProverError> {

@@ -7,7 +7,7 @@
 //! `1 / (v - z)`, a number `t` that is yielded `m` times takes away `m / (t - z)`, for a challenge `z` that is drawn when both traces are
 //! committed to. The sums cancel only if each value that is used is a number of the table.
 
-use std::error::Error;
+use std::{error::Error, io::Write as _};
 
 use core_types::air::{Air, LogUp, Relation, Row, stored_position};
 use stark::{M31, PcsConfig, PreprocessedColumn, Protocol, Statement, StatementProver, Visitor, verify};
@@ -106,13 +106,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trace = [vec![stored(10, |row| M31::from_u32(value(row)))], vec![stored(LOG_TABLE, times)]];
     let proof = prover.prove(&q, &trace)?;
     verify(Protocol::V2_3, config, &statement, prover.preprocessed_root(&q)?, &proof)?;
-    println!("1024 values are below 256: proven and verified");
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "1024 values are below 256: proven and verified")?;
 
     // With one value that is not in the table, the sums do not cancel.
     let mut wrong = trace;
     wrong[0][0][17] = M31::from_u32(256);
     match prover.prove(&q, &wrong) {
-        Err(error) => println!("with 256 among them: {error}"),
+        Err(error) => writeln!(out, "with 256 among them: {error}")?,
         Ok(_) => return Err("256 is no byte".into()),
     }
     Ok(())

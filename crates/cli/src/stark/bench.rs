@@ -48,7 +48,7 @@ impl Use for Timing<'_> {
         let Self { q, config, trace, rounds } = self;
         let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
         let root = prover.preprocessed_root(q)?;
-        let mut times = Vec::with_capacity(rounds);
+        let mut times = Vec::new();
         for round in 0..=rounds {
             q.finish()?;
             let mut stages = Stages::silent();

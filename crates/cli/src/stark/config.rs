@@ -12,7 +12,7 @@ pub(crate) struct ConfigArgs {
     /// Positions at which the proof is opened.
     #[arg(long, value_name = "N", default_value_t = 80)]
     queries: usize,
-    /// Bits of work, done before the queries are drawn.
+    /// Bits of work, done before the queries are drawn; at most 40.
     #[arg(long, value_name = "BITS", default_value_t = 16)]
     pow_bits: u32,
     /// Log of how many values a layer of FRI folds to one.

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use stark::{Columns, M31, Statement};
 use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use crate::exit::Usage;
-
 /// Which computation is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AirName {
@@ -31,7 +29,7 @@ pub(crate) struct AirArgs {
     #[arg(long, value_enum)]
     pub(crate) air: AirName,
     /// Log of the number of rows.
-    #[arg(long, value_name = "LOG")]
+    #[arg(long, value_name = "LOG", value_parser = clap::value_parser!(u32).range(1..=28))]
     pub(crate) log_rows: u32,
     /// Columns of wide-fibonacci.
     #[arg(long, value_name = "N", default_value_t = 100)]
@@ -52,6 +50,9 @@ pub(crate) enum Known {
     Blake2s { log_blocks: u32, digest: [u32; 8] },
 }
 
+/// The most gates of a circuit, as a log: a verifier has to make them all.
+const MOST_LOG_GATES: u32 = 22;
+
 /// What is done with a statement, whatever it is.
 pub(crate) trait Use {
     type Out;
@@ -62,8 +63,8 @@ pub(crate) trait Use {
 /// The circuit of `gates` gates in which gate `k` reads the wire before its own and one far before it, and each third
 /// multiplies. Its outputs are the last wire and one in the middle.
 fn circuit(gates: u32) -> Result<Circuit> {
-    if gates > 1 << 28 {
-        bail!("expected at most 2^28 gates, got {gates}");
+    if gates > 1 << MOST_LOG_GATES {
+        bail!("expected at most 2^{MOST_LOG_GATES} gates, got {gates}");
     }
     let gate = |k: u32| {
         let op = if k % 3 == 1 { Op::Multiply } else { Op::Add };
@@ -83,13 +84,11 @@ impl Known {
     pub(crate) fn make(args: &AirArgs) -> Result<(Self, Vec<Columns>)> {
         let AirArgs { air, log_rows, columns, seed } = *args;
         let word = M31::from_u32;
-        if log_rows > 28 {
-            return Err(Usage(format!("expected a log of rows of at most 28, got {log_rows}")).into());
-        }
         Ok(match air {
             AirName::WideFibonacci => {
+                let air = WideFibonacci::new(log_rows, columns)?;
                 let seeds: Vec<_> = (0..1 << log_rows).map(|row| [word(seed), word(row)]).collect();
-                let trace = WideFibonacci::new(log_rows, columns)?.trace(&seeds)?;
+                let trace = air.trace(&seeds)?;
                 (Self::WideFibonacci { log_rows, columns }, trace)
             }
             AirName::StateMachine => {
@@ -109,6 +108,7 @@ impl Known {
                 (Self::Poseidon2 { log_rows, first, last: state(chain.last())? }, trace)
             }
             AirName::Blake2s => {
+                Blake2s::new(log_rows, Digest::default())?;
                 let block =
                     |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
                 let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use backend_api::Queue as _;
 use clap::Args;
 use core_types::air::stored_position;
@@ -85,6 +85,7 @@ pub(crate) fn open(backend: Option<Choice>) -> Result<AnyQueue> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ProveArgs) -> Result<()> {
+    ensure!(args.html.as_ref() != Some(&args.out), "the proof and the report need files of their own");
     let output = Output::begin(&args.out)?;
     let q = open(args.backend)?;
     let (statement, trace) = match &args.trace_npy {

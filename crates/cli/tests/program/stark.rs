@@ -85,6 +85,14 @@ fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
     let refused = trefoil().args(["stark", "verify"]).arg(&other).assert().code(1).get_output().stderr.clone();
     assert!(text(&refused).contains("is refused"), "{}", text(&refused));
 
+    // A size that the proof is not of is refused before anything of that size is made.
+    for columns in [6u32, 65_537, u32::MAX] {
+        let mut hostile = file.clone();
+        hostile["statement"]["wide-fibonacci"]["columns"] = Value::from(columns);
+        fs::write(&other, serde_json::to_vec(&hostile).unwrap()).unwrap();
+        trefoil().args(["stark", "verify"]).arg(&other).assert().code(1);
+    }
+
     let weak = trefoil().args(["stark", "verify", "--min-security", "96"]).arg(&path).assert().code(1);
     assert!(text(&weak.get_output().stderr).contains("12 bits of security, expected 96"));
     let shown = trefoil().args(["stark", "inspect"]).arg(&path).assert().success().get_output().stdout.clone();

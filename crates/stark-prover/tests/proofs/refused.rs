@@ -3,8 +3,8 @@
 use backend_api::{BackendError, Budget, Queue as _};
 use core_types::field::M31;
 use cpu_backend::{CpuConfig, CpuQueue};
-use stark_prover::{PcsConfig, Protocol, Prover, ProverError};
-use stark_verifier::StatementError;
+use stark_prover::{PcsConfig, Protocol, Prover, ProverError, preprocessed_root};
+use stark_verifier::{ConfigError, StatementError};
 
 use crate::{
     prove::{components, finish, prover},
@@ -65,11 +65,16 @@ fn trees_out_of_order_are_named() {
     let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
     let columns = slices(&right.trace);
     let mut session = prover.begin(&q).unwrap();
-    assert!(matches!(session.commit(&columns), Err(ProverError::Tree { .. })));
+    assert_eq!(session.commit(&columns), Err(ProverError::Tree { expected: 0, got: 1 }));
     session.commit_preprocessed().unwrap();
     assert_eq!(session.commit_preprocessed(), Err(ProverError::Tree { expected: 1, got: 0 }));
     assert_eq!(session.commit_look_ups(), Err(ProverError::Tree { expected: 1, got: 2 }));
     assert_eq!(session.finish(), Err(ProverError::Unfinished { expected: 2, got: 1 }));
+    let mut session = prover.begin(&q).unwrap();
+    session.commit_preprocessed().unwrap();
+    session.commit(&columns).unwrap();
+    assert_eq!(session.commit(&columns), Err(ProverError::NoTree { trees: 2, got: 2 }));
+    assert_eq!(session.commit_look_ups(), Err(ProverError::NoTree { trees: 2, got: 2 }));
 }
 
 #[test]
@@ -84,6 +89,16 @@ fn statements_without_proofs_are_named() {
     let two = Statement::WideFibonacci { log_rows: vec![4, 5], columns: vec![3, 3] };
     let config = PcsConfig { lifting_log_size: Some(5), ..PcsConfig::default() };
     assert_eq!(make(config, &[], &two), ProverError::Statement(StatementError::Lifting { log_size: 6 }));
+    let work = PcsConfig { pow_bits: 41, ..PcsConfig::default() };
+    assert_eq!(make(work, &[], &FIBONACCI()), ProverError::Work { got: 41, most: 40 });
+    let rows = vec![M31::ONE; 16];
+    let lifted = |lifting| PcsConfig { lifting_log_size: Some(lifting), ..PcsConfig::default() };
+    for (config, expected) in [
+        (lifted(4), StatementError::Lifting { log_size: 5 }),
+        (lifted(64), StatementError::Config(ConfigError::Lifting { got: 64 })),
+    ] {
+        assert_eq!(preprocessed_root(&q, &config, &[&rows]), Err(ProverError::Statement(expected)));
+    }
     let three = vec![M31::ONE; 3];
     assert_eq!(
         make(PcsConfig::default(), &[&three], &FIBONACCI()),
