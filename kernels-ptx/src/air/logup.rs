@@ -60,7 +60,7 @@ pub unsafe extern "ptx-kernel" fn air_logup_sums(column: *const M31, parts: *mut
         sum += even + odd;
         step += 1;
     }
-    let sum = warp_sum(sum);
+    let sum = reduce(sum, |a, b| a + b);
     if lane() == 0 {
         *parts.add((warp() * params.parts() + bid_x()) as usize) = sum;
     }
@@ -129,7 +129,7 @@ pub unsafe extern "ptx-kernel" fn air_logup_rows(
             write(column, pair.position.into(), params.log_rows, up_to - odd + mean);
             write(column, (pair.position ^ pair.mask).into(), params.log_rows, up_to);
         }
-        before = each(up_to, |word| shfl_idx(FULL, word, 31));
+        before = shfl_idx(FULL, up_to, 31);
         step += 1;
     }
 }
@@ -187,24 +187,12 @@ unsafe fn write(planes: *mut M31, index: u64, log_len: u32, value: QM31) {
     });
 }
 
-/// The element of which `exchange` makes each word.
-#[inline(always)]
-fn each(value: QM31, exchange: impl Fn(u32) -> u32) -> QM31 {
-    QM31::from_coordinates(value.coordinates().map(|word| M31::from_u32(exchange(word.word()))))
-}
-
-/// The sum over the lanes, in every lane.
-#[inline(always)]
-fn warp_sum(sum: QM31) -> QM31 {
-    each(sum, |word| reduce(word, |a, b| (M31::from_u32(a) + M31::from_u32(b)).word()))
-}
-
 /// The sums over the lanes up to each.
 #[inline(always)]
 fn warp_scan(mut sum: QM31) -> QM31 {
     let mut distance = 1;
     while distance < 32 {
-        let below = each(sum, |word| shfl_up(FULL, word, distance));
+        let below = shfl_up(FULL, sum, distance);
         if lane() >= distance {
             sum += below;
         }

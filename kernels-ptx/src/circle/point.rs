@@ -18,7 +18,7 @@ use crate::dev::{
     smem::{Layout, Region, SharedSlice},
     sync::block_sync,
     unroll::unroll,
-    warp::{self, Lanes},
+    warp,
 };
 
 const THREADS: u32 = 256;
@@ -138,7 +138,7 @@ unsafe fn product(factors: SharedSlice<QM31>, first: u32, count: u32, bits: u32)
 /// The sum over the threads of a block, valid in thread 0.
 #[inline(always)]
 unsafe fn block_sum(sum: QM31, sums: SharedSlice<QM31>) -> QM31 {
-    let sum = warp_sum(sum);
+    let sum = warp::reduce(sum, |a, b| a + b);
     if lane() == 0 {
         sums.set(warp_index(), sum);
     }
@@ -150,22 +150,6 @@ unsafe fn block_sum(sum: QM31, sums: SharedSlice<QM31>) -> QM31 {
         }
     }
     total
-}
-
-#[inline(always)]
-fn warp_sum(sum: QM31) -> QM31 {
-    QM31::from_coordinates(sum.coordinates().map(|word| warp::reduce(Word(word), |a, b| Word(a.0 + b.0)).0))
-}
-
-/// A field element that lanes exchange.
-#[derive(Clone, Copy)]
-struct Word(M31);
-
-impl Lanes for Word {
-    #[inline(always)]
-    fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
-        Self(M31::from_u32(word(self.0.word())))
-    }
 }
 
 kernel_table! {

@@ -5,13 +5,13 @@
 //! and batches name what there is. Grid: batches; block: 32 threads.
 
 use core_types::{
-    field::{M31, QM31},
+    field::QM31,
     params::deep::{DeepBatch, DeepTerm},
 };
 
 use crate::dev::{
     idx::{bid_x, block_stride, lane},
-    warp::{self, Lanes},
+    warp,
 };
 
 /// Writes the factor of each term of the block's batch, and the sums of slopes and of constants.
@@ -38,28 +38,11 @@ pub unsafe extern "ptx-kernel" fn deep_lines(
         constants += (value * distance - slope * y) * power;
         *factors.add(at) = distance * power;
     }
-    let (slopes, constants) = (warp_sum(slopes), warp_sum(constants));
+    let (slopes, constants) = (warp::reduce(slopes, |a, b| a + b), warp::reduce(constants, |a, b| a + b));
     if lane() == 0 {
         let line = lines.add(2 * bid_x() as usize);
         *line = slopes;
         *line.add(1) = constants;
-    }
-}
-
-/// The sum over the lanes.
-#[inline(always)]
-fn warp_sum(sum: QM31) -> QM31 {
-    QM31::from_coordinates(sum.coordinates().map(|word| warp::reduce(Word(word), |a, b| Word(a.0 + b.0)).0))
-}
-
-/// A field element that lanes exchange.
-#[derive(Clone, Copy)]
-struct Word(M31);
-
-impl Lanes for Word {
-    #[inline(always)]
-    fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
-        Self(M31::from_u32(word(self.0.word())))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Exchange between the 32 lanes of a warp. The lanes in `mask` must all call, from one place in uniform control flow.
 
+use core_types::field::{M31, QM31};
+
 use super::intrinsics as llvm;
 
 /// The mask of a full warp.
 pub const FULL: u32 = u32::MAX;
 
-/// A value of 4 or 8 bytes that lanes exchange.
+/// A value of whole words that lanes exchange.
 pub trait Lanes: Copy {
     /// Applies an exchange of words to each word.
     fn exchange(self, word: impl Fn(u32) -> u32) -> Self;
@@ -22,6 +24,13 @@ impl Lanes for f32 {
     #[inline(always)]
     fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
         Self::from_bits(word(self.to_bits()))
+    }
+}
+
+impl Lanes for QM31 {
+    #[inline(always)]
+    fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
+        Self::from_coordinates(self.coordinates().map(|coordinate| M31::from_u32(word(coordinate.word()))))
     }
 }
 
