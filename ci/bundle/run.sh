@@ -186,7 +186,7 @@ tools() {
     if [ -z "$compute_sanitizer" ]; then
         note "compute-sanitizer: not found"
     else
-        for ops in circle. fss. linalg.; do
+        for ops in circle. fss. linalg. stark.; do
             run "memcheck, $ops" 35 sanitizer memcheck "$ops" 512
             run "racecheck, $ops" 35 sanitizer racecheck "$ops" 128
         done
