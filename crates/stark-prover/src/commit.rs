@@ -1,16 +1,18 @@
 //! Commitments: interpolation, low-degree extension and the Merkle tree of the columns of a tree.
 
 use backend_api::{
-    Buffer as _,
+    BackendError, Buffer as _,
     ops::{
         circle::CircleLde,
-        merkle::{MerkleLeaves, MerkleTree},
+        merkle::{MerkleLeaves, MerkleOps, MerkleTree},
     },
 };
 use core_types::{
+    blake2s::Digest,
     field::M31,
     params::{
         circle::CircleExtendParams,
+        columns::ColumnAt,
         merkle::{MerkleLeavesParams, MerkleTreeParams},
     },
 };
@@ -67,14 +69,23 @@ impl<Q: StarkOps> Prover<Q> {
     pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         let nodes = &mut self.memory.trees[tree].nodes;
-        let log_leaves = shape.height;
-        q.merkle_leaves(MerkleLeaves {
-            params: &MerkleLeavesParams { log_leaves },
-            columns: &shape.leaf_columns(),
-            values: self.memory.values.view(),
-            leaves: nodes.slice_mut(0..1 << log_leaves)?,
-        })?;
-        q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() })?;
-        Ok(())
+        Ok(build_tree(q, shape.height, &shape.leaf_columns(), &self.memory.values, nodes)?)
     }
+}
+
+/// Builds the tree of `2^log_leaves` leaves of these columns of `values`, the smallest first.
+pub(crate) fn build_tree<Q: MerkleOps>(
+    q: &Q,
+    log_leaves: u32,
+    columns: &[ColumnAt],
+    values: &Q::Buf<M31>,
+    nodes: &mut Q::Buf<Digest>,
+) -> Result<(), BackendError> {
+    q.merkle_leaves(MerkleLeaves {
+        params: &MerkleLeavesParams { log_leaves },
+        columns,
+        values: values.view(),
+        leaves: nodes.slice_mut(0..1 << log_leaves)?,
+    })?;
+    q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() })
 }

@@ -4,21 +4,17 @@ use backend_api::{
     Buffer as _, Queue,
     ops::{
         circle::{CircleLde, CircleOps},
-        merkle::{MerkleLeaves, MerkleOps, MerkleTree},
+        merkle::MerkleOps,
     },
 };
 use core_types::{
     field::M31,
-    params::{
-        circle::CircleExtendParams,
-        columns::ColumnAt,
-        merkle::{MerkleLeavesParams, MerkleTreeParams},
-    },
+    params::{circle::CircleExtendParams, columns::ColumnAt},
 };
 use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, StatementError};
 
-use crate::{ProverError, prover::digest};
+use crate::{ProverError, commit::build_tree, prover::digest};
 
 /// The root of the tree of preprocessed columns, given in stored order: what a verifier has to know of them.
 ///
@@ -70,13 +66,7 @@ pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
         _ => largest,
     };
     let mut nodes = q.alloc((2 << log_leaves) - 1)?;
-    q.merkle_leaves(MerkleLeaves {
-        params: &MerkleLeavesParams { log_leaves },
-        columns: &places,
-        values: values.view(),
-        leaves: nodes.slice_mut(0..1 << log_leaves)?,
-    })?;
-    q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() })?;
+    build_tree(q, log_leaves, &places, &values, &mut nodes)?;
     let root = q.read(nodes.slice(nodes.len() - 1..nodes.len())?)?;
     Ok(digest(root[0]))
 }
