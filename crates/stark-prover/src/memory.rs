@@ -75,7 +75,7 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) relation_powers: Q::Buf<QM31>,
     /// The challenges that each component reads, and the mean of its claimed sum.
     pub(crate) inputs: Vec<Q::Buf<QM31>>,
-    /// The challenge of the composition polynomial, then that of the quotients.
+    /// The challenge that combines the constraints, and its powers, the highest first.
     pub(crate) composition_challenge: Q::Buf<QM31>,
     pub(crate) composition_powers: Q::Buf<QM31>,
     /// Sums of constraints by height, smallest first, without that of the greatest height, which are made in the place of the

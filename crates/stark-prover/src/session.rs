@@ -82,8 +82,9 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// the root into the transcript.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no tree is left, [`ProverError::Columns`] or
-    /// [`ProverError::Rows`] if the columns are not those of the statement, and what the device reports.
+    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no tree is left,
+    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, and what the device
+    /// reports.
     pub fn commit(&mut self, columns: &[&[M31]]) -> Result<(), ProverError> {
         let tree = self.committed;
         if tree == 0 {
@@ -120,8 +121,9 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// drawn; says the claimed sums, one for each component, zero where it has no look-ups; and commits to the columns.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] without look-ups, [`ProverError::Interaction`] if a component
-    /// has interaction columns beside those of its look-ups, and what the device reports.
+    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] without
+    /// look-ups, [`ProverError::Interaction`] if a component has interaction columns beside those of its look-ups, and what the
+    /// device reports.
     pub fn commit_look_ups(&mut self) -> Result<(), ProverError> {
         let tree = Tree::INTERACTION.0 as usize;
         self.expect_tree(tree)?;
@@ -158,14 +160,6 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// What the device reports.
     pub fn challenges(&self) -> Result<Vec<QM31>, ProverError> {
         Ok(self.q.download(&self.prover.memory.challenges)?)
-    }
-
-    /// Waits until the device has done what it was told so far.
-    ///
-    /// # Errors
-    /// What the device reports.
-    pub fn wait(&self) -> Result<(), ProverError> {
-        Ok(self.q.finish()?)
     }
 
     /// Makes the proof: everything after the last tree of the trace.

@@ -85,13 +85,15 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         Ok(self.prover.preprocessed_root(q)?)
     }
 
-    /// Proves the statement with a trace, the columns of each component in stored order.
+    /// Proves the statement with a trace, the columns of each component in stored order. Waits for claimed sums, to check them, and
+    /// for the proof.
     ///
     /// # Errors
     /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and what the prover
     /// refuses or the device reports.
     pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
-        self.prove_watched(q, trace, |_| ())
+        let (session, claimed_sums) = self.commit(q, trace, |_| Ok(()))?;
+        Ok(StatementProof { claimed_sums, proof: session.finish()? })
     }
 
     /// [`prove`](Self::prove), calling `watch` as each stage begins, when the device has done what was before it.
@@ -104,40 +106,44 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         trace: &[Columns],
         mut watch: impl FnMut(Stage),
     ) -> Result<StatementProof, ProveError> {
+        let begin = |stage| {
+            q.finish().map_err(ProverError::from)?;
+            watch(stage);
+            Ok(())
+        };
+        let (session, claimed_sums) = self.commit(q, trace, begin)?;
+        Ok(StatementProof { claimed_sums, proof: session.finish_watched(watch)? })
+    }
+
+    /// Commits to the trace and to the look-ups, if the statement has any, with `begin` called before each.
+    fn commit<'p>(
+        &'p mut self,
+        q: &'p Q,
+        trace: &[Columns],
+        mut begin: impl FnMut(Stage) -> Result<(), ProveError>,
+    ) -> Result<(Session<'p, Q>, Vec<QM31>), ProveError> {
         let (expected, got) = (self.prover.components().len(), trace.len());
         if expected != got {
             return Err(ProveError::Components { expected, got });
         }
-        watch(Stage::Trace);
+        begin(Stage::Trace)?;
         let mut session = self.prover.begin(q)?;
         session.commit_preprocessed()?;
         session.mix_u32s(&self.statement.words())?;
         let columns: Vec<&[M31]> = trace.iter().flatten().map(|column| &column[..]).collect();
         session.commit(&columns)?;
-        let claimed_sums = look_ups(self.statement, &mut session, &mut watch)?;
-        let proof = session.finish_watched(watch)?;
-        Ok(StatementProof { claimed_sums, proof })
+        let relations = self.statement.relations();
+        if relations.is_empty() {
+            return Ok((session, Vec::new()));
+        }
+        begin(Stage::LookUps)?;
+        for &relation in relations {
+            session.draw_relation(relation)?;
+        }
+        session.commit_look_ups()?;
+        let (challenges, sums) = (session.challenges()?, session.claimed_sums()?);
+        if self.statement.sums_add_up(&challenges, &sums) { Ok((session, sums)) } else { Err(ProveError::Sums) }
     }
-}
-
-/// Draws the challenges of the relations and commits to the look-ups, if the statement has any.
-fn look_ups<Q: StarkOps>(
-    statement: &impl Statement,
-    session: &mut Session<'_, Q>,
-    watch: &mut impl FnMut(Stage),
-) -> Result<Vec<QM31>, ProveError> {
-    let relations = statement.relations();
-    if relations.is_empty() {
-        return Ok(Vec::new());
-    }
-    session.wait()?;
-    watch(Stage::LookUps);
-    for &relation in relations {
-        session.draw_relation(relation)?;
-    }
-    session.commit_look_ups()?;
-    let (challenges, sums) = (session.challenges()?, session.claimed_sums()?);
-    if statement.sums_add_up(&challenges, &sums) { Ok(sums) } else { Err(ProveError::Sums) }
 }
 
 impl<Q: StarkOps, S: fmt::Debug> fmt::Debug for StatementProver<'_, Q, S> {

@@ -4,7 +4,7 @@
 use std::{fs, path::PathBuf};
 
 use stark::{
-    Columns, Digest, M31, PcsConfig, Proof, Protocol, ProveError, QM31, StarkOps, Statement as _, StatementProof,
+    Columns, M31, PcsConfig, Proof, Protocol, ProveError, QM31, StarkOps, Statement as _, StatementProof,
     StatementProver, VerifyError, preprocessed_root, verify,
 };
 use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
@@ -89,8 +89,8 @@ fn proofs_are_those_of_stwo() {
     let mut count = 0;
     for vector in vectors() {
         let Some(ours) = of_vector(&q, &vector) else { continue };
-        let theirs: Proof = serde_json::from_slice(&serde_json::to_vec(&ours.proof).unwrap()).unwrap();
-        assert_eq!(theirs, ours.proof);
+        let read: Proof = serde_json::from_slice(&serde_json::to_vec(&ours.proof).unwrap()).unwrap();
+        assert_eq!(read, ours.proof);
         let sums: Vec<[u32; 4]> = ours.claimed_sums.iter().map(|sum| sum.coordinates().map(M31::word)).collect();
         assert_eq!(sums, vector.claimed_sums, "{}", vector.name);
         assert_eq!(
@@ -110,9 +110,8 @@ fn false_statements_and_changed_proofs_are_refused() {
     let config = PcsConfig::default();
     let machine = StateMachine::new([4, 4], words([1, 2])).unwrap();
     let proof = proven(&q, config, &machine, &machine.trace());
-    let root = Digest::default();
-    let root =
-        StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap().preprocessed_root(&q).unwrap_or(root);
+    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap();
+    let root = prover.preprocessed_root(&q).unwrap();
     let check =
         |statement: &StateMachine, proof: &StatementProof| verify(Protocol::V2_3, config, statement, root, proof);
     assert_eq!(check(&machine, &proof), Ok(()));
@@ -127,7 +126,6 @@ fn false_statements_and_changed_proofs_are_refused() {
     assert_eq!(check(&machine, &changed), Err(VerifyError::Claimed { expected: 2, got: 1 }));
 
     // A trace of other steps satisfies every row, but not what is public.
-    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap();
     assert_eq!(prover.prove(&q, &other.trace()), Err(ProveError::Sums));
     let trace = machine.trace();
     assert_eq!(prover.prove(&q, &trace[1..]), Err(ProveError::Components { expected: 2, got: 1 }));
