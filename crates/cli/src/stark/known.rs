@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use core_types::blake2s::{BLOCK_WORDS, Digest};
 use serde::{Deserialize, Serialize};
 use stark::{Columns, M31, Statement};
-use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 /// Which computation is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,18 +60,12 @@ pub(crate) trait Use {
     fn with<S: Statement>(self, statement: &S) -> Result<Self::Out>;
 }
 
-/// The circuit of `gates` gates in which gate `k` reads the wire before its own and one far before it, and each third
-/// multiplies. Its outputs are the last wire and one in the middle.
+/// The circuit of so many gates.
 fn circuit(gates: u32) -> Result<Circuit> {
     if gates > 1 << MOST_LOG_GATES {
         bail!("expected at most 2^{MOST_LOG_GATES} gates, got {gates}");
     }
-    let gate = |k: u32| {
-        let op = if k % 3 == 1 { Op::Multiply } else { Op::Add };
-        let far = (5 * u64::from(k) + 3) % u64::from(k + 2);
-        Gate { op, inputs: [k + 1, far as u32] }
-    };
-    Ok(Circuit::new(2, (0..gates).map(gate).collect(), vec![gates + 1, gates / 2])?)
+    Ok(Circuit::sample(gates)?)
 }
 
 /// The state of a chain as it stands in a list.

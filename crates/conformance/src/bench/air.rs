@@ -6,12 +6,13 @@ use std::num::NonZeroUsize;
 
 use backend_api::ops::air::{AirEvaluate, AirOps};
 use core_types::{
-    air::{Air, BaseValue, Row, Tree},
+    air::{Air, Row, Tree},
     field::{M31, QM31},
     params::air::{AirParams, MaskAt},
 };
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 use stark_air::{MaskSource, Recorded};
+use stark_airs::WideFibonacci;
 
 use super::{Contender, Contest, Goal, Show};
 
@@ -22,25 +23,8 @@ const LOG_ROWS: u32 = 18;
 const LOG_SIZE: u32 = 19;
 const COLUMNS: u32 = 100;
 
-/// Each column is the sum of the squares of the two to its left.
-pub(super) struct WideFibonacci {
-    pub(super) log_rows: u32,
-    pub(super) columns: u32,
-}
-
-impl Air for WideFibonacci {
-    fn log_rows(&self) -> u32 {
-        self.log_rows
-    }
-
-    fn eval<R: Row>(&self, row: &mut R) {
-        let (mut a, mut b) = (row.column(), row.column());
-        for _ in 2..self.columns {
-            let c = row.column();
-            row.constraint(c - a.square() - b.square());
-            (a, b) = (b, c);
-        }
-    }
+fn fibonacci(log_rows: u32, columns: u32) -> WideFibonacci {
+    WideFibonacci::new(log_rows, columns).expect("an AIR of this size")
 }
 
 /// A recorded AIR with its launch record and the places of its columns, one after another in a buffer.
@@ -53,7 +37,7 @@ pub(super) struct Recording {
 impl Recording {
     /// Wide Fibonacci at `2^log_size` positions.
     pub(super) fn new(log_rows: u32, log_size: u32, columns: u32) -> Self {
-        let air = Recorded::new(&WideFibonacci { log_rows, columns }).expect("the AIR can be recorded");
+        let air = Recorded::new(&fibonacci(log_rows, columns)).expect("the AIR can be recorded");
         let program = air.constraint_program();
         let place = |source| match source {
             MaskSource::Preprocessed { slot } => slot,
@@ -168,7 +152,7 @@ impl Row for Position<'_> {
 
 /// The AIR compiled for one position at a time.
 fn compiled() -> Contender {
-    let air = WideFibonacci { log_rows: LOG_ROWS, columns: COLUMNS };
+    let air = fibonacci(LOG_ROWS, COLUMNS);
     let (values, powers) = (values(), powers());
     let mut sums = vec![M31::ZERO; 4 << LOG_SIZE];
     Contender::new("the AIR compiled, a position at a time", move || {

@@ -4,7 +4,7 @@ use backend_api::ops::StarkOps;
 use core_types::field::M31;
 use sha2::{Digest as _, Sha256};
 use stark::{Columns, FriConfig, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProver, verify};
-use stark_airs::{AirError, Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
+use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::{Case, Failure, OpSpec};
 
@@ -57,13 +57,6 @@ fn hold<Q: StarkOps, S: Statement>(
     Ok(())
 }
 
-/// The circuit of the vectors.
-fn circuit(gates: u32) -> Result<Circuit, AirError> {
-    let gate =
-        |k: u32| Gate { op: if k % 3 == 1 { Op::Multiply } else { Op::Add }, inputs: [k + 1, (5 * k + 3) % (k + 2)] };
-    Circuit::new(2, (0..gates).map(gate).collect(), vec![gates + 1, gates / 2])
-}
-
 /// Word `k` of the messages of the vectors.
 const fn message_word(k: u32) -> u32 {
     (k + 1).wrapping_mul(0x9e37_79b9).rotate_left(k % 31) ^ 0x5555_aaaa
@@ -90,7 +83,7 @@ fn plonk<Q: StarkOps + 'static>(
     expected: &'static str,
 ) -> Case<Q> {
     Case::new(name, move |q: &Q| {
-        let plonk = Plonk::evaluate(circuit(gates)?, inputs.map(M31::from_u32).to_vec())?;
+        let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.map(M31::from_u32).to_vec())?;
         hold(q, config, &plonk, &plonk.trace(), expected)
     })
 }

@@ -56,6 +56,20 @@ impl Circuit {
         Ok(Self { inputs, gates, outputs, log_rows })
     }
 
+    /// A circuit of two inputs and any number of gates, for trials: gate `k` reads the wire before its own and wire
+    /// `(5 k + 3) mod (k + 2)`, and every third gate, from gate 1 on, multiplies. It puts out its last wire and one in the middle.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn sample(gates: u32) -> Result<Self, AirError> {
+        let gate = |k: u32| {
+            let far = (5 * u64::from(k) + 3) % (u64::from(k) + 2);
+            Gate { op: if k % 3 == 1 { Op::Multiply } else { Op::Add }, inputs: [k + 1, far as u32] }
+        };
+        Self::new(2, (0..gates).map(gate).collect(), vec![gates.saturating_add(1), gates / 2])
+    }
+
     /// The wires that it puts out.
     #[must_use]
     pub fn outputs(&self) -> &[u32] {
