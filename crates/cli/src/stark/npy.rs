@@ -3,11 +3,11 @@
 use std::{fs::File, io::BufReader, path::Path};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use core_types::{air::stored_position, field::P};
+use core_types::field::P;
 use npyz::{DType, NpyFile, Order, TypeChar};
 use stark::{Columns, M31};
 
-/// The columns of a trace of `2^log_rows` rows in an array `[rows][columns]` of integers below 2^31 - 1, in stored order.
+/// The columns of a trace of `2^log_rows` rows in an array `[rows][columns]` of integers below 2^31 - 1, each in the order of its rows.
 pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<Columns> {
     let said = || format!("reading {}", path.display());
     let file = NpyFile::new(BufReader::new(File::open(path).with_context(said)?)).with_context(said)?;
@@ -20,15 +20,15 @@ pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<Columns
     );
     let by_column = file.order() == Order::Fortran;
     let words = words(file).with_context(said)?;
-    let mut stored = vec![vec![M31::ZERO; rows]; columns];
+    let mut trace = vec![vec![M31::ZERO; rows]; columns];
     for (place, word) in words.into_iter().enumerate() {
         let (row, column) = if by_column { (place % rows, place / rows) } else { (place / columns, place % columns) };
         let Some(word) = u32::try_from(word).ok().filter(|&word| word < P) else {
             bail!("{}: {word} in row {row} and column {column} is not below 2^31 - 1", path.display());
         };
-        stored[column][stored_position(row as u32, log_rows) as usize] = M31::from_u32(word);
+        trace[column][row] = M31::from_u32(word);
     }
-    Ok(stored)
+    Ok(trace)
 }
 
 fn words(file: NpyFile<BufReader<File>>) -> Result<Vec<i128>> {
@@ -60,15 +60,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_go_to_their_stored_places_in_either_order() {
+    fn columns_are_read_in_either_order() {
         let by_row = written(&[0, 10, 1, 11, 2, 12, 3, 13], &[4, 2], Order::C);
         let by_column = written(&[0, 1, 2, 3, 10, 11, 12, 13], &[4, 2], Order::Fortran);
         let columns = read(by_row.path(), 2, 2).unwrap();
         assert_eq!(read(by_column.path(), 2, 2).unwrap(), columns);
-        for row in 0..4 {
-            let place = stored_position(row, 2) as usize;
-            assert_eq!(columns.iter().map(|column| column[place].word()).collect::<Vec<_>>(), [row, 10 + row]);
-        }
+        let words: Vec<Vec<u32>> =
+            columns.iter().map(|column| column.iter().map(|word| word.word()).collect()).collect();
+        assert_eq!(words, [[0, 1, 2, 3], [10, 11, 12, 13]]);
     }
 
     #[test]

@@ -12,7 +12,6 @@ use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
 use stark::{Columns, M31, PcsConfig, Protocol, QM31, Statement, StatementProof, StatementProver, verify};
-
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
 
@@ -47,18 +46,18 @@ pub(crate) struct ProveArgs {
 }
 
 /// A proof that was made, with what it took.
-pub(crate) struct Made {
-    pub(crate) proof: StatementProof,
-    pub(crate) times: Vec<(String, Duration)>,
-    pub(crate) peak_bytes: u64,
+struct Made {
+    proof: StatementProof,
+    times: Vec<(String, Duration)>,
+    peak_bytes: u64,
 }
 
 /// Makes a proof and verifies it.
-pub(crate) struct Making<'a> {
-    pub(crate) q: &'a AnyQueue,
-    pub(crate) config: PcsConfig,
-    pub(crate) trace: &'a [Columns],
-    pub(crate) stages: Stages,
+struct Making<'a> {
+    q: &'a AnyQueue,
+    config: PcsConfig,
+    trace: &'a [Columns],
+    stages: Stages,
 }
 
 impl Use for Making<'_> {
@@ -118,15 +117,22 @@ fn from_file(path: &Path, args: &AirArgs) -> Result<(Known, Vec<Columns>)> {
     if args.air != AirName::WideFibonacci {
         bail!("a trace can be given for wide-fibonacci alone: the others say how theirs begin and end");
     }
-    let stored = npy::read(path, log_rows, columns as usize)?;
-    let rows =
-        |column: &Vec<M31>| (0..1 << log_rows).map(|row| column[stored_position(row, log_rows) as usize]).collect();
-    let by_row: Vec<Vec<M31>> = stored.iter().map(rows).collect();
-    let columns_of_trees = [vec![], by_row];
-    let rows = HostTrace { columns: &columns_of_trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
-    check_trace(&WideFibonacci::new(log_rows, columns)?, &rows)
-        .with_context(|| format!("the trace in {}", path.display()))?;
-    Ok((Known::WideFibonacci { log_rows, columns }, vec![stored]))
+    let air = WideFibonacci::new(log_rows, columns)?;
+    let trees = [vec![], npy::read(path, log_rows, columns as usize)?];
+    let trace = HostTrace { columns: &trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
+    check_trace(&air, &trace).with_context(|| format!("the trace in {}", path.display()))?;
+    let [_, rows] = trees;
+    Ok((Known::WideFibonacci { log_rows, columns }, vec![rows.into_iter().map(stored).collect()]))
+}
+
+/// A column in stored order.
+fn stored(rows: Vec<M31>) -> Vec<M31> {
+    let log_rows = rows.len().ilog2();
+    let mut column = vec![M31::ZERO; rows.len()];
+    for (row, value) in (0..).zip(rows) {
+        column[stored_position(row, log_rows) as usize] = value;
+    }
+    column
 }
 
 fn facts(
