@@ -8,6 +8,8 @@ pub mod device;
 pub mod fss;
 pub mod linalg;
 pub mod merkle;
+pub mod stark;
+mod stwo;
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -37,6 +39,11 @@ impl Contender {
             start.elapsed()
         };
         Self { name: name.into(), time: Box::new(time) }
+    }
+
+    /// An implementation that cannot run here, with the time that it took where it was measured.
+    pub fn recorded(name: impl Into<String>, time: Duration) -> Self {
+        Self { name: name.into(), time: Box::new(move || time) }
     }
 
     /// Its name.
@@ -203,5 +210,6 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(fss::contests());
     all.extend(linalg::contests());
     all.extend(merkle::contests());
-    all
+    all.extend(stark::contests());
+    all.into_iter().map(|(id, build)| (id, Box::new(|| stwo::beside_stwo(build())) as Box<_>)).collect()
 }
