@@ -87,6 +87,11 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow { package: "stark-airs", normal: &["core-types"], dev: &[] },
     Arrow { package: "stark-verifier", normal: &["core-types"], dev: &["stark-airs"] },
+    Arrow {
+        package: "stwo-air",
+        normal: &["core-types"],
+        dev: &["runtime", "stark", "stark-air", "stark-airs", "stark-fft", "stark-prover"],
+    },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {
         package: "runtime",

@@ -17,6 +17,7 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/stark-prover/src/lib.rs",
     "crates/stark-airs/src/lib.rs",
     "crates/stark-verifier/src/lib.rs",
+    "crates/stwo-air/src/lib.rs",
     "crates/nn-ops/src/lib.rs",
     "crates/runtime/src/lib.rs",
     "crates/trefoil/src/lib.rs",
@@ -28,8 +29,12 @@ const SAFE_ROOTS: &[&str] = &[
 ];
 
 /// Crates without the standard library.
-const NO_STD_ROOTS: &[&str] =
-    &["crates/core-types/src/lib.rs", "crates/stark-airs/src/lib.rs", "crates/stark-verifier/src/lib.rs"];
+const NO_STD_ROOTS: &[&str] = &[
+    "crates/core-types/src/lib.rs",
+    "crates/stark-airs/src/lib.rs",
+    "crates/stark-verifier/src/lib.rs",
+    "crates/stwo-air/src/lib.rs",
+];
 
 const DOMAINS: &[&str] = &[
     "crates/pfss/",
@@ -39,6 +44,7 @@ const DOMAINS: &[&str] = &[
     "crates/stark-fft/",
     "crates/stark-prover/",
     "crates/stark-verifier/",
+    "crates/stwo-air/",
     "crates/nn-ops/",
 ];
 

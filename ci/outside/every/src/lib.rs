@@ -2,7 +2,7 @@
 
 pub use {
     backend_api, conformance, core_types, cpu_backend, inference, nn_ops, pfss, ptx, runtime, stark, stark_air,
-    stark_airs, stark_fft, stark_prover, stark_verifier, trefoil, trefoil_pfss, yardstick,
+    stark_airs, stark_fft, stark_prover, stark_verifier, stwo_air, trefoil, trefoil_pfss, yardstick,
 };
 #[cfg(feature = "cuda")]
 pub use {cuda_backend, cuda_loader, cuda_sim};

@@ -1,0 +1,249 @@
+//! Recorded AIRs, evaluated on any row.
+
+use alloc::{string::String, vec::Vec};
+
+use core_types::{
+    air::{Air, ExtensionValue, Fraction, Relation, Row, Tree},
+    field::QM31,
+};
+use stwo_constraint_framework::FrameworkEval;
+
+use crate::{
+    Challenges, FrameworkError,
+    recorder::{MOST_OFFSETS, Recorder},
+    step::{Binary, Step},
+    tape::{Recording, Tape},
+    value::secure,
+};
+
+/// An AIR of stwo's constraint framework, as an [`Air`].
+///
+/// It is recorded once. Its constraints are those of the framework in the same order, those of look-ups among them; the challenges of
+/// look-ups are slots, and the claimed sum is that of the row. So it can be proven on every backend, verified, and put beside other AIRs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameworkAir {
+    log_rows: u32,
+    log_degree_bound: u32,
+    recording: Recording,
+}
+
+impl FrameworkAir {
+    /// Records an AIR that uses no challenges.
+    ///
+    /// # Errors
+    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::NoChallenge`] for look-ups.
+    pub fn new<E: FrameworkEval>(eval: &E) -> Result<Self, FrameworkError> {
+        Self::record(eval, Tape::default())
+    }
+
+    /// Records the AIR that `build` makes of look-up elements, which it draws from the channel: those of `relations`, in this order.
+    ///
+    /// In stwo the elements are values within the AIR. So `build` is called twice, with elements that differ: a constant that is `z` or a
+    /// power of `alpha` is a challenge and gets the slot that its relation has for it, and what else changes between both calls is refused.
+    ///
+    /// ```
+    /// use core_types::air::Relation;
+    /// use stwo_air::FrameworkAir;
+    /// use stwo_constraint_framework::{EvalAtRow, FrameworkEval, RelationEntry, relation};
+    ///
+    /// relation!(Bytes, 1);
+    ///
+    /// /// Each value of the column is one of a table of bytes.
+    /// struct AreBytes { log_rows: u32, bytes: Bytes }
+    ///
+    /// impl FrameworkEval for AreBytes {
+    ///     fn log_size(&self) -> u32 { self.log_rows }
+    ///     fn max_constraint_log_degree_bound(&self) -> u32 { self.log_rows + 1 }
+    ///
+    ///     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+    ///         let value = eval.next_trace_mask();
+    ///         let once = E::EF::from(E::F::from(1.into()));
+    ///         eval.add_to_relation(RelationEntry::new(&self.bytes, once, &[value]));
+    ///         eval.finalize_logup();
+    ///         eval
+    ///     }
+    /// }
+    ///
+    /// let relations = [Relation::new(0, 1)];
+    /// let air = FrameworkAir::with_relations(&relations, |channel| AreBytes { log_rows: 8, bytes: Bytes::draw(channel) })?;
+    /// let recorded = stark_air::Recorded::new(&air)?;
+    /// assert_eq!((recorded.constraints(), recorded.challenges()), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::Draws`] if `build` draws elements of more or fewer
+    /// relations; [`FrameworkError::NoChallenge`] or [`FrameworkError::Baked`] if the AIR has challenges that cannot be slots.
+    pub fn with_relations<E: FrameworkEval>(
+        relations: &[Relation],
+        build: impl Fn(&mut Challenges) -> E,
+    ) -> Result<Self, FrameworkError> {
+        let record = |seed| {
+            let mut challenges = Challenges::new(seed);
+            let eval = build(&mut challenges);
+            if challenges.drew_words() {
+                return Err(FrameworkError::Words);
+            }
+            let (expected, drawn) = (2 * relations.len(), challenges.drawn());
+            if drawn.len() != expected {
+                return Err(FrameworkError::Draws { expected, got: drawn.len() });
+            }
+            let tape = Tape::default();
+            for (&relation, pair) in relations.iter().zip(drawn.as_chunks().0) {
+                let [z, alpha] = pair.map(secure);
+                tape.add_relation(relation, z, alpha);
+            }
+            Self::record(&eval, tape)
+        };
+        let (first, second) = (record(1)?, record(2)?);
+        if first == second { Ok(first) } else { Err(FrameworkError::Baked) }
+    }
+
+    fn record<E: FrameworkEval>(eval: &E, tape: Tape) -> Result<Self, FrameworkError> {
+        eval.evaluate(Recorder::new(&tape)).finish();
+        Ok(Self {
+            log_rows: eval.log_size(),
+            log_degree_bound: eval.max_constraint_log_degree_bound(),
+            recording: tape.finish()?,
+        })
+    }
+
+    /// The names of the preprocessed columns that it reads, by slot: in the order in which it first reads them.
+    #[must_use]
+    pub fn preprocessed(&self) -> &[String] {
+        &self.recording.preprocessed
+    }
+
+    /// The places of the preprocessed columns that it reads among those of a statement, by slot: what a component is made with.
+    ///
+    /// # Errors
+    /// [`FrameworkError::Preprocessed`] for a column that is not there.
+    pub fn places<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>, FrameworkError> {
+        let place = |name: &String| {
+            let place = names.iter().position(|other| other.as_ref() == name);
+            place.ok_or_else(|| FrameworkError::Preprocessed { name: name.clone() })
+        };
+        self.preprocessed().iter().map(place).collect()
+    }
+}
+
+impl Air for FrameworkAir {
+    fn log_rows(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn log_degree_bound(&self) -> u32 {
+        self.log_degree_bound
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let mut values: Values<R> = Values(Vec::new());
+        for step in &self.recording.steps {
+            values.step(row, step);
+        }
+    }
+}
+
+/// A value of a row.
+enum Cell<R: Row> {
+    Base(R::F),
+    Secure(R::E),
+}
+
+impl<R: Row> Clone for Cell<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: Row> Copy for Cell<R> {}
+
+impl<R: Row> Cell<R> {
+    fn secure(self) -> R::E {
+        match self {
+            Self::Base(value) => R::E::from(value),
+            Self::Secure(value) => value,
+        }
+    }
+
+    fn binary(self, op: Binary, rhs: Self) -> Self {
+        match (self, rhs) {
+            (Self::Base(left), Self::Base(right)) => Self::Base(op.apply(left, right)),
+            (Self::Secure(left), Self::Base(right)) => Self::Secure(op.apply(left, right)),
+            (Self::Secure(left), Self::Secure(right)) => Self::Secure(op.apply(left, right)),
+            (Self::Base(left), Self::Secure(right)) => Self::Secure(match op {
+                Binary::Add => right + left,
+                Binary::Sub => R::E::from(left) - right,
+                Binary::Mul => right * left,
+            }),
+        }
+    }
+
+    fn join(coordinates: [Self; 4]) -> R::E {
+        if let [Self::Base(x0), Self::Base(x1), Self::Base(x2), Self::Base(x3)] = coordinates {
+            return R::E::from_coordinates([x0, x1, x2, x3]);
+        }
+        let [x0, x1, x2, x3] = coordinates.map(Self::secure);
+        x0 + x1 * R::E::from(QM31::I) + x2 * R::E::from(QM31::U) + x3 * R::E::from(QM31::I * QM31::U)
+    }
+}
+
+/// The values of a row, by number.
+struct Values<R: Row>(Vec<Cell<R>>);
+
+impl<R: Row> Values<R> {
+    fn get(&self, value: u32) -> Cell<R> {
+        self.0[value as usize]
+    }
+
+    fn fraction(&self, fraction: Fraction<u32>) -> Fraction<R::E> {
+        let Fraction { numerator, denominator } = fraction;
+        Fraction { numerator: self.get(numerator).secure(), denominator: self.get(denominator).secure() }
+    }
+
+    fn step(&mut self, row: &mut R, step: &Step) {
+        let made = match *step {
+            Step::Word(value) => Cell::Base(R::F::from(value)),
+            Step::Constant(value) => Cell::Secure(R::E::from(value)),
+            Step::Challenge(slot) => Cell::Secure(row.challenge(slot)),
+            Step::Preprocessed(slot) => Cell::Base(row.preprocessed(slot)),
+            Step::Column(tree, ref offsets) => {
+                return self.0.extend(mask(row, tree, offsets).into_iter().map(Cell::Base));
+            }
+            Step::Neg(value) => match self.get(value) {
+                Cell::Base(value) => Cell::Base(-value),
+                Cell::Secure(value) => Cell::Secure(-value),
+            },
+            Step::Binary(op, [left, right]) => self.get(left).binary(op, self.get(right)),
+            Step::Join(coordinates) => Cell::Secure(Cell::join(coordinates.map(|value| self.get(value)))),
+            Step::Constraint(value) => {
+                return match self.get(value) {
+                    Cell::Base(value) => row.constraint(value),
+                    Cell::Secure(value) => row.constraint_ext(value),
+                };
+            }
+            Step::PartialSum(previous, fraction) => {
+                let previous = previous.map(|value| self.get(value).secure());
+                Cell::Secure(row.partial_sum(previous, self.fraction(fraction)))
+            }
+            Step::RunningSum(previous, fraction) => {
+                let previous = previous.map(|value| self.get(value).secure());
+                return row.running_sum(previous, self.fraction(fraction));
+            }
+        };
+        self.0.push(made);
+    }
+}
+
+/// The next column of `tree` at these rows, of which a recording has at most [`MOST_OFFSETS`].
+fn mask<R: Row>(row: &mut R, tree: Tree, offsets: &[i32]) -> Vec<R::F> {
+    macro_rules! of_length {
+        ($($length:literal)*) => {
+            $(if let Ok(offsets) = <[i32; $length]>::try_from(offsets) {
+                return row.mask(tree, offsets).to_vec();
+            })*
+        };
+    }
+    of_length!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    unreachable!("masks of more than {MOST_OFFSETS} rows are refused")
+}

@@ -1,0 +1,87 @@
+//! Why an AIR was refused.
+
+use alloc::string::String;
+
+use thiserror::Error;
+
+/// Why an AIR of stwo's constraint framework cannot be recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FrameworkError {
+    /// The AIR inverts a value. Constraints are polynomials; the inverse has to be a column.
+    #[error("a value is inverted, but constraints are polynomials")]
+    Inverse,
+    /// The AIR asks whether a value is zero. A program has no branches.
+    #[error("the AIR asks whether a value that depends on columns is zero")]
+    Branch,
+    /// The AIR reads a preprocessed column by its place. They have no order; they are read by name.
+    #[error("preprocessed columns are read by `get_preprocessed_column`, not by a mask")]
+    PreprocessedMask,
+    /// There is no such tree, or no such row.
+    #[error("there is no tree {tree} or no row at {offset:+}")]
+    Mask {
+        /// The tree, which stwo calls an interaction.
+        tree: usize,
+        /// Rows from the row at hand.
+        offset: isize,
+    },
+    /// More of something than a recording can hold.
+    #[error("expected at most {most} {what}")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The most there can be.
+        most: usize,
+    },
+    /// The batches do not name one column for each fraction.
+    #[error("expected {fractions} batches, one for each fraction, got {got}")]
+    Batches {
+        /// Fractions of a row.
+        fractions: usize,
+        /// Batches given.
+        got: usize,
+    },
+    /// A batch between others has no fraction.
+    #[error("expected batches without gaps, got none numbered {missing}")]
+    Gap {
+        /// The first batch that is missing.
+        missing: usize,
+    },
+    /// Look-ups are finalized without a fraction, or twice, or get a fraction when they are finalized.
+    #[error("look-ups are finalized once, after all of their fractions and after at least one")]
+    Finalized,
+    /// Look-ups are never finalized.
+    #[error("{fractions} fractions are never finalized")]
+    Unfinished {
+        /// Fractions of a row.
+        fractions: usize,
+    },
+    /// A look-up whose denominator reads columns, and no challenge: made with `dummy` elements, say, or with elements that were not
+    /// drawn from the [`Challenges`](crate::Challenges) handed to it.
+    #[error("fraction {fraction} reads no challenge that was drawn")]
+    NoChallenge {
+        /// The fraction, counted from zero.
+        fraction: usize,
+    },
+    /// Not as many challenges were drawn as the relations have, two for each.
+    #[error("expected {expected} draws, two for each relation, got {got}")]
+    Draws {
+        /// Twice the number of relations.
+        expected: usize,
+        /// Challenges drawn.
+        got: usize,
+    },
+    /// Words were drawn. Challenges are elements of the secure field.
+    #[error("challenges are drawn as elements of the secure field, not as words")]
+    Words,
+    /// With other challenges the AIR is another one. It computes constants from challenges, or uses more powers of `alpha`
+    /// than the relation has slots for, or it is not a function of its elements.
+    #[error("with other challenges the AIR has other constants or other steps")]
+    Baked,
+    /// The AIR reads a preprocessed column that is not there.
+    #[error("there is no preprocessed column `{name}`")]
+    Preprocessed {
+        /// Its name.
+        name: String,
+    },
+}

@@ -1,0 +1,174 @@
+//! A recording in the making.
+
+use alloc::{collections::BTreeMap, rc::Rc, string::String, vec::Vec};
+use core::cell::RefCell;
+
+use core_types::{
+    air::{Relation, Tree},
+    field::{M31, QM31},
+};
+
+use crate::{
+    FrameworkError,
+    free::{Free, FreeOp},
+    step::Step,
+};
+
+/// The most steps that a recording may have.
+const MOST_STEPS: usize = 1 << 22;
+
+/// Steps so far. Values refer to it, so that it can be added to by whoever computes with one.
+#[derive(Debug, Default)]
+pub(crate) struct Tape(RefCell<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    steps: Vec<Step>,
+    values: Vec<Reads>,
+    preprocessed: Vec<String>,
+    /// Slots by the words of the challenges that are in them.
+    slots: BTreeMap<[u32; 4], u32>,
+    /// The first thing that was wrong.
+    error: Option<FrameworkError>,
+}
+
+/// What a value depends on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reads {
+    column: bool,
+    challenge: bool,
+}
+
+/// What an AIR does, and which preprocessed columns it reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recording {
+    pub(crate) steps: Vec<Step>,
+    /// Names, by slot.
+    pub(crate) preprocessed: Vec<String>,
+}
+
+impl Tape {
+    /// A tape that knows these challenges of `relation`.
+    pub(crate) fn add_relation(&self, relation: Relation, z: QM31, alpha: QM31) {
+        let slots = &mut self.0.borrow_mut().slots;
+        let last = relation.first().saturating_add(relation.slots());
+        let mut challenge = z;
+        let mut power = QM31::ONE;
+        for slot in relation.first()..last {
+            slots.insert(words(challenge), slot);
+            power *= alpha;
+            challenge = power;
+        }
+    }
+
+    /// Notes that the AIR cannot be recorded.
+    pub(crate) fn refuse(&self, error: FrameworkError) {
+        self.0.borrow_mut().error.get_or_insert(error);
+    }
+
+    /// Adds a step that makes no value.
+    pub(crate) fn state(&self, step: Step) {
+        self.0.borrow_mut().push(step, 0);
+    }
+
+    /// Adds a step that makes one value, and returns its number.
+    pub(crate) fn value(&self, step: Step) -> u32 {
+        self.0.borrow_mut().push(step, 1)
+    }
+
+    /// Reads the next column of `tree`, and returns the number of the first of the values, one for each offset.
+    pub(crate) fn column(&self, tree: Tree, offsets: Vec<i32>) -> u32 {
+        let values = offsets.len();
+        self.0.borrow_mut().push(Step::Column(tree, offsets), values)
+    }
+
+    /// Reads the preprocessed column `name`.
+    pub(crate) fn preprocessed(&self, name: String) -> u32 {
+        let inner = &mut *self.0.borrow_mut();
+        let slot = inner.preprocessed.iter().position(|known| *known == name).unwrap_or_else(|| {
+            inner.preprocessed.push(name);
+            inner.preprocessed.len() - 1
+        });
+        inner.push(Step::Preprocessed(slot as u32), 1)
+    }
+
+    /// A constant, or the challenge that it stands for.
+    pub(crate) fn constant(&self, value: QM31) -> u32 {
+        let inner = &mut *self.0.borrow_mut();
+        let step = match inner.slots.get(&words(value)) {
+            Some(&slot) => Step::Challenge(slot),
+            None => Step::Constant(value),
+        };
+        inner.push(step, 1)
+    }
+
+    /// Adds what was computed from constants alone.
+    pub(crate) fn free(&self, free: &Rc<Free>) -> u32 {
+        match &free.op {
+            FreeOp::Constant => self.constant(free.value),
+            FreeOp::Neg(operand) => {
+                let operand = self.free(operand);
+                self.value(Step::Neg(operand))
+            }
+            FreeOp::Binary(op, [left, right]) => {
+                let operands = [self.free(left), self.free(right)];
+                self.value(Step::Binary(*op, operands))
+            }
+            FreeOp::Refused(error) => {
+                self.refuse(error.clone());
+                self.value(Step::Word(M31::ONE))
+            }
+        }
+    }
+
+    /// Whether a value depends on columns and on no challenge.
+    pub(crate) fn is_without_challenge(&self, value: u32) -> bool {
+        let Reads { column, challenge } = self.0.borrow().reads(value);
+        column && !challenge
+    }
+
+    /// What was recorded, or the first thing that was wrong.
+    pub(crate) fn finish(self) -> Result<Recording, FrameworkError> {
+        let Inner { steps, preprocessed, error, .. } = self.0.into_inner();
+        error.map_or(Ok(Recording { steps, preprocessed }), Err)
+    }
+}
+
+impl Inner {
+    /// Adds a step that makes `count` values, and returns the number of the first.
+    fn push(&mut self, step: Step, count: usize) -> u32 {
+        if self.steps.len() == MOST_STEPS {
+            // The AIR goes on with a wrong value until it returns; then it is refused.
+            self.error.get_or_insert(FrameworkError::TooMany { what: "steps", most: MOST_STEPS });
+            return 0;
+        }
+        let any = |values: &[u32]| {
+            let reads = values.iter().map(|&value| self.reads(value));
+            reads.fold(Reads::default(), |all, one| Reads {
+                column: all.column || one.column,
+                challenge: all.challenge || one.challenge,
+            })
+        };
+        let reads = match &step {
+            Step::Word(_) | Step::Constant(_) | Step::Constraint(_) | Step::RunningSum(..) => Reads::default(),
+            Step::Challenge(_) => Reads { column: false, challenge: true },
+            Step::Preprocessed(_) | Step::Column(..) | Step::PartialSum(..) => Reads { column: true, challenge: false },
+            Step::Neg(value) => self.reads(*value),
+            Step::Binary(_, pair) => any(pair),
+            Step::Join(coordinates) => any(coordinates),
+        };
+        let first = self.values.len();
+        self.values.resize(first + count, reads);
+        self.steps.push(step);
+        first as u32
+    }
+
+    /// What a value depends on.
+    fn reads(&self, value: u32) -> Reads {
+        self.values.get(value as usize).copied().unwrap_or_default()
+    }
+}
+
+fn words(value: QM31) -> [u32; 4] {
+    value.coordinates().map(M31::word)
+}

@@ -1,0 +1,187 @@
+//! The values that a recorded AIR computes with: what stwo asks of the base field and of the secure field, in one type.
+
+use alloc::rc::Rc;
+use core::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub};
+
+use core_types::field::{M31, QM31};
+use num_traits::{One, Zero};
+use stwo::core::fields::{FieldExpOps, m31::BaseField, qm31::SecureField};
+
+use crate::{
+    FrameworkError,
+    free::Free,
+    step::{Binary, Step},
+    tape::Tape,
+};
+
+/// A constant of the base field, something computed from constants, or a value of a recording.
+#[derive(Clone, Debug)]
+pub(crate) enum Value<'t> {
+    Word(M31),
+    Free(Rc<Free>),
+    Node(&'t Tape, u32),
+}
+
+/// A word of stwo's here.
+pub(crate) fn word(value: BaseField) -> M31 {
+    M31::from_u32(value.0)
+}
+
+/// An element of stwo's secure field here.
+pub(crate) fn secure(value: SecureField) -> QM31 {
+    QM31::from_coordinates(value.to_m31_array().map(word))
+}
+
+impl<'t> Value<'t> {
+    /// A value that is refused if a constraint uses it.
+    fn refused(error: FrameworkError) -> Self {
+        Self::Free(Free::refused(error))
+    }
+
+    /// Its number on `tape`.
+    pub(crate) fn id(&self, tape: &Tape) -> u32 {
+        match self {
+            Self::Word(value) => tape.value(Step::Word(*value)),
+            Self::Free(free) => tape.free(free),
+            Self::Node(_, id) => *id,
+        }
+    }
+
+    /// The tape it is on.
+    const fn tape(&self) -> Option<&'t Tape> {
+        match self {
+            Self::Node(tape, _) => Some(tape),
+            Self::Word(_) | Self::Free(_) => None,
+        }
+    }
+
+    /// The value with these coordinates.
+    pub(crate) fn join(coordinates: [Self; 4]) -> Self {
+        if let Some(tape) = coordinates.iter().find_map(Self::tape) {
+            let coordinates = coordinates.map(|coordinate| coordinate.id(tape));
+            return Self::Node(tape, tape.value(Step::Join(coordinates)));
+        }
+        let [x0, x1, x2, x3] = coordinates;
+        let [i, u, iu] = [QM31::I, QM31::U, QM31::I * QM31::U].map(|unit| Self::Free(Free::constant(unit)));
+        x0 + x1 * i + x2 * u + x3 * iu
+    }
+
+    fn binary(self, op: Binary, rhs: Self) -> Self {
+        let on = |tape: &'t Tape, operands| Self::Node(tape, tape.value(Step::Binary(op, operands)));
+        let free = |operands| Self::Free(Free::binary(op, operands));
+        match (self, rhs) {
+            (Self::Word(left), Self::Word(right)) => Self::Word(op.apply(left, right)),
+            (Self::Node(tape, left), right) => on(tape, [left, right.id(tape)]),
+            (left, Self::Node(tape, right)) => on(tape, [left.id(tape), right]),
+            (Self::Free(left), Self::Free(right)) => free([left, right]),
+            (Self::Free(left), Self::Word(right)) => free([left, Free::constant(right.into())]),
+            (Self::Word(left), Self::Free(right)) => free([Free::constant(left.into()), right]),
+        }
+    }
+}
+
+macro_rules! operations {
+    ($($operation:ident::$method:ident),*) => {$(
+        impl $operation for Value<'_> {
+            type Output = Self;
+            fn $method(self, rhs: Self) -> Self {
+                self.binary(Binary::$operation, rhs)
+            }
+        }
+
+        impl $operation<BaseField> for Value<'_> {
+            type Output = Self;
+            fn $method(self, rhs: BaseField) -> Self {
+                self.binary(Binary::$operation, rhs.into())
+            }
+        }
+
+        impl $operation<SecureField> for Value<'_> {
+            type Output = Self;
+            fn $method(self, rhs: SecureField) -> Self {
+                self.binary(Binary::$operation, rhs.into())
+            }
+        }
+    )*};
+}
+
+operations!(Add::add, Sub::sub, Mul::mul);
+
+impl Neg for Value<'_> {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        match self {
+            Self::Word(value) => Self::Word(-value),
+            Self::Free(free) => Self::Free(free.neg()),
+            Self::Node(tape, id) => Self::Node(tape, tape.value(Step::Neg(id))),
+        }
+    }
+}
+
+impl AddAssign for Value<'_> {
+    fn add_assign(&mut self, rhs: Self) {
+        *self = self.clone() + rhs;
+    }
+}
+
+impl AddAssign<BaseField> for Value<'_> {
+    fn add_assign(&mut self, rhs: BaseField) {
+        *self = self.clone() + rhs;
+    }
+}
+
+impl MulAssign for Value<'_> {
+    fn mul_assign(&mut self, rhs: Self) {
+        *self = self.clone() * rhs;
+    }
+}
+
+impl From<BaseField> for Value<'_> {
+    fn from(value: BaseField) -> Self {
+        Self::Word(word(value))
+    }
+}
+
+impl From<SecureField> for Value<'_> {
+    fn from(value: SecureField) -> Self {
+        let value = secure(value);
+        match value.coordinates() {
+            [value, M31::ZERO, M31::ZERO, M31::ZERO] => Self::Word(value),
+            _ => Self::Free(Free::constant(value)),
+        }
+    }
+}
+
+impl Zero for Value<'_> {
+    fn zero() -> Self {
+        Self::Word(M31::ZERO)
+    }
+
+    fn is_zero(&self) -> bool {
+        match self {
+            Self::Word(value) => value.is_zero(),
+            // Challenges that were drawn at random are no root of what is computed from them.
+            Self::Free(free) => free.value == QM31::ZERO,
+            Self::Node(tape, _) => {
+                tape.refuse(FrameworkError::Branch);
+                false
+            }
+        }
+    }
+}
+
+impl One for Value<'_> {
+    fn one() -> Self {
+        Self::Word(M31::ONE)
+    }
+}
+
+impl FieldExpOps for Value<'_> {
+    fn inverse(&self) -> Self {
+        match self {
+            Self::Word(value) => value.inverse().map_or_else(|| Self::refused(FrameworkError::Inverse), Self::Word),
+            Self::Free(_) | Self::Node(..) => Self::refused(FrameworkError::Inverse),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Proofs of AIRs of stwo's framework are byte for byte those that stwo's prover made of them.
+
+use core_types::{
+    air::Relation,
+    field::{M31, QM31},
+};
+use runtime::{Choice, Domain, Settings};
+use stark::{
+    Columns, Component, PcsConfig, PreprocessedColumn, Proof, Protocol, StarkOps, StatementProof, StatementProver,
+    Visitor, verify,
+};
+use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
+use stark_prover::Prover;
+use std::{fs, path::PathBuf};
+
+use crate::{
+    recorded::{Airs, airs, relations},
+    statement::{Statement, Vector as Line, gate, message_word, outputs},
+    traces::traces,
+};
+
+type Vector = Line<PcsConfig>;
+
+fn file(name: &str) -> Vec<u8> {
+    fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
+}
+
+/// The vectors, each with its place in the list.
+fn vectors() -> Vec<(u64, Vector)> {
+    let all: Vec<Vector> = serde_json::from_slice(&file("vectors.json")).unwrap();
+    (0..).zip(all).collect()
+}
+
+fn words<const N: usize>(words: [u32; N]) -> [M31; N] {
+    words.map(M31::from_u32)
+}
+
+/// A statement that ships, with its trace.
+pub(crate) enum Shipped {
+    Steps(StateMachine, Vec<Columns>),
+    Plonk(Plonk, Vec<Columns>),
+    Poseidon2(Poseidon2Chain, Vec<Columns>),
+    Blake2s(Blake2s, Vec<Columns>),
+}
+
+/// The statement that ships, if it does.
+pub(crate) fn shipped(statement: &Statement) -> Option<Shipped> {
+    Some(match *statement {
+        Statement::Steps { log_rows, first } => {
+            let machine = StateMachine::new(log_rows, words(first)).unwrap();
+            let trace = machine.trace();
+            Shipped::Steps(machine, trace)
+        }
+        Statement::Plonk { gates, inputs, .. } => {
+            let of = |k| {
+                let (adds, inputs) = gate(k);
+                Gate { op: if adds { Op::Add } else { Op::Multiply }, inputs }
+            };
+            let circuit = Circuit::new(2, (0..gates).map(of).collect(), outputs(gates).into()).unwrap();
+            let plonk = Plonk::evaluate(circuit, words(inputs).to_vec()).unwrap();
+            let trace = plonk.trace();
+            Shipped::Plonk(plonk, trace)
+        }
+        Statement::Poseidon2 { log_rows, first, .. } => {
+            let (chain, trace) = Poseidon2Chain::run(log_rows, words(first)).unwrap();
+            Shipped::Poseidon2(chain, trace)
+        }
+        Statement::Blake2s { log_blocks, .. } => {
+            let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
+            let (hash, trace) = Blake2s::run(&(0..1 << log_blocks).map(block).collect::<Vec<_>>()).unwrap();
+            Shipped::Blake2s(hash, trace)
+        }
+        _ => return None,
+    })
+}
+
+/// What a statement says, about AIRs of stwo's framework.
+pub(crate) struct Says<S> {
+    pub(crate) statement: S,
+    pub(crate) airs: Airs,
+}
+
+impl<S: stark::Statement> stark::Statement for Says<S> {
+    fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>) {
+        for (air, places) in &self.airs {
+            visitor.component(air, places);
+        }
+    }
+
+    fn preprocessed(&self) -> Vec<PreprocessedColumn> {
+        self.statement.preprocessed()
+    }
+
+    fn preprocessed_values(&self) -> Vec<Vec<M31>> {
+        self.statement.preprocessed_values()
+    }
+
+    fn relations(&self) -> &'static [Relation] {
+        self.statement.relations()
+    }
+
+    fn public_words(&self) -> Vec<u32> {
+        self.statement.public_words()
+    }
+
+    fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
+        self.statement.public_sum(challenges)
+    }
+}
+
+/// Proves and verifies what a statement says.
+fn proven<Q: StarkOps, S: stark::Statement>(q: &Q, vector: &Vector, statement: S, trace: &[Columns]) -> StatementProof {
+    assert_eq!(statement.relations(), relations(&vector.statement));
+    let says = Says { statement, airs: airs(&vector.statement) };
+    let mut prover = StatementProver::new(q, Protocol::V2_3, vector.config, &says).unwrap();
+    let proof = prover.prove(q, trace).unwrap();
+    verify(Protocol::V2_3, vector.config, &says, prover.preprocessed_root(q).unwrap(), &proof).unwrap();
+    proof
+}
+
+/// Drives a session as a statement of the vectors says.
+fn driven<Q: StarkOps>(q: &Q, vector: &Vector, seed: u64) -> StatementProof {
+    let traces = traces(&vector.statement, seed);
+    let components = airs(&vector.statement).iter().map(|(air, places)| Component::new(air, places).unwrap()).collect();
+    let [preprocessed, trace] = [&traces.preprocessed, &traces.trace]
+        .map(|columns| columns.iter().map(|column| &column[..]).collect::<Vec<_>>());
+    let mut prover = Prover::new(q, Protocol::V2_3, vector.config, &preprocessed, components).unwrap();
+    let mut session = prover.begin(q).unwrap();
+    session.commit_preprocessed().unwrap();
+    session.mix_u32s(&vector.statement.heights()).unwrap();
+    session.commit(&trace).unwrap();
+    let mut claimed_sums = Vec::new();
+    let relations = relations(&vector.statement);
+    if !relations.is_empty() {
+        relations.into_iter().for_each(|relation| session.draw_relation(relation).unwrap());
+        session.commit_look_ups().unwrap();
+        claimed_sums = session.claimed_sums().unwrap();
+    }
+    StatementProof { claimed_sums, proof: session.finish().unwrap() }
+}
+
+/// Proves what a vector proves; from the traces that its program tries one after the other, where they are random.
+fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
+    let expected = file(&format!("{}.bin", vector.name));
+    let theirs: Proof = postcard::from_bytes(&expected).unwrap();
+    let ours = match shipped(&vector.statement) {
+        Some(Shipped::Steps(statement, trace)) => proven(q, vector, statement, &trace),
+        Some(Shipped::Plonk(statement, trace)) => proven(q, vector, statement, &trace),
+        Some(Shipped::Poseidon2(statement, trace)) => proven(q, vector, statement, &trace),
+        Some(Shipped::Blake2s(statement, trace)) => proven(q, vector, statement, &trace),
+        None => {
+            let mut attempts = (0..1000).map(|attempt| driven(q, vector, seed + 1000 * attempt));
+            attempts.find(|ours| ours.proof.commitments[1] == theirs.commitments[1]).unwrap()
+        }
+    };
+    let sums: Vec<[u32; 4]> = ours.claimed_sums.iter().map(|sum| sum.coordinates().map(M31::word)).collect();
+    assert_eq!(sums, vector.claimed_sums, "{}", vector.name);
+    assert_eq!(postcard::to_allocvec(&ours.proof).unwrap(), expected, "{}", vector.name);
+}
+
+#[test]
+fn proofs_are_those_of_stwo() {
+    let q = runtime::cpu().unwrap();
+    let vectors = vectors();
+    assert_eq!(vectors.len(), 135);
+    for (seed, vector) in &vectors {
+        check(&q, *seed, vector);
+    }
+}
+
+#[test]
+fn proofs_on_the_simulated_device_are_those_of_stwo() {
+    let q = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
+    let vectors = vectors();
+    for kind in ["wide-fibonacci", "selected", "state-machine", "xor"] {
+        let small = |(_, vector): &&(u64, Vector)| {
+            vector.name.starts_with(kind)
+                && vector.statement.heights().into_iter().max() <= Some(5)
+                && vector.config.pow_bits <= 5
+        };
+        let (seed, vector) = vectors.iter().find(small).unwrap();
+        check(&q, *seed, vector);
+    }
+}
