@@ -6,7 +6,7 @@ use backend_api::{
     BackendError, Buffer, BufferMut, Queue,
     ops::circle::{
         BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
-        CircleInterpolate, CircleInterpolatePart, CircleOps, CircleTwiddles,
+        CircleInterpolate, CircleInterpolatePart, CircleOps, CircleRestrict, CircleTwiddles,
     },
 };
 use bytemuck::NoUninit;
@@ -15,8 +15,8 @@ use core_types::{
     field::{M31, P, QM31, Twiddle},
     params::{
         circle::{
-            CircleExtendParams, CircleFftParams, CirclePartParams, CirclePointParams, CircleStripParams,
-            CircleTileParams, CircleTwiddleParams,
+            CircleExtendParams, CircleFftParams, CirclePartParams, CirclePointParams, CircleRestrictParams,
+            CircleStripParams, CircleTileParams, CircleTwiddleParams,
         },
         columns::ColumnAt,
         deep::SampleAt,
@@ -29,9 +29,14 @@ use cuda_sim::driver::{Simulation, simulate};
 const ORDERS: [&str; 3] = ["order=natural", "order=reverse;schedule=lazy", "order=seeded;schedule=random;seed=7"];
 
 fn machine(spec: &str) -> (Simulation, CudaQueue) {
-    let session = simulate(&format!("mem=192M;{spec}")).unwrap();
-    let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(160 << 20), ..CudaConfig::default() }).unwrap();
-    (session, queue)
+    machine_of(192, spec)
+}
+
+/// A device of so many MiB, and a queue that uses most of them.
+fn machine_of(mib: u64, spec: &str) -> (Simulation, CudaQueue) {
+    let session = simulate(&format!("mem={mib}M;{spec}")).unwrap();
+    let budget_bytes = Some((mib - 32) << 20);
+    (session, CudaQueue::open(CudaConfig { budget_bytes, ..CudaConfig::default() }).unwrap())
 }
 
 /// Gives a kernel that transforms columns in place its arguments.
@@ -126,6 +131,22 @@ fn extension<Q: CircleOps>(q: &Q, params: &CircleExtendParams) -> Result<Vec<M31
     q.download(&values)
 }
 
+/// The values on a block, from the second word on, with words around them.
+fn block_of<Q: CircleOps>(q: &Q, params: &CircleRestrictParams) -> Result<Vec<M31>, BackendError> {
+    let [forward, _] = twiddles(q, params.log_domain)?;
+    let columns = params.columns as usize;
+    let (len, values_len) = (columns << params.log_coefficients, columns << params.log_block);
+    let coefficients = q.upload(&framed(&elements(len, 4)))?;
+    let mut values = q.upload(&framed(&elements(values_len, 7)))?;
+    q.circle_restrict(CircleRestrict {
+        params,
+        twiddles: forward.view(),
+        coefficients: coefficients.slice(1..len + 1)?,
+        values: values.slice_mut(1..values_len + 1)?,
+    })?;
+    q.download(&values)
+}
+
 fn at_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<Vec<QM31>, BackendError> {
     let t = secure(1, 9)[0];
     let point = CirclePoint::from_parameter(t).unwrap();
@@ -208,6 +229,19 @@ fn transforms_with_wide_strips_equal_the_processors() {
     }
 }
 
+/// The only size whose tiles are pairs.
+#[test]
+fn transforms_of_sixteen_million_points_take_two_launches() {
+    let (session, queue) = machine_of(320, "");
+    let expected = transforms(&processor(), 24, 1).unwrap();
+    assert!(transforms(&queue, 24, 1).unwrap() == expected);
+    let counters = session.counters();
+    assert_eq!(counters.launches, 5, "twiddles, and two launches for each transform");
+    for pair in ["circle_tile_pair_evaluate", "circle_tile_pair_interpolate"] {
+        assert_eq!(counters.launches_of.get(pair), Some(&1), "{pair}");
+    }
+}
+
 /// A schedule of three launches, which only domains of 2^25 points and more have by themselves.
 #[test]
 fn strips_between_others_run_the_layers_in_between() {
@@ -231,12 +265,13 @@ fn strips_between_others_run_the_layers_in_between() {
     let strips = |layer, log_rows, scale| CircleStripParams {
         log_domain: log_size,
         log_size,
+        log_source: log_size,
         log_region: log_size,
         layer,
         log_rows,
         log_width: 12 - log_rows,
         scale,
-        spread: 0,
+        position: 0,
     };
     let tiles = CircleTileParams {
         words: 2 << log_size,
@@ -247,7 +282,7 @@ fn strips_between_others_run_the_layers_in_between() {
         scale: 0,
         columns,
         columns_per_block: 2,
-        reserved: 0,
+        position: 0,
     };
     let blocks = [u64::from(columns) << (log_size - 12), 1, 1];
     for params in [strips(14, 4, 0), strips(9, 5, 0)] {
@@ -275,6 +310,108 @@ fn strips_between_others_run_the_layers_in_between() {
     assert!(queue.download(&got).unwrap() == words);
     drop((got, forward, inverse, queue));
     assert_eq!(session.reports(), []);
+}
+
+/// Layers 0 to 12 in pairs of tiles, which only domains of 2^24 points have by themselves, and the others in strips.
+#[test]
+fn pairs_of_tiles_run_a_layer_more() {
+    let (log_size, columns) = (18, 3);
+    let cpu = processor();
+    let (session, queue) = machine("checks=sanitize");
+    let [forward, inverse] = twiddles(&queue, log_size).unwrap();
+    let len = (columns as usize) << log_size;
+    let words = framed(&elements(len, 2));
+    let mut expected = words.clone();
+    cpu.circle_evaluate(CircleEvaluate {
+        params: &CircleFftParams { log_size, columns },
+        twiddles: twiddles(&cpu, log_size).unwrap()[0].view(),
+        columns: &mut expected[1..len + 1],
+    })
+    .unwrap();
+    let mut got = queue.upload(&words).unwrap();
+    let strips = |scale| CircleStripParams {
+        log_domain: log_size,
+        log_size,
+        log_source: log_size,
+        log_region: log_size,
+        layer: 13,
+        log_rows: 5,
+        log_width: 7,
+        scale,
+        position: 0,
+    };
+    let tiles = CircleTileParams {
+        words: len as u64,
+        log_domain: log_size,
+        log_size,
+        log_source: log_size,
+        layers: 13,
+        scale: 0,
+        columns,
+        columns_per_block: 2,
+        position: 0,
+    };
+    let (blocks, tile_blocks) = ([u64::from(columns) << (log_size - 12), 1, 1], [1 << (log_size - 13), 2, 1]);
+    let view = got.slice_mut(1..len + 1).unwrap();
+    let launch = queue.kernel("circle_strip_evaluate").unwrap().grid(blocks);
+    let launch = launch.input("source", view.as_ref()).output("columns", &view);
+    let launch = launch.input("twiddles", forward.view()).value("params", &strips(0));
+    // SAFETY: both views have the lengths of the columns of the domain.
+    unsafe { launch.launch() }.unwrap();
+    let launch = queue.kernel("circle_tile_pair_evaluate").unwrap().grid(tile_blocks);
+    // SAFETY: as above.
+    unsafe { arguments(launch, &view, forward.view(), &tiles).launch() }.unwrap();
+    assert!(queue.download(&got).unwrap() == expected);
+
+    let view = got.slice_mut(1..len + 1).unwrap();
+    let launch = queue.kernel("circle_tile_pair_interpolate").unwrap().grid(tile_blocks);
+    // SAFETY: as above.
+    unsafe { arguments(launch, &view, inverse.view(), &tiles).launch() }.unwrap();
+    let launch = queue.kernel("circle_strip_interpolate").unwrap().grid(blocks);
+    // SAFETY: as above.
+    unsafe { arguments(launch, &view, inverse.view(), &strips(31 - log_size)).launch() }.unwrap();
+    assert!(queue.download(&got).unwrap() == words);
+    drop((got, forward, inverse, queue));
+    assert_eq!(session.reports(), []);
+}
+
+#[test]
+fn blocks_equal_the_processors() {
+    let cpu = processor();
+    for order in ORDERS {
+        let (session, queue) = machine(&format!("checks=sanitize;{order}"));
+        let small = (1..=6).flat_map(|log_domain| {
+            (0..=log_domain).flat_map(move |log| (1..=log_domain).map(move |log_block| (log, log_domain, log_block, 3)))
+        });
+        let large =
+            [(12, 13, 11, 2), (13, 14, 12, 3), (14, 15, 13, 2), (9, 14, 12, 2), (13, 17, 15, 1), (13, 13, 2, 2)];
+        for (log_coefficients, log_domain, log_block, columns) in
+            small.chain(large).chain([(4, 5, 3, 0), (4, 5, 1, 257)])
+        {
+            let last = (1 << (log_domain - log_block)) - 1;
+            for block in [0, last / 2, last] {
+                let params = CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns };
+                assert!(block_of(&queue, &params).unwrap() == block_of(&cpu, &params).unwrap(), "{params:?}, {order}");
+            }
+        }
+        drop(queue);
+        assert_eq!(session.reports(), [], "{order}");
+    }
+}
+
+/// The launch before is that of the weights.
+#[test]
+fn parts_are_added_up_by_the_first_launch_of_the_transform() {
+    let cpu = processor();
+    let (session, queue) = machine("");
+    for (log_coefficients, log_domain, log_block, expected) in
+        [(8, 9, 8, 1), (9, 10, 7, 2), (4, 5, 2, 2), (15, 16, 13, 3), (22, 22, 21, 3)]
+    {
+        let params = CircleRestrictParams { log_coefficients, log_domain, log_block, block: 1, columns: 1 };
+        let launches = session.counters().launches;
+        assert!(block_of(&queue, &params).unwrap() == block_of(&cpu, &params).unwrap(), "{params:?}");
+        assert_eq!(session.counters().launches - launches, expected + 1, "with the twiddles: {params:?}");
+    }
 }
 
 #[test]

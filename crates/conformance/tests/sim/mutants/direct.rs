@@ -33,6 +33,8 @@ pub(super) fn trials() -> Vec<Trial> {
         Trial::new("strips of two rounds, interpolated", |q| Transform::Interpolate.holds(q, STRIPS)),
         Trial::new("wide strips, evaluated", |q| Transform::Evaluate.holds(q, WIDE_STRIPS)),
         Trial::new("wide strips, interpolated", |q| Transform::Interpolate.holds(q, WIDE_STRIPS)),
+        Trial::new("pairs of tiles, evaluated", |q| Transform::Evaluate.holds(q, PAIRS)),
+        Trial::new("pairs of tiles, interpolated", |q| Transform::Interpolate.holds(q, PAIRS)),
         Trial::new("strips of two rounds, extended", |q| extend_values(q, STRIPS)),
         Trial::new("wide strips, extended", |q| extend_values(q, WIDE_STRIPS)),
     ]
@@ -82,6 +84,8 @@ struct Schedule {
 const SHARED_BLOCK: Schedule =
     Schedule { log_size: LOG_TILE, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
 const STRIPS: Schedule = Schedule { log_size: 13, columns: 1, columns_per_block: 1, log_rows: 6, log_strip: LOG_STRIP };
+const PAIRS: Schedule =
+    Schedule { log_size: LOG_TILE + 1, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
 const WIDE_STRIPS: Schedule =
     Schedule { log_size: 14, columns: 1, columns_per_block: 1, log_rows: 11, log_strip: LOG_WIDE_STRIP };
 
@@ -104,7 +108,7 @@ impl Schedule {
             scale,
             columns,
             columns_per_block,
-            reserved: 0,
+            position: 0,
         }
     }
 
@@ -114,19 +118,26 @@ impl Schedule {
         CircleStripParams {
             log_domain: log_size,
             log_size,
+            log_source: log_size,
             log_region: log_size,
             layer,
             log_rows,
             log_width,
             scale,
-            spread: 0,
+            position: 0,
         }
     }
 
     /// The tile kernel `name` on the grid for its parameters.
     fn tile_launch<'a>(self, q: &'a CudaQueue, name: &'static str) -> Result<Launch<'a>, Failure> {
         let groups = self.columns.div_ceil(self.columns_per_block);
-        Ok(q.kernel(name)?.grid([1 << (self.log_size - LOG_TILE), groups.into(), 1]))
+        let log_tiles = LOG_TILE.max(self.log_size - self.log_rows);
+        Ok(q.kernel(name)?.grid([1 << (self.log_size - log_tiles), groups.into(), 1]))
+    }
+
+    /// Whether the tiles are pairs.
+    fn pairs(self) -> bool {
+        self.log_size - self.log_rows > LOG_TILE
     }
 
     /// The strip kernel `names` on the grid for its parameters.
@@ -143,7 +154,8 @@ impl Schedule {
             // SAFETY: as the file says.
             unsafe { launch.launch() }?;
         }
-        let launch = self.tile_launch(q, "circle_tile_evaluate")?.output("columns", words);
+        let name = if self.pairs() { "circle_tile_pair_evaluate" } else { "circle_tile_evaluate" };
+        let launch = self.tile_launch(q, name)?.output("columns", words);
         let launch = launch.input("twiddles", factors).value("params", &self.tiles(0));
         // SAFETY: as the file says.
         Ok(unsafe { launch.launch() }?)
@@ -158,7 +170,8 @@ impl Schedule {
     ) -> Result<(), Failure> {
         let scale = 31 - self.log_size;
         let params = self.tiles(if self.log_rows == 0 { scale } else { 0 });
-        let launch = self.tile_launch(q, "circle_tile_interpolate")?.output("columns", words);
+        let name = if self.pairs() { "circle_tile_pair_interpolate" } else { "circle_tile_interpolate" };
+        let launch = self.tile_launch(q, name)?.output("columns", words);
         let launch = launch.input("twiddles", factors).value("params", &params);
         // SAFETY: as the file says.
         unsafe { launch.launch() }?;
@@ -241,7 +254,7 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     // SAFETY: as the file says.
     unsafe { launch.launch() }?;
     let down = schedule.strips(31 - log_size);
-    let up = CircleStripParams { log_domain: params.log_size, log_size: params.log_size, scale: 0, spread: 1, ..down };
+    let up = CircleStripParams { log_domain: params.log_size, log_size: params.log_size, scale: 0, ..down };
     let launch = schedule.strip_launch(q, ["circle_strip_lde", "circle_wide_strip_lde"])?;
     let launch = launch.output("columns", &column).output("values", &target);
     let launch = launch.input("inverse_twiddles", inverse.view()).input("twiddles", forward.view());
