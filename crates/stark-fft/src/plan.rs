@@ -208,7 +208,7 @@ impl LdePlan {
     }
 }
 
-fn check_shape(domain: CanonicDomain, columns: u32, got: (CanonicDomain, usize)) -> Result<(), FftError> {
+pub(crate) fn check_shape(domain: CanonicDomain, columns: u32, got: (CanonicDomain, usize)) -> Result<(), FftError> {
     if (domain, columns as usize) == got {
         return Ok(());
     }
