@@ -7,13 +7,18 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},
+    ops::circle::{
+        CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleRestrict, CircleTwiddles,
+    },
 };
 use conformance::Failure;
 use core_types::{
     field::{M31, QM31, Twiddle},
     params::air::LogUpColumnsParams,
-    params::circle::{CircleExtendParams, CircleFftParams, CircleStripParams, CircleTileParams, CircleTwiddleParams},
+    params::circle::{
+        CircleExtendParams, CircleFftParams, CircleRestrictParams, CircleStripParams, CircleTileParams,
+        CircleTwiddleParams,
+    },
 };
 use cuda_backend::{CudaMut, CudaQueue, CudaRef, Launch};
 
@@ -35,6 +40,8 @@ pub(super) fn trials() -> Vec<Trial> {
         Trial::new("wide strips, interpolated", |q| Transform::Interpolate.holds(q, WIDE_STRIPS)),
         Trial::new("pairs of tiles, evaluated", |q| Transform::Evaluate.holds(q, PAIRS)),
         Trial::new("pairs of tiles, interpolated", |q| Transform::Interpolate.holds(q, PAIRS)),
+        Trial::new("strips of two rounds from parts", |q| restrict(q, STRIPS)),
+        Trial::new("wide strips from parts", |q| restrict(q, WIDE_STRIPS)),
         Trial::new("strips of two rounds, extended", |q| extend_values(q, STRIPS)),
         Trial::new("wide strips, extended", |q| extend_values(q, WIDE_STRIPS)),
     ]
@@ -275,6 +282,39 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
         columns: words.as_mut_slice(),
         values: expected.as_mut_slice(),
     })?;
+    Failure::unless_equal(&expected, &q.download(&values)?)
+}
+
+/// The second half of twice as many points, from as many coefficients: the highest strips add up two parts.
+fn restrict(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
+    let (log_block, log_domain) = (schedule.log_size, schedule.log_size + 1);
+    let params = CircleRestrictParams { log_coefficients: log_domain, log_domain, log_block, block: 1, columns: 1 };
+    let coefficients = input(1 << log_domain);
+    let cpu = runtime::cpu().unwrap();
+    let ([forward, _], [cpu_forward, _]) = (factors(q, log_domain)?, factors(&cpu, log_domain)?);
+    let mut expected = vec![M31::ZERO; 1 << log_block];
+    cpu.circle_restrict(CircleRestrict {
+        params: &params,
+        twiddles: cpu_forward.view(),
+        coefficients: &coefficients,
+        values: expected.as_mut_slice(),
+    })?;
+    let (source, mut values) = (q.upload(&coefficients)?, q.zeros::<M31>(expected.len())?);
+    let mut weights = q.zeros::<Twiddle>(2)?;
+    let launch = q.kernel("circle_restrict_weights")?.grid([1, 1, 1]).input("twiddles", forward.view());
+    // SAFETY: as the file says; a column has two parts.
+    unsafe { launch.output("weights", &weights.view_mut()).value("params", &params).launch() }?;
+    let (target, position) = (values.view_mut(), params.position());
+    let strips = CircleStripParams { log_domain, log_source: log_domain, position, ..schedule.strips(0) };
+    let launch = schedule.strip_launch(q, ["circle_strip_restrict", "circle_wide_strip_restrict"])?;
+    let launch = launch.input("coefficients", source.view()).output("values", &target);
+    let launch = launch.input("twiddles", forward.view()).input("weights", weights.view()).value("params", &strips);
+    // SAFETY: as the file says; the source is as many columns of both parts.
+    unsafe { launch.launch() }?;
+    let tiles = CircleTileParams { log_domain, position, ..schedule.tiles(0) };
+    let launch = schedule.tile_launch(q, "circle_tile_evaluate")?.output("columns", &target);
+    // SAFETY: as the file says.
+    unsafe { launch.input("twiddles", forward.view()).value("params", &tiles).launch() }?;
     Failure::unless_equal(&expected, &q.download(&values)?)
 }
 
