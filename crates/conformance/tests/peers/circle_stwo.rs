@@ -181,6 +181,7 @@ fn blocks_take_the_values_that_their_folding_gives() {
         let mut values = q.alloc::<M31>(plan.values_len()).unwrap();
         for block in 0..plan.blocks() {
             plan.extend_into(&q, &tree, columns.view(), block, values.view_mut()).unwrap();
+            let values = q.download(&values).unwrap();
             let last = plan.values_len() - 1;
             for i in (0..=last).step_by((last / 3).max(1)).chain([last]) {
                 let p = plan.positions(block).start + i;

@@ -42,13 +42,14 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
         let id = format!("circle.twiddles/{log_size}");
         all.push((id.clone(), Box::new(move || twiddles::contest(id, log_size))));
     }
-    let others: [(&str, fn(String) -> Contest); 4] = [
-        ("circle.extend_plan/100x2^16", extend::plan),
-        ("circle.extend_blocks/100x2^16", extend::blocks),
-        ("circle.batch_inverse_m31/20", |id| inverse::of_m31(id, 20)),
-        ("circle.batch_inverse_qm31/20", |id| inverse::of_qm31(id, 20)),
-    ];
-    all.extend(others.map(|(id, contest)| (id.to_owned(), Box::new(move || contest(id.to_owned())) as _)));
+    let mut add = |id: &str, contest: fn(String) -> Contest| {
+        let id = id.to_owned();
+        all.push((id.clone(), Box::new(move || contest(id))));
+    };
+    add("circle.extend_plan/100x2^16", extend::plan);
+    add("circle.extend_blocks/100x2^16", extend::blocks);
+    add("circle.batch_inverse_m31/20", |id| inverse::of_m31(id, 20));
+    add("circle.batch_inverse_qm31/20", |id| inverse::of_qm31(id, 20));
     all
 }
 
