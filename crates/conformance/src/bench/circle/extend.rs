@@ -45,7 +45,7 @@ pub(super) fn blocks(id: String) -> Contest {
         work: work(),
         show: Show::Nanoseconds,
         contenders: vec![of_blocks("trefoil, 8 blocks"), of_op("trefoil, whole")],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.75 }, "")],
+        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.65 }, "")],
     }
 }
 
