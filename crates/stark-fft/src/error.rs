@@ -85,6 +85,30 @@ pub enum FftError {
         /// Log size of the domain.
         domain: u32,
     },
+    /// A domain has not so many blocks of two values or more.
+    #[error("2^{log_size} points are not 2^{log_blocks} blocks of two values or more")]
+    TooManyBlocks {
+        /// Log of the number of blocks.
+        log_blocks: u32,
+        /// Log size of the domain.
+        log_size: u32,
+    },
+    /// The plan has no block of this number.
+    #[error("expected a block below {blocks}, got {got}")]
+    NoSuchBlock {
+        /// The block asked for.
+        got: usize,
+        /// Number of blocks.
+        blocks: usize,
+    },
+    /// There is not room for the values of all columns on a block, or for more.
+    #[error("expected {expected} elements for a block, got {got}")]
+    BlockLength {
+        /// Values of all columns on a block.
+        expected: usize,
+        /// Elements supplied.
+        got: usize,
+    },
     /// The point to evaluate at does not satisfy `x^2 + y^2 = 1`.
     #[error("the point is not on the circle")]
     OffCircle,

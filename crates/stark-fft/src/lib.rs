@@ -2,7 +2,8 @@
 //!
 //! Domains, orders, twiddles and coefficients are bit for bit those of stwo 2.3. All work runs on a queue of any
 //! backend; this crate checks shapes once and keeps them in plans. Columns of one size are [`Columns`]; columns of
-//! several sizes, as commitment trees take them, are a [`ColumnSet`].
+//! several sizes, as commitment trees take them, are a [`ColumnSet`]. An extension that is too large for the device is computed in
+//! blocks by an [`LdeBlockPlan`].
 //!
 //! ```
 //! use stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, LdePlan, M31, RowOrder, TwiddleTree};
@@ -23,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod columns;
 mod domain;
 mod error;
@@ -41,6 +43,7 @@ pub use core_types::{
     field::{M31, QM31},
 };
 
+pub use blocks::LdeBlockPlan;
 pub use columns::Columns;
 pub use domain::{CanonicDomain, MAX_LOG_SIZE};
 pub use error::FftError;

@@ -122,6 +122,9 @@ impl LdePlan {
 
     /// The values of every polynomial on the plan's domain, in stored order. The coefficients are kept.
     ///
+    /// They are in new memory, and on a processor its first use can take nearly as long as the transform. Who extends again and
+    /// again keeps a buffer for [`extend_into`](Self::extend_into).
+    ///
     /// # Errors
     /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
     pub fn extend<Q: CircleOps>(
@@ -208,7 +211,7 @@ impl LdePlan {
     }
 }
 
-fn check_shape(domain: CanonicDomain, columns: u32, got: (CanonicDomain, usize)) -> Result<(), FftError> {
+pub(crate) fn check_shape(domain: CanonicDomain, columns: u32, got: (CanonicDomain, usize)) -> Result<(), FftError> {
     if (domain, columns as usize) == got {
         return Ok(());
     }

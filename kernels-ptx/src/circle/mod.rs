@@ -11,3 +11,4 @@ mod small;
 mod strip;
 mod tile;
 mod twiddles;
+mod weights;

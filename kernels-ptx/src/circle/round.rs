@@ -19,8 +19,8 @@ pub(super) struct Round {
     pub(super) log_domain: u32,
     /// The transform's layer of local layer 0.
     pub(super) layer: u32,
-    /// Position of the words in the domain, without its lowest `layer + 4` bits, as a number.
-    pub(super) group: u32,
+    /// Position of the words in the domain without its lowest `layer` bits, as a number.
+    pub(super) position: u32,
     /// Bits of a word's index that belong to its position in the domain: 15, or fewer for a small column.
     pub(super) mask: u32,
     /// First local layer to run.
@@ -35,7 +35,7 @@ impl Round {
     unsafe fn twiddle(&self, k: u32, m: u32) -> Twiddle {
         let layer = self.layer + k;
         let offset = (1 << (self.log_domain - 1)) - (1 << (self.log_domain - layer));
-        *self.twiddles.add((offset + (self.group << (3 - k)) + (m & self.mask >> (k + 1))) as usize)
+        *self.twiddles.add((offset + (self.position >> (k + 1)) + (m & self.mask >> (k + 1))) as usize)
     }
 
     /// Runs the layers downwards: coefficients to values.
@@ -66,7 +66,7 @@ impl Round {
 
     #[inline(always)]
     unsafe fn lowest(&self) -> Lowest {
-        let group = self.twiddles.add((self.group << 2) as usize);
+        let group = self.twiddles.add((self.position >> 2) as usize);
         let entry = |e: u32| *group.add((e & self.mask >> 2) as usize);
         Lowest([entry(0), entry(1), entry(2), entry(3)])
     }

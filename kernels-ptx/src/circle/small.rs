@@ -11,15 +11,23 @@ use core_types::{
 
 use crate::dev::idx::grid_stride;
 
-/// The factors of layer 0 at its second pair, minus that of the first, and of layer 1. Two points have `y = -1` first, four have
-/// one `|x|` for both layers.
+/// The factors of layer 0 at the second pair of a column, minus that of the first, and of layer 1.
+///
+/// Four points in a row have one factor of layer 1 and, but for the sign, the other one of two such fours in layer 0. Two points have
+/// `y = -1` first, a domain of four has one `|x|` for both layers.
 #[inline(always)]
-unsafe fn factors(twiddles: *const Twiddle, log_domain: u32) -> [Twiddle; 2] {
-    match log_domain {
+unsafe fn factors(twiddles: *const Twiddle, params: &CircleSmallParams) -> [Twiddle; 2] {
+    let four = (params.position >> 2) as usize;
+    let [low, high] = match params.log_domain {
         1 => [Twiddle::new(M31::ONE); 2],
         2 => [*twiddles; 2],
-        _ => [(*twiddles.add(1)).negated(), *twiddles],
-    }
+        _ => {
+            let other = *twiddles.add(four ^ 1);
+            [if four & 1 == 0 { other.negated() } else { other }, *twiddles.add(four)]
+        }
+    };
+    // Of two points, those of a second pair are a column's first.
+    [if params.position & 2 == 0 { low } else { low.negated() }, high]
 }
 
 /// Values to coefficients, in place.
@@ -29,7 +37,7 @@ pub unsafe extern "ptx-kernel" fn circle_small_interpolate(
     twiddles: *const Twiddle,
     params: CircleSmallParams,
 ) {
-    let [low, high] = factors(twiddles, params.log_domain);
+    let [low, high] = factors(twiddles, &params);
     for column in grid_stride(u64::from(params.columns)) {
         let column = columns.add((column << params.log_size) as usize);
         let (a, b) = (*column).inverse_butterfly(*column.add(1), low.negated());
@@ -56,11 +64,47 @@ pub unsafe extern "ptx-kernel" fn circle_small_evaluate(
     twiddles: *const Twiddle,
     params: CircleSmallParams,
 ) {
-    let [low, high] = factors(twiddles, params.log_domain);
-    for column in grid_stride(u64::from(params.columns)) {
+    evaluate(columns, twiddles, &params, |column, i| {
         let source = source.add((column << params.log_source) as usize);
-        let coefficient = |i: usize| if i < 1 << params.log_source { *source.add(i) } else { M31::ZERO };
-        let [w0, w1, w2, w3] = [coefficient(0), coefficient(1), coefficient(2), coefficient(3)];
+        if i < 1 << params.log_source { *source.add(i) } else { M31::ZERO }
+    });
+}
+
+/// Weighted sums of the parts of columns of `2^log_source` coefficients to values.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_small_restrict(
+    coefficients: *const M31,
+    values: *mut M31,
+    twiddles: *const Twiddle,
+    weights: *const Twiddle,
+    params: CircleSmallParams,
+) {
+    evaluate(values, twiddles, &params, |column, i| {
+        let mut sum = M31::ZERO;
+        if i < 1 << params.log_size {
+            let source = coefficients.add((column << params.log_source) as usize + i);
+            let mut part = 0;
+            while part >> (params.log_source - params.log_size) == 0 {
+                sum = sum.plus_product(*source.add(part << params.log_size), *weights.add(part));
+                part += 1;
+            }
+        }
+        sum
+    });
+}
+
+/// Writes the values of columns whose coefficient `i` is `coefficient(column, i)`.
+#[inline(always)]
+unsafe fn evaluate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: &CircleSmallParams,
+    coefficient: impl Fn(u64, usize) -> M31,
+) {
+    let [low, high] = factors(twiddles, params);
+    for column in grid_stride(u64::from(params.columns)) {
+        let [w0, w1] = [coefficient(column, 0), coefficient(column, 1)];
+        let [w2, w3] = [coefficient(column, 2), coefficient(column, 3)];
         let target = columns.add((column << params.log_size) as usize);
         if params.log_size == 1 {
             (*target, *target.add(1)) = w0.butterfly(w1, low.negated());
@@ -76,4 +120,5 @@ pub unsafe extern "ptx-kernel" fn circle_small_evaluate(
 kernel_table! {
     circle_small_interpolate: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
     circle_small_evaluate: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    circle_small_restrict: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
 }

@@ -39,7 +39,7 @@ pub unsafe extern "ptx-kernel" fn circle_strip_interpolate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<256, false>(Strip::of_block(columns, columns, &params), twiddles, &params, STRIP.slice());
+    run::<256, false>(Strip::of_block(columns, columns, &params), twiddles, &params, STRIP.slice(), None);
 }
 
 /// [`circle_strip_interpolate`] for wide strips.
@@ -49,10 +49,10 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_interpolate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<512, false>(Strip::of_block(columns, columns, &params), twiddles, &params, WIDE_STRIP.slice());
+    run::<512, false>(Strip::of_block(columns, columns, &params), twiddles, &params, WIDE_STRIP.slice(), None);
 }
 
-/// Coefficients to values; `source` is the target, or where `spread` is set columns of `2^log_region` coefficients.
+/// Coefficients to values; `source` is the target, or columns of the `2^log_region` coefficients of every copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_strip_evaluate(
     source: *const M31,
@@ -60,7 +60,7 @@ pub unsafe extern "ptx-kernel" fn circle_strip_evaluate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<256, true>(Strip::of_block(source, columns, &params), twiddles, &params, STRIP.slice());
+    run::<256, true>(Strip::of_block(source, columns, &params), twiddles, &params, STRIP.slice(), None);
 }
 
 /// [`circle_strip_evaluate`] for wide strips.
@@ -71,7 +71,32 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_evaluate(
     twiddles: *const Twiddle,
     params: CircleStripParams,
 ) {
-    run::<512, true>(Strip::of_block(source, columns, &params), twiddles, &params, WIDE_STRIP.slice());
+    run::<512, true>(Strip::of_block(source, columns, &params), twiddles, &params, WIDE_STRIP.slice(), None);
+}
+
+/// Weighted sums of the parts of columns of `2^log_source` coefficients to values.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_strip_restrict(
+    coefficients: *const M31,
+    values: *mut M31,
+    twiddles: *const Twiddle,
+    weights: *const Twiddle,
+    params: CircleStripParams,
+) {
+    run::<256, true>(Strip::of_block(coefficients, values, &params), twiddles, &params, STRIP.slice(), Some(weights));
+}
+
+/// [`circle_strip_restrict`] for wide strips.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_wide_strip_restrict(
+    coefficients: *const M31,
+    values: *mut M31,
+    twiddles: *const Twiddle,
+    weights: *const Twiddle,
+    params: CircleStripParams,
+) {
+    let strip = Strip::of_block(coefficients, values, &params);
+    run::<512, true>(strip, twiddles, &params, WIDE_STRIP.slice(), Some(weights));
 }
 
 /// Values to coefficients in place, then the coefficients to every copy in `values`: the highest layers of both transforms
@@ -111,12 +136,13 @@ unsafe fn run_both<const THREADS: u32>(
     [inverse, params]: [&CircleStripParams; 2],
     shared: SharedSlice<M31>,
 ) {
-    run::<THREADS, false>(Strip::of_block(columns, columns, inverse), inverse_twiddles, inverse, shared);
+    run::<THREADS, false>(Strip::of_block(columns, columns, inverse), inverse_twiddles, inverse, shared, None);
     let mut copy = 0;
     while copy >> (params.log_size - params.log_region) == 0 {
         // The transform before has read its last words from shared memory.
         block_sync();
-        run::<THREADS, true>(Strip::of_copy(columns, values, params, copy, bid_x()), twiddles, params, shared);
+        let strip = Strip::of_copy(columns, values, params, copy, bid_x());
+        run::<THREADS, true>(strip, twiddles, params, shared, None);
         copy += 1;
     }
 }
@@ -127,6 +153,7 @@ unsafe fn run<const THREADS: u32, const EVALUATE: bool>(
     twiddles: *const Twiddle,
     params: &CircleStripParams,
     shared: SharedSlice<M31>,
+    weights: Option<*const Twiddle>,
 ) {
     let log_threads = THREADS.ilog2();
     let sets = 1 << (params.log_rows + params.log_width - 4 - log_threads);
@@ -144,12 +171,16 @@ unsafe fn run<const THREADS: u32, const EVALUATE: bool>(
                 twiddles,
                 log_domain: params.log_domain,
                 layer: params.layer + bit,
-                group: (strip.row + place.row) >> (bit + 4),
+                position: (strip.row + place.row) >> bit,
                 mask: 15,
                 first: 4 * round - bit,
                 end: 4,
             };
-            let mut words = if number == 0 { strip.load(&place, bit) } else { place.get(shared, bit, params) };
+            let mut words = match weights {
+                _ if number > 0 => place.get(shared, bit, params),
+                None => strip.load(&place, bit),
+                Some(weights) => strip.load_sums(&place, bit, params, weights),
+            };
             if EVALUATE {
                 layers.evaluate(&mut words);
             } else {
@@ -196,19 +227,20 @@ impl Strip {
         copy: u32,
         number: u32,
     ) -> Self {
-        let CircleStripParams { log_size, log_region, layer, log_rows, log_width, scale, spread, .. } = *params;
+        let CircleStripParams { log_size, log_source, log_region, layer, log_rows, log_width, scale, position, .. } =
+            *params;
         let log_strips = log_region - log_rows - log_width;
         let strip = number & ((1 << log_strips) - 1);
         let column = (number >> log_strips) as usize;
         let first = (strip & ((1 << (layer - log_width)) - 1)) << log_width;
         let segment = strip >> (layer - log_width) << (layer + log_rows);
         let offset = (segment + first) as usize;
-        let in_place = (column << log_size) + ((copy << log_region) as usize) + offset;
-        let from = if spread == 1 { (column << log_region) + offset } else { in_place };
+        let copy_offset = (copy << log_region) as usize;
+        let from = if log_source == log_size { copy_offset } else { 0 };
         Self {
-            source: source.add(from),
-            target: target.add(in_place),
-            row: ((copy << log_region) + segment) >> layer,
+            source: source.add((column << log_source) + from + offset),
+            target: target.add((column << log_size) + copy_offset + offset),
+            row: (position + (copy << log_region) + segment) >> layer,
             layer,
             scale,
         }
@@ -219,6 +251,24 @@ impl Strip {
         let source = self.source.add(place.offset(self.layer));
         let mut words = [M31::ZERO; 16];
         unroll!(J in 0..16 => { words[J as usize] = *source.add((J as usize) << (self.layer + bit)); });
+        words
+    }
+
+    /// Sums of the parts of the source, which are as long as a region. The weight of the first is one.
+    #[inline(always)]
+    unsafe fn load_sums(&self, place: &Place, bit: u32, params: &CircleStripParams, weights: *const Twiddle) -> Words {
+        let mut words = self.load(place, bit);
+        let mut source = self.source.add(place.offset(self.layer));
+        let mut part = 1;
+        while part >> (params.log_source - params.log_region) == 0 {
+            source = source.add(1 << params.log_region);
+            let weight = *weights.add(part);
+            unroll!(J in 0..16 => {
+                let word = *source.add((J as usize) << (self.layer + bit));
+                words[J as usize] = words[J as usize].plus_product(word, weight);
+            });
+            part += 1;
+        }
         words
     }
 
@@ -285,6 +335,8 @@ kernel_table! {
     circle_strip_evaluate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;
     circle_wide_strip_interpolate: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
     circle_wide_strip_evaluate: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
+    circle_strip_restrict: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;
+    circle_wide_strip_restrict: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
     circle_strip_lde: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
     circle_wide_strip_lde: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 3;
 }

@@ -1,8 +1,9 @@
-//! Contiguous tiles: layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12` in the lowest round.
+//! Contiguous tiles: layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12` in the lowest round. Pairs of
+//! tiles run layer 12 too: a thread holds the same words of both.
 //!
 //! # Safety
 //! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)` factors of the domain. Grid: one
-//! block per tile of a column by one row per group of `columns_per_block` columns; block: 256 threads.
+//! block per tile of a column, or per pair of them, by one row per group of `columns_per_block` columns; block: 256 threads.
 
 use core_types::{
     field::{M31, Twiddle},
@@ -39,24 +40,32 @@ pub unsafe extern "ptx-kernel" fn circle_tile_interpolate(
     let block = Block::new(twiddles, &params);
     for column in block.columns() {
         let block = block.renewed();
-        let words = block.words_of(column);
-        unroll!(J in 0..16 => { block.put_coalesced(J, words.load(columns, J)); });
-        block_sync();
-        let mut w = block.get(Arrangement::Consecutive);
-        block.round(0).interpolate_lowest(&mut w);
-        block.put(Arrangement::Consecutive, &w);
-        block_sync();
-        if params.layers > 4 {
-            w = block.get(Arrangement::Middle);
-            block.round(1).interpolate(&mut w);
-            block.put(Arrangement::Middle, &w);
-        }
-        block_sync();
-        w = block.get(Arrangement::Coalesced);
-        if params.layers > 8 {
-            block.round(2).interpolate(&mut w);
-        }
+        let words = block.words_of(column, bid_x());
+        let w = block.interpolate(columns, &words);
         unroll!(J in 0..16 => { words.store(columns, J, w[J as usize].times_power_of_two(params.scale)); });
+    }
+}
+
+/// [`circle_tile_interpolate`] of pairs of tiles.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_tile_pair_interpolate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleTileParams,
+) {
+    let block = Block::new(twiddles, &params);
+    for column in block.columns() {
+        let block = block.renewed();
+        let [low, high] = block.pair_of(column);
+        let mut a = block.interpolate(columns, &low);
+        let mut b = block.renewed().interpolate(columns, &high);
+        let t = block.twiddle_of_pair();
+        unroll!(J in 0..16 => {
+            const I: usize = J as usize;
+            (a[I], b[I]) = a[I].inverse_butterfly(b[I], t);
+            low.store(columns, J, a[I].times_power_of_two(params.scale));
+            high.store(columns, J, b[I].times_power_of_two(params.scale));
+        });
     }
 }
 
@@ -67,7 +76,26 @@ pub unsafe extern "ptx-kernel" fn circle_tile_evaluate(
     twiddles: *const Twiddle,
     params: CircleTileParams,
 ) {
-    evaluate(columns, twiddles, &params, |words, j| words.load(columns, j));
+    evaluate(columns, twiddles, &params, |words| words.load(columns));
+}
+
+/// [`circle_tile_evaluate`] of pairs of tiles.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_tile_pair_evaluate(
+    columns: *mut M31,
+    twiddles: *const Twiddle,
+    params: CircleTileParams,
+) {
+    let block = Block::new(twiddles, &params);
+    for column in block.columns() {
+        let block = block.renewed();
+        let [low, high] = block.pair_of(column);
+        let (mut a, mut b) = (low.load(columns), high.load(columns));
+        let t = block.twiddle_of_pair();
+        unroll!(J in 0..16 => { (a[J as usize], b[J as usize]) = a[J as usize].butterfly(b[J as usize], t); });
+        block.evaluate(columns, &low, a);
+        block.renewed().evaluate(columns, &high, b);
+    }
 }
 
 /// Coefficients of a smaller polynomial to values: every copy of a column reads the same `2^log_source` words.
@@ -78,7 +106,19 @@ pub unsafe extern "ptx-kernel" fn circle_tile_extend(
     twiddles: *const Twiddle,
     params: CircleTileParams,
 ) {
-    evaluate(values, twiddles, &params, |words, j| words.load_spread(coefficients, j, &params));
+    evaluate(values, twiddles, &params, |words| words.load_spread(coefficients, &params));
+}
+
+/// Weighted sums of the parts of columns of `2^log_source` coefficients to values.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn circle_tile_restrict(
+    coefficients: *const M31,
+    values: *mut M31,
+    twiddles: *const Twiddle,
+    weights: *const Twiddle,
+    params: CircleTileParams,
+) {
+    evaluate(values, twiddles, &params, |words| words.load_sums(coefficients, weights, &params));
 }
 
 #[inline(always)]
@@ -86,30 +126,13 @@ unsafe fn evaluate(
     columns: *mut M31,
     twiddles: *const Twiddle,
     params: &CircleTileParams,
-    load: impl Fn(&TileWords, u32) -> M31,
+    load: impl Fn(&TileWords) -> Words,
 ) {
     let block = Block::new(twiddles, params);
     for column in block.columns() {
         let block = block.renewed();
-        let words = block.words_of(column);
-        let mut w: Words = [M31::ZERO; 16];
-        unroll!(J in 0..16 => { w[J as usize] = load(&words, J); });
-        if params.layers > 8 {
-            block.round(2).evaluate(&mut w);
-        }
-        block.put(Arrangement::Coalesced, &w);
-        block_sync();
-        if params.layers > 4 {
-            w = block.get(Arrangement::Middle);
-            block.round(1).evaluate(&mut w);
-            block.put(Arrangement::Middle, &w);
-        }
-        block_sync();
-        w = block.get(Arrangement::Consecutive);
-        block.round(0).evaluate_lowest(&mut w);
-        block.put(Arrangement::Consecutive, &w);
-        block_sync();
-        unroll!(J in 0..16 => { words.store(columns, J, block.get_coalesced(J)); });
+        let words = block.words_of(column, bid_x());
+        block.evaluate(columns, &words, load(&words));
     }
 }
 
@@ -185,32 +208,89 @@ impl<'a> Block<'a> {
         first..(first + self.params.columns_per_block).min(self.params.columns)
     }
 
-    /// This block's tile of a column.
+    /// A tile of a column.
     #[inline(always)]
-    fn words_of(&self, column: u32) -> TileWords {
-        let first = (u64::from(column) << self.params.log_size) + (u64::from(bid_x()) << LOG_TILE);
-        TileWords { first, len: (self.params.words - first).min(1 << LOG_TILE) as u32 }
+    fn words_of(&self, column: u32, tile: u32) -> TileWords {
+        let first = (u64::from(column) << self.params.log_size) + (u64::from(tile) << LOG_TILE);
+        TileWords { tile, first, len: (self.params.words - first).min(1 << LOG_TILE) as u32 }
+    }
+
+    /// Both tiles of this block's pair, which are whole.
+    #[inline(always)]
+    fn pair_of(&self, column: u32) -> [TileWords; 2] {
+        [2 * bid_x(), 2 * bid_x() + 1].map(|tile| TileWords { len: u32::MAX, ..self.words_of(column, tile) })
+    }
+
+    /// The factor of layer 12 for this block's pair.
+    #[inline(always)]
+    unsafe fn twiddle_of_pair(&self) -> Twiddle {
+        let offset = (1 << (self.params.log_domain - 1)) - (1 << (self.params.log_domain - LOG_TILE));
+        *self.twiddles.add((offset + (self.params.position >> (LOG_TILE + 1)) + bid_x()) as usize)
     }
 
     /// The four layers from layer `4 number` on.
     #[inline(always)]
-    fn round(&self, number: u32) -> Round {
+    fn round(&self, words: &TileWords, number: u32) -> Round {
         let arrangement = match number {
             0 => Arrangement::Consecutive,
             1 => Arrangement::Middle,
             _ => Arrangement::Coalesced,
         };
-        let position = ((bid_x() << LOG_TILE) + arrangement.base()) & self.mask;
+        let position = (((words.tile << LOG_TILE) + arrangement.base()) & self.mask) + self.params.position;
         let layer = 4 * number;
         Round {
             twiddles: self.twiddles,
             log_domain: self.params.log_domain,
             layer,
-            group: position >> (layer + 4),
+            position: position >> layer,
             mask: self.mask >> layer & 15,
             first: 0,
             end: self.params.layers - layer,
         }
+    }
+
+    /// The layers of a tile upwards: coalesced words of its coefficients, but for their scale.
+    #[inline(always)]
+    unsafe fn interpolate(&self, columns: *const M31, words: &TileWords) -> Words {
+        self.put(Arrangement::Coalesced, &words.load(columns));
+        block_sync();
+        let mut w = self.get(Arrangement::Consecutive);
+        self.round(words, 0).interpolate_lowest(&mut w);
+        self.put(Arrangement::Consecutive, &w);
+        block_sync();
+        if self.params.layers > 4 {
+            w = self.get(Arrangement::Middle);
+            self.round(words, 1).interpolate(&mut w);
+            self.put(Arrangement::Middle, &w);
+        }
+        block_sync();
+        w = self.get(Arrangement::Coalesced);
+        if self.params.layers > 8 {
+            self.round(words, 2).interpolate(&mut w);
+        }
+        w
+    }
+
+    /// The layers of a tile downwards, from its coalesced words on.
+    #[inline(always)]
+    unsafe fn evaluate(&self, columns: *mut M31, words: &TileWords, mut w: Words) {
+        if self.params.layers > 8 {
+            self.round(words, 2).evaluate(&mut w);
+        }
+        self.put(Arrangement::Coalesced, &w);
+        block_sync();
+        if self.params.layers > 4 {
+            w = self.get(Arrangement::Middle);
+            self.round(words, 1).evaluate(&mut w);
+            self.put(Arrangement::Middle, &w);
+        }
+        block_sync();
+        w = self.get(Arrangement::Consecutive);
+        self.round(words, 0).evaluate_lowest(&mut w);
+        self.put(Arrangement::Consecutive, &w);
+        block_sync();
+        w = self.get(Arrangement::Coalesced);
+        unroll!(J in 0..16 => { words.store(columns, J, w[J as usize]); });
     }
 
     #[inline(always)]
@@ -224,21 +304,14 @@ impl<'a> Block<'a> {
     unsafe fn put(&self, arrangement: Arrangement, words: &Words) {
         unroll!(J in 0..16 => { self.shared.set(arrangement.place(J), words[J as usize]); });
     }
-
-    #[inline(always)]
-    unsafe fn get_coalesced(&self, j: u32) -> M31 {
-        self.shared.get(Arrangement::Coalesced.place(j))
-    }
-
-    #[inline(always)]
-    unsafe fn put_coalesced(&self, j: u32, word: M31) {
-        self.shared.set(Arrangement::Coalesced.place(j), word);
-    }
 }
 
 /// A tile in global memory; words past the batch read as zero and are not written.
 struct TileWords {
+    /// Its number in the column.
+    tile: u32,
     first: u64,
+    /// Words up to the end of the batch, or more than a tile has.
     len: u32,
 }
 
@@ -249,21 +322,54 @@ impl TileWords {
     }
 
     #[inline(always)]
-    unsafe fn load(&self, columns: *const M31, j: u32) -> M31 {
-        let index = Self::index(j);
-        if index < self.len { *columns.add(self.first as usize).add(index as usize) } else { M31::ZERO }
+    unsafe fn load(&self, columns: *const M31) -> Words {
+        let mut words = [M31::ZERO; 16];
+        unroll!(J in 0..16 => {
+            let index = Self::index(J);
+            if index < self.len {
+                words[J as usize] = *columns.add(self.first as usize).add(index as usize);
+            }
+        });
+        words
     }
 
-    /// The coefficient that word `j` starts from, in columns of `2^log_source` words.
+    /// The coefficients that the words start from, in columns of `2^log_source` of them.
     #[inline(always)]
-    unsafe fn load_spread(&self, coefficients: *const M31, j: u32, params: &CircleTileParams) -> M31 {
-        let index = Self::index(j);
-        if index >= self.len {
-            return M31::ZERO;
+    unsafe fn load_spread(&self, coefficients: *const M31, params: &CircleTileParams) -> Words {
+        let mut words = [M31::ZERO; 16];
+        unroll!(J in 0..16 => {
+            let index = Self::index(J);
+            if index < self.len {
+                let word = self.first + u64::from(index);
+                let source = (word >> params.log_size << params.log_source) + (word & ((1 << params.log_source) - 1));
+                words[J as usize] = *coefficients.add(source as usize);
+            }
+        });
+        words
+    }
+
+    /// Sums of the parts of columns of `2^log_source` coefficients.
+    #[inline(always)]
+    unsafe fn load_sums(&self, coefficients: *const M31, weights: *const Twiddle, params: &CircleTileParams) -> Words {
+        let mut words = [M31::ZERO; 16];
+        let mut part = 0;
+        while part >> (params.log_source - params.log_size) == 0 {
+            let coefficients = coefficients.add(part << params.log_size);
+            let weight = *weights.add(part);
+            // Sixteen places that stay the same would not fit the registers.
+            let log_size = opaque_word(params.log_size);
+            unroll!(J in 0..16 => {
+                let index = Self::index(J);
+                if index < self.len {
+                    let word = self.first + u64::from(index);
+                    let source = (word >> log_size << params.log_source) + (word & ((1 << log_size) - 1));
+                    let word = *coefficients.add(source as usize);
+                    words[J as usize] = words[J as usize].plus_product(word, weight);
+                }
+            });
+            part += 1;
         }
-        let word = self.first + u64::from(index);
-        let source = (word >> params.log_size << params.log_source) + (word & ((1 << params.log_source) - 1));
-        *coefficients.add(source as usize)
+        words
     }
 
     #[inline(always)]
@@ -279,4 +385,7 @@ kernel_table! {
     circle_tile_interpolate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
     circle_tile_evaluate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
     circle_tile_extend: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
+    circle_tile_restrict: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
+    circle_tile_pair_interpolate: block [256, 1, 1], min_blocks 2, shared Bytes(SHARED_BYTES), barriers 6;
+    circle_tile_pair_evaluate: block [256, 1, 1], min_blocks 2, shared Bytes(SHARED_BYTES), barriers 6;
 }

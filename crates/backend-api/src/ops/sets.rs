@@ -22,6 +22,7 @@ macro_rules! op_sets {
                 circle_eval_at_point(CircleEvalAtPoint),
                 circle_eval_at_points(CircleEvalAtPoints),
                 circle_interpolate_part(CircleInterpolatePart),
+                circle_restrict(CircleRestrict),
                 batch_inverse_m31(BatchInverseM31),
                 batch_inverse_qm31(BatchInverseQm31),
             }

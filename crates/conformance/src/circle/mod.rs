@@ -7,6 +7,7 @@ mod field;
 pub(crate) mod model;
 mod part;
 mod points;
+mod restrict;
 mod transform;
 
 use backend_api::ops::circle::CircleOps;
@@ -23,6 +24,7 @@ pub fn specs<Q: CircleOps + 'static>() -> Vec<OpSpec<Q>> {
         transform::extend(),
         transform::lde(),
         part::interpolate_part(),
+        restrict::restrict(),
         field::eval_at_point(),
         points::eval_at_points(),
         field::batch_inverse(),

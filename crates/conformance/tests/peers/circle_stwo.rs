@@ -1,6 +1,9 @@
 //! Fields, domains, orders, transforms and out-of-domain values against the published crate `stwo` 2.3.
 
-use backend_api::ops::circle::{CircleEvalAtPoints, CircleInterpolatePart, CircleOps as _};
+use backend_api::{
+    Buffer as _, Queue as _,
+    ops::circle::{CircleEvalAtPoints, CircleInterpolatePart, CircleOps as _},
+};
 use core_types::{
     circle::CirclePoint,
     field::{M31, QM31},
@@ -8,7 +11,8 @@ use core_types::{
 };
 use cpu_backend::CpuQueue;
 use stark_fft::{
-    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, HostColumns, LdePlan, Natural, RowOrder, TwiddleTree,
+    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, HostColumns, LdeBlockPlan, LdePlan, Natural, RowOrder,
+    TwiddleTree,
 };
 use stwo::core::{
     circle::CirclePoint as StwoPoint,
@@ -157,6 +161,34 @@ fn extensions_take_the_values_that_their_folding_gives() {
             let point = their_domain.at(stark_fft::bit_reversed(p, log_size));
             let expected = utils::fold(&coefficients, &utils::get_folding_alphas(point, log_coefficients as usize));
             assert_eq!(theirs(values.as_slice()[p]), expected, "position {p}, 2^{log_coefficients} to 2^{log_size}");
+        }
+    }
+}
+
+#[test]
+fn blocks_take_the_values_that_their_folding_gives() {
+    let q = runtime::cpu().unwrap();
+    for (log_coefficients, log_size, log_blocks) in
+        [(1, 2, 1), (3, 4, 3), (2, 6, 2), (5, 5, 4), (8, 9, 3), (12, 14, 1), (13, 14, 8), (16, 17, 3), (18, 18, 2)]
+    {
+        let host = elements(1 << log_coefficients, 9);
+        let tree = TwiddleTree::new(&q, domain(log_size)).unwrap();
+        let plan = LdeBlockPlan::new(domain(log_coefficients), domain(log_size), 1, log_blocks).unwrap();
+        let columns = HostColumns::<Coefficients>::new(domain(log_coefficients), host.clone()).unwrap();
+        let columns = Columns::upload(&q, &columns).unwrap();
+        let coefficients = all_theirs(&host);
+        let their_domain = CanonicCoset::new(log_size).circle_domain();
+        let mut values = q.alloc::<M31>(plan.values_len()).unwrap();
+        for block in 0..plan.blocks() {
+            plan.extend_into(&q, &tree, columns.view(), block, values.view_mut()).unwrap();
+            let values = q.download(&values).unwrap();
+            let last = plan.values_len() - 1;
+            for i in (0..=last).step_by((last / 3).max(1)).chain([last]) {
+                let p = plan.positions(block).start + i;
+                let point = their_domain.at(stark_fft::bit_reversed(p, log_size));
+                let expected = utils::fold(&coefficients, &utils::get_folding_alphas(point, log_coefficients as usize));
+                assert_eq!(theirs(values[i]), expected, "position {p}, 2^{log_coefficients} to 2^{log_size}");
+            }
         }
     }
 }

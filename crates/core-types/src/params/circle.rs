@@ -31,6 +31,40 @@ pub struct CircleExtendParams {
 
 sizes!(CircleExtendParams { log_coefficients, log_size, columns });
 
+/// A batch of extensions to one block of a domain, of the blocks of equal size that its stored positions make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CircleRestrictParams {
+    /// Log of the number of coefficients in a column, at most `log_domain`.
+    pub log_coefficients: u32,
+    /// Log of the number of points of the canonic domain, 1..=30.
+    pub log_domain: u32,
+    /// Log of the number of values in a block, 1..=`log_domain`.
+    pub log_block: u32,
+    /// Which of the `2^(log_domain - log_block)` blocks.
+    pub block: u32,
+    /// Number of columns.
+    pub columns: u32,
+}
+
+sizes!(CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns });
+
+impl CircleRestrictParams {
+    /// Log of the number of parts of `2^log_block` coefficients that a column has; one that is smaller counts as a part.
+    #[inline]
+    #[must_use]
+    pub const fn log_parts(&self) -> u32 {
+        self.log_coefficients.saturating_sub(self.log_block)
+    }
+
+    /// Stored position of the block's first value.
+    #[inline]
+    #[must_use]
+    pub const fn position(&self) -> u32 {
+        self.block << self.log_block
+    }
+}
+
 /// A batch of interpolations from the first values on a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -72,7 +106,7 @@ pub struct CircleTwiddleParams {
 
 sizes!(CircleTwiddleParams { log_size });
 
-/// One launch over contiguous tiles of `2^12` words: the lowest layers of whole columns.
+/// One launch over contiguous tiles of `2^12` words, or pairs of them: the lowest layers of whole columns.
 ///
 /// Columns smaller than a tile are taken as one column of `words` words, whose positions count modulo `2^log_size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -82,11 +116,12 @@ pub struct CircleTileParams {
     pub words: u64,
     /// Log of the number of points of the domain that the twiddles belong to.
     pub log_domain: u32,
-    /// Log of the words of a column, which stand at the first positions of the domain; at least 3.
+    /// Log of the words of a column; at least 3.
     pub log_size: u32,
-    /// Log of the words of a source column; equal to `log_size` where the transform is in place.
+    /// Log of the words of a source column: `log_size` in place, less where copies read the same one, and more where its parts of
+    /// `2^log_size` words are added up.
     pub log_source: u32,
-    /// Layers to run, from layer 0 on, at most 12.
+    /// Layers to run, from layer 0 on: at most 12 in tiles, 13 in pairs.
     pub layers: u32,
     /// The inverse multiplies its results by `2^scale`, below 31.
     pub scale: u32,
@@ -94,8 +129,8 @@ pub struct CircleTileParams {
     pub columns: u32,
     /// Columns that one block runs one after the other.
     pub columns_per_block: u32,
-    /// Keeps the record free of padding; zero.
-    pub reserved: u32,
+    /// Position of a column's first word in the domain, a multiple of `2^log_size`.
+    pub position: u32,
 }
 
 impl CircleTileParams {
@@ -109,8 +144,11 @@ impl CircleTileParams {
 pub struct CircleStripParams {
     /// Log of the number of points of the domain that the twiddles belong to.
     pub log_domain: u32,
-    /// Log of the words of a target column, which stand at the first positions of the domain.
+    /// Log of the words of a target column.
     pub log_size: u32,
+    /// Log of the words of a source column: `log_size` in place, `log_region` where every copy reads the same one, and more than
+    /// `log_size` where its parts of `2^log_region` words are added up.
+    pub log_source: u32,
     /// Log of the words of one copy of the polynomial in a target column.
     pub log_region: u32,
     /// The lowest layer to run, at least `log_width`.
@@ -121,8 +159,8 @@ pub struct CircleStripParams {
     pub log_width: u32,
     /// The inverse multiplies its results by `2^scale`, below 31.
     pub scale: u32,
-    /// 1 if every copy reads the same source column of `2^log_region` words, 0 if in place.
-    pub spread: u32,
+    /// Position of a column's first word in the domain, a multiple of `2^log_size`.
+    pub position: u32,
 }
 
 impl CircleStripParams {
@@ -138,12 +176,15 @@ impl CircleStripParams {
 pub struct CircleSmallParams {
     /// Log of the number of points of the domain that the twiddles belong to.
     pub log_domain: u32,
-    /// Log of the words of a column, which stand at the first positions of the domain; 1 or 2.
+    /// Log of the words of a column; 1 or 2.
     pub log_size: u32,
-    /// Log of the words of a source column, at most `log_size`.
+    /// Log of the words of a source column, of which those that are missing are zero; more than `log_size` where its parts of
+    /// `2^log_size` words are added up.
     pub log_source: u32,
     /// Number of columns.
     pub columns: u32,
+    /// Position of a column's first word in the domain, a multiple of `2^log_size`.
+    pub position: u32,
 }
 
 /// A column of coefficients to evaluate, and where.

@@ -1,6 +1,8 @@
 //! The circle op set on the processor.
 
+mod extend;
 pub(crate) mod inverse;
+mod parts;
 mod pass;
 mod point;
 mod samples;
@@ -18,13 +20,13 @@ use backend_api::{
     BackendError,
     ops::circle::{
         BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
-        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleTwiddles,
+        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleRestrict, CircleTwiddles,
     },
 };
 use core_types::{
     circle::CirclePoint,
     field::{Field, M31, QM31, Twiddle},
-    params::{circle::CircleExtendParams, columns::ColumnAt},
+    params::columns::ColumnAt,
 };
 
 use self::{
@@ -35,39 +37,54 @@ use self::{
 };
 use crate::{CpuQueue, Simd};
 
+/// A direction between coefficients and values.
+#[derive(Clone, Copy)]
+enum Direction {
+    /// Coefficients to the values from `position` of the domain on.
+    Evaluate { position: usize },
+    /// Values on the first positions to coefficients.
+    Interpolate,
+}
+
 impl CpuQueue {
-    /// Both directions between coefficients and the values on the first `2^log_size` positions of a domain, of whose factors
-    /// there are as many as an op with that domain has checked.
-    fn circle_transform(&self, log_size: u32, factors: &[Twiddle], columns: &mut [M31], inverse: bool) {
+    /// Both directions between coefficients and the values on `2^log_size` positions of a domain, of whose factors there are as many
+    /// as an op with that domain has checked.
+    fn circle_transform(&self, log_size: u32, factors: &[Twiddle], columns: &mut [M31], direction: Direction) {
         if log_size < log_block(self.simd().log_width()) {
             let log_domain = log_domain(factors);
             self.for_chunks(columns, 1 << 15, |_, columns| {
                 for column in columns.chunks_mut(1 << log_size) {
-                    if inverse {
-                        scalar::interpolate(column, log_size, factors, log_domain);
-                    } else {
-                        scalar::evaluate(column, log_size, 0, factors, log_domain);
+                    match direction {
+                        Direction::Interpolate => scalar::interpolate(column, log_size, factors, log_domain),
+                        Direction::Evaluate { position } => {
+                            scalar::evaluate(column, log_size, position, factors, log_domain);
+                        }
                     }
                 }
             });
             return;
         }
-        // SAFETY: the op has held the views to their lengths.
-        unsafe { self.transform_columns(self.simd(), log_size, factors, columns, inverse) };
+        // SAFETY: the op has held the views to their lengths, and the position and the block to the domain.
+        unsafe { self.transform_columns(self.simd(), log_size, factors, columns, direction) };
     }
 
     /// Transforms columns of at least one block by `steps`.
     ///
     /// # Safety
-    /// `factors` are those of a domain of at least `2^log_size` points, `columns` a multiple of `2^log_size` elements.
+    /// `factors` are those of a domain that has `2^log_size` points from the direction's position on, and `columns` a multiple of
+    /// `2^log_size` elements.
     unsafe fn transform_columns(
         &self,
         steps: impl Steps,
         log_size: u32,
         factors: &[Twiddle],
         columns: &mut [M31],
-        inverse: bool,
+        direction: Direction,
     ) {
+        let (inverse, position, scale) = match direction {
+            Direction::Evaluate { position } => (false, position, 0),
+            Direction::Interpolate => (true, 0, (31 - log_size) % 31), // dividing by 2^n rotates by 31 - n
+        };
         let count = columns.len() >> log_size;
         let base = Shared(columns.as_mut_ptr().cast::<u32>());
         // SAFETY: the view holds half as many factors as the domain has points, doubled words in a transparent type.
@@ -75,60 +92,10 @@ impl CpuQueue {
         let region = |column: usize| {
             // SAFETY: column < count, so its 2^log_size words lie in the view.
             let target = unsafe { base.get().add(column << log_size) };
-            Region {
-                source: target,
-                target,
-                log_len: log_size,
-                position: 0,
-                factors: factors.get(),
-                inverse,
-                scale: if inverse { (31 - log_size) % 31 } else { 0 }, // dividing by 2^n rotates by 31 - n
-            }
+            Region { source: target, target, log_len: log_size, position, factors: factors.get(), inverse, scale }
         };
         // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
         unsafe { self.run_regions(steps, log_size, count, region) };
-    }
-
-    /// From coefficients to the values on a domain at least as large, whose op was checked.
-    fn circle_extension(
-        &self,
-        params: &CircleExtendParams,
-        twiddles: &[Twiddle],
-        coefficients: &[M31],
-        values: &mut [M31],
-    ) {
-        let CircleExtendParams { log_coefficients: log_len, log_size, columns } = *params;
-        let log_copies = log_size - log_len;
-        if log_len < log_block(self.simd().log_width()) {
-            self.for_chunks(values, 1 << log_size, |column, values| {
-                let coefficients = &coefficients[column << log_len..(column + 1) << log_len];
-                for (copy, values) in values.chunks_mut(1 << log_len).enumerate() {
-                    values.copy_from_slice(coefficients);
-                    scalar::evaluate(values, log_len, copy << log_len, twiddles, log_size);
-                }
-            });
-            return;
-        }
-        let source = Shared(coefficients.as_ptr().cast::<u32>());
-        let base = Shared(values.as_mut_ptr().cast::<u32>());
-        // SAFETY: the view holds 2^(log_size - 1) factors, doubled words in a transparent type.
-        let factors = Shared(unsafe { Factors::new(twiddles.as_ptr().cast(), log_size) });
-        let region = |i: usize| {
-            let (column, copy) = (i >> log_copies, i & ((1 << log_copies) - 1));
-            // SAFETY: column < columns and copy < 2^log_copies, so the words lie in the views.
-            let (source, target) = unsafe { (source.get().add(column << log_len), base.get().add(i << log_len)) };
-            Region {
-                source,
-                target,
-                log_len,
-                position: copy << log_len,
-                factors: factors.get(),
-                inverse: false,
-                scale: 0,
-            }
-        };
-        // SAFETY: copies are disjoint parts of one exclusive view, and the coefficients are another view.
-        unsafe { self.run_regions(self.simd(), log_len, (columns as usize) << log_copies, region) };
     }
 
     /// Inverts chunks by `invert`.
@@ -161,13 +128,13 @@ impl CircleOps for CpuQueue {
 
     fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, true);
+        self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, Direction::Interpolate);
         Ok(())
     }
 
     fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.circle_transform(op.params.log_size, op.twiddles, op.columns, false);
+        self.circle_transform(op.params.log_size, op.twiddles, op.columns, Direction::Evaluate { position: 0 });
         Ok(())
     }
 
@@ -179,7 +146,7 @@ impl CircleOps for CpuQueue {
 
     fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.circle_transform(op.params.log_coefficients, op.inverse_twiddles, op.columns, true);
+        self.circle_transform(op.params.log_coefficients, op.inverse_twiddles, op.columns, Direction::Interpolate);
         self.circle_extension(op.params, op.twiddles, op.columns, op.values);
         Ok(())
     }
@@ -207,8 +174,18 @@ impl CircleOps for CpuQueue {
 
     fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, true);
+        self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, Direction::Interpolate);
         Ok(())
+    }
+
+    fn circle_restrict(&self, op: CircleRestrict<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CircleRestrict { params, twiddles, coefficients, values } = op;
+        if params.log_parts() == 0 {
+            self.circle_copies(params, twiddles, coefficients, values);
+            return Ok(());
+        }
+        self.circle_sums(params, twiddles, coefficients, values)
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {

@@ -5,7 +5,10 @@ use std::num::NonZeroUsize;
 use core_types::{
     circle::{CirclePointIndex, bit_reversed, double_x},
     params::{
-        circle::{CircleFftParams, CirclePartParams, CirclePointParams, CircleTwiddleParams},
+        circle::{
+            CircleExtendParams, CircleFftParams, CirclePartParams, CirclePointParams, CircleRestrictParams,
+            CircleTwiddleParams,
+        },
         deep::SampleAt,
     },
 };
@@ -211,6 +214,46 @@ fn every_level_extends_as_evaluation_of_padded_coefficients() {
 }
 
 #[test]
+fn every_level_evaluates_blocks_as_the_scalar_layers_do() {
+    for q in queues() {
+        for log_domain in [1, 2, 3, 4, 5, 8, 11, 13, 15, 16] {
+            let (forward, _) = tree(&q, log_domain);
+            for log_coefficients in
+                (0..=log_domain).filter(|log| log_domain < 9 || log % 3 == 0 || log + 2 > log_domain)
+            {
+                let coefficients = elements(2 << log_coefficients, 13);
+                let mut expected = vec![M31::ZERO; 2 << log_domain];
+                for (column, values) in expected.chunks_mut(1 << log_domain).enumerate() {
+                    let source = &coefficients[column << log_coefficients..(column + 1) << log_coefficients];
+                    values[..source.len()].copy_from_slice(source);
+                    scalar::evaluate(values, log_domain, 0, &forward, log_domain);
+                }
+                for log_block in (1..=log_domain).filter(|log| log_domain < 9 || log % 4 == 1 || log + 3 > log_domain) {
+                    let last = (1 << (log_domain - log_block)) - 1;
+                    for block in [0, last / 3, last - last / 4, last] {
+                        let params =
+                            CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: 2 };
+                        let mut got = vec![M31::ZERO; 2 << log_block];
+                        q.circle_restrict(CircleRestrict {
+                            params: &params,
+                            twiddles: &forward,
+                            coefficients: &coefficients,
+                            values: &mut got,
+                        })
+                        .unwrap();
+                        let start = (block as usize) << log_block;
+                        let columns = expected.chunks(1 << log_domain);
+                        let expected: Vec<M31> =
+                            columns.flat_map(|column| column[start..start + (1 << log_block)].to_vec()).collect();
+                        assert!(expected == got, "{params:?}, {q:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn inverses_multiply_to_one_at_every_length() {
     for q in queues() {
         for len in [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 255, 257, 4095, 4096, 4097, 20_000] {
@@ -303,10 +346,10 @@ fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
         let (mut expected, mut got) = (input.clone(), input.clone());
         scalar::interpolate(&mut expected, log_size, &inverse, log_size);
         // SAFETY: lengths are those of the tree.
-        unsafe { q.transform_columns(Model, log_size, &inverse, &mut got, true) };
+        unsafe { q.transform_columns(Model, log_size, &inverse, &mut got, Direction::Interpolate) };
         assert!(expected == got, "interpolate, log size {log_size}");
         // SAFETY: as above.
-        unsafe { q.transform_columns(Model, log_size, &forward, &mut got, false) };
+        unsafe { q.transform_columns(Model, log_size, &forward, &mut got, Direction::Evaluate { position: 0 }) };
         assert!(input == got, "evaluate, log size {log_size}");
     }
 }

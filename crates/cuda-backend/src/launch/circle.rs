@@ -4,8 +4,8 @@ use backend_api::{BackendError, BufferMut, BufferRef};
 use core_types::{
     field::{M31, QM31, Twiddle},
     params::circle::{
-        CirclePointRangeParams, CircleSampleAt, CircleSmallParams, CircleStripParams, CircleTileParams,
-        CircleTwiddleParams,
+        CirclePointRangeParams, CircleRestrictParams, CircleSampleAt, CircleSmallParams, CircleStripParams,
+        CircleTileParams, CircleTwiddleParams,
     },
 };
 
@@ -26,11 +26,20 @@ fn striding(launch: Launch<'_>, count: u64) -> Launch<'_> {
     launch.grid([blocks, 1, 1])
 }
 
-/// Tiles of a column by groups of columns.
+/// Tiles of a column, or pairs of them, by groups of columns.
 fn tiles<'a>(launch: Launch<'a>, p: &CircleTileParams) -> Launch<'a> {
     let column = if p.log_size < LOG_TILE { p.words } else { 1 << p.log_size };
     let groups = p.columns.div_ceil(p.columns_per_block);
-    launch.grid([column.div_ceil(1 << LOG_TILE), groups.into(), 1])
+    launch.grid([column.div_ceil(1 << p.layers.max(LOG_TILE)), groups.into(), 1])
+}
+
+/// Tiles or pairs of them, which have kernels of their own.
+fn tiles_or_pairs<'a>(
+    queue: &'a CudaQueue,
+    [single, pair]: [&str; 2],
+    p: &CircleTileParams,
+) -> Result<Launch<'a>, BackendError> {
+    Ok(tiles(queue.kernel(if p.layers <= LOG_TILE { single } else { pair })?, p))
 }
 
 /// One block per strip of each column. Both sizes of a strip have kernels of their own.
@@ -85,13 +94,41 @@ pub(crate) fn small_evaluate(
     unsafe { launch.launch() }
 }
 
+pub(crate) fn small_restrict(
+    queue: &CudaQueue,
+    p: &CircleSmallParams,
+    coefficients: CudaRef<'_, M31>,
+    values: &CudaMut<'_, M31>,
+    [twiddles, weights]: [CudaRef<'_, Twiddle>; 2],
+) -> Result<(), BackendError> {
+    let launch = striding(queue.kernel("circle_small_restrict")?, p.columns.into());
+    let launch = launch.input("coefficients", coefficients).output("values", values);
+    let launch = launch.input("twiddles", twiddles).input("weights", weights).value("params", p);
+    // SAFETY: the op has checked that `coefficients` and `values` are `p.columns` of their sizes, and `twiddles` the factors of
+    // the domain. It gives a weight for each part of a column.
+    unsafe { launch.launch() }
+}
+
+/// The weights of the parts of a column in the values of the block.
+pub(crate) fn restrict_weights(
+    queue: &CudaQueue,
+    p: &CircleRestrictParams,
+    twiddles: CudaRef<'_, Twiddle>,
+    weights: &CudaMut<'_, Twiddle>,
+) -> Result<(), BackendError> {
+    let launch = striding(queue.kernel("circle_restrict_weights")?, 1 << p.log_parts());
+    let launch = launch.input("twiddles", twiddles).output("weights", weights).value("params", p);
+    // SAFETY: the op has checked that `twiddles` are the factors of the domain, and gives room for a weight for each part.
+    unsafe { launch.launch() }
+}
+
 pub(crate) fn tile_interpolate(
     queue: &CudaQueue,
     p: &CircleTileParams,
     columns: &CudaMut<'_, M31>,
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
-    let launch = tiles(queue.kernel("circle_tile_interpolate")?, p)
+    let launch = tiles_or_pairs(queue, ["circle_tile_interpolate", "circle_tile_pair_interpolate"], p)?
         .output("columns", columns)
         .input("twiddles", twiddles)
         .value("params", p);
@@ -106,7 +143,7 @@ pub(crate) fn tile_evaluate(
     columns: &CudaMut<'_, M31>,
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
-    let launch = tiles(queue.kernel("circle_tile_evaluate")?, p)
+    let launch = tiles_or_pairs(queue, ["circle_tile_evaluate", "circle_tile_pair_evaluate"], p)?
         .output("columns", columns)
         .input("twiddles", twiddles)
         .value("params", p);
@@ -129,6 +166,21 @@ pub(crate) fn tile_extend(
         .value("params", p);
     // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` as many columns of `2^p.log_source`, and
     // `twiddles` the factors of the domain.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn tile_restrict(
+    queue: &CudaQueue,
+    p: &CircleTileParams,
+    coefficients: CudaRef<'_, M31>,
+    values: &CudaMut<'_, M31>,
+    [twiddles, weights]: [CudaRef<'_, Twiddle>; 2],
+) -> Result<(), BackendError> {
+    let launch = tiles(queue.kernel("circle_tile_restrict")?, p);
+    let launch = launch.input("coefficients", coefficients).output("values", values);
+    let launch = launch.input("twiddles", twiddles).input("weights", weights).value("params", p);
+    // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` as many columns of `2^p.log_source`, and
+    // `twiddles` the factors of the domain. It gives a weight for each part of a column.
     unsafe { launch.launch() }
 }
 
@@ -163,6 +215,22 @@ pub(crate) fn strip_evaluate(
         .value("params", p);
     // SAFETY: the op has checked that `columns` are `count` of the domain's size, `source` the same view or as many columns
     // of `2^p.log_region`, and `twiddles` the factors of the domain; a block reads its strip before it writes it.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn strip_restrict(
+    queue: &CudaQueue,
+    p: &CircleStripParams,
+    count: u32,
+    coefficients: CudaRef<'_, M31>,
+    values: &CudaMut<'_, M31>,
+    [twiddles, weights]: [CudaRef<'_, Twiddle>; 2],
+) -> Result<(), BackendError> {
+    let launch = strips(queue, ["circle_strip_restrict", "circle_wide_strip_restrict"], p, count)?;
+    let launch = launch.input("coefficients", coefficients).output("values", values);
+    let launch = launch.input("twiddles", twiddles).input("weights", weights).value("params", p);
+    // SAFETY: the op has checked that `values` are `count` columns of `2^p.log_size`, `coefficients` as many of
+    // `2^p.log_source`, and `twiddles` the factors of the domain. It gives a weight for each part of a column.
     unsafe { launch.launch() }
 }
 

@@ -16,6 +16,7 @@ mod inverse_qm31;
 mod lde;
 mod point;
 mod points;
+mod restrict;
 mod shape;
 mod twiddles;
 
@@ -28,6 +29,7 @@ pub use inverse_qm31::BatchInverseQm31;
 pub use lde::CircleLde;
 pub use point::CircleEvalAtPoint;
 pub use points::CircleEvalAtPoints;
+pub use restrict::CircleRestrict;
 pub use twiddles::CircleTwiddles;
 
 pub use super::sets::CircleOps;

@@ -2,6 +2,8 @@
 //!
 //! The unit of transforms is an element-layer: transforming a column of `2^n` elements is `n 2^n` of them.
 
+mod extend;
+mod inverse;
 mod points;
 mod twiddles;
 
@@ -40,6 +42,14 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
         let id = format!("circle.twiddles/{log_size}");
         all.push((id.clone(), Box::new(move || twiddles::contest(id, log_size))));
     }
+    let mut add = |id: &str, contest: fn(String) -> Contest| {
+        let id = id.to_owned();
+        all.push((id.clone(), Box::new(move || contest(id))));
+    };
+    add("circle.extend_plan/100x2^16", extend::plan);
+    add("circle.extend_blocks/100x2^16", extend::blocks);
+    add("circle.batch_inverse_m31/20", |id| inverse::of_m31(id, 20));
+    add("circle.batch_inverse_qm31/20", |id| inverse::of_qm31(id, 20));
     all
 }
 

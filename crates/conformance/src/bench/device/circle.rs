@@ -4,14 +4,14 @@ use backend_api::{
     Buffer, Queue,
     ops::circle::{
         BatchInverseM31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend, CircleInterpolate,
-        CircleLde, CircleOps, CircleTwiddles,
+        CircleLde, CircleOps, CircleRestrict, CircleTwiddles,
     },
 };
 use core_types::{
     circle::CirclePoint,
     field::{M31, QM31, Twiddle},
     params::{
-        circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleTwiddleParams},
+        circle::{CircleExtendParams, CircleFftParams, CirclePointParams, CircleRestrictParams, CircleTwiddleParams},
         columns::ColumnAt,
         deep::SampleAt,
     },
@@ -37,6 +37,7 @@ pub(super) fn lines<Q: CircleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>
         transform(false, batch, columns),
         extend(batch, columns / 4),
         lde(batch, columns / 4),
+        restrict(batch, columns / 4),
         at_point(batch, columns),
         at_points(batch, columns),
         inverse(single),
@@ -136,6 +137,30 @@ fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLin
                 twiddles: forward.view(),
                 columns: from,
                 values: to,
+            })?)
+        }))
+    })
+}
+
+/// One of eight blocks of twice as many points.
+fn restrict<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLine<Q> {
+    let (log_domain, log_block) = (log_coefficients + 1, log_coefficients - 2);
+    let (count, values_len) = (elements(log_coefficients, columns), elements(log_block, columns));
+    // A sum of four parts counts as a layer for each.
+    let work = values_len as f64 * f64::from(log_block + 4);
+    let bytes = M31_BYTES * (count + values_len) as f64;
+    let size = Size { unit: "element-layer", work, bytes, resident: bytes };
+    DeviceLine::new(format!("circle.restrict/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+        let [forward, _] = twiddles(q, log_domain)?;
+        let coefficients = column(q, count)?;
+        let mut values = q.zeros(values_len)?;
+        let params = CircleRestrictParams { log_coefficients, log_domain, log_block, block: 5, columns };
+        Ok(Box::new(move |q: &Q| {
+            Ok(q.circle_restrict(CircleRestrict {
+                params: &params,
+                twiddles: forward.view(),
+                coefficients: coefficients.view(),
+                values: values.view_mut(),
             })?)
         }))
     })

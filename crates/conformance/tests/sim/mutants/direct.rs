@@ -7,13 +7,18 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},
+    ops::circle::{
+        CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleRestrict, CircleTwiddles,
+    },
 };
 use conformance::Failure;
 use core_types::{
     field::{M31, QM31, Twiddle},
     params::air::LogUpColumnsParams,
-    params::circle::{CircleExtendParams, CircleFftParams, CircleStripParams, CircleTileParams, CircleTwiddleParams},
+    params::circle::{
+        CircleExtendParams, CircleFftParams, CircleRestrictParams, CircleStripParams, CircleTileParams,
+        CircleTwiddleParams,
+    },
 };
 use cuda_backend::{CudaMut, CudaQueue, CudaRef, Launch};
 
@@ -33,6 +38,10 @@ pub(super) fn trials() -> Vec<Trial> {
         Trial::new("strips of two rounds, interpolated", |q| Transform::Interpolate.holds(q, STRIPS)),
         Trial::new("wide strips, evaluated", |q| Transform::Evaluate.holds(q, WIDE_STRIPS)),
         Trial::new("wide strips, interpolated", |q| Transform::Interpolate.holds(q, WIDE_STRIPS)),
+        Trial::new("pairs of tiles, evaluated", |q| Transform::Evaluate.holds(q, PAIRS)),
+        Trial::new("pairs of tiles, interpolated", |q| Transform::Interpolate.holds(q, PAIRS)),
+        Trial::new("strips of two rounds from parts", |q| restrict(q, STRIPS)),
+        Trial::new("wide strips from parts", |q| restrict(q, WIDE_STRIPS)),
         Trial::new("strips of two rounds, extended", |q| extend_values(q, STRIPS)),
         Trial::new("wide strips, extended", |q| extend_values(q, WIDE_STRIPS)),
     ]
@@ -82,6 +91,8 @@ struct Schedule {
 const SHARED_BLOCK: Schedule =
     Schedule { log_size: LOG_TILE, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
 const STRIPS: Schedule = Schedule { log_size: 13, columns: 1, columns_per_block: 1, log_rows: 6, log_strip: LOG_STRIP };
+const PAIRS: Schedule =
+    Schedule { log_size: LOG_TILE + 1, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
 const WIDE_STRIPS: Schedule =
     Schedule { log_size: 14, columns: 1, columns_per_block: 1, log_rows: 11, log_strip: LOG_WIDE_STRIP };
 
@@ -104,7 +115,7 @@ impl Schedule {
             scale,
             columns,
             columns_per_block,
-            reserved: 0,
+            position: 0,
         }
     }
 
@@ -114,19 +125,26 @@ impl Schedule {
         CircleStripParams {
             log_domain: log_size,
             log_size,
+            log_source: log_size,
             log_region: log_size,
             layer,
             log_rows,
             log_width,
             scale,
-            spread: 0,
+            position: 0,
         }
     }
 
     /// The tile kernel `name` on the grid for its parameters.
     fn tile_launch<'a>(self, q: &'a CudaQueue, name: &'static str) -> Result<Launch<'a>, Failure> {
         let groups = self.columns.div_ceil(self.columns_per_block);
-        Ok(q.kernel(name)?.grid([1 << (self.log_size - LOG_TILE), groups.into(), 1]))
+        let log_tiles = LOG_TILE.max(self.log_size - self.log_rows);
+        Ok(q.kernel(name)?.grid([1 << (self.log_size - log_tiles), groups.into(), 1]))
+    }
+
+    /// Whether the tiles are pairs.
+    fn pairs(self) -> bool {
+        self.log_size - self.log_rows > LOG_TILE
     }
 
     /// The strip kernel `names` on the grid for its parameters.
@@ -143,7 +161,8 @@ impl Schedule {
             // SAFETY: as the file says.
             unsafe { launch.launch() }?;
         }
-        let launch = self.tile_launch(q, "circle_tile_evaluate")?.output("columns", words);
+        let name = if self.pairs() { "circle_tile_pair_evaluate" } else { "circle_tile_evaluate" };
+        let launch = self.tile_launch(q, name)?.output("columns", words);
         let launch = launch.input("twiddles", factors).value("params", &self.tiles(0));
         // SAFETY: as the file says.
         Ok(unsafe { launch.launch() }?)
@@ -158,7 +177,8 @@ impl Schedule {
     ) -> Result<(), Failure> {
         let scale = 31 - self.log_size;
         let params = self.tiles(if self.log_rows == 0 { scale } else { 0 });
-        let launch = self.tile_launch(q, "circle_tile_interpolate")?.output("columns", words);
+        let name = if self.pairs() { "circle_tile_pair_interpolate" } else { "circle_tile_interpolate" };
+        let launch = self.tile_launch(q, name)?.output("columns", words);
         let launch = launch.input("twiddles", factors).value("params", &params);
         // SAFETY: as the file says.
         unsafe { launch.launch() }?;
@@ -241,7 +261,7 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     // SAFETY: as the file says.
     unsafe { launch.launch() }?;
     let down = schedule.strips(31 - log_size);
-    let up = CircleStripParams { log_domain: params.log_size, log_size: params.log_size, scale: 0, spread: 1, ..down };
+    let up = CircleStripParams { log_domain: params.log_size, log_size: params.log_size, scale: 0, ..down };
     let launch = schedule.strip_launch(q, ["circle_strip_lde", "circle_wide_strip_lde"])?;
     let launch = launch.output("columns", &column).output("values", &target);
     let launch = launch.input("inverse_twiddles", inverse.view()).input("twiddles", forward.view());
@@ -262,6 +282,39 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
         columns: words.as_mut_slice(),
         values: expected.as_mut_slice(),
     })?;
+    Failure::unless_equal(&expected, &q.download(&values)?)
+}
+
+/// The second half of twice as many points, from as many coefficients: the highest strips add up two parts.
+fn restrict(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
+    let (log_block, log_domain) = (schedule.log_size, schedule.log_size + 1);
+    let params = CircleRestrictParams { log_coefficients: log_domain, log_domain, log_block, block: 1, columns: 1 };
+    let coefficients = input(1 << log_domain);
+    let cpu = runtime::cpu().unwrap();
+    let ([forward, _], [cpu_forward, _]) = (factors(q, log_domain)?, factors(&cpu, log_domain)?);
+    let mut expected = vec![M31::ZERO; 1 << log_block];
+    cpu.circle_restrict(CircleRestrict {
+        params: &params,
+        twiddles: cpu_forward.view(),
+        coefficients: &coefficients,
+        values: expected.as_mut_slice(),
+    })?;
+    let (source, mut values) = (q.upload(&coefficients)?, q.zeros::<M31>(expected.len())?);
+    let mut weights = q.zeros::<Twiddle>(2)?;
+    let launch = q.kernel("circle_restrict_weights")?.grid([1, 1, 1]).input("twiddles", forward.view());
+    // SAFETY: as the file says; a column has two parts.
+    unsafe { launch.output("weights", &weights.view_mut()).value("params", &params).launch() }?;
+    let (target, position) = (values.view_mut(), params.position());
+    let strips = CircleStripParams { log_domain, log_source: log_domain, position, ..schedule.strips(0) };
+    let launch = schedule.strip_launch(q, ["circle_strip_restrict", "circle_wide_strip_restrict"])?;
+    let launch = launch.input("coefficients", source.view()).output("values", &target);
+    let launch = launch.input("twiddles", forward.view()).input("weights", weights.view()).value("params", &strips);
+    // SAFETY: as the file says; the source is as many columns of both parts.
+    unsafe { launch.launch() }?;
+    let tiles = CircleTileParams { log_domain, position, ..schedule.tiles(0) };
+    let launch = schedule.tile_launch(q, "circle_tile_evaluate")?.output("columns", &target);
+    // SAFETY: as the file says.
+    unsafe { launch.input("twiddles", forward.view()).value("params", &tiles).launch() }?;
     Failure::unless_equal(&expected, &q.download(&values)?)
 }
 

@@ -1,23 +1,25 @@
 //! The circle op set.
 
 mod points;
+mod restrict;
 mod schedule;
 
 use backend_api::{
     BackendError, BufferMut, BufferRef,
     ops::circle::{
         BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
-        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleTwiddles,
+        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleRestrict, CircleTwiddles,
     },
 };
 use core_types::{
     field::{M31, Twiddle},
-    params::circle::{
-        CircleExtendParams, CircleFftParams, CirclePartParams, CircleSmallParams, CircleStripParams, CircleTileParams,
-    },
+    params::circle::{CircleExtendParams, CircleFftParams, CirclePartParams, CircleSmallParams},
 };
 
-use self::schedule::{Schedule, tiles};
+use self::{
+    restrict::Source,
+    schedule::{Schedule, Span},
+};
 use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 
 /// Log of the largest domain whose layers have factors of their own kind.
@@ -29,35 +31,6 @@ const fn division(log_size: u32) -> u32 {
 }
 
 impl CudaQueue {
-    /// Runs all layers from coefficients of `2^log_len` on in place; the highest strips read `spread` instead, if given.
-    fn circle_layers(
-        &self,
-        log_size: u32,
-        log_len: u32,
-        count: u32,
-        twiddles: CudaRef<'_, Twiddle>,
-        spread: Option<CudaRef<'_, M31>>,
-        columns: &CudaMut<'_, M31>,
-    ) -> Result<(), BackendError> {
-        let schedule = Schedule::new(log_len);
-        let mut spread = spread;
-        for strips in schedule.strips.iter().rev() {
-            let params = strips.params(log_size, log_len, 0, spread.is_some());
-            let source = spread.take().unwrap_or_else(|| columns.as_ref());
-            circle::strip_evaluate(self, &params, count, source, columns, twiddles)?;
-        }
-        match spread {
-            Some(source) => {
-                let params = tiles(log_size, log_len, schedule.tiles, 0, count);
-                circle::tile_extend(self, &params, source, columns, twiddles)
-            }
-            None => {
-                let params = tiles(log_size, log_size, schedule.tiles, 0, count);
-                circle::tile_evaluate(self, &params, columns, twiddles)
-            }
-        }
-    }
-
     /// From values on the first `2^log_size` positions of a domain of `2^log_domain` points to coefficients, in place.
     fn circle_inverse_layers(
         &self,
@@ -70,17 +43,15 @@ impl CudaQueue {
             return Ok(());
         }
         if log_size <= LOG_SMALL {
-            let params = CircleSmallParams { log_domain, log_size, log_source: log_size, columns: count };
+            let params = CircleSmallParams { log_domain, log_size, log_source: log_size, columns: count, position: 0 };
             return circle::small_interpolate(self, &params, columns, inverse_twiddles);
         }
-        let schedule = Schedule::new(log_size);
+        let (schedule, span) = (Schedule::new(log_size), Span::first(log_size, log_domain));
         let scale = |last: bool| if last { division(log_size) } else { 0 };
-        let lowest = tiles(log_size, log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
-        let lowest = CircleTileParams { log_domain, ..lowest };
+        let lowest = span.tiles(log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
         circle::tile_interpolate(self, &lowest, columns, inverse_twiddles)?;
-        for (i, strips) in schedule.strips.iter().enumerate() {
-            let params = strips.params(log_size, log_size, scale(i + 1 == schedule.strips.len()), false);
-            let params = CircleStripParams { log_domain, ..params };
+        for (i, &strips) in schedule.strips.iter().enumerate() {
+            let params = span.strips(strips, log_size, log_size, scale(i + 1 == schedule.strips.len()));
             circle::strip_interpolate(self, &params, count, columns, inverse_twiddles)?;
         }
         Ok(())
@@ -108,11 +79,7 @@ impl CircleOps for CudaQueue {
         if count == 0 {
             return Ok(());
         }
-        if log_size <= LOG_SMALL {
-            let params = CircleSmallParams { log_domain: log_size, log_size, log_source: log_size, columns: count };
-            return circle::small_evaluate(self, &params, columns.as_ref(), &columns, twiddles);
-        }
-        self.circle_layers(log_size, log_size, count, twiddles, None, &columns)
+        self.circle_layers(Span::whole(log_size), log_size, count, twiddles, Source::InPlace, &columns)
     }
 
     fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
@@ -122,12 +89,8 @@ impl CircleOps for CudaQueue {
         if count == 0 {
             return Ok(());
         }
-        if log_size <= LOG_SMALL {
-            let params =
-                CircleSmallParams { log_domain: log_size, log_size, log_source: log_coefficients, columns: count };
-            return circle::small_evaluate(self, &params, coefficients, &values, twiddles);
-        }
-        self.circle_layers(log_size, log_coefficients, count, twiddles, Some(coefficients), &values)
+        let source = Source::Columns(coefficients);
+        self.circle_layers(Span::whole(log_size), log_coefficients, count, twiddles, source, &values)
     }
 
     fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
@@ -144,13 +107,12 @@ impl CircleOps for CudaQueue {
         if count == 0 {
             return Ok(());
         }
-        let lower = tiles(log_len, log_len, schedule.tiles, 0, count);
-        circle::tile_interpolate(self, &lower, &columns, inverse_twiddles)?;
-        let both =
-            [&strips.params(log_len, log_len, division(log_len), false), &strips.params(log_size, log_len, 0, true)];
-        circle::strip_lde(self, both, count, &columns, &values, [inverse_twiddles, twiddles])?;
-        let lower = tiles(log_size, log_size, schedule.tiles, 0, count);
-        circle::tile_evaluate(self, &lower, &values, twiddles)
+        let [small, large] = [log_len, log_size].map(Span::whole);
+        circle::tile_interpolate(self, &small.tiles(log_len, schedule.tiles, 0, count), &columns, inverse_twiddles)?;
+        let down = small.strips(strips, log_len, log_len, division(log_len));
+        let up = large.strips(strips, log_len, log_len, 0);
+        circle::strip_lde(self, [&down, &up], count, &columns, &values, [inverse_twiddles, twiddles])?;
+        circle::tile_evaluate(self, &large.tiles(log_size, schedule.tiles, 0, count), &values, twiddles)
     }
 
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
@@ -166,6 +128,11 @@ impl CircleOps for CudaQueue {
     fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         self.circle_inverse_layers(op.params, op.inverse_twiddles, &op.columns)
+    }
+
+    fn circle_restrict(&self, op: CircleRestrict<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        self.evaluate_block(op)
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {

@@ -7,15 +7,74 @@ const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 /// Fewest layers of a strip.
 const LEAST_ROWS: u32 = 4;
 
-/// Most layers of a strip, and of a narrow one.
-///
-/// Rows of twelve layers have 16 bytes, half of what memory reads at once. They are only met at 2^24 points. The strip that needs the
-/// other half runs at the same time and finds it in cache; a third launch would read and write everything once more.
-const MOST_ROWS: u32 = 12;
+/// Most layers of a strip, and of a narrow one: their rows have 32 bytes or more, which is what memory reads at once.
+const MOST_ROWS: u32 = 11;
 const MOST_NARROW_ROWS: u32 = 8;
+
+/// Most layers of two launches: a pair of tiles and a strip. A third launch would read and write everything once more.
+const MOST_OF_TWO: u32 = LOG_PAIR + MOST_ROWS;
+
+/// Log of the words of a pair of tiles.
+const LOG_PAIR: u32 = LOG_TILE + 1;
 
 /// Blocks that keep any device busy; a larger launch gives each block several columns, which share their twiddles.
 const BUSY_BLOCKS: u64 = 8192;
+
+/// Where the words of columns stand in a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// Log of the number of points of the domain.
+    pub(super) log_domain: u32,
+    /// Log of the words of a column.
+    pub(super) log_size: u32,
+    /// Position of a column's first word.
+    pub(super) position: u32,
+}
+
+impl Span {
+    /// All positions of a domain of `2^log_size` points.
+    pub(super) fn whole(log_size: u32) -> Self {
+        Self::first(log_size, log_size)
+    }
+
+    /// The first `2^log_size` positions of a domain of `2^log_domain` points.
+    pub(super) fn first(log_size: u32, log_domain: u32) -> Self {
+        Self { log_domain, log_size, position: 0 }
+    }
+
+    /// The launch of `layers` layers in tiles, or pairs of them, over `columns` columns.
+    pub(super) fn tiles(self, log_source: u32, layers: u32, scale: u32, columns: u32) -> CircleTileParams {
+        let Self { log_domain, log_size, position } = self;
+        let words = u64::from(columns) << log_size;
+        let all = CircleTileParams {
+            words,
+            log_domain,
+            log_size,
+            log_source,
+            layers,
+            scale,
+            columns: 1,
+            columns_per_block: 1,
+            position,
+        };
+        if log_size < LOG_TILE {
+            return all;
+        }
+        let groups = (BUSY_BLOCKS >> (log_size - layers.max(LOG_TILE))).clamp(1, u64::from(columns.max(1)));
+        let columns_per_block = u64::from(columns).div_ceil(groups).max(1) as u32; // at most `columns`
+        CircleTileParams { columns, columns_per_block, ..all }
+    }
+
+    /// The launch of `strips` for polynomials of `2^log_region` coefficients, from columns of `2^log_source` words.
+    pub(super) fn strips(self, strips: Strips, log_source: u32, log_region: u32, scale: u32) -> CircleStripParams {
+        let Self { log_domain, log_size, position } = self;
+        let Strips { layer, log_rows } = strips;
+        let log_strip =
+            if log_rows <= MOST_NARROW_ROWS { CircleStripParams::LOG_STRIP } else { CircleStripParams::LOG_WIDE_STRIP };
+        let log_width = log_strip - log_rows;
+        CircleStripParams { log_domain, log_size, log_source, log_region, layer, log_rows, log_width, scale, position }
+    }
+}
 
 /// Layers that strips run in one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,22 +83,10 @@ pub(super) struct Strips {
     pub(super) log_rows: u32,
 }
 
-impl Strips {
-    /// The launch for a polynomial of `2^log_region` coefficients on a domain of `2^log_size` points.
-    pub(super) fn params(self, log_size: u32, log_region: u32, scale: u32, spread: bool) -> CircleStripParams {
-        let log_domain = log_size;
-        let Self { layer, log_rows } = self;
-        let log_strip =
-            if log_rows <= MOST_NARROW_ROWS { CircleStripParams::LOG_STRIP } else { CircleStripParams::LOG_WIDE_STRIP };
-        let log_width = log_strip - log_rows;
-        CircleStripParams { log_domain, log_size, log_region, layer, log_rows, log_width, scale, spread: spread.into() }
-    }
-}
-
 /// How the layers of `2^log_len` coefficients are split: the lowest run in tiles, the others in strips from the lowest up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// Layers of the tiles.
+    /// Layers of the tiles; one more than a tile's where pairs of tiles save a launch.
     pub(super) tiles: u32,
     pub(super) strips: Vec<Strips>,
 }
@@ -49,35 +96,14 @@ impl Schedule {
         if log_len <= LOG_TILE {
             return Self { tiles: log_len, strips: Vec::new() };
         }
-        let above = (log_len - LOG_TILE).max(LEAST_ROWS);
+        let log_tiles = if log_len == MOST_OF_TWO { LOG_PAIR } else { LOG_TILE };
+        let above = (log_len - log_tiles).max(LEAST_ROWS);
         let tiles = log_len - above;
         let launches = above.div_ceil(MOST_ROWS);
         let bound = |i: u32| tiles + above * i / launches;
         let strips = (0..launches).map(|i| Strips { layer: bound(i), log_rows: bound(i + 1) - bound(i) });
         Self { tiles, strips: strips.collect() }
     }
-}
-
-/// The launch of `layers` layers in tiles over `columns` columns of a domain of `2^log_size` points.
-pub(super) fn tiles(log_size: u32, log_source: u32, layers: u32, scale: u32, columns: u32) -> CircleTileParams {
-    let words = u64::from(columns) << log_size;
-    let all = CircleTileParams {
-        words,
-        log_domain: log_size,
-        log_size,
-        log_source,
-        layers,
-        scale,
-        columns: 1,
-        columns_per_block: 1,
-        reserved: 0,
-    };
-    if log_size < LOG_TILE {
-        return all;
-    }
-    let groups = (BUSY_BLOCKS >> (log_size - LOG_TILE)).clamp(1, u64::from(columns.max(1)));
-    let columns_per_block = u64::from(columns).div_ceil(groups).max(1) as u32; // at most `columns`
-    CircleTileParams { columns, columns_per_block, ..all }
 }
 
 /// Log of the coefficients that a block evaluates at a point: fewer where blocks would be few.
@@ -95,26 +121,42 @@ mod tests {
         for log_len in 3..=30 {
             let schedule = Schedule::new(log_len);
             let mut next = schedule.tiles;
-            assert!(next <= LOG_TILE);
+            assert!(next <= LOG_PAIR);
             for strips in &schedule.strips {
                 assert_eq!(strips.layer, next);
                 assert!((LEAST_ROWS..=MOST_ROWS).contains(&strips.log_rows), "{schedule:?}");
-                let log_width = strips.params(log_len, log_len, 0, false).log_width;
-                assert!(log_width <= strips.layer);
-                assert!(log_width >= 3 || log_len == 24 && log_width == 2, "rows of 32 bytes: {schedule:?}");
+                let params = Span::whole(log_len).strips(*strips, log_len, log_len, 0);
+                assert!(params.log_width <= strips.layer);
+                assert!(params.log_rows + params.log_width <= CircleStripParams::LOG_WIDE_STRIP, "{schedule:?}");
                 next += strips.log_rows;
             }
             assert_eq!(next, log_len);
         }
-        assert_eq!(Schedule::new(24).strips.len(), 1);
-        assert_eq!(Schedule::new(30).strips.len(), 2);
+    }
+
+    #[test]
+    fn rows_have_all_that_memory_reads_at_once_and_no_launch_more_than_needed() {
+        for log_len in 12..=30 {
+            let schedule = Schedule::new(log_len);
+            for strips in &schedule.strips {
+                let params = Span::whole(log_len).strips(*strips, log_len, log_len, 0);
+                assert!(params.log_width >= 3, "rows of 32 bytes: {schedule:?}");
+            }
+            let launches = match log_len {
+                ..=12 => 0,
+                13..=24 => 1,
+                _ => 2,
+            };
+            assert_eq!(schedule.strips.len(), launches, "{schedule:?}");
+            assert_eq!(schedule.tiles > LOG_TILE, log_len == 24, "pairs only where they save a launch: {schedule:?}");
+        }
     }
 
     #[test]
     fn tiles_cover_all_columns() {
         for log_size in 3..=30 {
             for columns in [1, 2, 3, 100, 65_537] {
-                let p = tiles(log_size, log_size, 3, 0, columns);
+                let p = Span::whole(log_size).tiles(log_size, 3, 0, columns);
                 let groups = p.columns.div_ceil(p.columns_per_block);
                 assert!(p.columns_per_block >= 1 && groups <= 65_535, "{p:?}");
                 assert!(u64::from(groups) << log_size.saturating_sub(LOG_TILE) <= BUSY_BLOCKS.max(1 << 18));

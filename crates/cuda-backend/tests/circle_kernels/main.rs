@@ -2,6 +2,8 @@
 //! and warps, with all checkers on; views begin at odd words, and words around them stay as they were.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod blocks;
+
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue,
     ops::circle::{
@@ -29,9 +31,14 @@ use cuda_sim::driver::{Simulation, simulate};
 const ORDERS: [&str; 3] = ["order=natural", "order=reverse;schedule=lazy", "order=seeded;schedule=random;seed=7"];
 
 fn machine(spec: &str) -> (Simulation, CudaQueue) {
-    let session = simulate(&format!("mem=192M;{spec}")).unwrap();
-    let queue = CudaQueue::open(CudaConfig { budget_bytes: Some(160 << 20), ..CudaConfig::default() }).unwrap();
-    (session, queue)
+    machine_of(192, spec)
+}
+
+/// A device of so many MiB, and a queue that uses most of them.
+fn machine_of(mib: u64, spec: &str) -> (Simulation, CudaQueue) {
+    let session = simulate(&format!("mem={mib}M;{spec}")).unwrap();
+    let budget_bytes = Some((mib - 32) << 20);
+    (session, CudaQueue::open(CudaConfig { budget_bytes, ..CudaConfig::default() }).unwrap())
 }
 
 /// Gives a kernel that transforms columns in place its arguments.
@@ -208,6 +215,19 @@ fn transforms_with_wide_strips_equal_the_processors() {
     }
 }
 
+/// The only size whose tiles are pairs.
+#[test]
+fn transforms_of_sixteen_million_points_take_two_launches() {
+    let (session, queue) = machine_of(320, "");
+    let expected = transforms(&processor(), 24, 1).unwrap();
+    assert!(transforms(&queue, 24, 1).unwrap() == expected);
+    let counters = session.counters();
+    assert_eq!(counters.launches, 5, "twiddles, and two launches for each transform");
+    for pair in ["circle_tile_pair_evaluate", "circle_tile_pair_interpolate"] {
+        assert_eq!(counters.launches_of.get(pair), Some(&1), "{pair}");
+    }
+}
+
 /// A schedule of three launches, which only domains of 2^25 points and more have by themselves.
 #[test]
 fn strips_between_others_run_the_layers_in_between() {
@@ -231,12 +251,13 @@ fn strips_between_others_run_the_layers_in_between() {
     let strips = |layer, log_rows, scale| CircleStripParams {
         log_domain: log_size,
         log_size,
+        log_source: log_size,
         log_region: log_size,
         layer,
         log_rows,
         log_width: 12 - log_rows,
         scale,
-        spread: 0,
+        position: 0,
     };
     let tiles = CircleTileParams {
         words: 2 << log_size,
@@ -247,7 +268,7 @@ fn strips_between_others_run_the_layers_in_between() {
         scale: 0,
         columns,
         columns_per_block: 2,
-        reserved: 0,
+        position: 0,
     };
     let blocks = [u64::from(columns) << (log_size - 12), 1, 1];
     for params in [strips(14, 4, 0), strips(9, 5, 0)] {
@@ -272,6 +293,69 @@ fn strips_between_others_run_the_layers_in_between() {
         // SAFETY: as above.
         unsafe { arguments(launch, &got.view_mut(), inverse.view(), &params).launch() }.unwrap();
     }
+    assert!(queue.download(&got).unwrap() == words);
+    drop((got, forward, inverse, queue));
+    assert_eq!(session.reports(), []);
+}
+
+/// Layers 0 to 12 in pairs of tiles, which only domains of 2^24 points have by themselves, and the others in strips.
+#[test]
+fn pairs_of_tiles_run_a_layer_more() {
+    let (log_size, columns) = (18, 3);
+    let cpu = processor();
+    let (session, queue) = machine("checks=sanitize");
+    let [forward, inverse] = twiddles(&queue, log_size).unwrap();
+    let len = (columns as usize) << log_size;
+    let words = framed(&elements(len, 2));
+    let mut expected = words.clone();
+    cpu.circle_evaluate(CircleEvaluate {
+        params: &CircleFftParams { log_size, columns },
+        twiddles: twiddles(&cpu, log_size).unwrap()[0].view(),
+        columns: &mut expected[1..len + 1],
+    })
+    .unwrap();
+    let mut got = queue.upload(&words).unwrap();
+    let strips = |scale| CircleStripParams {
+        log_domain: log_size,
+        log_size,
+        log_source: log_size,
+        log_region: log_size,
+        layer: 13,
+        log_rows: 5,
+        log_width: 7,
+        scale,
+        position: 0,
+    };
+    let tiles = CircleTileParams {
+        words: len as u64,
+        log_domain: log_size,
+        log_size,
+        log_source: log_size,
+        layers: 13,
+        scale: 0,
+        columns,
+        columns_per_block: 2,
+        position: 0,
+    };
+    let (blocks, tile_blocks) = ([u64::from(columns) << (log_size - 12), 1, 1], [1 << (log_size - 13), 2, 1]);
+    let view = got.slice_mut(1..len + 1).unwrap();
+    let launch = queue.kernel("circle_strip_evaluate").unwrap().grid(blocks);
+    let launch = launch.input("source", view.as_ref()).output("columns", &view);
+    let launch = launch.input("twiddles", forward.view()).value("params", &strips(0));
+    // SAFETY: both views have the lengths of the columns of the domain.
+    unsafe { launch.launch() }.unwrap();
+    let launch = queue.kernel("circle_tile_pair_evaluate").unwrap().grid(tile_blocks);
+    // SAFETY: as above.
+    unsafe { arguments(launch, &view, forward.view(), &tiles).launch() }.unwrap();
+    assert!(queue.download(&got).unwrap() == expected);
+
+    let view = got.slice_mut(1..len + 1).unwrap();
+    let launch = queue.kernel("circle_tile_pair_interpolate").unwrap().grid(tile_blocks);
+    // SAFETY: as above.
+    unsafe { arguments(launch, &view, inverse.view(), &tiles).launch() }.unwrap();
+    let launch = queue.kernel("circle_strip_interpolate").unwrap().grid(blocks);
+    // SAFETY: as above.
+    unsafe { arguments(launch, &view, inverse.view(), &strips(31 - log_size)).launch() }.unwrap();
     assert!(queue.download(&got).unwrap() == words);
     drop((got, forward, inverse, queue));
     assert_eq!(session.reports(), []);
@@ -471,7 +555,7 @@ fn views_that_do_not_fit_are_refused_and_nothing_runs() {
 /// and no compare-and-select.
 #[test]
 fn butterflies_reduce_by_minimum_and_never_select() {
-    let text = include_str!("../../../kernels-ptx/ptx/circle.ptx");
+    let text = include_str!("../../../../kernels-ptx/ptx/circle.ptx");
     for kernel in ["circle_tile_evaluate", "circle_strip_evaluate"] {
         let (_, body) = text.split_once(&format!(".entry {kernel}(")).unwrap();
         let body = body.split("\n}").next().unwrap();

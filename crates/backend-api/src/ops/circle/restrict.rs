@@ -1,0 +1,53 @@
+//! From coefficients to the values on one block of a domain.
+
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::{CircleExtendParams, CircleRestrictParams},
+};
+
+use super::shape::{columns, extension};
+use crate::{
+    BackendError, Queue,
+    ops::{Op, op},
+};
+
+op! {
+    /// Evaluates polynomials of `2^log_coefficients` coefficients on one block of a domain at least as large: block `q` holds
+    /// the stored positions `q 2^log_block .. (q + 1) 2^log_block`.
+    ///
+    /// All blocks one after the other are what [`CircleExtend`](super::CircleExtend) writes. The highest layers of a transform
+    /// mix whole blocks, so for one of them they are a sum. With `m = log_block`, part `r` of a column, which are its
+    /// coefficients `r 2^m .. (r + 1) 2^m`, has the product of `-T_(m+j-1)[q >> (j+1)]` over the bits `j` that are set in both
+    /// `r` and `q`, and of `T_(m+j-1)[q >> (j+1)]` over those set in `r` alone, as its weight. The layers below `m` then run on
+    /// the weighted sum of the parts, or on copies of a column that is no larger than a block, with the block's slice of the
+    /// twiddles. A batch reads all coefficients once and writes the block.
+    pub struct CircleRestrict<'a, Q> as "circle_restrict" {
+        /// Sizes, number of the columns, and the block.
+        params: plain &'a CircleRestrictParams,
+        /// Factors of the domain.
+        twiddles: read Twiddle,
+        /// Columns of `2^log_coefficients`.
+        coefficients: read M31,
+        /// Columns of `2^log_block`.
+        values: write M31,
+    }
+}
+
+impl<Q: Queue> CircleRestrict<'_, Q> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`CircleOps`](super::CircleOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: count } = *self.params;
+        extension(Self::NAME, &CircleExtendParams { log_coefficients, log_size: log_domain, columns: count })?;
+        if !(1..=log_domain).contains(&log_block) {
+            let why = "a block has two values or more, and no more than the domain";
+            return Err(BackendError::Unsupported { op: Self::NAME, why });
+        }
+        if block >> (log_domain - log_block) != 0 {
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "the block lies outside the domain" });
+        }
+        self.expect([columns(1, log_domain - 1), columns(count, log_coefficients), columns(count, log_block)])
+    }
+}

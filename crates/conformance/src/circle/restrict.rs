@@ -1,0 +1,182 @@
+//! Evaluation on one block of a domain, checked point by point against the definition.
+
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::circle::{CircleOps, CircleRestrict},
+};
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::CircleRestrictParams,
+};
+
+use super::{
+    model::{Stream, stored_point, value_at},
+    transform::{PUBLISHED_EXTENSION, tree, words},
+};
+use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+
+/// Blocks with more values than these are checked on a sample of points.
+const ALL_VALUES: usize = 1 << 7;
+
+/// Points checked in a big block.
+const SAMPLES: usize = 5;
+
+fn restricted<Q: CircleOps>(
+    q: &Q,
+    params: CircleRestrictParams,
+    coefficients: &[M31],
+) -> Result<Vec<M31>, BackendError> {
+    let tree = tree(q, params.log_domain)?;
+    let coefficients = q.upload(coefficients)?;
+    let mut values = q.zeros((params.columns as usize) << params.log_block)?;
+    q.circle_restrict(CircleRestrict {
+        params: &params,
+        twiddles: tree.forward.view(),
+        coefficients: coefficients.view(),
+        values: values.view_mut(),
+    })?;
+    q.download(&values)
+}
+
+/// Evaluates random polynomials, and compares all values of a small block with the definition, and of a big one the first, the last and
+/// some others.
+fn hold<Q: CircleOps>(q: &Q, params: CircleRestrictParams) -> Result<(), Failure> {
+    let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns } = params;
+    let mut stream = Stream::new(u64::from(log_coefficients << 16 | log_domain << 8 | log_block));
+    let coefficients = stream.column((columns as usize) << log_coefficients);
+    let values = restricted(q, params, &coefficients)?;
+    let len = 1usize << log_block;
+    let all = coefficients.chunks(1 << log_coefficients).zip(values.chunks(len));
+    for (column, (coefficients, values)) in all.enumerate() {
+        let positions: Vec<usize> = if len <= ALL_VALUES {
+            (0..len).collect()
+        } else {
+            [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize % len)).collect()
+        };
+        for p in positions {
+            let expected = value_at(coefficients, stored_point(log_domain, block as usize * len + p));
+            if values[p] != expected {
+                let index = column * len + p;
+                return Err(Failure::Differs { index, expected: expected.to_string(), got: values[p].to_string() });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first block, the last and one between.
+fn some_blocks(log_domain: u32, log_block: u32) -> Vec<u32> {
+    let last = (1 << (log_domain - log_block)) - 1;
+    let mut blocks = vec![0, last / 3 * 2, last];
+    blocks.dedup();
+    blocks
+}
+
+/// Coefficients, domain and block: all ways to begin and to go on. Copies in a block, parts in tiles, in strips and in wide ones;
+/// as many parts as fit, and several runs of them.
+const LARGE: [(u32, u32, u32); 12] = [
+    (9, 14, 11),
+    (10, 15, 13),
+    (13, 14, 12),
+    (14, 16, 14),
+    (15, 15, 2),
+    (15, 16, 1),
+    (15, 16, 3),
+    (16, 17, 10),
+    (16, 17, 13),
+    (16, 18, 17),
+    (20, 21, 18),
+    (22, 22, 21),
+];
+
+pub(super) fn restrict<Q: CircleOps + 'static>() -> OpSpec<Q> {
+    let mut cases = vec![Case::new("published values of 1..=8 on 16 points, block by block", |q: &Q| {
+        let coefficients = words(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        for log_block in 1..=4 {
+            for (block, expected) in (0..).zip(PUBLISHED_EXTENSION.chunks(1 << log_block)) {
+                let params = CircleRestrictParams { log_coefficients: 3, log_domain: 4, log_block, block, columns: 1 };
+                Failure::unless_equal(&words(expected), &restricted(q, params, &coefficients)?)?;
+            }
+        }
+        Ok(())
+    })];
+    for log_domain in 1..=5 {
+        cases.push(Case::new(format!("every block of 2^{log_domain} points"), move |q: &Q| {
+            for log_coefficients in 0..=log_domain {
+                for log_block in 1..=log_domain {
+                    for block in 0..1 << (log_domain - log_block) {
+                        let sizes = CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: 2 };
+                        hold(q, sizes)?;
+                    }
+                }
+            }
+            Ok(())
+        }));
+    }
+    for log_domain in 6..=10 {
+        cases.push(Case::new(format!("blocks of 2^{log_domain} points"), move |q: &Q| {
+            for log_coefficients in [0, 3, log_domain - 2, log_domain - 1, log_domain] {
+                for log_block in 1..=log_domain {
+                    for block in some_blocks(log_domain, log_block) {
+                        hold(q, CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: 1 })?;
+                    }
+                }
+            }
+            Ok(())
+        }));
+    }
+    for columns in BATCHES {
+        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+            for (log_coefficients, log_domain, log_block) in [(3, 4, 1), (4, 5, 2), (5, 6, 4), (2, 5, 4), (6, 7, 5)] {
+                for block in some_blocks(log_domain, log_block) {
+                    hold(q, CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns })?;
+                }
+            }
+            Ok(())
+        }));
+    }
+    for (log_coefficients, log_domain, log_block) in LARGE {
+        let name =
+            format!("2^{log_coefficients} coefficients, blocks of 2^{log_block} of 2^{log_domain} points, sampled");
+        let check = move |q: &Q| {
+            let columns = if log_domain < 15 { 3 } else { 1 };
+            some_blocks(log_domain, log_block).into_iter().try_for_each(|block| {
+                hold(q, CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns })
+            })
+        };
+        cases.push(Case::new(name, check).on_elements(1 << log_domain));
+    }
+    cases.push(Case::new("parameters of no block", refusals));
+    OpSpec { op: "circle.restrict", cases }.refusing_short("circle_restrict", short_circle_restrict)
+}
+
+/// Parameters that do not fit each other, with views of the lengths that they state.
+fn refusals<Q: CircleOps>(q: &Q) -> Result<(), Failure> {
+    let refused = |what: &str, log_coefficients: u32, log_domain: u32, log_block: u32, block: u32| {
+        let params = CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: 1 };
+        let twiddles = q.zeros::<Twiddle>(1 << (log_domain.clamp(1, 6) - 1))?;
+        let coefficients = q.zeros::<M31>(1 << log_coefficients)?;
+        let mut values = q.zeros::<M31>(1 << log_block)?;
+        let outcome = q.circle_restrict(CircleRestrict {
+            params: &params,
+            twiddles: twiddles.view(),
+            coefficients: coefficients.view(),
+            values: values.view_mut(),
+        });
+        Failure::unless_refused(what, outcome)
+    };
+    refused("the block after the last", 3, 4, 2, 4)?;
+    refused("a block far outside", 3, 4, 2, u32::MAX)?;
+    refused("a block of one value", 3, 4, 0, 1)?;
+    refused("a block larger than the domain", 3, 4, 5, 0)?;
+    refused("more coefficients than points", 5, 4, 2, 0)?;
+    refused("a domain of one point", 0, 0, 1, 0)?;
+    refused("a domain beyond the circle", 3, 31, 2, 0)
+}
+
+fn short_circle_restrict<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (twiddles, coefficients, mut values) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(32)?, q.zeros(16)?);
+    let params = CircleRestrictParams { log_coefficients: 4, log_domain: 5, log_block: 3, block: 2, columns: 2 };
+    let (twiddles, coefficients, values) = (twiddles.view(), coefficients.view(), values.view_mut());
+    q.circle_restrict(CircleRestrict { params: &params, twiddles, coefficients, values }.map(short)?)
+}

@@ -1,0 +1,83 @@
+//! Weighted sums of the parts of columns of coefficients, of which a block of a domain is the transform.
+
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::CircleRestrictParams,
+};
+
+use super::scalar;
+use crate::{
+    Simd,
+    simd::{
+        Kernel, dispatch,
+        words::{Slices, Wide},
+    },
+};
+
+/// Words of a task.
+pub(super) const TILE: usize = 1 << 13;
+
+/// Parts that are read side by side: few enough streams for prefetchers, many enough that sums are seldom stored.
+const TOGETHER: usize = 16;
+
+/// The weight of each part in the values of the block.
+pub(super) fn weights(params: &CircleRestrictParams, factors: &[Twiddle]) -> Vec<M31> {
+    let mut weights = Vec::with_capacity(1 << params.log_parts());
+    weights.push(M31::ONE);
+    for bit in 0..params.log_parts() {
+        let (block, layer) = (params.block >> bit, params.log_block + bit);
+        let factor = scalar::factor(factors, params.log_domain, layer, block as usize >> 1);
+        let factor = if block & 1 == 1 { factor.negated() } else { factor };
+        let half = weights.len();
+        weights.extend_from_within(..);
+        weights[half..].iter_mut().for_each(|weight| *weight = weight.times_twiddle(factor));
+    }
+    weights
+}
+
+/// Writes to `sums` the weighted sums of the words `start..` of each part of `stride` words of a column.
+pub(super) fn add_up(simd: Simd, column: &[M31], stride: usize, start: usize, weights: &[M31], sums: &mut [M31]) {
+    let groups = column.chunks(TOGETHER * stride).zip(weights.chunks(TOGETHER));
+    for (group, (parts, weights)) in groups.enumerate() {
+        dispatch(simd, Sums { parts, stride, start, weights, is_first: group == 0, sums });
+    }
+}
+
+/// Sums over some of the parts.
+struct Sums<'a, 'b> {
+    parts: &'a [M31],
+    stride: usize,
+    start: usize,
+    weights: &'a [M31],
+    /// Whether there are no sums yet to add to.
+    is_first: bool,
+    sums: &'b mut [M31],
+}
+
+impl<L: Wide> Kernel<L> for Sums<'_, '_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        let Self { parts, stride, start, weights, is_first, sums } = self;
+        let whole = sums.len() / L::WIDTH * L::WIDTH;
+        for at in (0..whole).step_by(L::WIDTH) {
+            let mut sum = l.no_sums();
+            let mut from = start + at;
+            for four in weights.chunks(4) {
+                for weight in four {
+                    sum = l.add_products(sum, l.take(&parts[from..]), l.splat(weight.word()));
+                    from += stride;
+                }
+                sum = l.folded(sum);
+            }
+            let sum = l.canonical(sum);
+            let sum = if is_first { sum } else { l.add(l.take(&sums[at..]), sum) };
+            l.put(&mut sums[at..], sum);
+        }
+        for at in whole..sums.len() {
+            let terms = weights.iter().enumerate().map(|(part, &weight)| weight * parts[part * stride + start + at]);
+            sums[at] = terms.fold(if is_first { M31::ZERO } else { sums[at] }, |sum, term| sum + term);
+        }
+    }
+}

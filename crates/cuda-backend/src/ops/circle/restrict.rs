@@ -1,0 +1,96 @@
+//! From coefficients to values on a whole domain or on a block of it.
+
+use backend_api::{BackendError, Buffer, Queue, ops::circle::CircleRestrict};
+use core_types::{
+    field::{M31, Twiddle},
+    params::circle::{CircleRestrictParams, CircleSmallParams},
+};
+
+use super::{
+    LOG_SMALL,
+    schedule::{Schedule, Span},
+};
+use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
+
+/// What the first launch of a transform from coefficients reads.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// The columns that it writes.
+    InPlace,
+    /// Columns of as many coefficients as a polynomial has, for each of its copies.
+    Columns(CudaRef<'a, M31>),
+    /// Columns of more, whose parts are added up with these weights.
+    Parts { coefficients: CudaRef<'a, M31>, weights: CudaRef<'a, Twiddle>, log_coefficients: u32 },
+}
+
+impl CudaQueue {
+    pub(super) fn evaluate_block(&self, op: CircleRestrict<'_, Self>) -> Result<(), BackendError> {
+        let CircleRestrict { params, twiddles, coefficients, values } = op;
+        let CircleRestrictParams { log_coefficients, log_domain, log_block, columns, .. } = *params;
+        if columns == 0 {
+            return Ok(());
+        }
+        let span = Span { log_domain, log_size: log_block, position: params.position() };
+        if params.log_parts() == 0 {
+            let source = Source::Columns(coefficients);
+            return self.circle_layers(span, log_coefficients, columns, twiddles, source, &values);
+        }
+        let mut weights = self.alloc::<Twiddle>(1 << params.log_parts())?;
+        circle::restrict_weights(self, params, twiddles, &weights.view_mut())?;
+        let source = Source::Parts { coefficients, weights: weights.view(), log_coefficients };
+        self.circle_layers(span, log_block, columns, twiddles, source, &values)
+    }
+
+    /// Runs the layers of polynomials of `2^log_len` coefficients in `columns`, the first launch from `source`.
+    pub(super) fn circle_layers(
+        &self,
+        span: Span,
+        log_len: u32,
+        count: u32,
+        twiddles: CudaRef<'_, Twiddle>,
+        source: Source<'_>,
+        columns: &CudaMut<'_, M31>,
+    ) -> Result<(), BackendError> {
+        let Span { log_domain, log_size, position } = span;
+        let log_source = |source| match source {
+            Source::InPlace => log_size,
+            Source::Columns(_) => log_len,
+            Source::Parts { log_coefficients, .. } => log_coefficients,
+        };
+        if log_size <= LOG_SMALL {
+            let log_source = log_source(source);
+            let params = CircleSmallParams { log_domain, log_size, log_source, columns: count, position };
+            return match source {
+                Source::InPlace => circle::small_evaluate(self, &params, columns.as_ref(), columns, twiddles),
+                Source::Columns(source) => circle::small_evaluate(self, &params, source, columns, twiddles),
+                Source::Parts { coefficients, weights, .. } => {
+                    circle::small_restrict(self, &params, coefficients, columns, [twiddles, weights])
+                }
+            };
+        }
+        let (schedule, mut source) = (Schedule::new(log_len), source);
+        for &strips in schedule.strips.iter().rev() {
+            let params = span.strips(strips, log_source(source), log_len, 0);
+            match source {
+                Source::InPlace => {
+                    circle::strip_evaluate(self, &params, count, columns.as_ref(), columns, twiddles)?;
+                }
+                Source::Columns(source) => {
+                    circle::strip_evaluate(self, &params, count, source, columns, twiddles)?;
+                }
+                Source::Parts { coefficients, weights, .. } => {
+                    circle::strip_restrict(self, &params, count, coefficients, columns, [twiddles, weights])?;
+                }
+            }
+            source = Source::InPlace;
+        }
+        let params = span.tiles(log_source(source), schedule.tiles, 0, count);
+        match source {
+            Source::InPlace => circle::tile_evaluate(self, &params, columns, twiddles),
+            Source::Columns(source) => circle::tile_extend(self, &params, source, columns, twiddles),
+            Source::Parts { coefficients, weights, .. } => {
+                circle::tile_restrict(self, &params, coefficients, columns, [twiddles, weights])
+            }
+        }
+    }
+}

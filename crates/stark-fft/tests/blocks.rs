@@ -1,0 +1,108 @@
+//! Blocks of an extension beside the whole of it, and refusals.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use backend_api::{Buffer, Queue, Record};
+use stark_fft::{CanonicDomain, Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, M31, TwiddleTree};
+
+fn domain(log_size: u32) -> CanonicDomain {
+    CanonicDomain::new(log_size).unwrap()
+}
+
+fn polynomials(log_size: u32, count: u32) -> HostColumns<Coefficients> {
+    let word = |i: u32| M31::from_u32((i ^ count).wrapping_mul(0x9e37_79b9).rotate_left(9).wrapping_mul(0x85eb_ca6b));
+    HostColumns::new(domain(log_size), (0..count << log_size).map(word).collect()).unwrap()
+}
+
+#[test]
+fn all_blocks_together_are_the_extension() {
+    let q = runtime::cpu().unwrap();
+    for (log_size, count) in [(4, 3), (7, 2), (11, 3), (13, 2)] {
+        let coefficients = Columns::upload(&q, &polynomials(log_size, count)).unwrap();
+        for log_blowup in 1..=3 {
+            let (small, large) = (domain(log_size), domain(log_size + log_blowup));
+            let tree = TwiddleTree::new(&q, large).unwrap();
+            let whole = LdePlan::new(small, large, count as usize).unwrap();
+            let whole = whole.extend(&q, &tree, &coefficients).unwrap().download(&q).unwrap();
+            for log_blocks in 0..=3 {
+                let plan = LdeBlockPlan::new(small, large, count as usize, log_blocks).unwrap();
+                assert_eq!(plan.blocks(), 1 << log_blocks);
+                let mut values = q.alloc::<M31>(plan.values_len()).unwrap();
+                for block in 0..plan.blocks() {
+                    plan.extend_into(&q, &tree, coefficients.view(), block, values.view_mut()).unwrap();
+                    let expected: Vec<M31> = (0..count as usize)
+                        .flat_map(|column| whole.column(column).unwrap()[plan.positions(block)].to_vec())
+                        .collect();
+                    let got = q.download(&values).unwrap();
+                    assert_eq!(got, expected, "block {block} of {}, blowup 2^{log_blowup}", plan.blocks());
+                }
+            }
+        }
+    }
+}
+
+/// One recording for each block, replayed on other polynomials.
+#[test]
+fn blocks_are_recorded_and_replayed() {
+    let settings = runtime::Settings::default();
+    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let (small, large) = (domain(6), domain(8));
+    let tree = TwiddleTree::new(&q, large).unwrap();
+    let whole = LdePlan::new(small, large, 2).unwrap();
+    let plan = LdeBlockPlan::new(small, large, 2, 3).unwrap();
+    for block in [0, 5, 7] {
+        let mut coefficients = Columns::<runtime::AnyQueue, Coefficients>::upload(&q, &polynomials(6, 2)).unwrap();
+        let mut values = q.alloc::<M31>(plan.values_len()).unwrap();
+        let recorded: Result<_, FftError> =
+            q.record(|q| plan.extend_into(q, &tree, coefficients.view(), block, values.view_mut()));
+        let graph = recorded.unwrap().expect("a block waits for nothing");
+        q.write(&polynomials(6, 4).as_slice()[..128], coefficients.view_mut().into_view()).unwrap();
+        q.replay(&graph).unwrap();
+        let expected = whole.extend(&q, &tree, &coefficients).unwrap().download(&q).unwrap();
+        let expected: Vec<M31> =
+            (0..2).flat_map(|column| expected.column(column).unwrap()[plan.positions(block)].to_vec()).collect();
+        assert_eq!(q.download(&values).unwrap(), expected, "block {block}");
+    }
+}
+
+#[test]
+fn what_is_no_block_of_the_plan_is_refused_with_the_numbers() {
+    let q = runtime::cpu().unwrap();
+    let tree = TwiddleTree::new(&q, domain(5)).unwrap();
+    assert_eq!(
+        LdeBlockPlan::new(domain(3), domain(4), 1, 4),
+        Err(FftError::TooManyBlocks { log_blocks: 4, log_size: 4 })
+    );
+    assert_eq!(
+        LdeBlockPlan::new(domain(3), domain(4), 1, u32::MAX),
+        Err(FftError::TooManyBlocks { log_blocks: u32::MAX, log_size: 4 })
+    );
+    assert_eq!(
+        LdeBlockPlan::new(domain(5), domain(4), 1, 1),
+        Err(FftError::DomainTooSmall { coefficients: 5, domain: 4 })
+    );
+    let got = 1 << 40;
+    assert_eq!(LdeBlockPlan::new(domain(3), domain(30), got, 1), Err(FftError::TooManyColumns { got, log_size: 29 }));
+
+    let plan = LdeBlockPlan::new(domain(3), domain(5), 2, 2).unwrap();
+    assert_eq!((plan.blocks(), plan.values_len(), plan.positions(3)), (4, 16, 24..32));
+    let [two, three] = [2, 3].map(|count| Columns::upload(&q, &polynomials(3, count)).unwrap());
+    let [mut right, mut short] = [16, 15].map(|len| q.zeros::<M31>(len).unwrap());
+    assert_eq!(
+        plan.extend_into(&q, &tree, two.view(), 4, right.view_mut()),
+        Err(FftError::NoSuchBlock { got: 4, blocks: 4 })
+    );
+    assert_eq!(
+        plan.extend_into(&q, &tree, three.view(), 3, right.view_mut()),
+        Err(FftError::Shape { expected_log: 3, expected_columns: 2, got_log: 3, got_columns: 3 })
+    );
+    assert_eq!(
+        plan.extend_into(&q, &tree, two.view(), 3, short.view_mut()),
+        Err(FftError::BlockLength { expected: 16, got: 15 })
+    );
+    let small_tree = TwiddleTree::new(&q, domain(4)).unwrap();
+    assert_eq!(
+        plan.extend_into(&q, &small_tree, two.view(), 3, right.view_mut()),
+        Err(FftError::TwiddlesTooSmall { expected: 5, got: 4 })
+    );
+    assert_eq!(plan.extend_into(&q, &tree, two.view(), 3, right.view_mut()), Ok(()));
+}
