@@ -3,10 +3,6 @@
 //! `rates LOG_ROWS COLUMNS ROUNDS`, with stwo's default parameters and coefficients kept, as is fastest. Build it with
 //! `-C target-cpu=native`.
 
-#[path = "../airs.rs"]
-#[allow(dead_code, reason = "one of several AIRs")]
-mod airs;
-
 use std::{
     collections::BTreeMap,
     env,
@@ -31,12 +27,11 @@ use stwo::prover::{
     prove,
 };
 use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
+use stwo_vectors::airs::WideFibonacci;
 use tracing::{
     Event, Metadata, Subscriber,
     span::{Attributes, Id, Record},
 };
-
-use crate::airs::WideFibonacci;
 
 /// Adds up the time that is spent in each span.
 struct Clock {
@@ -90,10 +85,8 @@ fn main() {
     let twiddles =
         SimdBackend::precompute_twiddles(CanonicCoset::new(log_rows + blowup + 1).circle_domain().half_coset);
     let columns: Vec<BaseColumn> = {
-        let mut all: Vec<Vec<BaseField>> = vec![
-            vec![BaseField::from(1); 1 << log_rows],
-            (0..1 << log_rows).map(BaseField::from).collect(),
-        ];
+        let mut all: Vec<Vec<BaseField>> =
+            vec![vec![BaseField::from(1); 1 << log_rows], (0..1 << log_rows).map(BaseField::from).collect()];
         for k in 2..width as usize {
             let next = all[k - 2].iter().zip(&all[k - 1]).map(|(a, b)| *a * *a + *b * *b).collect();
             all.push(next);
