@@ -81,12 +81,12 @@ fn proofs_over_the_grid_on_the_simulated_device_are_those_of_stwo() {
 /// Whether the simulated device, which executes each instruction, proves it in about a second.
 fn is_small(line: &Line) -> bool {
     let few = match &line.statement {
-        Statement::WideFibonacci { columns, .. } => columns.iter().all(|&columns| columns <= 5),
-        Statement::Poseidon2 { log_rows, .. } => *log_rows <= 5,
+        Statement::WideFibonacci { columns, .. } => columns.iter().all(|&columns| columns <= 17),
+        Statement::Poseidon2 { log_rows, .. } => *log_rows <= 7,
         Statement::Blake2s { .. } => false,
         _ => true,
     };
-    few && height(line) <= 12 && line.config.pow_bits <= 8
+    few && height(line) <= 12 && line.config.pow_bits <= 12
 }
 
 #[test]
