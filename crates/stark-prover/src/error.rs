@@ -79,11 +79,11 @@ pub enum ProverError {
         /// Interaction columns.
         got: usize,
     },
-    /// A challenge was written to a slot that no component reads.
-    #[error("there are {expected} slots of challenges, got slot {got}")]
+    /// A challenge was drawn to a slot that no AIR can read.
+    #[error("there are at most {most} slots of challenges, got slot {got}")]
     Slot {
-        /// Slots that the components read.
-        expected: usize,
+        /// Slots that there are.
+        most: usize,
         /// The slot asked for.
         got: usize,
     },

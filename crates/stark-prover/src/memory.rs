@@ -1,6 +1,7 @@
-//! The device memory of a prover, allocated once: a proof allocates nothing but what single ops need.
+//! The device memory of a prover, allocated once: a proof allocates nothing but what single ops need, and the first one what relations
+//! have beside what components read.
 
-use backend_api::{BackendError, Queue};
+use backend_api::{BackendError, Buffer as _, Queue};
 use core_types::{
     blake2s::Digest,
     field::{M31, QM31},
@@ -68,7 +69,7 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) trees: Vec<TreeMemory<Q>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
     pub(crate) channel: Q::Buf<ChannelState>,
-    /// Challenges of relations, by slot.
+    /// Challenges of relations, by slot: those that components read, and what relations have beside them.
     pub(crate) challenges: Q::Buf<QM31>,
     /// `z` and `alpha` of the relation that is drawn, and the powers of `alpha`.
     pub(crate) drawn: Q::Buf<QM31>,
@@ -169,6 +170,22 @@ impl<Q: Queue> Memory<Q> {
             nonce: q.alloc(2)?,
             positions: q.alloc(queries)?,
         })
+    }
+}
+
+impl<Q: Queue> Memory<Q> {
+    /// Makes room for challenges up to slot `end`, of a relation of `size` slots, which may be wider than what components read.
+    pub(crate) fn fit_relation(&mut self, q: &Q, end: usize, size: usize) -> Result<(), BackendError> {
+        let read = self.challenges.len();
+        if end > read {
+            let mut challenges = q.zeros::<QM31>(end)?;
+            q.copy(self.challenges.view(), challenges.slice_mut(0..read)?)?;
+            self.challenges = challenges;
+        }
+        if size > self.relation_powers.len() {
+            self.relation_powers = q.alloc(size)?;
+        }
+        Ok(())
     }
 }
 

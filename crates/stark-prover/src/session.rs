@@ -18,6 +18,9 @@ use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 
 use crate::{Prover, ProverError, Stage, StarkOps};
 
+/// Slots of challenges that there are: as many as a recorded AIR can name.
+const MOST_SLOTS: usize = 1 << 16;
+
 /// A proof in the making, for statements that say something between their trees.
 ///
 /// A fresh transcript holds the parameters. Then the caller commits to tree after tree, the preprocessed columns first, and in
@@ -96,24 +99,27 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.mix_root()
     }
 
-    /// Draws the challenges of a relation, `z` and the powers of `alpha`, to its slots.
+    /// Draws the challenges of a relation, `z` and the powers of `alpha`, to its slots, whether or not a component reads them.
     ///
     /// # Errors
-    /// [`ProverError::Slot`] if no component reads its last slot, and what the device reports.
+    /// [`ProverError::Slot`] if its last slot is beyond those that an AIR can read, and what the device reports.
     pub fn draw_relation(&mut self, relation: Relation) -> Result<(), ProverError> {
         let (q, memory) = (self.q, &mut self.prover.memory);
-        let (first, size) = (relation.first() as usize, relation.slots() as usize);
-        let expected = memory.challenges.len();
-        if first + size > expected {
-            return Err(ProverError::Slot { expected, got: (first + size).saturating_sub(1) });
+        // Even a relation between no values has `z`.
+        let count = relation.slots().max(1);
+        let (first, size) = (relation.first() as usize, count as usize);
+        let end = first + size;
+        if end > MOST_SLOTS {
+            return Err(ProverError::Slot { most: MOST_SLOTS, got: end - 1 });
         }
+        memory.fit_relation(q, end, size)?;
         q.channel_draw(ChannelDraw { channel: memory.channel.view_mut(), drawn: memory.drawn.view_mut() })?;
-        let params = SecurePowersParams { count: relation.slots(), descending: 0 };
+        let params = SecurePowersParams { count, descending: 0 };
         let powers = memory.relation_powers.slice_mut(0..size)?;
         q.secure_powers(SecurePowers { params: &params, base: memory.drawn.slice(1..2)?, powers })?;
         q.copy(memory.drawn.slice(0..1)?, memory.challenges.slice_mut(first..first + 1)?)?;
         let powers = memory.relation_powers.slice(1..size)?;
-        q.copy(powers, memory.challenges.slice_mut(first + 1..first + size)?)?;
+        q.copy(powers, memory.challenges.slice_mut(first + 1..end)?)?;
         Ok(())
     }
 
@@ -267,7 +273,8 @@ impl<Q: StarkOps> Prover<Q> {
         let log_rows = air.log_rows();
         let params =
             AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() };
-        q.copy(self.memory.challenges.view(), self.memory.inputs[index].slice_mut(0..self.shape.challenges)?)?;
+        let read = 0..self.shape.challenges;
+        q.copy(self.memory.challenges.slice(read.clone())?, self.memory.inputs[index].slice_mut(read)?)?;
         q.air_fractions(AirFractions {
             params: &params,
             instructions: program.instructions(),

@@ -8,6 +8,9 @@ use core_types::{
     field::{M31, QM31},
 };
 
+/// Trees that an AIR can read.
+pub(crate) const MOST_TREES: usize = 1 << 8;
+
 /// What an AIR reads.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
@@ -19,6 +22,8 @@ pub(crate) struct Census {
     pub(crate) challenges: u32,
     /// Whether a mask of the preprocessed tree was asked for, where columns have no order.
     pub(crate) preprocessed_mask: bool,
+    /// The first tree asked for that is beyond those that there are.
+    pub(crate) no_tree: Option<Tree>,
 }
 
 /// In the place of every value.
@@ -31,11 +36,15 @@ impl Row for Census {
 
     fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [Mark; K] {
         self.preprocessed_mask |= tree == Tree::PREPROCESSED;
-        let tree = tree.0 as usize;
-        if self.masks.len() <= tree {
-            self.masks.resize_with(tree + 1, Vec::new);
+        let place = tree.0 as usize;
+        if place >= MOST_TREES {
+            self.no_tree.get_or_insert(tree);
+            return [Mark; K];
         }
-        self.masks[tree].push(offsets.to_vec());
+        if self.masks.len() <= place {
+            self.masks.resize_with(place + 1, Vec::new);
+        }
+        self.masks[place].push(offsets.to_vec());
         [Mark; K]
     }
 

@@ -60,11 +60,12 @@ impl Channel {
         felts
     }
 
-    /// Draws the challenges of a relation, in the order of its slots: `z`, then the powers of `alpha`.
+    /// Draws the challenges of a relation, in the order of its slots: `z`, which even a relation between no values has, then the powers
+    /// of `alpha`.
     pub fn draw_relation(&mut self, relation: Relation) -> Vec<QM31> {
         let [z, alpha] = self.draw_pair();
         let powers = core::iter::successors(Some(alpha), |power| Some(*power * alpha));
-        core::iter::once(z).chain(powers).take(relation.slots() as usize).collect()
+        core::iter::once(z).chain(powers).take(relation.slots().max(1) as usize).collect()
     }
 
     /// Draws eight words.

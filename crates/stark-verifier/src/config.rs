@@ -12,6 +12,7 @@ pub const MAX_QUERIES: usize = 1 << 16;
 
 /// Parameters of FRI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FriConfig {
     /// Log of how many times larger a committed domain is than the degree, 1 to 16.
     pub log_blowup_factor: u32,
@@ -34,6 +35,7 @@ impl FriConfig {
 
 /// Parameters of the polynomial commitment scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PcsConfig {
     /// Bits of work that a prover does before it learns the queries, at most 128.
     pub pow_bits: u32,

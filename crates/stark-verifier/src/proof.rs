@@ -10,8 +10,10 @@ use crate::{Digest, PcsConfig};
 /// A proof. Lists over trees begin with the preprocessed columns and end with the composition polynomial.
 ///
 /// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode), are those of stwo's
-/// `StarkProof<Blake2sMerkleHasher>`. Nothing is checked when it is read but that field elements are canonical.
+/// `StarkProof<Blake2sMerkleHasher>`. Nothing is checked when it is read but that field elements are canonical
+/// and that there are no other fields, which a reader might take for checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Proof {
     /// What it was made with.
     pub config: PcsConfig,
@@ -31,6 +33,7 @@ pub struct Proof {
 
 /// What shows that leaves are in a tree: the digests that they do not give themselves, level by level upwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Decommitment {
     /// The digests.
     pub hash_witness: Vec<Digest>,
@@ -38,6 +41,7 @@ pub struct Decommitment {
 
 /// A proof of low degree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FriProof {
     /// The quotients, on the circle.
     pub first_layer: FriLayerProof,
@@ -49,6 +53,7 @@ pub struct FriProof {
 
 /// One layer that is folded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FriLayerProof {
     /// Values that fold together with queried ones, in ascending order of their positions.
     pub fri_witness: Vec<QM31>,
@@ -60,6 +65,7 @@ pub struct FriLayerProof {
 
 /// A polynomial on the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LinePoly {
     /// Coefficients, at bit-reversed places.
     pub coeffs: Vec<QM31>,

@@ -5,7 +5,7 @@ use core::{fmt, ops::Range};
 
 use core_types::air::Tree;
 
-use crate::{Component, ConfigError, Digest, MAX_LOG_SIZE, PcsConfig, Protocol};
+use crate::{Component, ConfigError, Digest, MAX_LOG_SIZE, PcsConfig, Protocol, census::MOST_TREES};
 
 /// Log of the number of parts that the composition polynomial is committed in.
 const LOG_COMPOSITION_PARTS: u32 = 1;
@@ -138,6 +138,9 @@ fn add(
     if census.preprocessed_mask {
         return Err(StatementError::PreprocessedMask { component: index });
     }
+    if let Some(Tree(tree)) = census.no_tree {
+        return Err(StatementError::Tree { component: index, tree });
+    }
     let slots = component.preprocessed();
     if census.preprocessed as usize != slots.len() {
         return Err(StatementError::Slots { component: index, expected: census.preprocessed, got: slots.len() });
@@ -204,6 +207,13 @@ pub enum StatementError {
         /// The component.
         component: usize,
     },
+    /// A component reads a tree beyond those that a proof has.
+    Tree {
+        /// The component.
+        component: usize,
+        /// The tree.
+        tree: u32,
+    },
     /// A component reads another number of slots than it has preprocessed columns.
     Slots {
         /// The component.
@@ -255,6 +265,9 @@ impl fmt::Display for StatementError {
             }
             Self::PreprocessedMask { component } => {
                 write!(f, "component {component} asks for a mask of the preprocessed columns, which are read by slot")
+            }
+            Self::Tree { component, tree } => {
+                write!(f, "component {component} reads tree {tree}, expected one below {MOST_TREES}")
             }
             Self::Slots { component, expected, got } => {
                 write!(f, "component {component} reads {expected} preprocessed columns, got {got}")

@@ -17,11 +17,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod file;
 mod proof;
 mod prover;
 mod verify;
 
 pub use core_types::field::{M31, QM31};
+pub use file::{FileError, KnownStatement, ProofFile, UseStatement};
 pub use proof::StatementProof;
 pub use prover::{ProveError, StatementProver};
 pub use stark_airs::{AirError, Columns, PreprocessedColumn, Statement, Visitor};

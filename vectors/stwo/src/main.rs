@@ -1,30 +1,13 @@
 //! Writes proofs by stwo's prover and the list of what they prove to a folder, `data/stark` of the repository unless told.
 
-mod airs;
-mod blake2s;
-mod blake2s_trace;
-mod components;
-mod interaction;
-mod prove;
-mod rows;
-mod shipped;
-mod statement;
-mod trace;
-mod verify;
+use std::{env, error::Error, fs, path::PathBuf};
 
-use std::{env, error::Error, fs, panic::catch_unwind, path::PathBuf};
-
-use stwo::core::{
-    fields::qm31::SecureField, fri::FriConfig, pcs::PcsConfig, proof::StarkProof,
-    vcs_lifted::blake2_merkle::Blake2sMerkleHasher,
-};
-
-use crate::{
-    blake2s_trace::hash,
-    prove::prove_statement,
-    statement::{Statement, Vector, outputs},
-    trace::{permutations, wires},
-    verify::verify_statement,
+use stwo::core::pcs::PcsConfig;
+use stwo_vectors::{
+    config::config,
+    prove::first,
+    statement::{Statement, Vector},
+    truths::{blake2s, plonk, poseidon2},
 };
 
 /// Proofs that are also written as JSON.
@@ -40,15 +23,6 @@ impl List {
         let next =
             self.0.iter().filter(|(name, ..)| name.strip_prefix(kind).is_some_and(|end| end.starts_with('-'))).count();
         self.0.push((format!("{kind}-{next}"), statement, config));
-    }
-}
-
-/// Blowup, fold step, last layer's degree bound (all but the fold step as logs), queries, bits of work.
-fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting: Option<u32>) -> PcsConfig {
-    PcsConfig {
-        pow_bits,
-        fri_config: FriConfig::new(last, blowup, queries as usize, fold_step),
-        lifting_log_size: lifting,
     }
 }
 
@@ -148,41 +122,17 @@ fn list() -> Vec<(String, Statement, PcsConfig)> {
         (64, [2, 3], [1, 3, 0, 2, 10], None),
         (200, [1 << 20, 5], [1, 2, 2, 4, 5], Some(10)),
     ] {
-        let values = wires(gates, inputs);
-        let outputs = outputs(gates).map(|wire| values[wire as usize].0);
-        list.add("plonk", Statement::Plonk { gates, inputs, outputs }, config(chosen, lifting));
+        list.add("plonk", plonk(gates, inputs), config(chosen, lifting));
     }
     for (log_rows, chosen) in [(4, [1, 1, 0, 2, 5]), (5, [1, 2, 1, 3, 0]), (6, [2, 3, 0, 2, 10])] {
-        let first = std::array::from_fn(|k| k as u32 + log_rows);
-        let (_, last) = permutations(log_rows, first);
-        list.add("poseidon2", Statement::Poseidon2 { log_rows, first, last }, config(chosen, None));
+        list.add("poseidon2", poseidon2(log_rows), config(chosen, None));
     }
     for (log_blocks, chosen, lifting) in
         [(4, [1, 1, 0, 2, 5], None), (6, [2, 3, 2, 2, 0], None), (8, [1, 2, 0, 2, 5], Some(13))]
     {
-        let (_, digest) = hash(log_blocks);
-        list.add("blake2s", Statement::Blake2s { log_blocks, digest }, config(chosen, lifting));
+        list.add("blake2s", blake2s(log_blocks), config(chosen, lifting));
     }
     list.0
-}
-
-/// The first proof that stwo's verifier accepts, or the first that it does not, as `wanted` says. It refuses or panics at some of its
-/// own: where the tree of preprocessed columns is lower than the others, queries may meet in it out of order, which neither its
-/// prover nor its verifier expects.
-fn first(
-    statement: &Statement,
-    config: PcsConfig,
-    seed: u64,
-    wanted: bool,
-) -> (StarkProof<Blake2sMerkleHasher>, Vec<SecureField>) {
-    for attempt in 0..1000 {
-        let (proof, sums) = prove_statement(statement, config, seed + 1000 * attempt);
-        let verdict = catch_unwind(|| verify_statement(statement, config, &sums, proof.clone()));
-        if matches!(verdict, Ok(Ok(()))) == wanted {
-            return (proof, sums);
-        }
-    }
-    panic!("no such proof of {statement:?} with {config:?}");
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -193,7 +143,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut lines, mut bytes) = (Vec::new(), 0);
     for (seed, (name, statement, config)) in list().into_iter().enumerate() {
         let wanted = !name.starts_with(DISPUTED);
-        let (proof, sums) = first(&statement, config, seed as u64, wanted);
+        let (_, proof, sums) = first(&statement, config, seed as u64, wanted);
         let binary = postcard::to_allocvec(&proof)?;
         bytes += binary.len();
         println!("{name}: {statement:?} {} bytes", binary.len());

@@ -6,7 +6,7 @@ use stwo::core::{
     utils::bit_reverse_coset_to_circle_domain_order,
 };
 use stwo::prover::{
-    backend::simd::{SimdBackend, column::BaseColumn, m31::LOG_N_LANES},
+    backend::simd::{SimdBackend, column::BaseColumn},
     poly::{BitReversedOrder, circle::CircleEvaluation},
 };
 
@@ -43,7 +43,6 @@ impl Words {
 pub fn column(mut rows: Vec<BaseField>) -> Column {
     bit_reverse_coset_to_circle_domain_order(&mut rows);
     let log_rows = rows.len().ilog2();
-    assert!(log_rows >= LOG_N_LANES);
     CircleEvaluation::new(CanonicCoset::new(log_rows).circle_domain(), BaseColumn::from_iter(rows))
 }
 

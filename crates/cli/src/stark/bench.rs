@@ -9,11 +9,11 @@ use anyhow::{Result, ensure};
 use backend_api::Queue as _;
 use clap::Args;
 use runtime::{AnyQueue, Choice};
-use stark::{Columns, PcsConfig, Protocol, Statement, StatementProver, verify};
+use stark::{Columns, PcsConfig, Protocol, Statement, StatementProver, UseStatement, verify};
 
 use super::{
     config::ConfigArgs,
-    known::{AirArgs, Known, Use},
+    known::{AirArgs, make},
     prove::open,
     stages::Stages,
 };
@@ -41,10 +41,10 @@ struct Timing<'a> {
     rounds: usize,
 }
 
-impl Use for Timing<'_> {
-    type Out = Vec<Vec<(String, Duration)>>;
+impl UseStatement for Timing<'_> {
+    type Out = Result<Vec<Vec<(String, Duration)>>>;
 
-    fn with<S: Statement>(self, statement: &S) -> Result<Self::Out> {
+    fn with<S: Statement>(self, statement: &S) -> Self::Out {
         let Self { q, config, trace, rounds } = self;
         let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
         let root = prover.preprocessed_root(q)?;
@@ -66,9 +66,9 @@ impl Use for Timing<'_> {
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     ensure!(args.rounds > 0, "expected a round at least");
     let q = open(args.backend)?;
-    let (statement, trace) = Known::make(&args.air)?;
+    let (statement, trace) = make(&args.air)?;
     let config = args.config.config();
-    let rounds = statement.with(Timing { q: &q, config, trace: &trace, rounds: args.rounds })?;
+    let rounds = statement.with(Timing { q: &q, config, trace: &trace, rounds: args.rounds })??;
     let mut out = io::stdout().lock();
     let mut proving = Duration::ZERO;
     for (stage, (name, _)) in rounds[0].iter().enumerate() {

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 
-use super::file::ProofFile;
+use super::file;
 
 /// Show what a proof's file holds, without checking it.
 #[derive(Args, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct InspectArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &InspectArgs) -> Result<()> {
-    let file = ProofFile::read(&args.file)?;
+    let file = file::read(&args.file)?;
     let (statement, proof) = (&file.statement, &file.proof.proof);
     let mut out = io::stdout().lock();
     let (config, fri) = (proof.config, proof.config.fri_config);

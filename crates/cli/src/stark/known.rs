@@ -1,10 +1,9 @@
-//! The statements that the program knows by name, as they stand in files.
+//! The statements that the program knows by name, made true.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use core_types::blake2s::{BLOCK_WORDS, Digest};
-use serde::{Deserialize, Serialize};
-use stark::{Columns, M31, Statement};
+use stark::{Columns, KnownStatement, M31};
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 /// Which computation is proven.
@@ -39,100 +38,46 @@ pub(crate) struct AirArgs {
     pub(crate) seed: u32,
 }
 
-/// A statement, as it stands in a proof's file: everything that a verifier needs to know of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Known {
-    WideFibonacci { log_rows: u32, columns: u32 },
-    StateMachine { log_steps: [u32; 2], first: [M31; 2] },
-    Plonk { gates: u32, inputs: [M31; 2], outputs: Vec<M31> },
-    Poseidon2 { log_rows: u32, first: [M31; 16], last: [M31; 16] },
-    Blake2s { log_blocks: u32, digest: [u32; 8] },
-}
-
-/// The most gates of a circuit, as a log: a verifier has to make them all.
-const MOST_LOG_GATES: u32 = 22;
-
-/// What is done with a statement, whatever it is.
-pub(crate) trait Use {
-    type Out;
-
-    fn with<S: Statement>(self, statement: &S) -> Result<Self::Out>;
-}
-
-/// The circuit of so many gates.
-fn circuit(gates: u32) -> Result<Circuit> {
-    if gates > 1 << MOST_LOG_GATES {
-        bail!("expected at most 2^{MOST_LOG_GATES} gates, got {gates}");
-    }
-    Ok(Circuit::sample(gates)?)
-}
-
 /// The state of a chain as it stands in a list.
 fn state(words: &[M31]) -> Result<[M31; 16]> {
     words.try_into().context("a state has 16 elements")
 }
 
-impl Known {
-    /// The statement that the arguments name, and its trace.
-    pub(crate) fn make(args: &AirArgs) -> Result<(Self, Vec<Columns>)> {
-        let AirArgs { air, log_rows, columns, seed } = *args;
-        let word = M31::from_u32;
-        Ok(match air {
-            AirName::WideFibonacci => {
-                let air = WideFibonacci::new(log_rows, columns)?;
-                let seeds: Vec<_> = (0..1 << log_rows).map(|row| [word(seed), word(row)]).collect();
-                let trace = air.trace(&seeds)?;
-                (Self::WideFibonacci { log_rows, columns }, trace)
-            }
-            AirName::StateMachine => {
-                let (log_steps, first) = ([log_rows; 2], [word(seed), word(0)]);
-                let trace = StateMachine::new(log_steps, first)?.trace();
-                (Self::StateMachine { log_steps, first }, trace)
-            }
-            AirName::Plonk => {
-                let (gates, inputs) = (1 << log_rows, [word(seed), word(1)]);
-                let plonk = Plonk::evaluate(circuit(gates)?, inputs.to_vec())?;
-                let outputs = plonk.outputs().to_vec();
-                (Self::Plonk { gates, inputs, outputs }, plonk.trace())
-            }
-            AirName::Poseidon2 => {
-                let first = core::array::from_fn(|k| word(seed) + word(k as u32));
-                let (chain, trace) = Poseidon2Chain::run(log_rows, first)?;
-                (Self::Poseidon2 { log_rows, first, last: state(chain.last())? }, trace)
-            }
-            AirName::Blake2s => {
-                Blake2s::new(log_rows, Digest::default())?;
-                let block =
-                    |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
-                let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();
-                let (hash, trace) = Blake2s::run(&blocks)?;
-                (Self::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, trace)
-            }
-        })
-    }
-
-    /// The name of the computation.
-    pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::WideFibonacci { .. } => "wide-fibonacci",
-            Self::StateMachine { .. } => "state-machine",
-            Self::Plonk { .. } => "plonk",
-            Self::Poseidon2 { .. } => "poseidon2",
-            Self::Blake2s { .. } => "blake2s",
+/// The statement that the arguments name, and its trace.
+pub(crate) fn make(args: &AirArgs) -> Result<(KnownStatement, Vec<Columns>)> {
+    let AirArgs { air, log_rows, columns, seed } = *args;
+    let word = M31::from_u32;
+    Ok(match air {
+        AirName::WideFibonacci => {
+            let air = WideFibonacci::new(log_rows, columns)?;
+            let seeds: Vec<_> = (0..1 << log_rows).map(|row| [word(seed), word(row)]).collect();
+            let trace = air.trace(&seeds)?;
+            (KnownStatement::WideFibonacci { log_rows, columns }, trace)
         }
-    }
-
-    /// Uses the statement.
-    pub(crate) fn with<U: Use>(&self, body: U) -> Result<U::Out> {
-        match self {
-            &Self::WideFibonacci { log_rows, columns } => body.with(&WideFibonacci::new(log_rows, columns)?),
-            &Self::StateMachine { log_steps, first } => body.with(&StateMachine::new(log_steps, first)?),
-            Self::Plonk { gates, inputs, outputs } => {
-                body.with(&Plonk::new(circuit(*gates)?, inputs.to_vec(), outputs.clone())?)
-            }
-            &Self::Poseidon2 { log_rows, first, last } => body.with(&Poseidon2Chain::new(log_rows, first, last)?),
-            &Self::Blake2s { log_blocks, digest } => body.with(&Blake2s::new(log_blocks, Digest(digest))?),
+        AirName::StateMachine => {
+            let (log_steps, first) = ([log_rows; 2], [word(seed), word(0)]);
+            let trace = StateMachine::new(log_steps, first)?.trace();
+            (KnownStatement::StateMachine { log_steps, first }, trace)
         }
-    }
+        AirName::Plonk => {
+            let most = KnownStatement::MOST_LOG_GATES;
+            ensure!(log_rows <= most, "expected at most 2^{most} gates, got 2^{log_rows}");
+            let (gates, inputs) = (1 << log_rows, [word(seed), word(1)]);
+            let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.to_vec())?;
+            let outputs = plonk.outputs().to_vec();
+            (KnownStatement::Plonk { gates, inputs, outputs }, plonk.trace())
+        }
+        AirName::Poseidon2 => {
+            let first = core::array::from_fn(|k| word(seed) + word(k as u32));
+            let (chain, trace) = Poseidon2Chain::run(log_rows, first)?;
+            (KnownStatement::Poseidon2 { log_rows, first, last: state(chain.last())? }, trace)
+        }
+        AirName::Blake2s => {
+            Blake2s::new(log_rows, Digest::default())?;
+            let block = |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
+            let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();
+            let (hash, trace) = Blake2s::run(&blocks)?;
+            (KnownStatement::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, trace)
+        }
+    })
 }

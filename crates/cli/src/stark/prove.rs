@@ -11,14 +11,17 @@ use backend_api::Queue as _;
 use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
-use stark::{Columns, M31, PcsConfig, Protocol, QM31, Statement, StatementProof, StatementProver, verify};
+use stark::{
+    Columns, KnownStatement, M31, PcsConfig, ProofFile, Protocol, QM31, Statement, StatementProof, StatementProver,
+    UseStatement, verify,
+};
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
 
 use super::{
     config::ConfigArgs,
-    file::ProofFile,
-    known::{AirArgs, AirName, Known, Use},
+    file,
+    known::{AirArgs, AirName, make},
     npy,
     stages::Stages,
 };
@@ -60,11 +63,13 @@ struct Making<'a> {
     stages: Stages,
 }
 
-impl Use for Making<'_> {
-    type Out = Made;
+impl UseStatement for Making<'_> {
+    type Out = Result<Made>;
 
     fn with<S: Statement>(self, statement: &S) -> Result<Made> {
         let Self { q, config, trace, mut stages } = self;
+        // A proof that nobody would check is not made.
+        ProofFile::check_size(statement, &config)?;
         stages.begin("set up");
         let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
         q.finish()?;
@@ -88,14 +93,14 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     let output = Output::begin(&args.out)?;
     let q = open(args.backend)?;
     let (statement, trace) = match &args.trace_npy {
-        None => Known::make(&args.air)?,
+        None => make(&args.air)?,
         Some(path) => from_file(path, &args.air)?,
     };
     let config = args.config.config();
     let stages = Stages::new("prove")?;
-    let made = statement.with(Making { q: &q, config, trace: &trace, stages })?;
-    let file = ProofFile::new(statement, made.proof);
-    let bytes = file.write(output)?;
+    let made = statement.with(Making { q: &q, config, trace: &trace, stages })??;
+    let file = ProofFile { statement, proof: made.proof };
+    let bytes = file::write(&file, output)?;
     let facts = facts(&q, &file, &config, &trace, bytes, made.peak_bytes);
     let mut out = io::stdout().lock();
     for (stage, time) in &made.times {
@@ -112,7 +117,7 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
 }
 
 /// The statement that the arguments name, with the trace in a file.
-fn from_file(path: &Path, args: &AirArgs) -> Result<(Known, Vec<Columns>)> {
+fn from_file(path: &Path, args: &AirArgs) -> Result<(KnownStatement, Vec<Columns>)> {
     let AirArgs { log_rows, columns, .. } = *args;
     if args.air != AirName::WideFibonacci {
         bail!("a trace can be given for wide-fibonacci alone: the others say how theirs begin and end");
@@ -122,7 +127,7 @@ fn from_file(path: &Path, args: &AirArgs) -> Result<(Known, Vec<Columns>)> {
     let trace = HostTrace { columns: &trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
     check_trace(&air, &trace).with_context(|| format!("the trace in {}", path.display()))?;
     let [_, rows] = trees;
-    Ok((Known::WideFibonacci { log_rows, columns }, vec![rows.into_iter().map(stored).collect()]))
+    Ok((KnownStatement::WideFibonacci { log_rows, columns }, vec![rows.into_iter().map(stored).collect()]))
 }
 
 /// A column in stored order.

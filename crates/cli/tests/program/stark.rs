@@ -137,3 +137,42 @@ fn a_trace_that_breaks_a_constraint_writes_nothing() {
     assert!(text(&refused).contains("constraint 0") && text(&refused).contains("row 3"), "{}", text(&refused));
     assert!(!out.exists());
 }
+
+#[test]
+fn what_cannot_be_proven_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("proof.json");
+    let refused = |arguments: &[&str], limit: &str, code: i32, expected: &str| {
+        let mut command = trefoil();
+        command.env("TREFOIL_MEM_LIMIT", limit).args(["stark", "prove", "--pow-bits", "1"]).args(arguments);
+        let error = command.arg("--out").arg(&out).assert().code(code).get_output().stderr.clone();
+        assert!(text(&error).contains(expected), "{arguments:?}: {}", text(&error));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{arguments:?}");
+    };
+    let fibonacci = ["--air", "wide-fibonacci", "--columns", "5"];
+    let of = |more: &[&'static str]| [&fibonacci[..], more].concat();
+    refused(&of(&["--log-rows", "0"]), "1G", 2, "0 is not in 1..=28");
+    refused(&of(&["--log-rows", "10"]), "64K", 1, "budget");
+    refused(&of(&["--log-rows", "4", "--blowup", "0"]), "1G", 1, "blowup");
+    refused(&of(&["--log-rows", "4", "--queries", "0"]), "1G", 1, "queries");
+    refused(&of(&["--log-rows", "4", "--fold-step", "5"]), "1G", 1, "fold step");
+    refused(&of(&["--log-rows", "4", "--last-layer", "11"]), "1G", 1, "last layer");
+    refused(&of(&["--log-rows", "4", "--lifting", "4"]), "1G", 1, "lifting");
+    refused(&["--air", "plonk", "--log-rows", "23"], "1G", 1, "at most 2^22 gates");
+    refused(&["--air", "plonk", "--log-rows", "12", "--blowup", "13"], "1G", 1, "at most 2^24 leaves");
+}
+
+#[test]
+fn a_field_more_in_a_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof.json");
+    prove("state-machine", "4", "cpu", &path);
+    let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for at in ["", "/statement/state-machine", "/proof", "/proof/config", "/proof/fri_proof/first_layer"] {
+        let mut changed = file.clone();
+        changed.pointer_mut(at).unwrap().as_object_mut().unwrap().insert("surplus".to_owned(), Value::from(1));
+        fs::write(&path, serde_json::to_vec(&changed).unwrap()).unwrap();
+        let refused = trefoil().args(["stark", "verify"]).arg(&path).assert().code(1).get_output().stderr.clone();
+        assert!(text(&refused).contains("unknown field `surplus`"), "{at}: {}", text(&refused));
+    }
+}

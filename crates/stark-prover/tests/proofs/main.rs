@@ -6,6 +6,8 @@
 mod airs;
 mod prove;
 mod refused;
+mod relations;
+mod rows;
 #[path = "../../../../vectors/stwo/src/statement.rs"]
 #[allow(
     dead_code,

@@ -16,7 +16,9 @@ use stwo::core::{
     poly::circle::CanonicCoset,
     utils::offset_bit_reversed_circle_domain_index,
 };
-use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, RelationEntry, TraceLocationAllocator};
+use stwo_constraint_framework::{
+    EvalAtRow, FrameworkComponent, FrameworkEval, RelationEntry, TraceLocationAllocator, logup::LookupElements,
+};
 
 use crate::common::{
     airs,
@@ -300,4 +302,34 @@ fn look_ups_in_groups_are_those_of_the_framework() {
     let mut compare = Compare { airs: vec![(&Groups, vec![])], channel, sum, challenges };
     let places = &mut TraceLocationAllocator::default();
     compare.collect(FrameworkComponent::new(places, StwoGroups(pair), sum));
+}
+
+/// Draws a relation between up to `N` values, by both, and combines all numbers of values that it takes.
+fn compare_relation<const N: usize>() {
+    let mut theirs = Blake2sChannel::default();
+    theirs.mix_u64(N as u64);
+    let mut ours_channel = stark_verifier::Channel::default();
+    ours_channel.mix_u64(N as u64);
+    let elements = LookupElements::<N>::draw(&mut theirs);
+    let challenges = ours_channel.draw_relation(Relation::new(0, N as u32));
+    assert_eq!(challenges.len(), N.max(1));
+    for len in 0..=N {
+        let values: Vec<u32> = (0..len as u32).map(|k| 1000 * k + 7).collect();
+        let stwo_values: Vec<_> = values.iter().map(|&value| StwoM31::from_u32_unchecked(value)).collect();
+        let combined: StwoQm31 = elements.combine(&stwo_values);
+        let powers = std::iter::once(QM31::ONE).chain(challenges[1..].iter().copied());
+        let terms = values.iter().zip(powers).map(|(&value, power)| power.scale(M31::from_u32(value)));
+        assert_eq!(ours(combined), terms.fold(-challenges[0], |sum, term| sum + term), "{len} of {N} values");
+    }
+    // What is drawn next is the same too.
+    assert_eq!(ours(theirs.draw_secure_felt()), ours_channel.draw_felt());
+}
+
+#[test]
+fn relations_of_any_width_are_drawn_as_the_framework_draws_them() {
+    compare_relation::<0>();
+    compare_relation::<1>();
+    compare_relation::<2>();
+    compare_relation::<5>();
+    compare_relation::<33>();
 }

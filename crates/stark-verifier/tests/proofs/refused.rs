@@ -8,13 +8,14 @@ use crate::common::{
     proof, stwo_verdict, tampers, vector, vectors,
 };
 use core_types::{
-    air::{Air, Row},
+    air::{Air, Row, Tree},
     field::{P, QM31},
 };
 use stark_verifier::{
     Component, ConfigError, FriError, MerkleError, Part, PcsConfig, Preprocessed, Proof, Protocol, StatementError,
     VerificationError, Verifier,
 };
+use stwo::core::{proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
 
 /// One of each kind, with few columns.
 const TAMPERED: &[&str] = &[
@@ -38,6 +39,7 @@ const UNNOTICED: &[&str] = &["commitments with the last twice", "tree 0, witness
 #[test]
 fn changed_proofs_are_refused() {
     let (mut count, mut verdicts, mut unnoticed) = (0, BTreeMap::new(), BTreeSet::new());
+    let mut refused_by_both = BTreeSet::new();
     let whole = TAMPERED.iter().map(|name| (name, 1));
     for (name, step) in whole.chain(TAMPERED_IN_PARTS.iter().map(|(name, step)| (name, *step))) {
         let vector = vector(name);
@@ -46,6 +48,8 @@ fn changed_proofs_are_refused() {
             let verdict = stwo_verdict(&vector, &proof);
             if verdict == Verdict::Accepted {
                 unnoticed.insert(place);
+            } else {
+                refused_by_both.insert((name.to_string(), postcard::to_allocvec(&proof).unwrap()));
             }
             *verdicts.entry(format!("{verdict:?}")).or_insert(0) += 1;
             count += 1;
@@ -53,6 +57,7 @@ fn changed_proofs_are_refused() {
     }
     println!("{count} changes; stwo: {verdicts:?}");
     assert!(count >= 1000, "{count} changes");
+    assert!(refused_by_both.len() >= 1000, "{} different proofs", refused_by_both.len());
     assert_eq!(unnoticed.iter().map(String::as_str).collect::<Vec<_>>(), UNNOTICED);
 }
 
@@ -101,6 +106,36 @@ fn words_that_are_not_canonical_are_refused() {
             let error = serde_json::from_value::<Proof>(value).unwrap_err();
             assert!(error.to_string().contains("not canonical"), "{pointer}: {error}");
         }
+    }
+}
+
+/// Every object within a value, by its pointer.
+fn objects(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.iter().for_each(|(name, field)| objects(field, format!("{at}/{name}"), found));
+            found.push(at);
+        }
+        serde_json::Value::Array(list) => {
+            (0..).zip(list).for_each(|(k, item): (usize, _)| objects(item, format!("{at}/{k}"), found));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn fields_that_stwo_does_not_write_are_refused() {
+    let whole = serde_json::to_value(proof(&vector("wide-fibonacci-0"))).unwrap();
+    let mut found = Vec::new();
+    objects(&whole, String::new(), &mut found);
+    assert!(found.len() >= 10, "{found:?}");
+    for at in found {
+        let mut changed = whole.clone();
+        changed.pointer_mut(&at).unwrap().as_object_mut().unwrap().insert("surplus".to_owned(), 0.into());
+        let error = serde_json::from_value::<Proof>(changed.clone()).unwrap_err();
+        assert!(error.to_string().contains("unknown field `surplus`"), "{at}: {error}");
+        // stwo's reader skips it.
+        assert!(serde_json::from_value::<StarkProof<Blake2sMerkleHasher>>(changed).is_ok(), "{at}");
     }
 }
 
@@ -249,6 +284,21 @@ impl Air for HighDegree {
     }
 }
 
+/// A column of a tree far beyond those of a proof.
+struct FarTree(u32);
+
+impl Air for FarTree {
+    fn log_rows(&self) -> u32 {
+        5
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let x = row.column();
+        let [y] = row.mask(Tree(self.0), [0]);
+        row.constraint(x - y);
+    }
+}
+
 #[test]
 fn statements_without_proofs_are_refused() {
     fn verifier(lifting: Option<u32>, log_rows: &[u32], components: Vec<Component<'_>>) -> Result<(), StatementError> {
@@ -270,6 +320,11 @@ fn statements_without_proofs_are_refused() {
     assert_eq!(verifier(Some(8), &[4, 8], of_cubes(&[0])), Err(StatementError::Lifting { log_size: 9 }));
     let bound = StatementError::Degree { component: 0, log_rows: 5, bound: 7 };
     assert_eq!(verifier(None, &[], vec![Component::new(&HighDegree, &[])]), Err(bound));
+    for tree in [256, 1 << 20, u32::MAX] {
+        let refused = verifier(None, &[], vec![Component::new(&FarTree(tree), &[])]);
+        assert_eq!(refused, Err(StatementError::Tree { component: 0, tree }));
+    }
+    assert_eq!(verifier(None, &[], vec![Component::new(&FarTree(255), &[])]), Ok(()));
     for log_rows in [0, 30, u32::MAX] {
         let air = airs::WideFibonacci { log_rows, columns: 3 };
         let refused = verifier(None, &[], vec![Component::new(&air, &[])]);

@@ -4,10 +4,6 @@
 //! `rates ROUNDS` prints medians by the names of this project's speed lines, in nanoseconds for a unit of work of the line. Build
 //! it with `-C target-cpu=native`, or `haswell` for AVX2, and run it on one core.
 
-#[path = "../airs.rs"]
-#[allow(dead_code, reason = "one of several AIRs")]
-mod airs;
-
 use std::{collections::BTreeMap, env, hint::black_box, time::Instant};
 
 use stwo::core::{
@@ -34,8 +30,7 @@ use stwo::prover::{
     vcs_lifted::ops::MerkleOpsLifted,
 };
 use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
-
-use crate::airs::WideFibonacci;
+use stwo_vectors::airs::WideFibonacci;
 
 /// Lanes of a packed value.
 const LANES: usize = 16;

@@ -3,10 +3,6 @@
 //! `stages LOG_ROWS COLUMNS ROUNDS`, with stwo's default parameters and coefficients kept, as is fastest. Build it with
 //! `-C target-cpu=native`.
 
-#[path = "../airs.rs"]
-#[allow(dead_code, reason = "one of several AIRs")]
-mod airs;
-
 use std::{
     collections::BTreeMap,
     env,
@@ -31,12 +27,11 @@ use stwo::prover::{
     prove,
 };
 use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
+use stwo_vectors::airs::WideFibonacci;
 use tracing::{
     Event, Metadata, Subscriber,
     span::{Attributes, Id, Record},
 };
-
-use crate::airs::WideFibonacci;
 
 /// Adds up the time that is spent in each span.
 struct Clock {

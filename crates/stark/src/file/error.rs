@@ -1,0 +1,63 @@
+//! Why a file of a proof is refused.
+
+use stark_airs::AirError;
+use stark_prover::ProverError;
+use stark_verifier::Digest;
+use thiserror::Error;
+
+use crate::VerifyError;
+
+/// Why a file of a proof is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The file is none of a proof.
+    #[error("expected the format `{expected}`, got `{got}`")]
+    Format {
+        /// The format that is read.
+        expected: &'static str,
+        /// What the file says.
+        got: String,
+    },
+    /// The file is of another version, or its proof of another release of stwo.
+    #[error("expected version {} for stwo {}, got {} for stwo {}", .expected.0, .expected.1, .got.0, .got.1)]
+    Version {
+        /// The version that is read, and the release.
+        expected: (u32, &'static str),
+        /// What the file says.
+        got: (u32, String),
+    },
+    /// There is no such statement.
+    #[error("there is no such statement")]
+    Statement(#[from] AirError),
+    /// A circuit has more gates than a verifier makes.
+    #[error("expected at most {most} gates, got {got}")]
+    Gates {
+        /// The most that are made.
+        most: u32,
+        /// Gates of the circuit.
+        got: u32,
+    },
+    /// The tree of preprocessed columns is larger than a reader makes.
+    #[error("expected preprocessed columns with a tree of at most 2^{most} leaves, got 2^{log_leaves}")]
+    Leaves {
+        /// Log of the number of leaves.
+        log_leaves: u32,
+        /// Log of the most that are made.
+        most: u32,
+    },
+    /// The proof does not show the statement.
+    #[error("the proof does not show the statement")]
+    Proof(#[from] VerifyError),
+    /// The preprocessed columns are not those of the statement.
+    #[error("expected preprocessed columns with root {expected}, got {got}")]
+    Root {
+        /// The root that they have.
+        expected: Digest,
+        /// The root that the proof has.
+        got: Digest,
+    },
+    /// The preprocessed columns could not be computed.
+    #[error("the preprocessed columns cannot be computed")]
+    Preprocessed(#[from] ProverError),
+}

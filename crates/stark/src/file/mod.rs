@@ -1,0 +1,83 @@
+//! Files of proofs: what is proven, and the proof.
+
+mod error;
+mod known;
+mod written;
+
+pub use error::FileError;
+pub use known::{KnownStatement, UseStatement};
+
+use core_types::field::M31;
+use serde::{Deserialize, Serialize};
+use stark_prover::{StarkOps, preprocessed_root};
+use stark_verifier::{Digest, PcsConfig, Protocol};
+
+use self::written::Written;
+use crate::{Statement, StatementProof, verify};
+
+/// The most leaves of a tree of preprocessed columns that a reader makes, as a log: with its columns 1.4 GiB of memory.
+const MOST_LOG_LEAVES: u32 = 24;
+
+/// A file of a proof, in any format of serde: a format's name and version, the statement, the claimed sums, and the proof as stwo's
+/// serde writes it. Fields that it does not know are refused, those within the proof too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct ProofFile {
+    /// What is said to be proven.
+    pub statement: KnownStatement,
+    /// What shows it.
+    pub proof: StatementProof,
+}
+
+impl ProofFile {
+    /// Checks that the proof shows the statement, with the parameters that it was made with: whether those are worth anything is for the
+    /// caller to say ([`PcsConfig::security_bits`]). The preprocessed columns are computed on `q`, after all else was found right.
+    ///
+    /// # Errors
+    /// The first check that fails. [`FileError::Leaves`] comes first, before anything of the statement's size is computed.
+    pub fn verify<Q: StarkOps>(&self, q: &Q) -> Result<(), FileError> {
+        self.statement.with(Verifying { q, proof: &self.proof })?
+    }
+
+    /// Whether the preprocessed columns of a statement are few enough that [`verify`](Self::verify) computes them.
+    ///
+    /// # Errors
+    /// [`FileError::Leaves`] if their tree has more than `2^24` leaves.
+    pub fn check_size<S: Statement>(statement: &S, config: &PcsConfig) -> Result<(), FileError> {
+        let largest = statement.preprocessed().into_iter().map(|column| column.log_rows).max();
+        let Some(largest) = largest else { return Ok(()) };
+        let blown_up = largest.saturating_add(config.fri_config.log_blowup_factor);
+        let log_leaves = blown_up.max(config.lifting_log_size.unwrap_or(0));
+        if log_leaves <= MOST_LOG_LEAVES {
+            Ok(())
+        } else {
+            Err(FileError::Leaves { log_leaves, most: MOST_LOG_LEAVES })
+        }
+    }
+}
+
+struct Verifying<'a, Q> {
+    q: &'a Q,
+    proof: &'a StatementProof,
+}
+
+impl<Q: StarkOps> UseStatement for Verifying<'_, Q> {
+    type Out = Result<(), FileError>;
+
+    fn with<S: Statement>(self, statement: &S) -> Result<(), FileError> {
+        let config = self.proof.proof.config;
+        ProofFile::check_size(statement, &config)?;
+        // First with the root that the file claims: then the sizes below are those that the proof is of.
+        let got = self.proof.proof.commitments.first().copied().unwrap_or_default();
+        verify(Protocol::V2_3, config, statement, got, self.proof)?;
+        let expected = known_root(self.q, statement, &config)?;
+        if got == expected { Ok(()) } else { Err(FileError::Root { expected, got }) }
+    }
+}
+
+/// The root of a statement's preprocessed columns, computed here.
+fn known_root<Q: StarkOps, S: Statement>(q: &Q, statement: &S, config: &PcsConfig) -> Result<Digest, FileError> {
+    let columns = statement.preprocessed_values();
+    let columns: Vec<&[M31]> = columns.iter().map(|column| &column[..]).collect();
+    Ok(preprocessed_root(q, config, &columns)?)
+}

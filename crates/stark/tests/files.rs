@@ -1,0 +1,137 @@
+//! Files of proofs: what is read is what was written, and nothing else is.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
+use runtime::{Choice, Settings};
+use serde_json::{Value, json};
+use stark::{Columns, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver};
+use stark_airs::{AirError, Circuit, Gate, Op, Plonk, StateMachine};
+
+fn proven<S: Statement>(config: PcsConfig, statement: &S, trace: &[Columns], known: KnownStatement) -> ProofFile {
+    let q = runtime::cpu().unwrap();
+    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap();
+    ProofFile { statement: known, proof: prover.prove(&q, trace).unwrap() }
+}
+
+fn machine() -> ProofFile {
+    let (log_steps, first) = ([4, 4], [5, 7].map(M31::from_u32));
+    let machine = StateMachine::new(log_steps, first).unwrap();
+    proven(PcsConfig::default(), &machine, &machine.trace(), KnownStatement::StateMachine { log_steps, first })
+}
+
+/// The proof of a circuit of sixteen gates, in a file that says it is of the sample. The first gate multiplies if asked to, which
+/// that of the sample does not.
+fn circuit(multiplies: bool) -> ProofFile {
+    let gate = |k: u32| {
+        let op = if k % 3 == 1 || (k == 0 && multiplies) { Op::Multiply } else { Op::Add };
+        Gate { op, inputs: [k + 1, (5 * k + 3) % (k + 2)] }
+    };
+    let circuit = Circuit::new(2, (0..16).map(gate).collect(), vec![17, 8]).unwrap();
+    let inputs = [2, 3].map(M31::from_u32);
+    let plonk = Plonk::evaluate(circuit, inputs.to_vec()).unwrap();
+    let known = KnownStatement::Plonk { gates: 16, inputs, outputs: plonk.outputs().to_vec() };
+    proven(PcsConfig::default(), &plonk, &plonk.trace(), known)
+}
+
+/// Every object within a value, by its pointer.
+fn objects(value: &Value, at: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, field)| objects(field, format!("{at}/{name}"), found));
+            found.push(at);
+        }
+        Value::Array(list) => {
+            (0..).zip(list).for_each(|(k, item): (usize, _)| objects(item, format!("{at}/{k}"), found));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn files_are_read_as_they_were_written() {
+    let q = runtime::cpu().unwrap();
+    for file in [machine(), circuit(false)] {
+        assert_eq!(file.verify(&q), Ok(()));
+        let json = serde_json::to_string(&file).unwrap();
+        assert!(
+            json.starts_with(r#"{"format":"trefoil-stark-proof","version":1,"stwo":"2.3","statement":{"#),
+            "{json}"
+        );
+        let read: ProofFile = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, file);
+    }
+}
+
+#[test]
+fn unknown_and_missing_fields_are_refused_at_every_level() {
+    let whole = serde_json::to_value(machine()).unwrap();
+    let mut found = Vec::new();
+    objects(&whole, String::new(), &mut found);
+    for part in ["", "/statement", "/proof", "/proof/config/fri_config", "/proof/fri_proof/last_layer_poly"] {
+        assert!(found.iter().any(|at| at == part), "{part} in {found:?}");
+    }
+    for at in found {
+        let read = |change: &dyn Fn(&mut serde_json::Map<String, Value>)| {
+            let mut changed = whole.clone();
+            change(changed.pointer_mut(&at).unwrap().as_object_mut().unwrap());
+            serde_json::from_value::<ProofFile>(changed)
+        };
+        assert!(read(&|_| ()).is_ok());
+        assert!(read(&|fields| drop(fields.insert("surplus".to_owned(), json!(0)))).is_err(), "surplus in {at}");
+        let names: Vec<String> = whole.pointer(&at).unwrap().as_object().unwrap().keys().cloned().collect();
+        for name in names.iter().filter(|name| *name != "lifting_log_size") {
+            assert!(read(&|fields| drop(fields.remove(name))).is_err(), "{at} without {name}");
+        }
+    }
+}
+
+#[test]
+fn other_formats_and_versions_are_named() {
+    for (name, value, expected) in [
+        ("format", json!("proof"), "expected the format `trefoil-stark-proof`, got `proof`"),
+        ("version", json!(2), "expected version 1 for stwo 2.3, got 2 for stwo 2.3"),
+        ("stwo", json!("2.4"), "expected version 1 for stwo 2.3, got 1 for stwo 2.4"),
+    ] {
+        let mut file = serde_json::to_value(machine()).unwrap();
+        file[name] = value;
+        let refused = serde_json::from_value::<ProofFile>(file).unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
+}
+
+#[test]
+fn preprocessed_columns_of_another_statement_are_refused() {
+    let refused = circuit(true).verify(&runtime::cpu().unwrap());
+    assert!(matches!(refused, Err(FileError::Root { .. })), "{refused:?}");
+}
+
+#[test]
+fn what_takes_long_is_refused_before_it_is_done() {
+    // Memory for nothing but small things.
+    let settings = Settings { mem_limit_bytes: Some(1 << 20), ..Settings::default() };
+    let q = runtime::open_with(&settings, None, Some(Choice::Cpu)).unwrap().0;
+    let file = circuit(false);
+    assert_eq!(file.verify(&q), Ok(()));
+    let with = |gates: u32, blowup, lifting| {
+        let mut file = file.clone();
+        if let KnownStatement::Plonk { gates: said, .. } = &mut file.statement {
+            *said = gates;
+        }
+        file.proof.proof.config.fri_config.log_blowup_factor = blowup;
+        file.proof.proof.config.lifting_log_size = lifting;
+        file.verify(&q)
+    };
+    let leaves = |log_leaves| Err(FileError::Leaves { log_leaves, most: 24 });
+    assert_eq!(with(u32::MAX, 1, None), Err(FileError::Gates { most: 1 << 22, got: u32::MAX }));
+    assert_eq!(with(1 << 22, 3, None), leaves(25));
+    assert_eq!(with(16, 1, Some(25)), leaves(25));
+    assert_eq!(with(16, u32::MAX, Some(30)), leaves(u32::MAX));
+    // As large as is computed, but not what the proof is of.
+    let lengths = with(1 << 10, 14, None);
+    assert!(matches!(lengths, Err(FileError::Proof(_))), "{lengths:?}");
+    let mut none = file.clone();
+    none.statement = KnownStatement::WideFibonacci { log_rows: 0, columns: 3 };
+    assert!(matches!(none.verify(&q), Err(FileError::Statement(AirError::Rows { log_rows: 0, .. }))));
+    none.proof.proof.commitments.clear();
+    none.statement = file.statement.clone();
+    assert!(none.verify(&q).is_err());
+}

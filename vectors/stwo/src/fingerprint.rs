@@ -1,0 +1,20 @@
+//! Proofs by their digests. Needs no prover: the tests of the grid include this file too.
+
+use serde::{Deserialize, Serialize};
+
+use super::statement::Statement;
+
+/// One line of the grid: a proof that is not kept, by its digest, with parameters in the form of `C`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint<C> {
+    /// What it proves.
+    pub statement: Statement,
+    /// What with.
+    pub config: C,
+    /// What the words of its trace are made from, where they are not given by the statement.
+    pub seed: u64,
+    /// Bytes of the proof in postcard.
+    pub bytes: usize,
+    /// Their SHA-256.
+    pub sha256: String,
+}
