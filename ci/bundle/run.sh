@@ -116,6 +116,7 @@ kernels() {
 torch() { python3 "$here/torch_times.py" "$@" "$out/torch.json"; }
 pageable() { TREFOIL_GPU_PINNED=0 "$@"; }
 bitsliced() { TREFOIL_GPU_AES=bitsliced "$@"; }
+interpreted() { TREFOIL_GPU_AIR=interpreted "$@"; }
 sanitizer() {
     local tool="$1" ops="$2" elements="$3"
     TREFOIL_GPU_TIMEOUT='' "$compute_sanitizer" --tool "$tool" --error-exitcode 9 "$trefoil" conformance \
@@ -126,7 +127,7 @@ profile() {
         --section SpeedOfLight --section Occupancy --section LaunchStats --section MemoryWorkloadAnalysis \
         "$trefoil" bench --backend "$backend" --exact "$1" >> "$out/ncu.csv"
 }
-export -f suite bench kernels torch pageable bitsliced sanitizer profile
+export -f suite bench kernels torch pageable bitsliced interpreted sanitizer profile
 export here trefoil backend out
 
 # run NAME SECONDS FUNCTION ARGUMENT...: a piece that is one of the functions above. The shell outlives the first signal, so
@@ -149,11 +150,14 @@ check() {
     run "suite, small, AES by table" 150 suite small-table.jsonl --condition plain --max-elements "$small"
     if [ $? -eq 3 ]; then exit 3; fi
     run "suite, small, bitsliced AES" 60 bitsliced suite small-bitsliced.jsonl --condition plain --max-elements "$small" fss.
+    run "suite, small, interpreted programs" 60 interpreted suite small-interpreted.jsonl --condition plain \
+        --max-elements "$small" air.
     run "kernels as compiled" 120 kernels
     run "trials of the compiler" 60 "$trefoil" trials --backend "$backend"
     if [ "$quick" = 1 ]; then return; fi
     run "suite, AES by table" 240 suite full-table.jsonl --condition plain
     run "suite, bitsliced AES" 120 bitsliced suite full-bitsliced.jsonl --condition plain fss.
+    run "suite, interpreted programs" 120 interpreted suite full-interpreted.jsonl --condition plain air.
     run "suite, recorded and replayed" 120 suite recorded.jsonl --condition recorded --max-elements 65536
 }
 
@@ -173,6 +177,7 @@ speed() {
     run "speed" 330 bench speed --events "$out/speed.jsonl" "${small[@]}" "${arguments[@]}"
     run "copies without pinned memory" 30 pageable bench copies-pageable "${small[@]}" copy.
     run "speed, bitsliced AES" 90 bitsliced bench speed-bitsliced "${small[@]}" pfss.
+    run "speed, interpreted programs" 30 interpreted bench speed-interpreted "${small[@]}" air.
 }
 
 tools() {

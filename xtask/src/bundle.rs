@@ -40,7 +40,14 @@ pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
             "bundle on sim",
             cmd!(sh, "bash {folder}/run.sh --backend sim --quick --out {out}").env("TREFOIL_SIM", ""),
         );
-        let reports = ["summary.txt", "log.txt", "kernels.json", "small-table.jsonl", "small-bitsliced.jsonl"];
+        let reports = [
+            "summary.txt",
+            "log.txt",
+            "kernels.json",
+            "small-table.jsonl",
+            "small-bitsliced.jsonl",
+            "small-interpreted.jsonl",
+        ];
         for report in reports.into_iter().chain(["speed.json", "speed.html", "speed.jsonl", "conditions.jsonl"]) {
             tally += Tally::of(report, fs::metadata(out.join(report)).is_ok_and(|file| file.len() > 0));
         }

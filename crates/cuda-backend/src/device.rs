@@ -9,10 +9,10 @@ use std::sync::Arc;
 use backend_api::{BackendError, Budget};
 
 use crate::{
-    AesKernel, DeviceInfo,
+    AesKernel, AirKernel, DeviceInfo, ProgramFacts,
     error::Fault,
     ffi::{self, Context, Events, Stream},
-    kernels::Kernels,
+    kernels::{Kernels, Programs},
     mem::{DevicePool, PinnedCounts, PinnedPool},
 };
 
@@ -37,12 +37,20 @@ pub struct MemoryUsage {
     pub refused_recordings: u64,
 }
 
+/// The ways to do what can be done in several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    pub(crate) aes: AesKernel,
+    pub(crate) air: AirKernel,
+}
+
 /// One device, opened: its context, memory and kernels. Everything that lives on the device holds it.
 pub struct DeviceCtx {
     info: DeviceInfo,
-    aes: AesKernel,
+    ways: Ways,
     budget: Budget,
     kernels: Kernels,
+    programs: Programs,
     pool: DevicePool,
     pinned: Arc<PinnedPool>,
     events: Arc<Events>,
@@ -60,16 +68,17 @@ impl DeviceCtx {
         kernels: Kernels,
         pool: DevicePool,
         pinned_bytes: u64,
-        aes: AesKernel,
+        ways: Ways,
     ) -> Arc<Self> {
         let events = Arc::new(Events::new(&context));
         let timing_events = Events::timing(&context);
         let pinned = PinnedPool::new(&context, &events, pinned_bytes);
         Arc::new(Self {
             info,
-            aes,
+            ways,
             budget,
             kernels,
+            programs: Programs::default(),
             pool,
             pinned,
             events,
@@ -89,7 +98,19 @@ impl DeviceCtx {
     /// How keys are evaluated on it.
     #[must_use]
     pub fn aes(&self) -> AesKernel {
-        self.aes
+        self.ways.aes
+    }
+
+    /// How programs of AIRs are run on it.
+    #[must_use]
+    pub fn air(&self) -> AirKernel {
+        self.ways.air
+    }
+
+    /// The programs of AIRs that it has compiled.
+    #[must_use]
+    pub fn programs(&self) -> ProgramFacts {
+        self.programs.facts()
     }
 
     /// How much of its memory is in use.
@@ -116,6 +137,10 @@ impl DeviceCtx {
 
     pub(crate) fn kernels(&self) -> &Kernels {
         &self.kernels
+    }
+
+    pub(crate) fn compiled_programs(&self) -> &Programs {
+        &self.programs
     }
 
     pub(crate) fn pool(&self) -> &DevicePool {

@@ -14,6 +14,7 @@ use crate::{
 pub struct CudaGraph {
     executable: Executable,
     used: Used,
+    kernels: Vec<Arc<str>>,
     nodes: usize,
     streams: Mutex<Vec<Arc<Stream>>>,
 }
@@ -21,7 +22,8 @@ pub struct CudaGraph {
 impl CudaGraph {
     /// A graph of `nodes` nodes that has not run yet.
     pub(crate) fn new(executable: Executable, used: Used, nodes: usize) -> Self {
-        Self { executable, used, nodes, streams: Mutex::default() }
+        let kernels = used.kernels.iter().map(|kernel| Arc::clone(kernel.name())).collect();
+        Self { executable, used, kernels, nodes, streams: Mutex::default() }
     }
 
     /// Number of launches, copies and fills, and of the joints between them.
@@ -33,7 +35,7 @@ impl CudaGraph {
     /// The kernels, in the order of their launches.
     #[must_use]
     pub fn kernels(&self) -> &[Arc<str>] {
-        &self.used.kernels
+        &self.kernels
     }
 
     pub(crate) fn executable(&self) -> &Executable {
@@ -68,7 +70,7 @@ impl fmt::Debug for CudaGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CudaGraph")
             .field("nodes", &self.nodes)
-            .field("kernels", &self.used.kernels)
+            .field("kernels", &self.kernels)
             .field("buffers", &self.used.blocks.len())
             .field("constants", &self.used.pieces.len())
             .finish_non_exhaustive()

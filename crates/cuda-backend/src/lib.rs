@@ -9,6 +9,7 @@
 //!   of the context.
 //! - `mem`: blocks of device memory that know which submissions use them, pinned host memory, copies.
 //! - `kernels`: PTX and manifests, checked against each other and against the device.
+//! - `programs`: PTX of programs that come from AIRs.
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.
 //! - `ops`: the op sets, in terms of launches.
 //!
@@ -18,6 +19,7 @@
 //! back to its pool after its last use, in stream order and without waiting.
 
 mod aes;
+mod air;
 mod buf;
 mod device;
 mod device_info;
@@ -29,6 +31,7 @@ mod launch;
 mod mem;
 mod open;
 mod ops;
+mod programs;
 mod queue;
 mod record;
 mod recording;
@@ -37,16 +40,19 @@ mod timed;
 mod track;
 
 pub use aes::AesKernel;
+pub use air::AirKernel;
 pub use buf::{CudaBuf, CudaMut, CudaRef};
 pub use device::{DeviceCtx, MemoryUsage};
 pub use device_info::{DeviceInfo, MIN_CAPABILITY};
 pub use ffi::{abandoned, exit_at_once};
 pub use graph::CudaGraph;
 pub use kernels::{
-    KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText, modules,
+    KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText,
+    ProgramFacts, modules,
 };
 pub use launch::{Launch, launch_canary, launch_programs};
 pub use mem::{CudaRegistered, PinnedCounts};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
+pub use programs::{ProgramKind, ProgramSource};
 pub use queue::CudaQueue;
 pub use timed::CudaMark;

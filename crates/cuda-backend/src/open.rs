@@ -8,7 +8,8 @@ use cust::{CudaFlags, device::Device};
 use thiserror::Error;
 
 use crate::{
-    AesKernel, CudaQueue, DeviceCtx, DeviceInfo, KernelSource, MIN_CAPABILITY, ModuleError,
+    AesKernel, AirKernel, CudaQueue, DeviceCtx, DeviceInfo, KernelSource, MIN_CAPABILITY, ModuleError,
+    device::Ways,
     error::{Fault, status_of},
     ffi::{self, Context},
     kernels::Kernels,
@@ -101,6 +102,8 @@ pub struct CudaConfig {
     pub pinned_bytes: Option<u64>,
     /// How keys are evaluated.
     pub aes: AesKernel,
+    /// How programs of AIRs are run.
+    pub air: AirKernel,
     /// Longest time that the host waits for work in one go. What takes longer counts as hung: the device is lost, the
     /// error names the kernels in flight, and nothing of the device is released before the process ends. `None` for no limit.
     ///
@@ -270,8 +273,8 @@ impl CudaQueue {
         };
         let pool = if ordered { DevicePool::ordered(&context, limit_bytes)? } else { DevicePool::caching(&context) };
         let pinned_bytes = config.pinned_bytes.unwrap_or(PINNED_BYTES);
-        let device: Arc<DeviceCtx> =
-            DeviceCtx::new(context, info, Budget::new(limit_bytes), kernels, pool, pinned_bytes, config.aes);
+        let (budget, ways) = (Budget::new(limit_bytes), Ways { aes: config.aes, air: config.air });
+        let device: Arc<DeviceCtx> = DeviceCtx::new(context, info, budget, kernels, pool, pinned_bytes, ways);
         Ok(Self::on(Track::new(&device)?))
     }
 }

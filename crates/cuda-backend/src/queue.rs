@@ -6,7 +6,7 @@ use std::sync::Arc;
 use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 
 use crate::{
-    AesKernel, CudaBuf, CudaMut, CudaRef, DeviceCtx, ModuleOutcome,
+    AesKernel, AirKernel, CudaBuf, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, ProgramSource,
     launch::Launch,
     mem::{self, Block, Content},
     track::Track,
@@ -33,10 +33,19 @@ impl CudaQueue {
             AesKernel::Table => "",
             AesKernel::Bitsliced => ", bitsliced AES",
         };
+        let air = match track.device().air() {
+            AirKernel::Compiled => "",
+            AirKernel::Interpreted => ", interpreted AIRs",
+        };
         let caps = Caps {
             kind: BackendKind::Cuda,
             device: info.name.clone(),
-            path: format!("{} on {}.{}{aes}", track.device().kernels().target(), info.capability.0, info.capability.1),
+            path: format!(
+                "{} on {}.{}{aes}{air}",
+                track.device().kernels().target(),
+                info.capability.0,
+                info.capability.1
+            ),
             threads: info.multiprocessors as usize,
         };
         Self { inner: Arc::new(Inner { track, caps }) }
@@ -72,6 +81,24 @@ impl CudaQueue {
         let device = self.device();
         let kernel = device.kernels().kernel(device.context(), device.info(), name)?;
         Ok(Launch::new(&self.inner.track, kernel))
+    }
+
+    /// A launch of the kernel that the driver compiles of a program, to be given its grid and arguments; `None` if the
+    /// program is to be interpreted.
+    ///
+    /// # Errors
+    /// [`BackendError::Kernel`] where the driver fails for a reason that is not the program.
+    pub(crate) fn program(&self, source: &ProgramSource<'_>) -> Result<Option<Launch<'_>>, BackendError> {
+        let (device, track) = (self.device(), self.track());
+        let is_long = source.instructions_of_text() > ProgramSource::MOST_INSTRUCTIONS;
+        if device.air() == AirKernel::Interpreted || is_long {
+            return Ok(None);
+        }
+        let _relaxed = track.relax()?;
+        let (on, program) = ((device.context(), device.info()), (&source.digest(), source.kind.kernel()));
+        let may_wait = track.recording().is_none();
+        let kernel = device.compiled_programs().kernel(on, program, may_wait, || source.text())?;
+        Ok(kernel.map(|kernel| Launch::new(track, kernel)))
     }
 
     fn upload_as<T: Element>(&self, content: Content, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {

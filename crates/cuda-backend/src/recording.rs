@@ -11,6 +11,7 @@ use crate::{
     device::DeviceCtx,
     error::Fault,
     ffi::{Stream, Turn},
+    kernels::Kernel,
     mem::{Access, Block, Piece, Uses},
     sync::lock,
 };
@@ -31,7 +32,7 @@ struct State {
     /// By the address of the kept block.
     blocks: HashMap<usize, Kept>,
     pieces: Vec<Piece>,
-    kernels: Vec<Arc<str>>,
+    kernels: Vec<Arc<Kernel>>,
     refused: bool,
     ended: bool,
 }
@@ -51,7 +52,7 @@ pub(crate) struct Used {
     /// Pinned memory that recorded copies read.
     pub(crate) pieces: Vec<Piece>,
     /// The kernels, in the order of their launches.
-    pub(crate) kernels: Vec<Arc<str>>,
+    pub(crate) kernels: Vec<Arc<Kernel>>,
     /// Whether something was asked for that no recording can do.
     pub(crate) refused: bool,
 }
@@ -108,7 +109,7 @@ impl Recording {
         kept.uses.admit(stream, at, access, self.device.events(), turn)
     }
 
-    pub(crate) fn launched(&self, kernel: &Arc<str>) {
+    pub(crate) fn launched(&self, kernel: &Arc<Kernel>) {
         lock(&self.state).kernels.push(Arc::clone(kernel));
     }
 

@@ -8,6 +8,7 @@ use crate::{
     device::DeviceCtx,
     error::Fault,
     ffi::{Relaxed, Stream, Turn},
+    kernels::Kernel,
     mem::{Access, Block, Piece},
     recording::Recording,
 };
@@ -108,9 +109,9 @@ impl Track {
     }
 
     /// Notes a launch, for the report of a lost device.
-    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &Arc<str>) {
+    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &Arc<Kernel>) {
         match &self.recording {
-            None => self.device.context().launched(self.stream.id(), admitted.at, kernel),
+            None => self.device.context().launched(self.stream.id(), admitted.at, kernel.name()),
             Some(recording) => recording.launched(kernel),
         }
     }

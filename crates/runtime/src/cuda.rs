@@ -123,6 +123,7 @@ fn open_with_kernels(settings: &Settings, choice: Choice, kernels: KernelSource)
         // The simulated driver has pools too, but our own allocator is to be exercised somewhere.
         allocator: if choice == Choice::Sim { Allocator::Caching } else { Allocator::Auto },
         aes: settings.gpu_aes.unwrap_or_default(),
+        air: settings.gpu_air.unwrap_or_default(),
         pinned_bytes: settings.gpu_pinned_bytes,
         timeout: settings.gpu_timeout,
     });

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use cpu_backend::SimdLevel;
 #[cfg(feature = "cuda")]
-use cuda_backend::AesKernel;
+use cuda_backend::{AesKernel, AirKernel};
 #[cfg(feature = "cuda")]
 use cuda_sim::driver::{Spec, SpecError};
 use thiserror::Error;
@@ -37,6 +37,10 @@ const GPU_AES: Variable = Variable {
     name: "TREFOIL_GPU_AES",
     help: "table (default), bitsliced: AES for evaluating keys on the GPU; bitsliced has no secret-dependent addresses",
 };
+const GPU_AIR: Variable = Variable {
+    name: "TREFOIL_GPU_AIR",
+    help: "compiled (default), interpreted: constraints and look-ups of AIRs on the GPU, as code that the driver compiles or by steps",
+};
 const CUDA_DEVICE: Variable = Variable { name: "TREFOIL_CUDA_DEVICE", help: "number of the GPU, from 0 (default)" };
 const CUDA_LIBRARY: Variable = Variable {
     name: "TREFOIL_CUDA_LIBRARY",
@@ -56,7 +60,7 @@ const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 14] = [
+pub const VARIABLES: [Variable; 15] = [
     BACKEND,
     PFSS_BACKEND,
     NN_BACKEND,
@@ -65,6 +69,7 @@ pub const VARIABLES: [Variable; 14] = [
     THREADS,
     SIMD,
     GPU_AES,
+    GPU_AIR,
     CUDA_DEVICE,
     CUDA_LIBRARY,
     GPU_PINNED,
@@ -150,6 +155,9 @@ pub struct Settings {
     /// `TREFOIL_GPU_AES`.
     #[cfg(feature = "cuda")]
     pub gpu_aes: Option<AesKernel>,
+    /// `TREFOIL_GPU_AIR`.
+    #[cfg(feature = "cuda")]
+    pub gpu_air: Option<AirKernel>,
     /// `TREFOIL_CUDA_DEVICE`.
     pub cuda_device: u32,
     /// `TREFOIL_CUDA_LIBRARY`.
@@ -216,6 +224,10 @@ impl Settings {
             gpu_aes: parsed(GPU_AES, set(GPU_AES)?, "`table` or `bitsliced`", |text| {
                 AesKernel::named(&text.to_ascii_lowercase())
             })?,
+            #[cfg(feature = "cuda")]
+            gpu_air: parsed(GPU_AIR, set(GPU_AIR)?, "`compiled` or `interpreted`", |text| {
+                AirKernel::named(&text.to_ascii_lowercase())
+            })?,
             cuda_device: parsed(CUDA_DEVICE, set(CUDA_DEVICE)?, "a device number", |text| text.parse().ok())?
                 .unwrap_or_default(),
             cuda_library: set(CUDA_LIBRARY)?.map_or(CudaLibrary::Platform, |text| match text.trim() {
@@ -278,6 +290,8 @@ mod tests {
         assert_eq!(with("TREFOIL_SIMD", "AVX2").unwrap().simd, Some(SimdLevel::Avx2));
         #[cfg(feature = "cuda")]
         assert_eq!(with("TREFOIL_GPU_AES", "bitsliced").unwrap().gpu_aes, Some(AesKernel::Bitsliced));
+        #[cfg(feature = "cuda")]
+        assert_eq!(with("TREFOIL_GPU_AIR", "Interpreted").unwrap().gpu_air, Some(AirKernel::Interpreted));
         assert_eq!(with("TREFOIL_CUDA_DEVICE", "2").unwrap().cuda_device, 2);
         assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
         assert_eq!(with("TREFOIL_GPU_PINNED", "0").unwrap().gpu_pinned_bytes, Some(0));
@@ -295,7 +309,7 @@ mod tests {
         // Any text is a path.
         let refusing = VARIABLES.iter().filter(|v| ![CUDA_LIBRARY, PTX_DIR].contains(v));
         #[cfg(not(feature = "cuda"))]
-        let refusing = refusing.filter(|v| ![GPU_AES, SIMULATED].contains(v));
+        let refusing = refusing.filter(|v| ![GPU_AES, GPU_AIR, SIMULATED].contains(v));
         for variable in refusing {
             let error = with(variable.name, "-1x").unwrap_err().to_string();
             assert!(error.starts_with(variable.name) && error.contains("-1x"), "{error}");

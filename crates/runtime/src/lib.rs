@@ -45,7 +45,9 @@ mod open;
 mod replays;
 
 #[cfg(feature = "cuda")]
-pub use cuda_backend::{AesKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once};
+pub use cuda_backend::{
+    AesKernel, AirKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once,
+};
 
 pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered, TRACE_TARGET};
 pub use choice::{Choice, UnknownChoice};

@@ -89,7 +89,7 @@ pub use core_types::{
 pub use cpu_backend::{CpuError, CpuQueue, SimdLevel};
 pub use half::{bf16, f16};
 #[cfg(feature = "cuda")]
-pub use runtime::{AesKernel, CudaFacts, abandoned, cuda_facts, exit_at_once, simulator_reports};
+pub use runtime::{AesKernel, AirKernel, CudaFacts, abandoned, cuda_facts, exit_at_once, simulator_reports};
 pub use runtime::{
     AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered, BackendStatus, Choice, Domain, OpenError,
     ReplayCounts, Replays, Settings, SettingsError, Unavailable, UnknownChoice, availability, cpu, open, open_for,

@@ -10,6 +10,7 @@ mod finish;
 mod listing;
 mod manifest;
 mod module;
+mod programs;
 mod ptxas;
 mod signature;
 mod sources;
@@ -143,6 +144,7 @@ fn verify(root: &Path, check: bool) -> Result<Tally> {
         tally += report(&format!("lints of {}.ptx", module.name()), &findings);
     }
     tally += assemble::run(root, &kernels, check)?;
+    tally += programs::run(root)?;
     tally += listing::run(root, &kernels, check)?;
     tally += typing::run(root)?;
     Ok(tally)

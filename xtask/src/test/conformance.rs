@@ -14,17 +14,19 @@ struct Job {
     backend: &'static str,
     /// The simulated machine.
     machine: &'static str,
+    /// How it runs programs of AIRs.
+    air: &'static str,
     arguments: &'static [&'static str],
 }
 
 /// Every case under every condition.
-const CPU: Job = Job { title: "conformance on cpu", backend: "cpu", machine: "", arguments: &[] };
+const CPU: Job = Job { title: "conformance on cpu", backend: "cpu", machine: "", air: "", arguments: &[] };
 
 const PLAIN: &[&str] = &["--condition", "plain"];
 
 /// Every case under every checker with blocks and warps in another order and streams that run late, and under every condition;
 /// cut so that two cores are done at about the same time.
-const USUAL: [Job; 4] = [
+const USUAL: [Job; 6] = [
     sim(
         "conformance on sim, shuffle 1, late streams, checkers on",
         "order=seeded;seed=1;schedule=lazy;checks=sanitize",
@@ -33,6 +35,8 @@ const USUAL: [Job; 4] = [
     sim("conformance on sim, plain and forked", "", &["--condition", "plain", "--condition", "forked"]),
     sim("conformance on sim, guarded and starved", "", &["--condition", "guarded", "--condition", "starved"]),
     sim("conformance on sim, recorded", "", &["--condition", "recorded"]),
+    sim("conformance on sim, interpreted programs", "", &["air."]).interpreting(),
+    sim("conformance on sim, proofs with interpreted programs", "", &["stark.", "--condition", "plain"]).interpreting(),
 ];
 
 /// Under every checker in two more orders, in one of them with streams that run in any order; and with late streams on a
@@ -51,7 +55,7 @@ const MORE: [Job; 3] = [
 pub(super) const LEFT_OUT: &str = "two more orders of blocks and streams under every checker, and 132 multiprocessors";
 
 const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'static str]) -> Job {
-    Job { title, backend: "sim", machine, arguments }
+    Job { title, backend: "sim", machine, air: "", arguments }
 }
 
 pub(super) fn on_cpu(sh: &Shell) -> Result<Tally> {
@@ -75,11 +79,17 @@ pub(super) fn on_sim(sh: &Shell, extent: Extent) -> Result<Tally> {
 }
 
 impl Job {
+    /// With programs of AIRs run step by step.
+    const fn interpreting(self) -> Self {
+        Self { air: "interpreted", ..self }
+    }
+
     fn run(&self, sh: &Shell) -> Result<Tally> {
-        let &Self { title, backend, machine, arguments } = self;
+        let &Self { title, backend, machine, air, arguments } = self;
         progress::paused(|| eprintln!("== {title}"));
         let (start, program) = (Instant::now(), PROGRAM.path());
-        let suite = cmd!(sh, "{program} conformance --backend {backend} {arguments...}").env("TREFOIL_SIM", machine);
+        let suite = cmd!(sh, "{program} conformance --backend {backend} {arguments...}");
+        let suite = suite.env("TREFOIL_SIM", machine).env("TREFOIL_GPU_AIR", air);
         let output = progress::during(title, || suite.quiet().ignore_status().output())?;
         let lines = String::from_utf8_lossy(&output.stdout);
         let mut tally = Tally::default();

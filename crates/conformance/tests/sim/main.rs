@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod mutants;
+mod programs;
 mod small;

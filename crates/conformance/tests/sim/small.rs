@@ -5,7 +5,7 @@
 
 use backend_api::BackendError;
 use conformance::{Condition, Conditioned, Failure, OpSpec, Outcome, Selection};
-use cuda_backend::{CudaConfig, CudaQueue};
+use cuda_backend::{AirKernel, CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
 
 /// The elements of small cases.
@@ -23,8 +23,13 @@ fn small(mut specs: Vec<OpSpec<Conditioned<CudaQueue>>>) -> Vec<OpSpec<Condition
 
 /// Holds small cases on a simulated machine, which must have nothing to report at the end.
 fn hold_on(machine: &str, specs: Vec<OpSpec<Conditioned<CudaQueue>>>) {
+    hold_with(CudaConfig::default(), machine, specs);
+}
+
+/// As [`hold_on`], on a device that is opened like this.
+fn hold_with(config: CudaConfig, machine: &str, specs: Vec<OpSpec<Conditioned<CudaQueue>>>) {
     let session = simulate(machine).unwrap();
-    let q = Conditioned::plain(CudaQueue::open(CudaConfig::default()).unwrap());
+    let q = Conditioned::plain(CudaQueue::open(config).unwrap());
     let report = conformance::run(&q, &small(specs), |_| ());
     assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
     assert!(!report.outcomes.is_empty());
@@ -35,6 +40,22 @@ fn hold_on(machine: &str, specs: Vec<OpSpec<Conditioned<CudaQueue>>>) {
 #[test]
 fn programs_and_look_ups_hold_under_every_checker() {
     hold_on("checks=sanitize", conformance::air::specs());
+}
+
+#[test]
+fn interpreted_programs_hold_under_every_checker() {
+    hold_with(interpreted(), "checks=sanitize", conformance::air::specs());
+}
+
+/// A device that runs programs of AIRs step by step.
+fn interpreted() -> CudaConfig {
+    CudaConfig { air: AirKernel::Interpreted, ..CudaConfig::default() }
+}
+
+#[test]
+fn proofs_hold_whichever_way_programs_are_run() {
+    hold_on("", conformance::stark::specs());
+    hold_with(interpreted(), "", conformance::stark::specs());
 }
 
 #[test]

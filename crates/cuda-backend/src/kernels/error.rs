@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use backend_api::BackendError;
+use cuda_loader::Status;
 use thiserror::Error;
 
 use super::ManifestError;
@@ -63,6 +64,36 @@ pub enum ModuleError {
         /// What does not fit.
         reason: String,
     },
+}
+
+impl ModuleError {
+    /// The error of a launch of `kernel` from the module.
+    pub(super) fn of_kernel(self, kernel: &str) -> BackendError {
+        match self {
+            Self::Load {
+                reason: reason @ (BackendError::DeviceLost { .. } | BackendError::OutOfMemory { .. }),
+                ..
+            } => reason,
+            error => BackendError::Kernel { kernel: kernel.to_owned(), reason: error.to_string() },
+        }
+    }
+
+    /// Whether it comes from the text itself, and not from a passing state of the device.
+    pub(super) fn is_of_the_text(&self) -> bool {
+        const CODES: [Status; 6] = [
+            Status::INVALID_IMAGE,
+            Status::NO_BINARY_FOR_GPU,
+            Status::INVALID_PTX,
+            Status::JIT_COMPILER_NOT_FOUND,
+            Status::UNSUPPORTED_PTX_VERSION,
+            Status::JIT_COMPILATION_DISABLED,
+        ];
+        match self {
+            Self::Load { reason: BackendError::Driver { code, .. }, .. } => CODES.contains(&Status(*code)),
+            Self::Load { .. } => false,
+            _ => true,
+        }
+    }
 }
 
 fn log_lines(log: &str) -> String {

@@ -69,6 +69,38 @@ impl<'a> Program<'a> {
     }
 }
 
+/// `launch` is of the kernel that was compiled of the program of `op`.
+pub(crate) fn evaluate_compiled(
+    launch: Launch<'_>,
+    op: &AirEvaluate<'_, CudaQueue>,
+    masks: CudaRef<'_, MaskAt>,
+    vanishing_inverses: CudaRef<'_, M31>,
+) -> Result<(), BackendError> {
+    let launch = launch.cover(1 << op.params.log_size).input("masks", masks);
+    let launch = launch.input("vanishing_inverses", vanishing_inverses).input("values", op.values);
+    let launch = launch.input("challenges", op.challenges).input("powers", op.powers);
+    let launch = launch.output("sums", &op.sums).value("params", op.params);
+    // SAFETY: `AirEvaluate::check` has held the views to their lengths, and steps to what there is. The kernel is made of
+    // these steps, and has a thread for each position. Blocks begin at multiples of 512 bytes, so that elements of 16 bytes lie at
+    // multiples of that.
+    unsafe { launch.launch() }
+}
+
+/// `launch` is of the kernel that was compiled of the program of `op`.
+pub(crate) fn fractions_compiled(
+    launch: Launch<'_>,
+    op: &AirFractions<'_, CudaQueue>,
+    masks: CudaRef<'_, MaskAt>,
+) -> Result<(), BackendError> {
+    let launch = launch.cover(1 << op.params.log_size).input("masks", masks).input("values", op.values);
+    let launch = launch.input("challenges", op.challenges).output("fractions", &op.fractions);
+    let launch = launch.value("params", op.params);
+    // SAFETY: `AirFractions::check` has held the views to their lengths, and steps to what there is. The kernel is made of
+    // these steps, and has a thread for each position. Blocks begin at multiples of 512 bytes, so that elements of 16 bytes lie at
+    // multiples of that.
+    unsafe { launch.launch() }
+}
+
 /// `registers` are those of all threads, for programs that are not narrow.
 pub(crate) fn evaluate(
     queue: &CudaQueue,

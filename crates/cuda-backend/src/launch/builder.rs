@@ -122,7 +122,7 @@ impl<'a> Launch<'a> {
         let base: *mut u8 = self.packed.as_mut_ptr().cast();
         let mut arguments: Vec<*mut c_void> =
             self.kernel.parameters().iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect();
-        self.track.launched(&admitted, self.kernel.name());
+        self.track.launched(&admitted, &self.kernel);
         // SAFETY: every parameter has been given a value of its size at its offset; views are alive until the stream has
         // passed this use of them; the rest is this function's contract.
         unsafe {

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::{field::QM31, params::air::LogUpColumnsParams};
 
 use crate::{
-    CudaQueue,
+    CudaQueue, ProgramKind, ProgramSource,
     launch::air::{self, Program},
 };
 
@@ -26,8 +26,13 @@ impl AirOps for CudaQueue {
         if op.instructions.is_empty() {
             return Ok(());
         }
-        let (instructions, masks) = (self.upload(op.instructions)?, self.upload(op.masks)?);
-        let (constants, inverses) = (self.upload(op.constants)?, self.upload(op.vanishing_inverses)?);
+        let AirEvaluate { instructions, masks, constants, .. } = op;
+        let source = ProgramSource { kind: ProgramKind::Evaluate, instructions, masks, constants };
+        let (masks, inverses) = (self.upload(masks)?, self.upload(op.vanishing_inverses)?);
+        if let Some(launch) = self.program(&source)? {
+            return air::evaluate_compiled(launch, &op, masks.view(), inverses.view());
+        }
+        let (instructions, constants) = (self.upload(instructions)?, self.upload(constants)?);
         let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
         let program = Program { params: op.params, instructions, masks, constants };
         if program.is_narrow() {
@@ -43,8 +48,13 @@ impl AirOps for CudaQueue {
         if op.instructions.is_empty() {
             return Ok(());
         }
-        let (instructions, masks) = (self.upload(op.instructions)?, self.upload(op.masks)?);
-        let constants = self.upload(op.constants)?;
+        let AirFractions { instructions, masks, constants, .. } = op;
+        let source = ProgramSource { kind: ProgramKind::Fractions, instructions, masks, constants };
+        let masks = self.upload(masks)?;
+        if let Some(launch) = self.program(&source)? {
+            return air::fractions_compiled(launch, &op, masks.view());
+        }
+        let (instructions, constants) = (self.upload(instructions)?, self.upload(constants)?);
         let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
         let program = Program { params: op.params, instructions, masks, constants };
         if program.is_narrow() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use conformance::{Conditioned, OpSpec};
-use cuda_backend::{AesKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
+use cuda_backend::{AesKernel, AirKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
 use ptx::ast::{FunctionKind, Module};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -89,7 +89,9 @@ impl Shipped {
         kernels.retain(|kernel| kernel["name"].as_str().is_some_and(|name| module.function(name).is_some()));
         let text = ModuleText { name: self.name.into(), ptx: ptx.into(), manifest: manifest.to_string().into() };
         let kernels = KernelSource::Texts(vec![text]);
-        CudaQueue::open(CudaConfig { kernels, aes, ..CudaConfig::default() }).unwrap()
+        // Programs by the kernels that ship: what the driver compiles of a program is not in the modules.
+        let air = AirKernel::Interpreted;
+        CudaQueue::open(CudaConfig { kernels, aes, air, ..CudaConfig::default() }).unwrap()
     }
 }
 

@@ -1,0 +1,137 @@
+//! A module of kernels: its text, checked, and what the driver made of it.
+
+use std::{
+    collections::HashMap,
+    ffi::CString,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use super::{
+    Kernel, KernelFacts, ManifestError, ModuleError, ModuleText,
+    manifest::{Entry, Manifest},
+};
+use crate::{
+    DeviceInfo,
+    error::Fault,
+    ffi::{Context, LoadedModule},
+    sync::lock,
+};
+
+/// A module, compiled and loaded when one of its kernels is first asked for.
+#[derive(Debug)]
+pub(super) struct Module {
+    name: String,
+    manifest: Manifest,
+    ptx: CString,
+    loaded: Mutex<Option<Loaded>>,
+}
+
+/// The outcome for a module. A failure that comes from its text is kept, since another try would fail the same way.
+type Loaded = Result<Arc<Compiled>, ModuleError>;
+
+/// A module's kernels by name.
+#[derive(Debug)]
+struct Compiled {
+    kernels: HashMap<String, Arc<Kernel>>,
+    took: Duration,
+    log: String,
+}
+
+/// What the driver made of a module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModuleFacts {
+    /// How long it took to compile and load the PTX, or to find it compiled in its cache.
+    pub took: Duration,
+    /// What its compiler said; often empty.
+    pub log: String,
+    /// The kernels, sorted by name.
+    pub kernels: Vec<KernelFacts>,
+}
+
+impl Module {
+    /// Checks a text against its manifest, and both against the device; compiles nothing.
+    pub(super) fn new(text: ModuleText, info: &DeviceInfo) -> Result<Self, ModuleError> {
+        let name = text.name.into_owned();
+        let invalid = |reason| ModuleError::Manifest { module: name.clone(), reason };
+        let manifest = Manifest::read(&name, &text.manifest, &text.ptx).map_err(invalid)?;
+        let need = manifest.capability().map_err(invalid)?;
+        if info.capability < need {
+            return Err(ModuleError::Capability { module: name, need, found: info.capability });
+        }
+        let zero = |_| ManifestError::Syntax("the PTX contains a zero byte".to_owned());
+        let ptx = CString::new(text.ptx.into_owned()).map_err(zero).map_err(invalid)?;
+        Ok(Self { name, manifest, ptx, loaded: Mutex::new(None) })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its manifest says of each kernel.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.manifest.kernels
+    }
+
+    /// What it is made for, for reports.
+    pub(super) fn target(&self) -> String {
+        format!("{} PTX {}", self.manifest.target, self.manifest.ptx_version)
+    }
+
+    /// Why it cannot be used, if that was found out.
+    pub(super) fn refusal(&self) -> Option<ModuleError> {
+        lock(&self.loaded).as_ref().and_then(|loaded| loaded.as_ref().err().cloned())
+    }
+
+    /// The kernel `name`; `None` if the module has no such kernel.
+    pub(super) fn kernel(
+        &self,
+        context: &Arc<Context>,
+        info: &DeviceInfo,
+        name: &str,
+    ) -> Result<Option<Arc<Kernel>>, ModuleError> {
+        Ok(self.load(context, info)?.kernels.get(name).cloned())
+    }
+
+    fn load(&self, context: &Arc<Context>, info: &DeviceInfo) -> Loaded {
+        let mut loaded = lock(&self.loaded);
+        if let Some(outcome) = &*loaded {
+            return outcome.clone();
+        }
+        let outcome = self.compile(context, info).map(Arc::new);
+        if outcome.as_ref().err().is_none_or(ModuleError::is_of_the_text) {
+            *loaded = Some(outcome.clone());
+        }
+        outcome
+    }
+
+    fn compile(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<Compiled, ModuleError> {
+        let bytes = self.ptx.as_bytes().len() as u64;
+        let start = Instant::now();
+        let (module, log) = LoadedModule::load(context, &self.ptx).map_err(|failure| ModuleError::Load {
+            module: self.name.clone(),
+            reason: failure.fault.of_allocation(bytes),
+            log: failure.log,
+        })?;
+        let took = start.elapsed();
+        let module = Arc::new(module);
+        let mut kernels = HashMap::new();
+        for entry in &self.manifest.kernels {
+            let kernel =
+                Kernel::find(&module, entry, info).map_err(|unusable| unusable.of(&self.name, &entry.name, bytes))?;
+            kernels.insert(entry.name.clone(), Arc::new(kernel));
+        }
+        Ok(Compiled { kernels, took, log })
+    }
+
+    /// What the driver makes of its kernels.
+    pub(super) fn facts(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<ModuleFacts, ModuleError> {
+        let compiled = self.load(context, info)?;
+        let refused =
+            |fault: Fault| ModuleError::Load { module: self.name.clone(), reason: fault.into(), log: String::new() };
+        let facts: Result<Vec<_>, _> = compiled.kernels.values().map(|kernel| kernel.facts()).collect();
+        let mut kernels = facts.map_err(refused)?;
+        kernels.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(ModuleFacts { took: compiled.took, log: compiled.log.clone(), kernels })
+    }
+}

@@ -1,0 +1,91 @@
+//! Programs of AIRs as PTX that the driver compiles: straight-line code with a thread for each position.
+//!
+//! A text depends on the steps, the constants and the offsets of the masks. Where columns lie, how high they are, challenges and
+//! powers are arguments, so that a text serves every proof of an AIR. It holds one kernel, [`ProgramKind::kernel`], whose
+//! results are those of the kernel that interprets programs, word for word. Challenges and powers are read four words
+//! at a time: views of them begin at a multiple of 16 bytes, since blocks of memory do.
+
+mod assembly;
+mod columns;
+mod field;
+mod kernel;
+mod outputs;
+mod steps;
+
+use core_types::{
+    field::M31,
+    params::air::{Instruction, MaskAt},
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::ModuleText;
+
+/// Threads of a block.
+const THREADS: u32 = 128;
+
+/// What becomes of the outputs of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProgramKind {
+    /// They are multiplied by powers and added up.
+    Evaluate,
+    /// They are written.
+    Fractions,
+}
+
+impl ProgramKind {
+    /// The name of the kernel in the text of a program.
+    #[must_use]
+    pub const fn kernel(self) -> &'static str {
+        match self {
+            Self::Evaluate => "air_evaluate_compiled",
+            Self::Fractions => "air_fractions_compiled",
+        }
+    }
+}
+
+/// What the text of a program is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramSource<'a> {
+    /// What becomes of the outputs.
+    pub kind: ProgramKind,
+    /// The steps.
+    pub instructions: &'a [Instruction],
+    /// The columns that they read, of which the text holds the offsets.
+    pub masks: &'a [MaskAt],
+    /// The constants.
+    pub constants: &'a [M31],
+}
+
+impl ProgramSource<'_> {
+    /// The most instructions of a text that is compiled: about those of wide Fibonacci with 1200 columns, for which
+    /// `ptxas` takes up to ten seconds. Its time grows faster than the text.
+    pub const MOST_INSTRUCTIONS: usize = 1 << 15;
+
+    /// About how many instructions the text has.
+    #[must_use]
+    pub fn instructions_of_text(&self) -> usize {
+        self.instructions.iter().map(|step| steps::cost(step.opcode)).sum()
+    }
+
+    /// A digest of all that the text depends on.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        let counts = [self.instructions.len(), self.masks.len(), self.constants.len()].map(|count| count as u64);
+        digest.update(self.kind.kernel());
+        digest.update(bytemuck::bytes_of(&counts));
+        digest.update(bytemuck::cast_slice(self.instructions));
+        for mask in self.masks {
+            digest.update(mask.offset.to_le_bytes());
+        }
+        digest.update(bytemuck::cast_slice(self.constants));
+        digest.finalize().into()
+    }
+
+    /// The text, as a module with the manifest of its kernel. Steps that name masks or constants that there are not read zero
+    /// in their place.
+    #[must_use]
+    pub fn text(&self) -> ModuleText {
+        let name: String = self.digest()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        kernel::module(self, format!("air_program_{name}"))
+    }
+}

@@ -1,0 +1,160 @@
+//! When programs are compiled, how many are held, and what runs a program that is not compiled.
+
+use crate::job::Job;
+use backend_api::{
+    BackendError, Buffer, Queue, Record,
+    ops::air::{AirFractions, AirOps},
+};
+use core_types::{
+    field::M31,
+    params::air::{Instruction, Opcode},
+};
+use cuda_backend::{CudaConfig, CudaQueue, ModuleError, ProgramKind, ProgramSource};
+use cuda_sim::driver::{Simulation, simulate};
+
+/// The most programs that a device holds.
+const MOST: usize = 64;
+
+const STEPS: [(Opcode, [u16; 3]); 3] =
+    [(Opcode::Mask, [0, 6, 0]), (Opcode::Constant, [1, 0, 0]), (Opcode::Mul, [0, 0, 1])];
+
+fn instructions(steps: &[(Opcode, [u16; 3])]) -> Vec<Instruction> {
+    let step = |&(opcode, [target, left, right]): &(Opcode, [u16; 3])| Instruction {
+        opcode: opcode as u16,
+        target,
+        left,
+        right,
+    };
+    steps.iter().map(step).collect()
+}
+
+/// Writes the first column, times a constant of its own.
+fn multiple(constant: u32) -> Job {
+    let mut job = Job::new(instructions(&[&STEPS[..], &[(Opcode::Out, [0, 0, 0])]].concat()), [3, 3], 1);
+    job.constants = vec![M31::from_u32(constant)];
+    job
+}
+
+fn expect(q: &CudaQueue, job: &Job) {
+    let made = job.run(q, ProgramKind::Fractions).unwrap();
+    let expected: Vec<M31> = job.first_column().iter().map(|&value| value * job.constants[0]).collect();
+    assert_eq!(made[..8], expected);
+    assert!(made[8..].iter().all(|word| word.is_zero()));
+}
+
+fn open(machine: &str) -> (Simulation, CudaQueue) {
+    let session = simulate(machine).unwrap();
+    (session, CudaQueue::open(CudaConfig::default()).unwrap())
+}
+
+#[test]
+fn a_program_is_compiled_once_and_the_last_ones_are_held() {
+    let (session, q) = open("schedule=lazy;checks=sanitize");
+    let counts = || {
+        let counters = session.counters();
+        (counters.modules, counters.calls_of("cuModuleUnload"))
+    };
+    for _ in 0..2 {
+        (0..MOST as u32).for_each(|constant| expect(&q, &multiple(constant + 2)));
+        assert_eq!(counts(), (64, 0));
+    }
+    expect(&q, &multiple(2));
+    // The second one was not used for longest, and makes room.
+    expect(&q, &multiple(1000));
+    assert_eq!(counts(), (65, 1));
+    expect(&q, &multiple(2));
+    assert_eq!(counts(), (65, 1));
+    expect(&q, &multiple(3));
+    assert_eq!(counts(), (66, 2));
+    let facts = q.device().programs();
+    assert_eq!((facts.held, facts.compiled, facts.refused), (MOST, 66, vec![]));
+    drop(q);
+    assert_eq!(session.reports(), []);
+}
+
+/// Records `jobs`, and returns whether there is a graph that writes what each makes.
+fn record(q: &CudaQueue, jobs: &[Job]) -> Result<(), BackendError> {
+    let values = q.upload(&jobs[0].values)?;
+    let challenges = q.upload(&jobs[0].challenges)?;
+    let mut made: Vec<_> = jobs.iter().map(|_| q.zeros::<M31>(32)).collect::<Result<_, _>>()?;
+    let graph = q.record(|q| {
+        jobs.iter().zip(&mut made).try_for_each(|(job, made)| {
+            q.air_fractions(AirFractions {
+                params: &job.params,
+                instructions: &job.instructions,
+                masks: &job.masks,
+                constants: &job.constants,
+                values: values.view(),
+                challenges: challenges.view(),
+                fractions: made.view_mut(),
+            })
+        })
+    })?;
+    let graph = graph.unwrap();
+    assert!(graph.kernels().iter().all(|kernel| **kernel == *"air_fractions_compiled"));
+    // Others take the places of what was recorded, which the graph keeps.
+    (0..MOST as u32).for_each(|constant| expect(q, &multiple(constant + 5000)));
+    for _ in 0..2 {
+        q.replay(&graph)?;
+    }
+    for (job, made) in jobs.iter().zip(&made) {
+        let expected: Vec<M31> = job.first_column().iter().map(|&value| value * job.constants[0]).collect();
+        assert_eq!(q.download(made)?[..8], expected);
+    }
+    q.finish()
+}
+
+#[test]
+fn recordings_compile_programs_and_keep_them() {
+    for schedule in ["eager", "lazy"] {
+        let (session, q) = open(&format!("schedule={schedule};checks=sanitize"));
+        record(&q, &[multiple(7)]).unwrap();
+        // More than are held: none is released before the recording has ended.
+        let many: Vec<Job> = (0..MOST as u32 + 6).map(|constant| multiple(constant + 100)).collect();
+        record(&q, &many).unwrap();
+        assert_eq!(q.device().memory().unwrap().refused_recordings, 0);
+        drop(q);
+        assert_eq!(session.reports(), []);
+    }
+}
+
+#[test]
+fn long_programs_are_interpreted() {
+    let (session, q) = open("");
+    let short = multiple(3);
+    let negations = |count: usize| {
+        let negated = instructions(&vec![(Opcode::Neg, [0, 0, 0]); count]);
+        let mut job = multiple(3);
+        job.instructions.splice(3..3, negated);
+        job
+    };
+    let size = |job: &Job| job.source(ProgramKind::Fractions).instructions_of_text();
+    let of_two = size(&negations(2)) - size(&short);
+    let count = 2 * ((ProgramSource::MOST_INSTRUCTIONS - size(&short)) / of_two);
+    for count in [count, count + 2] {
+        expect(&q, &negations(count));
+    }
+    let launches = session.counters().launches_of;
+    assert_eq!((launches["air_fractions_compiled"], launches["air_fractions"]), (1, 1));
+}
+
+#[test]
+fn a_program_that_the_driver_refuses_is_interpreted_and_one_without_memory_is_tried_again() {
+    // 218 is an invalid PTX.
+    let (session, q) = open("fail=218@cuModuleLoadDataEx:1");
+    let job = multiple(9);
+    expect(&q, &job);
+    expect(&q, &job);
+    let launches = session.counters().launches_of;
+    assert_eq!((launches.get("air_fractions_compiled"), launches["air_fractions"]), (None, 2));
+    let refused = q.device().programs().refused;
+    let [ModuleError::Load { module, .. }] = &refused[..] else { panic!("{refused:?}") };
+    assert!(module.starts_with("air_program_"), "{module}");
+    // 2 is a lack of memory.
+    session.inject("fail=2@cuModuleLoadDataEx:1".parse().unwrap());
+    let job = multiple(10);
+    let failed = job.run(&q, ProgramKind::Fractions);
+    assert!(matches!(failed, Err(BackendError::OutOfMemory { .. })), "{failed:?}");
+    expect(&q, &job);
+    assert_eq!(session.counters().launches_of["air_fractions_compiled"], 1);
+}
