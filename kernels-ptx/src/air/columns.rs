@@ -1,12 +1,12 @@
-//! Arithmetic on columns of the secure field: sums of two heights, and powers.
+//! Numbers of rows, sums of columns of two heights, and powers.
 //!
 //! # Safety
 //! Buffers hold what the parameters state. Block: 256 threads; grid: any.
 
 use core_types::{
-    air::lifted,
+    air::{lifted, stored_row},
     field::{M31, QM31},
-    params::air::{SecureAddLiftedParams, SecurePowersParams},
+    params::air::{RowNumbersParams, SecureAddLiftedParams, SecurePowersParams},
 };
 
 use crate::dev::idx::grid_stride;
@@ -19,6 +19,14 @@ pub unsafe extern "ptx-kernel" fn air_add_lifted(small: *const M31, large: *mut 
         let position = i as u32 & ((1 << log_large) - 1);
         let below = (i >> log_large << log_small) + u64::from(lifted(position, log_large, log_small));
         *large.add(i as usize) += *small.add(below as usize);
+    }
+}
+
+/// Writes the number of each row where it is stored. One pass over the column, limited by memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_row_numbers(column: *mut M31, params: RowNumbersParams) {
+    for position in grid_stride(1 << params.log_rows) {
+        *column.add(position as usize) = M31::from_u32(stored_row(position as u32, params.log_rows));
     }
 }
 
@@ -41,5 +49,5 @@ pub unsafe extern "ptx-kernel" fn air_powers(base: *const QM31, powers: *mut QM3
 }
 
 kernel_table! {
-    air_add_lifted, air_powers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    air_add_lifted, air_powers, air_row_numbers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
 }

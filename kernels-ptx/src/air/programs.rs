@@ -8,6 +8,8 @@
 //! Buffers hold what the parameters state, and the program was checked. Block: 128 threads; grid: any. Shared memory,
 //! or `registers`, holds a word for each register of each thread of the block, or of the grid.
 
+use core::ptr::null;
+
 use core_types::{
     field::{M31, P, QM31},
     params::air::{AirParams, Instruction, MaskAt},
@@ -61,6 +63,24 @@ impl Sink for Sum {
     }
 }
 
+/// Outputs of the base field written, a plane each.
+struct WriteBase {
+    columns: *mut M31,
+    log_size: u32,
+    position: u32,
+}
+
+impl Sink for WriteBase {
+    #[inline(always)]
+    unsafe fn base(&mut self, output: u32, value: M31) {
+        *self.columns.add((u64::from(output) << self.log_size) as usize + self.position as usize) = value;
+    }
+
+    /// Checked programs have no such output.
+    #[inline(always)]
+    unsafe fn secure(&mut self, _: u32, _: QM31) {}
+}
+
 /// Outputs written, four planes each.
 struct Write {
     fractions: *mut M31,
@@ -110,6 +130,15 @@ unsafe fn write<R: Registers>(program: Program, r: R, fractions: *mut M31) {
     for position in grid_stride(1 << log_size) {
         let position = position as u32;
         program.run(position, r, &mut Write { fractions, log_size, position });
+    }
+}
+
+#[inline(always)]
+unsafe fn write_base<R: Registers>(program: Program, r: R, columns: *mut M31) {
+    let log_size = program.params.log_size;
+    for position in grid_stride(1 << log_size) {
+        let position = position as u32;
+        program.run(position, r, &mut WriteBase { columns, log_size, position });
     }
 }
 
@@ -189,8 +218,39 @@ pub unsafe extern "ptx-kernel" fn air_fractions_wide(
     write(program, in_global(registers), fractions);
 }
 
+/// Writes the outputs to `columns`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_columns(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    inputs: *const M31,
+    columns: *mut M31,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
+    write_base(program, InShared::new(), columns);
+}
+
+/// [`air_columns`] with the registers in global memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_columns_wide(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    inputs: *const M31,
+    registers: *mut M31,
+    columns: *mut M31,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
+    write_base(program, in_global(registers), columns);
+}
+
 kernel_table! {
-    air_evaluate, air_fractions:
+    air_columns, air_evaluate, air_fractions:
         block [THREADS, 1, 1], min_blocks 4, shared UpTo(4 * SHARED_REGISTERS * THREADS), barriers 0;
-    air_evaluate_wide, air_fractions_wide: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    air_columns_wide, air_evaluate_wide, air_fractions_wide: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
 }

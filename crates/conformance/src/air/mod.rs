@@ -7,6 +7,7 @@ mod columns;
 mod model;
 mod programs;
 mod recorded;
+mod traces;
 
 use backend_api::ops::air::AirOps;
 
@@ -19,6 +20,8 @@ pub fn specs<Q: AirOps + 'static>() -> Vec<OpSpec<Q>> {
         programs::evaluate(),
         programs::fractions(),
         recorded::look_ups(),
+        traces::columns(),
+        traces::row_numbers(),
         columns::logup_columns(),
         columns::add_lifted(),
         columns::powers(),

@@ -69,12 +69,12 @@ fn expect_fractions<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failu
 }
 
 /// A program of moderate size.
-const fn moderate(log_rows: u32, log_size: u32) -> Size {
+pub(super) const fn moderate(log_rows: u32, log_size: u32) -> Size {
     Size { log_rows, log_size, registers: 20, outputs: 5, steps: 60 }
 }
 
 /// Programs of other sizes, by name.
-const SIZES: [(&str, Size); 6] = [
+pub(super) const SIZES: [(&str, Size); 6] = [
     ("a few steps on four registers", Size { log_rows: 3, log_size: 4, registers: 4, outputs: 1, steps: 9 }),
     ("one step", Size { log_rows: 1, log_size: 1, registers: 5, outputs: 1, steps: 1 }),
     ("more registers than shared memory has", Size { log_rows: 4, log_size: 4, registers: 130, outputs: 3, steps: 90 }),
@@ -125,7 +125,7 @@ pub(super) fn fractions<Q: AirOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "air.fractions", cases }.refusing_short("air_fractions", short_air_fractions)
 }
 
-const fn step(opcode: Opcode, target: u16, left: u16, right: u16) -> Instruction {
+pub(super) const fn step(opcode: Opcode, target: u16, left: u16, right: u16) -> Instruction {
     Instruction { opcode: opcode as u16, target, left, right }
 }
 

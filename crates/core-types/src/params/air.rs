@@ -175,6 +175,16 @@ impl LogUpColumnsParams {
 
 sizes!(LogUpColumnsParams { log_rows, columns });
 
+/// Numbers of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct RowNumbersParams {
+    /// Log of the number of rows, 1..=30.
+    pub log_rows: u32,
+}
+
+sizes!(RowNumbersParams { log_rows });
+
 /// Powers of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]

@@ -1,4 +1,4 @@
-//! The air op set: programs of constraints and of look-ups on tiles of positions.
+//! The air op set: programs of traces, constraints and look-ups on tiles of positions.
 
 mod logup;
 mod program;
@@ -8,9 +8,12 @@ mod tiles;
 
 use backend_api::{
     BackendError,
-    ops::air::{AirEvaluate, AirFractions, AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
+    ops::air::{
+        AirColumns, AirEvaluate, AirFractions, AirOps, LogUpColumns, RowNumbers, SecureAddLifted, SecurePowers,
+    },
 };
 use core_types::{
+    air::stored_row,
     field::{M31, QM31},
     params::air::{LogUpColumnsParams, MaskAt},
 };
@@ -58,6 +61,15 @@ impl CpuQueue {
 }
 
 impl AirOps for CpuQueue {
+    fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let AirColumns { params, instructions, masks, constants, .. } = op;
+        let in_place = 1usize << params.log_size >= TILE;
+        let source = Source { instructions, masks, constants, challenges: &[], registers: params.registers, in_place };
+        let program = TileProgram::new(&source, Outputs::WriteBase);
+        self.run_program([params.log_rows, params.log_size], &program, masks, op.inputs, op.columns, None)
+    }
+
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let AirEvaluate { params, instructions, masks, constants, challenges, .. } = op;
@@ -88,6 +100,17 @@ impl AirOps for CpuQueue {
             dispatch(self.simd(), logup::Sums { fractions, len, first, columns });
         });
         self.add_up(*params, LastColumn::new(*params, columns), sums);
+        Ok(())
+    }
+
+    fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let log_rows = op.params.log_rows;
+        self.for_chunks(op.column, JOB, |i, column| {
+            for (position, number) in ((i * JOB) as u32..).zip(column) {
+                *number = M31::from_u32(stored_row(position, log_rows));
+            }
+        });
         Ok(())
     }
 

@@ -52,6 +52,8 @@ pub(super) enum Outputs<'a> {
     Sum(&'a [QM31]),
     /// Each is written, four planes of coordinates.
     Write,
+    /// Each is a value of the base field and written, a plane.
+    WriteBase,
 }
 
 /// A program for tiles.
@@ -296,6 +298,8 @@ impl Maker {
         for ((k, plane), basis) in planes.into_iter().enumerate().zip(basis) {
             match outputs {
                 Outputs::Write => self.steps.push(Step::Write { source: plane, output: 4 * target + k }),
+                Outputs::WriteBase if k == 0 => self.steps.push(Step::Write { source: plane, output: target }),
+                Outputs::WriteBase => {}
                 Outputs::Sum(_) if plane == zero => {}
                 Outputs::Sum(powers) => {
                     self.hold(plane);

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use backend_api::ops::air::{AirEvaluate, AirOps, LogUpColumns};
+use backend_api::ops::air::{AirColumns, AirEvaluate, AirOps, LogUpColumns, RowNumbers};
 use core_types::{
     field::{M31, QM31},
-    params::air::{AirParams, Instruction, LogUpColumnsParams, MaskAt, Opcode},
+    params::air::{AirParams, Instruction, LogUpColumnsParams, MaskAt, Opcode, RowNumbersParams},
 };
 
 use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
@@ -66,6 +66,41 @@ fn every_level_and_thread_count_evaluates_the_same() {
             })
             .expect("lengths match");
             (sums, vec![])
+        });
+    }
+}
+
+#[test]
+fn every_level_and_thread_count_makes_the_same_trace() {
+    let step = |opcode, target, left, right| Instruction { opcode: opcode as u16, target, left, right };
+    let instructions = [
+        step(Opcode::Mask, 0, 0, 0),
+        step(Opcode::Mask, 1, 1, 0),
+        step(Opcode::Out, 0, 1, 0),
+        step(Opcode::Mul, 2, 0, 1),
+        step(Opcode::Add, 0, 2, 1),
+        step(Opcode::Sub, 1, 2, 0),
+        step(Opcode::Out, 2, 0, 0),
+        step(Opcode::Out, 1, 1, 0),
+    ];
+    for log_rows in [1, 4, 9, 15] {
+        let inputs = words(1 << log_rows);
+        let masks = [0, 1].map(|k| MaskAt { first: k << log_rows, offset: -(k as i32), reserved: 0 });
+        expect_equal(|q| {
+            let (mut all, mut columns) = (inputs.clone(), words(3 << log_rows));
+            all.resize(2 << log_rows, M31::ZERO);
+            q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut all[1 << log_rows..] })
+                .expect("lengths match");
+            q.air_columns(AirColumns {
+                params: &AirParams { log_rows, log_size: log_rows, registers: 4, outputs: 3 },
+                instructions: &instructions,
+                masks: &masks,
+                constants: &[],
+                inputs: &all,
+                columns: &mut columns,
+            })
+            .expect("lengths match");
+            (columns, vec![])
         });
     }
 }
