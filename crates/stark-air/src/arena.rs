@@ -7,7 +7,7 @@ use core_types::field::QM31;
 
 use crate::RecordError;
 
-/// The most nodes that an AIR may have.
+/// The most nodes that an AIR or a generator may have.
 const MOST_NODES: usize = 1 << 20;
 
 /// What a node computes, from nodes before it.

@@ -1,8 +1,8 @@
-//! Why an AIR was refused.
+//! Why an AIR or a generator was refused.
 
 use thiserror::Error;
 
-/// Why an AIR cannot be recorded.
+/// Why an AIR or a generator cannot be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -23,6 +23,9 @@ pub enum RecordError {
     /// The AIR states no constraint.
     #[error("expected a constraint, got none")]
     NoConstraint,
+    /// The generator writes no column.
+    #[error("expected a column, got none")]
+    NoColumn,
     /// A constraint has a greater degree than the AIR states.
     #[error("constraint {constraint} has degree {degree}; the stated bound allows {most}")]
     Degree {

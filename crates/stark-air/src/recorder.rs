@@ -1,8 +1,9 @@
-//! Rows of nodes: one that takes the constraints of an AIR, one that takes the fractions of its look-ups.
+//! Rows of nodes: one that takes the constraints of an AIR, one that takes the fractions of its look-ups, and one that takes
+//! the columns of a generator.
 
 use std::collections::HashMap;
 
-use core_types::air::{Fraction, Row, Tree};
+use core_types::air::{Fraction, NewRow, Row, Tree};
 
 use crate::{
     MaskRead, MaskSource, RecordError,
@@ -12,6 +13,9 @@ use crate::{
 
 /// The most trees that an AIR may read.
 const MOST_TREES: usize = 1 << 8;
+
+/// What stands for the column of the numbers of the rows until it is known how many inputs there are.
+pub(crate) const NUMBERS: MaskSource = MaskSource::Preprocessed { slot: u32::MAX };
 
 /// What an AIR reads.
 #[derive(Debug)]
@@ -194,5 +198,38 @@ impl<'a> Row for Fractions<'a> {
     fn running_sum(&mut self, _: Option<Value<'a>>, fraction: Fraction<Value<'a>>) {
         self.push(fraction);
         self.finished = true;
+    }
+}
+
+/// A new row that takes its columns.
+#[derive(Debug)]
+pub(crate) struct Columns<'a> {
+    pub(crate) reads: Reads<'a>,
+    pub(crate) values: Vec<Value<'a>>,
+    /// Inputs that were read.
+    pub(crate) inputs: u32,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn new(arena: &'a Arena) -> Self {
+        Self { reads: Reads::new(arena), values: Vec::new(), inputs: 0 }
+    }
+}
+
+impl<'a> NewRow for Columns<'a> {
+    type F = Value<'a>;
+
+    fn mask<const K: usize>(&mut self, offsets: [i32; K]) -> [Value<'a>; K] {
+        let slot = self.inputs;
+        self.inputs = slot.saturating_add(1);
+        offsets.map(|offset| self.reads.read(MaskSource::Preprocessed { slot }, offset))
+    }
+
+    fn number(&mut self) -> Value<'a> {
+        self.reads.read(NUMBERS, 0)
+    }
+
+    fn write(&mut self, value: Value<'a>) {
+        self.values.push(value);
     }
 }

@@ -4,6 +4,7 @@
 //! recorded, run and made into columns of look-ups satisfy their own constraints.
 
 mod columns;
+mod generated;
 mod model;
 mod programs;
 mod recorded;
@@ -22,6 +23,7 @@ pub fn specs<Q: AirOps + 'static>() -> Vec<OpSpec<Q>> {
         recorded::look_ups(),
         traces::columns(),
         traces::row_numbers(),
+        generated::traces(),
         columns::logup_columns(),
         columns::add_lifted(),
         columns::powers(),
