@@ -1,11 +1,13 @@
 //! The statements that the program knows by name, as they stand in files.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use core_types::blake2s::{BLOCK_WORDS, Digest};
 use serde::{Deserialize, Serialize};
-use stark::{Columns, M31, Statement};
+use stark::{M31, Statement};
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+
+use super::trace::Trace;
 
 /// Which computation is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,38 +70,33 @@ fn circuit(gates: u32) -> Result<Circuit> {
     Ok(Circuit::sample(gates)?)
 }
 
-/// The state of a chain as it stands in a list.
-fn state(words: &[M31]) -> Result<[M31; 16]> {
-    words.try_into().context("a state has 16 elements")
-}
-
 impl Known {
-    /// The statement that the arguments name, and its trace.
-    pub(crate) fn make(args: &AirArgs) -> Result<(Self, Vec<Columns>)> {
+    /// The statement that the arguments name, and its trace, or what it is made from if the AIR has a generator.
+    pub(crate) fn make(args: &AirArgs) -> Result<(Self, Trace)> {
         let AirArgs { air, log_rows, columns, seed } = *args;
         let word = M31::from_u32;
         Ok(match air {
             AirName::WideFibonacci => {
                 let air = WideFibonacci::new(log_rows, columns)?;
                 let seeds: Vec<_> = (0..1 << log_rows).map(|row| [word(seed), word(row)]).collect();
-                let trace = air.trace(&seeds)?;
-                (Self::WideFibonacci { log_rows, columns }, trace)
+                (Self::WideFibonacci { log_rows, columns }, Trace::Fibonacci(air.seeds(&seeds)?))
             }
             AirName::StateMachine => {
                 let (log_steps, first) = ([log_rows; 2], [word(seed), word(0)]);
-                let trace = StateMachine::new(log_steps, first)?.trace();
-                (Self::StateMachine { log_steps, first }, trace)
+                let machine = StateMachine::new(log_steps, first)?;
+                (Self::StateMachine { log_steps, first }, Trace::StateMachine(machine))
             }
             AirName::Plonk => {
                 let (gates, inputs) = (1 << log_rows, [word(seed), word(1)]);
                 let plonk = Plonk::evaluate(circuit(gates)?, inputs.to_vec())?;
                 let outputs = plonk.outputs().to_vec();
-                (Self::Plonk { gates, inputs, outputs }, plonk.trace())
+                (Self::Plonk { gates, inputs, outputs }, Trace::Columns(plonk.trace()))
             }
             AirName::Poseidon2 => {
                 let first = core::array::from_fn(|k| word(seed) + word(k as u32));
-                let (chain, trace) = Poseidon2Chain::run(log_rows, first)?;
-                (Self::Poseidon2 { log_rows, first, last: state(chain.last())? }, trace)
+                let (chain, states) = Poseidon2Chain::states(log_rows, first)?;
+                let last = *chain.last();
+                (Self::Poseidon2 { log_rows, first, last }, Trace::Poseidon2(states))
             }
             AirName::Blake2s => {
                 Blake2s::new(log_rows, Digest::default())?;
@@ -107,7 +104,7 @@ impl Known {
                     |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
                 let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();
                 let (hash, trace) = Blake2s::run(&blocks)?;
-                (Self::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, trace)
+                (Self::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, Trace::Columns(trace))
             }
         })
     }
