@@ -26,6 +26,14 @@ pub enum RecordError {
     /// The generator writes no column.
     #[error("expected a column, got none")]
     NoColumn,
+    /// A generator takes bits that no element has.
+    #[error("expected bits from..to with from < to <= 31, got {from}..{to}")]
+    Bits {
+        /// The lowest bit.
+        from: u32,
+        /// The bit after the highest.
+        to: u32,
+    },
     /// A constraint has a greater degree than the AIR states.
     #[error("constraint {constraint} has degree {degree}; the stated bound allows {most}")]
     Degree {

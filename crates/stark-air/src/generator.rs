@@ -1,22 +1,27 @@
 //! Generators of traces, recorded.
 
-use core_types::{air::Generator, circle::MAX_LOG_DOMAIN, params::air::MaskAt};
+use core_types::{
+    air::Generator,
+    circle::MAX_LOG_DOMAIN,
+    params::air::{MaskAt, Opcode},
+};
 
 use crate::{
     MaskSource, Program, RecordError,
     arena::Arena,
     compile::compile,
-    recorder::{Columns, NUMBERS},
+    recorder::{Columns, NUMBERS, Output},
 };
 
 /// A generator of a trace, recorded once to a program that every backend runs (`air_columns`).
 ///
-/// The program reads its inputs by slot. They follow each other in memory, a column of `2^log_rows` words each in stored order,
-/// and the numbers of the rows follow them if they are read.
+/// The program reads its inputs by slot. They follow each other in memory, a column of `2^log_rows` words each in
+/// stored order, and the numbers of the rows follow them if they are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedGenerator {
     log_rows: u32,
     inputs: u32,
+    columns: u32,
     reads_numbers: bool,
     program: Program,
 }
@@ -34,13 +39,21 @@ impl RecordedGenerator {
         let arena = Arena::default();
         let mut row = Columns::new(&arena);
         generator.generate(&mut row);
-        let Columns { reads, values, inputs } = row;
-        if values.is_empty() {
+        let Columns { reads, outputs, inputs } = row;
+        if let Some(error) = reads.error {
+            return Err(error);
+        }
+        let columns = outputs.iter().filter(|output| matches!(output, Output::Column(_))).count() as u32;
+        if columns == 0 {
             return Err(RecordError::NoColumn);
         }
-        let outputs: Vec<u32> = values.iter().map(|value| value.id(&arena)).collect();
+        let nodes = outputs.iter().map(|output| match output {
+            Output::Column(value) | Output::Counter(value) => value.id(&arena),
+        });
+        let nodes: Vec<u32> = nodes.collect();
         arena.check()?;
-        let mut program = compile(&arena, &outputs, &reads)?;
+        let mut program = compile(&arena, &nodes, &reads)?;
+        number_outputs(&mut program, &outputs, columns);
         let mut reads_numbers = false;
         for mask in &mut program.masks {
             if mask.source == NUMBERS {
@@ -48,7 +61,7 @@ impl RecordedGenerator {
                 reads_numbers = true;
             }
         }
-        Ok(Self { log_rows, inputs, reads_numbers, program })
+        Ok(Self { log_rows, inputs, columns, reads_numbers, program })
     }
 
     /// Log of the number of rows.
@@ -72,10 +85,10 @@ impl RecordedGenerator {
     /// Columns that it makes.
     #[must_use]
     pub const fn columns(&self) -> usize {
-        self.program.outputs as usize
+        self.columns as usize
     }
 
-    /// The program whose output `k` is column `k`.
+    /// The program, whose first outputs are the columns. The others are numbers of counters.
     #[must_use]
     pub const fn program(&self) -> &Program {
         &self.program
@@ -91,5 +104,25 @@ impl RecordedGenerator {
         };
         let masks = self.program.masks.iter();
         masks.map(|mask| MaskAt { first: first(mask.source), offset: mask.offset, reserved: 0 }).collect()
+    }
+}
+
+/// Gives the columns the first numbers, and what is counted those after them. Until then outputs are numbered as they
+/// are written.
+fn number_outputs(program: &mut Program, outputs: &[Output<'_>], columns: u32) {
+    let (mut column, mut counted) = (0, columns);
+    let numbers = outputs.iter().map(|output| {
+        let next = match output {
+            Output::Column(_) => &mut column,
+            Output::Counter(_) => &mut counted,
+        };
+        *next += 1;
+        (*next - 1) as u16 // at most 2^16 outputs were compiled
+    });
+    let numbers: Vec<u16> = numbers.collect();
+    for step in &mut program.instructions {
+        if step.opcode == Opcode::Out as u16 {
+            step.target = numbers[usize::from(step.target)];
+        }
     }
 }

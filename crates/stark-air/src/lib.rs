@@ -3,8 +3,8 @@
 //! An [`Air`](core_types::air::Air) is code that is generic over the row it reads. [`Recorded`] lets it read a row of
 //! nodes, once, and keeps what it reads, how many constraints it states, and a [`Program`] of register operations that
 //! computes them. The program holds no challenge and no size, so it serves every proof. [`check_trace`] is for authors:
-//! it says which constraint of which row a trace breaks, and what that row reads. [`RecordedGenerator`] does for code that
-//! makes rows of a trace, a [`Generator`](core_types::air::Generator), what [`Recorded`] does for AIRs.
+//! it says which constraint of which row a trace breaks, and what that row reads. [`RecordedGenerator`] does for code
+//! that makes rows of a trace, a [`Generator`](core_types::air::Generator), what [`Recorded`] does for AIRs.
 //!
 //! ```
 //! use core_types::{

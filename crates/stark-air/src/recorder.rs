@@ -1,9 +1,12 @@
-//! Rows of nodes: one that takes the constraints of an AIR, one that takes the fractions of its look-ups, and one that takes
-//! the columns of a generator.
+//! Rows of nodes: one that takes the constraints of an AIR, one that takes the fractions of its look-ups, and one that
+//! takes the columns of a generator.
 
 use std::collections::HashMap;
 
-use core_types::air::{Fraction, NewRow, Row, Tree};
+use core_types::{
+    air::{Fraction, NewRow, Row, Tree},
+    params::air::Instruction,
+};
 
 use crate::{
     MaskRead, MaskSource, RecordError,
@@ -201,18 +204,28 @@ impl<'a> Row for Fractions<'a> {
     }
 }
 
+/// An output of a generator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output<'a> {
+    /// The next column.
+    Column(Value<'a>),
+    /// The number of a counter.
+    Counter(Value<'a>),
+}
+
 /// A new row that takes its columns.
 #[derive(Debug)]
 pub(crate) struct Columns<'a> {
     pub(crate) reads: Reads<'a>,
-    pub(crate) values: Vec<Value<'a>>,
+    /// Columns and numbers of counters, in the order in which they are known.
+    pub(crate) outputs: Vec<Output<'a>>,
     /// Inputs that were read.
     pub(crate) inputs: u32,
 }
 
 impl<'a> Columns<'a> {
     pub(crate) fn new(arena: &'a Arena) -> Self {
-        Self { reads: Reads::new(arena), values: Vec::new(), inputs: 0 }
+        Self { reads: Reads::new(arena), outputs: Vec::new(), inputs: 0 }
     }
 }
 
@@ -230,6 +243,22 @@ impl<'a> NewRow for Columns<'a> {
     }
 
     fn write(&mut self, value: Value<'a>) {
-        self.values.push(value);
+        self.outputs.push(Output::Column(value));
+    }
+
+    fn bits(&mut self, value: Value<'a>, from: u32, to: u32) -> Value<'a> {
+        if from >= to || to > 31 {
+            self.reads.error.get_or_insert(RecordError::Bits { from, to });
+            return value;
+        }
+        value.bits(self.reads.arena, Instruction::bits(from, to))
+    }
+
+    fn xor(&mut self, a: Value<'a>, b: Value<'a>) -> Value<'a> {
+        a.xor(b, self.reads.arena)
+    }
+
+    fn count(&mut self, key: Value<'a>) {
+        self.outputs.push(Output::Counter(key));
     }
 }

@@ -14,8 +14,8 @@
 //! | [`Blake2s`] | the prover knows a message with this digest |
 //!
 //! Traces are made on the host and stored as commitments take them: each column in bit-reversed order, row `r` at
-//! [`stored_position(r, log_rows)`](core_types::air::stored_position). Some can also be made where they are proven, from a
-//! [`Witness`] that is much smaller.
+//! [`stored_position(r, log_rows)`](core_types::air::stored_position). Some can also be made where they are proven,
+//! from a [`Witness`] that is much smaller.
 //!
 //! ```
 //! use core_types::field::M31;
@@ -44,7 +44,7 @@ mod state_machine;
 mod statement;
 mod witness;
 
-pub use blake2s::{Blake2s, Compressions, Rounds, XorTable};
+pub use blake2s::{Blake2s, Blake2sStates, Compressions, Rounds, XorTable};
 pub use columns::Columns;
 pub use error::AirError;
 pub use fibonacci::{FibonacciSeeds, WideFibonacci};

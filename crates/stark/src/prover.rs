@@ -73,7 +73,8 @@ enum Trace<'t> {
 
 /// The generators of a witness, recorded, with their inputs.
 struct Generators<'w> {
-    recorded: Vec<(RecordedGenerator, Vec<&'w [M31]>)>,
+    /// For each component; `None` for tables that are counted.
+    recorded: Vec<Option<(RecordedGenerator, Vec<&'w [M31]>)>>,
     /// The first component whose generator cannot be recorded.
     error: Option<ProveError>,
 }
@@ -89,19 +90,28 @@ impl<'w> Generators<'w> {
     }
 
     fn generated(&self) -> Vec<Generated<'_>> {
-        self.recorded.iter().map(|(generator, inputs)| Generated { generator, inputs }).collect()
+        let recorded = self.recorded.iter();
+        let generated = recorded.map(|recorded| match recorded {
+            Some((generator, inputs)) => Generated::Rows { generator, inputs },
+            None => Generated::Counters,
+        });
+        generated.collect()
     }
 }
 
 impl<'w> WitnessVisitor<'w> for Generators<'w> {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
         match RecordedGenerator::new(generator) {
-            Ok(recorded) => self.recorded.push((recorded, inputs.iter().map(|input| &input[..]).collect())),
+            Ok(recorded) => self.recorded.push(Some((recorded, inputs.iter().map(|input| &input[..]).collect()))),
             Err(source) => {
                 let component = self.recorded.len();
                 self.error.get_or_insert(ProveError::Record { component, source });
             }
         }
+    }
+
+    fn counters(&mut self) {
+        self.recorded.push(None);
     }
 }
 
@@ -158,8 +168,9 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         self.watched(q, Trace::Columns(trace), watch)
     }
 
-    /// Proves the statement with the trace that `witness` makes, which is made here, on the device of the queue: only the inputs of
-    /// its generators are uploaded. The proof is that of the trace; the waits are those of [`prove`](Self::prove).
+    /// Proves the statement with the trace that `witness` makes, which is made here, on the device of the queue: only
+    /// the inputs of its generators are uploaded. The proof is that of the trace; the waits are those of
+    /// [`prove`](Self::prove).
     ///
     /// # Errors
     /// [`ProveError::Record`] if a generator cannot be recorded, and as [`prove`](Self::prove).
@@ -169,7 +180,8 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         Ok(StatementProof { claimed_sums, proof: session.finish()? })
     }
 
-    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has done what was before it.
+    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has done what was before
+    /// it.
     ///
     /// # Errors
     /// As [`prove_from`](Self::prove_from).

@@ -95,8 +95,10 @@ fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
         }
         Statement::Blake2s { log_blocks, .. } => {
             let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let (hash, trace) = Blake2s::run(&(0..1 << log_blocks).map(block).collect::<Vec<_>>()).unwrap();
-            proven(q, vector.config, &hash, &trace)
+            let blocks: Vec<_> = (0..1 << log_blocks).map(block).collect();
+            let ((hash, trace), (same, states)) = (Blake2s::run(&blocks).unwrap(), Blake2s::states(&blocks).unwrap());
+            assert_eq!(same, hash);
+            proven_from(q, vector.config, &hash, &trace, &states)
         }
         _ => return None,
     })

@@ -12,11 +12,12 @@ use core::ptr::null;
 
 use core_types::{
     field::{M31, P, QM31},
-    params::air::{AirParams, Instruction, MaskAt},
+    params::air::{AirColumnsParams, AirParams, Instruction, MaskAt},
 };
 
 use super::interpreter::{InGlobal, InShared, Program, Registers, Sink};
 use crate::dev::{
+    atomic,
     idx::{bdim_x, gdim_x, global_id, grid_stride},
     unroll::unroll,
 };
@@ -63,17 +64,32 @@ impl Sink for Sum {
     }
 }
 
-/// Outputs of the base field written, a plane each.
-struct WriteBase {
+/// Outputs of the base field: columns, and numbers of counters.
+#[derive(Clone, Copy)]
+struct Table {
     columns: *mut M31,
-    log_size: u32,
+    counters: *mut u32,
+    outputs: AirColumnsParams,
+}
+
+/// A row of a table.
+struct WriteRow {
+    table: Table,
+    log_rows: u32,
     position: u32,
 }
 
-impl Sink for WriteBase {
+impl Sink for WriteRow {
+    const INTEGERS: bool = true;
+
     #[inline(always)]
     unsafe fn base(&mut self, output: u32, value: M31) {
-        *self.columns.add((u64::from(output) << self.log_size) as usize + self.position as usize) = value;
+        let Table { columns, counters, outputs } = self.table;
+        if output < outputs.columns {
+            *columns.add((u64::from(output) << self.log_rows) as usize + self.position as usize) = value;
+        } else if value.word() < outputs.counters {
+            atomic::add(counters.add(value.word() as usize), 1);
+        }
     }
 
     /// Checked programs have no such output.
@@ -134,11 +150,11 @@ unsafe fn write<R: Registers>(program: Program, r: R, fractions: *mut M31) {
 }
 
 #[inline(always)]
-unsafe fn write_base<R: Registers>(program: Program, r: R, columns: *mut M31) {
-    let log_size = program.params.log_size;
-    for position in grid_stride(1 << log_size) {
+unsafe fn write_rows<R: Registers>(program: Program, r: R, table: Table) {
+    let log_rows = program.params.log_rows;
+    for position in grid_stride(1 << log_rows) {
         let position = position as u32;
-        program.run(position, r, &mut WriteBase { columns, log_size, position });
+        program.run(position, r, &mut WriteRow { table, log_rows, position });
     }
 }
 
@@ -218,7 +234,7 @@ pub unsafe extern "ptx-kernel" fn air_fractions_wide(
     write(program, in_global(registers), fractions);
 }
 
-/// Writes the outputs to `columns`.
+/// Writes the outputs that are columns to `columns`, and counts the others. Counters are added to by atomics.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_columns(
     instructions: *const Instruction,
@@ -226,11 +242,13 @@ pub unsafe extern "ptx-kernel" fn air_columns(
     constants: *const M31,
     inputs: *const M31,
     columns: *mut M31,
+    counters: *mut u32,
+    outputs: AirColumnsParams,
     params: AirParams,
     len: u32,
 ) {
     let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
-    write_base(program, InShared::new(), columns);
+    write_rows(program, InShared::new(), Table { columns, counters, outputs });
 }
 
 /// [`air_columns`] with the registers in global memory.
@@ -242,11 +260,13 @@ pub unsafe extern "ptx-kernel" fn air_columns_wide(
     inputs: *const M31,
     registers: *mut M31,
     columns: *mut M31,
+    counters: *mut u32,
+    outputs: AirColumnsParams,
     params: AirParams,
     len: u32,
 ) {
     let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
-    write_base(program, in_global(registers), columns);
+    write_rows(program, in_global(registers), Table { columns, counters, outputs });
 }
 
 kernel_table! {

@@ -89,6 +89,7 @@ macro_rules! op_sets {
                 air_columns(AirColumns),
                 air_evaluate(AirEvaluate),
                 air_fractions(AirFractions),
+                counter_columns(CounterColumns),
                 logup_columns(LogUpColumns),
                 row_numbers(RowNumbers),
                 secure_add_lifted(SecureAddLifted),

@@ -103,8 +103,8 @@ impl Known {
                 let block =
                     |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
                 let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();
-                let (hash, trace) = Blake2s::run(&blocks)?;
-                (Self::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, Trace::Columns(trace))
+                let (hash, states) = Blake2s::states(&blocks)?;
+                (Self::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, Trace::Blake2s(states))
             }
         })
     }

@@ -2,7 +2,7 @@
 
 use runtime::AnyQueue;
 use stark::{Columns, ProveError, Stage, Statement, StatementProof, StatementProver};
-use stark_airs::{FibonacciSeeds, Poseidon2States, StateMachine};
+use stark_airs::{Blake2sStates, FibonacciSeeds, Poseidon2States, StateMachine};
 
 /// A trace, or what it is made from where the proof is made.
 pub(crate) enum Trace {
@@ -14,6 +14,8 @@ pub(crate) enum Trace {
     StateMachine(StateMachine),
     /// The states of a chain.
     Poseidon2(Poseidon2States),
+    /// The states between the rounds of a message.
+    Blake2s(Blake2sStates),
 }
 
 impl Trace {
@@ -29,6 +31,7 @@ impl Trace {
             Self::Fibonacci(seeds) => prover.prove_from_watched(q, seeds, watch),
             Self::StateMachine(machine) => prover.prove_from_watched(q, machine, watch),
             Self::Poseidon2(states) => prover.prove_from_watched(q, states, watch),
+            Self::Blake2s(states) => prover.prove_from_watched(q, states, watch),
         }
     }
 }

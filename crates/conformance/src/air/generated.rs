@@ -2,21 +2,26 @@
 
 use backend_api::{
     Buffer as _,
-    ops::air::{AirColumns, AirOps, RowNumbers},
+    ops::air::{AirColumns, AirOps, CounterColumns, RowNumbers},
 };
 use core_types::{
     air::{Generator, NewRow},
     field::M31,
-    params::air::{AirParams, RowNumbersParams},
+    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, RowNumbersParams},
 };
 use stark_air::RecordedGenerator;
-use stark_airs::{Columns, Poseidon2Chain, StateMachine, WideFibonacci, Witness, WitnessVisitor};
+use stark_airs::{Blake2s, Columns, Poseidon2Chain, StateMachine, WideFibonacci, Witness, WitnessVisitor};
 
 use super::model::positions;
 use crate::{Case, Failure, OpSpec, circle::model::Stream};
 
 /// What a generator makes of its inputs, both in stored order.
-fn made<Q: AirOps, G: Generator>(q: &Q, generator: &G, inputs: &[Vec<M31>]) -> Result<Columns, Failure> {
+fn made<Q: AirOps, G: Generator>(
+    q: &Q,
+    generator: &G,
+    inputs: &[Vec<M31>],
+    counters: &mut Q::Buf<u32>,
+) -> Result<Columns, Failure> {
     let recorded = RecordedGenerator::new(generator).map_err(|error| Failure::Broken(error.to_string()))?;
     let (log_rows, rows) = (recorded.log_rows(), 1usize << recorded.log_rows());
     if inputs.len() != recorded.inputs() {
@@ -34,36 +39,67 @@ fn made<Q: AirOps, G: Generator>(q: &Q, generator: &G, inputs: &[Vec<M31>]) -> R
     let program = recorded.program();
     q.air_columns(AirColumns {
         params: &AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() },
+        outputs: &AirColumnsParams { columns: recorded.columns() as u32, counters: counters.len() as u32 },
         instructions: program.instructions(),
         masks: &recorded.masks(),
         constants: program.constants(),
         inputs: values.view(),
         columns: columns.view_mut(),
+        counters: counters.view_mut(),
     })?;
     Ok(q.download(&columns)?.chunks(rows).map(<[M31]>::to_vec).collect())
 }
 
 /// Makes the traces of all components.
-struct Making<'q, Q> {
+struct Making<'q, Q: AirOps> {
     q: &'q Q,
-    components: Result<Vec<Columns>, Failure>,
+    counters: Q::Buf<u32>,
+    /// `None` for tables.
+    components: Result<Vec<Option<Columns>>, Failure>,
 }
 
 impl<'w, Q: AirOps> WitnessVisitor<'w> for Making<'_, Q> {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
         let Ok(components) = &mut self.components else { return };
-        match made(self.q, generator, inputs) {
-            Ok(columns) => components.push(columns),
+        match made(self.q, generator, inputs, &mut self.counters) {
+            Ok(columns) => components.push(Some(columns)),
             Err(failure) => self.components = Err(failure),
+        }
+    }
+
+    fn counters(&mut self) {
+        if let Ok(components) = &mut self.components {
+            components.push(None);
         }
     }
 }
 
 fn expect_made<Q: AirOps>(q: &Q, witness: &impl Witness, trace: &[Columns]) -> Result<(), Failure> {
-    let mut making = Making { q, components: Ok(Vec::new()) };
+    // As many as the tables of Blake2s have.
+    let mut making = Making { q, counters: q.zeros(0x1_4500)?, components: Ok(Vec::new()) };
     witness.generators(&mut making);
-    let flat = |trace: &[Columns]| trace.iter().flatten().flatten().copied().collect::<Vec<M31>>();
-    Failure::unless_equal(&flat(trace), &flat(&making.components?))
+    let Making { counters, components, .. } = making;
+    let components = components?;
+    Failure::unless_equal(&[trace.len() as u32], &[components.len() as u32])?;
+    let mut first = 0;
+    for (expected, made) in trace.iter().zip(components) {
+        let columns = match made {
+            Some(columns) => columns.concat(),
+            None => {
+                let (log_rows, words) = (expected[0].len().ilog2(), expected.concat().len());
+                let mut columns = q.zeros(words)?;
+                q.counter_columns(CounterColumns {
+                    params: &CounterColumnsParams { log_rows, columns: expected.len() as u32 },
+                    counters: counters.slice(first..first + words)?,
+                    columns: columns.view_mut(),
+                })?;
+                first += words;
+                q.download(&columns)?
+            }
+        };
+        Failure::unless_equal(&expected.concat(), &columns)?;
+    }
+    Ok(())
 }
 
 fn fibonacci<Q: AirOps>(q: &Q, log_rows: u32, columns: u32) -> Result<(), Failure> {
@@ -95,7 +131,17 @@ fn poseidon2<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
     expect_made(q, &states, &trace)
 }
 
-/// Sums of neighbours and of numbers of rows.
+fn blake2s<Q: AirOps>(q: &Q, log_blocks: u32) -> Result<(), Failure> {
+    let mut stream = Stream::new(u64::from(log_blocks));
+    let blocks: Vec<_> = (0..1 << log_blocks).map(|_| core::array::from_fn(|_| stream.word() as u32)).collect();
+    let ((hash, trace), (same, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);
+    if hash != same {
+        return Err(Failure::Broken("the digest is another".into()));
+    }
+    expect_made(q, &states, &trace)
+}
+
+/// Sums of neighbours, and numbers of rows that are counted modulo 4.
 struct Neighbours(u32);
 
 impl Generator for Neighbours {
@@ -109,6 +155,8 @@ impl Generator for Neighbours {
         row.write(before * far - x);
         row.write(number * number + before);
         row.write(-x);
+        let modulo = row.bits(number, 0, 2);
+        row.count(modulo);
     }
 }
 
@@ -125,7 +173,11 @@ fn neighbours<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
         let values = [M31::from_u32(7), before * far - x, number * number + before, -x];
         expected.iter_mut().zip(values).for_each(|(column, value)| column[at(0)] = value);
     }
-    Failure::unless_equal(&expected.concat(), &made(q, &Neighbours(log_rows), &inputs)?.concat())
+    let mut counters = q.zeros(3)?;
+    let made = made(q, &Neighbours(log_rows), &inputs, &mut counters)?;
+    Failure::unless_equal(&expected.concat(), &made.concat())?;
+    let counted = [0, 1, 2].map(|counter| (0..rows).filter(|row| row % 4 == counter).count() as u32);
+    Failure::unless_equal(&counted, &q.download(&counters)?)
 }
 
 pub(super) fn traces<Q: AirOps + 'static>() -> OpSpec<Q> {
@@ -143,6 +195,8 @@ pub(super) fn traces<Q: AirOps + 'static>() -> OpSpec<Q> {
             [1, 2, 5, 9].into_iter().try_for_each(|log_rows| poseidon2(q, log_rows))
         })
         .on_elements(1 << 18),
+        Case::new("messages of Blake2s", |q: &Q| [1, 2, 4].into_iter().try_for_each(|log| blake2s(q, log)))
+            .on_elements(1 << 18),
         Case::new("neighbours and numbers of rows", |q: &Q| {
             [1, 2, 3, 8, 10].into_iter().try_for_each(|log_rows| neighbours(q, log_rows))
         }),

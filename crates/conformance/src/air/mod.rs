@@ -22,6 +22,7 @@ pub fn specs<Q: AirOps + 'static>() -> Vec<OpSpec<Q>> {
         programs::fractions(),
         recorded::look_ups(),
         traces::columns(),
+        traces::counter_columns(),
         traces::row_numbers(),
         generated::traces(),
         columns::logup_columns(),

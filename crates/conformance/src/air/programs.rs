@@ -13,7 +13,7 @@ use super::model::{Job, Size, positions};
 use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short};
 
 fn expect_sums<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
-    let job = Job::random(size, seed);
+    let job = Job::random(size, Opcode::OF_FIELDS, seed);
     let mut stream = Stream::new(seed + 1);
     let powers: Vec<QM31> = (0..size.outputs).map(|_| stream.qm31()).collect();
     let vanishing_inverses = stream.column(1 << (size.log_size - size.log_rows));
@@ -43,7 +43,7 @@ fn expect_sums<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
 }
 
 fn expect_fractions<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
-    let job = Job::random(size, seed);
+    let job = Job::random(size, Opcode::OF_FIELDS, seed);
     let len = 1usize << size.log_size;
     let positions = positions(size.log_size);
     let mut expected = Stream::new(seed + 1).column(4 * len * size.outputs as usize);
@@ -151,6 +151,7 @@ fn wrong_steps() -> Vec<(&'static str, Instruction)> {
         ("last word of a target", step(Opcode::MulExt, 5, 0, 0)),
         ("last word of an operand", step(Opcode::NegExt, 0, 5, 0)),
         ("output", step(Opcode::Out, 1, 0, 0)),
+        ("integers", step(Opcode::Bits, 0, 0, Instruction::bits(0, 1))),
         ("opcode", Instruction { opcode: Opcode::ALL.len() as u16, target: 0, left: 0, right: 0 }),
     ]
 }

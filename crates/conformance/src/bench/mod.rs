@@ -8,6 +8,7 @@ pub mod device;
 pub mod fss;
 pub mod linalg;
 pub mod merkle;
+pub mod traces;
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -200,6 +201,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(deep::contests());
     all.extend(channel::contests());
     all.extend(air::contests());
+    all.extend(traces::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
     all.extend(merkle::contests());

@@ -139,13 +139,14 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
         }),
         Case::new("Blake2s of 16 blocks", |q: &Q| {
             let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let (hash, trace) = Blake2s::run(&(0..16).map(block).collect::<Vec<_>>())?;
+            let blocks: Vec<_> = (0..16).map(block).collect();
+            let ((hash, trace), (_, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);
             hold(
                 q,
                 config([1, 1, 0, 2, 5], None),
                 &hash,
                 "9bdd0498c3ab20764740c4d1d7dfdf5470c2584d5f4a7807abe64a6a835b6bfe",
-                &[&|prover| prover.prove(q, &trace)],
+                &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &states)],
             )
         })
         .on_elements(1 << 16),

@@ -19,6 +19,17 @@ pub trait NewRow {
     /// Writes the next column.
     fn write(&mut self, value: Self::F);
 
+    /// Bits `from..to` of a value, an integer below P; `from < to <= 31`.
+    fn bits(&mut self, value: Self::F, from: u32, to: u32) -> Self::F;
+
+    /// The exclusive or of two values, integers below P, modulo P.
+    fn xor(&mut self, a: Self::F, b: Self::F) -> Self::F;
+
+    /// Adds one to the counter with the number `key`, if there are so many.
+    ///
+    /// Counters are the columns of tables: those of each component that is counted, in their order, column by column and row by row.
+    fn count(&mut self, key: Self::F);
+
     /// The next input, at the row at hand.
     #[inline]
     fn input(&mut self) -> Self::F {

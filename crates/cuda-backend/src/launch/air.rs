@@ -2,7 +2,7 @@
 
 use backend_api::{
     BackendError, BufferRef as _,
-    ops::air::{AirColumns, AirEvaluate, AirFractions, RowNumbers, SecureAddLifted, SecurePowers},
+    ops::air::{AirColumns, AirEvaluate, AirFractions, CounterColumns, RowNumbers, SecureAddLifted, SecurePowers},
 };
 use core_types::{
     field::{M31, QM31},
@@ -122,9 +122,17 @@ pub(crate) fn columns(
         Some(registers) => launch.output("registers", registers),
         None => launch,
     };
-    let launch = program.sizes(launch.output("columns", &op.columns));
+    let launch = launch.output("columns", &op.columns).output("counters", &op.counters);
+    let launch = program.sizes(launch.value("outputs", op.outputs));
     // SAFETY: `AirColumns::check` has held the views to their lengths, and steps to what there is; there is a word for
     // each register of each thread.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn counter_columns(queue: &CudaQueue, op: &CounterColumns<'_, CudaQueue>) -> Result<(), BackendError> {
+    let launch = cover(queue.kernel("air_counter_columns")?, op.counters.len() as u64);
+    let launch = launch.input("counters", op.counters).output("columns", &op.columns).value("params", op.params);
+    // SAFETY: `CounterColumns::check` has held the views to their lengths.
     unsafe { launch.launch() }
 }
 

@@ -3,7 +3,8 @@
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::air::{
-        AirColumns, AirEvaluate, AirFractions, AirOps, LogUpColumns, RowNumbers, SecureAddLifted, SecurePowers,
+        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, LogUpColumns, RowNumbers, SecureAddLifted,
+        SecurePowers,
     },
 };
 use core_types::{field::QM31, params::air::LogUpColumnsParams};
@@ -83,6 +84,14 @@ impl AirOps for CudaQueue {
         air::logup_sums(self, params, column.as_ref(), &parts.view_mut())?;
         air::logup_totals(self, params, &parts.view_mut(), &sums)?;
         air::logup_rows(self, params, &column, parts.view(), sums.as_ref())
+    }
+
+    fn counter_columns(&self, op: CounterColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.params.columns == 0 {
+            return Ok(());
+        }
+        air::counter_columns(self, &op)
     }
 
     fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {

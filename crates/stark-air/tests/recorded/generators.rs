@@ -29,15 +29,23 @@ impl Generator for Random {
         }
         for _ in 0..self.columns {
             let (a, b) = (pool[numbers.below(pool.len())], pool[numbers.below(pool.len())]);
-            let value = match numbers.below(5) {
+            let value = match numbers.below(7) {
                 0 => a + b,
                 1 => a - b,
                 2 => a * b,
                 3 => a.square() + numbers.word(),
+                4 => {
+                    let to = 1 + numbers.below(31);
+                    row.bits(a, numbers.below(to) as u32, to as u32)
+                }
+                5 => row.xor(a, b),
                 _ => -a * numbers.word(),
             };
             pool.push(value);
             row.write(value);
+            if numbers.below(4) == 0 {
+                row.count(a);
+            }
         }
     }
 }
@@ -48,6 +56,7 @@ struct Scalars<'a> {
     number: usize,
     read: usize,
     written: Vec<M31>,
+    counted: Vec<M31>,
 }
 
 impl NewRow for Scalars<'_> {
@@ -66,6 +75,18 @@ impl NewRow for Scalars<'_> {
     fn write(&mut self, value: M31) {
         self.written.push(value);
     }
+
+    fn bits(&mut self, value: M31, from: u32, to: u32) -> M31 {
+        M31::from_u32((value.word() & ((1 << to) - 1)) >> from)
+    }
+
+    fn xor(&mut self, a: M31, b: M31) -> M31 {
+        M31::from_u32(a.word() ^ b.word())
+    }
+
+    fn count(&mut self, key: M31) {
+        self.counted.push(key);
+    }
 }
 
 #[test]
@@ -81,7 +102,7 @@ fn programs_make_the_rows_of_their_generators() {
         let reads_numbers = recorded.masks().iter().any(|mask| mask.first == 3 * rows as u64 && mask.offset == 0);
         assert_eq!(recorded.reads_numbers(), reads_numbers);
         for number in 0..rows {
-            let mut row = Scalars { inputs: &inputs, number, read: 0, written: Vec::new() };
+            let mut row = Scalars { inputs: &inputs, number, read: 0, written: Vec::new(), counted: Vec::new() };
             generator.generate(&mut row);
             // What the masks say, in rows instead of stored positions.
             let mask = |mask: core_types::params::air::MaskAt| {
@@ -94,7 +115,7 @@ fn programs_make_the_rows_of_their_generators() {
             let masks: Vec<M31> = recorded.masks().into_iter().map(mask).collect();
             let made: Vec<M31> =
                 run(recorded.program(), &masks, &[]).into_iter().map(|value| value.coordinates()[0]).collect();
-            assert_eq!(made, row.written, "seed {seed}, row {number}");
+            assert_eq!(made, [row.written, row.counted].concat(), "seed {seed}, row {number}");
         }
     }
 }
@@ -105,8 +126,31 @@ fn generators_without_rows_or_columns_are_refused() {
     assert_eq!(recorded(0, 1), Err(RecordError::LogRows { got: 0 }));
     assert_eq!(recorded(31, 1), Err(RecordError::LogRows { got: 31 }));
     assert_eq!(recorded(4, 0), Err(RecordError::NoColumn));
-    let most = 1 << 16;
-    assert!(recorded(4, most).is_ok());
-    let refused = RecordedGenerator::new(&Random { log_rows: 4, seed: 1, columns: most + 1 });
-    assert_eq!(refused, Err(RecordError::TooMany { what: "outputs", most, got: most + 1 }));
+    assert_eq!(RecordedGenerator::new(&Bits { from: 0, to: 31 }).unwrap().columns(), 1 << 16);
+    assert_eq!(RecordedGenerator::new(&Bits { from: 3, to: 3 }), Err(RecordError::Bits { from: 3, to: 3 }));
+    assert_eq!(RecordedGenerator::new(&Bits { from: 0, to: 32 }), Err(RecordError::Bits { from: 0, to: 32 }));
+    let refused = RecordedGenerator::new(&Bits { from: 1, to: 2 });
+    let (what, most) = ("outputs", 1 << 16);
+    assert_eq!(refused, Err(RecordError::TooMany { what, most, got: most + 1 }));
+}
+
+/// As many columns as there may be, and one that is counted if the bits are not all.
+struct Bits {
+    from: u32,
+    to: u32,
+}
+
+impl Generator for Bits {
+    fn log_rows(&self) -> u32 {
+        4
+    }
+
+    fn generate<R: NewRow>(&self, row: &mut R) {
+        let input = row.input();
+        let value = row.bits(input, self.from, self.to);
+        (0..1 << 16).for_each(|_| row.write(value));
+        if self.from > 0 {
+            row.count(value);
+        }
+    }
 }

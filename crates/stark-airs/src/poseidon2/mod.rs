@@ -116,7 +116,8 @@ impl Poseidon2Chain {
         Ok((Self::new(log_rows, first, state)?, vec![table.into_columns()]))
     }
 
-    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the states between, which its trace is made from.
+    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the states between, which its trace is
+    /// made from.
     ///
     /// # Errors
     ///

@@ -93,7 +93,7 @@ fn generators_and_inputs_of_other_traces_are_named() {
     let inputs = &slices(&right.trace)[..2];
     let [generator, wide, high] = [(4, 5), (4, 6), (5, 5)]
         .map(|(log_rows, columns)| RecordedGenerator::new(&Squares { log_rows, columns }).unwrap());
-    let generated = Generated { generator: &generator, inputs };
+    let generated = Generated::Rows { generator: &generator, inputs };
     let mut prove = |components: &[Generated<'_>]| {
         let mut session = prover.begin(&q).unwrap();
         session.commit_preprocessed().unwrap();
@@ -104,11 +104,14 @@ fn generators_and_inputs_of_other_traces_are_named() {
     assert_eq!(prove(&[]), Err(ProverError::Generators { expected: 1, got: 0 }));
     assert_eq!(prove(&[generated; 2]), Err(ProverError::Generators { expected: 1, got: 2 }));
     let refused = |what, expected, got| Err(ProverError::Generator { component: 0, what, expected, got });
-    assert_eq!(prove(&[Generated { generator: &wide, inputs }]), refused("columns", 5, 6));
-    assert_eq!(prove(&[Generated { generator: &high, inputs }]), refused("rows", 16, 32));
-    assert_eq!(prove(&[Generated { inputs: &inputs[..1], ..generated }]), refused("inputs", 2, 1));
+    assert_eq!(prove(&[Generated::Rows { generator: &wide, inputs }]), refused("columns", 5, 6));
+    assert_eq!(prove(&[Generated::Rows { generator: &high, inputs }]), refused("rows", 16, 32));
+    assert_eq!(prove(&[Generated::Rows { generator: &generator, inputs: &inputs[..1] }]), refused("inputs", 2, 1));
     let short = [inputs[0], &inputs[1][1..]];
-    assert_eq!(prove(&[Generated { inputs: &short, ..generated }]), refused("rows of each input", 16, 15));
+    assert_eq!(
+        prove(&[Generated::Rows { generator: &generator, inputs: &short }]),
+        refused("rows of each input", 16, 15)
+    );
     assert_eq!(prove(&[generated]), Ok(expected));
     let mut session = prover.begin(&q).unwrap();
     assert_eq!(session.commit_generated(&[generated]), Err(ProverError::Tree { expected: 0, got: 1 }));
