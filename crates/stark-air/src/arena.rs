@@ -7,7 +7,7 @@ use core_types::field::QM31;
 
 use crate::RecordError;
 
-/// The most nodes that an AIR may have.
+/// The most nodes that an AIR or a generator may have.
 const MOST_NODES: usize = 1 << 20;
 
 /// What a node computes, from nodes before it.
@@ -27,14 +27,18 @@ pub(crate) enum Op {
     Mul([u32; 2]),
     /// A value of the secure field from its coordinates.
     Join([u32; 4]),
+    /// Bits of an integer, with [`Instruction::bits`](core_types::params::air::Instruction::bits).
+    Bits([u32; 1], u16),
+    /// Exclusive ors of integers.
+    Xor([u32; 2]),
 }
 
 impl Op {
     /// The nodes that it is computed from.
     pub(crate) fn operands(&self) -> &[u32] {
         match self {
-            Self::Neg(x) => x,
-            Self::Add(pair) | Self::Sub(pair) | Self::Mul(pair) => pair,
+            Self::Neg(x) | Self::Bits(x, _) => x,
+            Self::Add(pair) | Self::Sub(pair) | Self::Mul(pair) | Self::Xor(pair) => pair,
             Self::Join(coordinates) => coordinates,
             Self::Constant(_) | Self::Mask(_) | Self::Challenge(_) | Self::Mean | Self::Missing => &[],
         }
@@ -77,7 +81,7 @@ impl Arena {
         let of = |id: u32| nodes.nodes[id as usize];
         let secure = match op {
             Op::Constant(value) => value != QM31::from(value.coordinates()[0]),
-            Op::Mask(_) => false,
+            Op::Mask(_) | Op::Bits(..) | Op::Xor(_) => false,
             Op::Challenge(_) | Op::Mean | Op::Missing | Op::Join(_) => true,
             Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => op.operands().iter().any(|&id| of(id).secure),
         };

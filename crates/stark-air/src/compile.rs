@@ -72,7 +72,7 @@ fn loads(arena: &Arena, id: u32) -> bool {
         Op::Join(coordinates) => {
             coordinates.iter().all(|&id| !matches!(arena.get(id).op, Op::Join(_)) && loads(arena, id))
         }
-        Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => false,
+        Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Bits(..) | Op::Xor(_) => false,
     }
 }
 
@@ -191,7 +191,7 @@ impl Compiler<'_> {
                     self.load(coordinate, target + k);
                 }
             }
-            Op::Missing | Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => {}
+            Op::Missing | Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Bits(..) | Op::Xor(_) => {}
         }
     }
 
@@ -278,6 +278,8 @@ impl Compiler<'_> {
                     self.emit(Opcode::SubExt, target, target, right);
                 }
             },
+            (Op::Bits(_, bits), &[place]) => self.emit(Opcode::Bits, target, place, bits.into()),
+            (Op::Xor(_), &[left, right]) => self.emit(Opcode::Xor, target, left, right),
             (Op::Join(coordinates), places) => {
                 for ((k, coordinate), &place) in (0..).zip(coordinates).zip(places) {
                     if loads(self.arena, coordinate) {

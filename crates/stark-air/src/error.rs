@@ -1,8 +1,8 @@
-//! Why an AIR was refused.
+//! Why an AIR or a generator was refused.
 
 use thiserror::Error;
 
-/// Why an AIR cannot be recorded.
+/// Why an AIR or a generator cannot be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -23,6 +23,17 @@ pub enum RecordError {
     /// The AIR states no constraint.
     #[error("expected a constraint, got none")]
     NoConstraint,
+    /// The generator writes no column.
+    #[error("expected a column, got none")]
+    NoColumn,
+    /// A generator takes bits that no element has.
+    #[error("expected bits from..to with from < to <= 31, got {from}..{to}")]
+    Bits {
+        /// The lowest bit.
+        from: u32,
+        /// The bit after the highest.
+        to: u32,
+    },
     /// A constraint has a greater degree than the AIR states.
     #[error("constraint {constraint} has degree {degree}; the stated bound allows {most}")]
     Degree {

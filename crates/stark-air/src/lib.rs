@@ -1,9 +1,10 @@
-//! AIRs recorded to programs that every backend runs, and traces checked against AIRs.
+//! AIRs and generators of traces recorded to programs that every backend runs, and traces checked against AIRs.
 //!
 //! An [`Air`](core_types::air::Air) is code that is generic over the row it reads. [`Recorded`] lets it read a row of
 //! nodes, once, and keeps what it reads, how many constraints it states, and a [`Program`] of register operations that
 //! computes them. The program holds no challenge and no size, so it serves every proof. [`check_trace`] is for authors:
-//! it says which constraint of which row a trace breaks, and what that row reads.
+//! it says which constraint of which row a trace breaks, and what that row reads. [`RecordedGenerator`] does for code
+//! that makes rows of a trace, a [`Generator`](core_types::air::Generator), what [`Recorded`] does for AIRs.
 //!
 //! ```
 //! use core_types::{
@@ -42,6 +43,7 @@
 mod arena;
 mod compile;
 mod error;
+mod generator;
 mod program;
 mod recorded;
 mod recorder;
@@ -50,6 +52,7 @@ mod trace;
 mod value;
 
 pub use error::RecordError;
+pub use generator::RecordedGenerator;
 pub use program::{MaskRead, MaskSource, Program};
 pub use recorded::Recorded;
 pub use trace::{HostTrace, MaskValue, ScalarRow, TraceError, Violation, check_trace};

@@ -1,8 +1,12 @@
-//! Rows of nodes: one that takes the constraints of an AIR, one that takes the fractions of its look-ups.
+//! Rows of nodes: one that takes the constraints of an AIR, one that takes the fractions of its look-ups, and one that
+//! takes the columns of a generator.
 
 use std::collections::HashMap;
 
-use core_types::air::{Fraction, Row, Tree};
+use core_types::{
+    air::{Fraction, NewRow, Row, Tree},
+    params::air::Instruction,
+};
 
 use crate::{
     MaskRead, MaskSource, RecordError,
@@ -12,6 +16,9 @@ use crate::{
 
 /// The most trees that an AIR may read.
 const MOST_TREES: usize = 1 << 8;
+
+/// What stands for the column of the numbers of the rows until it is known how many inputs there are.
+pub(crate) const NUMBERS: MaskSource = MaskSource::Preprocessed { slot: u32::MAX };
 
 /// What an AIR reads.
 #[derive(Debug)]
@@ -194,5 +201,64 @@ impl<'a> Row for Fractions<'a> {
     fn running_sum(&mut self, _: Option<Value<'a>>, fraction: Fraction<Value<'a>>) {
         self.push(fraction);
         self.finished = true;
+    }
+}
+
+/// An output of a generator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output<'a> {
+    /// The next column.
+    Column(Value<'a>),
+    /// The number of a counter.
+    Counter(Value<'a>),
+}
+
+/// A new row that takes its columns.
+#[derive(Debug)]
+pub(crate) struct Columns<'a> {
+    pub(crate) reads: Reads<'a>,
+    /// Columns and numbers of counters, in the order in which they are known.
+    pub(crate) outputs: Vec<Output<'a>>,
+    /// Inputs that were read.
+    pub(crate) inputs: u32,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn new(arena: &'a Arena) -> Self {
+        Self { reads: Reads::new(arena), outputs: Vec::new(), inputs: 0 }
+    }
+}
+
+impl<'a> NewRow for Columns<'a> {
+    type F = Value<'a>;
+
+    fn mask<const K: usize>(&mut self, offsets: [i32; K]) -> [Value<'a>; K] {
+        let slot = self.inputs;
+        self.inputs = slot.saturating_add(1);
+        offsets.map(|offset| self.reads.read(MaskSource::Preprocessed { slot }, offset))
+    }
+
+    fn number(&mut self) -> Value<'a> {
+        self.reads.read(NUMBERS, 0)
+    }
+
+    fn write(&mut self, value: Value<'a>) {
+        self.outputs.push(Output::Column(value));
+    }
+
+    fn bits(&mut self, value: Value<'a>, from: u32, to: u32) -> Value<'a> {
+        if from >= to || to > 31 {
+            self.reads.error.get_or_insert(RecordError::Bits { from, to });
+            return value;
+        }
+        value.bits(self.reads.arena, Instruction::bits(from, to))
+    }
+
+    fn xor(&mut self, a: Value<'a>, b: Value<'a>) -> Value<'a> {
+        a.xor(b, self.reads.arena)
+    }
+
+    fn count(&mut self, key: Value<'a>) {
+        self.outputs.push(Output::Counter(key));
     }
 }

@@ -33,6 +33,16 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Bits of an integer.
+    pub(crate) fn bits(self, arena: &'a Arena, bits: u16) -> Self {
+        Self::new(arena, Op::Bits([self.id(arena)], bits))
+    }
+
+    /// The exclusive or of two integers.
+    pub(crate) fn xor(self, rhs: Self, arena: &'a Arena) -> Self {
+        Self::new(arena, Op::Xor(sorted([self.id(arena), rhs.id(arena)])))
+    }
+
     /// What it negates, if it is a negation.
     fn negated(self) -> Option<Self> {
         match self {

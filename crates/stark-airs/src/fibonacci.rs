@@ -3,12 +3,12 @@
 use alloc::{vec, vec::Vec};
 
 use core_types::{
-    air::{Air, BaseValue, Row},
+    air::{Air, BaseValue, Generator, NewRow, Row},
     field::M31,
 };
 
 use crate::{
-    AirError, Columns, Statement, Visitor,
+    AirError, Columns, Statement, Visitor, Witness, WitnessVisitor,
     columns::{checked_rows, column},
 };
 
@@ -42,17 +42,26 @@ impl WideFibonacci {
     ///
     /// Refuses seeds that are not one for each row.
     pub fn trace(&self, seeds: &[[M31; 2]]) -> Result<Vec<Columns>, AirError> {
-        let expected = 1 << self.log_rows;
-        if seeds.len() != expected {
-            return Err(AirError::Length { what: "seeds", expected, got: seeds.len() });
-        }
-        let mut columns: Columns =
-            [0, 1].map(|k| column(self.log_rows, |row| seeds[row as usize][k])).into_iter().collect();
+        let mut columns: Columns = self.seeds(seeds)?.columns.into();
         for k in 2..self.columns as usize {
             let next = columns[k - 2].iter().zip(&columns[k - 1]).map(|(a, b)| a.square() + b.square()).collect();
             columns.push(next);
         }
         Ok(vec![columns])
+    }
+
+    /// What the trace whose rows begin with `seeds` is made from: its first two columns.
+    ///
+    /// # Errors
+    ///
+    /// Refuses seeds that are not one for each row.
+    pub fn seeds(&self, seeds: &[[M31; 2]]) -> Result<FibonacciSeeds, AirError> {
+        let expected = 1 << self.log_rows;
+        if seeds.len() != expected {
+            return Err(AirError::Length { what: "seeds", expected, got: seeds.len() });
+        }
+        let columns = [0, 1].map(|k| column(self.log_rows, |row| seeds[row as usize][k]));
+        Ok(FibonacciSeeds { air: *self, columns })
     }
 }
 
@@ -74,5 +83,34 @@ impl Air for WideFibonacci {
 impl Statement for WideFibonacci {
     fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>) {
         visitor.component(self, &[]);
+    }
+}
+
+/// The first two columns of a trace of [`WideFibonacci`], from which the others follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FibonacciSeeds {
+    air: WideFibonacci,
+    columns: [Vec<M31>; 2],
+}
+
+impl Generator for FibonacciSeeds {
+    fn log_rows(&self) -> u32 {
+        self.air.log_rows
+    }
+
+    fn generate<R: NewRow>(&self, row: &mut R) {
+        let (mut a, mut b) = (row.input(), row.input());
+        row.write(a);
+        row.write(b);
+        for _ in 2..self.air.columns {
+            (a, b) = (b, a.square() + b.square());
+            row.write(b);
+        }
+    }
+}
+
+impl Witness for FibonacciSeeds {
+    fn generators<'w>(&'w self, visitor: &mut impl WitnessVisitor<'w>) {
+        visitor.component(self, &self.columns);
     }
 }

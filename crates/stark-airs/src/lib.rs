@@ -14,7 +14,8 @@
 //! | [`Blake2s`] | the prover knows a message with this digest |
 //!
 //! Traces are made on the host and stored as commitments take them: each column in bit-reversed order, row `r` at
-//! [`stored_position(r, log_rows)`](core_types::air::stored_position).
+//! [`stored_position(r, log_rows)`](core_types::air::stored_position). Some can also be made where they are proven,
+//! from a [`Witness`] that is much smaller.
 //!
 //! ```
 //! use core_types::field::M31;
@@ -41,12 +42,14 @@ mod plonk;
 mod poseidon2;
 mod state_machine;
 mod statement;
+mod witness;
 
-pub use blake2s::{Blake2s, Compressions, Rounds, XorTable};
+pub use blake2s::{Blake2s, Blake2sStates, Compressions, Rounds, XorTable};
 pub use columns::Columns;
 pub use error::AirError;
-pub use fibonacci::WideFibonacci;
+pub use fibonacci::{FibonacciSeeds, WideFibonacci};
 pub use plonk::{Circuit, Gate, Gates, Op, Plonk};
-pub use poseidon2::{Poseidon2, Poseidon2Chain};
+pub use poseidon2::{Poseidon2, Poseidon2Chain, Poseidon2States};
 pub use state_machine::{Axis, StateMachine, Steps};
 pub use statement::{PreprocessedColumn, Statement, Visitor};
+pub use witness::{Witness, WitnessVisitor};

@@ -3,12 +3,12 @@
 use alloc::{vec, vec::Vec};
 
 use core_types::{
-    air::{Air, LogUp, Relation, Row},
+    air::{Air, Generator, LogUp, NewRow, Relation, Row},
     field::{M31, QM31},
 };
 
 use crate::{
-    AirError, Columns, Statement, Visitor,
+    AirError, Columns, Statement, Visitor, Witness, WitnessVisitor,
     columns::{checked_rows, column},
     statement::public_fraction,
 };
@@ -94,6 +94,37 @@ impl StateMachine {
         let fixed = |log_rows: u32, value: M31| vec![value; 1 << log_rows];
         let (n, m) = (self.x.log_rows, self.y.log_rows);
         vec![vec![from(n, x), fixed(n, y)], vec![fixed(m, last_x), from(m, y)]]
+    }
+}
+
+/// Steps from a state on: the states that they leave.
+struct StepsFrom {
+    steps: Steps,
+    state: [M31; 2],
+}
+
+impl Generator for StepsFrom {
+    fn log_rows(&self) -> u32 {
+        self.steps.log_rows
+    }
+
+    fn generate<R: NewRow>(&self, row: &mut R) {
+        let number = row.number();
+        let [x, y] = self.state.map(R::F::from);
+        let left = match self.steps.axis {
+            Axis::X => [x + number, y],
+            Axis::Y => [x, y + number],
+        };
+        left.into_iter().for_each(|coordinate| row.write(coordinate));
+    }
+}
+
+/// The statement says how its trace begins, and the numbers of its rows give the rest.
+impl Witness for StateMachine {
+    fn generators<'w>(&'w self, visitor: &mut impl WitnessVisitor<'w>) {
+        let ([_, y], [last_x, _]) = (self.first, self.last());
+        visitor.component(&StepsFrom { steps: self.x, state: self.first }, &[]);
+        visitor.component(&StepsFrom { steps: self.y, state: [last_x, y] }, &[]);
     }
 }
 

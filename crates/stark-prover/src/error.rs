@@ -69,6 +69,26 @@ pub enum ProverError {
         /// Rows given.
         got: usize,
     },
+    /// There is not one generator for each component.
+    #[error("expected generators of {expected} components, got {got}")]
+    Generators {
+        /// Components of the statement.
+        expected: usize,
+        /// Generators given.
+        got: usize,
+    },
+    /// A generator makes another trace than the component's, or does not get the inputs that it reads.
+    #[error("expected {expected} {what} of the generator of component {component}, got {got}")]
+    Generator {
+        /// The component.
+        component: usize,
+        /// What there is another number of.
+        what: &'static str,
+        /// The number of the component or of the generator.
+        expected: usize,
+        /// The number of the generator or of the inputs.
+        got: usize,
+    },
     /// A component has interaction columns beside those of its look-ups, which have to be made by the caller then.
     #[error("component {component} has {got} interaction columns, of which its look-ups make {expected}")]
     Interaction {

@@ -81,6 +81,8 @@ fn run(program: &Program, masks: &[QM31], challenges: &[QM31]) -> Vec<QM31> {
         let r = &mut registers;
         match opcode {
             Opcode::Mask => r.0[target] = masks[left],
+            // Steps on integers are of traces alone.
+            Opcode::Bits | Opcode::Xor => {}
             Opcode::Constant => r.0[target] = program.constants()[left].into(),
             Opcode::Copy => r.0[target] = r.base(left),
             Opcode::Add => r.0[target] = r.base(left) + r.base(right),

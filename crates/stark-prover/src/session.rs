@@ -16,7 +16,7 @@ use core_types::{
 };
 use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 
-use crate::{Prover, ProverError, Stage, StarkOps};
+use crate::{Generated, Prover, ProverError, Stage, StarkOps};
 
 /// Slots of challenges that there are: as many as a recorded AIR can name.
 const MOST_SLOTS: usize = 1 << 16;
@@ -95,6 +95,21 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         }
         self.expect_there(tree)?;
         self.prover.upload(self.q, tree, columns)?;
+        self.prover.commit(self.q, tree)?;
+        self.mix_root()
+    }
+
+    /// Makes the trace on the device, one component after the other, and commits to it as [`commit`](Self::commit)
+    /// does. Only the inputs of the generators are uploaded.
+    ///
+    /// # Errors
+    /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::Generators`] or
+    /// [`ProverError::Generator`] if generators or inputs are not those of a trace of the statement, and what the
+    /// device reports.
+    pub fn commit_generated(&mut self, components: &[Generated<'_>]) -> Result<(), ProverError> {
+        let tree = Tree::TRACE.0 as usize;
+        self.expect_tree(tree)?;
+        self.prover.generate(self.q, components)?;
         self.prover.commit(self.q, tree)?;
         self.mix_root()
     }

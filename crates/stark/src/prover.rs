@@ -3,12 +3,12 @@
 use core::fmt;
 
 use core_types::{
-    air::Air,
+    air::{Air, Generator},
     field::{M31, QM31},
 };
-use stark_air::RecordError;
-use stark_airs::{Columns, Statement, Visitor};
-use stark_prover::{Component, Prover, ProverError, Session, Stage, StarkOps};
+use stark_air::{RecordError, RecordedGenerator};
+use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
+use stark_prover::{Component, Generated, Prover, ProverError, Session, Stage, StarkOps};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;
 
@@ -18,7 +18,7 @@ use crate::StatementProof;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProveError {
-    /// An AIR of the statement cannot be recorded.
+    /// An AIR of the statement, or the generator of its trace, cannot be recorded.
     #[error("component {component} cannot be recorded")]
     Record {
         /// The component.
@@ -62,6 +62,59 @@ impl<'s> Visitor<'s> for Components {
     }
 }
 
+/// The trace of a proof.
+#[derive(Clone, Copy)]
+enum Trace<'t> {
+    /// The columns of each component.
+    Columns(&'t [Columns]),
+    /// What makes them.
+    Generated(&'t [Generated<'t>]),
+}
+
+/// The generators of a witness, recorded, with their inputs.
+struct Generators<'w> {
+    /// For each component; `None` for tables that are counted.
+    recorded: Vec<Option<(RecordedGenerator, Vec<&'w [M31]>)>>,
+    /// The first component whose generator cannot be recorded.
+    error: Option<ProveError>,
+}
+
+impl<'w> Generators<'w> {
+    fn record<W: Witness>(witness: &'w W) -> Result<Self, ProveError> {
+        let mut generators = Self { recorded: Vec::new(), error: None };
+        witness.generators(&mut generators);
+        match generators.error {
+            Some(error) => Err(error),
+            None => Ok(generators),
+        }
+    }
+
+    fn generated(&self) -> Vec<Generated<'_>> {
+        let recorded = self.recorded.iter();
+        let generated = recorded.map(|recorded| match recorded {
+            Some((generator, inputs)) => Generated::Rows { generator, inputs },
+            None => Generated::Counters,
+        });
+        generated.collect()
+    }
+}
+
+impl<'w> WitnessVisitor<'w> for Generators<'w> {
+    fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
+        match RecordedGenerator::new(generator) {
+            Ok(recorded) => self.recorded.push(Some((recorded, inputs.iter().map(|input| &input[..]).collect()))),
+            Err(source) => {
+                let component = self.recorded.len();
+                self.error.get_or_insert(ProveError::Record { component, source });
+            }
+        }
+    }
+
+    fn counters(&mut self) {
+        self.recorded.push(None);
+    }
+}
+
 impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// The prover of `statement` with these parameters.
     ///
@@ -75,6 +128,12 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         let preprocessed: Vec<&[M31]> = preprocessed.iter().map(|column| &column[..]).collect();
         let prover = Prover::new(q, protocol, config, &preprocessed, components.0?)?;
         Ok(Self { statement, prover })
+    }
+
+    /// The components of the statement, recorded.
+    #[must_use]
+    pub fn components(&self) -> &[Component] {
+        self.prover.components()
     }
 
     /// Waits for the root of the preprocessed columns, which a verifier has to know.
@@ -92,7 +151,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and what the prover
     /// refuses or the device reports.
     pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
-        let (session, claimed_sums) = self.commit(q, trace, |_| Ok(()))?;
+        let (session, claimed_sums) = self.commit(q, Trace::Columns(trace), |_| Ok(()))?;
         Ok(StatementProof { claimed_sums, proof: session.finish()? })
     }
 
@@ -104,8 +163,39 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         &mut self,
         q: &Q,
         trace: &[Columns],
-        mut watch: impl FnMut(Stage),
+        watch: impl FnMut(Stage),
     ) -> Result<StatementProof, ProveError> {
+        self.watched(q, Trace::Columns(trace), watch)
+    }
+
+    /// Proves the statement with the trace that `witness` makes, which is made here, on the device of the queue: only
+    /// the inputs of its generators are uploaded. The proof is that of the trace; the waits are those of
+    /// [`prove`](Self::prove).
+    ///
+    /// # Errors
+    /// [`ProveError::Record`] if a generator cannot be recorded, and as [`prove`](Self::prove).
+    pub fn prove_from<W: Witness>(&mut self, q: &Q, witness: &W) -> Result<StatementProof, ProveError> {
+        let generators = Generators::record(witness)?;
+        let (session, claimed_sums) = self.commit(q, Trace::Generated(&generators.generated()), |_| Ok(()))?;
+        Ok(StatementProof { claimed_sums, proof: session.finish()? })
+    }
+
+    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has done what was before
+    /// it.
+    ///
+    /// # Errors
+    /// As [`prove_from`](Self::prove_from).
+    pub fn prove_from_watched<W: Witness>(
+        &mut self,
+        q: &Q,
+        witness: &W,
+        watch: impl FnMut(Stage),
+    ) -> Result<StatementProof, ProveError> {
+        let generators = Generators::record(witness)?;
+        self.watched(q, Trace::Generated(&generators.generated()), watch)
+    }
+
+    fn watched(&mut self, q: &Q, trace: Trace<'_>, mut watch: impl FnMut(Stage)) -> Result<StatementProof, ProveError> {
         let begin = |stage| {
             q.finish().map_err(ProverError::from)?;
             watch(stage);
@@ -119,10 +209,14 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     fn commit<'p>(
         &'p mut self,
         q: &'p Q,
-        trace: &[Columns],
+        trace: Trace<'_>,
         mut begin: impl FnMut(Stage) -> Result<(), ProveError>,
     ) -> Result<(Session<'p, Q>, Vec<QM31>), ProveError> {
-        let (expected, got) = (self.prover.components().len(), trace.len());
+        let got = match trace {
+            Trace::Columns(trace) => trace.len(),
+            Trace::Generated(components) => components.len(),
+        };
+        let expected = self.prover.components().len();
         if expected != got {
             return Err(ProveError::Components { expected, got });
         }
@@ -130,8 +224,13 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         let mut session = self.prover.begin(q)?;
         session.commit_preprocessed()?;
         session.mix_u32s(&self.statement.words())?;
-        let columns: Vec<&[M31]> = trace.iter().flatten().map(|column| &column[..]).collect();
-        session.commit(&columns)?;
+        match trace {
+            Trace::Columns(trace) => {
+                let columns: Vec<&[M31]> = trace.iter().flatten().map(|column| &column[..]).collect();
+                session.commit(&columns)?;
+            }
+            Trace::Generated(components) => session.commit_generated(components)?,
+        }
         let relations = self.statement.relations();
         if relations.is_empty() {
             return Ok((session, Vec::new()));

@@ -3,11 +3,12 @@
 
 use std::{fs, path::PathBuf};
 
+use runtime::{Choice, Domain, Settings};
 use stark::{
-    Columns, M31, PcsConfig, Proof, Protocol, ProveError, QM31, StarkOps, Statement as _, StatementProof,
-    StatementProver, VerifyError, preprocessed_root, verify,
+    Columns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
+    StatementProver, VerifyError, Witness, preprocessed_root, verify,
 };
-use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
+use stark_airs::{AirError, Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::statement::{Statement, Vector as Line, gate, message_word, outputs};
 
@@ -53,13 +54,29 @@ fn proven<Q: StarkOps, S: stark::Statement>(
     proof
 }
 
+/// [`proven`], and from what the trace is made from as well.
+fn proven_from<Q: StarkOps, S: stark::Statement>(
+    q: &Q,
+    config: PcsConfig,
+    statement: &S,
+    trace: &[Columns],
+    witness: &impl Witness,
+) -> StatementProof {
+    let proof = proven(q, config, statement, trace);
+    let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement).unwrap();
+    for _ in 0..2 {
+        assert_eq!(prover.prove_from(q, witness).unwrap(), proof);
+    }
+    proof
+}
+
 /// The proof of a vector's statement, if its AIRs ship.
 fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
     Some(match vector.statement {
         Statement::Steps { log_rows, first } => {
             let machine = StateMachine::new(log_rows, words(first)).unwrap();
             assert_eq!(machine.words(), vector.statement.words());
-            proven(q, vector.config, &machine, &machine.trace())
+            proven_from(q, vector.config, &machine, &machine.trace(), &machine)
         }
         Statement::Plonk { gates, inputs, .. } => {
             let of = |k| {
@@ -72,12 +89,16 @@ fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
         }
         Statement::Poseidon2 { log_rows, first, .. } => {
             let (chain, trace) = Poseidon2Chain::run(log_rows, words(first)).unwrap();
-            proven(q, vector.config, &chain, &trace)
+            let (same, states) = Poseidon2Chain::states(log_rows, words(first)).unwrap();
+            assert_eq!(same, chain);
+            proven_from(q, vector.config, &chain, &trace, &states)
         }
         Statement::Blake2s { log_blocks, .. } => {
             let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let (hash, trace) = Blake2s::run(&(0..1 << log_blocks).map(block).collect::<Vec<_>>()).unwrap();
-            proven(q, vector.config, &hash, &trace)
+            let blocks: Vec<_> = (0..1 << log_blocks).map(block).collect();
+            let ((hash, trace), (same, states)) = (Blake2s::run(&blocks).unwrap(), Blake2s::states(&blocks).unwrap());
+            assert_eq!(same, hash);
+            proven_from(q, vector.config, &hash, &trace, &states)
         }
         _ => return None,
     })
@@ -130,4 +151,46 @@ fn false_statements_and_changed_proofs_are_refused() {
     let trace = machine.trace();
     assert_eq!(prover.prove(&q, &trace[1..]), Err(ProveError::Components { expected: 2, got: 1 }));
     assert_eq!(prover.prove(&q, &trace), Ok(proof));
+}
+
+#[test]
+fn traces_that_are_made_on_the_device_prove_the_same() {
+    let simulated = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
+    let config = PcsConfig::default();
+    let fibonacci = |log_rows: u32, columns| {
+        let air = WideFibonacci::new(log_rows, columns).unwrap();
+        let seeds: Vec<_> = (0..1 << log_rows).map(|row| words([columns * row, row * row + 1])).collect();
+        let (trace, witness) = (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap());
+        let expected = 1 << log_rows;
+        let refused = AirError::Length { what: "seeds", expected, got: expected - 1 };
+        assert_eq!(air.seeds(&seeds[1..]), Err(refused));
+        let proof = proven_from(&runtime::cpu().unwrap(), config, &air, &trace, &witness);
+        (air, witness, proof)
+    };
+    for (log_rows, columns) in [(3, 3), (5, 40), (8, 7)] {
+        let (air, witness, proof) = fibonacci(log_rows, columns);
+        let mut prover = StatementProver::new(&simulated, Protocol::V2_3, config, &air).unwrap();
+        assert_eq!(prover.prove_from(&simulated, &witness).unwrap(), proof);
+    }
+    let machine = StateMachine::new([4, 4], words([9, 1 << 30])).unwrap();
+    let mut prover = StatementProver::new(&simulated, Protocol::V2_3, config, &machine).unwrap();
+    let proof = proven(&runtime::cpu().unwrap(), config, &machine, &machine.trace());
+    assert_eq!(prover.prove_from(&simulated, &machine).unwrap(), proof);
+}
+
+#[test]
+fn witnesses_of_other_statements_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let config = PcsConfig::default();
+    let machine = StateMachine::new([4, 4], words([1, 2])).unwrap();
+    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap();
+    let other = StateMachine::new([4, 4], words([1, 3])).unwrap();
+    assert_eq!(prover.prove_from(&q, &other), Err(ProveError::Sums));
+    let (component, what) = (1, "rows");
+    let refused = ProverError::Generator { component, what, expected: 16, got: 32 };
+    let higher = StateMachine::new([4, 5], words([1, 2])).unwrap();
+    assert_eq!(prover.prove_from(&q, &higher), Err(ProveError::Prover(refused)));
+    let (_, states) = Poseidon2Chain::states(4, words([0; 16])).unwrap();
+    assert_eq!(prover.prove_from(&q, &states), Err(ProveError::Components { expected: 2, got: 1 }));
+    assert!(prover.prove_from(&q, &machine).is_ok());
 }

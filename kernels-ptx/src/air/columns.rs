@@ -1,12 +1,12 @@
-//! Arithmetic on columns of the secure field: sums of two heights, and powers.
+//! Numbers of rows, columns of counters, sums of columns of two heights, and powers.
 //!
 //! # Safety
 //! Buffers hold what the parameters state. Block: 256 threads; grid: any.
 
 use core_types::{
-    air::lifted,
+    air::{lifted, stored_row},
     field::{M31, QM31},
-    params::air::{SecureAddLiftedParams, SecurePowersParams},
+    params::air::{CounterColumnsParams, RowNumbersParams, SecureAddLiftedParams, SecurePowersParams},
 };
 
 use crate::dev::idx::grid_stride;
@@ -19,6 +19,29 @@ pub unsafe extern "ptx-kernel" fn air_add_lifted(small: *const M31, large: *mut 
         let position = i as u32 & ((1 << log_large) - 1);
         let below = (i >> log_large << log_small) + u64::from(lifted(position, log_large, log_small));
         *large.add(i as usize) += *small.add(below as usize);
+    }
+}
+
+/// Writes counters where their rows are stored. One pass over both, limited by memory; neighbours read counters of rows far apart.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_counter_columns(
+    counters: *const u32,
+    columns: *mut M31,
+    params: CounterColumnsParams,
+) {
+    let CounterColumnsParams { log_rows, columns: count } = params;
+    for i in grid_stride(u64::from(count) << log_rows) {
+        let position = i as u32 & ((1 << log_rows) - 1);
+        let row = (i >> log_rows << log_rows) + u64::from(stored_row(position, log_rows));
+        *columns.add(i as usize) = M31::from_u32(*counters.add(row as usize));
+    }
+}
+
+/// Writes the number of each row where it is stored. One pass over the column, limited by memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_row_numbers(column: *mut M31, params: RowNumbersParams) {
+    for position in grid_stride(1 << params.log_rows) {
+        *column.add(position as usize) = M31::from_u32(stored_row(position as u32, params.log_rows));
     }
 }
 
@@ -41,5 +64,5 @@ pub unsafe extern "ptx-kernel" fn air_powers(base: *const QM31, powers: *mut QM3
 }
 
 kernel_table! {
-    air_add_lifted, air_powers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    air_add_lifted, air_counter_columns, air_powers, air_row_numbers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
 }

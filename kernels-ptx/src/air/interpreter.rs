@@ -85,6 +85,9 @@ impl Registers for InGlobal {
 
 /// Where outputs go.
 pub(super) trait Sink {
+    /// Whether programs with such outputs have steps on integers.
+    const INTEGERS: bool = false;
+
     /// Takes an output of the base field.
     unsafe fn base(&mut self, output: u32, value: M31);
     /// Takes an output of the secure field.
@@ -127,6 +130,8 @@ opcodes! {
     COPY = Copy;
     OUT = Out;
     OUT_EXT = OutExt;
+    BITS = Bits;
+    XOR = Xor;
 }
 
 impl Program {
@@ -170,6 +175,12 @@ impl Program {
                 COPY => r.set(target, r.get(left)),
                 OUT => sink.base(target, r.get(left)),
                 OUT_EXT => sink.secure(target, r.secure(left)),
+                BITS if S::INTEGERS => {
+                    let [from, to] = Instruction::bounds(right as u16);
+                    let word = r.get(left).word() & ((1u32 << to) - 1);
+                    r.set(target, M31::from_u32(word >> from));
+                }
+                XOR if S::INTEGERS => r.set(target, M31::from_u32(r.get(left).word() ^ r.get(right).word())),
                 _ => {}
             }
         }

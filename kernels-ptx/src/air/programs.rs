@@ -8,13 +8,16 @@
 //! Buffers hold what the parameters state, and the program was checked. Block: 128 threads; grid: any. Shared memory,
 //! or `registers`, holds a word for each register of each thread of the block, or of the grid.
 
+use core::ptr::null;
+
 use core_types::{
     field::{M31, P, QM31},
-    params::air::{AirParams, Instruction, MaskAt},
+    params::air::{AirColumnsParams, AirParams, Instruction, MaskAt},
 };
 
 use super::interpreter::{InGlobal, InShared, Program, Registers, Sink};
 use crate::dev::{
+    atomic,
     idx::{bdim_x, gdim_x, global_id, grid_stride},
     unroll::unroll,
 };
@@ -59,6 +62,39 @@ impl Sink for Sum {
         let [x0, x1, x2, x3] = (value * *self.powers.add(output as usize)).coordinates();
         self.add([x0.word().into(), x1.word().into(), x2.word().into(), x3.word().into()]);
     }
+}
+
+/// Outputs of the base field: columns, and numbers of counters.
+#[derive(Clone, Copy)]
+struct Table {
+    columns: *mut M31,
+    counters: *mut u32,
+    outputs: AirColumnsParams,
+}
+
+/// A row of a table.
+struct WriteRow {
+    table: Table,
+    log_rows: u32,
+    position: u32,
+}
+
+impl Sink for WriteRow {
+    const INTEGERS: bool = true;
+
+    #[inline(always)]
+    unsafe fn base(&mut self, output: u32, value: M31) {
+        let Table { columns, counters, outputs } = self.table;
+        if output < outputs.columns {
+            *columns.add((u64::from(output) << self.log_rows) as usize + self.position as usize) = value;
+        } else if value.word() < outputs.counters {
+            atomic::add(counters.add(value.word() as usize), 1);
+        }
+    }
+
+    /// Checked programs have no such output.
+    #[inline(always)]
+    unsafe fn secure(&mut self, _: u32, _: QM31) {}
 }
 
 /// Outputs written, four planes each.
@@ -110,6 +146,15 @@ unsafe fn write<R: Registers>(program: Program, r: R, fractions: *mut M31) {
     for position in grid_stride(1 << log_size) {
         let position = position as u32;
         program.run(position, r, &mut Write { fractions, log_size, position });
+    }
+}
+
+#[inline(always)]
+unsafe fn write_rows<R: Registers>(program: Program, r: R, table: Table) {
+    let log_rows = program.params.log_rows;
+    for position in grid_stride(1 << log_rows) {
+        let position = position as u32;
+        program.run(position, r, &mut WriteRow { table, log_rows, position });
     }
 }
 
@@ -189,8 +234,43 @@ pub unsafe extern "ptx-kernel" fn air_fractions_wide(
     write(program, in_global(registers), fractions);
 }
 
+/// Writes the outputs that are columns to `columns`, and counts the others. Counters are added to by atomics.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_columns(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    inputs: *const M31,
+    columns: *mut M31,
+    counters: *mut u32,
+    outputs: AirColumnsParams,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
+    write_rows(program, InShared::new(), Table { columns, counters, outputs });
+}
+
+/// [`air_columns`] with the registers in global memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_columns_wide(
+    instructions: *const Instruction,
+    masks: *const MaskAt,
+    constants: *const M31,
+    inputs: *const M31,
+    registers: *mut M31,
+    columns: *mut M31,
+    counters: *mut u32,
+    outputs: AirColumnsParams,
+    params: AirParams,
+    len: u32,
+) {
+    let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
+    write_rows(program, in_global(registers), Table { columns, counters, outputs });
+}
+
 kernel_table! {
-    air_evaluate, air_fractions:
+    air_columns, air_evaluate, air_fractions:
         block [THREADS, 1, 1], min_blocks 4, shared UpTo(4 * SHARED_REGISTERS * THREADS), barriers 0;
-    air_evaluate_wide, air_fractions_wide: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+    air_columns_wide, air_evaluate_wide, air_fractions_wide: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
 }

@@ -81,15 +81,18 @@ macro_rules! op_sets {
             }
         }
         $with! {
-            /// Device steps of constraints and look-ups.
+            /// Device steps of traces, constraints and look-ups.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
             /// [`BackendError::Unsupported`] for sizes out of range and for programs that name what is not there. Nothing is written
             /// then.
             air::AirOps: Queue {
+                air_columns(AirColumns),
                 air_evaluate(AirEvaluate),
                 air_fractions(AirFractions),
+                counter_columns(CounterColumns),
                 logup_columns(LogUpColumns),
+                row_numbers(RowNumbers),
                 secure_add_lifted(SecureAddLifted),
                 secure_powers(SecurePowers),
             }

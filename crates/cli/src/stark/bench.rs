@@ -9,13 +9,14 @@ use anyhow::{Result, ensure};
 use backend_api::Queue as _;
 use clap::Args;
 use runtime::{AnyQueue, Choice};
-use stark::{Columns, PcsConfig, Protocol, Statement, StatementProver, UseStatement, verify};
+use stark::{PcsConfig, Protocol, Statement, StatementProver, UseStatement, verify};
 
 use super::{
     config::ConfigArgs,
     known::{AirArgs, make},
     prove::open,
     stages::Stages,
+    trace::Trace,
 };
 
 /// Time the stages of a proof: medians over several proofs by one prover, each of which is verified.
@@ -37,7 +38,7 @@ pub(crate) struct BenchArgs {
 struct Timing<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
-    trace: &'a [Columns],
+    trace: &'a Trace,
     rounds: usize,
 }
 
@@ -52,7 +53,7 @@ impl UseStatement for Timing<'_> {
         for round in 0..=rounds {
             q.finish()?;
             let mut stages = Stages::silent();
-            let proof = prover.prove_watched(q, trace, |stage| stages.begin(stage))?;
+            let proof = trace.prove(&mut prover, q, |stage| stages.begin(stage))?;
             if round > 0 {
                 times.push(stages.end());
             }

@@ -1,10 +1,12 @@
 //! The statements that the program knows by name, made true.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use core_types::blake2s::{BLOCK_WORDS, Digest};
-use stark::{Columns, KnownStatement, M31};
+use stark::{KnownStatement, M31};
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+
+use super::trace::Trace;
 
 /// Which computation is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,26 +40,20 @@ pub(crate) struct AirArgs {
     pub(crate) seed: u32,
 }
 
-/// The state of a chain as it stands in a list.
-fn state(words: &[M31]) -> Result<[M31; 16]> {
-    words.try_into().context("a state has 16 elements")
-}
-
-/// The statement that the arguments name, and its trace.
-pub(crate) fn make(args: &AirArgs) -> Result<(KnownStatement, Vec<Columns>)> {
+/// The statement that the arguments name, and its trace, or what that is made from if the AIR has a generator.
+pub(crate) fn make(args: &AirArgs) -> Result<(KnownStatement, Trace)> {
     let AirArgs { air, log_rows, columns, seed } = *args;
     let word = M31::from_u32;
     Ok(match air {
         AirName::WideFibonacci => {
             let air = WideFibonacci::new(log_rows, columns)?;
             let seeds: Vec<_> = (0..1 << log_rows).map(|row| [word(seed), word(row)]).collect();
-            let trace = air.trace(&seeds)?;
-            (KnownStatement::WideFibonacci { log_rows, columns }, trace)
+            (KnownStatement::WideFibonacci { log_rows, columns }, Trace::Fibonacci(air.seeds(&seeds)?))
         }
         AirName::StateMachine => {
             let (log_steps, first) = ([log_rows; 2], [word(seed), word(0)]);
-            let trace = StateMachine::new(log_steps, first)?.trace();
-            (KnownStatement::StateMachine { log_steps, first }, trace)
+            let machine = StateMachine::new(log_steps, first)?;
+            (KnownStatement::StateMachine { log_steps, first }, Trace::StateMachine(machine))
         }
         AirName::Plonk => {
             let most = KnownStatement::MOST_LOG_GATES;
@@ -65,19 +61,19 @@ pub(crate) fn make(args: &AirArgs) -> Result<(KnownStatement, Vec<Columns>)> {
             let (gates, inputs) = (1 << log_rows, [word(seed), word(1)]);
             let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.to_vec())?;
             let outputs = plonk.outputs().to_vec();
-            (KnownStatement::Plonk { gates, inputs, outputs }, plonk.trace())
+            (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Columns(plonk.trace()))
         }
         AirName::Poseidon2 => {
             let first = core::array::from_fn(|k| word(seed) + word(k as u32));
-            let (chain, trace) = Poseidon2Chain::run(log_rows, first)?;
-            (KnownStatement::Poseidon2 { log_rows, first, last: state(chain.last())? }, trace)
+            let (chain, states) = Poseidon2Chain::states(log_rows, first)?;
+            (KnownStatement::Poseidon2 { log_rows, first, last: *chain.last() }, Trace::Poseidon2(states))
         }
         AirName::Blake2s => {
             Blake2s::new(log_rows, Digest::default())?;
             let block = |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
             let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();
-            let (hash, trace) = Blake2s::run(&blocks)?;
-            (KnownStatement::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, trace)
+            let (hash, states) = Blake2s::states(&blocks)?;
+            (KnownStatement::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, Trace::Blake2s(states))
         }
     })
 }

@@ -8,6 +8,7 @@ mod known;
 mod npy;
 mod prove;
 mod stages;
+mod trace;
 mod verify;
 
 use anyhow::Result;
@@ -15,8 +16,9 @@ use clap::{Args, Subcommand};
 
 /// Circle-STARK proofs over Mersenne-31, byte for byte those of stwo 2.3.
 ///
-/// `prove` makes a proof of one of the computations that ship, of a trace that it makes itself or that is given. `verify` checks
-/// the file and what it claims to be a proof of. `inspect` shows what a file holds without checking it. `bench` times every stage.
+/// `prove` makes a proof of one of the computations that ship, of a trace that it makes itself, on the device where the
+/// computation allows it, or that is given. `verify` checks the file and what it claims to be a proof of. `inspect`
+/// shows what a file holds without checking it. `bench` times every stage.
 #[derive(Args, Debug)]
 pub(crate) struct StarkArgs {
     #[command(subcommand)]

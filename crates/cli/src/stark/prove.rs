@@ -12,7 +12,7 @@ use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
 use stark::{
-    Columns, KnownStatement, M31, PcsConfig, ProofFile, Protocol, QM31, Statement, StatementProof, StatementProver,
+    Component, KnownStatement, M31, PcsConfig, ProofFile, Protocol, QM31, Statement, StatementProof, StatementProver,
     UseStatement, verify,
 };
 use stark_air::{HostTrace, check_trace};
@@ -24,6 +24,7 @@ use super::{
     known::{AirArgs, AirName, make},
     npy,
     stages::Stages,
+    trace::Trace,
 };
 use crate::{output::Output, report};
 
@@ -53,13 +54,15 @@ struct Made {
     proof: StatementProof,
     times: Vec<(String, Duration)>,
     peak_bytes: u64,
+    columns: usize,
+    cells: usize,
 }
 
 /// Makes a proof and verifies it.
 struct Making<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
-    trace: &'a [Columns],
+    trace: &'a Trace,
     stages: Stages,
 }
 
@@ -73,11 +76,15 @@ impl UseStatement for Making<'_> {
         stages.begin("set up");
         let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
         q.finish()?;
-        let proof = prover.prove_watched(q, trace, |stage| stages.begin(stage))?;
+        let proof = trace.prove(&mut prover, q, |stage| stages.begin(stage))?;
         let root = prover.preprocessed_root(q)?;
         stages.begin("verify");
         verify(Protocol::V2_3, config, statement, root, &proof).context("the proof that was made is not valid")?;
-        Ok(Made { proof, times: stages.end(), peak_bytes: q.budget().peak_bytes() })
+        let airs = prover.components().iter().map(Component::air);
+        let sizes = airs.map(|air| (air.columns().get(1).map_or(0, Vec::len), air.log_rows()));
+        let (columns, cells) =
+            sizes.fold((0, 0), |(columns, cells), (more, log)| (columns + more, cells + (more << log)));
+        Ok(Made { proof, times: stages.end(), peak_bytes: q.budget().peak_bytes(), columns, cells })
     }
 }
 
@@ -99,9 +106,10 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     let config = args.config.config();
     let stages = Stages::new("prove")?;
     let made = statement.with(Making { q: &q, config, trace: &trace, stages })??;
+    let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
     let bytes = file::write(&file, output)?;
-    let facts = facts(&q, &file, &config, &trace, bytes, made.peak_bytes);
+    let facts = facts(&q, &file, &config, size, bytes, made.peak_bytes);
     let mut out = io::stdout().lock();
     for (stage, time) in &made.times {
         writeln!(out, "{:>10.1} ms  {stage}", time.as_secs_f64() * 1e3)?;
@@ -117,7 +125,7 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
 }
 
 /// The statement that the arguments name, with the trace in a file.
-fn from_file(path: &Path, args: &AirArgs) -> Result<(KnownStatement, Vec<Columns>)> {
+fn from_file(path: &Path, args: &AirArgs) -> Result<(KnownStatement, Trace)> {
     let AirArgs { log_rows, columns, .. } = *args;
     if args.air != AirName::WideFibonacci {
         bail!("a trace can be given for wide-fibonacci alone: the others say how theirs begin and end");
@@ -127,7 +135,8 @@ fn from_file(path: &Path, args: &AirArgs) -> Result<(KnownStatement, Vec<Columns
     let trace = HostTrace { columns: &trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
     check_trace(&air, &trace).with_context(|| format!("the trace in {}", path.display()))?;
     let [_, rows] = trees;
-    Ok((KnownStatement::WideFibonacci { log_rows, columns }, vec![rows.into_iter().map(stored).collect()]))
+    let rows = vec![rows.into_iter().map(stored).collect()];
+    Ok((KnownStatement::WideFibonacci { log_rows, columns }, Trace::Columns(rows)))
 }
 
 /// A column in stored order.
@@ -144,17 +153,15 @@ fn facts(
     q: &AnyQueue,
     file: &ProofFile,
     config: &PcsConfig,
-    trace: &[Columns],
+    trace: String,
     bytes: usize,
     peak_bytes: u64,
 ) -> Vec<(String, String)> {
-    let cells: usize = trace.iter().flatten().map(Vec::len).sum();
-    let columns: usize = trace.iter().map(Vec::len).sum();
     let caps = q.caps();
     let fact = |name: &str, value: String| (name.to_owned(), value);
     vec![
         fact("statement", file.statement.name().to_owned()),
-        fact("trace", format!("{columns} columns, {cells} cells")),
+        fact("trace", trace),
         fact("security", format!("{} bits, conjectured", config.security_bits())),
         fact("proof", format!("{} KiB of JSON", bytes.div_ceil(1024))),
         fact("peak device memory", format!("{} MiB", peak_bytes.div_ceil(1 << 20))),

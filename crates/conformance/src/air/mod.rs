@@ -4,9 +4,11 @@
 //! recorded, run and made into columns of look-ups satisfy their own constraints.
 
 mod columns;
+mod generated;
 mod model;
 mod programs;
 mod recorded;
+mod traces;
 
 use backend_api::ops::air::AirOps;
 
@@ -19,6 +21,10 @@ pub fn specs<Q: AirOps + 'static>() -> Vec<OpSpec<Q>> {
         programs::evaluate(),
         programs::fractions(),
         recorded::look_ups(),
+        traces::columns(),
+        traces::counter_columns(),
+        traces::row_numbers(),
+        generated::traces(),
         columns::logup_columns(),
         columns::add_lifted(),
         columns::powers(),

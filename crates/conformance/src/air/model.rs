@@ -42,8 +42,8 @@ pub(super) fn positions(log_size: u32) -> Vec<usize> {
 }
 
 impl Job {
-    /// A program of random steps, each of which names what there is.
-    pub(super) fn random(size: Size, seed: u64) -> Self {
+    /// A program of random steps of the first `opcodes`, each of which names what there is.
+    pub(super) fn random(size: Size, opcodes: usize, seed: u64) -> Self {
         let Size { log_rows, log_size, registers, outputs, steps } = size;
         let mut stream = Stream::new(seed);
         let columns = 4;
@@ -62,7 +62,7 @@ impl Job {
                 // Loads first, and again now and then.
                 let opcode = match step {
                     0..6 => [Opcode::Mask, Opcode::Challenge, Opcode::Constant][step % 3],
-                    _ => Opcode::ALL[usize::from(below(Opcode::ALL.len()))],
+                    _ => Opcode::ALL[usize::from(below(opcodes))],
                 };
                 let mut base = || below(registers as usize);
                 let (target, left, right) = (base(), base(), base());
@@ -82,6 +82,11 @@ impl Job {
                     Opcode::Lift => instruction(ext_target, left, 0),
                     Opcode::Out => instruction(below(outputs as usize), left, 0),
                     Opcode::OutExt => instruction(below(outputs as usize), ext_left, 0),
+                    Opcode::Bits => {
+                        let to = 1 + u32::from(below(31));
+                        instruction(target, left, Instruction::bits(u32::from(below(to as usize)), to))
+                    }
+                    Opcode::Xor => instruction(target, left, right),
                 }
             })
             .collect();
@@ -121,6 +126,11 @@ impl Job {
                 Opcode::SubExtBase => (secure(left) - base(right), 4),
                 Opcode::MulExtBase => (secure(left) * base(right), 4),
                 Opcode::Lift => (base(left).into(), 4),
+                Opcode::Bits => {
+                    let [from, to] = Instruction::bounds(step.right);
+                    (M31::from_u32(base(left).word() % (1 << to) / (1 << from)).into(), 1)
+                }
+                Opcode::Xor => (M31::from_u32(base(left).word() ^ base(right).word()).into(), 1),
                 Opcode::Out => {
                     written.push((target, base(left).into()));
                     continue;

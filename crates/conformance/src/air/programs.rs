@@ -13,7 +13,7 @@ use super::model::{Job, Size, positions};
 use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short};
 
 fn expect_sums<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
-    let job = Job::random(size, seed);
+    let job = Job::random(size, Opcode::OF_FIELDS, seed);
     let mut stream = Stream::new(seed + 1);
     let powers: Vec<QM31> = (0..size.outputs).map(|_| stream.qm31()).collect();
     let vanishing_inverses = stream.column(1 << (size.log_size - size.log_rows));
@@ -43,7 +43,7 @@ fn expect_sums<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
 }
 
 fn expect_fractions<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
-    let job = Job::random(size, seed);
+    let job = Job::random(size, Opcode::OF_FIELDS, seed);
     let len = 1usize << size.log_size;
     let positions = positions(size.log_size);
     let mut expected = Stream::new(seed + 1).column(4 * len * size.outputs as usize);
@@ -69,12 +69,12 @@ fn expect_fractions<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failu
 }
 
 /// A program of moderate size.
-const fn moderate(log_rows: u32, log_size: u32) -> Size {
+pub(super) const fn moderate(log_rows: u32, log_size: u32) -> Size {
     Size { log_rows, log_size, registers: 20, outputs: 5, steps: 60 }
 }
 
 /// Programs of other sizes, by name.
-const SIZES: [(&str, Size); 6] = [
+pub(super) const SIZES: [(&str, Size); 6] = [
     ("a few steps on four registers", Size { log_rows: 3, log_size: 4, registers: 4, outputs: 1, steps: 9 }),
     ("one step", Size { log_rows: 1, log_size: 1, registers: 5, outputs: 1, steps: 1 }),
     ("more registers than shared memory has", Size { log_rows: 4, log_size: 4, registers: 130, outputs: 3, steps: 90 }),
@@ -125,7 +125,7 @@ pub(super) fn fractions<Q: AirOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "air.fractions", cases }.refusing_short("air_fractions", short_air_fractions)
 }
 
-const fn step(opcode: Opcode, target: u16, left: u16, right: u16) -> Instruction {
+pub(super) const fn step(opcode: Opcode, target: u16, left: u16, right: u16) -> Instruction {
     Instruction { opcode: opcode as u16, target, left, right }
 }
 
@@ -151,6 +151,7 @@ fn wrong_steps() -> Vec<(&'static str, Instruction)> {
         ("last word of a target", step(Opcode::MulExt, 5, 0, 0)),
         ("last word of an operand", step(Opcode::NegExt, 0, 5, 0)),
         ("output", step(Opcode::Out, 1, 0, 0)),
+        ("integers", step(Opcode::Bits, 0, 0, Instruction::bits(0, 1))),
         ("opcode", Instruction { opcode: Opcode::ALL.len() as u16, target: 0, left: 0, right: 0 }),
     ]
 }

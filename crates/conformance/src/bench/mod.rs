@@ -10,6 +10,7 @@ pub mod linalg;
 pub mod merkle;
 pub mod stark;
 mod stwo;
+pub mod traces;
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -207,6 +208,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(deep::contests());
     all.extend(channel::contests());
     all.extend(air::contests());
+    all.extend(traces::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
     all.extend(merkle::contests());

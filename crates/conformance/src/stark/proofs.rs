@@ -3,7 +3,9 @@
 use backend_api::ops::StarkOps;
 use core_types::field::M31;
 use sha2::{Digest as _, Sha256};
-use stark::{Columns, FriConfig, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProver, verify};
+use stark::{
+    FriConfig, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof, StatementProver, verify,
+};
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::{Case, Failure, OpSpec};
@@ -35,17 +37,20 @@ const fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting_
     PcsConfig { pow_bits, fri_config, lifting_log_size }
 }
 
-/// Proves a statement twice, verifies the proof, and compares it by its SHA-256 in postcard.
-fn hold<Q: StarkOps, S: Statement>(
+/// A way to a proof: with a trace that is given, or from what it is made from.
+type Way<'w, 's, Q, S> = &'w dyn Fn(&mut StatementProver<'s, Q, S>) -> Result<StatementProof, ProveError>;
+
+/// Proves a statement twice with each of these ways, verifies the proof, and compares it by its SHA-256 in postcard.
+fn hold<'s, Q: StarkOps, S: Statement>(
     q: &Q,
     config: PcsConfig,
-    statement: &S,
-    trace: &[Columns],
+    statement: &'s S,
     expected: &str,
+    ways: &[Way<'_, 's, Q, S>],
 ) -> Result<(), Failure> {
     let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
-    for _ in 0..2 {
-        let proof = prover.prove(q, trace)?;
+    for way in ways.iter().chain(ways) {
+        let proof = way(&mut prover)?;
         let bytes = postcard::to_allocvec(&proof.proof).map_err(|error| Failure::Broken(error.to_string()))?;
         let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         if digest != expected {
@@ -71,7 +76,9 @@ fn steps<Q: StarkOps + 'static>(
 ) -> Case<Q> {
     Case::new(name, move |q: &Q| {
         let machine = StateMachine::new(log_steps, first.map(M31::from_u32))?;
-        hold(q, config, &machine, &machine.trace(), expected)
+        let ways: [Way<'_, '_, Q, _>; 2] =
+            [&|prover| prover.prove(q, &machine.trace()), &|prover| prover.prove_from(q, &machine)];
+        hold(q, config, &machine, expected, &ways)
     })
 }
 
@@ -84,7 +91,7 @@ fn plonk<Q: StarkOps + 'static>(
 ) -> Case<Q> {
     Case::new(name, move |q: &Q| {
         let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.map(M31::from_u32).to_vec())?;
-        hold(q, config, &plonk, &plonk.trace(), expected)
+        hold(q, config, &plonk, expected, &[&|prover| prover.prove(q, &plonk.trace())])
     })
 }
 
@@ -121,23 +128,25 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
         Case::new("chain of 16 Poseidon2 permutations", |q: &Q| {
             let first = core::array::from_fn(|k| M31::from_u32(k as u32 + 4));
             let (chain, trace) = Poseidon2Chain::run(4, first)?;
+            let (_, states) = Poseidon2Chain::states(4, first)?;
             hold(
                 q,
                 config([1, 1, 0, 2, 5], None),
                 &chain,
-                &trace,
                 "dd8f03fe013adfd129a3996f7e3a8aa26fd6af09b63a5b5fe950f5f1c656ec3d",
+                &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &states)],
             )
         }),
         Case::new("Blake2s of 16 blocks", |q: &Q| {
             let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let (hash, trace) = Blake2s::run(&(0..16).map(block).collect::<Vec<_>>())?;
+            let blocks: Vec<_> = (0..16).map(block).collect();
+            let ((hash, trace), (_, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);
             hold(
                 q,
                 config([1, 1, 0, 2, 5], None),
                 &hash,
-                &trace,
                 "9bdd0498c3ab20764740c4d1d7dfdf5470c2584d5f4a7807abe64a6a835b6bfe",
+                &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &states)],
             )
         })
         .on_elements(1 << 16),

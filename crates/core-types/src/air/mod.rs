@@ -26,13 +26,15 @@
 //! ```
 
 mod fraction;
+mod generator;
 mod logup;
 mod order;
 mod row;
 mod value;
 
 pub use fraction::Fraction;
+pub use generator::{Generator, NewRow};
 pub use logup::{LogUp, Relation};
-pub use order::{lifted, neighbour, stored_position};
+pub use order::{lifted, neighbour, stored_position, stored_row};
 pub use row::{Air, Row, Tree};
 pub use value::{BaseValue, ExtensionValue};

@@ -18,6 +18,20 @@ const fn natural_position(row: u32, rows: u32) -> u32 {
     if row.is_multiple_of(2) { row / 2 } else { rows.wrapping_sub(row.div_ceil(2)) }
 }
 
+/// The row of a trace of `2^log_rows` rows that is stored at `position`: what [`stored_position`] leads back from;
+/// `position < 2^log_rows` and `1 <= log_rows <= 31`.
+#[inline]
+#[must_use]
+pub const fn stored_row(position: u32, log_rows: u32) -> u32 {
+    let rows = 1u32.wrapping_shl(log_rows);
+    let natural = bit_reversed(position, log_rows);
+    if natural < rows / 2 {
+        natural.wrapping_mul(2)
+    } else {
+        rows.wrapping_sub(natural).wrapping_mul(2).wrapping_sub(1)
+    }
+}
+
 /// The stored position that lies `offset` rows of a trace of `2^log_rows` rows from `position`, among the `2^log_size` values
 /// of the trace on a domain at least as large; `log_rows <= log_size <= 31`.
 ///
@@ -26,14 +40,8 @@ const fn natural_position(row: u32, rows: u32) -> u32 {
 #[must_use]
 pub const fn neighbour(position: u32, log_size: u32, log_rows: u32, offset: i32) -> u32 {
     let rows = 1u32.wrapping_shl(log_size);
-    let natural = bit_reversed(position, log_size);
-    let row = if natural < rows / 2 {
-        natural.wrapping_mul(2)
-    } else {
-        rows.wrapping_sub(natural).wrapping_mul(2).wrapping_sub(1)
-    };
     let step = (offset as u32).wrapping_shl(log_size.wrapping_sub(log_rows));
-    let row = row.wrapping_add(step) & rows.wrapping_sub(1);
+    let row = stored_row(position, log_size).wrapping_add(step) & rows.wrapping_sub(1);
     bit_reversed(natural_position(row, rows), log_size)
 }
 
@@ -68,7 +76,9 @@ mod tests {
             let step = CirclePointIndex::subgroup_generator(log_rows);
             let mut index = CirclePointIndex::subgroup_generator(log_rows + 1);
             for row in 0..1 << log_rows {
-                assert_eq!(stored(stored_position(row, log_rows), log_rows), index.to_point(), "{log_rows} {row}");
+                let position = stored_position(row, log_rows);
+                assert_eq!(stored(position, log_rows), index.to_point(), "{log_rows} {row}");
+                assert_eq!(stored_row(position, log_rows), row, "{log_rows}");
                 index = index + step;
             }
         }

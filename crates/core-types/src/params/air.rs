@@ -33,13 +33,31 @@ pub struct Instruction {
     pub target: u16,
     /// The first operand: a register, or the number of a mask, constant or challenge.
     pub left: u16,
-    /// The second operand: a register.
+    /// The second operand: a register, or for [`Opcode::Bits`] [`bits`](Self::bits).
     pub right: u16,
 }
 
 list_sizes!(Instruction);
 
+impl Instruction {
+    /// The second operand of [`Opcode::Bits`]: bits `from..to`, `from < to <= 31`.
+    #[inline]
+    #[must_use]
+    pub const fn bits(from: u32, to: u32) -> u16 {
+        (from | to << 5) as u16
+    }
+
+    /// The two bounds that [`bits`](Self::bits) puts together.
+    #[inline]
+    #[must_use]
+    pub const fn bounds(bits: u16) -> [u32; 2] {
+        [bits as u32 & 31, (bits >> 5) as u32]
+    }
+}
+
 /// What a step does. `b` stands for a value of the base field, `e` for one of the secure field.
+///
+/// The last two take values as integers below P. They make traces; constraints are polynomials and have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Opcode {
@@ -79,11 +97,15 @@ pub enum Opcode {
     Out = 16,
     /// Output number `target` is e.
     OutExt = 17,
+    /// b = bits of b.
+    Bits = 18,
+    /// b = exclusive or of b and b, modulo P.
+    Xor = 19,
 }
 
 impl Opcode {
     /// All operations, by their numbers.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Mask,
         Self::Constant,
         Self::Challenge,
@@ -102,7 +124,12 @@ impl Opcode {
         Self::Copy,
         Self::Out,
         Self::OutExt,
+        Self::Bits,
+        Self::Xor,
     ];
+
+    /// The operations of constraints and look-ups.
+    pub const OF_FIELDS: usize = Self::Bits as usize;
 }
 
 /// A run of a program over rows.
@@ -174,6 +201,40 @@ impl LogUpColumnsParams {
 }
 
 sizes!(LogUpColumnsParams { log_rows, columns });
+
+/// What becomes of the outputs of a program that makes a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct AirColumnsParams {
+    /// The first outputs are columns.
+    pub columns: u32,
+    /// The others are counted: numbers of counters, of which there are so many.
+    pub counters: u32,
+}
+
+sizes!(AirColumnsParams { columns, counters });
+
+/// Columns of counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CounterColumnsParams {
+    /// Log of the number of rows, 1..=30.
+    pub log_rows: u32,
+    /// Columns.
+    pub columns: u32,
+}
+
+sizes!(CounterColumnsParams { log_rows, columns });
+
+/// Numbers of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct RowNumbersParams {
+    /// Log of the number of rows, 1..=30.
+    pub log_rows: u32,
+}
+
+sizes!(RowNumbersParams { log_rows });
 
 /// Powers of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]

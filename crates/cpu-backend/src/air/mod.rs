@@ -1,4 +1,4 @@
-//! The air op set: programs of constraints and of look-ups on tiles of positions.
+//! The air op set: programs of traces, constraints and look-ups on tiles of positions.
 
 mod logup;
 mod program;
@@ -6,11 +6,17 @@ mod program;
 mod tests;
 mod tiles;
 
+use core::sync::atomic::AtomicU32;
+
 use backend_api::{
     BackendError,
-    ops::air::{AirEvaluate, AirFractions, AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
+    ops::air::{
+        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, LogUpColumns, RowNumbers, SecureAddLifted,
+        SecurePowers,
+    },
 };
 use core_types::{
+    air::stored_row,
     field::{M31, QM31},
     params::air::{LogUpColumnsParams, MaskAt},
 };
@@ -36,6 +42,20 @@ fn jobs(planes: &mut [M31], log_len: u32, job: usize) -> Vec<Vec<&mut [M31]>> {
     jobs
 }
 
+/// Counters that several tasks add to.
+fn shared(counters: &mut [u32]) -> &[AtomicU32] {
+    // SAFETY: the words are borrowed for as long as the atomics are, which have the same size, alignment and values.
+    unsafe { core::slice::from_raw_parts(counters.as_mut_ptr().cast(), counters.len()) }
+}
+
+/// Where the outputs of a program go.
+struct Target<'a> {
+    planes: &'a mut [M31],
+    /// What sums are multiplied by.
+    factors: Option<&'a [M31]>,
+    counters: &'a [AtomicU32],
+}
+
 impl CpuQueue {
     /// Runs a program whose op was checked at all positions.
     fn run_program(
@@ -44,20 +64,32 @@ impl CpuQueue {
         program: &TileProgram,
         masks: &[MaskAt],
         values: &[M31],
-        outputs: &mut [M31],
-        factors: Option<&[M31]>,
+        target: Target<'_>,
     ) -> Result<(), BackendError> {
-        let jobs = jobs(outputs, log_size, JOB);
+        let Target { planes, factors, counters } = target;
+        let jobs = jobs(planes, log_size, JOB);
         let _scratch = self.reserve_scratch::<u32>(jobs.len(), Run::scratch(program))?;
         self.for_jobs(jobs, |i, outputs| {
             let first = i * JOB;
-            dispatch(self.simd(), Run { program, masks, values, log_rows, log_size, first, outputs, factors });
+            let positions = JOB.min((1 << log_size) - first);
+            let run = Run { program, masks, values, log_rows, log_size, first, positions, outputs, counters, factors };
+            dispatch(self.simd(), run);
         });
         Ok(())
     }
 }
 
 impl AirOps for CpuQueue {
+    fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let AirColumns { params, outputs, instructions, masks, constants, .. } = op;
+        let in_place = 1usize << params.log_size >= TILE;
+        let source = Source { instructions, masks, constants, challenges: &[], registers: params.registers, in_place };
+        let program = TileProgram::new(&source, Outputs::Table(outputs.columns as usize));
+        let target = Target { planes: op.columns, factors: None, counters: shared(op.counters) };
+        self.run_program([params.log_rows, params.log_size], &program, masks, op.inputs, target)
+    }
+
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let AirEvaluate { params, instructions, masks, constants, challenges, .. } = op;
@@ -65,7 +97,8 @@ impl AirOps for CpuQueue {
         let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
         let program = TileProgram::new(&source, Outputs::Sum(op.powers));
         let logs = [params.log_rows, params.log_size];
-        self.run_program(logs, &program, masks, op.values, op.sums, Some(op.vanishing_inverses))
+        let target = Target { planes: op.sums, factors: Some(op.vanishing_inverses), counters: &[] };
+        self.run_program(logs, &program, masks, op.values, target)
     }
 
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
@@ -74,7 +107,8 @@ impl AirOps for CpuQueue {
         let in_place = 1usize << params.log_size >= TILE;
         let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
         let program = TileProgram::new(&source, Outputs::Write);
-        self.run_program([params.log_rows, params.log_size], &program, masks, op.values, op.fractions, None)
+        let target = Target { planes: op.fractions, factors: None, counters: &[] };
+        self.run_program([params.log_rows, params.log_size], &program, masks, op.values, target)
     }
 
     fn logup_columns(&self, op: LogUpColumns<'_, Self>) -> Result<(), BackendError> {
@@ -88,6 +122,30 @@ impl AirOps for CpuQueue {
             dispatch(self.simd(), logup::Sums { fractions, len, first, columns });
         });
         self.add_up(*params, LastColumn::new(*params, columns), sums);
+        Ok(())
+    }
+
+    fn counter_columns(&self, op: CounterColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let CounterColumns { params, counters, columns } = op;
+        let log_rows = params.log_rows;
+        let rows = counters.chunks(1 << log_rows);
+        self.for_jobs(columns.chunks_mut(1 << log_rows).zip(rows).collect(), |_, (column, counters)| {
+            for (position, value) in (0..).zip(column) {
+                *value = M31::from_u32(counters[stored_row(position, log_rows) as usize]);
+            }
+        });
+        Ok(())
+    }
+
+    fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let log_rows = op.params.log_rows;
+        self.for_chunks(op.column, JOB, |i, column| {
+            for (position, number) in ((i * JOB) as u32..).zip(column) {
+                *number = M31::from_u32(stored_row(position, log_rows));
+            }
+        });
         Ok(())
     }
 

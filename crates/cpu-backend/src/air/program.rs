@@ -32,6 +32,12 @@ pub(super) enum Step {
     Mul { target: usize, left: Plane, right: Plane },
     /// Products of the secure field, by coordinates.
     MulSecure { target: [usize; 4], left: [Plane; 4], right: [Plane; 4] },
+    /// Bits of integers: those of a mask, after a shift to the right.
+    Bits { target: usize, source: Plane, shift: u32, mask: u32 },
+    /// Exclusive ors of integers.
+    Xor { target: usize, left: Plane, right: Plane },
+    /// Adds one to the counter that each word of a plane is the number of.
+    Count(Plane),
     /// Adds planes times factors to the sums.
     Accumulate([Term; 4]),
     /// Writes a plane to a plane of the output.
@@ -52,6 +58,8 @@ pub(super) enum Outputs<'a> {
     Sum(&'a [QM31]),
     /// Each is written, four planes of coordinates.
     Write,
+    /// Each is a value of the base field: so many are written, a plane each, and the others counted.
+    Table(usize),
 }
 
 /// A program for tiles.
@@ -287,6 +295,17 @@ impl Maker {
             Opcode::Lift => self.assign_secure(target, [self.registers[left], zero, zero, zero]),
             Opcode::Out => self.output(outputs, target, [self.registers[left], zero, zero, zero]),
             Opcode::OutExt => self.output(outputs, target, self.secure(left)),
+            Opcode::Bits => {
+                let ([shift, to], source) = (Instruction::bounds(step.right), self.registers[left]);
+                let mask = (1 << (to - shift)) - 1;
+                let plane = self.computed(|target| Step::Bits { target, source, shift, mask });
+                self.assign(target, plane);
+            }
+            Opcode::Xor => {
+                let (left, right) = (self.registers[left], self.registers[right]);
+                let plane = self.computed(|target| Step::Xor { target, left, right });
+                self.assign(target, plane);
+            }
         }
     }
 
@@ -296,6 +315,11 @@ impl Maker {
         for ((k, plane), basis) in planes.into_iter().enumerate().zip(basis) {
             match outputs {
                 Outputs::Write => self.steps.push(Step::Write { source: plane, output: 4 * target + k }),
+                Outputs::Table(_) if k > 0 => {}
+                Outputs::Table(columns) if target < columns => {
+                    self.steps.push(Step::Write { source: plane, output: target });
+                }
+                Outputs::Table(_) => self.steps.push(Step::Count(plane)),
                 Outputs::Sum(_) if plane == zero => {}
                 Outputs::Sum(powers) => {
                     self.hold(plane);

@@ -2,10 +2,13 @@
 
 use std::num::NonZeroUsize;
 
-use backend_api::ops::air::{AirEvaluate, AirOps, LogUpColumns};
+use backend_api::ops::air::{AirColumns, AirEvaluate, AirOps, CounterColumns, LogUpColumns, RowNumbers};
 use core_types::{
     field::{M31, QM31},
-    params::air::{AirParams, Instruction, LogUpColumnsParams, MaskAt, Opcode},
+    params::air::{
+        AirColumnsParams, AirParams, CounterColumnsParams, Instruction, LogUpColumnsParams, MaskAt, Opcode,
+        RowNumbersParams,
+    },
 };
 
 use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
@@ -66,6 +69,56 @@ fn every_level_and_thread_count_evaluates_the_same() {
             })
             .expect("lengths match");
             (sums, vec![])
+        });
+    }
+}
+
+#[test]
+fn every_level_and_thread_count_makes_the_same_trace() {
+    let step = |opcode, target, left, right| Instruction { opcode: opcode as u16, target, left, right };
+    let instructions = [
+        step(Opcode::Mask, 0, 0, 0),
+        step(Opcode::Mask, 1, 1, 0),
+        step(Opcode::Out, 0, 1, 0),
+        step(Opcode::Mul, 2, 0, 1),
+        step(Opcode::Add, 0, 2, 1),
+        step(Opcode::Sub, 1, 2, 0),
+        step(Opcode::Out, 2, 0, 0),
+        step(Opcode::Out, 1, 1, 0),
+        step(Opcode::Bits, 0, 0, Instruction::bits(5, 13)),
+        step(Opcode::Xor, 1, 1, 2),
+        step(Opcode::Out, 3, 1, 0),
+        step(Opcode::Bits, 1, 1, Instruction::bits(20, 30)),
+        step(Opcode::Xor, 0, 0, 1),
+        step(Opcode::Out, 4, 0, 0),
+        step(Opcode::Out, 5, 1, 0),
+    ];
+    for log_rows in [1, 4, 9, 15] {
+        let inputs = words(1 << log_rows);
+        let masks = [0, 1].map(|k| MaskAt { first: k << log_rows, offset: -(k as i32), reserved: 0 });
+        expect_equal(|q| {
+            let (mut all, mut columns, mut counters) = (inputs.clone(), words(4 << log_rows), vec![7; 1000]);
+            all.resize(2 << log_rows, M31::ZERO);
+            q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut all[1 << log_rows..] })
+                .expect("lengths match");
+            q.air_columns(AirColumns {
+                params: &AirParams { log_rows, log_size: log_rows, registers: 4, outputs: 6 },
+                outputs: &AirColumnsParams { columns: 4, counters: 1000 },
+                instructions: &instructions,
+                masks: &masks,
+                constants: &[],
+                inputs: &all,
+                columns: &mut columns,
+                counters: &mut counters,
+            })
+            .expect("lengths match");
+            let mut counted = words(1024);
+            let params = &CounterColumnsParams { log_rows: 9, columns: 2 };
+            counters.resize(1024, u32::MAX);
+            q.counter_columns(CounterColumns { params, counters: &counters, columns: &mut counted })
+                .expect("lengths match");
+            columns.append(&mut counted);
+            (columns, vec![])
         });
     }
 }

@@ -1,6 +1,12 @@
 //! Programs run on tiles of positions, one step after another on whole planes.
 
-use core_types::{air::neighbour, field::M31, params::air::MaskAt};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use core_types::{
+    air::neighbour,
+    field::{M31, P},
+    params::air::MaskAt,
+};
 
 use super::program::{Plane, Step, Term, TileProgram};
 use crate::simd::{
@@ -21,8 +27,11 @@ pub(super) struct Run<'a> {
     pub(super) log_size: u32,
     /// The first position, a multiple of [`TILE`].
     pub(super) first: usize,
+    pub(super) positions: usize,
     /// Planes that the outputs go to, or the four planes of sums.
     pub(super) outputs: Vec<&'a mut [M31]>,
+    /// What outputs count. Tasks add to the same counters, in any order.
+    pub(super) counters: &'a [AtomicU32],
     /// What sums are multiplied by: a factor for each `2^log_rows` positions.
     pub(super) factors: Option<&'a [M31]>,
 }
@@ -77,7 +86,6 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
 
     #[inline(always)]
     fn run(mut self, l: L) {
-        let positions = self.outputs.first().map_or(0, |plane| plane.len());
         let mut planes = vec![0u32; (self.program.planes + 1) * TILE];
         let mut sums = vec![0u64; 4 * TILE];
         let offsets = &self.program.offsets;
@@ -85,8 +93,8 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
         for &(plane, word) in &self.program.fixed {
             planes[plane * TILE..(plane + 1) * TILE].fill(word.word());
         }
-        for start in (0..positions).step_by(TILE) {
-            let count = TILE.min(positions - start);
+        for start in (0..self.positions).step_by(TILE) {
+            let count = TILE.min(self.positions - start);
             let position = self.first + start;
             for (&offset, indices) in offsets.iter().zip(indices.chunks_mut(TILE)) {
                 for (index, at) in indices[..count].iter_mut().zip(position as u32..) {
@@ -119,6 +127,33 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                         for (k, word) in self.outputs[output][start..start + count].iter_mut().enumerate() {
                             // SAFETY: planes have `count` words; what steps compute is canonical.
                             *word = unsafe { *source.add(k).cast::<M31>() };
+                        }
+                    }
+                    Step::Bits { target, source, shift, mask } => {
+                        let (target, source) = (tile.target(target), tile.source(source));
+                        for at in 0..tile.len {
+                            // SAFETY: planes hold whole vectors up to `len`.
+                            unsafe { *target.add(at) = *source.add(at) >> shift & mask };
+                        }
+                    }
+                    Step::Xor { target, left, right } => {
+                        let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
+                        for at in 0..tile.len {
+                            // SAFETY: planes hold whole vectors up to `len`.
+                            unsafe {
+                                // At most P, which is zero.
+                                let word = *left.add(at) ^ *right.add(at);
+                                *target.add(at) = word.min(word.wrapping_sub(P));
+                            }
+                        }
+                    }
+                    Step::Count(source) => {
+                        let source = tile.source(source);
+                        for k in 0..count {
+                            // SAFETY: planes have `count` words.
+                            if let Some(counter) = self.counters.get(unsafe { *source.add(k) } as usize) {
+                                counter.fetch_add(1, Ordering::Relaxed);
+                            }
                         }
                     }
                     Step::Add { target, left, right } => {

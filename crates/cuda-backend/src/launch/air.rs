@@ -2,7 +2,7 @@
 
 use backend_api::{
     BackendError, BufferRef as _,
-    ops::air::{AirEvaluate, AirFractions, SecureAddLifted, SecurePowers},
+    ops::air::{AirColumns, AirEvaluate, AirFractions, CounterColumns, RowNumbers, SecureAddLifted, SecurePowers},
 };
 use core_types::{
     field::{M31, QM31},
@@ -138,6 +138,40 @@ pub(crate) fn fractions(
     let launch = program.sizes(launch.output("fractions", &op.fractions));
     // SAFETY: `AirFractions::check` has held the views to their lengths, and steps to what there is; there is a word
     // for each register of each thread.
+    unsafe { launch.launch() }
+}
+
+/// `registers` are those of all threads, for programs that are not narrow.
+pub(crate) fn columns(
+    queue: &CudaQueue,
+    op: &AirColumns<'_, CudaQueue>,
+    program: &Program<'_>,
+    registers: Option<&CudaMut<'_, M31>>,
+) -> Result<(), BackendError> {
+    let launch = program.launch(queue, if registers.is_some() { "air_columns_wide" } else { "air_columns" })?;
+    let launch = launch.input("inputs", op.inputs);
+    let launch = match registers {
+        Some(registers) => launch.output("registers", registers),
+        None => launch,
+    };
+    let launch = launch.output("columns", &op.columns).output("counters", &op.counters);
+    let launch = program.sizes(launch.value("outputs", op.outputs));
+    // SAFETY: `AirColumns::check` has held the views to their lengths, and steps to what there is; there is a word for
+    // each register of each thread.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn counter_columns(queue: &CudaQueue, op: &CounterColumns<'_, CudaQueue>) -> Result<(), BackendError> {
+    let launch = cover(queue.kernel("air_counter_columns")?, op.counters.len() as u64);
+    let launch = launch.input("counters", op.counters).output("columns", &op.columns).value("params", op.params);
+    // SAFETY: `CounterColumns::check` has held the views to their lengths.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn row_numbers(queue: &CudaQueue, op: &RowNumbers<'_, CudaQueue>) -> Result<(), BackendError> {
+    let launch = cover(queue.kernel("air_row_numbers")?, 1 << op.params.log_rows);
+    let launch = launch.output("column", &op.column).value("params", op.params);
+    // SAFETY: `RowNumbers::check` has held the view to its length.
     unsafe { launch.launch() }
 }
 

@@ -2,7 +2,10 @@
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
-    ops::air::{AirEvaluate, AirFractions, AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
+    ops::air::{
+        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, LogUpColumns, RowNumbers, SecureAddLifted,
+        SecurePowers,
+    },
 };
 use core_types::{field::QM31, params::air::LogUpColumnsParams};
 
@@ -20,6 +23,23 @@ fn check_steps(op: &'static str, steps: usize) -> Result<(), BackendError> {
 }
 
 impl AirOps for CudaQueue {
+    fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        check_steps("air_columns", op.instructions.len())?;
+        if op.instructions.is_empty() {
+            return Ok(());
+        }
+        let (instructions, masks) = (self.upload(op.instructions)?, self.upload(op.masks)?);
+        let constants = self.upload(op.constants)?;
+        let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
+        let program = Program { params: op.params, instructions, masks, constants };
+        if program.is_narrow() {
+            return air::columns(self, &op, &program, None);
+        }
+        let mut registers = self.alloc(program.global_words(self, "air_columns_wide")?)?;
+        air::columns(self, &op, &program, Some(&registers.view_mut()))
+    }
+
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         check_steps("air_evaluate", op.instructions.len())?;
@@ -74,6 +94,19 @@ impl AirOps for CudaQueue {
         air::logup_sums(self, params, column.as_ref(), &parts.view_mut())?;
         air::logup_totals(self, params, &parts.view_mut(), &sums)?;
         air::logup_rows(self, params, &column, parts.view(), sums.as_ref())
+    }
+
+    fn counter_columns(&self, op: CounterColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.params.columns == 0 {
+            return Ok(());
+        }
+        air::counter_columns(self, &op)
+    }
+
+    fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        air::row_numbers(self, &op)
     }
 
     fn secure_add_lifted(&self, op: SecureAddLifted<'_, Self>) -> Result<(), BackendError> {

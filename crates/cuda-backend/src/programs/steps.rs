@@ -15,7 +15,7 @@ use super::{
 pub(super) fn cost(opcode: u16) -> usize {
     let opcode = Opcode::ALL.get(usize::from(opcode));
     opcode.map_or(0, |opcode| match opcode {
-        Opcode::Constant | Opcode::Lift | Opcode::Copy => 0,
+        Opcode::Constant | Opcode::Lift | Opcode::Copy | Opcode::Bits | Opcode::Xor => 0,
         Opcode::Challenge => 1,
         Opcode::Add | Opcode::Sub | Opcode::Neg | Opcode::AddExtBase | Opcode::SubExtBase => 3,
         Opcode::Mask => 4,
@@ -132,6 +132,8 @@ impl Steps<'_> {
             }
             Opcode::Lift => self.set_secure(target, [self.get(left), Word::ZERO, Word::ZERO, Word::ZERO]),
             Opcode::Copy => self.set(target, self.get(left)),
+            // Steps of traces, which no constraint has.
+            Opcode::Bits | Opcode::Xor => {}
             Opcode::Out => {
                 let word = self.get(left);
                 match &mut self.sink {

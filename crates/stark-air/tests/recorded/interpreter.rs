@@ -2,7 +2,7 @@
 
 use core_types::{
     field::{M31, QM31},
-    params::air::Opcode,
+    params::air::{Instruction, Opcode},
 };
 use stark_air::Program;
 
@@ -31,6 +31,11 @@ pub(crate) fn run(program: &Program, masks: &[M31], challenges: &[QM31]) -> Vec<
             Opcode::SubExtBase => (e(&words, left) - b(&words, right), true),
             Opcode::MulExtBase => (e(&words, left) * b(&words, right), true),
             Opcode::Lift => (b(&words, left), true),
+            Opcode::Bits => {
+                let [from, to] = Instruction::bounds(step.right);
+                (M31::from_u32(words[left].word() % (1 << to) / (1 << from)).into(), false)
+            }
+            Opcode::Xor => (M31::from_u32(words[left].word() ^ words[right].word()).into(), false),
             Opcode::Out | Opcode::OutExt => {
                 let secure = step.opcode == Opcode::OutExt as u16;
                 let value = if secure { e(&words, left) } else { b(&words, left) };

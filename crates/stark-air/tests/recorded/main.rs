@@ -1,5 +1,6 @@
 //! Recorded programs compute what their AIRs state, and what cannot be recorded is refused.
 
+mod generators;
 mod interpreter;
 mod random;
 mod refused;

@@ -11,7 +11,9 @@ mod cells;
 mod compressions;
 mod relations;
 mod rounds;
+mod states;
 mod trace;
+mod words;
 mod xors;
 
 use alloc::vec::Vec;
@@ -24,6 +26,7 @@ use core_types::{
 
 pub use compressions::Compressions;
 pub use rounds::Rounds;
+pub use states::Blake2sStates;
 pub use xors::XorTable;
 
 use self::{
@@ -79,13 +82,30 @@ impl Blake2s {
     ///
     /// Refuses a number of blocks that is not a power of two, or outside `2..=2^20`.
     pub fn run(blocks: &[[u32; BLOCK_WORDS]]) -> Result<(Self, Vec<Columns>), AirError> {
-        let expected = blocks.len().next_power_of_two();
-        if blocks.len() != expected {
-            return Err(AirError::Length { what: "blocks", expected, got: blocks.len() });
-        }
-        let statement = Self::new(expected.ilog2(), Digest::default())?;
+        let statement = Self::of_length(blocks.len())?;
         let (columns, digest) = trace::trace(&statement, blocks);
         Ok((Self { digest: Digest(digest), ..statement }, columns))
+    }
+
+    /// The digest of a message, as a statement, and the states between its rounds, which the trace that shows it is
+    /// made from.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn states(blocks: &[[u32; BLOCK_WORDS]]) -> Result<(Self, Blake2sStates), AirError> {
+        let statement = Self::of_length(blocks.len())?;
+        let (states, digest) = Blake2sStates::new(statement, blocks);
+        Ok((Self { digest: Digest(digest), ..statement }, states))
+    }
+
+    /// A statement about a message of so many blocks.
+    fn of_length(got: usize) -> Result<Self, AirError> {
+        let expected = got.next_power_of_two();
+        if got != expected {
+            return Err(AirError::Length { what: "blocks", expected, got });
+        }
+        Self::new(expected.ilog2(), Digest::default())
     }
 
     /// The digest.

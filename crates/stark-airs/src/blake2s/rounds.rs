@@ -13,6 +13,18 @@ use super::{
 /// Look-ups of exclusive ors on a row.
 const XORS: usize = 8 * 20;
 
+/// The words of the state that each mix of a round takes: its columns, then its diagonals.
+pub(super) const MIXES: [[usize; 4]; 8] = [
+    [0, 4, 8, 12],
+    [1, 5, 9, 13],
+    [2, 6, 10, 14],
+    [3, 7, 11, 15],
+    [0, 5, 10, 15],
+    [1, 6, 11, 12],
+    [2, 7, 8, 13],
+    [3, 4, 9, 14],
+];
+
 /// Columns of a row.
 pub(super) const COLUMNS: usize = 1 + 2 * 32 + 8 * 52;
 
@@ -59,9 +71,7 @@ pub(super) fn round<C: Cells>(
     mut state: [Word<C::F>; 16],
     message: &[Word<C::F>; 16],
 ) -> [Word<C::F>; 16] {
-    let columns = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]];
-    let diagonals = [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]];
-    for (at, [x, y]) in columns.into_iter().chain(diagonals).zip(message.as_chunks::<2>().0) {
+    for (at, [x, y]) in MIXES.into_iter().zip(message.as_chunks::<2>().0) {
         mix(cells, &mut state, at, *x, *y);
     }
     state

@@ -3,7 +3,7 @@
 use alloc::{vec, vec::Vec};
 
 use core_types::{
-    air::{Air, LogUp, Row, stored_position},
+    air::{Air, LogUp, NewRow, Row, stored_position},
     field::M31,
 };
 
@@ -30,6 +30,24 @@ impl XorTable {
     /// Bits of the numbers.
     pub(super) const fn bits(self) -> u32 {
         self.low + self.high
+    }
+
+    /// Pairs of numbers.
+    pub(super) const fn counters(self) -> u32 {
+        1 << (2 * self.bits())
+    }
+
+    /// Where two numbers stand among the counters of the table: column by column, and row by row.
+    pub(super) fn key<R: NewRow>(self, row: &mut R, a: R::F, b: R::F) -> R::F {
+        let Self { low, high } = self;
+        let place = a * M31::from_u32(1 << low) + b;
+        if high == 0 {
+            return place;
+        }
+        let [upper_a, upper_b] = [a, b].map(|number| row.bits(number, low, low + high));
+        // What they count among the columns, less what they count so far.
+        let of = |to: u32, from: u32| M31::from_u32((1 << to) - (1 << from));
+        place + upper_a * of(2 * low + high, 2 * low) + upper_b * of(2 * low, low)
     }
 
     /// Pairs of upper bits, by column.

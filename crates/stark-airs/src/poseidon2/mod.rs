@@ -4,6 +4,7 @@
 
 mod constants;
 mod permutation;
+mod states;
 
 use alloc::{vec, vec::Vec};
 
@@ -17,6 +18,8 @@ use crate::{
     columns::{Table, checked_rows},
     statement::public_fraction,
 };
+
+pub use states::Poseidon2States;
 
 /// Words of a state.
 const WIDTH: usize = 16;
@@ -111,6 +114,17 @@ impl Poseidon2Chain {
             table.set(row, values);
         }
         Ok((Self::new(log_rows, first, state)?, vec![table.into_columns()]))
+    }
+
+    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the states between, which its trace is
+    /// made from.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a log outside `1..=29`.
+    pub fn states(log_rows: u32, first: [M31; WIDTH]) -> Result<(Self, Poseidon2States), AirError> {
+        let (states, last) = Poseidon2States::new(checked_rows(log_rows)?, first);
+        Ok((Self::new(log_rows, first, last)?, states))
     }
 
     /// The state that the chain begins with.

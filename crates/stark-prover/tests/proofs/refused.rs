@@ -1,9 +1,13 @@
 //! What is refused, by name, and that a prover proves after it refused.
 
 use backend_api::{BackendError, Budget, Queue as _};
-use core_types::field::M31;
+use core_types::{
+    air::{BaseValue as _, Generator, NewRow},
+    field::M31,
+};
 use cpu_backend::{CpuConfig, CpuQueue};
-use stark_prover::{PcsConfig, Protocol, Prover, ProverError, preprocessed_root};
+use stark_air::RecordedGenerator;
+use stark_prover::{Generated, PcsConfig, Protocol, Prover, ProverError, preprocessed_root};
 use stark_verifier::{ConfigError, StatementError};
 
 use crate::{
@@ -55,6 +59,62 @@ fn columns_of_other_numbers_and_lengths_are_named() {
     short[2] = &short[2][1..];
     assert_eq!(prover.prove(&q, &short), Err(ProverError::Rows { tree: 1, column: 2, expected: 16, got: 15 }));
     assert!(prover.prove(&q, &columns).is_ok());
+}
+
+/// The trace of [`FIBONACCI`] in a number of columns, from its first two.
+struct Squares {
+    log_rows: u32,
+    columns: usize,
+}
+
+impl Generator for Squares {
+    fn log_rows(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn generate<R: NewRow>(&self, row: &mut R) {
+        let (mut a, mut b) = (row.input(), row.input());
+        row.write(a);
+        row.write(b);
+        for _ in 2..self.columns {
+            (a, b) = (b, a.square() + b.square());
+            row.write(b);
+        }
+    }
+}
+
+#[test]
+fn generators_and_inputs_of_other_traces_are_named() {
+    let q = runtime::cpu().unwrap();
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+    let (expected, _) = finish(&q, &mut prover, &statement, &right).unwrap();
+    let inputs = &slices(&right.trace)[..2];
+    let [generator, wide, high] = [(4, 5), (4, 6), (5, 5)]
+        .map(|(log_rows, columns)| RecordedGenerator::new(&Squares { log_rows, columns }).unwrap());
+    let generated = Generated::Rows { generator: &generator, inputs };
+    let mut prove = |components: &[Generated<'_>]| {
+        let mut session = prover.begin(&q).unwrap();
+        session.commit_preprocessed().unwrap();
+        session.mix_u32s(&statement.heights()).unwrap();
+        session.commit_generated(components)?;
+        session.finish()
+    };
+    assert_eq!(prove(&[]), Err(ProverError::Generators { expected: 1, got: 0 }));
+    assert_eq!(prove(&[generated; 2]), Err(ProverError::Generators { expected: 1, got: 2 }));
+    let refused = |what, expected, got| Err(ProverError::Generator { component: 0, what, expected, got });
+    assert_eq!(prove(&[Generated::Rows { generator: &wide, inputs }]), refused("columns", 5, 6));
+    assert_eq!(prove(&[Generated::Rows { generator: &high, inputs }]), refused("rows", 16, 32));
+    assert_eq!(prove(&[Generated::Rows { generator: &generator, inputs: &inputs[..1] }]), refused("inputs", 2, 1));
+    let short = [inputs[0], &inputs[1][1..]];
+    assert_eq!(
+        prove(&[Generated::Rows { generator: &generator, inputs: &short }]),
+        refused("rows of each input", 16, 15)
+    );
+    assert_eq!(prove(&[generated]), Ok(expected));
+    let mut session = prover.begin(&q).unwrap();
+    assert_eq!(session.commit_generated(&[generated]), Err(ProverError::Tree { expected: 0, got: 1 }));
 }
 
 #[test]

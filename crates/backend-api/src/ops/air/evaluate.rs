@@ -2,7 +2,7 @@
 
 use core_types::{
     field::{M31, QM31},
-    params::air::{AirParams, Instruction, MaskAt},
+    params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
 
 use super::program::Program;
@@ -48,7 +48,8 @@ impl<Q: Queue> AirEvaluate<'_, Q> {
     pub fn check(&self) -> Result<(), BackendError> {
         let (words, challenges) = (self.values.len(), self.challenges.len());
         let Self { params, instructions, masks, constants, .. } = *self;
-        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words }.check()?;
+        let opcodes = Opcode::OF_FIELDS;
+        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
         if self.vanishing_inverses.len() != 1 << (params.log_size - params.log_rows) {
             let why = "the vanishing polynomial has a value for each trace that fits the positions";
             return Err(BackendError::Unsupported { op: Self::NAME, why });

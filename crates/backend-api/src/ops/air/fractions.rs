@@ -2,7 +2,7 @@
 
 use core_types::{
     field::{M31, QM31},
-    params::air::{AirParams, Instruction, MaskAt},
+    params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
 
 use super::program::Program;
@@ -42,7 +42,8 @@ impl<Q: Queue> AirFractions<'_, Q> {
     pub fn check(&self) -> Result<(), BackendError> {
         let (words, challenges) = (self.values.len(), self.challenges.len());
         let Self { params, instructions, masks, constants, .. } = *self;
-        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words }.check()?;
+        let opcodes = Opcode::OF_FIELDS;
+        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
         if params.log_size != params.log_rows {
             return Err(BackendError::Unsupported { op: Self::NAME, why: "fractions are of the rows of the trace" });
         }

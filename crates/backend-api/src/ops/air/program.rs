@@ -16,6 +16,8 @@ pub(super) struct Program<'a> {
     pub(super) constants: &'a [M31],
     pub(super) challenges: usize,
     pub(super) words: usize,
+    /// Operations that the op has: the first of [`Opcode::ALL`].
+    pub(super) opcodes: usize,
 }
 
 impl Program<'_> {
@@ -37,7 +39,7 @@ impl Program<'_> {
             }
         }
         for step in self.instructions {
-            let Some(&opcode) = Opcode::ALL.get(step.opcode as usize) else {
+            let Some(&opcode) = Opcode::ALL[..self.opcodes].get(step.opcode as usize) else {
                 return refused("steps are those there are");
             };
             let [target, left, right] = [step.target, step.left, step.right].map(usize::from);
@@ -56,6 +58,11 @@ impl Program<'_> {
                 Opcode::Lift => ext(target) && base(left),
                 Opcode::Out => target < outputs && base(left),
                 Opcode::OutExt => target < outputs && ext(left),
+                Opcode::Bits => {
+                    let [from, to] = Instruction::bounds(step.right);
+                    base(target) && base(left) && from < to && to <= 31
+                }
+                Opcode::Xor => base(target) && base(left) && base(right),
             };
             if !valid {
                 return refused("steps name what there is");

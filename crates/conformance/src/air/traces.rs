@@ -1,0 +1,215 @@
+//! `air_columns` on random programs, against an interpreter of one position at a time, and `row_numbers` and
+//! `counter_columns` by their definitions.
+
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::air::{AirColumns, AirOps, CounterColumns, RowNumbers},
+};
+use core_types::{
+    field::{M31, P},
+    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, Instruction, MaskAt, Opcode, RowNumbersParams},
+};
+
+use super::{
+    model::{Job, Size, positions, row},
+    programs::{SIZES, moderate, step},
+};
+use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short};
+
+/// A random program without challenges, whose outputs are of the base field.
+fn job(size: Size, seed: u64) -> Job {
+    let mut job = Job::random(size, Opcode::ALL.len(), seed);
+    for step in &mut job.instructions {
+        step.opcode = match Opcode::ALL[usize::from(step.opcode)] {
+            Opcode::Challenge => Opcode::Constant,
+            Opcode::OutExt => Opcode::Out,
+            other => other,
+        } as u16;
+    }
+    job
+}
+
+/// A third of the outputs are counted.
+fn expect_columns<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
+    expect_rows(q, size, size.outputs - size.outputs / 3, seed)
+}
+
+fn expect_rows<Q: AirOps>(q: &Q, size: Size, columns: u32, seed: u64) -> Result<(), Failure> {
+    let job = job(size, seed);
+    let len = 1usize << size.log_size;
+    let positions = positions(size.log_size);
+    let outputs = AirColumnsParams { columns, counters: 1 << 12 };
+    let mut expected = Stream::new(seed + 1).column(len * outputs.columns as usize);
+    let mut counted: Vec<u32> = (0..outputs.counters).map(|counter| counter.wrapping_mul(0x9e37_79b9)).collect();
+    let (inputs, mut columns, mut counters) = (q.upload(&job.values)?, q.upload(&expected)?, q.upload(&counted)?);
+    for position in 0..len {
+        for (output, value) in job.written(&positions, position) {
+            let [value, ..] = value.coordinates();
+            if output < outputs.columns as usize {
+                expected[output * len + position] = value;
+            } else if let Some(counter) = counted.get_mut(value.word() as usize) {
+                *counter = counter.wrapping_add(1);
+            }
+        }
+    }
+    q.air_columns(AirColumns {
+        params: &job.params,
+        outputs: &outputs,
+        instructions: &job.instructions,
+        masks: &job.masks,
+        constants: &job.constants,
+        inputs: inputs.view(),
+        columns: columns.view_mut(),
+        counters: counters.view_mut(),
+    })?;
+    Failure::unless_equal(&expected, &q.download(&columns)?)?;
+    Failure::unless_equal(&counted, &q.download(&counters)?)
+}
+
+pub(super) fn columns<Q: AirOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for log_rows in 1..=11 {
+        let name = format!("2^{log_rows} rows");
+        let size = moderate(log_rows, log_rows);
+        cases.push(Case::new(name, move |q: &Q| expect_columns(q, size, u64::from(log_rows))));
+    }
+    for (name, size) in SIZES {
+        let size = Size { log_rows: size.log_size, ..size };
+        let case = Case::new(name, move |q: &Q| (0..3).try_for_each(|seed| expect_columns(q, size, seed)));
+        cases.push(case.on_elements(size.steps as u64 * 32));
+    }
+    cases.push(Case::new("no steps", |q: &Q| {
+        expect_columns(q, Size { log_rows: 3, log_size: 3, registers: 4, outputs: 2, steps: 0 }, 1)
+    }));
+    cases.push(Case::new("nothing but counters", |q: &Q| expect_rows(q, moderate(6, 6), 0, 2)));
+    cases.push(Case::new("nothing but columns", |q: &Q| expect_rows(q, moderate(6, 6), 5, 2)));
+    cases.push(Case::new("2^15 rows", |q: &Q| expect_columns(q, moderate(15, 15), 3)).on_elements(1 << 20));
+    cases.push(Case::new("what a trace does not have is refused", |q: &Q| {
+        let refused = |what, params, instruction| {
+            Failure::unless_refused(what, columns_short(q, &params, &OUTPUTS, &[instruction], None))
+        };
+        refused("challenge", PARAMS, step(Opcode::Challenge, 0, 0, 0))?;
+        refused("output of the secure field", PARAMS, step(Opcode::OutExt, 0, 0, 0))?;
+        refused("output", PARAMS, step(Opcode::Out, 3, 0, 0))?;
+        refused("no bits", PARAMS, step(Opcode::Bits, 0, 0, Instruction::bits(4, 4)))?;
+        refused("bit 31", PARAMS, step(Opcode::Bits, 0, 0, Instruction::bits(4, 32)))?;
+        refused("exclusive or of what is not there", PARAMS, step(Opcode::Xor, 0, 0, 4))?;
+        refused("mask", PARAMS, step(Opcode::Mask, 0, 1, 0))?;
+        refused("more positions than rows", AirParams { log_rows: 2, ..PARAMS }, SHORT[0])?;
+        refused("no rows", AirParams { log_rows: 0, log_size: 0, ..PARAMS }, SHORT[0])?;
+        let few = AirParams { outputs: 1, ..PARAMS };
+        Failure::unless_refused("more columns than outputs", columns_short(q, &few, &OUTPUTS, &SHORT[..1], None))
+    }));
+    OpSpec { op: "air.columns", cases }
+        .refusing_short("air_columns", |q, short| columns_short(q, &PARAMS, &OUTPUTS, &SHORT, Some(short)))
+}
+
+fn expect_numbers<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
+    let expected: Vec<M31> = (0..1 << log_rows).map(|at| M31::from_u32(row(at, log_rows) as u32)).collect();
+    let mut column = q.upload(&vec![M31::ONE; expected.len()])?;
+    q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: column.view_mut() })?;
+    Failure::unless_equal(&expected, &q.download(&column)?)
+}
+
+pub(super) fn row_numbers<Q: AirOps + 'static>() -> OpSpec<Q> {
+    let mut cases: Vec<_> =
+        (1..=16).map(|log| Case::new(format!("2^{log} rows"), move |q: &Q| expect_numbers(q, log))).collect();
+    cases.push(Case::new("2^20 rows", |q: &Q| expect_numbers(q, 20)).on_elements(1 << 20));
+    cases.push(Case::new("a trace of one row is refused", |q: &Q| {
+        let mut column = q.zeros(1)?;
+        let op = RowNumbers { params: &RowNumbersParams { log_rows: 0 }, column: column.view_mut() };
+        Failure::unless_refused("log_rows: 0", q.row_numbers(op))
+    }));
+    OpSpec { op: "air.row_numbers", cases }.refusing_short("row_numbers", |q, short| {
+        let mut column = q.zeros::<M31>(8)?;
+        let params = RowNumbersParams { log_rows: 3 };
+        q.row_numbers(RowNumbers { params: &params, column: column.view_mut() }.map(short)?)
+    })
+}
+
+fn expect_counters<Q: AirOps>(q: &Q, log_rows: u32, columns: u32) -> Result<(), Failure> {
+    let rows = 1usize << log_rows;
+    let mut counters: Vec<u32> =
+        Stream::new(u64::from(log_rows)).column(rows * columns as usize).into_iter().map(M31::word).collect();
+    // Sums beyond the field.
+    counters[0] = u32::MAX;
+    counters[1] = P;
+    let at = |table: &[u32], position| M31::from_u64(table[row(position, log_rows)].into());
+    let expected: Vec<M31> =
+        counters.chunks(rows).flat_map(|table| (0..rows).map(move |position| at(table, position))).collect();
+    let (device_counters, mut made) = (q.upload(&counters)?, q.upload(&vec![M31::ONE; expected.len()])?);
+    q.counter_columns(CounterColumns {
+        params: &CounterColumnsParams { log_rows, columns },
+        counters: device_counters.view(),
+        columns: made.view_mut(),
+    })?;
+    Failure::unless_equal(&expected, &q.download(&made)?)
+}
+
+pub(super) fn counter_columns<Q: AirOps + 'static>() -> OpSpec<Q> {
+    let mut cases: Vec<_> = (1..=12)
+        .map(|log_rows| {
+            Case::new(format!("2^{log_rows} rows"), move |q: &Q| {
+                [1, 2, 5].into_iter().try_for_each(|columns| expect_counters(q, log_rows, columns))
+            })
+        })
+        .collect();
+    cases.push(Case::new("64 columns of 2^10 rows", |q: &Q| expect_counters(q, 10, 64)).on_elements(1 << 16));
+    cases.push(Case::new("2^20 rows", |q: &Q| expect_counters(q, 20, 1)).on_elements(1 << 20));
+    cases.push(Case::new("no columns", |q: &Q| {
+        let (counters, mut columns) = (q.zeros(0)?, q.zeros(0)?);
+        let params = &CounterColumnsParams { log_rows: 4, columns: 0 };
+        q.counter_columns(CounterColumns { params, counters: counters.view(), columns: columns.view_mut() })?;
+        Ok(())
+    }));
+    cases.push(Case::new("a trace of one row is refused", |q: &Q| {
+        let (counters, mut columns) = (q.zeros(1)?, q.zeros(1)?);
+        let params = &CounterColumnsParams { log_rows: 0, columns: 1 };
+        let op = CounterColumns { params, counters: counters.view(), columns: columns.view_mut() };
+        Failure::unless_refused("log_rows: 0", q.counter_columns(op))
+    }));
+    OpSpec { op: "air.counter_columns", cases }.refusing_short("counter_columns", |q, short| {
+        let (counters, mut columns) = (q.zeros::<u32>(16)?, q.zeros::<M31>(16)?);
+        let params = CounterColumnsParams { log_rows: 3, columns: 2 };
+        let (counters, columns) = (counters.view(), columns.view_mut());
+        q.counter_columns(CounterColumns { params: &params, counters, columns }.map(short)?)
+    })
+}
+
+const PARAMS: AirParams = AirParams { log_rows: 3, log_size: 3, registers: 4, outputs: 3 };
+
+const OUTPUTS: AirColumnsParams = AirColumnsParams { columns: 2, counters: 5 };
+
+/// A step of each kind of operand.
+const SHORT: [Instruction; 6] = [
+    step(Opcode::Mask, 0, 0, 0),
+    step(Opcode::Constant, 1, 0, 0),
+    step(Opcode::Add, 2, 0, 1),
+    step(Opcode::Out, 0, 0, 0),
+    step(Opcode::Out, 1, 2, 0),
+    step(Opcode::Out, 2, 1, 0),
+];
+
+fn columns_short<Q: AirOps>(
+    q: &Q,
+    params: &AirParams,
+    outputs: &AirColumnsParams,
+    instructions: &[Instruction],
+    short: Option<&mut Short>,
+) -> Result<(), BackendError> {
+    let (inputs, mut columns, mut counters) = (q.zeros::<M31>(8)?, q.zeros::<M31>(16)?, q.zeros::<u32>(5)?);
+    let op = AirColumns {
+        params,
+        outputs,
+        instructions,
+        masks: &[MaskAt { first: 0, offset: 1, reserved: 0 }],
+        constants: &[M31::ONE],
+        inputs: inputs.view(),
+        columns: columns.view_mut(),
+        counters: counters.view_mut(),
+    };
+    match short {
+        Some(short) => q.air_columns(op.map(short)?),
+        None => q.air_columns(op),
+    }
+}

@@ -1,0 +1,137 @@
+//! Speed lines of traces that are made by recorded generators, beside the host's. One unit is a cell of the trace.
+
+use std::num::NonZeroUsize;
+
+use backend_api::ops::air::{AirColumns, AirOps, RowNumbers};
+use core_types::{
+    air::Generator,
+    field::M31,
+    params::air::{AirColumnsParams, AirParams, MaskAt, RowNumbersParams},
+};
+use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use stark_air::RecordedGenerator;
+use stark_airs::{Blake2s, Poseidon2Chain, WideFibonacci, Witness, WitnessVisitor};
+
+use super::{Contender, Contest, Show};
+
+/// Every contest of traces, by name; each is built only when its turn comes.
+#[must_use]
+pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+    let lines: [(&str, fn(String) -> Contest); 3] = [
+        ("air.columns/fibonacci-100x2^18", fibonacci),
+        ("air.columns/poseidon2-300x2^16", poseidon2),
+        ("air.columns/blake2s-2^10", blake2s),
+    ];
+    lines
+        .map(|(id, line)| (id.to_owned(), Box::new(move || line(id.to_owned())) as Box<dyn FnOnce() -> Contest>))
+        .into()
+}
+
+/// The trace of a component in the making, with its memory.
+struct Component {
+    generator: RecordedGenerator,
+    masks: Vec<MaskAt>,
+    inputs: Vec<M31>,
+    columns: Vec<M31>,
+}
+
+/// The traces of a witness.
+#[derive(Default)]
+struct Making {
+    components: Vec<Component>,
+    counters: Vec<u32>,
+}
+
+impl<'w> WitnessVisitor<'w> for Making {
+    fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
+        let generator = RecordedGenerator::new(generator).expect("the generators that ship can be recorded");
+        let rows = 1 << generator.log_rows();
+        let mut inputs = inputs.concat();
+        inputs.resize(inputs.len() + rows, M31::ZERO);
+        let (masks, columns) = (generator.masks(), vec![M31::ZERO; generator.columns() * rows]);
+        self.components.push(Component { generator, masks, inputs, columns });
+    }
+
+    fn counters(&mut self) {
+        // As many as all tables of Blake2s have.
+        self.counters.resize(0x1_4500, 0);
+    }
+}
+
+impl Making {
+    fn run(&mut self, q: &CpuQueue) {
+        for Component { generator, masks, inputs, columns } in &mut self.components {
+            let (program, log_rows) = (generator.program(), generator.log_rows());
+            let numbers = inputs.len() - (1 << log_rows);
+            if generator.reads_numbers() {
+                q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut inputs[numbers..] })
+                    .expect("lengths match");
+            }
+            let (registers, outputs) = (program.registers(), program.outputs());
+            q.air_columns(AirColumns {
+                params: &AirParams { log_rows, log_size: log_rows, registers, outputs },
+                outputs: &AirColumnsParams {
+                    columns: generator.columns() as u32,
+                    counters: self.counters.len() as u32,
+                },
+                instructions: program.instructions(),
+                masks,
+                constants: program.constants(),
+                inputs,
+                columns,
+                counters: &mut self.counters,
+            })
+            .expect("lengths match");
+        }
+    }
+}
+
+/// A contest of a witness that `witness` makes with what the host makes at once.
+fn contest<W: Witness>(
+    id: String,
+    cells: usize,
+    witness: impl Fn() -> W + Copy + 'static,
+    host: impl FnMut() + 'static,
+) -> Contest {
+    let ours = |name: &str, simd| {
+        let q = CpuQueue::open(CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() })
+            .expect("one thread needs no pool");
+        let mut making = Making::default();
+        witness().generators(&mut making);
+        Contender::new(name, move || making.run(&q))
+    };
+    Contest {
+        id,
+        unit: "cell",
+        work: cells as f64,
+        show: Show::Nanoseconds,
+        contenders: vec![
+            ours("trefoil", SimdLevel::Avx512),
+            Contender::new("the host, row by row", host),
+            Contender::new("what is left to the host", move || drop(core::hint::black_box(witness()))),
+            ours("trefoil, avx2 path", SimdLevel::Avx2),
+            ours("trefoil, portable path", SimdLevel::Portable),
+        ],
+        goals: vec![],
+    }
+}
+
+fn fibonacci(id: String) -> Contest {
+    let air = || WideFibonacci::new(18, 100).expect("an AIR of this size");
+    let seeds = || (0..1 << 18).map(|row| [M31::ONE, M31::from_u32(row)]).collect::<Vec<_>>();
+    let host = move || drop(core::hint::black_box(air().trace(&seeds()).expect("a seed for each row")));
+    contest(id, 100 << 18, move || air().seeds(&seeds()).expect("a seed for each row"), host)
+}
+
+fn poseidon2(id: String) -> Contest {
+    let first = [M31::ONE; 16];
+    let host = move || drop(core::hint::black_box(Poseidon2Chain::run(16, first).expect("a chain of this length")));
+    contest(id, 300 << 16, move || Poseidon2Chain::states(16, first).expect("a chain of this length").1, host)
+}
+
+fn blake2s(id: String) -> Contest {
+    let blocks = || (0..1 << 10).map(|k: u32| core::array::from_fn(|word| k * 16 + word as u32)).collect::<Vec<_>>();
+    let host = move || drop(core::hint::black_box(Blake2s::run(&blocks()).expect("whole blocks")));
+    let cells = (192 + 10 * 481) << 10;
+    contest(id, cells, move || Blake2s::states(&blocks()).expect("whole blocks").1, host)
+}

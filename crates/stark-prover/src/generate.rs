@@ -1,0 +1,136 @@
+//! Traces made on the device, in the place of their coefficients.
+
+use core::ops::Range;
+
+use backend_api::{
+    Buffer as _,
+    ops::air::{AirColumns, CounterColumns, RowNumbers},
+};
+use core_types::{
+    air::Tree,
+    field::M31,
+    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, RowNumbersParams},
+};
+use stark_air::RecordedGenerator;
+
+use crate::{Prover, ProverError, StarkOps};
+
+/// What the trace of a component is made from.
+#[derive(Clone, Copy, Debug)]
+pub enum Generated<'a> {
+    /// Columns of inputs.
+    Rows {
+        /// Makes its columns.
+        generator: &'a RecordedGenerator,
+        /// The columns that the generator reads, in stored order.
+        inputs: &'a [&'a [M31]],
+    },
+    /// What the generators of the other components count: the component is a table. The counters are its columns and
+    /// those of the other tables, in the order of the components, column by column and row by row.
+    Counters,
+}
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Makes the trace of every component.
+    pub(crate) fn generate(&mut self, q: &Q, components: &[Generated<'_>]) -> Result<(), ProverError> {
+        let (expected, got) = (self.components.len(), components.len());
+        if expected != got {
+            return Err(ProverError::Generators { expected, got });
+        }
+        let mut counters = 0;
+        let mut tables = Vec::new();
+        for (component, generated) in components.iter().enumerate() {
+            match *generated {
+                Generated::Rows { generator, inputs } => self.check_generator(component, generator, inputs)?,
+                Generated::Counters => {
+                    let first = counters;
+                    counters += self.columns(component).1.len();
+                    tables.push((component, first..counters));
+                }
+            }
+        }
+        let mut counted = q.alloc::<u32>(counters)?;
+        q.clear(counted.view_mut())?;
+        for (component, generated) in components.iter().enumerate() {
+            if let Generated::Rows { generator, inputs } = *generated {
+                self.make_rows(q, component, generator, inputs, &mut counted)?;
+            }
+        }
+        for (component, counters) in tables {
+            let (columns, words) = self.columns(component);
+            let log_rows = self.components[component].air.log_rows();
+            q.counter_columns(CounterColumns {
+                params: &CounterColumnsParams { log_rows, columns: columns as u32 },
+                counters: counted.slice(counters)?,
+                columns: self.memory.coefficients.slice_mut(words)?,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The number of columns that a component has in the trace, and where they are.
+    fn columns(&self, component: usize) -> (usize, Range<usize>) {
+        let tree = Tree::TRACE.0 as usize;
+        let columns = self.shape.components[component].columns.get(tree).cloned().unwrap_or(0..0);
+        // A component's columns are of one size, so they follow each other.
+        let first = self.shape.trees[tree].columns[columns.clone()].first();
+        let first = first.map_or(0, |column| column.coefficients.first as usize);
+        let words = columns.len() << self.components[component].air.log_rows();
+        (columns.len(), first..first + words)
+    }
+
+    /// Refuses a generator of another trace, and other inputs than it reads.
+    fn check_generator(
+        &self,
+        component: usize,
+        generator: &RecordedGenerator,
+        inputs: &[&[M31]],
+    ) -> Result<(), ProverError> {
+        let rows = 1 << self.components[component].air.log_rows();
+        let sizes = [
+            ("rows", rows, 1 << generator.log_rows()),
+            ("columns", self.columns(component).0, generator.columns()),
+            ("inputs", generator.inputs(), inputs.len()),
+        ];
+        let lengths = inputs.iter().map(|input| ("rows of each input", rows, input.len()));
+        match sizes.into_iter().chain(lengths).find(|(_, expected, got)| expected != got) {
+            Some((what, expected, got)) => Err(ProverError::Generator { component, what, expected, got }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the columns of a component, whose generator was checked.
+    fn make_rows(
+        &mut self,
+        q: &Q,
+        component: usize,
+        generator: &RecordedGenerator,
+        inputs: &[&[M31]],
+        counted: &mut Q::Buf<u32>,
+    ) -> Result<(), ProverError> {
+        let log_rows = generator.log_rows();
+        let rows = 1 << log_rows;
+        let mut values = q.alloc::<M31>((inputs.len() + usize::from(generator.reads_numbers())) << log_rows)?;
+        for (k, input) in inputs.iter().enumerate() {
+            q.write(input, values.slice_mut(k * rows..(k + 1) * rows)?)?;
+        }
+        if generator.reads_numbers() {
+            let column = values.slice_mut(inputs.len() * rows..(inputs.len() + 1) * rows)?;
+            q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column })?;
+        }
+        let (columns, words) = self.columns(component);
+        let program = generator.program();
+        let (registers, outputs) = (program.registers(), program.outputs());
+        q.air_columns(AirColumns {
+            params: &AirParams { log_rows, log_size: log_rows, registers, outputs },
+            outputs: &AirColumnsParams { columns: columns as u32, counters: counted.len() as u32 },
+            instructions: program.instructions(),
+            masks: &generator.masks(),
+            constants: program.constants(),
+            inputs: values.view(),
+            columns: self.memory.coefficients.slice_mut(words)?,
+            counters: counted.view_mut(),
+        })?;
+        Ok(())
+    }
+}
