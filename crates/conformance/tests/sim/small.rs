@@ -104,6 +104,11 @@ fn norms_and_inversions_are_recorded_unless_they_wait() {
 }
 
 #[test]
+fn programs_and_proofs_are_recorded() {
+    hold_recorded(["air.", "stark."]);
+}
+
+#[test]
 fn quotients_and_folds_are_recorded() {
     hold_recorded(["deep.", "fri."]);
 }
