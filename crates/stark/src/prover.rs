@@ -71,10 +71,13 @@ enum Trace<'t> {
     Generated(&'t [Generated<'t>]),
 }
 
+/// A recorded generator and the columns that it reads.
+type WithInputs<'w> = (RecordedGenerator, Vec<&'w [M31]>);
+
 /// The generators of a witness, recorded, with their inputs.
 struct Generators<'w> {
     /// For each component; `None` for tables that are counted.
-    recorded: Vec<Option<(RecordedGenerator, Vec<&'w [M31]>)>>,
+    recorded: Vec<Option<WithInputs<'w>>>,
     /// The first component whose generator cannot be recorded.
     error: Option<ProveError>,
 }

@@ -17,14 +17,16 @@ use super::{Contender, Contest, Show};
 /// Every contest of traces, by name; each is built only when its turn comes.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let lines: [(&str, fn(String) -> Contest); 3] = [
-        ("air.columns/fibonacci-100x2^18", fibonacci),
-        ("air.columns/poseidon2-300x2^16", poseidon2),
-        ("air.columns/blake2s-2^10", blake2s),
-    ];
-    lines
-        .map(|(id, line)| (id.to_owned(), Box::new(move || line(id.to_owned())) as Box<dyn FnOnce() -> Contest>))
-        .into()
+    vec![
+        line("air.columns/fibonacci-100x2^18", fibonacci),
+        line("air.columns/poseidon2-300x2^16", poseidon2),
+        line("air.columns/blake2s-2^10", blake2s),
+    ]
+}
+
+fn line(id: &str, contest: fn(String) -> Contest) -> (String, Box<dyn FnOnce() -> Contest>) {
+    let name = id.to_owned();
+    (id.to_owned(), Box::new(move || contest(name)))
 }
 
 /// The trace of a component in the making, with its memory.

@@ -27,6 +27,7 @@ pub(super) struct Run<'a> {
     pub(super) log_size: u32,
     /// The first position, a multiple of [`TILE`].
     pub(super) first: usize,
+    /// Positions from there on.
     pub(super) positions: usize,
     /// Planes that the outputs go to, or the four planes of sums.
     pub(super) outputs: Vec<&'a mut [M31]>,
