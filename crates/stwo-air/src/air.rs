@@ -16,6 +16,9 @@ use crate::{
     value::secure,
 };
 
+/// Slots of challenges that there are.
+const MOST_SLOTS: u32 = 1 << 16;
+
 /// An AIR of stwo's constraint framework, as an [`Air`].
 ///
 /// It is recorded once. Its constraints are those of the framework in the same order, those of look-ups among them; the challenges of
@@ -31,7 +34,7 @@ impl FrameworkAir {
     /// Records an AIR that uses no challenges.
     ///
     /// # Errors
-    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::NoChallenge`] for look-ups.
+    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::NoChallenge`] for look-ups of columns.
     pub fn new<E: FrameworkEval>(eval: &E) -> Result<Self, FrameworkError> {
         Self::record(eval, Tape::default())
     }
@@ -40,6 +43,8 @@ impl FrameworkAir {
     ///
     /// In stwo the elements are values within the AIR. So `build` is called twice, with elements that differ: a constant that is `z` or a
     /// power of `alpha` is a challenge and gets the slot that its relation has for it, and what else changes between both calls is refused.
+    /// The slots must be those that the relation has in the statement, in all of its components: another relation in the same slots
+    /// would have the same elements.
     ///
     /// ```
     /// use core_types::air::Relation;
@@ -72,12 +77,14 @@ impl FrameworkAir {
     /// ```
     ///
     /// # Errors
-    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::Draws`] if `build` draws elements of more or fewer
-    /// relations; [`FrameworkError::NoChallenge`] or [`FrameworkError::Baked`] if the AIR has challenges that cannot be slots.
+    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::Slots`] for relations that share slots or have
+    /// too many; [`FrameworkError::Draws`] if `build` draws elements of more or fewer relations; [`FrameworkError::NoChallenge`] or
+    /// [`FrameworkError::Baked`] if the AIR has challenges that cannot be slots.
     pub fn with_relations<E: FrameworkEval>(
         relations: &[Relation],
         build: impl Fn(&mut Challenges) -> E,
     ) -> Result<Self, FrameworkError> {
+        check_slots(relations)?;
         let record = |seed| {
             let mut challenges = Challenges::new(seed);
             let eval = build(&mut challenges);
@@ -125,6 +132,18 @@ impl FrameworkAir {
         };
         self.preprocessed().iter().map(place).collect()
     }
+}
+
+/// Refuses relations that share a slot, since one challenge in the place of two would let either be used for the other.
+fn check_slots(relations: &[Relation]) -> Result<(), FrameworkError> {
+    for (index, relation) in relations.iter().enumerate() {
+        let (first, end) = (relation.first(), relation.first().saturating_add(relation.slots()));
+        let is_shared = |other: &Relation| other.first() < end && first < other.first().saturating_add(other.slots());
+        if end > MOST_SLOTS || relations[..index].iter().any(is_shared) {
+            return Err(FrameworkError::Slots { relation: index, most: MOST_SLOTS });
+        }
+    }
+    Ok(())
 }
 
 impl Air for FrameworkAir {

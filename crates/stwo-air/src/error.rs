@@ -63,6 +63,14 @@ pub enum FrameworkError {
         /// The fraction, counted from zero.
         fraction: usize,
     },
+    /// A relation has slots of one before it, or slots that there are not.
+    #[error("expected slots of its own below {most} for relation {relation}")]
+    Slots {
+        /// The relation, counted from zero.
+        relation: usize,
+        /// As many slots as there are.
+        most: u32,
+    },
     /// Not as many challenges were drawn as the relations have, two for each.
     #[error("expected {expected} draws, two for each relation, got {got}")]
     Draws {

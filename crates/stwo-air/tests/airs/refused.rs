@@ -188,6 +188,10 @@ fn challenges_that_cannot_be_slots_are_refused() {
         Uses(Pair::draw(&mut Blake2sChannel::default()))
     });
     assert_eq!(elsewhere, Err(FrameworkError::NoChallenge { fraction: 0 }));
+    for (other, most) in [(Relation::new(1, 2), 1 << 16), (Relation::new(2, u32::MAX), 1 << 16)] {
+        let shared = FrameworkAir::with_relations(&[PAIR, other], |channel| Uses(Pair::draw(channel)));
+        assert_eq!(shared, Err(FrameworkError::Slots { relation: 1, most }));
+    }
     let too_many = FrameworkAir::with_relations(&[], |channel| Uses(Pair::draw(channel)));
     assert_eq!(too_many, Err(FrameworkError::Draws { expected: 0, got: 2 }));
     let too_few = FrameworkAir::with_relations(&[PAIR, Relation::new(2, 2)], |channel| Uses(Pair::draw(channel)));
