@@ -20,6 +20,7 @@
 mod file;
 mod proof;
 mod prover;
+mod relations;
 mod verify;
 
 pub use core_types::field::{M31, QM31};

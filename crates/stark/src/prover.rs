@@ -12,7 +12,7 @@ use stark_prover::{Component, Generated, Prover, ProverError, Session, Stage, St
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;
 
-use crate::StatementProof;
+use crate::{StatementProof, relations::misplaced};
 
 /// Why there is no proof of a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -33,6 +33,14 @@ pub enum ProveError {
         expected: usize,
         /// Components of the trace.
         got: usize,
+    },
+    /// The slots of a relation do not follow those of the relation before it.
+    #[error("expected a relation whose slots begin at {expected}, got {got}")]
+    Relations {
+        /// The slot after those of the relations before it.
+        expected: u32,
+        /// Its first slot.
+        got: u32,
     },
     /// The claimed sums do not add up to what the statement says: what is used is not what is yielded.
     #[error("what look-ups use is not what they yield")]
@@ -122,9 +130,12 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// The prover of `statement` with these parameters.
     ///
     /// # Errors
-    /// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such proofs or memory is
-    /// short.
+    /// [`ProveError::Relations`] for relations whose slots do not follow each other, [`ProveError::Record`] for an AIR that cannot be
+    /// recorded, [`ProveError::Prover`] if there are no such proofs or memory is short.
     pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
+        if let Some((expected, got)) = misplaced(statement.relations()) {
+            return Err(ProveError::Relations { expected, got });
+        }
         let mut components = Components(Ok(Vec::new()));
         statement.visit(&mut components);
         let preprocessed = statement.preprocessed_values();

@@ -7,7 +7,7 @@ use stark_verifier::{
 };
 use thiserror::Error;
 
-use crate::StatementProof;
+use crate::{StatementProof, relations::misplaced};
 
 /// Why a proof of a statement is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -16,6 +16,14 @@ pub enum VerifyError {
     /// There are no proofs of the statement.
     #[error("there are no proofs of this statement")]
     Statement(#[from] StatementError),
+    /// The slots of a relation of the statement do not follow those of the relation before it.
+    #[error("expected a relation whose slots begin at {expected}, got {got}")]
+    Relations {
+        /// The slot after those of the relations before it.
+        expected: u32,
+        /// Its first slot.
+        got: u32,
+    },
     /// There is not one claimed sum for each component, or there are sums of a statement without look-ups.
     #[error("expected {expected} claimed sums, got {got}")]
     Claimed {
@@ -53,6 +61,9 @@ pub fn verify<S: Statement>(
     preprocessed_root: Digest,
     proof: &StatementProof,
 ) -> Result<(), VerifyError> {
+    if let Some((expected, got)) = misplaced(statement.relations()) {
+        return Err(VerifyError::Relations { expected, got });
+    }
     let mut components = Components(Vec::new());
     statement.visit(&mut components);
     let count = components.0.len();

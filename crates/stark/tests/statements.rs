@@ -3,6 +3,7 @@
 
 use std::{fs, path::PathBuf};
 
+use core_types::air::Relation;
 use runtime::{Choice, Domain, Settings};
 use stark::{
     Columns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
@@ -193,4 +194,30 @@ fn witnesses_of_other_statements_are_refused() {
     let (_, states) = Poseidon2Chain::states(4, words([0; 16])).unwrap();
     assert_eq!(prover.prove_from(&q, &states), Err(ProveError::Components { expected: 2, got: 1 }));
     assert!(prover.prove_from(&q, &machine).is_ok());
+}
+
+/// A machine whose relation is said to begin at another slot.
+struct Misplaced(StateMachine);
+
+impl stark::Statement for Misplaced {
+    fn visit<'s>(&'s self, visitor: &mut impl stark::Visitor<'s>) {
+        self.0.visit(visitor);
+    }
+
+    fn relations(&self) -> &'static [Relation] {
+        const { &[Relation::new(0, 2), Relation::new(3, 2)] }
+    }
+}
+
+#[test]
+fn relations_whose_slots_do_not_follow_each_other_are_refused_by_both_sides() {
+    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
+    let machine = StateMachine::new([4, 4], words([1, 2])).unwrap();
+    let proof = proven(&q, config, &machine, &machine.trace());
+    let statement = Misplaced(machine);
+    let refused = StatementProver::new(&q, Protocol::V2_3, config, &statement).err();
+    assert_eq!(refused, Some(ProveError::Relations { expected: 2, got: 3 }));
+    let root = stark::Digest::default();
+    let refused = verify(Protocol::V2_3, config, &statement, root, &proof);
+    assert_eq!(refused, Err(VerifyError::Relations { expected: 2, got: 3 }));
 }
