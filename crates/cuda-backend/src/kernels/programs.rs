@@ -11,7 +11,7 @@ use super::{Kernel, ModuleError, ModuleText, module::Module};
 use crate::{DeviceInfo, ffi::Context, sync::lock};
 
 /// The most programs that are held. The one that was not used for longest makes room for another.
-const MOST: usize = 64;
+const MOST: usize = 512;
 
 /// A digest of what a program is made of.
 pub(crate) type ProgramDigest = [u8; 32];

@@ -37,6 +37,9 @@ pub(super) struct Row {
     log_step: Word,
 }
 
+/// About how many instructions find the row at an offset.
+pub(super) const OFFSET_COST: usize = 13;
+
 impl Columns {
     /// The word that mask `number` reads.
     pub(super) fn read(&mut self, a: &mut Assembly, number: u16, offset: i32) -> Word {

@@ -12,6 +12,8 @@ mod kernel;
 mod outputs;
 mod steps;
 
+use std::collections::HashSet;
+
 use core_types::{
     field::M31,
     params::air::{Instruction, MaskAt},
@@ -64,7 +66,9 @@ impl ProgramSource<'_> {
     /// About how many instructions the text has.
     #[must_use]
     pub fn instructions_of_text(&self) -> usize {
-        self.instructions.iter().map(|step| steps::cost(step.opcode)).sum()
+        let offsets: HashSet<i32> = self.masks.iter().map(|mask| mask.offset).filter(|&offset| offset != 0).collect();
+        self.instructions.iter().map(|step| steps::cost(step.opcode)).sum::<usize>()
+            + offsets.len() * columns::OFFSET_COST
     }
 
     /// A digest of all that the text depends on.

@@ -67,7 +67,7 @@ impl Steps<'_> {
     }
 
     fn set_secure(&mut self, first: u16, words: [Word; 4]) {
-        (first..).zip(words).for_each(|(register, word)| self.set(register, word));
+        (0..).zip(words).for_each(|(k, word)| self.set(first.saturating_add(k), word));
     }
 
     /// Adds the code of a step. A step that the check of an op refuses has none.

@@ -13,7 +13,7 @@ use cuda_backend::{CudaConfig, CudaQueue, ModuleError, ProgramKind, ProgramSourc
 use cuda_sim::driver::{Simulation, simulate};
 
 /// The most programs that a device holds.
-const MOST: usize = 64;
+const MOST: usize = 512;
 
 const STEPS: [(Opcode, [u16; 3]); 3] =
     [(Opcode::Mask, [0, 6, 0]), (Opcode::Constant, [1, 0, 0]), (Opcode::Mul, [0, 0, 1])];
@@ -56,18 +56,18 @@ fn a_program_is_compiled_once_and_the_last_ones_are_held() {
     };
     for _ in 0..2 {
         (0..MOST as u32).for_each(|constant| expect(&q, &multiple(constant + 2)));
-        assert_eq!(counts(), (64, 0));
+        assert_eq!(counts(), (MOST as u64, 0));
     }
     expect(&q, &multiple(2));
     // The second one was not used for longest, and makes room.
     expect(&q, &multiple(1000));
-    assert_eq!(counts(), (65, 1));
+    assert_eq!(counts(), (MOST as u64 + 1, 1));
     expect(&q, &multiple(2));
-    assert_eq!(counts(), (65, 1));
+    assert_eq!(counts(), (MOST as u64 + 1, 1));
     expect(&q, &multiple(3));
-    assert_eq!(counts(), (66, 2));
+    assert_eq!(counts(), (MOST as u64 + 2, 2));
     let facts = q.device().programs();
-    assert_eq!((facts.held, facts.compiled, facts.refused), (MOST, 66, vec![]));
+    assert_eq!((facts.held, facts.compiled, facts.refused), (MOST, MOST as u64 + 2, vec![]));
     drop(q);
     assert_eq!(session.reports(), []);
 }
