@@ -1,6 +1,8 @@
 //! Exit codes: 0 ok, 1 failed, 2 usage, 3 backend unavailable, 4 keys refused, 5 other party failed.
 
 use core::fmt;
+use std::io::{self, Write as _};
+
 use inference::{InferenceError, Outcome};
 use runtime::OpenError;
 
@@ -50,7 +52,9 @@ impl std::error::Error for Relayed {}
 /// Prints an error with its causes and one hint, and returns its exit code.
 pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     let Err(error) = result else { return 0 };
-    eprintln!("error: {}", with_causes(&error));
+    // There is nobody to tell that nothing can be told.
+    let mut out = io::stderr().lock();
+    let _ = writeln!(out, "error: {}", with_causes(&error));
     let (code, hint) = match error.downcast_ref::<OpenError>() {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
         Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
@@ -67,7 +71,7 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
         Some(_) => (FAILED, ""),
     };
     if !hint.is_empty() {
-        eprintln!("hint: {hint}");
+        let _ = writeln!(out, "hint: {hint}");
     }
     code
 }

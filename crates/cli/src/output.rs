@@ -6,9 +6,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use tempfile::NamedTempFile;
+use tempfile::{Builder, NamedTempFile};
 
-/// A file to be written, readable by its owner alone.
+/// A file to be written.
 ///
 /// It is opened at once under another name beside its path, so that a folder that cannot be written to is noticed
 /// before keys are used up, and takes its own name when it is complete.
@@ -18,10 +18,22 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Opens a file that will have this path.
+    /// Opens a file that will have this path, readable by its owner alone.
     pub(crate) fn begin(path: &Path) -> Result<Self> {
+        Self::open(path, &mut Builder::new())
+    }
+
+    /// Opens a file that will have this path, for everybody to read.
+    pub(crate) fn begin_public(path: &Path) -> Result<Self> {
+        let mut builder = Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+        Self::open(path, &mut builder)
+    }
+
+    fn open(path: &Path, builder: &mut Builder<'_, '_>) -> Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(folder).with_context(|| format!("writing {}", path.display()))?;
+        let file = builder.tempfile_in(folder).with_context(|| format!("writing {}", path.display()))?;
         Ok(Self { file, path: path.to_owned() })
     }
 

@@ -26,6 +26,14 @@ pub(crate) struct ConfigArgs {
     lifting: Option<u32>,
 }
 
+/// Bits that a proof has at most, however many queries it answers: those of its field and its hash.
+const MOST_SECURITY: u32 = 120;
+
+/// Bits of conjectured security of proofs with these parameters.
+pub(crate) fn security(config: &PcsConfig) -> u32 {
+    config.security_bits().min(MOST_SECURITY)
+}
+
 impl ConfigArgs {
     /// The parameters.
     pub(crate) const fn config(&self) -> PcsConfig {

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 
-use super::file;
+use super::{config::security, file};
 
 /// Show what a proof's file holds, without checking it.
 #[derive(Args, Debug)]
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<()> {
         fri.log_last_layer_degree_bound,
         config.lifting_log_size
     )?;
-    writeln!(out, "security           {} bits, conjectured", config.security_bits())?;
+    writeln!(out, "security           {} bits, conjectured", security(&config))?;
     for (tree, root) in proof.commitments.iter().enumerate() {
         let columns = proof.sampled_values.get(tree).map_or(0, Vec::len);
         let witness = proof.decommitments.get(tree).map_or(0, |decommitment| decommitment.hash_witness.len());

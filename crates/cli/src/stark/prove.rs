@@ -19,7 +19,7 @@ use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
 
 use super::{
-    config::ConfigArgs,
+    config::{ConfigArgs, security},
     file,
     known::{AirArgs, AirName, make},
     npy,
@@ -97,7 +97,7 @@ pub(crate) fn open(backend: Option<Choice>) -> Result<AnyQueue> {
 /// Runs the command.
 pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     ensure!(args.html.as_ref() != Some(&args.out), "the proof and the report need files of their own");
-    let output = Output::begin(&args.out)?;
+    let output = Output::begin_public(&args.out)?;
     let q = open(args.backend)?;
     let (statement, trace) = match &args.trace_npy {
         None => make(&args.air)?,
@@ -162,7 +162,7 @@ fn facts(
     vec![
         fact("statement", file.statement.name().to_owned()),
         fact("trace", trace),
-        fact("security", format!("{} bits, conjectured", config.security_bits())),
+        fact("security", format!("{} bits, conjectured", security(config))),
         fact("proof", format!("{} KiB of JSON", bytes.div_ceil(1024))),
         fact("peak device memory", format!("{} MiB", peak_bytes.div_ceil(1 << 20))),
         fact("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)),

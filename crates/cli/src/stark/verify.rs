@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 
-use super::file;
+use super::{config::security, file};
 
 /// Check a proof in a file, and say what it proves.
 ///
@@ -27,7 +27,7 @@ pub(crate) struct VerifyArgs {
 /// Runs the command.
 pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     let file = file::read(&args.file)?;
-    let bits = file.proof.proof.config.security_bits();
+    let bits = security(&file.proof.proof.config);
     ensure!(bits >= args.min_security, "the proof has {bits} bits of security, expected {}", args.min_security);
     let refused = || format!("{} is refused", args.file.display());
     file.verify(&runtime::cpu()?).with_context(refused)?;
