@@ -8,8 +8,29 @@ use super::{Contender, Contest};
 /// What the times were recorded on.
 const PROCESSOR: &str = "Xeon, family 6 model 167";
 
-/// Nanoseconds for a unit of a line, of builds of stwo 2.3.0 with AVX-512 and with AVX2; medians of 9 runs.
-const RATES: [(&str, f64, f64); 0] = [];
+/// Nanoseconds for a unit of a line, of builds of stwo 2.3.0 with AVX-512 and with AVX2; means of two medians of 9 runs.
+const RATES: [(&str, f64, f64); 20] = [
+    ("circle.batch_inverse_m31/20", 0.554, 0.634),
+    ("circle.batch_inverse_qm31/20", 6.873, 9.690),
+    ("circle.eval_at_point/20", 0.767, 1.314),
+    ("circle.eval_at_point/24", 1.114, 2.377),
+    ("circle.evaluate/16", 0.163, 0.211),
+    ("circle.evaluate/20", 0.111, 0.153),
+    ("circle.evaluate/22", 0.112, 0.155),
+    ("circle.evaluate/24", 0.180, 0.227),
+    ("circle.interpolate/16", 0.089, 0.132),
+    ("circle.interpolate/20", 0.113, 0.149),
+    ("circle.interpolate/22", 0.108, 0.143),
+    ("circle.interpolate/24", 0.147, 0.192),
+    ("circle.twiddles/20", 1.663, 2.098),
+    ("circle.twiddles/24", 7.397, 8.152),
+    ("deep.quotients/108x18", 2.055, 2.626),
+    ("fri.fold/20", 1.483, 1.983),
+    ("merkle.leaves/100x2^19", 26.337, 55.536),
+    ("merkle.leaves/4x2^19", 19.387, 47.519),
+    ("merkle.tree/2^19", 17.843, 43.612),
+    ("stark.prove/fibonacci-100x2^18", 27.955, 37.297),
+];
 
 /// The contest, with stwo's times among its contenders.
 pub(super) fn beside_stwo(mut contest: Contest) -> Contest {
