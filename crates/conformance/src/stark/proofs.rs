@@ -1,12 +1,12 @@
 //! Proofs of every AIR that ships.
 
 use backend_api::ops::StarkOps;
-use core_types::field::M31;
+use core_types::field::{M31, P};
 use sha2::{Digest as _, Sha256};
 use stark::{
     FriConfig, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof, StatementProver, verify,
 };
-use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine};
+use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::{Case, Failure, OpSpec};
 
@@ -67,6 +67,18 @@ const fn message_word(k: u32) -> u32 {
     (k + 1).wrapping_mul(0x9e37_79b9).rotate_left(k % 31) ^ 0x5555_aaaa
 }
 
+/// The first two columns of that proof of the grid, of 64 rows, as stwo's program makes them from seed 71.
+fn fibonacci_seeds() -> [Vec<M31>; 2] {
+    let mut state = 71u64.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        M31::from_u32(((state >> 32) % u64::from(P)) as u32)
+    };
+    [(); 2].map(|()| (0..64).map(|_| next()).collect())
+}
+
 fn steps<Q: StarkOps + 'static>(
     name: &str,
     log_steps: [u32; 2],
@@ -125,6 +137,19 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
             config([1, 2, 2, 4, 5], Some(10)),
             "4cdb48e7893c47e3b63af9337d78f2f68dc46484fd227371a74118c8b7e1db96",
         ),
+        Case::new("wide Fibonacci of 64 rows and 17 columns", |q: &Q| {
+            let air = WideFibonacci::new(6, 17)?;
+            let [a, b] = fibonacci_seeds();
+            let seeds: Vec<[M31; 2]> = a.into_iter().zip(b).map(|(a, b)| [a, b]).collect();
+            let (trace, given) = (air.trace(&seeds)?, air.seeds(&seeds)?);
+            hold(
+                q,
+                config([1, 2, 1, 2, 4], None),
+                &air,
+                "ff4d2114be898a7abf1c911640dcc831d4b487082d7490d9fe94bd0f4e1c5b84",
+                &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &given)],
+            )
+        }),
         Case::new("chain of 16 Poseidon2 permutations", |q: &Q| {
             let first = core::array::from_fn(|k| M31::from_u32(k as u32 + 4));
             let (chain, trace) = Poseidon2Chain::run(4, first)?;
