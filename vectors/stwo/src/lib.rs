@@ -5,6 +5,7 @@ pub mod blake2s;
 pub mod blake2s_trace;
 pub mod components;
 pub mod config;
+pub mod fibonacci;
 pub mod fingerprint;
 pub mod interaction;
 pub mod prove;

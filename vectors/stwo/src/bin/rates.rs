@@ -7,30 +7,27 @@
 use std::{collections::BTreeMap, env, hint::black_box, time::Instant};
 
 use stwo::core::{
-    channel::Blake2sChannel,
     circle::SECURE_FIELD_CIRCLE_GEN,
     fields::{FieldExpOps, m31::BaseField, qm31::SecureField},
     pcs::{
-        PcsConfig, TreeVec,
+        TreeVec,
         quotients::{ColumnSampleBatch, PointSample, build_samples_with_randomness_and_periodicity},
     },
     poly::circle::CanonicCoset,
-    vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
+    vcs_lifted::blake2_merkle::Blake2sMerkleHasher,
 };
 use stwo::prover::{
-    CommitmentSchemeProver, QuotientOps,
+    QuotientOps,
     backend::simd::{SimdBackend, column::BaseColumn, m31::PackedM31, qm31::PackedQM31},
     fri::FriOps,
     poly::{
         BitReversedOrder,
         circle::{CircleCoefficients, CircleEvaluation, PolyOps, SecureEvaluation},
     },
-    prove,
     secure_column::SecureColumnByCoords,
     vcs_lifted::ops::MerkleOpsLifted,
 };
-use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
-use stwo_vectors::airs::WideFibonacci;
+use stwo_vectors::fibonacci::Fibonacci;
 
 /// Lanes of a packed value.
 const LANES: usize = 16;
@@ -192,42 +189,11 @@ fn quotients(rates: &mut Rates) {
     );
 }
 
-/// Whole proofs of wide Fibonacci, with coefficients kept, which is faster.
+/// Whole proofs of wide Fibonacci.
 fn proofs(rates: &mut Rates) {
-    const LOG_ROWS: u32 = 18;
-    const COLUMNS: u32 = 100;
-    let config = PcsConfig::default();
-    let domain = CanonicCoset::new(LOG_ROWS).circle_domain();
-    let largest = CanonicCoset::new(LOG_ROWS + 1 + config.fri_config.log_blowup_factor).circle_domain();
-    let twiddles = SimdBackend::precompute_twiddles(largest.half_coset);
-    let mut rows = vec![vec![BaseField::from(1); 1 << LOG_ROWS], (0..1 << LOG_ROWS).map(BaseField::from).collect()];
-    for k in 2..COLUMNS as usize {
-        let next = rows[k - 2].iter().zip(&rows[k - 1]).map(|(a, b)| *a * *a + *b * *b).collect();
-        rows.push(next);
-    }
-    let columns: Vec<BaseColumn> = rows.into_iter().map(BaseColumn::from_iter).collect();
-    let trace = || -> Vec<_> {
-        let evaluation = |column: &BaseColumn| {
-            CircleEvaluation::<SimdBackend, BaseField, BitReversedOrder>::new(domain, column.clone())
-        };
-        columns.iter().map(evaluation).collect()
-    };
-    rates.line("stark.prove/fibonacci-100x2^18", f64::from(COLUMNS << LOG_ROWS), trace, |trace| {
-        let channel = &mut Blake2sChannel::default();
-        config.mix_into(channel);
-        let mut scheme = CommitmentSchemeProver::<SimdBackend, Blake2sMerkleChannel>::new(config, &twiddles);
-        scheme.set_store_polynomials_coefficients();
-        scheme.tree_builder().commit(channel);
-        let mut tree = scheme.tree_builder();
-        tree.extend_evals(trace);
-        tree.commit(channel);
-        let component = FrameworkComponent::new(
-            &mut TraceLocationAllocator::default(),
-            WideFibonacci { log_rows: LOG_ROWS, columns: COLUMNS },
-            SecureField::default(),
-        );
-        prove(&[&component], channel, scheme).expect("the trace satisfies the constraints")
-    });
+    let fibonacci = Fibonacci::new(18, 100);
+    let trace = || fibonacci.trace();
+    rates.line("stark.prove/fibonacci-100x2^18", f64::from(100 << 18), trace, |trace| fibonacci.prove(trace));
 }
 
 fn main() {

@@ -13,21 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use stwo::core::{
-    channel::Blake2sChannel, fields::m31::BaseField, fields::qm31::SecureField, pcs::PcsConfig,
-    poly::circle::CanonicCoset, vcs_lifted::blake2_merkle::Blake2sMerkleChannel,
-};
-use stwo::prover::{
-    CommitmentSchemeProver,
-    backend::simd::{SimdBackend, column::BaseColumn},
-    poly::{
-        BitReversedOrder,
-        circle::{CircleEvaluation, PolyOps},
-    },
-    prove,
-};
-use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
-use stwo_vectors::airs::WideFibonacci;
+use stwo_vectors::fibonacci::Fibonacci;
 use tracing::{
     Event, Metadata, Subscriber,
     span::{Attributes, Id, Record},
@@ -79,42 +65,13 @@ fn main() {
     let clock = Clock { next: AtomicU64::new(1), names: Mutex::default(), running: Mutex::default() };
     tracing::subscriber::set_global_default(clock).expect("no other subscriber");
 
-    let config = PcsConfig::default();
-    let blowup = config.fri_config.log_blowup_factor;
-    let domain = CanonicCoset::new(log_rows).circle_domain();
-    let twiddles =
-        SimdBackend::precompute_twiddles(CanonicCoset::new(log_rows + blowup + 1).circle_domain().half_coset);
-    let columns: Vec<BaseColumn> = {
-        let mut all: Vec<Vec<BaseField>> =
-            vec![vec![BaseField::from(1); 1 << log_rows], (0..1 << log_rows).map(BaseField::from).collect()];
-        for k in 2..width as usize {
-            let next = all[k - 2].iter().zip(&all[k - 1]).map(|(a, b)| *a * *a + *b * *b).collect();
-            all.push(next);
-        }
-        all.into_iter().map(BaseColumn::from_iter).collect()
-    };
+    let fibonacci = Fibonacci::new(log_rows, width);
     let mut by_stage: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
     for round in 0..=rounds {
-        let trace: Vec<_> = columns
-            .iter()
-            .map(|column| CircleEvaluation::<SimdBackend, BaseField, BitReversedOrder>::new(domain, column.clone()))
-            .collect();
+        let trace = fibonacci.trace();
         TIMES.lock().unwrap().clear();
         let start = Instant::now();
-        let channel = &mut Blake2sChannel::default();
-        config.mix_into(channel);
-        let mut scheme = CommitmentSchemeProver::<SimdBackend, Blake2sMerkleChannel>::new(config, &twiddles);
-        scheme.set_store_polynomials_coefficients();
-        scheme.tree_builder().commit(channel);
-        let mut tree = scheme.tree_builder();
-        tree.extend_evals(trace);
-        tree.commit(channel);
-        let component = FrameworkComponent::new(
-            &mut TraceLocationAllocator::default(),
-            WideFibonacci { log_rows, columns: width },
-            SecureField::default(),
-        );
-        prove(&[&component], channel, scheme).expect("the trace satisfies the constraints");
+        fibonacci.prove(trace);
         let whole = start.elapsed();
         if round > 0 {
             for (stage, time) in TIMES.lock().unwrap().iter() {
