@@ -52,9 +52,7 @@ impl std::error::Error for Relayed {}
 /// Prints an error with its causes and one hint, and returns its exit code.
 pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     let Err(error) = result else { return 0 };
-    // There is nobody to tell that nothing can be told.
-    let mut out = io::stderr().lock();
-    let _ = writeln!(out, "error: {}", with_causes(&error));
+    say("error", &with_causes(&error));
     let (code, hint) = match error.downcast_ref::<OpenError>() {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
         Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
@@ -71,9 +69,14 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
         Some(_) => (FAILED, ""),
     };
     if !hint.is_empty() {
-        let _ = writeln!(out, "hint: {hint}");
+        say("hint", hint);
     }
     code
+}
+
+/// Prints a line on standard error. Where that cannot be written there is nobody to tell, so it is no error.
+pub(crate) fn say(what: &str, message: &str) {
+    let _ = writeln!(io::stderr().lock(), "{what}: {message}");
 }
 
 /// An error's message and those of its causes, without any cause that an earlier message already includes, as messages

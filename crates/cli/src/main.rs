@@ -49,7 +49,7 @@ fn run(cli: &Cli) -> Result<()> {
     let result = command(cli);
     let Err(error) = trace.map_or(Ok(()), Trace::finish) else { return result };
     if result.is_err() {
-        eprintln!("error: {error}");
+        exit::say("error", &error.to_string());
         return result;
     }
     Err(error.into())

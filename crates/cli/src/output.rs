@@ -61,4 +61,19 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(Output::begin(&folder.path().join("no/result")).is_err());
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn others_may_read_what_is_public_and_nothing_else() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let opened: [fn(&Path) -> Result<Output>; 2] = [Output::begin, Output::begin_public];
+        let readable = opened.map(|open| {
+            let path = folder.path().join("result");
+            open(&path).unwrap().finish(b"whole").unwrap();
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o004 != 0
+        });
+        assert_eq!(readable, [false, true]);
+    }
 }
