@@ -8,7 +8,7 @@ use core_types::{
 
 use crate::simd::{
     Kernel,
-    words::{Words, secure_product},
+    words::{Norms, Words, invert_lanes, secure_product},
 };
 
 /// Positions whose denominators are inverted at once.
@@ -35,7 +35,7 @@ impl<L: Words> Kernel<L> for Sums<'_> {
     #[inline(always)]
     fn run(mut self, l: L) {
         let count = self.columns.first().map_or(0, |plane| plane.len());
-        let mut prefixes = vec![0u32; SCRATCH];
+        let mut notes = vec![0u32; SCRATCH];
         let plane = |k: usize| &self.fractions[k * self.len + self.first..][..count];
         for k in 0..self.columns.len() / 4 {
             let mut numerators: [&[M31]; 4] = [&[]; 4];
@@ -50,12 +50,13 @@ impl<L: Words> Kernel<L> for Sums<'_> {
             }
             let [x0, x1, x2, x3, ..] = here else { return };
             let targets = [&mut **x0, &mut **x1, &mut **x2, &mut **x3];
-            divide(l, numerators, denominators, previous, targets, &mut prefixes);
+            divide(l, numerators, denominators, previous, targets, &mut notes);
         }
     }
 }
 
-/// Writes the quotients, plus `previous`, to `targets`.
+/// Writes the quotients, plus `previous`, to `targets`. What is known of each denominator, its norms and the product of all
+/// norms before it in its lane, is noted in `notes`.
 #[inline(always)]
 fn divide<L: Words>(
     l: L,
@@ -63,30 +64,35 @@ fn divide<L: Words>(
     denominators: [&[M31]; 4],
     previous: Option<[&[M31]; 4]>,
     targets: [&mut [M31]; 4],
-    prefixes: &mut [u32],
+    notes: &mut [u32],
 ) {
     let count = targets[0].len();
     let whole = count / L::WIDTH * L::WIDTH;
-    let mut product = one(l);
+    let mut product = l.splat(1);
     for at in (0..whole).step_by(L::WIDTH) {
-        for c in 0..4 {
-            // SAFETY: there are four planes of a tile each.
-            unsafe { l.store(prefixes[c * TILE + at..].as_mut_ptr(), product[c]) };
+        let Norms { complex: [real, imaginary], word } = Norms::of(l, load(l, denominators, at));
+        for (part, v) in [real, imaginary, word, product].into_iter().enumerate() {
+            // SAFETY: there are four notes of a tile each.
+            unsafe { l.store(notes[part * TILE + at..].as_mut_ptr(), v) };
         }
-        product = secure_product(l, product, load(l, denominators, at));
+        product = l.mul(product, l.doubled(word));
     }
-    let Some(mut inverse) = invert(l, product) else {
+    let Some(mut inverse) = invert_lanes(l, product) else {
         return divide_singly(numerators, denominators, previous, targets, 0);
     };
     let [t0, t1, t2, t3] = targets;
     for at in (0..whole).step_by(L::WIDTH).rev() {
-        let mut prefix = product;
-        for c in 0..4 {
-            // SAFETY: there are four planes of a tile each.
-            prefix[c] = unsafe { l.load(prefixes[c * TILE + at..].as_ptr()) };
+        let mut note = [inverse; 4];
+        for (part, note) in note.iter_mut().enumerate() {
+            // SAFETY: there are four notes of a tile each.
+            *note = unsafe { l.load(notes[part * TILE + at..].as_ptr()) };
         }
-        let quotient = secure_product(l, secure_product(l, prefix, inverse), load(l, numerators, at));
-        inverse = secure_product(l, inverse, load(l, denominators, at));
+        let [real, imaginary, word, prefix] = note;
+        let factor = l.doubled(inverse);
+        let norms = Norms { complex: [real, imaginary], word };
+        let inverses = norms.inverses(l, load(l, denominators, at), l.mul(prefix, factor));
+        inverse = l.mul(word, factor);
+        let quotient = secure_product(l, inverses, load(l, numerators, at));
         let mut sum = quotient;
         if let Some(previous) = previous {
             let before = load(l, previous, at);
@@ -106,41 +112,14 @@ fn divide<L: Words>(
 }
 
 #[inline(always)]
-fn one<L: Words>(l: L) -> [L::V; 4] {
-    [l.splat(1), l.splat(0), l.splat(0), l.splat(0)]
-}
-
-#[inline(always)]
 fn load<L: Words>(l: L, planes: [&[M31]; 4], at: usize) -> [L::V; 4] {
-    let mut v = one(l);
+    let mut v = [l.splat(0); 4];
     for c in 0..4 {
         let words = &planes[c][at..at + L::WIDTH];
         // SAFETY: as many words as a vector has; an element is a word.
         v[c] = unsafe { l.load(words.as_ptr().cast()) };
     }
     v
-}
-
-/// The inverses of the elements of a vector, if each has one.
-#[inline(always)]
-fn invert<L: Words>(l: L, product: [L::V; 4]) -> Option<[L::V; 4]> {
-    let mut lanes = [[0u32; 16]; 4];
-    for c in 0..4 {
-        // SAFETY: no vector has more than sixteen words.
-        unsafe { l.store(lanes[c].as_mut_ptr(), product[c]) };
-    }
-    for lane in 0..L::WIDTH {
-        let inverse = QM31::from_coordinates([0, 1, 2, 3].map(|c| M31::from_u32(lanes[c][lane]))).inverse()?;
-        for (lanes, coordinate) in lanes.iter_mut().zip(inverse.coordinates()) {
-            lanes[lane] = coordinate.word();
-        }
-    }
-    let mut inverse = product;
-    for c in 0..4 {
-        // SAFETY: as above.
-        inverse[c] = unsafe { l.load(lanes[c].as_ptr()) };
-    }
-    Some(inverse)
 }
 
 /// [`divide`] from position `first` on, one at a time; what a zero divides counts as zero.

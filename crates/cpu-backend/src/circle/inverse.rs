@@ -1,66 +1,68 @@
-//! Batch inversion by running products: three products per element and one inversion per chunk.
+//! Batch inversion in Mersenne-31 by running products: three products per element and one inversion per chunk.
 
-use core_types::field::{Field, M31, QM31};
+use core_types::field::{Field, M31};
 
-use super::vectors::Vectors;
 use crate::{
     Simd,
-    simd::{Kernel, dispatch, words::Words},
+    simd::{
+        Kernel, dispatch,
+        words::{Words, invert_lanes, invert_serially},
+    },
 };
 
-/// Elements of one chunk, inverted at once.
-pub(super) const CHUNK: usize = 1 << 12;
+/// Elements of one chunk, inverted at once. A chunk and its inverses stay in the second-level cache.
+pub(super) const CHUNK: usize = 1 << 13;
 
-/// Most elements in a vector, at any level.
-const WIDEST: usize = 16;
+/// Running products: none waits for another's multiplication.
+const CHAINS: usize = 4;
 
 /// Writes the inverses of `elements`, at most one chunk, and says whether every element has one; if not, what it wrote
 /// means nothing.
 pub(crate) fn invert_m31(simd: Simd, elements: &[M31], inverses: &mut [M31]) -> bool {
-    dispatch(simd, Inversion::<_, 4> { elements, inverses })
+    dispatch(simd, Inversion { elements, inverses })
 }
 
-/// [`invert_m31`] of elements of the secure field.
-pub(super) fn invert_qm31(simd: Simd, elements: &[QM31], inverses: &mut [QM31]) -> bool {
-    dispatch(simd, Inversion::<_, 1> { elements, inverses })
+/// Inversion with a running product for each lane of `CHAINS` vectors.
+struct Inversion<'a> {
+    elements: &'a [M31],
+    inverses: &'a mut [M31],
 }
 
-/// Inversion with as many running products as `CHAINS` vectors have elements: none waits for another's multiplication.
-struct Inversion<'a, F, const CHAINS: usize> {
-    elements: &'a [F],
-    inverses: &'a mut [F],
-}
-
-impl<F: Vectors<L>, L: Words, const CHAINS: usize> Kernel<L> for Inversion<'_, F, CHAINS> {
+impl<L: Words> Kernel<L> for Inversion<'_> {
     type Out = bool;
 
     #[inline(always)]
     fn run(self, l: L) -> bool {
         let row = CHAINS * L::WIDTH;
-        let whole = self.elements.len().min(self.inverses.len()) / row * row;
+        let len = self.elements.len().min(self.inverses.len());
+        let whole = len / row * row;
         let (elements, tail) = self.elements.split_at(whole);
         let (inverses, inverse_tail) = self.inverses.split_at_mut(whole);
-        let (source, target) = (elements.as_ptr(), inverses.as_mut_ptr());
+        let (source, target) = (elements.as_ptr().cast::<u32>(), inverses.as_mut_ptr().cast::<u32>());
         // First each element's place takes the product of all before it in its chain.
-        let mut products = [F::splat(l, F::ONE); CHAINS];
+        let mut products = [l.splat(1); CHAINS];
         for start in (0..whole).step_by(row) {
             for (chain, product) in products.iter_mut().enumerate() {
                 let at = start + chain * L::WIDTH;
-                // SAFETY: a row is CHAINS vectors, and whole rows lie in both slices.
+                // SAFETY: a row is CHAINS vectors, whole rows lie in both slices, and an element is a word.
                 unsafe {
-                    F::store(l, target.add(at), *product);
-                    *product = F::product(l, *product, F::load(l, source.add(at)));
+                    l.store(target.add(at), *product);
+                    *product = l.mul(*product, l.doubled(l.load(source.add(at))));
                 }
             }
         }
-        let Some(mut inverse) = invert_chains::<F, L, CHAINS>(l, products) else { return false };
+        let Some(mut inverse) = invert_chains(l, products) else { return false };
         for start in (0..whole).step_by(row).rev() {
             for (chain, inverse) in inverse.iter_mut().enumerate() {
                 let at = start + chain * L::WIDTH;
+                let factor = l.doubled(*inverse);
+                // The multiplications leave the memory time to hand over where the next chunk's inverses go, if one follows.
+                l.prefetch_for_store(target.wrapping_add(len + at));
                 // SAFETY: as above.
                 unsafe {
-                    F::store(l, target.add(at), F::product(l, F::load(l, target.add(at)), *inverse));
-                    *inverse = F::product(l, *inverse, F::load(l, source.add(at)));
+                    let (prefix, element) = (l.load(target.add(at)), l.load(source.add(at)));
+                    l.store(target.add(at), l.mul(prefix, factor));
+                    *inverse = l.mul(element, factor);
                 }
             }
         }
@@ -68,48 +70,22 @@ impl<F: Vectors<L>, L: Words, const CHAINS: usize> Kernel<L> for Inversion<'_, F
     }
 }
 
-/// The inverses of all elements of the vectors, with one inversion; `None` if one has no inverse.
+/// The inverses of all words of the vectors, with one inversion; `None` if one has no inverse.
 #[inline(always)]
-fn invert_chains<F: Vectors<L>, L: Words, const CHAINS: usize>(
-    l: L,
-    products: [F::V; CHAINS],
-) -> Option<[F::V; CHAINS]> {
+fn invert_chains<L: Words>(l: L, products: [L::V; CHAINS]) -> Option<[L::V; CHAINS]> {
     let mut prefixes = products;
-    let mut product = F::splat(l, F::ONE);
+    let mut product = l.splat(1);
     for (prefix, &factor) in prefixes.iter_mut().zip(&products) {
         *prefix = product;
-        product = F::product(l, product, factor);
+        product = l.mul(product, l.doubled(factor));
     }
-    let (mut lanes, mut inverse_lanes) = ([F::ONE; WIDEST], [F::ONE; WIDEST]);
-    // SAFETY: no vector has more than WIDEST elements.
-    unsafe { F::store(l, lanes.as_mut_ptr(), product) };
-    if !invert_serially(&lanes[..L::WIDTH], &mut inverse_lanes) {
-        return None;
-    }
-    // SAFETY: as above.
-    let mut inverse = unsafe { F::load(l, inverse_lanes.as_ptr()) };
+    let mut inverse = invert_lanes(l, product)?;
     let mut inverses = products;
     for (place, (&prefix, &factor)) in inverses.iter_mut().zip(prefixes.iter().zip(&products)).rev() {
-        *place = F::product(l, prefix, inverse);
-        inverse = F::product(l, inverse, factor);
+        *place = l.mul(prefix, l.doubled(inverse));
+        inverse = l.mul(inverse, l.doubled(factor));
     }
     Some(inverses)
-}
-
-/// Writes the inverses of `elements` with one running product, and says whether every element has one.
-#[inline(always)]
-fn invert_serially<F: Field>(elements: &[F], inverses: &mut [F]) -> bool {
-    let mut product = F::ONE;
-    for (&x, prefix) in elements.iter().zip(&mut *inverses) {
-        *prefix = product;
-        product = product * x;
-    }
-    let Some(mut inverse) = product.inverse() else { return false };
-    for (&x, prefix) in elements.iter().zip(inverses).rev() {
-        *prefix = *prefix * inverse;
-        inverse = inverse * x;
-    }
-    true
 }
 
 /// The index of the first zero.

@@ -1,5 +1,6 @@
 //! The circle op set on the processor.
 
+mod coordinates;
 mod extend;
 pub(crate) mod inverse;
 mod parts;
@@ -7,12 +8,12 @@ mod pass;
 mod point;
 mod samples;
 pub(crate) mod scalar;
+mod secure_inverse;
 mod steps;
 #[cfg(test)]
 mod tests;
 mod transform;
 mod twiddles;
-mod vectors;
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -98,17 +99,18 @@ impl CpuQueue {
         unsafe { self.run_regions(steps, log_size, count, region) };
     }
 
-    /// Inverts chunks by `invert`.
+    /// Inverts chunks of `chunk_len` by `invert`.
     fn batch_inverse<F: Field + Send + Sync>(
         &self,
+        chunk_len: usize,
         invert: fn(Simd, &[F], &mut [F]) -> bool,
         elements: &[F],
         inverses: &mut [F],
         first_zero: &mut [u64],
     ) {
         let zero = AtomicU64::new(first_zero[0]);
-        self.for_chunks(inverses, inverse::CHUNK, |i, chunk| {
-            let start = i * inverse::CHUNK;
+        self.for_chunks(inverses, chunk_len, |i, chunk| {
+            let start = i * chunk_len;
             let elements = &elements[start..start + chunk.len()];
             if !invert(self.simd(), elements, chunk)
                 && let Some(index) = inverse::first_zero(elements)
@@ -190,13 +192,13 @@ impl CircleOps for CpuQueue {
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.batch_inverse(inverse::invert_m31, op.elements, op.inverses, op.first_zero);
+        self.batch_inverse(inverse::CHUNK, inverse::invert_m31, op.elements, op.inverses, op.first_zero);
         Ok(())
     }
 
     fn batch_inverse_qm31(&self, op: BatchInverseQm31<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        self.batch_inverse(inverse::invert_qm31, op.elements, op.inverses, op.first_zero);
+        self.batch_inverse(secure_inverse::CHUNK, secure_inverse::invert_qm31, op.elements, op.inverses, op.first_zero);
         Ok(())
     }
 }

@@ -11,10 +11,7 @@ use core_types::{
     field::{M31, Twiddle},
 };
 
-use super::{
-    inverse::{CHUNK, invert_m31},
-    vectors::Vectors,
-};
+use super::inverse::{CHUNK, invert_m31};
 use crate::{
     CpuQueue, Simd,
     simd::{Kernel, dispatch, words::Words},
@@ -112,12 +109,12 @@ impl<L: Words> Kernel<L> for Xs<'_> {
         let (x, y) = (l.doubled(l.splat(base.x.word())), l.doubled(l.splat(base.y.word())));
         let whole = xs.len().min(step_xs.len()).min(step_ys.len()) >> L::LOG << L::LOG;
         for at in (0..whole).step_by(L::WIDTH) {
-            // SAFETY: whole vectors lie in all three slices; results are canonical.
+            // SAFETY: whole vectors lie in all three slices; an element is a word, and results are canonical.
             unsafe {
-                let step_x = <M31 as Vectors<L>>::load(l, step_xs.as_ptr().add(at));
-                let step_y = <M31 as Vectors<L>>::load(l, step_ys.as_ptr().add(at));
+                let step_x = l.load(step_xs.as_ptr().add(at).cast());
+                let step_y = l.load(step_ys.as_ptr().add(at).cast());
                 let sum = l.sub(l.mul_splat(step_x, x), l.mul_splat(step_y, y));
-                <M31 as Vectors<L>>::store(l, xs.as_mut_ptr().add(at), sum);
+                l.store(xs.as_mut_ptr().add(at).cast(), sum);
             }
         }
         let steps = step_xs[whole..].iter().zip(&step_ys[whole..]);

@@ -67,6 +67,12 @@ impl Words for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch_for_store(self, target: *const u32) {
+        // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(target.cast()) }
+    }
+
+    #[inline(always)]
     fn splat(self, word: u32) -> __m512i {
         // SAFETY: `self` proves AVX-512.
         unsafe { _mm512_set1_epi32(word as i32) }
@@ -207,6 +213,8 @@ pub(super) mod model {
             // SAFETY: the caller vouches for sixteen writable words.
             unsafe { target.cast::<Array>().write_unaligned(v) }
         }
+
+        fn prefetch_for_store(self, _: *const u32) {}
 
         fn splat(self, word: u32) -> Array {
             [word; 16]

@@ -4,6 +4,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod inverse;
 mod portable;
 mod slices;
 mod stored;
@@ -13,6 +14,7 @@ mod wide;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use avx512::model::Model;
+pub(crate) use inverse::{Norms, invert_lanes, invert_serially};
 pub(crate) use slices::Slices;
 pub(crate) use stored::StoredSums;
 pub(crate) use sums::Sums;
@@ -43,6 +45,8 @@ pub(crate) trait Words: Copy {
     /// # Safety
     /// They are writable; no alignment is needed.
     unsafe fn store(self, target: *mut u32, v: Self::V);
+    /// Prefetches the cache line that holds `target`, to be stored to; any address may be given.
+    fn prefetch_for_store(self, target: *const u32);
     /// `word` in every lane.
     fn splat(self, word: u32) -> Self::V;
     /// Field sums.
