@@ -17,6 +17,10 @@ use crate::{
 /// Log of the values of a tile, unless more of them fold to one.
 const LOG_TILE: u32 = 12;
 
+/// How many words ahead of its use memory is fetched: a layer is four streams read and four written, which
+/// processors do not follow fast enough by themselves.
+const AHEAD: usize = 128;
+
 /// The folds of a layer.
 pub(super) struct Folds<'a> {
     params: FriFoldParams,
@@ -126,6 +130,12 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
             } else {
                 l.take_factors(&factors[first + at..])
             };
+            for (source, target) in from.iter().zip(to.iter()) {
+                let source = source.as_ptr().cast::<u32>().wrapping_add(2 * (at + AHEAD));
+                l.prefetch(source);
+                l.prefetch(source.wrapping_add(L::WIDTH));
+                l.prefetch_for_store(target.as_ptr().cast::<u32>().wrapping_add(at + AHEAD));
+            }
             let (mut sums, mut differences) = ([t; 4], [t; 4]);
             for k in 0..4 {
                 let pairs = &from[k][2 * at..];

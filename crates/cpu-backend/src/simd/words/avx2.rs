@@ -69,6 +69,12 @@ impl Words for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, source: *const u32) {
+        // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
+    }
+
+    #[inline(always)]
     fn prefetch_for_store(self, target: *const u32) {
         // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(target.cast()) }

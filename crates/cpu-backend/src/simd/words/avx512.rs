@@ -67,6 +67,12 @@ impl Words for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch(self, source: *const u32) {
+        // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
+    }
+
+    #[inline(always)]
     fn prefetch_for_store(self, target: *const u32) {
         // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(target.cast()) }
@@ -213,6 +219,8 @@ pub(super) mod model {
             // SAFETY: the caller vouches for sixteen writable words.
             unsafe { target.cast::<Array>().write_unaligned(v) }
         }
+
+        fn prefetch(self, _: *const u32) {}
 
         fn prefetch_for_store(self, _: *const u32) {}
 

@@ -45,6 +45,8 @@ pub(crate) trait Words: Copy {
     /// # Safety
     /// They are writable; no alignment is needed.
     unsafe fn store(self, target: *mut u32, v: Self::V);
+    /// Prefetches the cache line that holds `source`; any address may be given.
+    fn prefetch(self, source: *const u32);
     /// Prefetches the cache line that holds `target`, to be stored to; any address may be given.
     fn prefetch_for_store(self, target: *const u32);
     /// `word` in every lane.

@@ -30,6 +30,9 @@ impl Words for Portable {
     }
 
     #[inline(always)]
+    fn prefetch(self, _: *const u32) {}
+
+    #[inline(always)]
     fn prefetch_for_store(self, _: *const u32) {}
 
     #[inline(always)]
