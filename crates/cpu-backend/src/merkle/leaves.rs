@@ -20,6 +20,10 @@ pub(super) const SCRATCH: usize = 8 * TILE;
 /// Rows at a time for which smaller columns are written out.
 const STRIP: usize = 128;
 
+/// How many rows ahead of its use a column is fetched: processors follow a page by themselves, but each block of a message
+/// begins sixteen of them.
+const AHEAD: usize = 48;
+
 /// Most words in a vector, at any level.
 const WIDEST: usize = 16;
 
@@ -86,6 +90,7 @@ impl<L: Bits> Kernel<L> for Tile<'_> {
                 for at in (0..len).step_by(L::N) {
                     let (mut words, mut state) = ([l.splat(0); BLOCK_WORDS], [l.splat(0); 8]);
                     for (word, message) in words.iter_mut().zip(&messages) {
+                        l.prefetch(message.as_ptr().wrapping_add(at + AHEAD));
                         *word = l.load(&message[at..]);
                     }
                     for (word, plane) in state.iter_mut().zip(&*chain) {

@@ -30,6 +30,12 @@ impl Bits for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, source: *const u32) {
+        // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
+    }
+
+    #[inline(always)]
     fn store(self, s: &mut [u32], v: __m256i) {
         let s = &mut s[..Self::N];
         // SAFETY: `self` proves AVX2; `s` holds eight words, and no alignment is needed.

@@ -44,6 +44,12 @@ impl Bits for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch(self, source: *const u32) {
+        // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
+    }
+
+    #[inline(always)]
     fn store(self, s: &mut [u32], v: __m512i) {
         let s = &mut s[..Self::N];
         // SAFETY: `self` proves AVX-512; `s` holds sixteen words, and no alignment is needed.

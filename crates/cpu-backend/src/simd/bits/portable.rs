@@ -21,6 +21,9 @@ impl Bits for Portable {
     }
 
     #[inline(always)]
+    fn prefetch(self, _: *const u32) {}
+
+    #[inline(always)]
     fn store(self, s: &mut [u32], v: [u32; 4]) {
         s[..4].copy_from_slice(&v);
     }
