@@ -1,12 +1,12 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use conformance::Condition;
 use runtime::Choice;
 
-use crate::{private::PfssArgs, stark::StarkArgs};
+use crate::{files::Named, private::PfssArgs, stark::StarkArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -43,14 +43,36 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether ops run in processes of their own.
-    pub(crate) fn is_isolated(&self) -> bool {
+    /// Why there is nothing that a trace would show.
+    pub(crate) const fn has_no_trace(&self) -> Option<&'static str> {
         match self {
-            Self::Conformance(args) => args.isolate,
-            Self::Bench(args) => args.isolate,
-            Self::Demo(_) | Self::Doctor(_) | Self::Trials(_) | Self::Pfss(_) | Self::Stark(_) => false,
+            Self::Conformance(ConformanceArgs { isolate: true, .. }) | Self::Bench(BenchArgs { isolate: true, .. }) => {
+                Some("with `--isolate` each has one of its own")
+            }
+            Self::Stark(args) if args.command.is_on_the_host() => {
+                Some("this command runs none on a backend: it checks or reads a file on the host")
+            }
+            _ => None,
         }
     }
+
+    /// The files that it names, but for folders and what is in them.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        match self {
+            Self::Demo(args) => vec![Named::written("--report", &args.report)],
+            Self::Doctor(_) => Vec::new(),
+            Self::Conformance(args) => events(args.events.as_deref()).collect(),
+            Self::Bench(args) => args.files(),
+            Self::Trials(args) => events(args.events.as_deref()).collect(),
+            Self::Pfss(args) => args.command.files(),
+            Self::Stark(args) => args.command.files(),
+        }
+    }
+}
+
+/// The file of events, if they do not go to standard output.
+fn events(path: Option<&Path>) -> impl Iterator<Item = Named<'_>> {
+    path.filter(|path| *path != Path::new("-")).into_iter().map(|path| Named::written("--events", path))
 }
 
 /// Run three workloads on real input, verify each, and write a report.
@@ -206,4 +228,13 @@ pub(crate) struct BenchArgs {
     /// Longest time for all lines, after which the rest are not measured.
     #[arg(long, value_name = "SECONDS", requires = "isolate")]
     pub(crate) deadline: Option<u64>,
+}
+
+impl BenchArgs {
+    fn files(&self) -> Vec<Named<'_>> {
+        let peer = self.peer.as_deref().map(|path| Named::read("--peer", path));
+        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        let html = self.html.as_deref().map(|path| Named::written("--html", path));
+        [peer, json, html].into_iter().flatten().chain(events(self.events.as_deref())).collect()
+    }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use inference::{InferenceError, Outcome};
 use runtime::OpenError;
 
-use crate::isolate::Ending;
+use crate::{isolate::Ending, text::lines};
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -76,7 +76,13 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
 
 /// Prints a line on standard error. Where that cannot be written there is nobody to tell, so it is no error.
 pub(crate) fn say(what: &str, message: &str) {
-    let _ = writeln!(io::stderr().lock(), "{what}: {message}");
+    let _ = writeln!(io::stderr().lock(), "{what}: {}", lines(message));
+}
+
+/// Prints text on standard error, for a command whose standard output is a file of its own.
+pub(crate) fn note(text: &str) -> anyhow::Result<()> {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    Ok(())
 }
 
 /// An error's message and those of its causes, without any cause that an earlier message already includes, as messages

@@ -7,11 +7,13 @@ mod conformance;
 mod demo;
 mod doctor;
 mod exit;
+mod files;
 mod isolate;
 mod output;
 mod private;
 mod report;
 mod stark;
+mod text;
 mod trace;
 mod trials;
 
@@ -26,6 +28,7 @@ use clap::Parser;
 use crate::{
     args::{Cli, Command},
     exit::Usage,
+    files::{Named, refuse_shared},
     trace::Trace,
 };
 
@@ -41,10 +44,12 @@ fn main() -> ExitCode {
 
 /// Runs the command, within a trace if one is asked for.
 fn run(cli: &Cli) -> Result<()> {
-    if cli.trace.is_some() && cli.command.is_isolated() {
-        let message = "`--trace` shows the ops of one process, and with `--isolate` each has one of its own";
-        return Err(Usage(message.to_owned()).into());
+    if let Some(reason) = cli.command.has_no_trace().filter(|_| cli.trace.is_some()) {
+        return Err(Usage(format!("`--trace` shows the ops of one process, and {reason}")).into());
     }
+    let mut files = cli.command.files();
+    files.extend(cli.trace.as_deref().map(|path| Named::written("--trace", path)));
+    refuse_shared(&files)?;
     let trace = cli.trace.as_deref().map(Trace::begin).transpose()?;
     let result = command(cli);
     let Err(error) = trace.map_or(Ok(()), Trace::finish) else { return result };

@@ -1,48 +1,113 @@
 //! Files that appear complete or not at all.
 
 use std::{
-    io::Write as _,
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result};
 use tempfile::{Builder, NamedTempFile};
 
+use crate::files::{folder_of, resolved, standard_output};
+
+/// Prints text on standard output.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("writing to standard output")
+}
+
 /// A file to be written.
 ///
-/// It is opened at once under another name beside its path, so that a folder that cannot be written to is noticed
-/// before keys are used up, and takes its own name when it is complete.
+/// Whether it can be is found out at once, before there is any work to lose. A regular file is written under another name in its
+/// folder, and takes its own when it is complete: what was there until then is replaced, not changed. A pipe or a device is written to
+/// as it is. Behind a symbolic link, it is the file it points to.
 pub(crate) struct Output {
-    file: NamedTempFile,
+    place: Place,
     path: PathBuf,
 }
 
+/// Where the bytes go.
+enum Place {
+    /// To a file of this path.
+    Named { at: PathBuf, public: bool },
+    /// To what is open already.
+    Open { file: File, is_stdout: bool },
+}
+
 impl Output {
-    /// Opens a file that will have this path, readable by its owner alone.
+    /// A file that will have this path, readable by its owner alone.
     pub(crate) fn begin(path: &Path) -> Result<Self> {
-        Self::open(path, &mut Builder::new())
+        Self::open(path, false)
     }
 
-    /// Opens a file that will have this path, for everybody to read.
+    /// A file that will have this path, for everybody to read.
     pub(crate) fn begin_public(path: &Path) -> Result<Self> {
-        let mut builder = Builder::new();
-        #[cfg(unix)]
+        Self::open(path, true)
+    }
+
+    fn open(path: &Path, public: bool) -> Result<Self> {
+        let place = Place::find(path, public).with_context(|| format!("writing {}", path.display()))?;
+        Ok(Self { place, path: path.to_owned() })
+    }
+
+    /// Whether the bytes go to standard output, where nothing else should then be.
+    pub(crate) const fn is_stdout(&self) -> bool {
+        matches!(self.place, Place::Open { is_stdout: true, .. })
+    }
+
+    /// Writes the bytes. A file that takes its name does so here.
+    pub(crate) fn finish(self, bytes: &[u8]) -> Result<()> {
+        self.place.write(bytes).with_context(|| format!("writing {}", self.path.display()))
+    }
+}
+
+impl Place {
+    fn find(path: &Path, public: bool) -> io::Result<Self> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Ok(found) => {
+                if let Some(file) = standard_output(&found) {
+                    // Those who throw the file away may want to read the rest.
+                    return Ok(Self::Open { file, is_stdout: path != Path::new("/dev/null") });
+                }
+                if !found.is_file() {
+                    return Ok(Self::Open { file: OpenOptions::new().write(true).open(path)?, is_stdout: false });
+                }
+            }
+            Err(missing) if missing.kind() == ErrorKind::NotFound => {}
+            Err(other) => return Err(other),
+        }
+        let at = resolved(path)?;
+        // It is gone again while the work is done, so that nothing is left of a program that is interrupted.
+        drop(temporary(&at, public)?);
+        Ok(Self::Named { at, public })
+    }
+
+    fn write(self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Open { mut file, .. } => file.write_all(bytes),
+            Self::Named { at, public } => {
+                let mut file = temporary(&at, public)?;
+                file.write_all(bytes)?;
+                file.as_file().sync_all()?;
+                file.persist(&at)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An empty file beside `path`, which is removed when it is dropped.
+fn temporary(path: &Path, public: bool) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    #[cfg(unix)]
+    if public {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        Self::open(path, &mut builder)
     }
-
-    fn open(path: &Path, builder: &mut Builder<'_, '_>) -> Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = builder.tempfile_in(folder).with_context(|| format!("writing {}", path.display()))?;
-        Ok(Self { file, path: path.to_owned() })
-    }
-
-    /// Writes the bytes and gives the file its name.
-    pub(crate) fn finish(mut self, bytes: &[u8]) -> Result<()> {
-        let said = || format!("writing {}", self.path.display());
-        self.file.write_all(bytes).and_then(|()| self.file.as_file().sync_all()).with_context(said)?;
-        self.file.persist(&self.path).map(drop).with_context(said)
-    }
+    #[cfg(not(unix))]
+    let _ = public;
+    builder.tempfile_in(folder_of(path))
 }
 
 #[cfg(test)]
@@ -53,13 +118,65 @@ mod tests {
     fn a_file_is_there_when_it_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("result");
+        let files = || fs::read_dir(folder.path()).unwrap().count();
         let output = Output::begin(&path).unwrap();
-        assert!(!path.exists());
+        assert_eq!(files(), 0, "nothing would be left of an interrupted program");
         output.finish(b"whole").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
-        drop(Output::begin(&path).unwrap());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(Output::begin(&folder.path().join("no/result")).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        Output::begin(&path).unwrap().finish(b"new").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), files()), (b"new".to_vec(), 1));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), b"kept").unwrap();
+        for path in [at("no/result"), at("result/"), at("file/result"), at(&"x".repeat(300)), folder.path().to_owned()]
+        {
+            let error = format!("{:#}", Output::begin(&path).err().unwrap());
+            assert!(error.starts_with(&format!("writing {}: ", path.display())), "{error}");
+        }
+        assert_eq!(fs::read(at("file")).unwrap(), b"kept");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_goes_away_is_an_error_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let output = Output::begin(&inner.join("result")).unwrap();
+        fs::remove_dir(&inner).unwrap();
+        assert!(output.finish(b"lost").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_to_the_file_that_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        fs::write(at("sub/file"), b"old").unwrap();
+        for (link, file) in [("there", "sub/file"), ("dangling", "sub/new")] {
+            std::os::unix::fs::symlink(file, at(link)).unwrap();
+            Output::begin(&at(link)).unwrap().finish(b"new").unwrap();
+            assert!(at(link).is_symlink() && !at(file).is_symlink());
+            assert_eq!(fs::read(at(file)).unwrap(), b"new");
+        }
+        assert_eq!(fs::read_dir(at("sub")).unwrap().count(), 2);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_are_written_to_and_stay_what_they_are() {
+        Output::begin(Path::new("/dev/null")).unwrap().finish(b"gone").unwrap();
+        let full = Output::begin(Path::new("/dev/full")).unwrap();
+        assert!(format!("{:#}", full.finish(b"more").unwrap_err()).starts_with("writing /dev/full: No space left"));
+        for device in ["/dev/null", "/dev/full"] {
+            assert!(!fs::metadata(device).unwrap().is_file());
+        }
     }
 
     #[cfg(unix)]
@@ -72,7 +189,7 @@ mod tests {
         let readable = opened.map(|open| {
             let path = folder.path().join("result");
             open(&path).unwrap().finish(b"whole").unwrap();
-            std::fs::metadata(&path).unwrap().permissions().mode() & 0o004 != 0
+            fs::metadata(&path).unwrap().permissions().mode() & 0o004 != 0
         });
         assert_eq!(readable, [false, true]);
     }

@@ -30,7 +30,7 @@ const NN_STRICT: Variable =
     Variable { name: "RSI_ML_BACKEND_STRICT", help: "1: that fallback is an error; 0 (default): it is reported" };
 const MEM_LIMIT: Variable =
     Variable { name: "TREFOIL_MEM_LIMIT", help: "bytes that buffers may hold at once, with K, M or G; default none" };
-const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1 or more; default all cores" };
+const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1..=1024; default all cores" };
 const SIMD: Variable =
     Variable { name: "TREFOIL_SIMD", help: "portable, avx2, avx512: strongest vector level; default what the CPU has" };
 const GPU_AES: Variable = Variable {
@@ -58,6 +58,9 @@ const PTX_DIR: Variable =
     Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests to use instead of the built-in ones" };
 const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
+
+/// The most threads that may be asked for: more than a machine has help nobody, and the system runs out of them.
+const MOST_THREADS: usize = 1024;
 
 /// Every variable that Trefoil reads.
 pub const VARIABLES: [Variable; 15] = [
@@ -216,7 +219,9 @@ impl Settings {
             nn_backend: backend(NN_BACKEND, false)?,
             nn_strict: flag(NN_STRICT)?,
             mem_limit_bytes: parsed(MEM_LIMIT, set(MEM_LIMIT)?, "a byte count such as `512M`", parse_bytes)?,
-            threads: parsed(THREADS, set(THREADS)?, "a whole number of 1 or more", |text| text.parse().ok())?,
+            threads: parsed(THREADS, set(THREADS)?, "a whole number of 1..=1024", |text| {
+                text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MOST_THREADS)
+            })?,
             simd: parsed(SIMD, set(SIMD)?, "`portable`, `avx2` or `avx512`", |text| {
                 text.to_ascii_lowercase().parse().ok()
             })?,
@@ -324,6 +329,15 @@ mod tests {
                 let offered = "`cpu`, `gpu` (or `cuda`) or `auto`";
                 assert_eq!(said, format!("{variable}: unknown backend `{value}`; expected {offered}"));
             }
+        }
+    }
+
+    #[test]
+    fn threads_have_an_upper_bound() {
+        assert_eq!(with("TREFOIL_THREADS", "1024").unwrap().threads, NonZeroUsize::new(1024));
+        for value in ["0", "1025", "99999999999999999999", "1e3", "-1"] {
+            let said = with("TREFOIL_THREADS", value).unwrap_err().to_string();
+            assert_eq!(said, format!("TREFOIL_THREADS: unknown value `{value}`; expected a whole number of 1..=1024"));
         }
     }
 

@@ -12,8 +12,8 @@ use crate::{
     columns::{checked_rows, column},
 };
 
-/// One constraint for each column but two, and constraints are numbered by 16 bits where an AIR is recorded.
-const MOST_COLUMNS: u32 = (1 << 16) + 1;
+/// Each column is read once, and what is read is numbered by 16 bits where an AIR is recorded.
+const MOST_COLUMNS: u32 = 1 << 16;
 
 /// Each column is the sum of the squares of the two to its left; the first two are free. An AIR, and the statement
 /// about it alone.
@@ -28,7 +28,7 @@ impl WideFibonacci {
     ///
     /// # Errors
     ///
-    /// Refuses a height outside `1..=29`, fewer than three columns, and more than a program has outputs for.
+    /// Refuses a height outside `1..=29`, fewer than three columns, and more than 2^16, which are as many as a program reads.
     pub fn new(log_rows: u32, columns: u32) -> Result<Self, AirError> {
         if !(3..=MOST_COLUMNS).contains(&columns) {
             return Err(AirError::Columns { got: columns, least: 3, most: MOST_COLUMNS });

@@ -49,6 +49,15 @@ impl<'s> Visitor<'s> for Components<'s> {
     }
 }
 
+/// Checks that there are proofs of `statement` with these parameters. A prover and [`verify`] check it too, but a prover when it
+/// takes its memory.
+///
+/// # Errors
+/// [`VerifyError::Relations`] or [`VerifyError::Statement`] if there are none.
+pub fn check_parameters<S: Statement>(protocol: Protocol, config: PcsConfig, statement: &S) -> Result<(), VerifyError> {
+    verifier(protocol, config, statement, Digest::default()).map(drop)
+}
+
 /// Checks that `proof` shows `statement`, with these parameters and this root of the preprocessed columns, which the verifier knows
 /// from elsewhere: from [`preprocessed_root`](crate::preprocessed_root), say.
 ///
@@ -61,15 +70,7 @@ pub fn verify<S: Statement>(
     preprocessed_root: Digest,
     proof: &StatementProof,
 ) -> Result<(), VerifyError> {
-    if let Some((expected, got)) = misplaced(statement.relations()) {
-        return Err(VerifyError::Relations { expected, got });
-    }
-    let mut components = Components(Vec::new());
-    statement.visit(&mut components);
-    let count = components.0.len();
-    let log_rows = statement.preprocessed().into_iter().map(|column| column.log_rows).collect();
-    let preprocessed = Preprocessed { root: preprocessed_root, log_rows };
-    let verifier = Verifier::new(protocol, config, preprocessed, components.0)?;
+    let (verifier, count) = verifier(protocol, config, statement, preprocessed_root)?;
     let mut session = verifier.begin(&proof.proof)?;
     session.commit();
     session.channel().mix_u32s(&statement.words());
@@ -91,4 +92,21 @@ pub fn verify<S: Statement>(
     session.commit();
     let inputs = |&claimed_sum: &QM31| Inputs { challenges: challenges.clone(), claimed_sum };
     Ok(session.finish(&proof.claimed_sums.iter().map(inputs).collect::<Vec<_>>())?)
+}
+
+/// The verifier of a statement, and the number of its components.
+fn verifier<S: Statement>(
+    protocol: Protocol,
+    config: PcsConfig,
+    statement: &S,
+    root: Digest,
+) -> Result<(Verifier<'_>, usize), VerifyError> {
+    if let Some((expected, got)) = misplaced(statement.relations()) {
+        return Err(VerifyError::Relations { expected, got });
+    }
+    let mut components = Components(Vec::new());
+    statement.visit(&mut components);
+    let count = components.0.len();
+    let log_rows = statement.preprocessed().into_iter().map(|column| column.log_rows).collect();
+    Ok((Verifier::new(protocol, config, Preprocessed { root, log_rows }, components.0)?, count))
 }

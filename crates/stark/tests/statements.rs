@@ -9,10 +9,15 @@ use stark::{
     Columns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
     StatementProver, VerifyError, Witness, preprocessed_root, verify,
 };
-use stark_airs::{AirError, Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark_airs::{AirError, Blake2s, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use crate::statement::{Statement, Vector as Line, gate, message_word, outputs};
+use crate::{
+    stated::{Stated, blocks},
+    statement::{Statement, Vector as Line},
+};
 
+#[path = "grid/stated.rs"]
+mod stated;
 #[path = "../../../vectors/stwo/src/statement.rs"]
 #[allow(
     dead_code,
@@ -73,35 +78,24 @@ fn proven_from<Q: StarkOps, S: stark::Statement>(
 
 /// The proof of a vector's statement, if its AIRs ship.
 fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
-    Some(match vector.statement {
-        Statement::Steps { log_rows, first } => {
-            let machine = StateMachine::new(log_rows, words(first)).unwrap();
+    let config = vector.config;
+    Some(match (Stated::of(&vector.statement)?, &vector.statement) {
+        (Stated::Steps(machine, trace), _) => {
             assert_eq!(machine.words(), vector.statement.words());
-            proven_from(q, vector.config, &machine, &machine.trace(), &machine)
+            proven_from(q, config, &machine, &trace, &machine)
         }
-        Statement::Plonk { gates, inputs, .. } => {
-            let of = |k| {
-                let (adds, inputs) = gate(k);
-                Gate { op: if adds { Op::Add } else { Op::Multiply }, inputs }
-            };
-            let circuit = Circuit::new(2, (0..gates).map(of).collect(), outputs(gates).into()).unwrap();
-            let plonk = Plonk::evaluate(circuit, words(inputs).to_vec()).unwrap();
-            proven(q, vector.config, &plonk, &plonk.trace())
-        }
-        Statement::Poseidon2 { log_rows, first, .. } => {
-            let (chain, trace) = Poseidon2Chain::run(log_rows, words(first)).unwrap();
+        (Stated::Plonk(plonk, trace), _) => proven(q, config, &plonk, &trace),
+        (Stated::Poseidon2(chain, trace), &Statement::Poseidon2 { log_rows, first, .. }) => {
             let (same, states) = Poseidon2Chain::states(log_rows, words(first)).unwrap();
             assert_eq!(same, chain);
-            proven_from(q, vector.config, &chain, &trace, &states)
+            proven_from(q, config, &chain, &trace, &states)
         }
-        Statement::Blake2s { log_blocks, .. } => {
-            let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let blocks: Vec<_> = (0..1 << log_blocks).map(block).collect();
-            let ((hash, trace), (same, states)) = (Blake2s::run(&blocks).unwrap(), Blake2s::states(&blocks).unwrap());
+        (Stated::Blake2s(hash, trace), &Statement::Blake2s { log_blocks, .. }) => {
+            let (same, states) = Blake2s::states(&blocks(log_blocks)).unwrap();
             assert_eq!(same, hash);
-            proven_from(q, vector.config, &hash, &trace, &states)
+            proven_from(q, config, &hash, &trace, &states)
         }
-        _ => return None,
+        _ => panic!("{} is stated as something else", vector.name),
     })
 }
 

@@ -5,11 +5,10 @@ mod device;
 use std::{
     fs,
     io::{self, Write as _},
-    path::Path,
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use backend_api::Queue as _;
 use comfy_table::{Table, presets};
 use conformance::bench::{Effort, Goal, Show, Standing, contests};
@@ -17,7 +16,7 @@ use cpu_backend::{AesPath, SimdLevel};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::{args::BenchArgs, report};
+use crate::{args::BenchArgs, output::Output, report};
 
 const FULL: Effort = Effort { rounds: 15, batch: Duration::from_millis(40) };
 const QUICK: Effort = Effort { rounds: 5, batch: Duration::from_millis(8) };
@@ -65,6 +64,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     if chosen.is_empty() {
         bail!("no speed line contains `{}`", args.filter);
     }
+    let json = args.json.as_deref().map(Output::begin_public).transpose()?;
+    let html = args.html.as_deref().map(Output::begin_public).transpose()?;
     let effort = if args.quick { QUICK } else { FULL };
     let bar = ProgressBar::new(chosen.len() as u64);
     bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
@@ -83,12 +84,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         lines,
     };
     print(&results)?;
-    if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(&results)?;
-        fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+    if let Some(json) = json {
+        json.finish(&serde_json::to_vec_pretty(&results)?)?;
     }
-    if let Some(path) = &args.html {
-        write_html(&results, path).with_context(|| format!("writing {}", path.display()))?;
+    if let Some(html) = html {
+        html.finish(page(&results)?.to_html().as_bytes())?;
     }
     Ok(())
 }
@@ -201,7 +201,7 @@ fn print(results: &Results) -> io::Result<()> {
     writeln!(out, "{}; {}; medians of {} interleaved rounds, one thread", results.machine, results.path, results.rounds)
 }
 
-fn write_html(results: &Results, path: &Path) -> Result<()> {
+fn page(results: &Results) -> Result<report::Page> {
     let sections = results.lines.iter().map(|line| {
         let values: Vec<_> = line.contenders.iter().map(|c| (c.name.clone(), line.work / c.median_s / 1e6)).collect();
         Ok(report::Section {
@@ -217,13 +217,12 @@ fn write_html(results: &Results, path: &Path) -> Result<()> {
         table: Some(report::Table { head: HEAD.map(str::to_owned).into(), rows: rows(results) }),
         ..report::Section::default()
     });
-    let page = report::Page {
+    Ok(report::Page {
         title: "Trefoil speed lines".into(),
         lead: format!(
             "{}; {}; medians of {} interleaved rounds, one thread.",
             results.machine, results.path, results.rounds
         ),
         sections,
-    };
-    Ok(page.write(path)?)
+    })
 }

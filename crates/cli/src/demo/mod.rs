@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result};
 use backend_api::Queue as _;
 
 use self::stage::{Context, Stage};
-use crate::{args::DemoArgs, report};
+use crate::{args::DemoArgs, output::Output, report};
 
 const STAGES: &[Stage] = &[
     Stage { name: "prove a computation", run: prove::run },
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &DemoArgs, trace: Option<&Path>) -> Result<()> {
     let scratch = tempfile::tempdir().context("making a temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(scratch.path());
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let output = Output::begin_public(&args.report)?;
     let ctx = Context::open(args, folder, trace)?;
     let mut out = io::stdout().lock();
     let backends = ctx.backends.each_ref().map(|(domain, status)| format!("{domain} on {status}")).join(", ");
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &DemoArgs, trace: Option<&Path>) -> Result<()> {
         lead: format!("Run on the {} ({}, {} threads): {backends}.", caps.device, caps.path, caps.threads),
         sections,
     };
-    page.write(&args.report).with_context(|| format!("writing {}", args.report.display()))?;
+    output.finish(page.to_html().as_bytes())?;
     writeln!(out, "report: {}", args.report.display())?;
     Ok(())
 }

@@ -22,7 +22,7 @@ use super::{
     kind::Kind,
     report::{Difference, Report},
 };
-use crate::output::Output;
+use crate::{files::Named, output::Output};
 
 /// Run the client: hold the images, learn their classes.
 ///
@@ -56,6 +56,18 @@ pub(crate) struct InferArgs {
     /// Backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
+}
+
+impl InferArgs {
+    /// The files that it reads and writes.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        let images = self.images.as_deref().map(|path| Named::read("--images", path));
+        let labels = self.labels.as_deref().map(|path| Named::read("--labels", path));
+        let compare = self.compare.as_deref().map(|path| Named::read("--compare", path));
+        let out = self.out.as_deref().map(|path| Named::written("--out", path));
+        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        [images, labels, compare, out, json].into_iter().flatten().collect()
+    }
 }
 
 /// Runs the command.

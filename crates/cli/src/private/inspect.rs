@@ -16,6 +16,7 @@ use super::{
     bundle,
     kind::{Kind, folder_of, unknown},
 };
+use crate::files::Named;
 
 /// Show what keys are for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
@@ -26,6 +27,14 @@ pub(crate) struct InspectArgs {
     /// Also write what is shown as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+impl InspectArgs {
+    /// The files that it reads and writes.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        [Some(Named::read("PATH", &self.path)), json].into_iter().flatten().collect()
+    }
 }
 
 /// Runs the command.

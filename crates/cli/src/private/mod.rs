@@ -21,6 +21,8 @@ use pfss::Party;
 
 pub(crate) use report::Report;
 
+use crate::files::Named;
+
 /// Function secret sharing: private inference between two processes, and keys of single gates.
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs `serve` with its
@@ -42,6 +44,19 @@ pub(crate) enum PfssCommand {
     Eval(bundle::EvalArgs),
     Inspect(inspect::InspectArgs),
     Verify(verify::VerifyArgs),
+}
+
+impl PfssCommand {
+    /// The files that it names, but for those in folders of keys.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        match self {
+            Self::Infer(args) => args.files(),
+            Self::Serve(args) => args.files(),
+            Self::Eval(args) => args.files(),
+            Self::Inspect(args) => args.files(),
+            Self::Deal(_) | Self::Gen(_) | Self::Verify(_) => Vec::new(),
+        }
+    }
 }
 
 /// Time between two looks of a progress bar at the clock.

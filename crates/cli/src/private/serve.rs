@@ -18,6 +18,7 @@ use pfss::Party;
 use runtime::{Choice, Domain};
 
 use super::{LimitArgs, kind::Kind, refusals, report::Report};
+use crate::files::Named;
 
 /// Run the server: hold the weights, learn nothing.
 ///
@@ -45,6 +46,15 @@ pub(crate) struct ServeArgs {
     /// Backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
+}
+
+impl ServeArgs {
+    /// The files that it reads and writes.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        let weights = Some(Named::read("--weights", &self.weights));
+        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        [weights, json].into_iter().flatten().collect()
+    }
 }
 
 /// Runs the command.

@@ -2,7 +2,7 @@
 
 mod chart;
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::fmt::Write as _;
 
 pub(crate) use chart::{Series, bars, lines};
 
@@ -58,13 +58,6 @@ impl Page {
         }
         html.push_str("</body></html>\n");
         html
-    }
-
-    /// Writes the page to `path`, whole or not at all.
-    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
-        let part = path.with_extension("html.part");
-        fs::write(&part, self.to_html())?;
-        fs::rename(&part, path)
     }
 }
 

@@ -1,23 +1,17 @@
 //! `trefoil stark bench`.
 
-use std::{
-    io::{self, Write as _},
-    time::Duration,
-};
+use std::{fmt::Write as _, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result};
 use backend_api::Queue as _;
 use clap::Args;
 use runtime::{AnyQueue, Choice};
 use stark::{PcsConfig, Protocol, Statement, StatementProver, UseStatement, verify};
 
 use super::{
-    config::ConfigArgs,
-    known::{AirArgs, make},
-    prove::open,
-    stages::Stages,
-    trace::Trace,
+    check::check, config::ConfigArgs, known::AirArgs, number::whole, prove::open, stages::Stages, trace::Trace,
 };
+use crate::output::print;
 
 /// Time the stages of a proof: medians over several proofs by one prover, each of which is verified.
 #[derive(Args, Debug)]
@@ -26,9 +20,9 @@ pub(crate) struct BenchArgs {
     air: AirArgs,
     #[command(flatten)]
     config: ConfigArgs,
-    /// Proofs to make, after one that is not counted.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    rounds: usize,
+    /// Proofs to make, 1..=1000, after one that is not counted.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000))]
+    rounds: u32,
     /// Backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
@@ -39,7 +33,7 @@ struct Timing<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
     trace: &'a Trace,
-    rounds: usize,
+    rounds: u32,
 }
 
 impl UseStatement for Timing<'_> {
@@ -65,20 +59,20 @@ impl UseStatement for Timing<'_> {
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
-    ensure!(args.rounds > 0, "expected a round at least");
-    let q = open(args.backend)?;
-    let (statement, trace) = make(&args.air)?;
     let config = args.config.config();
+    check(&args.air.outline()?, config)?;
+    let q = open(args.backend)?;
+    let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
     let rounds = statement.with(Timing { q: &q, config, trace: &trace, rounds: args.rounds })??;
-    let mut out = io::stdout().lock();
+    let mut text = String::new();
     let mut proving = Duration::ZERO;
     for (stage, (name, _)) in rounds[0].iter().enumerate() {
         let mut times: Vec<Duration> = rounds.iter().map(|round| round[stage].1).collect();
         times.sort_unstable();
         let median = times[times.len() / 2];
         proving += median;
-        writeln!(out, "{:>10.2} ms  {name}", median.as_secs_f64() * 1e3)?;
+        writeln!(text, "{:>10.2} ms  {name}", median.as_secs_f64() * 1e3)?;
     }
-    writeln!(out, "{:>10.2} ms  whole proof", proving.as_secs_f64() * 1e3)?;
-    Ok(())
+    writeln!(text, "{:>10.2} ms  whole proof", proving.as_secs_f64() * 1e3)?;
+    print(&text)
 }

@@ -2,28 +2,36 @@
 
 use std::{fs::File, io::Read as _, path::Path};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use stark::ProofFile;
 
-use crate::output::Output;
+use crate::text::shown;
 
-/// The most bytes of a file that is read.
-const MOST_BYTES: u64 = 1 << 30;
+/// The most bytes of a file. What is made of hostile ones takes some ten times as many.
+pub(crate) const MOST_BYTES: usize = 1 << 27;
 
-/// Writes a file, whole or not at all, and returns its bytes.
-pub(crate) fn write(file: &ProofFile, output: Output) -> Result<usize> {
+/// The bytes of a file.
+///
+/// # Errors
+/// Refuses more bytes than are read.
+pub(crate) fn to_bytes(file: &ProofFile) -> Result<Vec<u8>> {
     let mut json = serde_json::to_vec(file)?;
     json.push(b'\n');
-    let bytes = json.len();
-    output.finish(&json)?;
-    Ok(bytes)
+    let got = json.len();
+    ensure!(
+        got <= MOST_BYTES,
+        "expected a proof of at most {MOST_BYTES} bytes, got {got}: take fewer queries or columns"
+    );
+    Ok(json)
 }
 
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<ProofFile> {
     let said = || format!("reading {}", path.display());
     let mut json = Vec::new();
-    File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut json)).with_context(said)?;
-    ensure!(json.len() as u64 <= MOST_BYTES, "{}: expected at most {MOST_BYTES} bytes", path.display());
-    serde_json::from_slice(&json).with_context(said)
+    let most = MOST_BYTES as u64 + 1;
+    File::open(path).and_then(|file| file.take(most).read_to_end(&mut json)).with_context(said)?;
+    ensure!(json.len() <= MOST_BYTES, "{}: expected at most {MOST_BYTES} bytes", path.display());
+    // Its messages repeat what stands in the file.
+    serde_json::from_slice(&json).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)
 }

@@ -1,16 +1,23 @@
 //! `trefoil stark inspect`.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::{fmt::Write as _, path::PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use stark::ProofFile;
 
 use super::{config::security, file};
+use crate::{files::Named, output::print, text::cut};
+
+/// The most characters that are shown of a statement: no true one has more.
+const MOST_STATEMENT: usize = 1_000;
+
+/// The most trees and the most claimed sums that are shown: no proof has more trees, no computation that ships more sums.
+const MOST_SHOWN: usize = 8;
 
 /// Show what a proof's file holds, without checking it.
+///
+/// Everything that is shown is what the file says of itself. Runs on the host alone: no variable of the environment is read.
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
     /// The file.
@@ -18,32 +25,48 @@ pub(crate) struct InspectArgs {
     file: PathBuf,
 }
 
+impl InspectArgs {
+    /// The file that it reads.
+    pub(super) fn files(&self) -> Vec<Named<'_>> {
+        vec![Named::read("FILE", &self.file)]
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &InspectArgs) -> Result<()> {
-    let file = file::read(&args.file)?;
+    print(&described(&file::read(&args.file)?)?)
+}
+
+/// What a file holds. It may be hostile: what it has many of is counted, not shown.
+fn described(file: &ProofFile) -> Result<String> {
     let (statement, proof) = (&file.statement, &file.proof.proof);
-    let mut out = io::stdout().lock();
     let (config, fri) = (proof.config, proof.config.fri_config);
-    writeln!(out, "statement          {}", serde_json::to_string(statement)?)?;
-    writeln!(out, "claimed sums       {:?}", file.proof.claimed_sums)?;
+    let mut text = String::new();
+    writeln!(text, "statement          {}", cut(&serde_json::to_string(statement)?, MOST_STATEMENT))?;
+    let sums = &file.proof.claimed_sums;
+    writeln!(text, "claimed sums       {:?}{}", &sums[..sums.len().min(MOST_SHOWN)], and_more(sums.len()))?;
+    let lifting = config.lifting_log_size.map_or_else(|| "none".to_owned(), |log_size| format!("2^{log_size}"));
     writeln!(
-        out,
-        "parameters         blowup 2^{}, {} queries, {} bits of work, fold step 2^{}, last layer 2^{}, lifting {:?}",
-        fri.log_blowup_factor,
-        fri.n_queries,
-        config.pow_bits,
-        fri.fold_step,
-        fri.log_last_layer_degree_bound,
-        config.lifting_log_size
+        text,
+        "parameters         blowup 2^{}, {} queries, {} bits of work, fold step 2^{}, last layer 2^{}, lifting {lifting}",
+        fri.log_blowup_factor, fri.n_queries, config.pow_bits, fri.fold_step, fri.log_last_layer_degree_bound,
     )?;
-    writeln!(out, "security           {} bits, conjectured", security(&config))?;
-    for (tree, root) in proof.commitments.iter().enumerate() {
+    writeln!(text, "security           {} bits, conjectured", security(&config))?;
+    for (tree, root) in proof.commitments.iter().enumerate().take(MOST_SHOWN) {
         let columns = proof.sampled_values.get(tree).map_or(0, Vec::len);
         let witness = proof.decommitments.get(tree).map_or(0, |decommitment| decommitment.hash_witness.len());
-        writeln!(out, "tree {tree}             root {root}, {columns} columns, {witness} digests of witness")?;
+        writeln!(text, "tree {tree}             root {root}, {columns} columns, {witness} digests of witness")?;
     }
-    writeln!(out, "FRI layers         {} and the first", proof.fri_proof.inner_layers.len())?;
-    writeln!(out, "last layer         {} coefficients", proof.fri_proof.last_layer_poly.coeffs.len())?;
-    writeln!(out, "nonce              {}", proof.proof_of_work)?;
-    Ok(())
+    if proof.commitments.len() > MOST_SHOWN {
+        writeln!(text, "trees             {}", and_more(proof.commitments.len()))?;
+    }
+    writeln!(text, "FRI layers         {} and the first", proof.fri_proof.inner_layers.len())?;
+    writeln!(text, "last layer         {} coefficients", proof.fri_proof.last_layer_poly.coeffs.len())?;
+    writeln!(text, "nonce              {}", proof.proof_of_work)?;
+    Ok(text)
+}
+
+/// How many there are beside those that are shown.
+fn and_more(count: usize) -> String {
+    count.checked_sub(MOST_SHOWN).filter(|&more| more > 0).map_or_else(String::new, |more| format!(" and {more} more"))
 }

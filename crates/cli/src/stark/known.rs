@@ -1,12 +1,17 @@
 //! The statements that the program knows by name, made true.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use backend_api::{BackendError, Budget};
 use clap::{Args, ValueEnum};
-use core_types::blake2s::{BLOCK_WORDS, Digest};
+use core_types::{blake2s::BLOCK_WORDS, field::P};
 use stark::{KnownStatement, M31};
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use super::trace::Trace;
+use super::{number::whole, trace::Trace};
+use crate::exit::Usage;
+
+/// Columns of wide Fibonacci where nobody says how many.
+const COLUMNS: u32 = 100;
 
 /// Which computation is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -29,51 +34,167 @@ pub(crate) struct AirArgs {
     /// The computation.
     #[arg(long, value_enum)]
     pub(crate) air: AirName,
-    /// Log of the number of rows.
-    #[arg(long, value_name = "LOG", value_parser = clap::value_parser!(u32).range(1..=28))]
+    /// Log of the number of rows: 1..=28, of plonk 1..=22, of blake2s 1..=20.
+    #[arg(long, value_name = "LOG", value_parser = whole(1..=28))]
     pub(crate) log_rows: u32,
-    /// Columns of wide-fibonacci.
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) columns: u32,
-    /// What a trace that is made begins with.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u32,
+    /// Columns of wide-fibonacci, and of nothing else, 3..=65536 [default: 100].
+    #[arg(long, value_name = "N", value_parser = whole(3..=65_536))]
+    columns: Option<u32>,
+    /// What a trace that is made begins with, 0..=2147483646.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=P - 1))]
+    seed: u32,
 }
 
-/// The statement that the arguments name, and its trace, or what that is made from if the AIR has a generator.
-pub(crate) fn make(args: &AirArgs) -> Result<(KnownStatement, Trace)> {
-    let AirArgs { air, log_rows, columns, seed } = *args;
-    let word = M31::from_u32;
-    Ok(match air {
-        AirName::WideFibonacci => {
-            let air = WideFibonacci::new(log_rows, columns)?;
-            let seeds: Vec<_> = (0..1 << log_rows).map(|row| [word(seed), word(row)]).collect();
-            (KnownStatement::WideFibonacci { log_rows, columns }, Trace::Fibonacci(air.seeds(&seeds)?))
+impl AirArgs {
+    /// Columns of wide Fibonacci.
+    pub(crate) fn columns(&self) -> u32 {
+        self.columns.unwrap_or(COLUMNS)
+    }
+
+    /// The statement that the arguments name, but for what only its trace tells: last states, outputs and digests. Nothing of the
+    /// trace's size is made.
+    ///
+    /// # Errors
+    /// Refuses an option that means nothing for the computation.
+    pub(crate) fn outline(&self) -> Result<KnownStatement, Usage> {
+        let log_rows = self.log_rows;
+        if self.columns.is_some() && self.air != AirName::WideFibonacci {
+            return Err(Usage("`--columns` is for `--air wide-fibonacci` alone".to_owned()));
         }
-        AirName::StateMachine => {
-            let (log_steps, first) = ([log_rows; 2], [word(seed), word(0)]);
-            let machine = StateMachine::new(log_steps, first)?;
-            (KnownStatement::StateMachine { log_steps, first }, Trace::StateMachine(machine))
+        let most = KnownStatement::MOST_LOG_GATES;
+        let none = M31::ZERO;
+        Ok(match self.air {
+            AirName::WideFibonacci => KnownStatement::WideFibonacci { log_rows, columns: self.columns() },
+            AirName::StateMachine => {
+                KnownStatement::StateMachine { log_steps: [log_rows; 2], first: self.first_state() }
+            }
+            AirName::Plonk if log_rows > most => {
+                return Err(Usage(format!(
+                    "`--log-rows` of plonk: expected a whole number of 1..={most}, got {log_rows}"
+                )));
+            }
+            AirName::Plonk => {
+                KnownStatement::Plonk { gates: 1 << log_rows, inputs: self.inputs(), outputs: vec![none; 2] }
+            }
+            AirName::Poseidon2 => KnownStatement::Poseidon2 { log_rows, first: self.first_words(), last: [none; 16] },
+            AirName::Blake2s => KnownStatement::Blake2s { log_blocks: log_rows, digest: [0; 8] },
+        })
+    }
+
+    fn first_state(&self) -> [M31; 2] {
+        [self.seed, 0].map(M31::from_u32)
+    }
+
+    fn inputs(&self) -> [M31; 2] {
+        [self.seed, 1].map(M31::from_u32)
+    }
+
+    fn first_words(&self) -> [M31; 16] {
+        core::array::from_fn(|k| M31::from_u32(self.seed) + M31::from_u32(k as u32))
+    }
+
+    /// The most bytes of host memory that [`make`](Self::make) holds at once.
+    fn bytes(&self) -> u64 {
+        // Of a row: all words of a trace or of what it is made from, beside what those are made from.
+        let of_row = match self.air {
+            // Two columns, and the pairs that they are made from.
+            AirName::WideFibonacci => 8 + 8,
+            // The first state says it all.
+            AirName::StateMachine => 0,
+            // The gates, four columns, the value of each wire twice and its reads.
+            AirName::Plonk => 12 + 16 + 8 + 4,
+            // The state before each permutation.
+            AirName::Poseidon2 => 64,
+            // A block, 80 words of its compression and 64 of each of its ten rounds.
+            AirName::Blake2s => 64 + 4 * (80 + 10 * 64),
+        };
+        of_row << self.log_rows
+    }
+
+    /// The statement that the arguments name, and its trace, or what that is made from if the AIR has a generator. The memory that
+    /// it takes has to be within the budget, and to be had.
+    pub(crate) fn make(&self, budget: &Budget) -> Result<(KnownStatement, Trace)> {
+        check_memory(self.bytes(), budget)?;
+        let log_rows = self.log_rows;
+        let rows = 0..1 << log_rows;
+        Ok(match self.air {
+            AirName::WideFibonacci => {
+                let columns = self.columns();
+                let air = WideFibonacci::new(log_rows, columns)?;
+                let seeds: Vec<_> = rows.map(|row| [self.seed, row].map(M31::from_u32)).collect();
+                (KnownStatement::WideFibonacci { log_rows, columns }, Trace::Fibonacci(air.seeds(&seeds)?))
+            }
+            AirName::StateMachine => {
+                let (log_steps, first) = ([log_rows; 2], self.first_state());
+                let machine = StateMachine::new(log_steps, first)?;
+                (KnownStatement::StateMachine { log_steps, first }, Trace::StateMachine(machine))
+            }
+            AirName::Plonk => {
+                let (gates, inputs) = (1 << log_rows, self.inputs());
+                let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.to_vec())?;
+                let outputs = plonk.outputs().to_vec();
+                (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Columns(plonk.trace()))
+            }
+            AirName::Poseidon2 => {
+                let first = self.first_words();
+                let (chain, states) = Poseidon2Chain::states(log_rows, first)?;
+                (KnownStatement::Poseidon2 { log_rows, first, last: *chain.last() }, Trace::Poseidon2(states))
+            }
+            AirName::Blake2s => {
+                let word = |k: u32| self.seed.wrapping_add(k);
+                let block = |k| core::array::from_fn(|at| word(k * BLOCK_WORDS as u32 + at as u32));
+                let blocks: Vec<[u32; BLOCK_WORDS]> = rows.map(block).collect();
+                let (hash, states) = Blake2s::states(&blocks)?;
+                (KnownStatement::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, Trace::Blake2s(states))
+            }
+        })
+    }
+}
+
+/// Whether so many bytes of host memory are within the budget, and to be had.
+///
+/// # Errors
+/// [`BackendError::BudgetExceeded`] or [`BackendError::OutOfMemory`].
+pub(crate) fn check_memory(bytes: u64, budget: &Budget) -> Result<(), BackendError> {
+    // Of a budget of its own: the queue's counts what is on its device.
+    drop(Budget::new(budget.limit_bytes()).reserve(bytes)?);
+    let whole = usize::try_from(bytes).ok();
+    let had = whole.is_some_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if had { Ok(()) } else { Err(BackendError::OutOfMemory { bytes }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_asked_for_before_it_is_used() {
+        let budget = Budget::new(1 << 20);
+        assert_eq!(check_memory(1 << 20, &budget), Ok(()));
+        assert!(matches!(check_memory((1 << 20) + 1, &budget), Err(BackendError::BudgetExceeded { .. })));
+        assert_eq!(budget.live_bytes(), 0);
+        let unlimited = Budget::unlimited();
+        for bytes in [1 << 60, u64::MAX] {
+            assert_eq!(check_memory(bytes, &unlimited), Err(BackendError::OutOfMemory { bytes }));
         }
-        AirName::Plonk => {
-            let most = KnownStatement::MOST_LOG_GATES;
-            ensure!(log_rows <= most, "expected at most 2^{most} gates, got 2^{log_rows}");
-            let (gates, inputs) = (1 << log_rows, [word(seed), word(1)]);
-            let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.to_vec())?;
-            let outputs = plonk.outputs().to_vec();
-            (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Columns(plonk.trace()))
+    }
+
+    #[test]
+    fn an_outline_is_the_statement_but_for_what_the_trace_tells() {
+        for air in AirName::value_variants() {
+            let args = AirArgs { air: *air, log_rows: 3, columns: None, seed: 9 };
+            let (outline, (made, _)) = (args.outline().unwrap(), args.make(&Budget::unlimited()).unwrap());
+            let known = |statement: &KnownStatement| match statement.clone() {
+                KnownStatement::Plonk { gates, inputs, outputs } => {
+                    KnownStatement::Plonk { gates, inputs, outputs: vec![M31::ZERO; outputs.len()] }
+                }
+                KnownStatement::Poseidon2 { log_rows, first, .. } => {
+                    KnownStatement::Poseidon2 { log_rows, first, last: [M31::ZERO; 16] }
+                }
+                KnownStatement::Blake2s { log_blocks, .. } => KnownStatement::Blake2s { log_blocks, digest: [0; 8] },
+                whole => whole,
+            };
+            assert_eq!(known(&made), outline);
         }
-        AirName::Poseidon2 => {
-            let first = core::array::from_fn(|k| word(seed) + word(k as u32));
-            let (chain, states) = Poseidon2Chain::states(log_rows, first)?;
-            (KnownStatement::Poseidon2 { log_rows, first, last: *chain.last() }, Trace::Poseidon2(states))
-        }
-        AirName::Blake2s => {
-            Blake2s::new(log_rows, Digest::default())?;
-            let block = |k: u32| core::array::from_fn(|word| seed.wrapping_add(k * BLOCK_WORDS as u32 + word as u32));
-            let blocks: Vec<[u32; BLOCK_WORDS]> = (0..1 << log_rows).map(block).collect();
-            let (hash, states) = Blake2s::states(&blocks)?;
-            (KnownStatement::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, Trace::Blake2s(states))
-        }
-    })
+    }
 }

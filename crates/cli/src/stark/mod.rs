@@ -1,11 +1,13 @@
 //! `trefoil stark`: proofs of the AIRs that ship.
 
 mod bench;
+mod check;
 mod config;
 mod file;
 mod inspect;
 mod known;
 mod npy;
+mod number;
 mod prove;
 mod stages;
 mod trace;
@@ -13,6 +15,8 @@ mod verify;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+
+use crate::files::Named;
 
 /// Circle-STARK proofs over Mersenne-31, byte for byte those of stwo 2.3.
 ///
@@ -31,6 +35,23 @@ pub(crate) enum StarkCommand {
     Verify(verify::VerifyArgs),
     Inspect(inspect::InspectArgs),
     Bench(bench::BenchArgs),
+}
+
+impl StarkCommand {
+    /// The files that it names.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        match self {
+            Self::Prove(args) => args.files(),
+            Self::Verify(args) => args.files(),
+            Self::Inspect(args) => args.files(),
+            Self::Bench(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it runs no op on a backend.
+    pub(crate) const fn is_on_the_host(&self) -> bool {
+        matches!(self, Self::Verify(_) | Self::Inspect(_))
+    }
 }
 
 /// Runs the command.

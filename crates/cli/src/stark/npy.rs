@@ -1,45 +1,77 @@
 //! Traces from NumPy files.
 
-use std::{fs::File, io::BufReader, path::Path};
+use std::{
+    fs::File,
+    io::{self, BufReader, ErrorKind, Read},
+    path::Path,
+};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail};
 use core_types::field::P;
-use npyz::{DType, NpyFile, Order, TypeChar};
+use npyz::{DType, Deserialize, NpyFile, Order, TypeChar};
 use stark::{Columns, M31};
+
+use crate::text::shown;
+
+/// The most bytes of a header that is read: it is held whole.
+const MOST_HEADER: u32 = 1 << 16;
 
 /// The columns of a trace of `2^log_rows` rows in an array `[rows][columns]` of integers below 2^31 - 1, each in the order of its rows.
 pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<Columns> {
-    let said = || format!("reading {}", path.display());
-    let file = NpyFile::new(BufReader::new(File::open(path).with_context(said)?)).with_context(said)?;
+    let said = || format!("reading {}", shown(&path.to_string_lossy()));
+    let source = File::open(path).map(BufReader::new).with_context(said)?;
+    // Its messages repeat what stands in the file.
+    let opened = checked_header(source).and_then(NpyFile::new);
+    let file = opened.map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)?;
     let rows = 1usize << log_rows;
-    ensure!(
-        file.shape() == [rows as u64, columns as u64],
-        "{} has shape {:?}, expected [{rows}, {columns}]",
-        path.display(),
-        file.shape()
-    );
+    if file.shape() != [rows as u64, columns as u64] {
+        let got = shown(&format!("{:?}", file.shape()));
+        return Err(anyhow!("the array has shape {got}, expected [{rows}, {columns}]")).with_context(said);
+    }
+    filled(file, rows, columns).with_context(said)
+}
+
+/// The file from its beginning, if its header is one that can be held.
+fn checked_header(mut source: impl Read) -> io::Result<impl Read> {
+    let mut start = [0; 12];
+    source.read_exact(&mut start)?;
+    // Later versions have a length of four bytes.
+    let [.., major, _, a, b, c, d] = start;
+    let length = u32::from_le_bytes([a, b, c, d]);
+    if major > 1 && length > MOST_HEADER {
+        let message = format!("expected a header of at most {MOST_HEADER} bytes, got {length}");
+        return Err(io::Error::new(ErrorKind::InvalidData, message));
+    }
+    Ok(io::Cursor::new(start).chain(source))
+}
+
+fn filled(file: NpyFile<impl Read>, rows: usize, columns: usize) -> Result<Columns> {
+    let DType::Plain(kind) = file.dtype() else { bail!("expected an array of integers") };
+    match (kind.type_char(), kind.size_field()) {
+        (TypeChar::Uint, 4) => of_type::<u32>(file, rows, columns),
+        (TypeChar::Uint, 8) => of_type::<u64>(file, rows, columns),
+        (TypeChar::Int, 4) => of_type::<i32>(file, rows, columns),
+        (TypeChar::Int, 8) => of_type::<i64>(file, rows, columns),
+        _ => bail!("expected integers of 32 or 64 bits, got {}", shown(&kind.to_string())),
+    }
+}
+
+fn of_type<T: Deserialize + Copy + Into<i128>>(
+    file: NpyFile<impl Read>,
+    rows: usize,
+    columns: usize,
+) -> Result<Columns> {
     let by_column = file.order() == Order::Fortran;
-    let words = words(file).with_context(said)?;
     let mut trace = vec![vec![M31::ZERO; rows]; columns];
-    for (place, word) in words.into_iter().enumerate() {
+    for (place, word) in file.data::<T>()?.enumerate() {
+        let word: i128 = word?.into();
         let (row, column) = if by_column { (place % rows, place / rows) } else { (place / columns, place % columns) };
         let Some(word) = u32::try_from(word).ok().filter(|&word| word < P) else {
-            bail!("{}: {word} in row {row} and column {column} is not below 2^31 - 1", path.display());
+            bail!("{word} in row {row} and column {column} is not in 0..=2147483646");
         };
         trace[column][row] = M31::from_u32(word);
     }
     Ok(trace)
-}
-
-fn words(file: NpyFile<BufReader<File>>) -> Result<Vec<i128>> {
-    let DType::Plain(kind) = file.dtype() else { bail!("expected an array of integers") };
-    Ok(match (kind.type_char(), kind.size_field()) {
-        (TypeChar::Uint, 4) => file.into_vec::<u32>()?.into_iter().map(i128::from).collect(),
-        (TypeChar::Uint, 8) => file.into_vec::<u64>()?.into_iter().map(i128::from).collect(),
-        (TypeChar::Int, 4) => file.into_vec::<i32>()?.into_iter().map(i128::from).collect(),
-        (TypeChar::Int, 8) => file.into_vec::<i64>()?.into_iter().map(i128::from).collect(),
-        _ => bail!("expected integers of 32 or 64 bits, got {kind}"),
-    })
 }
 
 #[cfg(test)]
@@ -73,8 +105,29 @@ mod tests {
     #[test]
     fn other_shapes_and_words_outside_the_field_are_named() {
         let file = written(&[0, 1, 2, (1 << 31) - 1], &[2, 2], Order::C);
-        assert!(read(file.path(), 2, 1).unwrap_err().to_string().contains("expected [4, 1]"));
-        let message = read(file.path(), 1, 2).unwrap_err().to_string();
-        assert!(message.contains("2147483647 in row 1 and column 1"), "{message}");
+        let refused = |log_rows, columns| format!("{:#}", read(file.path(), log_rows, columns).unwrap_err());
+        assert!(refused(2, 1).contains("shape [2, 2], expected [4, 1]"), "{}", refused(2, 1));
+        assert!(refused(1, 2).contains("2147483647 in row 1 and column 1"), "{}", refused(1, 2));
+    }
+
+    #[test]
+    fn hostile_files_are_refused_in_a_few_words() {
+        let refused = |version: u8, length: &[u8], text: &str| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            fs::write(file.path(), [&b"\x93NUMPY"[..], &[version, 0], length, text.as_bytes()].concat()).unwrap();
+            let message = format!("{:#}", read(file.path(), 1, 2).unwrap_err());
+            assert!(message.len() < 500 && !message.contains(char::is_control), "{message}");
+            message
+        };
+        let with = |shape: &str| {
+            let text = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': {shape}, }}");
+            refused(1, &(text.len() as u16).to_le_bytes(), &text)
+        };
+        assert!(with(&format!("({})", "1, ".repeat(20_000))).contains("more characters"));
+        assert!(with("(2, \u{1b}[31m)").contains("could not parse"));
+        assert!(with("(2, 2)").contains("fill whole buffer"));
+        with(&"(".repeat(30_000));
+        assert!(refused(2, &[0xff; 4], "").contains("expected a header of at most 65536 bytes, got 4294967295"));
+        assert!(refused(1, &[], "").contains("fill whole buffer"));
     }
 }

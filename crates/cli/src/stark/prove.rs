@@ -1,42 +1,52 @@
 //! `trefoil stark prove`.
 
 use std::{
-    io::{self, Write as _},
+    fmt::Write as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
-use backend_api::Queue as _;
+use anyhow::{Context as _, Result};
+use backend_api::{Budget, Queue as _};
 use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
 use stark::{
-    Component, KnownStatement, M31, PcsConfig, ProofFile, Protocol, QM31, Statement, StatementProof, StatementProver,
-    UseStatement, verify,
+    Component, M31, PcsConfig, ProofFile, Protocol, QM31, Statement, StatementProof, StatementProver, UseStatement,
+    verify,
 };
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
 
 use super::{
+    check::{check, check_file},
     config::{ConfigArgs, security},
     file,
-    known::{AirArgs, AirName, make},
+    known::{AirArgs, AirName, check_memory},
     npy,
     stages::Stages,
     trace::Trace,
 };
-use crate::{output::Output, report};
+use crate::{
+    exit::{Usage, note},
+    files::Named,
+    output::{Output, print},
+    report,
+    text::shown,
+};
 
 /// Prove a computation, verify the proof, and write it to a file.
+///
+/// A file appears when it is whole and replaces what was there; a pipe or a device is written to as it is. With `--out /dev/stdout`
+/// the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and that of the trace on the host.
 #[derive(Args, Debug)]
 pub(crate) struct ProveArgs {
     #[command(flatten)]
     air: AirArgs,
     #[command(flatten)]
     config: ConfigArgs,
-    /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers.
-    #[arg(long, value_name = "FILE")]
+    /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers in 0..=2147483646.
+    #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     trace_npy: Option<PathBuf>,
     /// Write the proof to FILE.
     #[arg(long, value_name = "FILE")]
@@ -47,6 +57,15 @@ pub(crate) struct ProveArgs {
     /// Backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
+}
+
+impl ProveArgs {
+    /// The files that it reads and writes.
+    pub(super) fn files(&self) -> Vec<Named<'_>> {
+        let trace = self.trace_npy.as_deref().map(|path| Named::read("--trace-npy", path));
+        let html = self.html.as_deref().map(|path| Named::written("--html", path));
+        trace.into_iter().chain([Named::written("--out", &self.out)]).chain(html).collect()
+    }
 }
 
 /// A proof that was made, with what it took.
@@ -71,8 +90,6 @@ impl UseStatement for Making<'_> {
 
     fn with<S: Statement>(self, statement: &S) -> Result<Made> {
         let Self { q, config, trace, mut stages } = self;
-        // A proof that nobody would check is not made.
-        ProofFile::check_size(statement, &config)?;
         stages.begin("set up");
         let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
         q.finish()?;
@@ -96,47 +113,55 @@ pub(crate) fn open(backend: Option<Choice>) -> Result<AnyQueue> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ProveArgs) -> Result<()> {
-    ensure!(args.html.as_ref() != Some(&args.out), "the proof and the report need files of their own");
+    if args.trace_npy.is_some() && args.air.air != AirName::WideFibonacci {
+        let message =
+            "`--trace-npy` is for `--air wide-fibonacci` alone: the others say how their traces begin and end";
+        return Err(Usage(message.to_owned()).into());
+    }
+    let (outline, config) = (args.air.outline()?, args.config.config());
+    check(&outline, config)?;
+    check_file(&outline, config)?;
     let output = Output::begin_public(&args.out)?;
+    let html = args.html.as_deref().map(Output::begin_public).transpose()?;
+    let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
+
     let q = open(args.backend)?;
     let (statement, trace) = match &args.trace_npy {
-        None => make(&args.air)?,
-        Some(path) => from_file(path, &args.air)?,
+        None => args.air.make(q.budget()).context("making the trace")?,
+        Some(path) => (outline, from_file(path, &args.air, q.budget())?),
     };
-    let config = args.config.config();
     let stages = Stages::new("prove")?;
     let made = statement.with(Making { q: &q, config, trace: &trace, stages })??;
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
-    let bytes = file::write(&file, output)?;
-    let facts = facts(&q, &file, &config, size, bytes, made.peak_bytes);
-    let mut out = io::stdout().lock();
+    let json = file::to_bytes(&file)?;
+    let facts = facts(&q, &file, &config, size, json.len(), made.peak_bytes);
+    output.finish(&json)?;
+    let mut text = String::new();
     for (stage, time) in &made.times {
-        writeln!(out, "{:>10.1} ms  {stage}", time.as_secs_f64() * 1e3)?;
+        writeln!(text, "{:>10.1} ms  {stage}", time.as_secs_f64() * 1e3)?;
     }
     for (name, value) in &facts {
-        writeln!(out, "{name:<22} {value}")?;
+        writeln!(text, "{name:<22} {value}")?;
     }
-    if let Some(path) = &args.html {
-        page(&made.times, facts)?.write(path).with_context(|| format!("writing {}", path.display()))?;
-        writeln!(out, "{:<22} {}", "report", path.display())?;
+    if let Some((html, path)) = html.zip(args.html.as_deref()) {
+        html.finish(page(&made.times, facts)?.to_html().as_bytes())?;
+        writeln!(text, "{:<22} {}", "report", shown(&path.to_string_lossy()))?;
     }
-    Ok(())
+    tell(&text)
 }
 
-/// The statement that the arguments name, with the trace in a file.
-fn from_file(path: &Path, args: &AirArgs) -> Result<(KnownStatement, Trace)> {
-    let AirArgs { log_rows, columns, .. } = *args;
-    if args.air != AirName::WideFibonacci {
-        bail!("a trace can be given for wide-fibonacci alone: the others say how theirs begin and end");
-    }
+/// The trace in a file, of the size that the arguments name.
+fn from_file(path: &Path, args: &AirArgs, budget: &Budget) -> Result<Trace> {
+    let (log_rows, columns) = (args.log_rows, args.columns());
+    // All columns, and one that is put into its stored order.
+    check_memory((4 * (u64::from(columns) + 1)) << log_rows, budget).context("reading the trace")?;
     let air = WideFibonacci::new(log_rows, columns)?;
     let trees = [vec![], npy::read(path, log_rows, columns as usize)?];
     let trace = HostTrace { columns: &trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
     check_trace(&air, &trace).with_context(|| format!("the trace in {}", path.display()))?;
     let [_, rows] = trees;
-    let rows = vec![rows.into_iter().map(stored).collect()];
-    Ok((KnownStatement::WideFibonacci { log_rows, columns }, Trace::Columns(rows)))
+    Ok(Trace::Columns(vec![rows.into_iter().map(stored).collect()]))
 }
 
 /// A column in stored order.

@@ -1,27 +1,39 @@
 //! `trefoil stark verify`.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 
-use super::{config::security, file};
+use super::{
+    config::{MOST_SECURITY, security},
+    file,
+    number::whole,
+};
+use crate::{files::Named, output::print, text::shown};
 
 /// Check a proof in a file, and say what it proves.
 ///
 /// Everything in the file is public and is checked, but for what is said to be proven: look at it. The preprocessed columns of that
 /// statement are computed, which takes up to 2 s and 1.5 GiB; a file that would take more is refused.
+///
+/// Verifying runs on the host alone, with all its threads: no variable of the environment is read, TREFOIL_BACKEND and
+/// TREFOIL_MEM_LIMIT neither.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     /// The file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Refuse proofs with less security than so many bits, conjectured.
-    #[arg(long, value_name = "BITS", default_value_t = 0)]
+    /// Refuse proofs with less security than so many bits, conjectured, 0..=120: no proof has more.
+    #[arg(long, value_name = "BITS", default_value_t = 0, value_parser = whole(0..=MOST_SECURITY))]
     min_security: u32,
+}
+
+impl VerifyArgs {
+    /// The file that it reads.
+    pub(super) fn files(&self) -> Vec<Named<'_>> {
+        vec![Named::read("FILE", &self.file)]
+    }
 }
 
 /// Runs the command.
@@ -31,8 +43,6 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     ensure!(bits >= args.min_security, "the proof has {bits} bits of security, expected {}", args.min_security);
     let refused = || format!("{} is refused", args.file.display());
     file.verify(&runtime::cpu()?).with_context(refused)?;
-    let mut out = io::stdout().lock();
-    writeln!(out, "{} proves, with {bits} bits of conjectured security:", args.file.display())?;
-    writeln!(out, "{}", serde_json::to_string(&file.statement)?)?;
-    Ok(())
+    let (name, statement) = (shown(&args.file.to_string_lossy()), serde_json::to_string(&file.statement)?);
+    print(&format!("{name} proves, with {bits} bits of conjectured security:\n{statement}\n"))
 }

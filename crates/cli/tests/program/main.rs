@@ -5,6 +5,8 @@ mod bundles;
 mod private;
 mod rehearsal;
 mod stark;
+mod stark_files;
+mod stark_options;
 mod trace;
 mod trials;
 

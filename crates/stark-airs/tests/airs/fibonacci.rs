@@ -31,7 +31,9 @@ fn sizes_without_proofs_are_refused() {
     for log_rows in [0, 30, u32::MAX] {
         assert_eq!(WideFibonacci::new(log_rows, 3), Err(AirError::Rows { log_rows, least: 1, most: 29 }));
     }
-    assert_eq!(WideFibonacci::new(4, 2), Err(AirError::Columns { got: 2, least: 3, most: 65_537 }));
+    assert_eq!(WideFibonacci::new(4, 2), Err(AirError::Columns { got: 2, least: 3, most: 65_536 }));
+    assert_eq!(WideFibonacci::new(4, 65_537), Err(AirError::Columns { got: 65_537, least: 3, most: 65_536 }));
+    assert!(WideFibonacci::new(4, 65_536).is_ok());
     let refused = WideFibonacci::new(4, 3).unwrap().trace(&seeds(3));
     assert_eq!(refused, Err(AirError::Length { what: "seeds", expected: 16, got: 8 }));
 }

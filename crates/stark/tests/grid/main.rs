@@ -5,6 +5,7 @@
 #[allow(missing_docs, unreachable_pub, reason = "written for a program of its own")]
 mod fingerprint;
 mod shipped;
+mod stated;
 #[path = "../../../../vectors/stwo/src/statement.rs"]
 #[allow(
     dead_code,

@@ -1,10 +1,10 @@
-//! Statements as stwo's program has them, and their traces, by the crate of the AIRs.
+//! Statements of the grid and their traces, whatever their AIRs are.
 
 use core_types::field::P;
-use stark::{Columns, M31, Statement as _, Visitor};
-use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark::{Columns, M31, Visitor};
+use stark_airs::WideFibonacci;
 
-use crate::statement::{Statement, gate, message_word, outputs};
+use crate::{stated::Stated, statement::Statement};
 
 /// What is done with a statement and its trace, whatever its AIRs are.
 pub(crate) trait Use {
@@ -53,32 +53,18 @@ pub(crate) fn with<U: Use>(statement: &Statement, seed: u64, body: U) -> U::Out 
             }
             body.with(&Fibonaccis(airs), &trace)
         }
-        Statement::Steps { log_rows, first } => {
-            let machine = StateMachine::new(log_rows, first.map(M31::from_u32)).unwrap();
-            assert_eq!(machine.words(), words);
-            body.with(&machine, &machine.trace())
-        }
-        Statement::Plonk { gates, inputs, .. } => {
-            let of = |k| {
-                let (adds, inputs) = gate(k);
-                Gate { op: if adds { Op::Add } else { Op::Multiply }, inputs }
-            };
-            let circuit = Circuit::new(2, (0..gates).map(of).collect(), outputs(gates).into()).unwrap();
-            let plonk = Plonk::evaluate(circuit, inputs.map(M31::from_u32).to_vec()).unwrap();
-            assert_eq!(plonk.words(), words);
-            body.with(&plonk, &plonk.trace())
-        }
-        Statement::Poseidon2 { log_rows, first, .. } => {
-            let (chain, trace) = Poseidon2Chain::run(log_rows, first.map(M31::from_u32)).unwrap();
-            assert_eq!(chain.words(), words);
-            body.with(&chain, &trace)
-        }
-        Statement::Blake2s { log_blocks, .. } => {
-            let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let (hash, trace) = Blake2s::run(&(0..1 << log_blocks).map(block).collect::<Vec<_>>()).unwrap();
-            assert_eq!(hash.words(), words);
-            body.with(&hash, &trace)
-        }
-        ref other => panic!("{other:?} does not ship"),
+        ref other => match Stated::of(other) {
+            Some(Stated::Steps(machine, trace)) => stated(&machine, &trace, &words, body),
+            Some(Stated::Plonk(plonk, trace)) => stated(&plonk, &trace, &words, body),
+            Some(Stated::Poseidon2(chain, trace)) => stated(&chain, &trace, &words, body),
+            Some(Stated::Blake2s(hash, trace)) => stated(&hash, &trace, &words, body),
+            None => panic!("{other:?} does not ship"),
+        },
     }
+}
+
+/// Uses a statement that says these words.
+fn stated<S: stark::Statement, U: Use>(statement: &S, trace: &[Columns], words: &[u32], body: U) -> U::Out {
+    assert_eq!(statement.words(), words);
+    body.with(statement, trace)
 }

@@ -9,9 +9,10 @@ use stark_airs::Columns;
 
 use crate::{
     check::{challenges, holds},
-    proofs::{Says, Shipped, shipped},
+    proofs::Says,
     recorded::{Airs, airs},
     rows::{FractionRow, Table},
+    stated::Stated,
     statement::Statement,
     traces::traces,
 };
@@ -42,7 +43,7 @@ fn traces_without_look_ups_are_checked_row_by_row() {
 #[test]
 fn traces_with_look_ups_are_checked_row_by_row() {
     let statement = Statement::Steps { log_rows: [3, 4], first: [5, 7] };
-    let Some(Shipped::Steps(machine, stored)) = shipped(&statement) else { panic!("it ships") };
+    let Some(Stated::Steps(machine, stored)) = Stated::of(&statement) else { panic!("it ships") };
     let challenges = challenges(&machine);
     for ((air, _), stored) in airs(&statement).iter().zip(&stored) {
         let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
@@ -85,11 +86,11 @@ fn traces_that_ship_satisfy_airs_of_the_framework() {
         Statement::Blake2s { log_blocks: 1, digest: [3; 8] },
     ] {
         let airs = airs(&statement);
-        match shipped(&statement).unwrap() {
-            Shipped::Steps(says, trace) => check(says, airs, trace),
-            Shipped::Plonk(says, trace) => check(says, airs, trace),
-            Shipped::Poseidon2(says, trace) => check(says, airs, trace),
-            Shipped::Blake2s(says, trace) => check(says, airs, trace),
+        match Stated::of(&statement).unwrap() {
+            Stated::Steps(says, trace) => check(says, airs, trace),
+            Stated::Plonk(says, trace) => check(says, airs, trace),
+            Stated::Poseidon2(says, trace) => check(says, airs, trace),
+            Stated::Blake2s(says, trace) => check(says, airs, trace),
         }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) mod interpreter;
 pub(crate) mod rows;
 #[path = "../../../../vectors/stwo/src/shipped.rs"]
 pub(crate) mod shipped;
+#[path = "../../../stark/tests/grid/stated.rs"]
+pub(crate) mod stated;
 #[path = "../../../../vectors/stwo/src/statement.rs"]
 pub(crate) mod statement;
 #[path = "../../../stark-prover/tests/proofs/traces.rs"]

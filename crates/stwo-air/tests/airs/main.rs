@@ -11,4 +11,4 @@ mod recorded;
 mod refused;
 mod same;
 
-use borrowed::{airs, blake2s, check, components, interpreter, rows, shipped, statement, traces};
+use borrowed::{airs, blake2s, check, components, interpreter, rows, shipped, stated, statement, traces};

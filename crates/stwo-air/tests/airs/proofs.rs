@@ -9,13 +9,13 @@ use stark::{
     Columns, Component, PcsConfig, PreprocessedColumn, Proof, Protocol, StarkOps, StatementProof, StatementProver,
     Visitor, verify,
 };
-use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
 use stark_prover::Prover;
 use std::{fs, path::PathBuf};
 
 use crate::{
     recorded::{Airs, airs, relations},
-    statement::{Statement, Vector as Line, gate, message_word, outputs},
+    stated::Stated,
+    statement::Vector as Line,
     traces::traces,
 };
 
@@ -29,49 +29,6 @@ fn file(name: &str) -> Vec<u8> {
 fn vectors() -> Vec<(u64, Vector)> {
     let all: Vec<Vector> = serde_json::from_slice(&file("vectors.json")).unwrap();
     (0..).zip(all).collect()
-}
-
-fn words<const N: usize>(words: [u32; N]) -> [M31; N] {
-    words.map(M31::from_u32)
-}
-
-/// A statement that ships, with its trace.
-pub(crate) enum Shipped {
-    Steps(StateMachine, Vec<Columns>),
-    Plonk(Plonk, Vec<Columns>),
-    Poseidon2(Poseidon2Chain, Vec<Columns>),
-    Blake2s(Blake2s, Vec<Columns>),
-}
-
-/// The statement that ships, if it does.
-pub(crate) fn shipped(statement: &Statement) -> Option<Shipped> {
-    Some(match *statement {
-        Statement::Steps { log_rows, first } => {
-            let machine = StateMachine::new(log_rows, words(first)).unwrap();
-            let trace = machine.trace();
-            Shipped::Steps(machine, trace)
-        }
-        Statement::Plonk { gates, inputs, .. } => {
-            let of = |k| {
-                let (adds, inputs) = gate(k);
-                Gate { op: if adds { Op::Add } else { Op::Multiply }, inputs }
-            };
-            let circuit = Circuit::new(2, (0..gates).map(of).collect(), outputs(gates).into()).unwrap();
-            let plonk = Plonk::evaluate(circuit, words(inputs).to_vec()).unwrap();
-            let trace = plonk.trace();
-            Shipped::Plonk(plonk, trace)
-        }
-        Statement::Poseidon2 { log_rows, first, .. } => {
-            let (chain, trace) = Poseidon2Chain::run(log_rows, words(first)).unwrap();
-            Shipped::Poseidon2(chain, trace)
-        }
-        Statement::Blake2s { log_blocks, .. } => {
-            let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let (hash, trace) = Blake2s::run(&(0..1 << log_blocks).map(block).collect::<Vec<_>>()).unwrap();
-            Shipped::Blake2s(hash, trace)
-        }
-        _ => return None,
-    })
 }
 
 /// What a statement says, about AIRs of stwo's framework.
@@ -143,11 +100,11 @@ fn driven<Q: StarkOps>(q: &Q, vector: &Vector, seed: u64) -> StatementProof {
 fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
     let expected = file(&format!("{}.bin", vector.name));
     let theirs: Proof = postcard::from_bytes(&expected).unwrap();
-    let ours = match shipped(&vector.statement) {
-        Some(Shipped::Steps(statement, trace)) => proven(q, vector, statement, &trace),
-        Some(Shipped::Plonk(statement, trace)) => proven(q, vector, statement, &trace),
-        Some(Shipped::Poseidon2(statement, trace)) => proven(q, vector, statement, &trace),
-        Some(Shipped::Blake2s(statement, trace)) => proven(q, vector, statement, &trace),
+    let ours = match Stated::of(&vector.statement) {
+        Some(Stated::Steps(statement, trace)) => proven(q, vector, statement, &trace),
+        Some(Stated::Plonk(statement, trace)) => proven(q, vector, statement, &trace),
+        Some(Stated::Poseidon2(statement, trace)) => proven(q, vector, statement, &trace),
+        Some(Stated::Blake2s(statement, trace)) => proven(q, vector, statement, &trace),
         None => {
             let mut attempts = (0..1000).map(|attempt| driven(q, vector, seed + 1000 * attempt));
             attempts.find(|ours| ours.proof.commitments[1] == theirs.commitments[1]).unwrap()

@@ -10,8 +10,8 @@ use stwo::core::channel::{Blake2sChannel, Channel};
 
 use crate::{
     framework::{challenges, ours, outputs},
-    proofs::{Shipped, shipped},
     recorded::{airs, relations},
+    stated::Stated,
     statement::Statement,
 };
 
@@ -26,11 +26,11 @@ impl<'s> Visitor<'s> for Records {
 
 fn compare(statement: &Statement) {
     let mut records = Records(Vec::new());
-    match shipped(statement).unwrap() {
-        Shipped::Steps(machine, _) => machine.visit(&mut records),
-        Shipped::Plonk(plonk, _) => plonk.visit(&mut records),
-        Shipped::Poseidon2(chain, _) => chain.visit(&mut records),
-        Shipped::Blake2s(hash, _) => hash.visit(&mut records),
+    match Stated::of(statement).unwrap() {
+        Stated::Steps(machine, _) => machine.visit(&mut records),
+        Stated::Plonk(plonk, _) => plonk.visit(&mut records),
+        Stated::Poseidon2(chain, _) => chain.visit(&mut records),
+        Stated::Blake2s(hash, _) => hash.visit(&mut records),
     }
     let airs = airs(statement);
     assert_eq!(airs.len(), records.0.len());

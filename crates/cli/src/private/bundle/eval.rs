@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     exit::Usage,
+    files::Named,
     output::Output,
     private::{LimitArgs, advance, kind::Kind, refusals, steps_bar},
 };
@@ -64,6 +65,16 @@ pub(crate) struct EvalArgs {
     /// Backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
+}
+
+impl EvalArgs {
+    /// The files that it reads and writes.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        let input = Some(Named::read("--input", &self.input));
+        let out = self.out.as_deref().map(|path| Named::written("--out", path));
+        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        [input, out, json].into_iter().flatten().collect()
+    }
 }
 
 /// Runs the command.

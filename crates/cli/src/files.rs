@@ -1,0 +1,196 @@
+//! Files that a command line names, and which of them are the same.
+
+use std::{
+    fs::{self, Metadata},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use crate::exit::Usage;
+
+/// A file that an option or an argument names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    by: &'static str,
+    path: &'a Path,
+    written: bool,
+}
+
+impl<'a> Named<'a> {
+    /// A file that is read.
+    pub(crate) const fn read(by: &'static str, path: &'a Path) -> Self {
+        Self { by, path, written: false }
+    }
+
+    /// A file that is written.
+    pub(crate) const fn written(by: &'static str, path: &'a Path) -> Self {
+        Self { by, path, written: true }
+    }
+}
+
+/// Refuses a file that is written and that another option names too, however it is spelled. Devices may be named twice: `/dev/null`
+/// keeps nothing.
+pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), Usage> {
+    let identities: Vec<_> = files.iter().map(|file| Identity::of(file.path)).collect();
+    for (k, (file, identity)) in files.iter().zip(&identities).enumerate() {
+        for (other, same) in files.iter().zip(&identities).take(k) {
+            if (file.written || other.written) && identity.is_some() && identity == same {
+                let (first, second, path) = (other.by, file.by, file.path.display());
+                return Err(Usage(format!(
+                    "{first} and {second} are the same file, {path}: each needs one of its own"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What tells whether two paths are one file.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    /// A file that is there, by its device and number.
+    #[cfg(unix)]
+    Node(u64, u64),
+    /// The path that a file has or will have, without symbolic links.
+    Path(PathBuf),
+}
+
+impl Identity {
+    /// `None` for devices and where there can be no file.
+    fn of(path: &Path) -> Option<Self> {
+        match fs::metadata(path) {
+            Ok(found) if is_device(&found) => None,
+            #[cfg(unix)]
+            Ok(found) => Some(Self::Node(node(&found).0, node(&found).1)),
+            _ => resolved(path).ok().map(Self::Path),
+        }
+    }
+}
+
+/// The path of a file without symbolic links, also of one that is not there yet in a folder that is.
+///
+/// # Errors
+/// Where there can be no file of this path.
+pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    loop {
+        match fs::canonicalize(&path) {
+            Err(missing) if missing.kind() == ErrorKind::NotFound => {}
+            found => return found,
+        }
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        let name = path.file_name().ok_or(ErrorKind::NotFound)?;
+        let folder = fs::canonicalize(folder_of(&path))?;
+        let whole = folder.join(name);
+        // A link to what is not there; too many of them were an error above.
+        match fs::read_link(&whole) {
+            Ok(to) => path = folder.join(to),
+            Err(_) => return Ok(whole),
+        }
+    }
+}
+
+/// The folder that a path is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(unix)]
+fn node(file: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+
+    (file.dev(), file.ino())
+}
+
+#[cfg(unix)]
+fn is_device(file: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    file.file_type().is_char_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Metadata) -> bool {
+    false
+}
+
+/// Standard output, if it is this file.
+#[cfg(unix)]
+pub(crate) fn standard_output(file: &Metadata) -> Option<fs::File> {
+    use std::os::fd::AsFd as _;
+
+    let output = fs::File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    (node(&output.metadata().ok()?) == node(file)).then_some(output)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn standard_output(_: &Metadata) -> Option<fs::File> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn one_file_is_found_behind_all_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        fs::write(at("there"), b"").unwrap();
+        fs::hard_link(at("there"), at("hard")).unwrap();
+        symlink("there", at("soft")).unwrap();
+        symlink("sub/../new", at("dangling")).unwrap();
+        symlink("sub", at("folder")).unwrap();
+        let refused = |a: &str, b: &str| {
+            let (a, b) = (at(a), at(b));
+            refuse_shared(&[Named::read("--in", &a), Named::written("--out", &b)]).is_err()
+        };
+        for (a, b) in [
+            ("there", "there"),
+            ("there", "sub/../there"),
+            ("there", "hard"),
+            ("soft", "./there"),
+            ("new", "new"),
+            ("new", "./sub/../new"),
+            ("new", "dangling"),
+            ("sub/new", "folder/new"),
+        ] {
+            assert!(refused(a, b) && refused(b, a), "{a} and {b}");
+        }
+        for (a, b) in
+            [("there", "new"), ("new", "newer"), ("no/new", "no/newer"), ("new", "sub/new"), ("soft", "dangling")]
+        {
+            assert!(!refused(a, b) && !refused(b, a), "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_twice_or_keeps_nothing_may_be_named_twice() {
+        let (null, here) = (Path::new("/dev/null"), Path::new("."));
+        let shared = |files: &[Named<'_>]| refuse_shared(files).err().map(|Usage(message)| message);
+        assert_eq!(shared(&[Named::written("--a", null), Named::written("--b", null)]), None);
+        assert_eq!(shared(&[Named::read("--a", here), Named::read("--b", here)]), None);
+        let message =
+            shared(&[Named::read("--a", null), Named::read("--b", here), Named::written("--c", here)]).unwrap();
+        assert_eq!(message, "--b and --c are the same file, .: each needs one of its own");
+    }
+
+    #[test]
+    fn paths_that_no_file_can_have_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        symlink("around", at("around")).unwrap();
+        fs::write(at("file"), b"").unwrap();
+        assert_eq!(resolved(&at("new/")).unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert_eq!(resolved(&at("no/new")).unwrap_err().kind(), ErrorKind::NotFound);
+        for path in [at("around"), at("file/new"), at(&"x".repeat(300)), PathBuf::new()] {
+            assert!(resolved(&path).is_err(), "{}", path.display());
+        }
+        assert_eq!(resolved(&at("new")).unwrap(), fs::canonicalize(folder.path()).unwrap().join("new"));
+    }
+}

@@ -1,0 +1,179 @@
+//! What there are no proofs of, refused before any work.
+
+use core_types::air::Air;
+use stark::{
+    Component, FileError, KnownStatement, PcsConfig, ProofFile, Protocol, Statement, StatementError, UseStatement,
+    VerifyError, Visitor, check_parameters,
+};
+
+use super::file::MOST_BYTES;
+use crate::exit::Usage;
+
+/// Log size of the largest domain.
+const LARGEST: u32 = 30;
+
+/// Bytes of an opened value in a file, at least: most have ten digits, and there is much beside them.
+const BYTES_OF_VALUE: u64 = 9;
+
+/// Refuses parameters that there are no proofs of the statement with, and says which option takes what.
+pub(crate) fn check(statement: &KnownStatement, config: PcsConfig) -> Result<(), Usage> {
+    let checked = statement.with(Parameters(config)).and_then(|checked| Ok(checked?));
+    checked.map_err(|error| Usage(told(&error, statement, config)))
+}
+
+/// Refuses what makes no file, or none that is read again.
+pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig) -> Result<(), Usage> {
+    let (columns, opened) = statement
+        .with(FileSize(config))
+        .and_then(|sized| sized)
+        .map_err(|error| Usage(told(&error, statement, config)))?;
+    let (bytes, queries) = (opened.saturating_mul(BYTES_OF_VALUE), config.fri_config.n_queries);
+    if bytes <= MOST_BYTES as u64 {
+        return Ok(());
+    }
+    Err(Usage(format!(
+        "`--queries` of {columns} columns: expected a proof of at most {MOST_BYTES} bytes, {queries} make a larger one"
+    )))
+}
+
+struct Parameters(PcsConfig);
+
+impl UseStatement for Parameters {
+    type Out = Result<(), VerifyError>;
+
+    fn with<S: Statement>(self, statement: &S) -> Self::Out {
+        check_parameters(Protocol::V2_3, self.0, statement)
+    }
+}
+
+/// The columns that a proof opens, and the values of them that it holds.
+struct FileSize(PcsConfig);
+
+impl UseStatement for FileSize {
+    type Out = Result<(u64, u64), FileError>;
+
+    fn with<S: Statement>(self, statement: &S) -> Self::Out {
+        ProofFile::check_size(statement, &self.0)?;
+        let mut traces = Traces { columns: statement.preprocessed().len() as u64, log_rows: 0 };
+        statement.visit(&mut traces);
+        let fri = self.0.fri_config;
+        let positions = 1u64.checked_shl(traces.log_rows + fri.log_blowup_factor).unwrap_or(u64::MAX);
+        // Of as many draws, what remains of them where some coincide.
+        let missed = (1.0 - 1.0 / positions as f64).powf(fri.n_queries as f64);
+        let opened = ((1.0 - missed) * positions as f64) as u64;
+        Ok((traces.columns, traces.columns.saturating_mul(opened)))
+    }
+}
+
+/// Counts columns, and finds the greatest height.
+struct Traces {
+    columns: u64,
+    log_rows: u32,
+}
+
+impl<'s> Visitor<'s> for Traces {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
+        self.log_rows = self.log_rows.max(air.log_rows());
+        // One that cannot be recorded is refused by name later.
+        if let Ok(component) = Component::new(air, preprocessed) {
+            self.columns += component.air().columns().iter().map(|tree| tree.len() as u64).sum::<u64>();
+        }
+    }
+}
+
+/// The error in terms of options.
+fn told(error: &FileError, statement: &KnownStatement, config: PcsConfig) -> String {
+    let fri = config.fri_config;
+    match error {
+        FileError::Statement(error) => format!("`--air {}`: {error}", statement.name()),
+        FileError::Leaves { .. } => format!("`--blowup` or `--lifting` is too large: {error}"),
+        FileError::Proof(VerifyError::Statement(error)) => match *error {
+            StatementError::Rows { log_rows } if log_rows < LARGEST => {
+                let (most, got) = (LARGEST - log_rows, fri.log_blowup_factor);
+                format!("`--blowup` with 2^{log_rows} rows: expected a whole number of 1..={most}, got {got}")
+            }
+            StatementError::Lifting { .. } => {
+                let lifts = |log_size: &u32| {
+                    let lifted = PcsConfig { lifting_log_size: Some(*log_size), ..config };
+                    let refused = statement.with(Parameters(lifted));
+                    !matches!(refused, Ok(Err(VerifyError::Statement(StatementError::Lifting { .. }))))
+                };
+                let (least, got) = ((1..=LARGEST).find(lifts).unwrap_or(LARGEST), config.lifting_log_size.unwrap_or(0));
+                format!("`--lifting`: expected a whole number of {least}..={LARGEST}, got {got}")
+            }
+            StatementError::Folds { log_degree } => format!(
+                "`--fold-step` and `--last-layer`: expected {log_degree} at most together, got {} and {}",
+                fri.fold_step, fri.log_last_layer_degree_bound
+            ),
+            ref other => other.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stark::{FriConfig, M31};
+
+    use super::*;
+
+    fn config(blowup: u32, fold_step: u32, last_layer: u32, lifting: Option<u32>) -> PcsConfig {
+        let (log_blowup_factor, log_last_layer_degree_bound) = (blowup, last_layer);
+        let fri_config = FriConfig { log_blowup_factor, log_last_layer_degree_bound, n_queries: 3, fold_step };
+        PcsConfig { pow_bits: 1, fri_config, lifting_log_size: lifting }
+    }
+
+    #[test]
+    fn refusals_name_the_option_and_what_it_takes() {
+        let of = |statement: &KnownStatement, config| check(statement, config).err().map(|Usage(message)| message);
+        let fibonacci = |log_rows| KnownStatement::WideFibonacci { log_rows, columns: 3 };
+        let message = of(&fibonacci(28), config(3, 1, 0, None)).unwrap();
+        assert_eq!(message, "`--blowup` with 2^28 rows: expected a whole number of 1..=2, got 3");
+        assert_eq!(of(&fibonacci(28), config(2, 1, 0, None)), None);
+        let message = of(&fibonacci(6), config(1, 4, 3, None)).unwrap();
+        assert_eq!(message, "`--fold-step` and `--last-layer`: expected 6 at most together, got 4 and 3");
+        assert_eq!(of(&fibonacci(6), config(1, 4, 2, None)), None);
+        let message = of(&fibonacci(6), config(2, 1, 0, Some(7))).unwrap();
+        assert_eq!(message, "`--lifting`: expected a whole number of 8..=30, got 7");
+        assert_eq!(of(&fibonacci(6), config(2, 1, 0, Some(8))), None);
+        // Its tables are larger than its rounds, which are larger than its compressions.
+        let blake = KnownStatement::Blake2s { log_blocks: 1, digest: [0; 8] };
+        let message = of(&blake, config(1, 1, 0, Some(2))).unwrap();
+        assert_eq!(message, "`--lifting`: expected a whole number of 11..=30, got 2");
+        assert_eq!(of(&blake, config(1, 1, 0, Some(11))), None);
+        let large = KnownStatement::Blake2s { log_blocks: 21, digest: [0; 8] };
+        assert_eq!(
+            of(&large, config(1, 1, 0, None)).unwrap(),
+            "`--air blake2s`: expected a log of rows of 1..=20, got 21"
+        );
+    }
+
+    #[test]
+    fn files_that_take_long_to_check_are_not_begun() {
+        let (inputs, outputs) = ([M31::ONE; 2], vec![M31::ONE; 2]);
+        let circuit = KnownStatement::Plonk { gates: 16, inputs, outputs };
+        let refused = check_file(&circuit, config(1, 1, 0, Some(25))).unwrap_err().0;
+        assert!(
+            refused.starts_with("`--blowup` or `--lifting` is too large: ") && refused.contains("2^24"),
+            "{refused}"
+        );
+        assert!(check_file(&circuit, config(1, 1, 0, Some(24))).is_ok());
+        let wide = KnownStatement::WideFibonacci { log_rows: 10, columns: 65_536 };
+        let with = |n_queries| {
+            let config = config(1, 1, 0, None);
+            check_file(&wide, PcsConfig { fri_config: FriConfig { n_queries, ..config.fri_config }, ..config })
+        };
+        assert!(with(80).is_ok());
+        assert!(
+            with(300)
+                .unwrap_err()
+                .0
+                .starts_with("`--queries` of 65536 columns: expected a proof of at most 134217728 bytes")
+        );
+        // There are only eight positions.
+        let low = KnownStatement::WideFibonacci { log_rows: 2, columns: 65_536 };
+        let config = config(1, 1, 0, None);
+        let many = PcsConfig { fri_config: FriConfig { n_queries: 60_000, ..config.fri_config }, ..config };
+        assert!(check_file(&low, many).is_ok());
+    }
+}
