@@ -40,7 +40,7 @@ pub(crate) struct AirArgs {
     pub(crate) seed: u32,
 }
 
-/// The statement that the arguments name, and its trace, or what that is made from if the AIR has a generator.
+/// The statement that the arguments name, and what its trace is made from.
 pub(crate) fn make(args: &AirArgs) -> Result<(KnownStatement, Trace)> {
     let AirArgs { air, log_rows, columns, seed } = *args;
     let word = M31::from_u32;
@@ -61,7 +61,7 @@ pub(crate) fn make(args: &AirArgs) -> Result<(KnownStatement, Trace)> {
             let (gates, inputs) = (1 << log_rows, [word(seed), word(1)]);
             let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.to_vec())?;
             let outputs = plonk.outputs().to_vec();
-            (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Columns(plonk.trace()))
+            (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Plonk(plonk.wires()))
         }
         AirName::Poseidon2 => {
             let first = core::array::from_fn(|k| word(seed) + word(k as u32));
