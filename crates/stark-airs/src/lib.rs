@@ -48,7 +48,7 @@ pub use blake2s::{Blake2s, Blake2sStates, Compressions, Rounds, XorTable};
 pub use columns::Columns;
 pub use error::AirError;
 pub use fibonacci::{FibonacciSeeds, WideFibonacci};
-pub use plonk::{Circuit, Gate, Gates, Op, Plonk};
+pub use plonk::{Circuit, Gate, Gates, Op, Plonk, PlonkWires};
 pub use poseidon2::{Poseidon2, Poseidon2Chain, Poseidon2States};
 pub use state_machine::{Axis, StateMachine, Steps};
 pub use statement::{PreprocessedColumn, Statement, Visitor};

@@ -77,17 +77,23 @@ pub enum ProverError {
         /// Generators given.
         got: usize,
     },
-    /// A generator makes another trace than the component's, or does not get the inputs that it reads.
+    /// A generator makes another trace than the component's, or does not get the inputs, tables or keys that it reads.
     #[error("expected {expected} {what} of the generator of component {component}, got {got}")]
     Generator {
         /// The component.
         component: usize,
         /// What there is another number of.
         what: &'static str,
-        /// The number of the component or of the generator.
+        /// The number of the component or of the generator; the least that it reads of tables and keys.
         expected: usize,
-        /// The number of the generator or of the inputs.
+        /// The number of the generator or of what it is given.
         got: usize,
+    },
+    /// The trace of a component is gathered by preprocessed columns, whose rows are kept for look-ups alone.
+    #[error("component {component} is gathered by preprocessed columns, which are not kept without look-ups")]
+    Keys {
+        /// The component.
+        component: usize,
     },
     /// A component has interaction columns beside those of its look-ups, which have to be made by the caller then.
     #[error("component {component} has {got} interaction columns, of which its look-ups make {expected}")]

@@ -3,17 +3,17 @@
 use core::ops::Range;
 
 use backend_api::{
-    Buffer as _,
-    ops::air::{AirColumns, CounterColumns, RowNumbers},
+    Buffer as _, BufferRef as _,
+    ops::air::{AirColumns, CounterColumns, GatherColumn, RowNumbers},
 };
 use core_types::{
-    air::Tree,
+    air::{Gather, Tree},
     field::M31,
-    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, RowNumbersParams},
+    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, GatherColumnParams, RowNumbersParams},
 };
 use stark_air::RecordedGenerator;
 
-use crate::{Prover, ProverError, StarkOps};
+use crate::{Component, Prover, ProverError, StarkOps};
 
 /// What the trace of a component is made from.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,13 @@ pub enum Generated<'a> {
         generator: &'a RecordedGenerator,
         /// The columns that the generator reads, in stored order.
         inputs: &'a [&'a [M31]],
+    },
+    /// Tables whose words its columns are gathered from, by keys that the statement has.
+    Gathered {
+        /// The tables, of any lengths.
+        tables: &'a [&'a [M31]],
+        /// Where each column comes from.
+        columns: &'a [Gather],
     },
     /// What the generators of the other components count: the component is a table. The counters are its columns and
     /// those of the other tables, in the order of the components, column by column and row by row.
@@ -42,6 +49,7 @@ impl<Q: StarkOps> Prover<Q> {
         for (component, generated) in components.iter().enumerate() {
             match *generated {
                 Generated::Rows { generator, inputs } => self.check_generator(component, generator, inputs)?,
+                Generated::Gathered { tables, columns } => self.check_gathered(component, tables.len(), columns)?,
                 Generated::Counters => {
                     let first = counters;
                     counters += self.columns(component).1.len();
@@ -52,8 +60,12 @@ impl<Q: StarkOps> Prover<Q> {
         let mut counted = q.alloc::<u32>(counters)?;
         q.clear(counted.view_mut())?;
         for (component, generated) in components.iter().enumerate() {
-            if let Generated::Rows { generator, inputs } = *generated {
-                self.make_rows(q, component, generator, inputs, &mut counted)?;
+            match *generated {
+                Generated::Rows { generator, inputs } => {
+                    self.make_rows(q, component, generator, inputs, &mut counted)?;
+                }
+                Generated::Gathered { tables, columns } => self.gather(q, component, tables, columns)?,
+                Generated::Counters => {}
             }
         }
         for (component, counters) in tables {
@@ -97,6 +109,55 @@ impl<Q: StarkOps> Prover<Q> {
             Some((what, expected, got)) => Err(ProverError::Generator { component, what, expected, got }),
             None => Ok(()),
         }
+    }
+
+    /// Refuses another number of columns than the component's, and tables and keys that are not there.
+    fn check_gathered(&self, component: usize, tables: usize, columns: &[Gather]) -> Result<(), ProverError> {
+        let refused = |what, expected, got| Err(ProverError::Generator { component, what, expected, got });
+        let (expected, got) = (self.columns(component).0, columns.len());
+        if expected != got {
+            return refused("columns", expected, got);
+        }
+        if self.memory.look_ups.is_none() {
+            return Err(ProverError::Keys { component });
+        }
+        let Component { air, preprocessed } = &self.components[component];
+        for column in columns {
+            if column.table >= tables {
+                return refused("tables", column.table + 1, tables);
+            }
+            let Some(&keys) = preprocessed.get(column.keys) else {
+                return refused("slots of keys", column.keys + 1, preprocessed.len());
+            };
+            let (expected, got) = (1 << air.log_rows(), 1 << self.shape.trees[0].columns[keys].log_rows);
+            if expected != got {
+                return refused("rows of keys", expected, got);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gathers the columns of a component, which were checked.
+    fn gather(&mut self, q: &Q, component: usize, tables: &[&[M31]], columns: &[Gather]) -> Result<(), ProverError> {
+        let Some(look_ups) = &self.memory.look_ups else {
+            return Err(ProverError::Keys { component });
+        };
+        let tables = tables.iter().map(|table| q.upload(table)).collect::<Result<Vec<_>, _>>()?;
+        let Component { air, preprocessed } = &self.components[component];
+        let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
+        let (_, words) = self.columns(component);
+        for (column, first) in columns.iter().zip(words.step_by(rows)) {
+            let table = tables[column.table].view();
+            let keys = self.shape.trees[0].columns[preprocessed[column.keys]].coefficients.first as usize;
+            q.gather_column(GatherColumn {
+                // The op refuses a table that is longer than its words can say.
+                params: &GatherColumnParams { log_rows, words: table.len() as u32 },
+                keys: look_ups.rows.slice(keys..keys + rows)?,
+                table,
+                column: self.memory.coefficients.slice_mut(first..first + rows)?,
+            })?;
+        }
+        Ok(())
     }
 
     /// Makes the columns of a component, whose generator was checked.

@@ -100,12 +100,12 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     }
 
     /// Makes the trace on the device, one component after the other, and commits to it as [`commit`](Self::commit)
-    /// does. Only the inputs of the generators are uploaded.
+    /// does. Only the inputs of the generators and tables are uploaded.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::Generators`] or
-    /// [`ProverError::Generator`] if generators or inputs are not those of a trace of the statement, and what the
-    /// device reports.
+    /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::Generators`],
+    /// [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables are not those of a trace of
+    /// the statement, and what the device reports.
     pub fn commit_generated(&mut self, components: &[Generated<'_>]) -> Result<(), ProverError> {
         let tree = Tree::TRACE.0 as usize;
         self.expect_tree(tree)?;

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use core_types::{
-    air::{Air, Generator},
+    air::{Air, Gather, Generator},
     field::{M31, QM31},
 };
 use stark_air::{RecordError, RecordedGenerator};
@@ -79,20 +79,27 @@ enum Trace<'t> {
     Generated(&'t [Generated<'t>]),
 }
 
-/// A recorded generator and the columns that it reads.
-type WithInputs<'w> = (RecordedGenerator, Vec<&'w [M31]>);
+/// What makes the trace of a component.
+enum Source<'w> {
+    /// A recorded generator and the columns that it reads.
+    Rows(RecordedGenerator, Vec<&'w [M31]>),
+    /// Tables, and where each column comes from.
+    Gathered(Vec<&'w [M31]>, &'w [Gather]),
+    /// What is counted elsewhere.
+    Counters,
+}
 
 /// The generators of a witness, recorded, with their inputs.
 struct Generators<'w> {
-    /// For each component; `None` for tables that are counted.
-    recorded: Vec<Option<WithInputs<'w>>>,
+    /// For each component.
+    sources: Vec<Source<'w>>,
     /// The first component whose generator cannot be recorded.
     error: Option<ProveError>,
 }
 
 impl<'w> Generators<'w> {
     fn record<W: Witness>(witness: &'w W) -> Result<Self, ProveError> {
-        let mut generators = Self { recorded: Vec::new(), error: None };
+        let mut generators = Self { sources: Vec::new(), error: None };
         witness.generators(&mut generators);
         match generators.error {
             Some(error) => Err(error),
@@ -101,28 +108,37 @@ impl<'w> Generators<'w> {
     }
 
     fn generated(&self) -> Vec<Generated<'_>> {
-        let recorded = self.recorded.iter();
-        let generated = recorded.map(|recorded| match recorded {
-            Some((generator, inputs)) => Generated::Rows { generator, inputs },
-            None => Generated::Counters,
+        let generated = self.sources.iter().map(|source| match source {
+            Source::Rows(generator, inputs) => Generated::Rows { generator, inputs },
+            Source::Gathered(tables, columns) => Generated::Gathered { tables, columns },
+            Source::Counters => Generated::Counters,
         });
         generated.collect()
     }
 }
 
+/// Columns as slices.
+fn slices(columns: &[Vec<M31>]) -> Vec<&[M31]> {
+    columns.iter().map(|column| &column[..]).collect()
+}
+
 impl<'w> WitnessVisitor<'w> for Generators<'w> {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
         match RecordedGenerator::new(generator) {
-            Ok(recorded) => self.recorded.push(Some((recorded, inputs.iter().map(|input| &input[..]).collect()))),
+            Ok(recorded) => self.sources.push(Source::Rows(recorded, slices(inputs))),
             Err(source) => {
-                let component = self.recorded.len();
+                let component = self.sources.len();
                 self.error.get_or_insert(ProveError::Record { component, source });
             }
         }
     }
 
+    fn gathered(&mut self, tables: &'w [Vec<M31>], columns: &'w [Gather]) {
+        self.sources.push(Source::Gathered(slices(tables), columns));
+    }
+
     fn counters(&mut self) {
-        self.recorded.push(None);
+        self.sources.push(Source::Counters);
     }
 }
 
@@ -139,8 +155,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         let mut components = Components(Ok(Vec::new()));
         statement.visit(&mut components);
         let preprocessed = statement.preprocessed_values();
-        let preprocessed: Vec<&[M31]> = preprocessed.iter().map(|column| &column[..]).collect();
-        let prover = Prover::new(q, protocol, config, &preprocessed, components.0?)?;
+        let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components.0?)?;
         Ok(Self { statement, prover })
     }
 
@@ -183,7 +198,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     }
 
     /// Proves the statement with the trace that `witness` makes, which is made here, on the device of the queue: only
-    /// the inputs of its generators are uploaded. The proof is that of the trace; the waits are those of
+    /// the inputs of its generators and tables are uploaded. The proof is that of the trace; the waits are those of
     /// [`prove`](Self::prove).
     ///
     /// # Errors

@@ -3,13 +3,13 @@
 
 use std::{fs, path::PathBuf};
 
-use core_types::air::Relation;
+use core_types::air::{Gather, Relation};
 use runtime::{Choice, Domain, Settings};
 use stark::{
     Columns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
-    StatementProver, VerifyError, Witness, preprocessed_root, verify,
+    StatementProver, VerifyError, Witness, WitnessVisitor, preprocessed_root, verify,
 };
-use stark_airs::{AirError, Blake2s, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::{
     stated::{Stated, blocks},
@@ -84,7 +84,7 @@ fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
             assert_eq!(machine.words(), vector.statement.words());
             proven_from(q, config, &machine, &trace, &machine)
         }
-        (Stated::Plonk(plonk, trace), _) => proven(q, config, &plonk, &trace),
+        (Stated::Plonk(plonk, trace), _) => proven_from(q, config, &plonk, &trace, &plonk.wires()),
         (Stated::Poseidon2(chain, trace), &Statement::Poseidon2 { log_rows, first, .. }) => {
             let (same, states) = Poseidon2Chain::states(log_rows, words(first)).unwrap();
             assert_eq!(same, chain);
@@ -171,6 +171,10 @@ fn traces_that_are_made_on_the_device_prove_the_same() {
     let mut prover = StatementProver::new(&simulated, Protocol::V2_3, config, &machine).unwrap();
     let proof = proven(&runtime::cpu().unwrap(), config, &machine, &machine.trace());
     assert_eq!(prover.prove_from(&simulated, &machine).unwrap(), proof);
+    let plonk = Plonk::evaluate(Circuit::sample(200).unwrap(), words([3, 1 << 30]).to_vec()).unwrap();
+    let mut prover = StatementProver::new(&simulated, Protocol::V2_3, config, &plonk).unwrap();
+    let proof = proven(&runtime::cpu().unwrap(), config, &plonk, &plonk.trace());
+    assert_eq!(prover.prove_from(&simulated, &plonk.wires()).unwrap(), proof);
 }
 
 #[test]
@@ -188,6 +192,41 @@ fn witnesses_of_other_statements_are_refused() {
     let (_, states) = Poseidon2Chain::states(4, words([0; 16])).unwrap();
     assert_eq!(prover.prove_from(&q, &states), Err(ProveError::Components { expected: 2, got: 1 }));
     assert!(prover.prove_from(&q, &machine).is_ok());
+}
+
+/// Tables, and where the columns of a trace come from.
+struct Tables(Vec<Vec<M31>>, Vec<Gather>);
+
+impl Witness for Tables {
+    fn generators<'w>(&'w self, visitor: &mut impl WitnessVisitor<'w>) {
+        visitor.gathered(&self.0, &self.1);
+    }
+}
+
+#[test]
+fn columns_that_are_gathered_from_what_is_not_there_are_refused() {
+    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
+    let plonk = Plonk::evaluate(Circuit::sample(16).unwrap(), words([2, 3]).to_vec()).unwrap();
+    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &plonk).unwrap();
+    let columns = [[0, 2], [1, 0], [1, 1], [1, 2], [1, 4]].map(|[table, keys]| Gather { table, keys });
+    let mut prove = |tables, columns: &[Gather]| {
+        let tables = vec![vec![M31::ONE; 18]; tables];
+        prover.prove_from(&q, &Tables(tables, columns.to_vec()))
+    };
+    let refused =
+        |what, expected, got| Err(ProveError::Prover(ProverError::Generator { component: 0, what, expected, got }));
+    assert_eq!(prove(2, &columns), refused("columns", 4, 5));
+    assert_eq!(prove(1, &columns[..4]), refused("tables", 2, 1));
+    assert_eq!(prove(2, &columns[1..]), refused("slots of keys", 5, 4));
+    assert_eq!(prove(2, &columns[..4]), Err(ProveError::Sums));
+    assert_eq!(prover.prove_from(&q, &plonk.wires()), prover.prove(&q, &plonk.trace()));
+
+    // Without look-ups there are no rows of preprocessed columns.
+    let air = WideFibonacci::new(4, 4).unwrap();
+    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &air).unwrap();
+    let witness = Tables(vec![vec![M31::ONE; 16]], vec![Gather { table: 0, keys: 0 }; 4]);
+    let refused = ProveError::Prover(ProverError::Keys { component: 0 });
+    assert_eq!(prover.prove_from(&q, &witness), Err(refused));
 }
 
 /// A machine whose relation is said to begin at another slot.

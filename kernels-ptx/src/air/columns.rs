@@ -1,4 +1,4 @@
-//! Numbers of rows, columns of counters, sums of columns of two heights, and powers.
+//! Numbers of rows, columns of counters and of words of tables, sums of columns of two heights, and powers.
 //!
 //! # Safety
 //! Buffers hold what the parameters state. Block: 256 threads; grid: any.
@@ -6,7 +6,9 @@
 use core_types::{
     air::{lifted, stored_row},
     field::{M31, QM31},
-    params::air::{CounterColumnsParams, RowNumbersParams, SecureAddLiftedParams, SecurePowersParams},
+    params::air::{
+        CounterColumnsParams, GatherColumnParams, RowNumbersParams, SecureAddLiftedParams, SecurePowersParams,
+    },
 };
 
 use crate::dev::idx::grid_stride;
@@ -37,6 +39,23 @@ pub unsafe extern "ptx-kernel" fn air_counter_columns(
     }
 }
 
+/// Writes the words of a table that keys name. One pass over keys and column; words are read wherever they are, so that a
+/// table larger than the cache costs a sector of memory for each of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn air_gather_column(
+    keys: *const M31,
+    table: *const M31,
+    column: *mut M31,
+    params: GatherColumnParams,
+) {
+    let GatherColumnParams { log_rows, words } = params;
+    for position in grid_stride(1 << log_rows) {
+        let key = (*keys.add(position as usize)).word();
+        let word = if key < words { *table.add(key as usize) } else { M31::ZERO };
+        *column.add(position as usize) = word;
+    }
+}
+
 /// Writes the number of each row where it is stored. One pass over the column, limited by memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_row_numbers(column: *mut M31, params: RowNumbersParams) {
@@ -64,5 +83,5 @@ pub unsafe extern "ptx-kernel" fn air_powers(base: *const QM31, powers: *mut QM3
 }
 
 kernel_table! {
-    air_add_lifted, air_counter_columns, air_powers, air_row_numbers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    air_add_lifted, air_counter_columns, air_gather_column, air_powers, air_row_numbers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
 }

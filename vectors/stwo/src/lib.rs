@@ -8,6 +8,7 @@ pub mod config;
 pub mod fibonacci;
 pub mod fingerprint;
 pub mod interaction;
+pub mod permutations;
 pub mod prove;
 pub mod rows;
 pub mod shipped;

@@ -1,7 +1,7 @@
 //! The AIRs that ship, written again for stwo's constraint framework. Needs no prover: the tests of the verifier
 //! include this file too.
 
-use std::ops::{Add, AddAssign, Mul};
+use std::ops::{Add, AddAssign, Mul, Sub};
 
 use p3_field::PrimeField32;
 use p3_mersenne_31::{
@@ -108,49 +108,72 @@ impl FrameworkEval for Poseidon2 {
     }
 }
 
-/// The permutation with Plonky3's constants, its matrices entry by entry.
+/// The permutation with Plonky3's constants, with its matrices in place and by additions, as in stwo's own example.
 pub fn poseidon2<F>(mut state: [F; 16], sbox: &mut impl FnMut(F) -> F) -> [F; 16]
 where
-    F: Clone + Add<Output = F> + AddAssign<BaseField> + Mul<BaseField, Output = F>,
+    F: Clone + Add<Output = F> + Sub<Output = F> + AddAssign<BaseField> + Mul<BaseField, Output = F>,
 {
-    let constant = |element: Mersenne31| BaseField::from(element.as_canonical_u32());
-    let full = |mut state: [F; 16], constants: [Mersenne31; 16], sbox: &mut dyn FnMut(F) -> F| {
-        for (word, element) in state.iter_mut().zip(constants) {
-            *word += constant(element);
-        }
-        multiply(external, state.map(sbox))
-    };
-    state = multiply(external, state);
+    external(&mut state);
     for constants in MERSENNE31_POSEIDON2_RC_16_EXTERNAL_INITIAL {
-        state = full(state, constants, sbox);
+        full_round(&mut state, constants, sbox);
     }
     for element in MERSENNE31_POSEIDON2_RC_16_INTERNAL {
         state[0] += constant(element);
         state[0] = sbox(state[0].clone());
-        state = multiply(internal, state);
+        internal(&mut state);
     }
     for constants in MERSENNE31_POSEIDON2_RC_16_EXTERNAL_FINAL {
-        state = full(state, constants, sbox);
+        full_round(&mut state, constants, sbox);
     }
     state
 }
 
-fn multiply<F>(entry: fn(usize, usize) -> BaseField, state: [F; 16]) -> [F; 16]
+fn constant(element: Mersenne31) -> BaseField {
+    BaseField::from(element.as_canonical_u32())
+}
+
+#[inline(always)]
+fn full_round<F>(state: &mut [F; 16], constants: [Mersenne31; 16], sbox: &mut impl FnMut(F) -> F)
 where
-    F: Clone + Add<Output = F> + Mul<BaseField, Output = F>,
+    F: Clone + Add<Output = F> + AddAssign<BaseField>,
 {
-    std::array::from_fn(|i| {
-        let products = state.iter().enumerate().map(|(j, word)| word.clone() * entry(i, j));
-        products.reduce(Add::add).expect("sixteen products")
-    })
+    for (word, element) in state.iter_mut().zip(constants) {
+        *word += constant(element);
+        *word = sbox(word.clone());
+    }
+    external(state);
 }
 
-fn external(i: usize, j: usize) -> BaseField {
-    let block = [[2, 3, 1, 1], [1, 2, 3, 1], [1, 1, 2, 3], [3, 1, 1, 2]][i % 4][j % 4];
-    BaseField::from(if i / 4 == j / 4 { 2 * block } else { block })
+/// The external matrix: the circulant of 2, 3, 1, 1 twice for the block itself and once for each other block.
+#[inline(always)]
+fn external<F: Clone + Add<Output = F>>(state: &mut [F; 16]) {
+    for block in state.as_chunks_mut::<4>().0 {
+        let [a, b, c, d] = block.clone();
+        let (ab, cd) = (a.clone() + b.clone(), c.clone() + d.clone());
+        let sum = ab.clone() + cd.clone();
+        let (sum_b, sum_d) = (sum.clone() + b, sum + d);
+        *block = [sum_b.clone() + ab, sum_b + (c.clone() + c), sum_d.clone() + cd, sum_d + (a.clone() + a)];
+    }
+    for k in 0..4 {
+        let sum = state[k].clone() + state[k + 4].clone() + state[k + 8].clone() + state[k + 12].clone();
+        for block in state.as_chunks_mut::<4>().0 {
+            block[k] = block[k].clone() + sum.clone();
+        }
+    }
 }
 
-fn internal(i: usize, j: usize) -> BaseField {
-    let diagonal: [i32; 16] = [-2, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 8192, 16384, 32768, 65536];
-    BaseField::from(if i == j { 1 + diagonal[i] } else { 1 })
+/// The internal matrix: ones, and more on the diagonal.
+#[inline(always)]
+fn internal<F>(state: &mut [F; 16])
+where
+    F: Clone + Add<Output = F> + Sub<Output = F> + Mul<BaseField, Output = F>,
+{
+    const DIAGONAL: [u32; 15] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 8192, 16384, 32768, 65536];
+    let [first, rest @ ..] = state;
+    let others = rest[1..].iter().cloned().fold(rest[0].clone(), Add::add);
+    let sum = others.clone() + first.clone();
+    *first = others - first.clone();
+    for (word, entry) in rest.iter_mut().zip(DIAGONAL) {
+        *word = word.clone() * BaseField::from(entry) + sum.clone();
+    }
 }

@@ -91,6 +91,7 @@ macro_rules! op_sets {
                 air_evaluate(AirEvaluate),
                 air_fractions(AirFractions),
                 counter_columns(CounterColumns),
+                gather_column(GatherColumn),
                 logup_columns(LogUpColumns),
                 row_numbers(RowNumbers),
                 secure_add_lifted(SecureAddLifted),

@@ -101,8 +101,8 @@ impl AirArgs {
             AirName::WideFibonacci => 8 + 8,
             // The first state says it all.
             AirName::StateMachine => 0,
-            // The gates, four columns, the value of each wire twice and its reads.
-            AirName::Plonk => 12 + 16 + 8 + 4,
+            // The gates, the value of each wire twice and its reads.
+            AirName::Plonk => 12 + 8 + 4,
             // The state before each permutation.
             AirName::Poseidon2 => 64,
             // A block, 80 words of its compression and 64 of each of its ten rounds.
@@ -133,7 +133,7 @@ impl AirArgs {
                 let (gates, inputs) = (1 << log_rows, self.inputs());
                 let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.to_vec())?;
                 let outputs = plonk.outputs().to_vec();
-                (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Columns(plonk.trace()))
+                (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Plonk(plonk.wires()))
             }
             AirName::Poseidon2 => {
                 let first = self.first_words();

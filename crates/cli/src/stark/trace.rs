@@ -2,7 +2,7 @@
 
 use runtime::AnyQueue;
 use stark::{Columns, ProveError, Stage, Statement, StatementProof, StatementProver};
-use stark_airs::{Blake2sStates, FibonacciSeeds, Poseidon2States, StateMachine};
+use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or what it is made from where the proof is made.
 pub(crate) enum Trace {
@@ -12,6 +12,8 @@ pub(crate) enum Trace {
     Fibonacci(FibonacciSeeds),
     /// A machine, whose states follow from its first one.
     StateMachine(StateMachine),
+    /// The wires of a circuit.
+    Plonk(PlonkWires),
     /// The states of a chain.
     Poseidon2(Poseidon2States),
     /// The states between the rounds of a message.
@@ -30,6 +32,7 @@ impl Trace {
             Self::Columns(columns) => prover.prove_watched(q, columns, watch),
             Self::Fibonacci(seeds) => prover.prove_from_watched(q, seeds, watch),
             Self::StateMachine(machine) => prover.prove_from_watched(q, machine, watch),
+            Self::Plonk(wires) => prover.prove_from_watched(q, wires, watch),
             Self::Poseidon2(states) => prover.prove_from_watched(q, states, watch),
             Self::Blake2s(states) => prover.prove_from_watched(q, states, watch),
         }

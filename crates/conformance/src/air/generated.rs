@@ -2,15 +2,18 @@
 
 use backend_api::{
     Buffer as _,
-    ops::air::{AirColumns, AirOps, CounterColumns, RowNumbers},
+    ops::air::{AirColumns, AirOps, CounterColumns, GatherColumn, RowNumbers},
 };
 use core_types::{
-    air::{Generator, NewRow},
+    air::{Gather, Generator, NewRow},
     field::M31,
-    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, RowNumbersParams},
+    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, GatherColumnParams, RowNumbersParams},
 };
 use stark_air::RecordedGenerator;
-use stark_airs::{Blake2s, Columns, Poseidon2Chain, StateMachine, WideFibonacci, Witness, WitnessVisitor};
+use stark_airs::{
+    Blake2s, Circuit, Columns, Plonk, Poseidon2Chain, StateMachine, Statement as _, WideFibonacci, Witness,
+    WitnessVisitor,
+};
 
 use super::model::positions;
 use crate::{Case, Failure, OpSpec, circle::model::Stream};
@@ -50,9 +53,29 @@ fn made<Q: AirOps, G: Generator>(
     Ok(q.download(&columns)?.chunks(rows).map(<[M31]>::to_vec).collect())
 }
 
+/// The columns that are gathered from tables by preprocessed columns.
+fn gathered<Q: AirOps>(
+    q: &Q,
+    preprocessed: &[Vec<M31>],
+    tables: &[Vec<M31>],
+    columns: &[Gather],
+) -> Result<Columns, Failure> {
+    let gather = |column: &Gather| {
+        let (keys, table) = (q.upload(&preprocessed[column.keys])?, q.upload(&tables[column.table])?);
+        let params = GatherColumnParams { log_rows: keys.len().ilog2(), words: table.len() as u32 };
+        let mut column = q.zeros(keys.len())?;
+        let (keys, table) = (keys.view(), table.view());
+        q.gather_column(GatherColumn { params: &params, keys, table, column: column.view_mut() })?;
+        Ok(q.download(&column)?)
+    };
+    columns.iter().map(gather).collect()
+}
+
 /// Makes the traces of all components.
 struct Making<'q, Q: AirOps> {
     q: &'q Q,
+    /// By slot of any component.
+    preprocessed: &'q [Vec<M31>],
     counters: Q::Buf<u32>,
     /// `None` for tables.
     components: Result<Vec<Option<Columns>>, Failure>,
@@ -67,6 +90,14 @@ impl<'w, Q: AirOps> WitnessVisitor<'w> for Making<'_, Q> {
         }
     }
 
+    fn gathered(&mut self, tables: &'w [Vec<M31>], columns: &'w [Gather]) {
+        let Ok(components) = &mut self.components else { return };
+        match gathered(self.q, self.preprocessed, tables, columns) {
+            Ok(columns) => components.push(Some(columns)),
+            Err(failure) => self.components = Err(failure),
+        }
+    }
+
     fn counters(&mut self) {
         if let Ok(components) = &mut self.components {
             components.push(None);
@@ -75,8 +106,18 @@ impl<'w, Q: AirOps> WitnessVisitor<'w> for Making<'_, Q> {
 }
 
 fn expect_made<Q: AirOps>(q: &Q, witness: &impl Witness, trace: &[Columns]) -> Result<(), Failure> {
+    expect_made_with(q, &[], witness, trace)
+}
+
+/// [`expect_made`], with preprocessed columns, by slot of any component.
+fn expect_made_with<Q: AirOps>(
+    q: &Q,
+    preprocessed: &[Vec<M31>],
+    witness: &impl Witness,
+    trace: &[Columns],
+) -> Result<(), Failure> {
     // As many as the tables of Blake2s have.
-    let mut making = Making { q, counters: q.zeros(0x1_4500)?, components: Ok(Vec::new()) };
+    let mut making = Making { q, preprocessed, counters: q.zeros(0x1_4500)?, components: Ok(Vec::new()) };
     witness.generators(&mut making);
     let Making { counters, components, .. } = making;
     let components = components?;
@@ -141,6 +182,12 @@ fn blake2s<Q: AirOps>(q: &Q, log_blocks: u32) -> Result<(), Failure> {
     expect_made(q, &states, &trace)
 }
 
+fn plonk<Q: AirOps>(q: &Q, gates: u32) -> Result<(), Failure> {
+    let mut stream = Stream::new(u64::from(gates));
+    let plonk = Plonk::evaluate(Circuit::sample(gates)?, stream.column(2))?;
+    expect_made_with(q, &plonk.preprocessed_values(), &plonk.wires(), &plonk.trace())
+}
+
 /// Sums of neighbours, and numbers of rows that are counted modulo 4.
 struct Neighbours(u32);
 
@@ -195,6 +242,7 @@ pub(super) fn traces<Q: AirOps + 'static>() -> OpSpec<Q> {
             [1, 2, 5, 9].into_iter().try_for_each(|log_rows| poseidon2(q, log_rows))
         })
         .on_elements(1 << 18),
+        Case::new("circuits", |q: &Q| [0, 1, 5, 64, 200, 1024].into_iter().try_for_each(|gates| plonk(q, gates))),
         Case::new("messages of Blake2s", |q: &Q| [1, 2, 4].into_iter().try_for_each(|log| blake2s(q, log)))
             .on_elements(1 << 18),
         Case::new("neighbours and numbers of rows", |q: &Q| {

@@ -23,6 +23,7 @@ pub fn specs<Q: AirOps + 'static>() -> Vec<OpSpec<Q>> {
         recorded::look_ups(),
         traces::columns(),
         traces::counter_columns(),
+        traces::gather_column(),
         traces::row_numbers(),
         generated::traces(),
         columns::logup_columns(),

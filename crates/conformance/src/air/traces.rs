@@ -1,13 +1,16 @@
-//! `air_columns` on random programs, against an interpreter of one position at a time, and `row_numbers` and
-//! `counter_columns` by their definitions.
+//! `air_columns` on random programs, against an interpreter of one position at a time, and `row_numbers`,
+//! `counter_columns` and `gather_column` by their definitions.
 
 use backend_api::{
     BackendError, Buffer as _,
-    ops::air::{AirColumns, AirOps, CounterColumns, RowNumbers},
+    ops::air::{AirColumns, AirOps, CounterColumns, GatherColumn, RowNumbers},
 };
 use core_types::{
     field::{M31, P},
-    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, Instruction, MaskAt, Opcode, RowNumbersParams},
+    params::air::{
+        AirColumnsParams, AirParams, CounterColumnsParams, GatherColumnParams, Instruction, MaskAt, Opcode,
+        RowNumbersParams,
+    },
 };
 
 use super::{
@@ -173,6 +176,54 @@ pub(super) fn counter_columns<Q: AirOps + 'static>() -> OpSpec<Q> {
         let params = CounterColumnsParams { log_rows: 3, columns: 2 };
         let (counters, columns) = (counters.view(), columns.view_mut());
         q.counter_columns(CounterColumns { params: &params, counters, columns }.map(short)?)
+    })
+}
+
+/// Keys are numbers below `bound`, all over the table and beyond it.
+fn expect_gathered<Q: AirOps>(q: &Q, log_rows: u32, words: u32, bound: u32) -> Result<(), Failure> {
+    let mut stream = Stream::new(u64::from(words ^ bound) << 5 | u64::from(log_rows));
+    let table = stream.column(words as usize);
+    let mut keys: Vec<u32> = (0..1 << log_rows).map(|_| (stream.word() % u64::from(bound)) as u32).collect();
+    // The last word, and the one after it.
+    keys[0] = words.saturating_sub(1);
+    keys[1] = words;
+    let word = |key: &u32| if *key < words { table[*key as usize] } else { M31::ZERO };
+    let expected: Vec<M31> = keys.iter().map(word).collect();
+    let keys: Vec<M31> = keys.into_iter().map(M31::from_u32).collect();
+    let (keys, table, mut column) = (q.upload(&keys)?, q.upload(&table)?, q.upload(&vec![M31::ONE; expected.len()])?);
+    q.gather_column(GatherColumn {
+        params: &GatherColumnParams { log_rows, words },
+        keys: keys.view(),
+        table: table.view(),
+        column: column.view_mut(),
+    })?;
+    Failure::unless_equal(&expected, &q.download(&column)?)
+}
+
+pub(super) fn gather_column<Q: AirOps + 'static>() -> OpSpec<Q> {
+    let mut cases: Vec<_> = (1..=12)
+        .map(|log_rows| {
+            Case::new(format!("2^{log_rows} rows"), move |q: &Q| {
+                let words = [1, 2, 3, 100, 5000];
+                words.into_iter().try_for_each(|words| expect_gathered(q, log_rows, words, words + 2))
+            })
+        })
+        .collect();
+    cases.push(Case::new("keys of any size", |q: &Q| expect_gathered(q, 12, 1 << 16, P)));
+    cases.push(Case::new("a table without words", |q: &Q| expect_gathered(q, 6, 0, P)));
+    let large = Case::new("2^16 rows of 2^20 words", |q: &Q| expect_gathered(q, 16, 1 << 20, 1 << 20));
+    cases.push(large.on_elements(1 << 20));
+    cases.push(Case::new("a trace of one row is refused", |q: &Q| {
+        let (keys, table, mut column) = (q.zeros(1)?, q.zeros(4)?, q.zeros(1)?);
+        let params = &GatherColumnParams { log_rows: 0, words: 4 };
+        let op = GatherColumn { params, keys: keys.view(), table: table.view(), column: column.view_mut() };
+        Failure::unless_refused("log_rows: 0", q.gather_column(op))
+    }));
+    OpSpec { op: "air.gather_column", cases }.refusing_short("gather_column", |q, short| {
+        let (keys, table, mut column) = (q.zeros::<M31>(8)?, q.zeros::<M31>(5)?, q.zeros::<M31>(8)?);
+        let params = GatherColumnParams { log_rows: 3, words: 5 };
+        let (keys, table, column) = (keys.view(), table.view(), column.view_mut());
+        q.gather_column(GatherColumn { params: &params, keys, table, column }.map(short)?)
     })
 }
 

@@ -9,7 +9,7 @@ use super::{Contender, Contest};
 const PROCESSOR: &str = "Xeon, family 6 model 167";
 
 /// Nanoseconds for a unit of a line, of builds of stwo 2.3.0 with AVX-512 and with AVX2; means of two medians of 9 runs.
-const RATES: [(&str, f64, f64); 20] = [
+const RATES: [(&str, f64, f64); 21] = [
     ("circle.batch_inverse_m31/20", 0.554, 0.634),
     ("circle.batch_inverse_qm31/20", 6.873, 9.690),
     ("circle.eval_at_point/20", 0.767, 1.314),
@@ -30,6 +30,7 @@ const RATES: [(&str, f64, f64); 20] = [
     ("merkle.leaves/4x2^19", 19.387, 47.519),
     ("merkle.tree/2^19", 17.843, 43.612),
     ("stark.prove/fibonacci-100x2^18", 27.955, 37.297),
+    ("stark.prove/poseidon2-2^16", 24.003, 32.794),
 ];
 
 /// The contest, with stwo's times among its contenders.

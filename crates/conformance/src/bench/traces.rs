@@ -2,15 +2,15 @@
 
 use std::num::NonZeroUsize;
 
-use backend_api::ops::air::{AirColumns, AirOps, RowNumbers};
+use backend_api::ops::air::{AirColumns, AirOps, GatherColumn, RowNumbers};
 use core_types::{
-    air::Generator,
+    air::{Gather, Generator},
     field::M31,
-    params::air::{AirColumnsParams, AirParams, MaskAt, RowNumbersParams},
+    params::air::{AirColumnsParams, AirParams, GatherColumnParams, MaskAt, RowNumbersParams},
 };
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 use stark_air::RecordedGenerator;
-use stark_airs::{Blake2s, Poseidon2Chain, WideFibonacci, Witness, WitnessVisitor};
+use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, Statement as _, WideFibonacci, Witness, WitnessVisitor};
 
 use super::{Contender, Contest, Show};
 
@@ -21,6 +21,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
         line("air.columns/fibonacci-100x2^18", fibonacci),
         line("air.columns/poseidon2-300x2^16", poseidon2),
         line("air.columns/blake2s-2^10", blake2s),
+        line("air.columns/plonk-4x2^18", plonk),
     ]
 }
 
@@ -37,10 +38,20 @@ struct Component {
     columns: Vec<M31>,
 }
 
+/// A column that is gathered, with its memory.
+struct Gathered {
+    keys: Vec<M31>,
+    table: Vec<M31>,
+    column: Vec<M31>,
+}
+
 /// The traces of a witness.
 #[derive(Default)]
 struct Making {
+    /// By slot of any component.
+    preprocessed: Vec<Vec<M31>>,
     components: Vec<Component>,
+    gathered: Vec<Gathered>,
     counters: Vec<u32>,
 }
 
@@ -52,6 +63,14 @@ impl<'w> WitnessVisitor<'w> for Making {
         inputs.resize(inputs.len() + rows, M31::ZERO);
         let (masks, columns) = (generator.masks(), vec![M31::ZERO; generator.columns() * rows]);
         self.components.push(Component { generator, masks, inputs, columns });
+    }
+
+    fn gathered(&mut self, tables: &'w [Vec<M31>], columns: &'w [Gather]) {
+        let gathered = columns.iter().map(|column| {
+            let (keys, table) = (self.preprocessed[column.keys].clone(), tables[column.table].clone());
+            Gathered { column: vec![M31::ZERO; keys.len()], keys, table }
+        });
+        self.gathered.extend(gathered);
     }
 
     fn counters(&mut self) {
@@ -85,6 +104,10 @@ impl Making {
             })
             .expect("lengths match");
         }
+        for Gathered { keys, table, column } in &mut self.gathered {
+            let params = &GatherColumnParams { log_rows: keys.len().ilog2(), words: table.len() as u32 };
+            q.gather_column(GatherColumn { params, keys, table, column }).expect("lengths match");
+        }
     }
 }
 
@@ -95,10 +118,21 @@ fn contest<W: Witness>(
     witness: impl Fn() -> W + Copy + 'static,
     host: impl FnMut() + 'static,
 ) -> Contest {
+    contest_with(id, cells, Vec::new(), witness, host)
+}
+
+/// [`contest`], with preprocessed columns, by slot of any component.
+fn contest_with<W: Witness>(
+    id: String,
+    cells: usize,
+    preprocessed: Vec<Vec<M31>>,
+    witness: impl Fn() -> W + Copy + 'static,
+    host: impl FnMut() + 'static,
+) -> Contest {
     let ours = |name: &str, simd| {
         let q = CpuQueue::open(CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() })
             .expect("one thread needs no pool");
-        let mut making = Making::default();
+        let mut making = Making { preprocessed: preprocessed.clone(), ..Making::default() };
         witness().generators(&mut making);
         Contender::new(name, move || making.run(&q))
     };
@@ -136,4 +170,13 @@ fn blake2s(id: String) -> Contest {
     let host = move || drop(core::hint::black_box(Blake2s::run(&blocks()).expect("whole blocks")));
     let cells = (192 + 10 * 481) << 10;
     contest(id, cells, move || Blake2s::states(&blocks()).expect("whole blocks").1, host)
+}
+
+fn plonk(id: String) -> Contest {
+    let circuit = Circuit::sample(1 << 18).expect("a circuit of so many gates");
+    let plonk = Plonk::evaluate(circuit, vec![M31::ONE; 2]).expect("two inputs");
+    // A line is measured once; its contenders borrow the statement for as long as it lasts.
+    let statement: &'static Plonk = Box::leak(Box::new(plonk));
+    let host = move || drop(core::hint::black_box(statement.trace()));
+    contest_with(id, 4 << 18, statement.preprocessed_values(), move || statement.wires(), host)
 }

@@ -103,7 +103,14 @@ fn plonk<Q: StarkOps + 'static>(
 ) -> Case<Q> {
     Case::new(name, move |q: &Q| {
         let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.map(M31::from_u32).to_vec())?;
-        hold(q, config, &plonk, expected, &[&|prover| prover.prove(q, &plonk.trace())])
+        let wires = plonk.wires();
+        hold(
+            q,
+            config,
+            &plonk,
+            expected,
+            &[&|prover| prover.prove(q, &plonk.trace()), &|prover| prover.prove_from(q, &wires)],
+        )
     })
 }
 

@@ -38,6 +38,16 @@ pub trait NewRow {
     }
 }
 
+/// A column of a trace that is gathered: on each row the word of a table whose number, from zero, is the key there.
+/// Without such a word it is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gather {
+    /// Which of the tables that a trace is gathered from.
+    pub table: usize,
+    /// The slot of the preprocessed column that holds the keys.
+    pub keys: usize,
+}
+
 /// Makes the trace of a component, row by row, from columns of inputs: the counterpart of an [`Air`](super::Air).
 ///
 /// Every row is made by the same steps, so that they can run wherever the trace is needed. What a row takes from the one before

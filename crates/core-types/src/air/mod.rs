@@ -33,7 +33,7 @@ mod row;
 mod value;
 
 pub use fraction::Fraction;
-pub use generator::{Generator, NewRow};
+pub use generator::{Gather, Generator, NewRow};
 pub use logup::{LogUp, Relation};
 pub use order::{lifted, neighbour, stored_position, stored_row};
 pub use row::{Air, Row, Tree};

@@ -226,6 +226,18 @@ pub struct CounterColumnsParams {
 
 sizes!(CounterColumnsParams { log_rows, columns });
 
+/// A column of words of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct GatherColumnParams {
+    /// Log of the number of rows, 1..=30.
+    pub log_rows: u32,
+    /// Words of the table.
+    pub words: u32,
+}
+
+sizes!(GatherColumnParams { log_rows, words });
+
 /// Numbers of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]

@@ -11,8 +11,8 @@ use core::sync::atomic::AtomicU32;
 use backend_api::{
     BackendError,
     ops::air::{
-        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, LogUpColumns, RowNumbers, SecureAddLifted,
-        SecurePowers,
+        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, GatherColumn, LogUpColumns, RowNumbers,
+        SecureAddLifted, SecurePowers,
     },
 };
 use core_types::{
@@ -133,6 +133,17 @@ impl AirOps for CpuQueue {
         self.for_jobs(columns.chunks_mut(1 << log_rows).zip(rows).collect(), |_, (column, counters)| {
             for (position, value) in (0..).zip(column) {
                 *value = M31::from_u32(counters[stored_row(position, log_rows) as usize]);
+            }
+        });
+        Ok(())
+    }
+
+    fn gather_column(&self, op: GatherColumn<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let GatherColumn { keys, table, column, .. } = op;
+        self.for_jobs(column.chunks_mut(JOB).zip(keys.chunks(JOB)).collect(), |_, (column, keys)| {
+            for (word, key) in column.iter_mut().zip(keys) {
+                *word = table.get(key.word() as usize).copied().unwrap_or(M31::ZERO);
             }
         });
         Ok(())

@@ -2,7 +2,9 @@
 
 use backend_api::{
     BackendError, BufferRef as _,
-    ops::air::{AirColumns, AirEvaluate, AirFractions, CounterColumns, RowNumbers, SecureAddLifted, SecurePowers},
+    ops::air::{
+        AirColumns, AirEvaluate, AirFractions, CounterColumns, GatherColumn, RowNumbers, SecureAddLifted, SecurePowers,
+    },
 };
 use core_types::{
     field::{M31, QM31},
@@ -165,6 +167,14 @@ pub(crate) fn counter_columns(queue: &CudaQueue, op: &CounterColumns<'_, CudaQue
     let launch = cover(queue.kernel("air_counter_columns")?, op.counters.len() as u64);
     let launch = launch.input("counters", op.counters).output("columns", &op.columns).value("params", op.params);
     // SAFETY: `CounterColumns::check` has held the views to their lengths.
+    unsafe { launch.launch() }
+}
+
+pub(crate) fn gather_column(queue: &CudaQueue, op: &GatherColumn<'_, CudaQueue>) -> Result<(), BackendError> {
+    let launch = cover(queue.kernel("air_gather_column")?, 1 << op.params.log_rows);
+    let launch = launch.input("keys", op.keys).input("table", op.table).output("column", &op.column);
+    let launch = launch.value("params", op.params);
+    // SAFETY: `GatherColumn::check` has held the views to their lengths, and keys beyond the table read nothing.
     unsafe { launch.launch() }
 }
 

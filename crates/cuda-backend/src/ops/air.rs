@@ -3,8 +3,8 @@
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::air::{
-        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, LogUpColumns, RowNumbers, SecureAddLifted,
-        SecurePowers,
+        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, GatherColumn, LogUpColumns, RowNumbers,
+        SecureAddLifted, SecurePowers,
     },
 };
 use core_types::{field::QM31, params::air::LogUpColumnsParams};
@@ -102,6 +102,11 @@ impl AirOps for CudaQueue {
             return Ok(());
         }
         air::counter_columns(self, &op)
+    }
+
+    fn gather_column(&self, op: GatherColumn<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        air::gather_column(self, &op)
     }
 
     fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {

@@ -2,6 +2,7 @@
 
 mod circuit;
 mod gates;
+mod wires;
 
 use alloc::{vec, vec::Vec};
 
@@ -12,6 +13,7 @@ use core_types::{
 
 pub use circuit::{Circuit, Gate, Op};
 pub use gates::Gates;
+pub use wires::PlonkWires;
 
 use self::gates::WIRES;
 use crate::{
@@ -84,10 +86,8 @@ impl Plonk {
     /// the outputs are others than the circuit's, the rows are right and the sums do not add up.
     #[must_use]
     pub fn trace(&self) -> Vec<Columns> {
-        let (log_rows, first) = (self.circuit.log_rows(), self.inputs.len());
-        let mut values = self.circuit.values(&self.inputs);
-        values.resize(first + (1 << log_rows), M31::ZERO);
-        let reads = self.circuit.reads();
+        let log_rows = self.circuit.log_rows();
+        let (values, reads) = (self.values(), self.circuit.reads());
         let wires = |row| self.circuit.row(row);
         let value = |wire: u32| values[wire as usize];
         vec![vec![
@@ -96,6 +96,19 @@ impl Plonk {
             column(log_rows, |row| value(wires(row).1)),
             column(log_rows, |row| value(wires(row).2)),
         ]]
+    }
+
+    /// What the [`trace`](Self::trace) is gathered from where it is proven.
+    #[must_use]
+    pub fn wires(&self) -> PlonkWires {
+        PlonkWires::new(self.values(), &self.circuit.reads())
+    }
+
+    /// The values of all wires, those of the rows after the last gate too.
+    fn values(&self) -> Vec<M31> {
+        let mut values = self.circuit.values(&self.inputs);
+        values.resize(self.inputs.len() + (1 << self.circuit.log_rows()), M31::ZERO);
+        values
     }
 }
 

@@ -1,4 +1,4 @@
-//! Times ops of stwo's SIMD backend and a whole proof: the peers that `trefoil bench` names where they were recorded
+//! Times ops of stwo's SIMD backend and whole proofs: the peers that `trefoil bench` names where they were recorded
 //! (`crates/conformance/src/bench/stwo.rs`).
 //!
 //! `rates ROUNDS` prints medians by the names of this project's speed lines, in nanoseconds for a unit of work of the line. Build
@@ -27,7 +27,7 @@ use stwo::prover::{
     secure_column::SecureColumnByCoords,
     vcs_lifted::ops::MerkleOpsLifted,
 };
-use stwo_vectors::fibonacci::Fibonacci;
+use stwo_vectors::{fibonacci::Fibonacci, permutations::Permutations};
 
 /// Lanes of a packed value.
 const LANES: usize = 16;
@@ -189,11 +189,14 @@ fn quotients(rates: &mut Rates) {
     );
 }
 
-/// Whole proofs of wide Fibonacci.
+/// Whole proofs.
 fn proofs(rates: &mut Rates) {
     let fibonacci = Fibonacci::new(18, 100);
     let trace = || fibonacci.trace();
     rates.line("stark.prove/fibonacci-100x2^18", f64::from(100 << 18), trace, |trace| fibonacci.prove(trace));
+    let permutations = Permutations::new(16);
+    let trace = || permutations.trace();
+    rates.line("stark.prove/poseidon2-2^16", f64::from(300 << 16), trace, |trace| permutations.prove(trace));
 }
 
 fn main() {

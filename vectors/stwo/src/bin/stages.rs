@@ -1,7 +1,7 @@
-//! Times stwo's SIMD prover, stage by stage, on the wide-Fibonacci AIR: the peer of this project's prover.
+//! Times stwo's SIMD prover, stage by stage, on wide Fibonacci or on Poseidon2: the peer of this project's prover.
 //!
-//! `stages LOG_ROWS COLUMNS ROUNDS`, with stwo's default parameters and coefficients kept, as is fastest. Build it with
-//! `-C target-cpu=native`.
+//! `stages fibonacci LOG_ROWS COLUMNS ROUNDS` or `stages poseidon2 LOG_ROWS ROUNDS`, with stwo's default parameters and
+//! coefficients kept, as is fastest. Build it with `-C target-cpu=native`.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use stwo_vectors::fibonacci::Fibonacci;
+use stwo_vectors::{
+    fibonacci::{Fibonacci, Trace},
+    permutations::Permutations,
+};
 use tracing::{
     Event, Metadata, Subscriber,
     span::{Attributes, Id, Record},
@@ -58,20 +61,14 @@ impl Subscriber for Clock {
     }
 }
 
-fn main() {
-    let mut arguments = env::args().skip(1).map(|argument| argument.parse::<u32>().expect("a number"));
-    let mut next = |default| arguments.next().unwrap_or(default);
-    let (log_rows, width, rounds) = (next(18), next(100), next(5));
-    let clock = Clock { next: AtomicU64::new(1), names: Mutex::default(), running: Mutex::default() };
-    tracing::subscriber::set_global_default(clock).expect("no other subscriber");
-
-    let fibonacci = Fibonacci::new(log_rows, width);
+/// Times proofs, after one that is not counted, and prints medians.
+fn time(rounds: u32, trace: impl Fn() -> Trace, prove: impl Fn(Trace)) {
     let mut by_stage: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
     for round in 0..=rounds {
-        let trace = fibonacci.trace();
+        let trace = trace();
         TIMES.lock().unwrap().clear();
         let start = Instant::now();
-        fibonacci.prove(trace);
+        prove(trace);
         let whole = start.elapsed();
         if round > 0 {
             for (stage, time) in TIMES.lock().unwrap().iter() {
@@ -83,5 +80,24 @@ fn main() {
     for (stage, mut times) in by_stage {
         times.sort_unstable();
         println!("{:>10.2} ms  {stage}", times[times.len() / 2].as_secs_f64() * 1e3);
+    }
+}
+
+fn main() {
+    let mut arguments = env::args().skip(1);
+    let statement = arguments.next().expect("a statement");
+    let mut next = |default| arguments.next().map_or(default, |argument| argument.parse::<u32>().expect("a number"));
+    let clock = Clock { next: AtomicU64::new(1), names: Mutex::default(), running: Mutex::default() };
+    tracing::subscriber::set_global_default(clock).expect("no other subscriber");
+    match &*statement {
+        "fibonacci" => {
+            let fibonacci = Fibonacci::new(next(18), next(100));
+            time(next(5), || fibonacci.trace(), |trace| fibonacci.prove(trace));
+        }
+        "poseidon2" => {
+            let permutations = Permutations::new(next(16));
+            time(next(5), || permutations.trace(), |trace| drop(permutations.prove(trace)));
+        }
+        other => panic!("no statement {other}"),
     }
 }
