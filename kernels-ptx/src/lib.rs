@@ -27,6 +27,8 @@ pub mod circle;
 pub mod deep;
 #[cfg(feature = "differential")]
 pub mod differential;
+#[cfg(feature = "factor")]
+pub mod factor;
 #[cfg(feature = "fss")]
 pub mod fss;
 #[cfg(feature = "linalg")]

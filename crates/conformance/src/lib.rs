@@ -12,6 +12,7 @@ pub mod channel;
 pub mod circle;
 mod conditioned;
 pub mod deep;
+pub mod factor;
 pub mod fri;
 pub mod fss;
 pub mod linalg;

@@ -172,6 +172,7 @@ pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + 'static>() -> Vec<OpS
     all.extend(crate::air::specs());
     all.extend(crate::channel::specs());
     all.extend(crate::deep::specs());
+    all.extend(crate::factor::specs());
     all.extend(crate::fri::specs());
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());

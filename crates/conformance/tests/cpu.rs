@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    channel, circle, deep, fri, fss, linalg, merkle, run,
+    channel, circle, deep, factor, fri, fss, linalg, merkle, run,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -64,6 +64,12 @@ fn transcript_specifications_hold_on_every_vector_level() {
 fn deep_specifications_hold_on_every_vector_level() {
     on_each("deep", &LEVELS, at_level, |simd| holds(deep::specs, 80, simd, 1));
     holds(deep::specs, 80, strongest(), 3);
+}
+
+#[test]
+fn factor_specifications_hold_on_every_vector_level() {
+    on_each("factor", &LEVELS, at_level, |simd| holds(factor::specs, 150, simd, 1));
+    holds(factor::specs, 150, strongest(), 3);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod buf;
 mod channel;
 mod circle;
 mod deep;
+mod factor;
 mod fri;
 mod fss;
 mod linalg;

@@ -139,6 +139,14 @@ pub enum NnError {
         /// The value supplied.
         value: f64,
     },
+    /// The operands have no result in floating point, as the device found out.
+    #[error("`{op}`: {why}")]
+    Numerical {
+        /// Name of the operator.
+        op: &'static str,
+        /// What stands in the way.
+        why: &'static str,
+    },
     /// The device failed.
     #[error(transparent)]
     Backend(#[from] BackendError),

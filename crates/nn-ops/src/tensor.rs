@@ -30,6 +30,12 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Self::new(view, Layout::contiguous(shape)?)
     }
 
+    /// The view of a buffer that was made for `layout`.
+    pub(crate) fn whole(view: Ref<'a, Q, T>, layout: Layout) -> Self {
+        debug_assert_eq!(view.len(), layout.span());
+        Self { view, layout }
+    }
+
     /// The same elements with the last two axes exchanged.
     ///
     /// # Errors

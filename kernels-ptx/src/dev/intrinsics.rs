@@ -77,6 +77,8 @@ unsafe extern "C" {
     pub(super) fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     #[link_name = "llvm.sqrt.f32"]
     pub(super) fn sqrt_f32(x: f32) -> f32;
+    #[link_name = "llvm.sqrt.f64"]
+    pub(super) fn sqrt_f64(x: f64) -> f64;
     #[link_name = "llvm.fabs.f32"]
     pub(super) fn fabs_f32(x: f32) -> f32;
     #[link_name = "llvm.floor.f32"]

@@ -1,4 +1,5 @@
-//! Single-precision functions. The approximate ones state their error; what has none is correctly rounded.
+//! Functions of floats, single-precision unless the name says otherwise. The approximate ones state their error; what
+//! has none is correctly rounded.
 
 use core::arch::asm;
 
@@ -16,6 +17,13 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
 pub fn sqrt(x: f32) -> f32 {
     // SAFETY: arithmetic.
     unsafe { llvm::sqrt_f32(x) }
+}
+
+/// The square root of a double.
+#[inline(always)]
+pub fn sqrt_f64(x: f64) -> f64 {
+    // SAFETY: arithmetic.
+    unsafe { llvm::sqrt_f64(x) }
 }
 
 /// The magnitude.

@@ -10,6 +10,8 @@ macro_rules! unroll {
             $body
         })*
     };
+    ($index:ident in 0..2 => $body:block) => { $crate::dev::unroll::unroll!(@ $index $body 0 1) };
+    ($index:ident in 0..3 => $body:block) => { $crate::dev::unroll::unroll!(@ $index $body 0 1 2) };
     ($index:ident in 0..4 => $body:block) => { $crate::dev::unroll::unroll!(@ $index $body 0 1 2 3) };
     ($index:ident in 0..8 => $body:block) => { $crate::dev::unroll::unroll!(@ $index $body 0 1 2 3 4 5 6 7) };
     ($index:ident in 0..16 => $body:block) => {

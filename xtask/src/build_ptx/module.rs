@@ -11,18 +11,19 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 8] = ["air", "circle", "channel", "deep", "fss", "linalg", "merkle", "open"];
+pub(super) const OP_SETS: [&str; 9] = ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
         module("deep", "deep"),
+        module("factor", "factor"),
         module("fss", "fss"),
         module("fss_bitsliced", "fss"),
         module("linalg_elementwise", "linalg"),
@@ -76,6 +77,7 @@ mod tests {
         };
         assert_eq!(of("circle", "circle_twiddles"), ["circle"]);
         assert_eq!(of("channel", "channel_grind"), ["channel"]);
+        assert_eq!(of("factor", "factor_jacobi"), ["factor"]);
         assert_eq!(of("fss", "fss_cmp_eval_window"), ["fss"]);
         assert_eq!(of("fss", "fss_cmp_eval_window_bitsliced"), ["fss_bitsliced"]);
         assert_eq!(of("linalg", "linalg_sum_rows_warp_f32"), ["linalg_elementwise"]);

@@ -55,6 +55,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
     ("crates/cpu-backend/src/air/", SIMD),
     ("crates/cpu-backend/src/circle/", SIMD),
+    ("crates/cpu-backend/src/factor/product.rs", &[UnsafeKind::Block]),
     ("crates/cpu-backend/src/linalg/gemm.rs", &[UnsafeKind::Block]),
     ("crates/cpu-backend/src/simd/", SIMD),
     ("crates/cuda-loader/", FOREIGN),

@@ -9,6 +9,7 @@ pub mod channel;
 pub mod circle;
 mod columns;
 pub mod deep;
+pub mod factor;
 pub mod fri;
 pub mod fss;
 pub mod linalg;

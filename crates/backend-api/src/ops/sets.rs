@@ -176,6 +176,23 @@ macro_rules! op_sets {
                 cross_entropy_probs<T>(CrossEntropyProbs),
             }
         }
+        $with! {
+            /// Device steps of truncated singular value decompositions.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for sizes out of range. Nothing is written then. No op waits.
+            factor::FactorOps: Queue {
+                chol_inverse(CholInverse),
+                complete_columns(CompleteColumns),
+                jacobi_eigen(JacobiEigen),
+                matrix_peak(MatrixPeak),
+                orient_columns(OrientColumns),
+                scale_columns(ScaleColumns),
+                sign_sketch(SignSketch),
+                tall_gram(TallGram),
+                tall_product(TallProduct),
+            }
+        }
     };
 }
 

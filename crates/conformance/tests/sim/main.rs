@@ -3,4 +3,5 @@
 
 mod mutants;
 mod programs;
+mod residuals;
 mod small;

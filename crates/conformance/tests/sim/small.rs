@@ -80,6 +80,16 @@ fn quotients_folds_and_openings_hold_under_every_checker() {
 }
 
 #[test]
+fn factorisations_hold_under_every_checker() {
+    hold_on("checks=sanitize;order=seeded", conformance::factor::specs());
+}
+
+#[test]
+fn factorisations_are_recorded() {
+    hold_recorded(["factor.svd", "factor.residual"]);
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }

@@ -6,6 +6,7 @@ pub mod circle;
 pub mod columns;
 pub mod deep;
 pub mod elementwise;
+pub mod factor;
 pub mod fri;
 pub mod fss;
 pub mod gemm;

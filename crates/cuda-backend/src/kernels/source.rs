@@ -47,6 +47,7 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "channel",
     "circle",
     "deep",
+    "factor",
     "fss",
     "fss_bitsliced",
     "linalg_elementwise",

@@ -18,6 +18,7 @@ mod builder;
 pub(crate) mod channel;
 pub(crate) mod circle;
 pub(crate) mod deep;
+pub(crate) mod factor;
 pub(crate) mod fss;
 pub(crate) mod linalg;
 pub(crate) mod merkle;

@@ -4,6 +4,7 @@ mod air;
 mod channel;
 mod circle;
 mod deep;
+mod factor;
 mod fri;
 mod fss;
 mod linalg;

@@ -43,9 +43,10 @@ pub use softmax::Softmax;
 pub use softmax_backward::SoftmaxBackward;
 pub use sum_axis::SumAxis;
 
+use super::factor::FactorOps;
 pub use super::sets::{ElementwiseOps, GemmOps, LossOps, RowOps};
 
-/// The whole op set: matrix products, row-wise normalisations, elementwise maps and losses.
-pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps {}
+/// The whole op set: matrix products, row-wise normalisations, elementwise maps, losses and steps of factorisations.
+pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps {}
 
-impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps> LinalgOps for Q {}
+impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps> LinalgOps for Q {}

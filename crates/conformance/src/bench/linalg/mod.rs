@@ -2,6 +2,7 @@
 
 mod gemm;
 mod rows;
+mod svd;
 
 use super::Contest;
 
@@ -10,5 +11,6 @@ use super::Contest;
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = gemm::contests();
     all.extend(rows::contests());
+    all.extend(svd::contests());
     all
 }

@@ -1,0 +1,167 @@
+//! Parameters of factorisations of matrices, and the power of two that keeps them in range.
+
+use core::fmt::Debug;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::sizes::{Sizes, sizes};
+
+/// Most rows and columns of a small matrix: one that a single block of a GPU works on.
+pub const MAX_SIDE: u64 = 96;
+
+/// Singular values up to this part of the greatest count as zero: what they belong to is rounding of f32.
+pub const LEAST_SIGMA: f64 = 1.0 / (1 << 20) as f64;
+
+/// Sweeps of a Jacobi iteration; a few are enough, and the bound ends it on numbers that are none.
+pub const MOST_SWEEPS: u32 = 15;
+
+/// Two rows are orthogonal for a Jacobi iteration if their product is at most this part of the product of their
+/// lengths.
+pub const ORTHOGONAL: f64 = 1e-14;
+
+/// A row-major matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MatrixParams {
+    /// Number of rows.
+    pub rows: u64,
+    /// Number of columns.
+    pub cols: u64,
+}
+
+sizes!(MatrixParams { rows, cols });
+
+/// A matrix of random signs: element `i` in row-major order has that of bit 31 of Philox word `i` at site 0, step 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct SketchParams {
+    /// Its shape.
+    pub matrix: MatrixParams,
+    /// Key of the generator.
+    pub seed: u64,
+}
+
+impl Sizes for SketchParams {
+    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        self.matrix.each_size(name, see);
+    }
+}
+
+/// `Y = X C`, all row-major: X is `rows x inner`, C `inner x cols`, Y `rows x cols`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct TallParams {
+    /// Rows of X and Y.
+    pub rows: u64,
+    /// Columns of X, rows of C.
+    pub inner: u64,
+    /// Columns of C and Y.
+    pub cols: u64,
+}
+
+sizes!(TallParams { rows, inner, cols });
+
+/// The greatest eigenvalues of a symmetric matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct JacobiParams {
+    /// Rows and columns of the matrix.
+    pub side: u64,
+    /// How many are kept, at most `side`.
+    pub kept: u64,
+}
+
+sizes!(JacobiParams { side, kept });
+
+/// Columns of two matrices that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ColumnPairParams {
+    /// Rows of the first matrix.
+    pub rows: u64,
+    /// Rows of the second matrix.
+    pub other_rows: u64,
+    /// Columns of each.
+    pub cols: u64,
+}
+
+sizes!(ColumnPairParams { rows, other_rows, cols });
+
+/// `y = alpha f x` for each element x of a matrix and the factor f of its column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct ScaleParams {
+    /// The matrix.
+    pub matrix: MatrixParams,
+    /// The common factor.
+    pub alpha: f32,
+}
+
+impl Sizes for ScaleParams {
+    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        self.matrix.each_size(name, see);
+    }
+}
+
+/// The exponent e for which `2^-e` brings a matrix near 1, where `peak` is the pattern of its greatest magnitude: this
+/// is then in [0.5, 1), unless e would leave -100..=100, so that the power and its inverse stay normal in f32.
+#[inline]
+#[must_use]
+pub const fn scale_exponent(peak: u32) -> i32 {
+    if peak == 0 {
+        return 0;
+    }
+    let exponent = (peak >> 23 & 0xff) as i32 - 126;
+    if exponent < -100 {
+        -100
+    } else if exponent > 100 {
+        100
+    } else {
+        exponent
+    }
+}
+
+/// `2^exponent` for an exponent of a normal number.
+#[inline]
+#[must_use]
+pub const fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+/// Whether the greatest magnitude of a matrix, whose pattern `peak` is, is that of a number.
+#[inline]
+#[must_use]
+pub const fn is_finite(peak: u32) -> bool {
+    peak < 0x7f80_0000
+}
+
+/// The least pivot that does not count as zero, of a Cholesky decomposition of `side` columns one of which had the
+/// square `diagonal`: below it is only rounding of f32 in what the matrix was made of.
+#[inline]
+#[must_use]
+pub fn least_pivot(side: u64, diagonal: f64) -> f64 {
+    diagonal * (side as f64 * power_of_two(-50))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_power_brings_every_magnitude_near_one() {
+        for x in [1.0f32, 0.5, 0.999, 1.001, 3e30, 7e-25, 1e-30] {
+            let scaled = f64::from(x) * power_of_two(-scale_exponent(x.to_bits()));
+            assert!((0.5..1.0).contains(&scaled), "{x}: {scaled}");
+        }
+        assert_eq!(scale_exponent(f32::MAX.to_bits()), 100);
+        assert_eq!(scale_exponent(1), -100);
+        assert_eq!(scale_exponent(0), 0);
+        assert_eq!(power_of_two(-3), 0.125);
+    }
+
+    #[test]
+    fn numbers_are_told_from_what_is_none() {
+        assert!(is_finite(0) && is_finite(f32::MAX.to_bits()));
+        assert!(!is_finite(f32::INFINITY.to_bits()) && !is_finite(f32::NAN.to_bits()));
+    }
+}

@@ -1,0 +1,114 @@
+//! Cholesky decompositions of small matrices, which leave out columns that depend on those before.
+//!
+//! Both take the upper triangle of G, row by row, and subtract from the rows below the multiple of a pivot's row that
+//! makes the pivot's column zero. The lower triangle is neither read nor, until the end, written.
+
+use core_types::params::factor::least_pivot;
+
+use crate::simd::Kernel;
+
+/// `y -= factor x`. Lengths are equal.
+#[inline(always)]
+fn subtract(y: &mut [f64], factor: f64, x: &[f64]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y -= factor * x;
+    }
+}
+
+/// Row `pivot` of the matrix and row `other`.
+#[inline(always)]
+fn rows(matrix: &mut [f64], side: usize, pivot: usize, other: usize) -> (&[f64], &mut [f64]) {
+    if other < pivot {
+        let (above, below) = matrix.split_at_mut(pivot * side);
+        (&below[..side], &mut above[other * side..][..side])
+    } else {
+        let (above, below) = matrix.split_at_mut(other * side);
+        (&above[pivot * side..][..side], &mut below[..side])
+    }
+}
+
+/// Replaces G by the upper triangular R with `R^T R = G`, with rows of zeros for what is left out.
+pub(super) struct Factor<'a> {
+    pub(super) side: usize,
+    pub(super) matrix: &'a mut [f64],
+}
+
+impl<L> Kernel<L> for Factor<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        let Self { side, matrix } = self;
+        let mut least = vec![0.0; side];
+        for j in 0..side {
+            least[j] = least_pivot(side as u64, matrix[j * side + j]);
+        }
+        for j in 0..side {
+            let pivot = matrix[j * side + j];
+            if pivot > least[j] && pivot.is_finite() {
+                let root = 1.0 / pivot.sqrt();
+                for x in &mut matrix[j * side + j..(j + 1) * side] {
+                    *x *= root;
+                }
+                for i in j + 1..side {
+                    let (row, below) = rows(matrix, side, j, i);
+                    subtract(&mut below[i..], row[i], &row[i..]);
+                }
+            } else {
+                matrix[j * side..(j + 1) * side].fill(0.0);
+            }
+            matrix[j * side..j * side + j].fill(0.0);
+        }
+    }
+}
+
+/// Replaces G by `scale R^-1`, with columns of zeros for what is left out.
+///
+/// Rows above the pivot hold R^-1 as far as it is known, but for the length of its columns: what is subtracted from
+/// rows of G is subtracted from those of the unit matrix too.
+pub(super) struct Inverse<'a> {
+    pub(super) side: usize,
+    pub(super) matrix: &'a mut [f64],
+    pub(super) scale: f64,
+}
+
+impl<L> Kernel<L> for Inverse<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        let Self { side, matrix, scale } = self;
+        let (mut least, mut roots) = (vec![0.0; side], vec![0.0; side]);
+        for j in 0..side {
+            least[j] = least_pivot(side as u64, matrix[j * side + j]);
+        }
+        for j in 0..side {
+            let pivot = matrix[j * side + j];
+            if pivot > least[j] && pivot.is_finite() {
+                roots[j] = 1.0 / pivot.sqrt();
+                let inverse = roots[j] * roots[j];
+                for i in 0..side {
+                    if i == j {
+                        continue;
+                    }
+                    let factor = if i < j { matrix[i * side + j] } else { matrix[j * side + i] } * inverse;
+                    let (row, other) = rows(matrix, side, j, i);
+                    let first = if i < j { j + 1 } else { i };
+                    subtract(&mut other[first..], factor, &row[first..]);
+                }
+                for x in &mut matrix[j * side + j + 1..(j + 1) * side] {
+                    *x *= -inverse;
+                }
+            } else {
+                matrix[j * side + j + 1..(j + 1) * side].fill(0.0);
+            }
+        }
+        for i in 0..side {
+            matrix[i * side..i * side + i].fill(0.0);
+            matrix[i * side + i] = roots[i] * scale;
+            for k in i + 1..side {
+                matrix[i * side + k] *= roots[k] * scale;
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Ops of factorisations on every vector level and on several threads: the same bits.
+
+use std::num::NonZeroUsize;
+
+use backend_api::ops::factor::{
+    CholInverse, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, ScaleColumns, SignSketch, TallGram, TallProduct,
+};
+use core_types::params::factor::{ColumnPairParams, JacobiParams, MatrixParams, ScaleParams, SketchParams, TallParams};
+
+use crate::{CpuConfig, CpuQueue, simd::levels};
+
+const ROWS: usize = 1100;
+const COLS: usize = 21;
+
+/// What the ops make of one matrix, as bit patterns.
+fn results(q: &CpuQueue) -> Vec<u64> {
+    let matrix = MatrixParams { rows: ROWS as u64, cols: COLS as u64 };
+    let mut x = vec![0.0f32; ROWS * COLS];
+    let one = 1.0f32.to_bits();
+    q.sign_sketch(SignSketch { params: &SketchParams { matrix, seed: 7 }, peak: &[one], omega: &mut x }).unwrap();
+    x.iter_mut().enumerate().for_each(|(i, x)| *x *= 1.0 + (i % 97) as f32 / 31.0);
+    let mut peak = [0];
+    q.matrix_peak(MatrixPeak { a: &x, peak: &mut peak }).unwrap();
+    let mut gram = vec![0.0; COLS * COLS];
+    q.tall_gram(TallGram { params: &matrix, x: &x, gram: &mut gram }).unwrap();
+    let mut inverse = vec![0.0; COLS * COLS];
+    q.chol_inverse(CholInverse { side: COLS, gram: &gram, peak: Some(&peak), inverse: &mut inverse }).unwrap();
+    let mut y = vec![0.0; ROWS * COLS];
+    let params = TallParams { rows: ROWS as u64, inner: COLS as u64, cols: COLS as u64 };
+    q.tall_product(TallProduct { params: &params, x: &x, c: &inverse, y: &mut y }).unwrap();
+    let (mut vectors, mut divided) = (vec![0.0; COLS * 9], vec![0.0; COLS * 9]);
+    let (mut sigma, mut rank) = (vec![0.0; 9], [0]);
+    q.jacobi_eigen(JacobiEigen {
+        params: &JacobiParams { side: COLS as u64, kept: 9 },
+        gram: &gram,
+        peak: Some(&peak),
+        vectors: &mut vectors,
+        inverse: &mut divided,
+        sigma: &mut sigma,
+        rank: &mut rank,
+    })
+    .unwrap();
+    assert_eq!(rank, [9]);
+    let mut z = vec![0.0; ROWS * COLS];
+    let factors: Vec<f32> = (0..COLS).map(|i| 0.5 - i as f32).collect();
+    let params = ScaleParams { matrix, alpha: 0.3 };
+    q.scale_columns(ScaleColumns { params: &params, x: &y, factors: &factors, y: &mut z }).unwrap();
+    let params = ColumnPairParams { rows: ROWS as u64, other_rows: ROWS as u64, cols: COLS as u64 };
+    q.orient_columns(OrientColumns { params: &params, u: &mut z, v: &mut y }).unwrap();
+    let singles = [&x, &y, &z, &sigma].into_iter().flatten().map(|x| u64::from(x.to_bits()));
+    let doubles = [&gram, &inverse, &vectors, &divided].into_iter().flatten().map(|x| x.to_bits());
+    singles.chain(doubles).chain(peak.map(u64::from)).collect()
+}
+
+#[test]
+fn results_are_the_same_bits_on_every_level_and_number_of_threads() {
+    let with = |simd, threads| {
+        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+        results(&CpuQueue::with_simd(config, simd).unwrap())
+    };
+    let mut all = levels().flat_map(|simd| [with(simd, 1), with(simd, 3)]);
+    let first = all.next().unwrap();
+    assert!(all.all(|other| other == first));
+}

@@ -1,0 +1,81 @@
+//! The factor op set.
+
+use backend_api::{
+    BackendError, Buffer as _, BufferMut as _, Queue as _,
+    ops::factor::{
+        CholInverse, CompleteColumns, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, ScaleColumns, SignSketch,
+        TallGram, TallProduct,
+    },
+};
+
+use crate::{CudaQueue, launch::factor};
+
+/// Most partial sums of a Gram matrix: with up to six tiles each, they keep a card busy, and one thread can add them.
+const MOST_PARTS: u64 = 64;
+/// Least rows of a part, and its granularity: the depth of a tile.
+const LEAST_ROWS: u64 = 64;
+const DEPTH: u64 = 32;
+
+impl FactorOps for CudaQueue {
+    fn chol_inverse(&self, op: CholInverse<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.side == 0 {
+            return Ok(());
+        }
+        factor::inverse(self, &op)
+    }
+
+    fn complete_columns(&self, op: CompleteColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.x.is_empty() {
+            return Ok(());
+        }
+        let mut products = self.alloc(op.params.cols as usize)?;
+        factor::complete(self, &op, &products.view_mut())
+    }
+
+    fn jacobi_eigen(&self, op: JacobiEigen<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        factor::jacobi(self, &op)
+    }
+
+    fn matrix_peak(&self, op: MatrixPeak<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let mut op = op;
+        self.clear(op.peak.reborrow())?;
+        factor::peak(self, &op)
+    }
+
+    fn orient_columns(&self, op: OrientColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        factor::orient(self, &op)
+    }
+
+    fn scale_columns(&self, op: ScaleColumns<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        factor::scale(self, &op)
+    }
+
+    fn sign_sketch(&self, op: SignSketch<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        factor::sketch(self, &op)
+    }
+
+    fn tall_gram(&self, op: TallGram<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let (rows, cols) = (op.params.rows, op.params.cols as usize);
+        if rows == 0 || cols == 0 {
+            return self.clear(op.gram);
+        }
+        let part_rows = rows.div_ceil(MOST_PARTS).max(LEAST_ROWS).next_multiple_of(DEPTH);
+        let count = rows.div_ceil(part_rows);
+        let mut parts = self.alloc(count as usize * cols * cols)?;
+        factor::gram(self, &op, part_rows as u32, &parts.view_mut())?; // fewer than 2^31 rows
+        factor::gram_join(self, cols as u32, count as u32, parts.view(), &op.gram)
+    }
+
+    fn tall_product(&self, op: TallProduct<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        factor::product(self, &op)
+    }
+}

@@ -1,0 +1,181 @@
+//! Residuals of low rank: what is left of a matrix when only its greatest singular values are kept.
+
+use backend_api::{
+    Buffer, Queue,
+    ops::{
+        factor::{FactorOps, ScaleColumns},
+        linalg::{Axpby, ElementwiseOps, GemmOps},
+    },
+};
+use core_types::params::factor::{MatrixParams, ScaleParams};
+
+use crate::{GemmPlan, Layout, NnError, SvdFactors, SvdOptions, SvdPlan, SvdWorkspace, TensorMut, TensorRef};
+
+const OP: &str = "residual";
+
+/// A checked compression of `[m, n]` residuals to rank `r`, and its application to a matrix of that shape.
+///
+/// Neither waits for the device, so residuals can be compressed on a [fork](backend_api::Fork) of the queue while the
+/// main one goes on; joined before they are applied, they give the same bits as in turn.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{ResidualPlan, SvdOptions, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// let residual = q.upload(&[1.0f32, 2.0, 2.0, 4.0, 3.0, 6.0])?; // rank 1
+/// let plan = ResidualPlan::new(3, 2, 1, SvdOptions::default())?;
+/// let (mut compressed, mut workspace) = (plan.compressed(&q)?, plan.workspace(&q)?);
+/// plan.compress(&q, TensorRef::contiguous(residual.view(), &[3, 2])?, &mut compressed, &mut workspace)?;
+/// let mut w = q.zeros::<f32>(6)?;
+/// plan.apply(&q, 0.5, &mut compressed, TensorMut::contiguous(w.view_mut(), &[3, 2])?)?;
+/// for (x, expected) in q.download(&w)?.into_iter().zip([0.5f32, 1.0, 1.0, 2.0, 1.5, 3.0]) {
+///     assert!((x - expected).abs() < 1e-5);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResidualPlan {
+    svd: SvdPlan,
+    /// The product of the scaled left factor and the right one, added to a matrix.
+    product: GemmPlan,
+    left: Layout,
+}
+
+/// A residual of rank r: orthonormal columns `left [m, r]` and `right [n, r]`, and r singular values, on the queue's
+/// device.
+pub struct CompressedResidual<Q: Queue> {
+    factors: SvdFactors<Q>,
+    /// The left factor times the singular values and a number.
+    scaled: Q::Buf<f32>,
+    elements: [usize; 2],
+}
+
+impl<Q: Queue> CompressedResidual<Q> {
+    /// The factors: [`u`](SvdFactors::u) is left, [`v`](SvdFactors::v) is right, not transposed.
+    #[must_use]
+    pub fn factors(&self) -> &SvdFactors<Q> {
+        &self.factors
+    }
+
+    /// The elements of the factors, singular values included, by those of the residual.
+    #[must_use]
+    pub fn compression_ratio(&self) -> f64 {
+        let [compressed, whole] = self.elements;
+        compressed as f64 / whole as f64
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for CompressedResidual<Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("CompressedResidual").field("factors", &self.factors).finish_non_exhaustive()
+    }
+}
+
+impl ResidualPlan {
+    /// A plan for `[m, n]` residuals and rank `min(rank, m, n)`.
+    ///
+    /// # Errors
+    /// As [`SvdPlan::new`].
+    pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
+        let svd = SvdPlan::new(m, n, rank, options)?;
+        let (left, right) = (Layout::contiguous(&[m, svd.rank()])?, Layout::contiguous(&[n, svd.rank()])?);
+        let product = GemmPlan::accumulating(&left, &right.transposed()?, svd.layout())?;
+        Ok(Self { svd, product, left })
+    }
+
+    /// The decomposition that compresses.
+    #[must_use]
+    pub fn svd(&self) -> &SvdPlan {
+        &self.svd
+    }
+
+    /// Memory for a compressed residual; its contents are unspecified before [`compress`](Self::compress).
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] for lack of memory.
+    pub fn compressed<Q: Queue>(&self, q: &Q) -> Result<CompressedResidual<Q>, NnError> {
+        let (shape, rank) = (self.svd.layout().shape(), self.svd.rank());
+        let elements = [(shape[0] + shape[1] + 1) * rank, self.svd.layout().numel()];
+        let scaled = q.alloc(self.left.numel())?;
+        Ok(CompressedResidual { factors: self.svd.factors(q)?, scaled, elements })
+    }
+
+    /// Memory for the steps of a compression.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] for lack of memory.
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>, NnError> {
+        self.svd.workspace(q)
+    }
+
+    /// Compresses a residual.
+    ///
+    /// # Errors
+    /// As [`SvdPlan::run`].
+    pub fn compress<Q: FactorOps + GemmOps>(
+        &self,
+        q: &Q,
+        residual: TensorRef<'_, Q, f32>,
+        compressed: &mut CompressedResidual<Q>,
+        workspace: &mut SvdWorkspace<Q>,
+    ) -> Result<(), NnError> {
+        self.svd.run(q, residual, &mut compressed.factors, workspace)
+    }
+
+    /// Compresses a residual together with the error of the compressions before, so that nothing is lost for good:
+    /// `error += residual`, then the sum is compressed, then `error -= left diag(sigma) right^T`. `error` has `m n`
+    /// elements, row-major, zeros at first.
+    ///
+    /// # Errors
+    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short.
+    pub fn compress_with_feedback<Q: FactorOps + GemmOps + ElementwiseOps>(
+        &self,
+        q: &Q,
+        residual: TensorRef<'_, Q, f32>,
+        error: &mut Q::Buf<f32>,
+        compressed: &mut CompressedResidual<Q>,
+        workspace: &mut SvdWorkspace<Q>,
+    ) -> Result<(), NnError> {
+        let layout = *self.svd.layout();
+        let x = residual.planned(OP, "residual", &layout)?;
+        let sum = TensorMut::<Q, f32>::new(error.view_mut(), layout)?.planned(OP, "error", &layout)?;
+        q.axpby(Axpby { alpha: 1.0, x: q.shorten(x), beta: 1.0, y: q.shorten_mut(sum) })?;
+        self.compress(q, TensorRef::new(error.view(), layout)?, compressed, workspace)?;
+        self.apply(q, -1.0, compressed, TensorMut::new(error.view_mut(), layout)?)
+    }
+
+    /// `w += alpha left diag(sigma) right^T`, without the matrix that the factors stand for. What the residual holds
+    /// for this is overwritten, its factors are not.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if w or the residual has another shape,
+    /// [`NnError::Backend`] from the device.
+    pub fn apply<Q: FactorOps + GemmOps>(
+        &self,
+        q: &Q,
+        alpha: f32,
+        compressed: &mut CompressedResidual<Q>,
+        w: TensorMut<'_, Q, f32>,
+    ) -> Result<(), NnError> {
+        let CompressedResidual { factors, scaled, .. } = compressed;
+        let (u, s) = (factors.u().planned(OP, "left", &self.left)?, factors.s().view());
+        let matrix = MatrixParams { rows: self.left.shape()[0] as u64, cols: self.left.shape()[1] as u64 };
+        let params = ScaleParams { matrix, alpha };
+        q.scale_columns(ScaleColumns { params: &params, x: u, factors: s, y: scaled.view_mut() })?;
+        self.product.run(q, TensorRef::new(scaled.view(), self.left)?, factors.v().transposed()?, w)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_counts_both_factors_and_the_values_between() {
+        let q = runtime::cpu().unwrap();
+        let plan = ResidualPlan::new(512, 512, 4, SvdOptions::default()).unwrap();
+        let ratio = plan.compressed(&q).unwrap().compression_ratio();
+        assert_eq!(ratio, 4100.0 / 262_144.0);
+    }
+}

@@ -1,0 +1,402 @@
+//! The plan of a decomposition: a randomized one, or a direct one where a side of the matrix is short.
+
+use backend_api::{
+    Buffer, Queue, Ref,
+    ops::{
+        factor::{
+            CholInverse, CompleteColumns, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, SignSketch, TallGram,
+            TallProduct,
+        },
+        linalg::GemmOps,
+    },
+};
+use core_types::params::factor::{ColumnPairParams, JacobiParams, MAX_SIDE, MatrixParams, SketchParams, TallParams};
+
+use super::{SvdFactors, SvdOptions, SvdWorkspace};
+use crate::{GemmPlan, Layout, NnError, Shape, TensorRef};
+
+const OP: &str = "svd";
+/// Most columns of a sketch, and the longest of short sides.
+const MOST: usize = MAX_SIDE as usize;
+/// Sides up to this are short whatever the rank is.
+const SHORT: usize = 64;
+/// Columns of a sketch are a multiple of this, so that its lines are whole multiples of 16 bytes.
+const GRANULE: usize = 4;
+
+/// A checked truncated singular value decomposition `A ~ U diag(S) V^T` of `[m, n]` matrices of f32: the `k` greatest
+/// singular values with their vectors.
+///
+/// Where the shorter side has at most 64 elements (or at most 96 and less than twice the columns that a sketch would
+/// have), the decomposition is exact up to rounding: the eigenvectors of the Gram matrix in f64. Elsewhere it is
+/// randomized (Halko, Martinsson, Tropp, "Finding Structure with Randomness", 2011): the range of A is sketched by a
+/// product with random signs, sharpened by power iterations with an orthonormal basis in between, and the small
+/// remainder is decomposed in f64.
+///
+/// U and V are orthonormal within 1e-5. Singular values are right within 1e-5 of the greatest where they fall tenfold
+/// over the oversampled columns, and the error in the Frobenius norm stays within 2 % of the best with one power
+/// iteration and 0.5 % with two where they fall like 1/j. Singular values up to 2^-20 of the greatest count as zero,
+/// and their vectors complete the others to an orthonormal set. Results depend on the seed, and on no other chance.
+///
+/// All steps run on the device and nothing waits: a decomposition can be recorded, and what was found out about the
+/// matrix is read with the result ([`SvdFactors::rank`]).
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{SvdOptions, SvdPlan, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// let a = q.upload(&[0.0f32, 0.0, 2.0, -3.0, 0.0, 0.0])?; // [3, 2]
+/// let plan = SvdPlan::new(3, 2, 2, SvdOptions::default())?;
+/// let (mut factors, mut workspace) = (plan.factors(&q)?, plan.workspace(&q)?);
+/// plan.run(&q, TensorRef::contiguous(a.view(), &[3, 2])?, &mut factors, &mut workspace)?;
+/// assert_eq!(factors.rank(&q)?, 2);
+/// assert_eq!(q.read(factors.s().view())?, [3.0, 2.0]);
+/// assert_eq!(q.read(factors.u().view())?, [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
+/// assert_eq!(q.read(factors.v().view())?, [0.0, 1.0, -1.0, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SvdPlan {
+    layout: Layout,
+    shapes: [Layout; 3],
+    /// Whether A has fewer rows than columns, so that its transpose is what the steps call tall.
+    is_wide: bool,
+    long: usize,
+    short: usize,
+    rank: usize,
+    route: Route,
+    seed: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Route {
+    Direct {
+        /// Row-major A^T, as a product with the unit matrix.
+        transposition: GemmPlan,
+    },
+    Sketched {
+        columns: usize,
+        iterations: usize,
+        /// Products of the tall matrix and of its transpose with a basis.
+        products: [GemmPlan; 2],
+    },
+}
+
+impl SvdPlan {
+    /// A plan for `[m, n]` matrices and the `rank` greatest singular values, or all of them if there are fewer.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] for a rank of 0, or one above 96 where no side is short; [`NnError::EmptyReduction`] for
+    /// a side of 0; [`NnError::Overflow`] if the elements cannot be counted or a side has 2^31 or more.
+    pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
+        let layout = Layout::contiguous(&[m, n])?;
+        if m == 0 || n == 0 {
+            return Err(NnError::EmptyReduction { op: OP });
+        }
+        let (is_wide, long, short) = (m < n, m.max(n), m.min(n));
+        if long >= 1 << 31 {
+            return Err(NnError::Overflow { op: OP });
+        }
+        let rank = rank.min(short);
+        let wanted = rank.saturating_add(options.oversample);
+        let columns = wanted.checked_next_multiple_of(GRANULE).unwrap_or(MOST).min(MOST).min(short);
+        let is_direct = short <= SHORT || (short <= MOST && short <= 2 * columns);
+        if rank == 0 || (!is_direct && rank > MOST) {
+            let domain = "at least 1, and at most 96 unless the matrix has at most 96 rows or columns";
+            return Err(NnError::Parameter { op: OP, name: "rank", domain, value: rank as f64 });
+        }
+        let tall = if is_wide { layout.transposed()? } else { layout };
+        let route = if is_direct {
+            let (unit, result) = (Layout::contiguous(&[short, short])?, Layout::contiguous(&[long, short])?);
+            Route::Direct { transposition: GemmPlan::new(&tall, &unit, &result)? }
+        } else {
+            let (up, down) = (Layout::contiguous(&[long, columns])?, Layout::contiguous(&[short, columns])?);
+            let products = [GemmPlan::new(&tall, &down, &up)?, GemmPlan::new(&tall.transposed()?, &up, &down)?];
+            Route::Sketched { columns, iterations: options.power.iterations(), products }
+        };
+        let shapes = [Layout::contiguous(&[m, rank])?, Layout::contiguous(&[rank])?, Layout::contiguous(&[n, rank])?];
+        Ok(Self { layout, shapes, is_wide, long, short, rank, route, seed: options.seed })
+    }
+
+    /// How many singular values there will be: `min(rank, m, n)`.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Whether the decomposition is not randomized.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        matches!(self.route, Route::Direct { .. })
+    }
+
+    /// The layout of the matrices: row-major.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Memory for the factors of a matrix; their contents are unspecified before [`run`](Self::run).
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] for lack of memory.
+    pub fn factors<Q: Queue>(&self, q: &Q) -> Result<SvdFactors<Q>, NnError> {
+        let [u, s, v] = self.shapes.map(|shape| q.alloc(shape.numel()));
+        Ok(SvdFactors { shapes: self.shapes, u: u?, s: s?, v: v?, peak: q.alloc(1)?, rank: q.alloc(1)? })
+    }
+
+    /// Memory for the steps between.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] for lack of memory.
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>, NnError> {
+        let (side, long, short) = match &self.route {
+            Route::Direct { .. } => {
+                let copy = if self.is_wide { self.long * self.short } else { 0 };
+                (self.short, [copy, self.long * self.rank], [self.short * self.short, 0])
+            }
+            &Route::Sketched { columns, .. } => (columns, [self.long * columns; 2], [self.short * columns; 2]),
+        };
+        Ok(SvdWorkspace {
+            long: [q.alloc(long[0])?, q.alloc(long[1])?],
+            short: [q.alloc(short[0])?, q.alloc(short[1])?],
+            gram: q.alloc(side * side)?,
+            inverse: q.alloc(side * side)?,
+            vectors: [q.alloc(side * self.rank)?, q.alloc(side * self.rank)?],
+            zero: q.upload(&[0])?,
+        })
+    }
+
+    /// Decomposes `a`. Factors and workspace are of this plan, or one with the same shapes and options. Does not wait.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a matrix, factors or a workspace of another shape,
+    /// [`NnError::Backend`] from the device.
+    pub fn run<Q: FactorOps + GemmOps>(
+        &self,
+        q: &Q,
+        a: TensorRef<'_, Q, f32>,
+        factors: &mut SvdFactors<Q>,
+        workspace: &mut SvdWorkspace<Q>,
+    ) -> Result<(), NnError> {
+        let a = a.planned(OP, "a", &self.layout)?;
+        for (tensor, expected, got) in
+            [("u", &self.shapes[0], &factors.shapes[0]), ("v", &self.shapes[2], &factors.shapes[2])]
+        {
+            if expected != got {
+                let (expected, got) = (Shape::from(expected.shape()), Shape::from(got.shape()));
+                return Err(NnError::ShapeMismatch { op: OP, tensor, expected, got });
+            }
+        }
+        q.matrix_peak(MatrixPeak { a: q.shorten(a), peak: factors.peak.view_mut() })?;
+        match &self.route {
+            Route::Direct { transposition } => self.direct(q, a, transposition, factors, workspace)?,
+            Route::Sketched { columns, iterations, products } => {
+                let sketch = Sketched { plan: self, columns: *columns, iterations: *iterations, products };
+                sketch.run(q, a, factors, workspace)?;
+            }
+        }
+        let params = ColumnPairParams {
+            rows: self.shapes[0].shape()[0] as u64,
+            other_rows: self.shapes[2].shape()[0] as u64,
+            cols: self.rank as u64,
+        };
+        for (rows, x) in [(params.rows, &mut factors.u), (params.other_rows, &mut factors.v)] {
+            let matrix = MatrixParams { rows, cols: params.cols };
+            q.complete_columns(CompleteColumns { params: &matrix, rank: factors.rank.view(), x: x.view_mut() })?;
+        }
+        Ok(q.orient_columns(OrientColumns { params: &params, u: factors.u.view_mut(), v: factors.v.view_mut() })?)
+    }
+
+    /// Eigenvectors of the Gram matrix of the tall matrix.
+    fn direct<Q: FactorOps + GemmOps>(
+        &self,
+        q: &Q,
+        a: Ref<'_, Q, f32>,
+        transposition: &GemmPlan,
+        factors: &mut SvdFactors<Q>,
+        workspace: &mut SvdWorkspace<Q>,
+    ) -> Result<(), NnError> {
+        let SvdWorkspace { long: [tall, vectors], short: [unit, _], gram, inverse, vectors: small, zero } = workspace;
+        let square = MatrixParams { rows: self.short as u64, cols: self.short as u64 };
+        q.complete_columns(CompleteColumns { params: &square, rank: zero.view(), x: unit.view_mut() })?;
+        let tall = if self.is_wide {
+            transposition.launch(q, a, unit.view(), None, tall.view_mut())?;
+            tall.view()
+        } else {
+            q.shorten(a)
+        };
+        let matrix = MatrixParams { rows: self.long as u64, cols: self.short as u64 };
+        q.tall_gram(TallGram { params: &matrix, x: q.shorten(tall), gram: gram.view_mut() })?;
+        let [unscaled, divided] = small;
+        let params = JacobiParams { side: self.short as u64, kept: self.rank as u64 };
+        q.jacobi_eigen(JacobiEigen {
+            params: &params,
+            gram: gram.view(),
+            peak: None,
+            vectors: unscaled.view_mut(),
+            inverse: divided.view_mut(),
+            sigma: factors.s.view_mut(),
+            rank: factors.rank.view_mut(),
+        })?;
+        let (of_long, of_short) = sides(self.is_wide, &mut factors.u, &mut factors.v);
+        let params = TallParams { rows: self.short as u64, inner: self.short as u64, cols: self.rank as u64 };
+        q.tall_product(TallProduct { params: &params, x: unit.view(), c: unscaled.view(), y: of_short.view_mut() })?;
+        let params = TallParams { rows: self.long as u64, ..params };
+        q.tall_product(TallProduct { params: &params, x: q.shorten(tall), c: divided.view(), y: vectors.view_mut() })?;
+        self.polish(q, self.long, vectors.view(), gram, inverse, of_long)
+    }
+
+    /// Makes columns orthonormal that nearly are: those of singular values far below the greatest have lost digits.
+    fn polish<Q: FactorOps>(
+        &self,
+        q: &Q,
+        rows: usize,
+        x: Ref<'_, Q, f32>,
+        gram: &mut Q::Buf<f64>,
+        inverse: &mut Q::Buf<f64>,
+        result: &mut Q::Buf<f32>,
+    ) -> Result<(), NnError> {
+        Basis::<Q> { rows, cols: self.rank, scale: None }.orthonormal(q, x, gram, inverse, result)
+    }
+}
+
+/// The factors with as many rows as the longer and the shorter side of the matrix.
+fn sides<'b, B>(is_wide: bool, u: &'b mut B, v: &'b mut B) -> (&'b mut B, &'b mut B) {
+    if is_wide { (v, u) } else { (u, v) }
+}
+
+/// Columns that are to become an orthonormal basis of what they span.
+struct Basis<'b, Q: Queue> {
+    rows: usize,
+    cols: usize,
+    /// The pattern of the magnitude that the basis is divided by, so that products with the matrix stay in range.
+    scale: Option<&'b Q::Buf<u32>>,
+}
+
+impl<Q: FactorOps> Basis<'_, Q> {
+    /// One step of Cholesky QR: enough for a basis to be well conditioned, and two for it to be orthonormal.
+    fn orthonormal(
+        &self,
+        q: &Q,
+        x: Ref<'_, Q, f32>,
+        gram: &mut Q::Buf<f64>,
+        inverse: &mut Q::Buf<f64>,
+        result: &mut Q::Buf<f32>,
+    ) -> Result<(), NnError> {
+        let (rows, cols, square) = (self.rows as u64, self.cols as u64, 0..self.cols * self.cols);
+        let matrix = MatrixParams { rows, cols };
+        q.tall_gram(TallGram { params: &matrix, x: q.shorten(x), gram: gram.slice_mut(square.clone())? })?;
+        q.chol_inverse(CholInverse {
+            side: self.cols,
+            gram: gram.slice(square.clone())?,
+            peak: self.scale.map(|peak| peak.view()),
+            inverse: inverse.slice_mut(square.clone())?,
+        })?;
+        Ok(q.tall_product(TallProduct {
+            params: &TallParams { rows, inner: cols, cols },
+            x: q.shorten(x),
+            c: inverse.slice(square)?,
+            y: result.slice_mut(0..self.rows * self.cols)?,
+        })?)
+    }
+}
+
+/// A randomized decomposition.
+struct Sketched<'p> {
+    plan: &'p SvdPlan,
+    columns: usize,
+    iterations: usize,
+    products: &'p [GemmPlan; 2],
+}
+
+impl Sketched<'_> {
+    fn run<Q: FactorOps + GemmOps>(
+        &self,
+        q: &Q,
+        a: Ref<'_, Q, f32>,
+        factors: &mut SvdFactors<Q>,
+        workspace: &mut SvdWorkspace<Q>,
+    ) -> Result<(), NnError> {
+        let &Self { plan, columns, iterations, products: [down, up] } = self;
+        let (long, short, rank) = (plan.long, plan.short, plan.rank);
+        let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small, .. } = workspace;
+        let SvdFactors { u, s, v, peak, rank: found, .. } = factors;
+        let matrix = MatrixParams { rows: short as u64, cols: columns as u64 };
+        let params = SketchParams { matrix, seed: plan.seed };
+        q.sign_sketch(SignSketch { params: &params, peak: peak.view(), omega: dual.view_mut() })?;
+        down.launch(q, a, dual.view(), None, y.view_mut())?;
+        for _ in 0..iterations {
+            let scaled = |rows| Basis::<Q> { rows, cols: columns, scale: Some(&*peak) };
+            scaled(long).orthonormal(q, y.view(), gram, inverse, basis)?;
+            up.launch(q, a, basis.view(), None, z.view_mut())?;
+            scaled(short).orthonormal(q, z.view(), gram, inverse, dual)?;
+            down.launch(q, a, dual.view(), None, y.view_mut())?;
+        }
+        // The basis of the range twice, then what A is in it.
+        Basis::<Q> { rows: long, cols: columns, scale: None }.orthonormal(q, y.view(), gram, inverse, basis)?;
+        let scaled = Basis::<Q> { rows: long, cols: columns, scale: Some(&*peak) };
+        scaled.orthonormal(q, basis.view(), gram, inverse, y)?;
+        up.launch(q, a, y.view(), None, z.view_mut())?;
+        q.tall_gram(TallGram { params: &matrix, x: z.view(), gram: gram.view_mut() })?;
+        let [vectors, divided] = small;
+        let params = JacobiParams { side: columns as u64, kept: rank as u64 };
+        q.jacobi_eigen(JacobiEigen {
+            params: &params,
+            gram: gram.view(),
+            peak: Some(peak.view()),
+            vectors: vectors.view_mut(),
+            inverse: divided.view_mut(),
+            sigma: s.view_mut(),
+            rank: found.view_mut(),
+        })?;
+        let (of_long, of_short) = sides(plan.is_wide, u, v);
+        let params = TallParams { rows: long as u64, inner: columns as u64, cols: rank as u64 };
+        q.tall_product(TallProduct { params: &params, x: y.view(), c: vectors.view(), y: of_long.view_mut() })?;
+        let params = TallParams { rows: short as u64, ..params };
+        let (x, nearly) = (z.view(), 0..short * rank);
+        q.tall_product(TallProduct { params: &params, x, c: divided.view(), y: dual.slice_mut(nearly.clone())? })?;
+        plan.polish(q, short, dual.slice(nearly)?, gram, inverse, of_short)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SvdPower;
+
+    fn plan(m: usize, n: usize, rank: usize) -> Result<SvdPlan, NnError> {
+        SvdPlan::new(m, n, rank, SvdOptions::default())
+    }
+
+    #[test]
+    fn ranks_and_sides_that_have_no_decomposition_are_refused() {
+        assert!(matches!(plan(200, 100, 0), Err(NnError::Parameter { name: "rank", .. })));
+        assert!(matches!(plan(200, 200, 97), Err(NnError::Parameter { name: "rank", .. })));
+        assert!(matches!(plan(0, 3, 1), Err(NnError::EmptyReduction { op: "svd" })));
+        assert!(matches!(plan(1 << 31, 2, 1), Err(NnError::Overflow { op: "svd" })));
+        assert_eq!(plan(5, 3, 9).unwrap().rank(), 3);
+        assert_eq!(plan(500, 300, 96).unwrap().rank(), 96);
+    }
+
+    #[test]
+    fn short_sides_are_decomposed_directly() {
+        for (m, n, rank, is_direct) in
+            [(900, 64, 1, true), (65, 900, 1, false), (90, 300, 40, true), (97, 97, 90, false)]
+        {
+            assert_eq!(plan(m, n, rank).unwrap().is_direct(), is_direct, "{m} {n} {rank}");
+        }
+    }
+
+    #[test]
+    fn factors_of_another_plan_are_refused() {
+        let q = runtime::cpu().unwrap();
+        let a = q.zeros::<f32>(12).unwrap();
+        let own = SvdPlan::new(4, 3, 2, SvdOptions { power: SvdPower::Given(0), ..SvdOptions::default() }).unwrap();
+        let mut factors = plan(4, 3, 1).unwrap().factors(&q).unwrap();
+        let mut workspace = own.workspace(&q).unwrap();
+        let a = TensorRef::contiguous(a.view(), &[4, 3]).unwrap();
+        let refused = own.run(&q, a, &mut factors, &mut workspace).unwrap_err();
+        assert_eq!(refused.to_string(), "`svd` expected u of shape [4, 2], got [4, 1]");
+    }
+}

@@ -1,0 +1,85 @@
+//! What makes columns orthonormal, by one block: the upper triangle of G in shared memory, row by row replaced by that
+//! of the inverse of its Cholesky factor.
+//!
+//! Rows above the pivot hold the inverse as far as it is known, but for the length of its columns: what is subtracted
+//! from rows of G is subtracted from those of the unit matrix too.
+//!
+//! # Safety
+//! `gram` and `inverse` are `side x side`, of at most 96 rows; `peak` is one word or null. Grid: one block of 512
+//! threads, with `8 side^2` bytes of shared memory behind those of `ROOTS`.
+
+use core::hint::assert_unchecked;
+
+use core_types::params::factor::{MAX_SIDE, least_pivot, power_of_two, scale_exponent};
+
+use crate::dev::{
+    idx::{block_stride, tid_x},
+    math::sqrt_f64,
+    smem::{Layout, Region},
+    sync::block_sync,
+};
+
+/// Threads of the block: 16 rows of 32.
+const THREADS: u32 = 512;
+/// Most rows of a small matrix.
+const MOST: u32 = MAX_SIDE as u32;
+
+/// The least pivot of each column that is not left out, then the inverse of the pivot's root, or zero.
+const ROOTS: Region<f64> = Layout::new().array(MOST);
+const MATRIX: Region<f64> = ROOTS.end().array(MOST * MOST);
+
+/// Writes the inverse of the Cholesky factor, with columns of zeros for what is left out.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn factor_inverse(side: u32, gram: *const f64, peak: *const u32, inverse: *mut f64) {
+    let (roots, matrix) = (ROOTS.slice(), MATRIX.slice());
+    for i in block_stride(side * side) {
+        matrix.set(i, *gram.add(i as usize));
+    }
+    for i in block_stride(side) {
+        roots.set(i, least_pivot(u64::from(side), *gram.add((i * side + i) as usize)));
+    }
+    block_sync();
+    let (first_row, first_col) = (tid_x() / 32, tid_x() % 32);
+    let mut j = 0;
+    while j < side {
+        let pivot = matrix.get(j * side + j);
+        let kept = pivot > roots.get(j) && pivot < f64::INFINITY;
+        let inverse = if kept { 1.0 / pivot } else { 0.0 };
+        let mut i = first_row;
+        while i < side {
+            let is_above = i < j;
+            let factor = inverse * matrix.get(if is_above { i * side + j } else { j * side + i });
+            let mut k = first_col;
+            while k < side {
+                if kept && k > j && i != j && (is_above || k >= i) {
+                    matrix.set(i * side + k, matrix.get(i * side + k) - factor * matrix.get(j * side + k));
+                }
+                k += 32;
+            }
+            i += THREADS / 32;
+        }
+        block_sync();
+        for k in block_stride(side) {
+            if k > j {
+                matrix.set(j * side + k, -inverse * matrix.get(j * side + k));
+            }
+        }
+        if tid_x() == 0 {
+            roots.set(j, sqrt_f64(inverse));
+        }
+        block_sync();
+        j += 1;
+    }
+    let scale = if peak.is_null() { 1.0 } else { power_of_two(-scale_exponent(*peak)) };
+    for i in block_stride(side * side) {
+        assert_unchecked(side != 0);
+        let (row, col) = (i / side, i % side);
+        let root = roots.get(col) * scale;
+        let entry = if row < col { matrix.get(i) * root } else { root };
+        *inverse.add(i as usize) = if row <= col { entry } else { 0.0 };
+    }
+}
+
+kernel_table! {
+    factor_inverse: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MATRIX.end().bytes()), barriers 3;
+}

@@ -1,0 +1,229 @@
+//! Eigenvectors of a small matrix, by one block: its Cholesky factor in shared memory, then one-sided Jacobi rotations
+//! of the factor's rows, a warp to a pair of rows. The pairs of a round share no row (a round-robin tournament).
+//!
+//! # Safety
+//! `gram` is `p.side x p.side`, of at most 96 rows; `vectors` and `inverse` are `p.side x p.kept`, `sigma` has `p.kept`
+//! floats; `peak` is one word or null, `rank` one word. Grid: one block of 1024 threads, with `8 side^2` bytes of
+//! shared memory behind those of `LENGTHS` and `ORDER`.
+
+use core::hint::assert_unchecked;
+
+use core_types::params::factor::{
+    JacobiParams, LEAST_SIGMA, MAX_SIDE, MOST_SWEEPS, ORTHOGONAL, least_pivot, power_of_two, scale_exponent,
+};
+
+use super::block::add;
+use crate::dev::{
+    idx::{block_stride, lane, tid_x, warp},
+    math::sqrt_f64,
+    smem::{Layout, Region, SharedSlice},
+    sync::{block_any, block_sync, warp_sync},
+    unroll::unroll,
+    warp::{FULL, reduce},
+};
+
+/// Threads of the block.
+const THREADS: u32 = 1024;
+/// Its warps.
+const WARPS: u32 = THREADS / 32;
+/// Most rows of a small matrix.
+const MOST: u32 = MAX_SIDE as u32;
+/// Elements of a row that a lane has.
+const HELD: usize = MAX_SIDE as usize / 32;
+
+/// The least pivot of each row that is not left out, then the lengths of the rows.
+const LENGTHS: Region<f64> = Layout::new().array(MOST);
+/// The rows by falling length.
+const ORDER: Region<u32> = LENGTHS.end().array(MOST);
+const MATRIX: Region<f64> = ORDER.end().array(MOST * MOST);
+
+/// Replaces the upper triangle of G by that of its Cholesky factor, with rows of zeros for what is left out, and the
+/// lower triangle by zeros.
+#[inline(always)]
+unsafe fn factor(side: u32, least: SharedSlice<f64>, matrix: SharedSlice<f64>) {
+    let (first_row, first_col) = (tid_x() / 32, tid_x() % 32);
+    let mut j = 0;
+    while j < side {
+        let pivot = matrix.get(j * side + j);
+        let kept = pivot > least.get(j) && pivot < f64::INFINITY;
+        let mut i = j + 1 + first_row;
+        while i < side {
+            let factor = if kept { matrix.get(j * side + i) / pivot } else { 0.0 };
+            let mut k = i + first_col;
+            while k < side {
+                matrix.set(i * side + k, matrix.get(i * side + k) - factor * matrix.get(j * side + k));
+                k += 32;
+            }
+            i += WARPS;
+        }
+        block_sync();
+        j += 1;
+    }
+    let mut i = first_row;
+    while i < side {
+        let pivot = matrix.get(i * side + i);
+        let kept = pivot > least.get(i) && pivot < f64::INFINITY;
+        let root = if kept { 1.0 / sqrt_f64(pivot) } else { 0.0 };
+        warp_sync(FULL); // every lane has read the pivot
+        let mut k = first_col;
+        while k < side {
+            let is_upper = k >= i && kept;
+            matrix.set(i * side + k, if is_upper { root * matrix.get(i * side + k) } else { 0.0 });
+            k += 32;
+        }
+        i += WARPS;
+    }
+    block_sync();
+}
+
+/// The two rows that meet as pair `pair` of round `round` among `players`, an even number; the last of them may be no
+/// row.
+#[inline(always)]
+fn meeting(players: u32, round: u32, pair: u32) -> (u32, u32) {
+    let others = players - 1;
+    let (up, down) = (round + pair, round + others - pair);
+    let wrap = |place: u32| if place >= others { place - others } else { place };
+    let (a, b) = (if pair == 0 { others } else { wrap(up) }, wrap(down));
+    if a < b { (a, b) } else { (b, a) }
+}
+
+/// Makes two rows orthogonal; whether they were not. All lanes of a warp call it, with the same rows; none is touched
+/// unless `live`.
+#[inline(always)]
+unsafe fn rotate(side: u32, matrix: SharedSlice<f64>, p: u32, q: u32, live: bool) -> bool {
+    let (mut x, mut y) = ([0.0f64; HELD], [0.0f64; HELD]);
+    let mut sums = [0.0f64; 3];
+    unroll!(I in 0..3 => {
+        let (i, place) = (I as usize, lane() + 32 * I);
+        if live && place < side {
+            (x[i], y[i]) = (matrix.get(p * side + place), matrix.get(q * side + place));
+        }
+        sums[0] += x[i] * x[i];
+        sums[1] += y[i] * y[i];
+        sums[2] += x[i] * y[i];
+    });
+    let pp = f64::from_bits(reduce(sums[0].to_bits(), add));
+    let qq = f64::from_bits(reduce(sums[1].to_bits(), add));
+    let pq = f64::from_bits(reduce(sums[2].to_bits(), add));
+    let turns = pq.abs() > ORTHOGONAL * sqrt_f64(pp * qq);
+    if turns {
+        let zeta = (qq - pp) / (2.0 * pq);
+        let size = 1.0 / (zeta.abs() + sqrt_f64(1.0 + zeta * zeta));
+        let tangent = if zeta < 0.0 { -size } else { size };
+        let cosine = 1.0 / sqrt_f64(1.0 + tangent * tangent);
+        let sine = cosine * tangent;
+        unroll!(I in 0..3 => {
+            let (i, place) = (I as usize, lane() + 32 * I);
+            if place < side {
+                matrix.set(p * side + place, cosine * x[i] - sine * y[i]);
+                matrix.set(q * side + place, sine * x[i] + cosine * y[i]);
+            }
+        });
+    }
+    turns
+}
+
+/// Writes eigenvectors and singular values.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn factor_jacobi(
+    p: JacobiParams,
+    gram: *const f64,
+    peak: *const u32,
+    vectors: *mut f64,
+    inverse: *mut f64,
+    sigma: *mut f32,
+    rank: *mut u32,
+) {
+    let (side, kept) = (p.side as u32, p.kept as u32);
+    let (lengths, order, matrix) = (LENGTHS.slice(), ORDER.slice(), MATRIX.slice());
+    for i in block_stride(side * side) {
+        matrix.set(i, *gram.add(i as usize));
+    }
+    for i in block_stride(side) {
+        lengths.set(i, least_pivot(p.side, *gram.add((i * side + i) as usize)));
+    }
+    block_sync();
+    factor(side, lengths, matrix);
+
+    let players = side.next_multiple_of(2);
+    let mut sweep = 0;
+    while sweep < MOST_SWEEPS {
+        let (mut turned, mut round) = (false, 1);
+        while round < players {
+            let mut first = 0;
+            while first < players / 2 {
+                let pair = first + warp();
+                let (a, b) = meeting(players, round - 1, u32::min(pair, players / 2 - 1));
+                turned |= rotate(side, matrix, a, b, pair < players / 2 && b < side);
+                first += WARPS;
+            }
+            block_sync();
+            round += 1;
+        }
+        if !block_any(turned) {
+            break;
+        }
+        sweep += 1;
+    }
+
+    let mut first = 0;
+    while first < side {
+        let row = first + warp();
+        let mut square = 0.0f64;
+        unroll!(I in 0..3 => {
+            let place = lane() + 32 * I;
+            if row < side && place < side {
+                let x = matrix.get(row * side + place);
+                square += x * x;
+            }
+        });
+        let square = f64::from_bits(reduce(square.to_bits(), add));
+        if row < side && lane() == 0 {
+            lengths.set(row, if square < f64::INFINITY { sqrt_f64(square) } else { 0.0 });
+        }
+        first += WARPS;
+    }
+    block_sync();
+    for i in block_stride(side) {
+        let (own, mut place, mut j) = (lengths.get(i), 0, 0);
+        while j < side {
+            let other = lengths.get(j);
+            place += u32::from(other > own || (other == own && j < i));
+            j += 1;
+        }
+        order.set(place, i);
+    }
+    block_sync();
+
+    let scale = if peak.is_null() { 1.0 } else { power_of_two(scale_exponent(*peak)) };
+    let least = if side > 0 { LEAST_SIGMA * lengths.get(order.get(0)) } else { 0.0 };
+    for i in block_stride(side * kept) {
+        assert_unchecked(kept != 0);
+        let (element, column) = (i / kept, i % kept);
+        let row = order.get(column);
+        let length = lengths.get(row);
+        let (mut unit, mut divided) = (0.0, 0.0);
+        if length > least {
+            unit = matrix.get(row * side + element) / length;
+            divided = unit / length;
+        }
+        *vectors.add(i as usize) = unit * scale;
+        *inverse.add(i as usize) = divided;
+    }
+    for column in block_stride(kept) {
+        let length = lengths.get(order.get(column));
+        *sigma.add(column as usize) = if length > least { (length * scale) as f32 } else { 0.0 };
+    }
+    if tid_x() == 0 {
+        let (mut count, mut column) = (0, 0);
+        while column < kept {
+            count += u32::from(lengths.get(order.get(column)) > least);
+            column += 1;
+        }
+        *rank = count;
+    }
+}
+
+kernel_table! {
+    factor_jacobi: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MATRIX.end().bytes()), barriers 7;
+}

@@ -1,0 +1,22 @@
+//! Kernels of the factor op set.
+//!
+//! | kernel | limited by |
+//! | --- | --- |
+//! | `peak` | one read of the matrix |
+//! | `sketch` | the rounds of Philox |
+//! | `gram`, `gram_join`, `product` | f64 multiply-adds, or on devices with many of those the launch |
+//! | `inverse`, `jacobi` | the latency of shared memory and barriers: one block works on a small matrix |
+//! | `complete` | one block, which has work for deficient matrices alone |
+//! | `orient`, `scale` | one read and one write |
+
+mod block;
+mod complete;
+mod gram;
+mod inverse;
+mod jacobi;
+mod orient;
+mod peak;
+mod product;
+mod scale;
+mod sketch;
+mod tile;
