@@ -10,6 +10,7 @@ pub mod fri;
 pub mod fss;
 pub mod gemm;
 pub mod merkle;
+pub mod recurrent;
 pub mod rows;
 pub mod share;
 mod sizes;
