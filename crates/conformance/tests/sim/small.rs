@@ -80,6 +80,12 @@ fn quotients_folds_and_openings_hold_under_every_checker() {
 }
 
 #[test]
+fn recurrent_networks_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::recurrent::specs());
+    hold_on("checks=sanitize;order=reverse", conformance::recurrent::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }

@@ -8,4 +8,5 @@ mod fri;
 mod fss;
 mod linalg;
 mod merkle;
+mod recurrent;
 mod share;

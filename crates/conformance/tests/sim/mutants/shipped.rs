@@ -45,6 +45,8 @@ pub(super) const LINALG: Shipped = shipped!(
 );
 pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
+pub(super) const RECURRENT: Shipped =
+    shipped!(recurrent, ["recurrent"], conformance::recurrent::specs, [AesKernel::Table]);
 
 /// The specifications of what the module `open` has.
 fn open_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
