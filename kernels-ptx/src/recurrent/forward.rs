@@ -11,6 +11,7 @@ use super::{
     rows::{MOST_BYTES, THREADS},
     unit::{Added, Outputs, Unit},
 };
+use crate::dev::sync::block_sync;
 
 /// The whole pass.
 #[unsafe(no_mangle)]
@@ -36,6 +37,7 @@ pub unsafe extern "ptx-kernel" fn recurrent_gru_forward(
     if !projected.is_null() && p.steps > 0 {
         unit.project(inputs(0), 0, projected);
     }
+    block_sync();
     let mut step = 0;
     while step < p.steps {
         let at = (((member * p.steps + step) * p.batch + first) * p.hidden) as usize;
@@ -52,5 +54,5 @@ pub unsafe extern "ptx-kernel" fn recurrent_gru_forward(
 }
 
 kernel_table! {
-    recurrent_gru_forward: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 16;
+    recurrent_gru_forward: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 15;
 }

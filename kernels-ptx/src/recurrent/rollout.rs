@@ -162,8 +162,8 @@ pub unsafe extern "ptx-kernel" fn recurrent_rssm_rollout(
     if from == 0 {
         unit.project(x, 1, projected);
     }
-    // No step with features fed back takes other inputs, so none uses this.
-    let fed = unit.spare();
+    block_sync();
+    let fed = unit.spare(); // no step takes inputs from here on
     if idx::tid_x() < ROWS {
         let row = idx::tid_x().min(unit.rows.live - 1);
         let value = if from == 0 {
@@ -213,5 +213,5 @@ pub unsafe extern "ptx-kernel" fn recurrent_rssm_rollout(
 }
 
 kernel_table! {
-    recurrent_rssm_rollout: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 10;
+    recurrent_rssm_rollout: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 9;
 }

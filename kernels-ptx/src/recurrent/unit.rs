@@ -79,7 +79,7 @@ impl Unit {
         }
     }
 
-    /// Reads the states of the block's rows from `h0`, or makes them zeros without.
+    /// Reads the states of the block's rows from `h0`, or makes them zeros without. A barrier stands before the first step.
     #[inline(always)]
     pub unsafe fn begin(&self, h0: *const f32) {
         for (column, exists) in self.rows.columns() {
@@ -91,7 +91,6 @@ impl Unit {
                 }
             });
         }
-        block_sync();
     }
 
     /// Writes the states of the block's rows.
@@ -135,7 +134,8 @@ impl Unit {
         }
     }
 
-    /// What the biases and the inputs `x` from feature `skipped` on add to every gate, into `[rows, 3 hidden]`.
+    /// What the biases and the inputs `x` from feature `skipped` on add to every gate, into `[rows, 3 hidden]`. A
+    /// barrier stands before the first step.
     #[inline(always)]
     pub unsafe fn project(&self, x: *const f32, skipped: u32, into: *mut f32) {
         for (column, exists) in self.rows.columns() {
@@ -151,7 +151,6 @@ impl Unit {
                 }
             });
         }
-        block_sync();
     }
 
     #[inline(always)]
@@ -188,7 +187,7 @@ impl Unit {
         self.h.get(row * self.rows.stride + column)
     }
 
-    /// Elements of shared memory that are free between steps, at least a thread's each.
+    /// Shared memory that nothing but inputs takes, an element for each thread.
     #[inline(always)]
     pub fn spare(&self) -> SharedSlice<f32> {
         self.tile
