@@ -37,6 +37,8 @@ pub mod linalg;
 pub mod merkle;
 #[cfg(feature = "open")]
 pub mod open;
+#[cfg(feature = "recurrent")]
+pub mod recurrent;
 
 /// Unreachable: the build turns every panic into a trap before it gets here.
 #[panic_handler]

@@ -18,6 +18,7 @@ pub mod fss;
 pub mod linalg;
 pub mod merkle;
 pub mod queue;
+pub mod recurrent;
 mod secure;
 mod short;
 mod spec;

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    channel, circle, deep, factor, fri, fss, linalg, merkle, run,
+    channel, circle, deep, factor, fri, fss, linalg, merkle, recurrent, run,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -82,6 +82,12 @@ fn fri_specifications_hold_on_every_vector_level() {
 fn merkle_specifications_hold_on_every_vector_level() {
     on_each("merkle", &LEVELS, at_level, |simd| holds(merkle::specs, 60, simd, 1));
     holds(merkle::specs, 60, strongest(), 3);
+}
+
+#[test]
+fn recurrent_specifications_hold_on_every_vector_level() {
+    on_each("recurrent", &LEVELS, at_level, |simd| holds(recurrent::specs, 20, simd, 1));
+    holds(recurrent::specs, 20, strongest(), 3);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 pub mod atomic;
 pub mod cp_async;
+pub mod functions;
 pub mod gmem;
 pub mod half;
 pub mod idx;

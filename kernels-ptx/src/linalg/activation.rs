@@ -2,8 +2,10 @@
 
 use core_types::params::elementwise::Activation;
 
-use super::math::{exp, normal_cdf, sigmoid, tanh};
-use crate::dev::math::fma;
+use crate::dev::{
+    functions::{exp, normal_cdf, sigmoid, tanh},
+    math::fma,
+};
 
 /// 2 sqrt(2 / pi).
 const GELU_SCALE: f32 = 1.595_769;

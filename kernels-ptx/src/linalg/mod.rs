@@ -6,7 +6,6 @@ mod elementwise;
 mod gemm;
 mod group;
 mod index;
-mod math;
 mod real;
 mod rows;
 mod sum;

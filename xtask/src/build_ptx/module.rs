@@ -11,7 +11,8 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 9] = ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open"];
+pub(super) const OP_SETS: [&str; 10] =
+    ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open", "recurrent"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
@@ -33,6 +34,7 @@ impl Module {
         module("linalg_softmax", "linalg"),
         module("merkle", "merkle"),
         module("open", "open"),
+        module("recurrent", "recurrent"),
     ];
 
     /// The modules of an op set.
@@ -87,5 +89,6 @@ mod tests {
         assert_eq!(of("linalg", "linalg_entropy_warp_f32"), ["linalg_softmax"]);
         assert_eq!(of("merkle", "merkle_tree"), ["merkle"]);
         assert_eq!(of("open", "open_groups"), ["open"]);
+        assert_eq!(of("recurrent", "recurrent_gru_forward"), ["recurrent"]);
     }
 }

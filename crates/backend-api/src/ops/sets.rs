@@ -193,6 +193,18 @@ macro_rules! op_sets {
                 tall_product(TallProduct),
             }
         }
+        $with! {
+            /// Device steps of recurrent networks, in f32.
+            ///
+            /// A row's result does not depend on the other rows, down to its bits, nor on how steps are dealt to calls. Every op
+            /// returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for parameters that no op has. Nothing is written then.
+            recurrent::RecurrentOps: Queue {
+                gru_backward(GruBackward),
+                gru_forward(GruForward),
+                rssm_rollout(RssmRollout),
+            }
+        }
     };
 }
 

@@ -90,6 +90,12 @@ fn factorisations_are_recorded() {
 }
 
 #[test]
+fn recurrent_networks_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::recurrent::specs());
+    hold_on("checks=sanitize;order=reverse", conformance::recurrent::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
 }

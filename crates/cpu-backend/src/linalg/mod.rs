@@ -1,10 +1,10 @@
 //! Dense linear algebra and neural-network ops.
 
-mod activation;
+pub(crate) mod activation;
 mod convert;
 mod elementwise;
 mod gemm;
 mod loss;
 mod rows;
 mod small;
-mod vmath;
+pub(crate) mod vmath;

@@ -56,7 +56,8 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "linalg_norm",
     "linalg_softmax",
     "merkle",
-    "open"
+    "open",
+    "recurrent"
 );
 
 impl KernelSource {

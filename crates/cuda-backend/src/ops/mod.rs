@@ -9,4 +9,5 @@ mod fri;
 mod fss;
 mod linalg;
 mod merkle;
+mod recurrent;
 mod share;

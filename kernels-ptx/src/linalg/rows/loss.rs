@@ -9,11 +9,11 @@
 use super::{
     super::{
         group::{self, Block, Chunk, Group, PartSum, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
-        math::{exp_nonpositive, log_of_parts},
         real::{Bf16, F16, Real},
     },
     state::PartState,
 };
+use crate::dev::functions::{exp_nonpositive, log_of_parts};
 
 /// The sum of a row of logits, and what both passes share.
 struct Totals {

@@ -14,11 +14,11 @@ use super::{
     super::{
         group::{self, Block, Chunk, Group, Held, PartSum, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
         index::divide_long,
-        math::exp_nonpositive,
         real::{Bf16, F16, Real},
     },
     state::{Kind, PartState, State},
 };
+use crate::dev::functions::exp_nonpositive;
 
 /// Which elements are left out: those with a false `keep`, those with an `addend` of -inf; null pointers name no mask.
 #[derive(Clone, Copy)]

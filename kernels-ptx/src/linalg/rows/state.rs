@@ -1,9 +1,7 @@
 //! The running sum of a softmax, and what it makes of an element.
 
-use super::super::{
-    group::{Chunk, Group, Warp},
-    math::{exp_nonpositive, log_of_parts},
-};
+use super::super::group::{Chunk, Group, Warp};
+use crate::dev::functions::{exp_nonpositive, log_of_parts};
 
 /// Softmax or its logarithm.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@ mod log_softmax_backward;
 mod mask;
 mod rms_norm;
 mod rms_norm_backward;
-mod shape;
+pub(super) mod shape;
 mod softmax;
 mod softmax_backward;
 mod sum_axis;

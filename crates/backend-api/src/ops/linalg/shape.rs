@@ -15,7 +15,7 @@ pub(super) fn count(elements: u64) -> usize {
 }
 
 /// The length of a view of a shape.
-pub(super) fn elements(shape: &[u64]) -> usize {
+pub(in crate::ops) fn elements(shape: &[u64]) -> usize {
     count(product(shape))
 }
 

@@ -46,6 +46,8 @@ pub(super) const LINALG: Shipped = shipped!(
 );
 pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
+pub(super) const RECURRENT: Shipped =
+    shipped!(recurrent, ["recurrent"], conformance::recurrent::specs, [AesKernel::Table]);
 
 /// The specifications of the ops of the module `factor`, without those of what domains make of them and of products.
 fn factor_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {

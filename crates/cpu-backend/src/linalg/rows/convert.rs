@@ -82,7 +82,7 @@ pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
 pub(super) fn prefetch<L: Floats>(l: L, block: Option<&[f32]>) {
     if let Some(block) = block {
         for at in (0..block.len()).step_by(16) {
-            l.prefetch(&block[at..]); // 64 bytes
+            l.prefetch(block, at); // 64 bytes
         }
     }
 }

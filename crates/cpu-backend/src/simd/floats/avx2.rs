@@ -60,9 +60,9 @@ impl Floats for Avx2 {
     }
 
     #[inline(always)]
-    fn prefetch(self, s: &[f32]) {
+    fn prefetch(self, s: &[f32], at: usize) {
         // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().wrapping_add(at).cast()) }
     }
 
     #[inline(always)]

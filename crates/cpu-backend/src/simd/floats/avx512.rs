@@ -51,9 +51,9 @@ impl Floats for Avx512 {
     }
 
     #[inline(always)]
-    fn prefetch(self, s: &[f32]) {
+    fn prefetch(self, s: &[f32], at: usize) {
         // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().wrapping_add(at).cast()) }
     }
 
     #[inline(always)]

@@ -24,8 +24,8 @@ pub(crate) trait Floats: Copy {
     /// Writes all elements of `s`, which holds fewer than `N`.
     fn store_partial(self, s: &mut [f32], v: Self::V);
 
-    /// Prefetches the cache line of the first element, if there is one.
-    fn prefetch(self, s: &[f32]);
+    /// Prefetches the cache line where element `at` of `s` is, or would be: nothing is accessed.
+    fn prefetch(self, s: &[f32], at: usize);
 
     /// `a + b`.
     fn add(self, a: Self::V, b: Self::V) -> Self::V;

@@ -42,7 +42,7 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
-    fn prefetch(self, _: &[f32]) {}
+    fn prefetch(self, _: &[f32], _: usize) {}
 
     #[inline(always)]
     fn add(self, a: [f32; N], b: [f32; N]) -> [f32; N] {

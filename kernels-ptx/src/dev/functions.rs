@@ -2,7 +2,7 @@
 
 use core::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 
-use crate::dev::math::{abs, fma};
+use super::math::{abs, fma};
 
 /// Adding it to |x| < 2^22 rounds x to an integer, which then stands in the low bits.
 const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23
@@ -63,7 +63,7 @@ pub fn log_of_parts(rest: f32, ties: f32) -> f32 {
 
 /// ln(x) for a finite x >= 1, relative error below 2e-7; the polynomial of Cephes' logf.
 #[inline(always)]
-fn log(x: f32) -> f32 {
+pub fn log(x: f32) -> f32 {
     // x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
     let shifted = x.to_bits().wrapping_sub(FRAC_1_SQRT_2.to_bits());
     let e = (shifted as i32 >> 23) as f32;

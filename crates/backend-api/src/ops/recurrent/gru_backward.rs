@@ -1,0 +1,47 @@
+//! Gated recurrent units, backward through time.
+
+use core_types::params::recurrent::{GRU_SAVED, GruParams};
+
+use crate::{
+    BackendError, Queue,
+    ops::{Op, linalg::shape::elements, op},
+};
+
+op! {
+    /// The gradients of the sums in [`GruForward`](super::GruForward), and of the states before the first step, from what a
+    /// forward pass saved. The rest are products: with D the gradients of the sums, `[steps batch, 3 hidden]` for a member, those
+    /// of W are `x^T D` and those of b the column sums of D. Those of U are `h^T D` for z and r, with h the states before the steps;
+    /// for c they are `(r h)^T D_c` or, with the reset after the product, `h^T (r D_c)`, where those of bu are the column sums of
+    /// `r D_c`.
+    ///
+    /// The parameters are those of the forward pass; the form of the inputs has no part in it.
+    pub struct GruBackward<'a, Q> as "gru_backward" {
+        /// Sizes and variant.
+        params: plain &'a GruParams,
+        /// Weights of the states, `[members, hidden, 3 hidden]`.
+        u: read f32,
+        /// What the forward pass saved, `[5, members, steps, batch, hidden]`.
+        saved: read f32,
+        /// Gradients of the states after every step, `[members, steps, batch, hidden]`; zeros without.
+        d_states: read_if f32,
+        /// Gradients of the state after the last step beside that, `[members, batch, hidden]`; zeros without.
+        d_h_t: read_if f32,
+        /// Gradients of the sums of z, r and c, `[members, steps, batch, 3 hidden]`.
+        d_gates: write f32,
+        /// Gradients of the states before the first step, `[members, batch, hidden]`.
+        d_h0: write f32,
+    }
+}
+
+impl<Q: Queue> GruBackward<'_, Q> {
+    /// Refuses views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`RecurrentOps`](super::RecurrentOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let GruParams { members, batch, steps, hidden, .. } = *self.params;
+        let of = |planes, steps| elements(&[planes, members, steps, batch, hidden]);
+        let u = elements(&[members, hidden, 3, hidden]);
+        self.expect([u, of(GRU_SAVED, steps), of(1, steps), of(1, 1), of(3, steps), of(1, 1)])
+    }
+}

@@ -1,0 +1,73 @@
+//! Rollouts of ensembles that predict losses.
+
+use core_types::params::recurrent::{GruParams, RolloutParams, Stochastic};
+
+use super::GruLayer;
+
+use crate::{
+    BackendError, Queue,
+    ops::{Op, linalg::shape::elements, op},
+};
+
+op! {
+    /// Steps of an ensemble, each of which predicts a loss that the next step sees.
+    ///
+    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does, on features whose first one is, from the second
+    /// step on, the loss of the step before. The loss is read from the combined state, h' and then its second part s, by the head. A
+    /// softmax s adds its entropy to the row's: the sum of `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN
+    /// among the features of a row makes all that is predicted for it NaN.
+    ///
+    /// Sums of the gates run over the features from the second on, then the first, then the state. Two rollouts, the second of which begins
+    /// with the states of the first and its last losses as first features, predict what one of all their steps does.
+    pub struct RssmRollout<'a, Q> as "rssm_rollout" {
+        /// Sizes and kinds.
+        params: plain &'a RolloutParams,
+        /// The weights of the ensemble.
+        layer: views GruLayer<'a, Q>,
+        /// Weights of the head, for h and then for s: `[hidden + stochastic]`, alike for all members.
+        head: read f32,
+        /// The features, in the form that the parameters state.
+        x: read f32,
+        /// The states before the first step, `[members, batch, hidden]`.
+        h0: read f32,
+        /// The losses before the first step, `[members, batch]`.
+        losses: read f32,
+        /// The losses before the first step and after each one, `[members, batch, steps + 1]`.
+        trajectory: write f32,
+        /// The states after the last step, `[members, batch, hidden]`.
+        h_t: write f32,
+        /// The combined states after the last step, `[members, batch, hidden + stochastic]`.
+        combined: write f32,
+        /// The entropies of all steps, added up: `[members, batch]`.
+        entropy: write f32,
+    }
+}
+
+impl<Q: Queue> RssmRollout<'_, Q> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`RecurrentOps`](super::RecurrentOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let &RolloutParams { gru: ref p, stochastic, part, .. } = self.params;
+        let [w, u, b, bu] = GruLayer::<Q>::lengths(p);
+        let GruParams { members, batch, steps, hidden, .. } = *p;
+        let of = |len| elements(&[members, batch, len]);
+        let both = hidden.saturating_add(stochastic);
+        let (x, trajectory) = (elements(&p.input_shape()), of(steps.saturating_add(1)));
+        self.expect([w, u, b, bu, elements(&[both]), x, of(hidden), of(1), trajectory, of(hidden), of(both), of(1)])?;
+        self.layer.check_variant(Self::NAME, p)?;
+        let why = if !p.inputs.is_constant() {
+            "the features of a rollout do not form a sequence"
+        } else if p.input == 0 {
+            "there is no feature to feed a loss back to"
+        } else if part == Stochastic::CopyHidden && stochastic != hidden {
+            "a copy of the state has another length than the state"
+        } else if hidden == 0 {
+            "there is no state to read a loss from"
+        } else {
+            return Ok(());
+        };
+        Err(BackendError::Unsupported { op: Self::NAME, why })
+    }
+}

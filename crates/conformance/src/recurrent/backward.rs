@@ -1,0 +1,219 @@
+//! Backward passes of gated recurrent units: against the chain rule in f64, and, with the products that follow them, against central
+//! differences of the model.
+
+use backend_api::{
+    BackendError, Buffer,
+    ops::recurrent::{GruBackward, RecurrentOps},
+};
+use core_types::params::recurrent::{GruInputs, GruVariant};
+
+use super::{
+    forward::{BOUNDS, SIZES, VARIANTS, named, sizes},
+    model::{Inputs, values},
+};
+use crate::{
+    Case, Failure, OpSpec,
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+/// A forward pass, and the gradients of its results.
+#[derive(Clone)]
+struct Backward {
+    inputs: Inputs,
+    saved: Vec<f32>,
+    d_states: Option<Vec<f32>>,
+    d_h_t: Option<Vec<f32>>,
+}
+
+/// The gradients of the gates' sums, and of the first states.
+struct Gradients<R> {
+    gates: Vec<R>,
+    first: Vec<R>,
+}
+
+impl Backward {
+    fn new(of: [usize; 5], variant: GruVariant) -> Self {
+        let inputs = Inputs::new(sizes(of), variant, GruInputs::Sequence);
+        let results = inputs.results();
+        let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
+        Self {
+            saved: narrow(&results.saved),
+            d_states: Some(values(11, results.states.len(), 1.0)),
+            d_h_t: Some(values(12, results.last.len(), 1.0)),
+            inputs,
+        }
+    }
+
+    /// By the chain rule, a row and a step at a time.
+    fn gradients(&self) -> Gradients<f64> {
+        let p = &self.inputs.params;
+        let [members, batch, steps, n] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
+        let plane = members * steps * batch * n;
+        let wide = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
+        let mut all = Gradients { gates: vec![0.0; 3 * plane], first: Vec::new() };
+        for (member, row) in (0..members).flat_map(|member| (0..batch).map(move |row| (member, row))) {
+            let u = |k: usize, column: usize| f64::from(self.inputs.u[(member * n + k) * 3 * n + column]);
+            let mut d = vec![0.0; n];
+            if let Some(d_h_t) = &self.d_h_t {
+                d = wide(&d_h_t[(member * batch + row) * n..][..n]);
+            }
+            for step in (0..steps).rev() {
+                let at = ((member * steps + step) * batch + row) * n;
+                if let Some(d_states) = &self.d_states {
+                    d.iter_mut().zip(&d_states[at..]).for_each(|(d, &of_step)| *d += f64::from(of_step));
+                }
+                let of = |matrix: usize| wide(&self.saved[matrix * plane + at..][..n]);
+                let [z, r, c, h, reset] = [of(0), of(1), of(2), of(3), of(4)];
+                let d_c: Vec<f64> = (0..n).map(|j| d[j] * z[j] * (1.0 - c[j] * c[j])).collect();
+                let d_z: Vec<f64> = (0..n).map(|j| d[j] * (c[j] - h[j]) * z[j] * (1.0 - z[j])).collect();
+                let mut next: Vec<f64> = (0..n).map(|j| d[j] * (1.0 - z[j])).collect();
+                let through = |of_c: &[f64], k: usize| (0..n).map(|j| of_c[j] * u(k, 2 * n + j)).sum::<f64>();
+                let of_gate: Vec<f64> = if p.variant == GruVariant::ResetBefore {
+                    let of_reset: Vec<f64> = (0..n).map(|k| through(&d_c, k)).collect();
+                    next.iter_mut().enumerate().for_each(|(k, next)| *next += of_reset[k] * r[k]);
+                    (0..n).map(|k| of_reset[k] * h[k]).collect()
+                } else {
+                    let of_product: Vec<f64> = (0..n).map(|j| d_c[j] * r[j]).collect();
+                    next.iter_mut().enumerate().for_each(|(k, next)| *next += through(&of_product, k));
+                    (0..n).map(|j| d_c[j] * reset[j]).collect()
+                };
+                let d_r: Vec<f64> = (0..n).map(|j| of_gate[j] * r[j] * (1.0 - r[j])).collect();
+                for (k, next) in next.iter_mut().enumerate() {
+                    *next += (0..n).map(|j| d_z[j] * u(k, j) + d_r[j] * u(k, n + j)).sum::<f64>();
+                }
+                all.gates[3 * at..][..3 * n].copy_from_slice(&[d_z, d_r, d_c].concat());
+                d = next;
+            }
+            all.first.extend(d);
+        }
+        all
+    }
+
+    fn run<Q: RecurrentOps>(&self, q: &Q) -> Result<Gradients<f32>, BackendError> {
+        let p = &self.inputs.params;
+        let (u, saved) = (q.upload(&self.inputs.u)?, q.upload(&self.saved)?);
+        let d_states = self.d_states.as_ref().map(|d| q.upload(d)).transpose()?;
+        let d_h_t = self.d_h_t.as_ref().map(|d| q.upload(d)).transpose()?;
+        let state = (p.members * p.batch * p.hidden) as usize;
+        let (mut gates, mut first) = (q.alloc::<f32>(3 * p.steps as usize * state)?, q.alloc::<f32>(state)?);
+        q.gru_backward(GruBackward {
+            params: p,
+            u: u.view(),
+            saved: saved.view(),
+            d_states: d_states.as_ref().map(|d| d.view()),
+            d_h_t: d_h_t.as_ref().map(|d| d.view()),
+            d_gates: gates.view_mut(),
+            d_h0: first.view_mut(),
+        })?;
+        Ok(Gradients { gates: q.download(&gates)?, first: q.download(&first)? })
+    }
+
+    fn hold<Q: RecurrentOps>(&self, q: &Q) -> Result<(), Failure> {
+        let (expected, got) = (self.gradients(), self.run(q)?);
+        let (rtol, atol) = BOUNDS;
+        Failure::unless_close(&expected.gates, &got.gates, rtol, atol).map_err(|failure| named("gates", failure))?;
+        Failure::unless_close(&expected.first, &got.first, rtol, atol).map_err(|failure| named("first states", failure))
+    }
+}
+
+pub(super) fn backward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
+        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q: &Q| Backward::new(of, variant).hold(q)));
+    }
+    for variant in VARIANTS {
+        cases.push(Case::new(format!("{variant:?}, batches"), move |q: &Q| {
+            BATCHES.into_iter().try_for_each(|batch| Backward::new([2, batch as usize, 2, 3, 5], variant).hold(q))
+        }));
+        cases.push(Case::new(format!("{variant:?}, gradients that are left out"), move |q: &Q| {
+            let both = Backward::new([2, 3, 3, 4, 9], variant);
+            Backward { d_states: None, ..both.clone() }.hold(q)?;
+            Backward { d_h_t: None, ..both.clone() }.hold(q)?;
+            Backward { d_h_t: None, d_states: None, ..both }.hold(q)
+        }));
+        cases.push(Case::new(format!("{variant:?}, central differences of ten steps"), move |q: &Q| {
+            differences(q, variant)
+        }));
+    }
+    OpSpec { op: "recurrent.gru_backward", cases }.refusing_short("gru_backward", short_gru_backward)
+}
+
+/// A tensor of an ensemble of one member, the index of an element, and its gradient.
+type Slope = (fn(&mut Inputs) -> &mut [f32], usize, f64);
+
+/// The gradients of weights, inputs and first states, by the op and the products that follow it, against central differences of
+/// the model's `sum of d_states states + d_h_t last`.
+fn differences<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+    let (batch, steps, input, n) = (2, 10, 3, 5);
+    let whole = Backward::new([1, batch, steps, input, n], variant);
+    let got = whole.run(q)?;
+    let rows = steps * batch;
+    let plane = rows * n;
+    let d = |row: usize, column: usize| f64::from(got.gates[row * 3 * n + column]);
+    let saved = |matrix: usize, row: usize, j: usize| f64::from(whole.saved[matrix * plane + row * n + j]);
+    let before = variant == GruVariant::ResetBefore;
+    let sum = |term: &dyn Fn(usize) -> f64| (0..rows).map(term).sum::<f64>();
+    let mut slopes: Vec<Slope> = Vec::new();
+    for column in 0..3 * n {
+        let (candidate, j) = (column >= 2 * n, column % n);
+        slopes.push((|inputs| &mut inputs.b, column, sum(&|row| d(row, column))));
+        for i in 0..input {
+            let x = |row: usize| f64::from(whole.inputs.x[row * input + i]);
+            slopes.push((|inputs| &mut inputs.w, i * 3 * n + column, sum(&|row| x(row) * d(row, column))));
+        }
+        for k in 0..n {
+            let term = |row: usize| match (candidate, before) {
+                (false, _) => saved(3, row, k) * d(row, column),
+                (true, true) => saved(4, row, k) * d(row, column),
+                (true, false) => saved(3, row, k) * saved(1, row, j) * d(row, column),
+            };
+            slopes.push((|inputs| &mut inputs.u, k * 3 * n + column, sum(&term)));
+        }
+        if candidate && !before {
+            let of_bu = sum(&|row| saved(1, row, j) * d(row, column));
+            slopes.push((|inputs| inputs.bu.as_deref_mut().unwrap_or_default(), j, of_bu));
+        }
+    }
+    for (at, i) in (0..rows).flat_map(|row| (0..input).map(move |i| (row, i))) {
+        let of_x = (0..3 * n).map(|column| d(at, column) * f64::from(whole.inputs.w[i * 3 * n + column])).sum();
+        slopes.push((|inputs| &mut inputs.x, at * input + i, of_x));
+    }
+    for (at, &of_h) in got.first.iter().enumerate() {
+        slopes.push((|inputs| inputs.h0.as_deref_mut().unwrap_or_default(), at, f64::from(of_h)));
+    }
+    let value = |inputs: &Inputs| {
+        let results = inputs.results();
+        let sum = |d: &Option<Vec<f32>>, of: &[f64]| {
+            d.iter().flatten().zip(of).map(|(&d, value)| f64::from(d) * value).sum::<f64>()
+        };
+        sum(&whole.d_states, &results.states) + sum(&whole.d_h_t, &results.last)
+    };
+    for (number, (tensor, at, slope)) in slopes.into_iter().enumerate() {
+        let (mut above, mut below) = (whole.inputs.clone(), whole.inputs.clone());
+        tensor(&mut above)[at] += 1e-3;
+        tensor(&mut below)[at] -= 1e-3;
+        let distance = f64::from(tensor(&mut above)[at]) - f64::from(tensor(&mut below)[at]);
+        let expected = (value(&above) - value(&below)) / distance;
+        if (slope - expected).abs() > 1e-4 * expected.abs().max(1.0) {
+            return Err(Failure::Broken(format!("gradient {number} is {slope:e}, and differences are {expected:e}")));
+        }
+    }
+    Ok(())
+}
+
+fn short_gru_backward<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let params = Inputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::Sequence).params;
+    let (u, saved, d_states, d_h_t) = (floats(q, 150)?, floats(q, 300)?, floats(q, 60)?, floats(q, 30)?);
+    let (mut d_gates, mut d_h0) = (floats(q, 180)?, floats(q, 30)?);
+    let op = GruBackward {
+        params: &params,
+        u: u.view(),
+        saved: saved.view(),
+        d_states: Some(d_states.view()),
+        d_h_t: Some(d_h_t.view()),
+        d_gates: d_gates.view_mut(),
+        d_h0: d_h0.view_mut(),
+    };
+    q.gru_backward(op.map(short)?)
+}

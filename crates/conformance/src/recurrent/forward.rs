@@ -1,0 +1,202 @@
+//! Forward passes of gated recurrent units against their definition, and the bits that batches and calls must not change.
+
+use backend_api::{
+    BackendError, Buffer,
+    ops::recurrent::{GruForward, GruLayer, RecurrentOps},
+};
+use core_types::params::recurrent::{GruInputs, GruVariant};
+
+use super::model::{Inputs, Results, Sizes};
+use crate::{
+    Case, Failure, OpSpec,
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+pub(super) const VARIANTS: [GruVariant; 2] = [GruVariant::ResetBefore, GruVariant::ResetAfter];
+
+/// Relative and absolute error of a state.
+pub(super) const BOUNDS: (f64, f64) = (1e-5, 5e-6);
+
+/// Members, batch, steps, inputs and states: around vectors, tiles, the threads of a block and the rows that one takes; and
+/// axes that are empty.
+pub(super) const SIZES: [[usize; 5]; 14] = [
+    [1, 1, 1, 1, 1],
+    [1, 2, 3, 5, 4],
+    [2, 3, 2, 4, 8],
+    [1, 4, 2, 7, 15],
+    [3, 5, 2, 9, 16],
+    [2, 8, 3, 3, 17],
+    [1, 17, 2, 6, 48],
+    [2, 9, 2, 65, 33],
+    [1, 3, 2, 130, 97],
+    [1, 5, 2, 3, 300],
+    [2, 3, 0, 4, 5],
+    [2, 3, 2, 0, 5],
+    [2, 3, 2, 4, 0],
+    [0, 3, 2, 4, 5],
+];
+
+pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> Sizes {
+    Sizes { members, batch, steps, input, hidden }
+}
+
+/// Runs the op on copies of the inputs.
+pub(super) fn run<Q: RecurrentOps>(q: &Q, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
+    let p = &inputs.params;
+    let (w, u, b) = (q.upload(&inputs.w)?, q.upload(&inputs.u)?, q.upload(&inputs.b)?);
+    let bu = inputs.bu.as_ref().map(|bu| q.upload(bu)).transpose()?;
+    let x = q.upload(&inputs.x)?;
+    let h0 = inputs.h0.as_ref().map(|h0| q.upload(h0)).transpose()?;
+    let state = (p.members * p.batch * p.hidden) as usize;
+    let (mut last, mut states) = (q.alloc::<f32>(state)?, q.alloc::<f32>(p.steps as usize * state)?);
+    let mut saved = q.alloc::<f32>(5 * p.steps as usize * state)?;
+    let bu = bu.as_ref().map(|bu| bu.view());
+    q.gru_forward(GruForward {
+        params: p,
+        layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu },
+        x: x.view(),
+        h0: h0.as_ref().map(|h0| h0.view()),
+        states: Some(states.view_mut()),
+        h_t: last.view_mut(),
+        saved: Some(saved.view_mut()),
+    })?;
+    Ok(Results { states: q.download(&states)?, last: q.download(&last)?, saved: q.download(&saved)? })
+}
+
+fn hold<Q: RecurrentOps>(q: &Q, inputs: &Inputs) -> Result<(), Failure> {
+    let (expected, got) = (inputs.results(), run(q, inputs)?);
+    let (rtol, atol) = BOUNDS;
+    for (what, expected, got) in [
+        ("states", &expected.states, &got.states),
+        ("the last state", &expected.last, &got.last),
+        ("what is saved", &expected.saved, &got.saved),
+    ] {
+        Failure::unless_close(expected, got, rtol, atol).map_err(|failure| named(what, failure))?;
+    }
+    Ok(())
+}
+
+/// The failure with what it is about.
+pub(super) fn named(what: &str, failure: Failure) -> Failure {
+    match failure {
+        Failure::Backend(error) => Failure::Backend(error),
+        failure => Failure::Broken(format!("{what}: {failure}")),
+    }
+}
+
+pub(super) fn forward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
+        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q: &Q| {
+            GruInputs::ALL.into_iter().try_for_each(|form| hold(q, &Inputs::new(sizes(of), variant, form)))
+        }));
+    }
+    for variant in VARIANTS {
+        cases.push(Case::new(format!("{variant:?}, batches"), move |q: &Q| {
+            let of = |batch: u32| sizes([2, batch as usize, 2, 3, 5]);
+            BATCHES.into_iter().try_for_each(|batch| hold(q, &Inputs::new(of(batch), variant, GruInputs::Sequence)))
+        }));
+        cases.push(Case::new(format!("{variant:?}, states that begin as zeros"), move |q: &Q| {
+            let inputs = Inputs::new(sizes([2, 3, 2, 4, 9]), variant, GruInputs::Sequence);
+            hold(q, &Inputs { h0: None, ..inputs })
+        }));
+        cases.push(Case::new(format!("{variant:?}, sums far from zero"), move |q: &Q| saturated(q, variant)));
+        cases.push(Case::new(format!("{variant:?}, bits of rows and calls"), move |q: &Q| bits(q, variant)));
+        cases.push(Case::new(format!("{variant:?}, what is not a number"), move |q: &Q| not_numbers(q, variant)));
+    }
+    cases.push(Case::new("biases of the other variant", |q: &Q| other_biases(q)));
+    for variant in VARIANTS {
+        let large = Case::new(format!("{variant:?}, five members of 128 inputs and 256 states"), move |q: &Q| {
+            hold(q, &Inputs::new(sizes([5, 32, 10, 128, 256]), variant, GruInputs::Sequence))
+        });
+        cases.push(large.on_elements(5 * 32 * 10 * 384));
+    }
+    OpSpec { op: "recurrent.gru_forward", cases }.refusing_short("gru_forward", short_gru_forward)
+}
+
+/// Gates at their ends: sigmoid and tanh of sums up to some hundreds.
+fn saturated<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+    let mut inputs = Inputs::new(sizes([1, 6, 3, 4, 21]), variant, GruInputs::Sequence);
+    inputs.x.iter_mut().for_each(|x| *x *= 400.0);
+    let (expected, got) = (inputs.results(), run(q, &inputs)?);
+    // An error in a sum is as large as the sum.
+    Failure::unless_close(&expected.states, &got.states, 1e-4, 1e-4)
+}
+
+/// A row alone has the bits that it has among others, and two calls give the bits of one.
+fn bits<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+    const BATCH: usize = 33;
+    let (input, hidden) = (6, 35);
+    let whole = Inputs::new(sizes([2, BATCH, 5, input, hidden]), variant, GruInputs::Sequence);
+    let all = run(q, &whole)?;
+    for row in [0, 7, 16, BATCH - 1] {
+        let take = |of: &[f32], len: usize| {
+            of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).collect::<Vec<_>>()
+        };
+        let mut alone = whole.clone();
+        alone.params.batch = 1;
+        alone.x = take(&whole.x, input);
+        alone.h0 = whole.h0.as_ref().map(|h0| take(h0, hidden));
+        let got = run(q, &alone)?;
+        Failure::unless_equal(&take(&all.states, hidden), &got.states)
+            .and_then(|()| Failure::unless_equal(&take(&all.saved, hidden), &got.saved))
+            .map_err(|failure| named(&format!("row {row} alone"), failure))?;
+    }
+    let mut state = whole.h0.clone();
+    for (from, steps) in [(0, 2), (2, 3)] {
+        let mut part = whole.clone();
+        part.params.steps = steps as u64;
+        part.x = whole.x[from * BATCH * input..][..steps * BATCH * input].to_vec();
+        part.h0 = state;
+        state = Some(run(q, &part)?.last);
+    }
+    Failure::unless_equal(&all.last, &state.unwrap_or_default()).map_err(|failure| named("two calls", failure))
+}
+
+/// A row with a NaN or an infinity gives NaN or what the definition gives, and leaves the others as they are.
+fn not_numbers<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+    let (batch, input, hidden) = (6, 3, 18);
+    let plain = Inputs::new(sizes([1, batch, 2, input, hidden]), variant, GruInputs::Sequence);
+    let expected = run(q, &plain)?;
+    for (row, value) in [(1, f32::NAN), (4, f32::INFINITY)] {
+        let mut inputs = plain.clone();
+        inputs.x[row * input] = value;
+        let got = run(q, &inputs)?;
+        let rows = expected.last.chunks(hidden).zip(got.last.chunks(hidden)).enumerate();
+        for (at, (expected, got)) in rows {
+            if at != row {
+                Failure::unless_equal(expected, got)?;
+            } else if value.is_nan() && got.iter().any(|h| !h.is_nan()) {
+                return Err(Failure::Broken(format!("row {row} is not NaN throughout: {got:?}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn other_biases<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+    let before = Inputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetBefore, GruInputs::Sequence);
+    let after = Inputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetAfter, GruInputs::Sequence);
+    let with = Inputs { bu: after.bu.clone(), ..before };
+    let without = Inputs { bu: None, ..after };
+    Failure::unless_refused("biases that do not belong", run(q, &with).map(drop))?;
+    Failure::unless_refused("biases that are missing", run(q, &without).map(drop))
+}
+
+fn short_gru_forward<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let params = Inputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::MemberSequences).params;
+    let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
+    let (x, h0) = (floats(q, 48)?, floats(q, 30)?);
+    let (mut states, mut last, mut saved) = (floats(q, 60)?, floats(q, 30)?, floats(q, 300)?);
+    let op = GruForward {
+        params: &params,
+        layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu: Some(bu.view()) },
+        x: x.view(),
+        h0: Some(h0.view()),
+        states: Some(states.view_mut()),
+        h_t: last.view_mut(),
+        saved: Some(saved.view_mut()),
+    };
+    q.gru_forward(op.map(short)?)
+}

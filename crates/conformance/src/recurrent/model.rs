@@ -1,0 +1,145 @@
+//! Gated recurrent units in f64, by their definition, and seeded inputs.
+
+use core_types::params::recurrent::{GruInputs, GruParams, GruVariant};
+
+/// `count` reproducible values in `-size..size`.
+pub(super) fn values(seed: u64, count: usize, size: f32) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 40) as i64 - (1 << 23)) as f32 / (1 << 23) as f32 * size
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Sizes of a case.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) members: usize,
+    pub(super) batch: usize,
+    pub(super) steps: usize,
+    pub(super) input: usize,
+    pub(super) hidden: usize,
+}
+
+/// An ensemble, its inputs and its first states.
+#[derive(Clone)]
+pub(super) struct Inputs {
+    pub(super) params: GruParams,
+    pub(super) w: Vec<f32>,
+    pub(super) u: Vec<f32>,
+    pub(super) b: Vec<f32>,
+    pub(super) bu: Option<Vec<f32>>,
+    pub(super) x: Vec<f32>,
+    pub(super) h0: Option<Vec<f32>>,
+}
+
+/// What a forward pass gives.
+pub(super) struct Results<R> {
+    pub(super) states: Vec<R>,
+    pub(super) last: Vec<R>,
+    pub(super) saved: Vec<R>,
+}
+
+impl Inputs {
+    /// Weights as they are initialised, uniform in `+-sqrt(2 / (input + hidden))`, and values of order 1 for the rest.
+    pub(super) fn new(sizes: Sizes, variant: GruVariant, inputs: GruInputs) -> Self {
+        let Sizes { members, batch, steps, input, hidden } = sizes;
+        let params = GruParams {
+            members: members as u64,
+            batch: batch as u64,
+            steps: steps as u64,
+            input: input as u64,
+            hidden: hidden as u64,
+            variant,
+            inputs,
+        };
+        let limit = (2.0 / (input + hidden).max(1) as f32).sqrt();
+        let x = params.input_shape().iter().product::<u64>() as usize;
+        let bu = (variant == GruVariant::ResetAfter).then(|| values(4, members * hidden, 0.5));
+        Self {
+            params,
+            w: values(1, members * input * 3 * hidden, limit),
+            u: values(2, members * hidden * 3 * hidden, limit),
+            b: values(3, members * 3 * hidden, 0.5),
+            bu,
+            x: values(5, x, 1.5),
+            h0: Some(values(6, members * batch * hidden, 1.0)),
+        }
+    }
+
+    /// One step of row `row` of `member`, whose state is `h`, on the input `x`: z, r, c, and what the reset makes of the state.
+    pub(super) fn step(&self, member: usize, x: &[f64], h: &[f64]) -> [Vec<f64>; 4] {
+        let n = h.len();
+        let weight = |of: &[f32], rows: usize, row: usize, gate: usize, j: usize| {
+            f64::from(of[(member * rows + row) * 3 * n + gate * n + j])
+        };
+        let input = |gate: usize, j: usize| {
+            let terms = x.iter().enumerate().map(|(i, value)| value * weight(&self.w, x.len(), i, gate, j));
+            terms.sum::<f64>() + weight(&self.b, 1, 0, gate, j)
+        };
+        let state = |h: &[f64], gate: usize, j: usize| {
+            h.iter().enumerate().map(|(k, h)| h * weight(&self.u, n, k, gate, j)).sum::<f64>()
+        };
+        let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
+        let z: Vec<f64> = (0..n).map(|j| sigmoid(input(0, j) + state(h, 0, j))).collect();
+        let r: Vec<f64> = (0..n).map(|j| sigmoid(input(1, j) + state(h, 1, j))).collect();
+        let (c, reset): (Vec<f64>, Vec<f64>) = match &self.bu {
+            None => {
+                let reset: Vec<f64> = r.iter().zip(h).map(|(r, h)| r * h).collect();
+                ((0..n).map(|j| (input(2, j) + state(&reset, 2, j)).tanh()).collect(), reset)
+            }
+            Some(bu) => {
+                let reset: Vec<f64> = (0..n).map(|j| state(h, 2, j) + f64::from(bu[member * n + j])).collect();
+                ((0..n).map(|j| (input(2, j) + r[j] * reset[j]).tanh()).collect(), reset)
+            }
+        };
+        [z, r, c, reset]
+    }
+
+    /// Row `row` of what `member` sees at step `step`.
+    pub(super) fn input_of(&self, member: usize, step: usize, row: usize) -> Vec<f64> {
+        let (p, input) = (&self.params, self.params.input as usize);
+        let (steps, batch) = (p.steps as usize, p.batch as usize);
+        let at = match p.inputs {
+            GruInputs::Sequence => step * batch + row,
+            GruInputs::MemberSequences => (member * steps + step) * batch + row,
+            GruInputs::Constant => row,
+            GruInputs::MemberConstants => member * batch + row,
+        };
+        self.x[at * input..][..input].iter().map(|&x| f64::from(x)).collect()
+    }
+
+    /// The state of a row before the first step.
+    pub(super) fn first(&self, member: usize, row: usize) -> Vec<f64> {
+        let (batch, hidden) = (self.params.batch as usize, self.params.hidden as usize);
+        match &self.h0 {
+            None => vec![0.0; hidden],
+            Some(h0) => h0[(member * batch + row) * hidden..][..hidden].iter().map(|&h| f64::from(h)).collect(),
+        }
+    }
+
+    /// The whole pass.
+    pub(super) fn results(&self) -> Results<f64> {
+        let p = &self.params;
+        let [members, batch, steps, hidden] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
+        let plane = members * steps * batch * hidden;
+        let (mut states, mut saved) = (vec![0.0; plane], vec![0.0; 5 * plane]);
+        let mut last = Vec::with_capacity(members * batch * hidden);
+        for (member, row) in (0..members).flat_map(|member| (0..batch).map(move |row| (member, row))) {
+            let mut h = self.first(member, row);
+            for step in 0..steps {
+                let [z, r, c, reset] = self.step(member, &self.input_of(member, step, row), &h);
+                let next: Vec<f64> = (0..hidden).map(|j| (1.0 - z[j]) * h[j] + z[j] * c[j]).collect();
+                let at = ((member * steps + step) * batch + row) * hidden;
+                for (i, part) in [&z, &r, &c, &h, &reset].into_iter().enumerate() {
+                    saved[i * plane + at..][..hidden].copy_from_slice(part);
+                }
+                states[at..][..hidden].copy_from_slice(&next);
+                h = next;
+            }
+            last.extend(h);
+        }
+        Results { states, last, saved }
+    }
+}

@@ -1,0 +1,317 @@
+//! Rollouts against their definition, in every mode, and the bits that batches and calls must not change.
+
+use backend_api::{
+    BackendError, Buffer,
+    ops::recurrent::{GruLayer, RecurrentOps, RssmRollout},
+};
+use core_types::params::recurrent::{Feedback, GruInputs, GruVariant, LossHead, RolloutParams, Stochastic};
+
+use super::{
+    forward::{BOUNDS, named},
+    model::{Inputs, Sizes, values},
+};
+use crate::{
+    Case, Failure, OpSpec,
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+/// An ensemble with its head and first losses.
+#[derive(Clone)]
+struct Rollout {
+    params: RolloutParams,
+    inputs: Inputs,
+    head: Vec<f32>,
+    losses: Vec<f32>,
+}
+
+/// What a rollout gives.
+struct Results<R> {
+    trajectory: Vec<R>,
+    last: Vec<R>,
+    combined: Vec<R>,
+    entropy: Vec<R>,
+}
+
+/// A second part of the state, a head and a feedback.
+#[derive(Clone, Copy, Debug)]
+struct Mode(Stochastic, LossHead, Feedback);
+
+const PARTS: [Stochastic; 3] = [Stochastic::StridedSoftmax, Stochastic::CopyHidden, Stochastic::Zeros];
+const HEADS: [LossHead; 2] = [LossHead::ExpClamped, LossHead::Linear];
+const FEEDBACKS: [Feedback; 2] = [Feedback::PerMember, Feedback::EnsembleMean];
+const DEFAULT: Mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::PerMember);
+
+/// Members, batch, steps, features, states and elements of the second part: around vectors, the lanes of a warp and the threads
+/// of a block, with more elements than states, with none, and with no step.
+const SIZES: [[usize; 6]; 9] = [
+    [1, 1, 1, 1, 1, 1],
+    [2, 3, 4, 5, 8, 4],
+    [3, 5, 2, 9, 17, 3],
+    [2, 17, 3, 66, 33, 32],
+    [1, 6, 2, 4, 48, 33],
+    [1, 3, 2, 3, 300, 7],
+    [2, 2, 3, 4, 5, 11],
+    [2, 3, 2, 4, 6, 0],
+    [2, 3, 0, 4, 6, 3],
+];
+
+impl Rollout {
+    fn new([members, batch, steps, input, hidden, stochastic]: [usize; 6], variant: GruVariant, mode: Mode) -> Self {
+        let Mode(part, head, feedback) = mode;
+        let stochastic = if part == Stochastic::CopyHidden { hidden } else { stochastic };
+        let inputs = Inputs::new(Sizes { members, batch, steps, input, hidden }, variant, GruInputs::Constant);
+        let params =
+            RolloutParams { gru: inputs.params, stochastic: stochastic as u64, part, head, feedback, reserved: 0 };
+        let limit = (1.0 / (hidden + stochastic) as f32).sqrt();
+        Self {
+            params,
+            head: values(7, hidden + stochastic, 2.0 * limit),
+            losses: values(8, members * batch, 3.0),
+            inputs,
+        }
+    }
+
+    /// The second part of the state `h`, and its entropy.
+    fn part(&self, h: &[f64]) -> (Vec<f64>, f64) {
+        let len = self.params.stochastic as usize;
+        match self.params.part {
+            Stochastic::CopyHidden => (h.to_vec(), 0.0),
+            Stochastic::Zeros => (vec![0.0; len], 0.0),
+            Stochastic::StridedSoftmax => {
+                let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).collect();
+                let sum: f64 = terms.iter().sum();
+                let part: Vec<f64> = terms.iter().map(|term| term / sum).collect();
+                let entropy = part.iter().filter(|&&p| p > 1e-8).map(|p| -p * p.ln()).sum();
+                (part, entropy)
+            }
+        }
+    }
+
+    fn loss(&self, h: &[f64], part: &[f64]) -> f64 {
+        let terms = h.iter().chain(part).zip(&self.head);
+        let dot: f64 = terms.map(|(v, &weight)| v * f64::from(weight)).sum();
+        match self.params.head {
+            LossHead::Linear => dot,
+            LossHead::ExpClamped => dot.clamp(-10.0, 10.0).exp(),
+        }
+    }
+
+    /// The whole rollout by its definition, all members step by step.
+    fn results(&self) -> Results<f64> {
+        let p = &self.params.gru;
+        let [members, batch, steps] = [p.members, p.batch, p.steps].map(|len| len as usize);
+        let rows = || (0..members).flat_map(move |member| (0..batch).map(move |row| (member, row)));
+        let mut x: Vec<Vec<f64>> = rows().map(|(member, row)| self.inputs.input_of(member, 0, row)).collect();
+        let mut h: Vec<Vec<f64>> = rows().map(|(member, row)| self.inputs.first(member, row)).collect();
+        let mut trajectory: Vec<Vec<f64>> = self.losses.iter().map(|&loss| vec![f64::from(loss)]).collect();
+        let mut entropy = vec![0.0; members * batch];
+        for _ in 0..steps {
+            for (i, (member, _)) in rows().enumerate() {
+                let [z, _, c, _] = self.inputs.step(member, &x[i], &h[i]);
+                h[i].iter_mut().zip(z.iter().zip(&c)).for_each(|(h, (z, c))| *h = (1.0 - z) * *h + z * c);
+                let (part, of_step) = self.part(&h[i]);
+                entropy[i] += of_step;
+                trajectory[i].push(self.loss(&h[i], &part));
+            }
+            let loss = |i: usize| trajectory[i].last().copied().unwrap_or_default();
+            for (i, x) in x.iter_mut().enumerate() {
+                x[0] = match self.params.feedback {
+                    Feedback::PerMember => loss(i),
+                    Feedback::EnsembleMean => {
+                        (0..members).map(|member| loss(member * batch + i % batch)).sum::<f64>() / members as f64
+                    }
+                };
+            }
+        }
+        let combined = h.iter().flat_map(|h| [h.clone(), self.part(h).0].concat()).collect();
+        Results { trajectory: trajectory.concat(), last: h.concat(), combined, entropy }
+    }
+
+    fn run<Q: RecurrentOps>(&self, q: &Q) -> Result<Results<f32>, BackendError> {
+        let (p, inputs) = (&self.params.gru, &self.inputs);
+        let (w, u, b) = (q.upload(&inputs.w)?, q.upload(&inputs.u)?, q.upload(&inputs.b)?);
+        let bu = inputs.bu.as_ref().map(|bu| q.upload(bu)).transpose()?;
+        let (head, x, losses) = (q.upload(&self.head)?, q.upload(&inputs.x)?, q.upload(&self.losses)?);
+        let h0 = q.upload(inputs.h0.as_deref().unwrap_or_default())?;
+        let rows = (p.members * p.batch) as usize;
+        let of = |len: u64| q.alloc::<f32>(rows * len as usize);
+        let (mut trajectory, mut last) = (of(p.steps + 1)?, of(p.hidden)?);
+        let (mut combined, mut entropy) = (of(p.hidden + self.params.stochastic)?, of(1)?);
+        let bu = bu.as_ref().map(|bu| bu.view());
+        q.rssm_rollout(RssmRollout {
+            params: &self.params,
+            layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu },
+            head: head.view(),
+            x: x.view(),
+            h0: h0.view(),
+            losses: losses.view(),
+            trajectory: trajectory.view_mut(),
+            h_t: last.view_mut(),
+            combined: combined.view_mut(),
+            entropy: entropy.view_mut(),
+        })?;
+        Ok(Results {
+            trajectory: q.download(&trajectory)?,
+            last: q.download(&last)?,
+            combined: q.download(&combined)?,
+            entropy: q.download(&entropy)?,
+        })
+    }
+
+    fn hold<Q: RecurrentOps>(&self, q: &Q) -> Result<(), Failure> {
+        let (expected, got) = (self.results(), self.run(q)?);
+        let (rtol, atol) = BOUNDS;
+        for (what, expected, got) in [
+            ("the trajectory", &expected.trajectory, &got.trajectory),
+            ("the last state", &expected.last, &got.last),
+            ("the combined state", &expected.combined, &got.combined),
+            ("the entropy", &expected.entropy, &got.entropy),
+        ] {
+            Failure::unless_close(expected, got, rtol, atol).map_err(|failure| named(what, failure))?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
+    let mut cases = Vec::new();
+    for sizes in SIZES {
+        cases.push(Case::new(format!("{sizes:?}"), move |q: &Q| {
+            for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
+                for feedback in FEEDBACKS {
+                    let mode = Mode(part, head, feedback);
+                    Rollout::new(sizes, GruVariant::ResetBefore, mode)
+                        .hold(q)
+                        .map_err(|failure| named(&format!("{mode:?}"), failure))?;
+                }
+            }
+            Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold(q)
+        }));
+    }
+    cases.push(Case::new("batches", |q: &Q| {
+        for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| FEEDBACKS.map(|feedback| (batch, feedback))) {
+            let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
+            Rollout::new([2, batch as usize, 2, 3, 5, 2], GruVariant::ResetBefore, mode).hold(q)?;
+        }
+        Ok(())
+    }));
+    cases.push(Case::new("features of each member", |q: &Q| {
+        let mut rollout = Rollout::new([3, 5, 2, 4, 9, 4], GruVariant::ResetBefore, DEFAULT);
+        rollout.params.gru.inputs = GruInputs::MemberConstants;
+        rollout.inputs.params = rollout.params.gru;
+        rollout.inputs.x = values(9, 3 * 5 * 4, 1.5);
+        rollout.hold(q)
+    }));
+    cases.push(Case::new("losses at the ends of their range", |q: &Q| {
+        let mut rollout = Rollout::new([1, 6, 2, 4, 9, 4], GruVariant::ResetBefore, DEFAULT);
+        rollout.head.iter_mut().for_each(|weight| *weight *= 60.0);
+        let (expected, got) = (rollout.results(), rollout.run(q)?);
+        Failure::unless_close(&expected.trajectory, &got.trajectory, 1e-3, 0.0)
+    }));
+    cases.push(Case::new("bits of rows and calls", |q: &Q| bits(q)));
+    cases.push(Case::new("what is not a number", |q: &Q| not_numbers(q)));
+    cases.push(Case::new("refusals", |q: &Q| refusals(q)));
+    let large = Case::new("five members of 64 features, 256 states and 32 more", |q: &Q| {
+        Rollout::new([5, 32, 10, 64, 256, 32], GruVariant::ResetBefore, DEFAULT).hold(q)
+    });
+    cases.push(large.on_elements(5 * 32 * 10 * 352));
+    OpSpec { op: "recurrent.rssm_rollout", cases }.refusing_short("rssm_rollout", short_rssm_rollout)
+}
+
+/// A row alone has the bits that it has among others, and two calls give the bits of one.
+fn bits<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+    const BATCH: usize = 21;
+    let (members, input, hidden, steps) = (2, 5, 35, 4);
+    let whole = Rollout::new([members, BATCH, steps, input, hidden, 6], GruVariant::ResetBefore, DEFAULT);
+    let all = whole.run(q)?;
+    for row in [0, 6, 16, BATCH - 1] {
+        let take = |of: &[f32], len: usize| {
+            of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).collect::<Vec<_>>()
+        };
+        let mut alone = whole.clone();
+        alone.params.gru.batch = 1;
+        alone.inputs.x = take(&whole.inputs.x, input);
+        alone.inputs.h0 = whole.inputs.h0.as_ref().map(|h0| take(h0, hidden));
+        alone.losses = take(&whole.losses, 1);
+        let got = alone.run(q)?;
+        Failure::unless_equal(&take(&all.trajectory, steps + 1), &got.trajectory)
+            .and_then(|()| Failure::unless_equal(&take(&all.combined, hidden + 6), &got.combined))
+            .and_then(|()| Failure::unless_equal(&take(&all.entropy, 1), &got.entropy))
+            .map_err(|failure| named(&format!("row {row} alone"), failure))?;
+    }
+    let mut first = whole.clone();
+    first.params.gru.steps = 1;
+    let got = first.run(q)?;
+    let mut second = whole.clone();
+    second.params.gru.steps = steps as u64 - 1;
+    second.params.gru.inputs = GruInputs::MemberConstants;
+    second.losses = got.trajectory.iter().skip(1).step_by(2).copied().collect();
+    second.inputs.x = whole.inputs.x.repeat(members);
+    second.inputs.x.iter_mut().step_by(input).zip(&second.losses).for_each(|(x, &loss)| *x = loss);
+    second.inputs.h0 = Some(got.last);
+    Failure::unless_equal(&all.combined, &second.run(q)?.combined).map_err(|failure| named("two calls", failure))
+}
+
+/// A row with a NaN feature predicts NaN throughout, even where the NaN is the feature that is fed back, and others predict what
+/// they do without.
+fn not_numbers<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+    for feature in [0, 2] {
+        let (row, input, steps) = (1, 4, 3);
+        let plain = Rollout::new([2, 6, steps, input, 18, 5], GruVariant::ResetBefore, DEFAULT);
+        let expected = plain.run(q)?;
+        let mut rollout = plain.clone();
+        rollout.inputs.x[row * input + feature] = f32::NAN;
+        let got = rollout.run(q)?;
+        let rows = expected.trajectory.chunks(steps + 1).zip(got.trajectory.chunks(steps + 1)).enumerate();
+        for (at, (expected, got)) in rows {
+            if at % 6 != row {
+                Failure::unless_equal(expected, got)?;
+            } else if got[0] != expected[0] || got[1..].iter().any(|loss| !loss.is_nan()) {
+                return Err(Failure::Broken(format!("feature {feature} of row {at} is NaN, and it predicts {got:?}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+    let plain = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetBefore, DEFAULT);
+    let refused = |what: &str, change: fn(&mut Rollout)| {
+        let mut rollout = plain.clone();
+        change(&mut rollout);
+        Failure::unless_refused(what, rollout.run(q).map(drop))
+    };
+    refused("a sequence of features", |rollout| {
+        rollout.params.gru.inputs = GruInputs::Sequence;
+        rollout.inputs.x = rollout.inputs.x.repeat(2);
+    })?;
+    refused("no features", |rollout| {
+        rollout.params.gru.input = 0;
+        rollout.inputs.x.clear();
+        rollout.inputs.w.clear();
+    })?;
+    refused("a copy of another length", |rollout| rollout.params.part = Stochastic::CopyHidden)?;
+    refused("biases that do not belong", |rollout| rollout.inputs.bu = Some(vec![0.0; 10]))
+}
+
+fn short_rssm_rollout<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let params = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetAfter, DEFAULT).params;
+    let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
+    let (head, x, h0, losses) = (floats(q, 8)?, floats(q, 12)?, floats(q, 30)?, floats(q, 6)?);
+    let (mut trajectory, mut last) = (floats(q, 18)?, floats(q, 30)?);
+    let (mut combined, mut entropy) = (floats(q, 48)?, floats(q, 6)?);
+    let op = RssmRollout {
+        params: &params,
+        layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu: Some(bu.view()) },
+        head: head.view(),
+        x: x.view(),
+        h0: h0.view(),
+        losses: losses.view(),
+        trajectory: trajectory.view_mut(),
+        h_t: last.view_mut(),
+        combined: combined.view_mut(),
+        entropy: entropy.view_mut(),
+    };
+    q.rssm_rollout(op.map(short)?)
+}

@@ -1,0 +1,191 @@
+//! Parameters of gated recurrent units and of rollouts with them.
+
+use core::fmt::Debug;
+
+use bytemuck::NoUninit;
+
+use super::sizes::{Sizes, sizes};
+
+/// Where a gated recurrent unit resets its state: before the product with U (Cho et al., arXiv 1406.1078v3) or after it, as
+/// cuDNN and PyTorch do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+pub enum GruVariant {
+    /// `c = tanh(x W_c + b_c + (r h) U_c)`.
+    #[default]
+    ResetBefore,
+    /// `c = tanh(x W_c + b_c + r (h U_c + bu))`.
+    ResetAfter,
+}
+
+/// Which inputs the members of an ensemble see at which step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+pub enum GruInputs {
+    /// A sequence for all members, `[steps, batch, input]`.
+    #[default]
+    Sequence,
+    /// A sequence for each member, `[members, steps, batch, input]`.
+    MemberSequences,
+    /// The same at every step, for all members: `[batch, input]`.
+    Constant,
+    /// The same at every step, for each member: `[members, batch, input]`.
+    MemberConstants,
+}
+
+impl GruInputs {
+    /// Every form.
+    pub const ALL: [Self; 4] = [Self::Sequence, Self::MemberSequences, Self::Constant, Self::MemberConstants];
+
+    /// Whether a member sees the same at every step.
+    #[inline]
+    #[must_use]
+    pub const fn is_constant(self) -> bool {
+        matches!(self, Self::Constant | Self::MemberConstants)
+    }
+
+    /// Whether each member has inputs of its own.
+    #[inline]
+    #[must_use]
+    pub const fn is_per_member(self) -> bool {
+        matches!(self, Self::MemberSequences | Self::MemberConstants)
+    }
+}
+
+/// An ensemble of gated recurrent units, each run over a batch for a number of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(C)]
+pub struct GruParams {
+    /// Units of the ensemble, each with weights of its own.
+    pub members: u64,
+    /// Independent rows.
+    pub batch: u64,
+    /// Steps in time.
+    pub steps: u64,
+    /// Features of an input.
+    pub input: u64,
+    /// Features of a state.
+    pub hidden: u64,
+    /// Where the state is reset.
+    pub variant: GruVariant,
+    /// The form of the inputs.
+    pub inputs: GruInputs,
+}
+
+sizes!(GruParams { members, batch, steps, input, hidden, variant, inputs });
+
+impl GruParams {
+    /// The axes of the inputs, outermost first; an axis that is not there has length 1.
+    #[inline]
+    #[must_use]
+    pub const fn input_shape(&self) -> [u64; 4] {
+        let members = if self.inputs.is_per_member() { self.members } else { 1 };
+        let steps = if self.inputs.is_constant() { 1 } else { self.steps };
+        [members, steps, self.batch, self.input]
+    }
+
+    /// The row of the inputs, of `input` features, that row `row` of member `member` sees at step `step`; the caller has checked
+    /// that the inputs can be counted.
+    #[inline]
+    #[must_use]
+    pub const fn input_row(&self, member: u64, step: u64, row: u64) -> u64 {
+        let [_, steps, batch, _] = self.input_shape();
+        let member = if self.inputs.is_per_member() { member } else { 0 };
+        let step = if self.inputs.is_constant() { 0 } else { step };
+        member.wrapping_mul(steps).wrapping_add(step).wrapping_mul(batch).wrapping_add(row)
+    }
+}
+
+/// Matrices of states that a forward pass saves for the backward pass: z, r, c, the state before the step, and what the reset
+/// makes of it (`r h`, or `h U_c + bu` where it comes after the product).
+pub const GRU_SAVED: u64 = 5;
+
+/// What a rollout takes for the first feature of the next step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+pub enum Feedback {
+    /// The loss that the member predicts.
+    #[default]
+    PerMember,
+    /// The mean of the losses that all members predict.
+    EnsembleMean,
+}
+
+/// The second part of the state that the loss is read from, made of the first, h.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+pub enum Stochastic {
+    /// The softmax of as many states as it has elements, element i of state `floor(i hidden / stochastic)`.
+    #[default]
+    StridedSoftmax,
+    /// A copy of h.
+    CopyHidden,
+    /// Zeros.
+    Zeros,
+}
+
+/// How a loss is read from the combined state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+pub enum LossHead {
+    /// The exponential of the scalar product with the head's weights, which is held within `-10..=10` first; NaN stays.
+    #[default]
+    ExpClamped,
+    /// The scalar product.
+    Linear,
+}
+
+/// A rollout: an ensemble of gated recurrent units whose inputs are features that stay, but for the first, which after the first
+/// step is the loss predicted at the step before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(C)]
+pub struct RolloutParams {
+    /// The ensemble; its inputs are constant, and have a feature at least.
+    pub gru: GruParams,
+    /// Elements of the second part of the combined state.
+    pub stochastic: u64,
+    /// What they are.
+    pub part: Stochastic,
+    /// How losses are read.
+    pub head: LossHead,
+    /// Whose loss is fed back.
+    pub feedback: Feedback,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl Sizes for RolloutParams {
+    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        self.gru.each_size(name, see);
+        see("stochastic", &self.stochastic);
+        see("part", &self.part);
+        see("head", &self.head);
+        see("feedback", &self.feedback);
+    }
+}
+
+/// Greatest magnitude of the logarithm of a loss.
+pub const LOG_LOSS_LIMIT: f32 = 10.0;
+
+/// Probabilities up to this one count for nothing in an entropy.
+pub const NEGLIGIBLE_PROBABILITY: f32 = 1e-8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_inputs_are_counted_along_the_axes_that_there_are() {
+        let of = |inputs| GruParams {
+            members: 2,
+            batch: 3,
+            steps: 4,
+            input: 5,
+            hidden: 6,
+            variant: GruVariant::ResetBefore,
+            inputs,
+        };
+        let rows = GruInputs::ALL.map(|inputs| (of(inputs).input_shape(), of(inputs).input_row(1, 2, 1)));
+        assert_eq!(rows, [([1, 4, 3, 5], 7), ([2, 4, 3, 5], 19), ([1, 1, 3, 5], 1), ([2, 1, 3, 5], 4)]);
+    }
+}

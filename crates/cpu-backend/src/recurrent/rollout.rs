@@ -1,0 +1,164 @@
+//! Rollouts: forward passes whose losses are fed back. A task has some rows of a member or, where the members' mean is fed back,
+//! of all members.
+
+use backend_api::{BackendError, ops::recurrent::RssmRollout};
+use core_types::params::recurrent::Feedback;
+
+use super::{
+    blocks::{Blocks, ROWS},
+    cell::{Cell, Weights, load, project, store},
+    head::Head,
+};
+use crate::{
+    CpuQueue, Simd,
+    simd::{Kernel, dispatch, floats::Floats},
+};
+
+/// Some rows of a member.
+struct Lane<'a> {
+    weights: Weights<'a>,
+    /// The features, the first state and the first losses of the rows.
+    x: &'a [f32],
+    h0: &'a [f32],
+    first: &'a [f32],
+    h: &'a mut [f32],
+    trajectory: &'a mut [f32],
+    combined: &'a mut [f32],
+    entropy: &'a mut [f32],
+}
+
+/// A lane under way.
+struct Running<'t, 'a> {
+    lane: &'t mut Lane<'a>,
+    cell: Cell,
+    /// What biases and features but the first add to the gates.
+    constant: Vec<f32>,
+    /// The first feature of each row.
+    fed: Vec<f32>,
+}
+
+/// The op has checked its lengths.
+pub(super) fn run(q: &CpuQueue, op: RssmRollout<'_, CpuQueue>) -> Result<(), BackendError> {
+    let RssmRollout { params, layer, head, x, h0, losses, trajectory, h_t, combined, entropy } = op;
+    let p = &params.gru;
+    let (blocks, input, hidden, steps) = (Blocks::of(p), p.input as usize, p.hidden as usize, p.steps as usize);
+    if entropy.is_empty() {
+        return Ok(());
+    }
+    let results = blocks
+        .states(h_t, hidden)
+        .zip(blocks.states(trajectory, steps + 1))
+        .zip(blocks.states(combined, head.len()))
+        .zip(blocks.states(entropy, 1));
+    let lanes = blocks.places().zip(results).map(|((member, first), (((h, trajectory), combined), entropy))| {
+        let (rows, at) = (entropy.len(), member * blocks.batch + first);
+        Lane {
+            weights: Weights::of(p, member, [layer.w, layer.u, layer.b], layer.bu),
+            x: &x[p.input_row(member as u64, 0, first as u64) as usize * input..][..rows * input],
+            h0: &h0[at * hidden..][..rows * hidden],
+            first: &losses[at..][..rows],
+            h,
+            trajectory,
+            combined,
+            entropy,
+        }
+    });
+    let mut tasks: Vec<Vec<Lane<'_>>> = Vec::new();
+    match params.feedback {
+        Feedback::PerMember => tasks.extend(lanes.map(|lane| vec![lane])),
+        Feedback::EnsembleMean => {
+            let of_member = blocks.count() / blocks.members;
+            tasks.resize_with(of_member, || Vec::with_capacity(blocks.members));
+            lanes.enumerate().for_each(|(i, lane)| tasks[i % of_member].push(lane));
+        }
+    }
+    let rows = blocks.most_rows();
+    let of_lane = Cell::elements(rows, hidden) + 3 * rows * hidden + 3 * rows;
+    let lanes_at_once = tasks.first().map_or(0, Vec::len);
+    let _scratch = q.reserve_scratch::<f32>(tasks.len(), lanes_at_once * of_lane)?;
+    let simd = q.simd();
+    q.for_jobs(tasks, |_, mut lanes| {
+        let mut running: Vec<Running<'_, '_>> = lanes.iter_mut().map(|lane| Running::new(simd, lane)).collect();
+        for step in 0..steps {
+            for lane in &mut running {
+                lane.step(simd);
+                let Running { lane: Lane { h, combined, entropy, trajectory, .. }, fed, .. } = lane;
+                let losses = &mut fed[..];
+                dispatch(simd, Head { params, weights: head, h, combined, losses, entropy });
+                for (row, &loss) in trajectory.chunks_exact_mut(steps + 1).zip(losses.iter()) {
+                    row[step + 1] = loss;
+                }
+            }
+            if params.feedback == Feedback::EnsembleMean {
+                share_mean(&mut running);
+            }
+        }
+        if steps == 0 {
+            for Running { lane: Lane { h, combined, first, .. }, .. } in &mut running {
+                let (rows, mut losses, mut entropy) = (first.len(), [0.0; ROWS], [0.0; ROWS]);
+                let (losses, entropy) = (&mut losses[..rows], &mut entropy[..rows]);
+                dispatch(simd, Head { params, weights: head, h, combined, losses, entropy });
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Feeds the mean of all lanes' losses back to each.
+fn share_mean(lanes: &mut [Running<'_, '_>]) {
+    let rows = lanes.first().map_or(0, |lane| lane.fed.len());
+    for row in 0..rows {
+        let sum: f64 = lanes.iter().map(|lane| f64::from(lane.fed[row])).sum();
+        let mean = (sum / lanes.len() as f64) as f32;
+        lanes.iter_mut().for_each(|lane| lane.fed[row] = mean);
+    }
+}
+
+impl<'t, 'a> Running<'t, 'a> {
+    /// The lane before its first step.
+    fn new(simd: Simd, lane: &'t mut Lane<'a>) -> Self {
+        let (input, hidden, rows) = (lane.weights.input, lane.weights.hidden, lane.entropy.len());
+        lane.h.copy_from_slice(lane.h0);
+        lane.entropy.fill(0.0);
+        let steps = lane.trajectory.len() / rows;
+        for (row, &loss) in lane.trajectory.chunks_exact_mut(steps).zip(lane.first) {
+            row[0] = loss;
+        }
+        let mut constant = vec![0.0; 3 * rows * hidden];
+        project(simd, &lane.weights, 1, lane.x, &mut constant);
+        let fed = lane.x.iter().step_by(input).copied().collect();
+        Self { lane, cell: Cell::new(rows, hidden), constant, fed }
+    }
+
+    /// Steps the states.
+    fn step(&mut self, simd: Simd) {
+        let weights = &self.lane.weights;
+        let (constant, fed, gates) = (&self.constant, &self.fed, &mut self.cell.gates);
+        dispatch(simd, Feed { constant, weights: &weights.w[..3 * weights.hidden], fed, gates });
+        self.cell.step(simd, weights, self.lane.h);
+    }
+}
+
+/// The gates' share of all features: that of the first, which was fed back, beside the rest.
+struct Feed<'a> {
+    constant: &'a [f32],
+    weights: &'a [f32],
+    fed: &'a [f32],
+    gates: &'a mut [f32],
+}
+
+impl<L: Floats> Kernel<L> for Feed<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        let n = self.weights.len();
+        let rows = self.constant.chunks_exact(n).zip(self.gates.chunks_exact_mut(n)).zip(self.fed);
+        for ((constant, gates), &fed) in rows {
+            for at in (0..n).step_by(L::N) {
+                let weights = load(l, &self.weights[at..]);
+                store(l, &mut gates[at..], l.mul_add(l.splat(fed), weights, load(l, &constant[at..])));
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Launches of the kernels of the recurrent op set.
+
+use backend_api::{
+    BackendError,
+    ops::recurrent::{GruBackward, GruForward, RssmRollout},
+};
+use core_types::params::recurrent::GruParams;
+
+use crate::{CudaMut, CudaQueue};
+
+use super::Launch;
+
+/// Rows of a block.
+const ROWS: u64 = 4;
+/// Rows and columns of a tile of a matrix that is turned.
+const SIDE: u64 = 32;
+/// Threads of a block, each of which holds a feature of an input.
+const THREADS: u64 = 256;
+/// Most states that fit the shared memory of a block.
+pub(crate) const MOST_STATES: u64 = (((96 << 10) / 4 - THREADS) / (3 * ROWS)) & !3;
+
+/// A block for each four rows of each member, with room for three states of each row.
+fn of_units<'a>(launch: Launch<'a>, p: &GruParams) -> Launch<'a> {
+    let floats = 3 * ROWS * p.hidden.next_multiple_of(4) + THREADS; // below 2^15
+    launch.grid([p.members * p.batch.div_ceil(ROWS), 1, 1]).dynamic_shared(4 * floats as u32)
+}
+
+/// `projected` is there if the inputs are constant.
+pub(crate) fn gru_forward(
+    queue: &CudaQueue,
+    op: &GruForward<'_, CudaQueue>,
+    projected: Option<&CudaMut<'_, f32>>,
+) -> Result<(), BackendError> {
+    let layer = &op.layer;
+    let launch = of_units(queue.kernel("recurrent_gru_forward")?, op.params)
+        .value("p", op.params)
+        .input("w", layer.w)
+        .input("u", layer.u)
+        .input("b", layer.b)
+        .input_if("bu", layer.bu)
+        .input("x", op.x)
+        .input_if("h0", op.h0)
+        .output_if("states", op.states.as_ref())
+        .output("h_t", &op.h_t)
+        .output_if("saved", op.saved.as_ref())
+        .output_if("projected", projected);
+    // SAFETY: `GruForward::check` has held the views to their lengths; the op gives `projected` three times those of the states,
+    // of which there are at most `MOST_STATES` to a row.
+    unsafe { launch.launch() }
+}
+
+/// The steps from `from` to `to`, of which a launch with the mean fed back takes one at most.
+pub(crate) fn rssm_rollout(
+    queue: &CudaQueue,
+    op: &RssmRollout<'_, CudaQueue>,
+    [from, to]: [u64; 2],
+    projected: &CudaMut<'_, f32>,
+) -> Result<(), BackendError> {
+    let layer = &op.layer;
+    let launch = of_units(queue.kernel("recurrent_rssm_rollout")?, &op.params.gru)
+        .value("p", op.params)
+        .value("from", &from)
+        .value("to", &to)
+        .input("w", layer.w)
+        .input("u", layer.u)
+        .input("b", layer.b)
+        .input_if("bu", layer.bu)
+        .input("head", op.head)
+        .input("x", op.x)
+        .input("h0", op.h0)
+        .input("losses", op.losses)
+        .output("trajectory", &op.trajectory)
+        .output("h_t", &op.h_t)
+        .output("combined", &op.combined)
+        .output("entropy", &op.entropy)
+        .output("projected", projected);
+    // SAFETY: `RssmRollout::check` has held the views to their lengths; the op gives `projected` three times those of the states,
+    // of which there are at most `MOST_STATES` to a row, and launches the steps in their order.
+    unsafe { launch.launch() }
+}
+
+/// `turned` is as long as U.
+pub(crate) fn gru_backward(
+    queue: &CudaQueue,
+    op: &GruBackward<'_, CudaQueue>,
+    turned: &CudaMut<'_, f32>,
+) -> Result<(), BackendError> {
+    let p = op.params;
+    let tiles = |len: u64| len.div_ceil(SIDE);
+    let hidden = p.hidden as u32; // at most `MOST_STATES`
+    let launch = queue.kernel("recurrent_turn")?.grid([tiles(3 * p.hidden), tiles(p.hidden), p.members]);
+    let launch = launch.value("hidden", &hidden).input("u", op.u).output("turned", turned);
+    // SAFETY: `GruBackward::check` has held `u` to its length, which is that of `turned`.
+    unsafe { launch.launch() }?;
+    let launch = of_units(queue.kernel("recurrent_gru_backward")?, p)
+        .value("p", p)
+        .input("turned", turned.as_ref())
+        .input("saved", op.saved)
+        .input_if("d_states", op.d_states)
+        .input_if("d_h_t", op.d_h_t)
+        .output("d_gates", &op.d_gates)
+        .output("d_h0", &op.d_h0);
+    // SAFETY: `GruBackward::check` has held the views to their lengths; a row has at most `MOST_STATES` states.
+    unsafe { launch.launch() }
+}

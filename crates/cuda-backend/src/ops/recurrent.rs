@@ -1,0 +1,85 @@
+//! The recurrent op set, each op as one launch; rollouts that feed the mean of an ensemble back take one for each step, and backward
+//! passes one to turn the weights.
+
+use backend_api::{
+    BackendError, Buffer, BufferMut, BufferRef, Queue,
+    ops::recurrent::{GruBackward, GruForward, RecurrentOps, RssmRollout},
+};
+use core_types::params::recurrent::{Feedback, GruParams};
+
+use crate::{
+    CudaBuf, CudaQueue,
+    launch::recurrent::{self, MOST_STATES},
+};
+
+impl RecurrentOps for CudaQueue {
+    fn gru_backward(&self, op: GruBackward<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.d_h0.is_empty() {
+            return Ok(());
+        }
+        admit("gru_backward", op.params)?;
+        if op.params.members >= 1 << 16 {
+            return Err(BackendError::Unsupported { op: "gru_backward", why: "there are 2^16 members or more" });
+        }
+        let mut turned = self.alloc(op.u.len())?;
+        recurrent::gru_backward(self, &op, &turned.view_mut())
+    }
+
+    fn gru_forward(&self, op: GruForward<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.h_t.is_empty() {
+            return Ok(());
+        }
+        admit("gru_forward", op.params)?;
+        let mut projected = projected(self, op.params)?;
+        let projected = projected.as_mut().map(|projected| projected.view_mut());
+        recurrent::gru_forward(self, &op, projected.as_ref())
+    }
+
+    fn rssm_rollout(&self, op: RssmRollout<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        let p = &op.params.gru;
+        if op.entropy.is_empty() {
+            return Ok(());
+        }
+        admit("rssm_rollout", p)?;
+        if op.params.stochastic.saturating_mul(p.hidden) >= 1 << 31 {
+            return Err(BackendError::Unsupported {
+                op: "rssm_rollout",
+                why: "the second part of the state is too long",
+            });
+        }
+        let mut projected = self.alloc((3 * p.members * p.batch * p.hidden) as usize)?;
+        let projected = projected.view_mut();
+        let together = if op.params.feedback == Feedback::PerMember { p.steps } else { 1 };
+        let mut from = 0;
+        loop {
+            let to = p.steps.min(from + together);
+            recurrent::rssm_rollout(self, &op, [from, to], &projected)?;
+            if to == p.steps {
+                return Ok(());
+            }
+            from = to;
+        }
+    }
+}
+
+/// Refuses sizes that the kernels do not index or hold.
+fn admit(op: &'static str, p: &GruParams) -> Result<(), BackendError> {
+    let blocks = p.members.saturating_mul(p.batch);
+    let why = if p.hidden > MOST_STATES {
+        "a row has more states than the kernels hold"
+    } else if p.input.saturating_mul(p.hidden) >= 1 << 30 || blocks >= 1 << 31 {
+        "an axis has 2^31 elements or more"
+    } else {
+        return Ok(());
+    };
+    Err(BackendError::Unsupported { op, why })
+}
+
+/// Room for what constant inputs add to the gates of every row.
+fn projected(q: &CudaQueue, p: &GruParams) -> Result<Option<CudaBuf<f32>>, BackendError> {
+    let gates = 3 * p.members * p.batch * p.hidden; // three times as many as the last state has
+    p.inputs.is_constant().then(|| q.alloc(gates as usize)).transpose()
+}

@@ -1,0 +1,14 @@
+//! Ensembles of gated recurrent units.
+
+mod backward;
+mod formats;
+mod member;
+mod plan;
+mod torch;
+mod weights;
+
+pub use backward::{GruGradients, GruUpstream};
+pub use formats::{GruConcat, GruRows};
+pub use member::GruMember;
+pub use plan::{GruPlan, GruResults};
+pub use weights::GruWeights;

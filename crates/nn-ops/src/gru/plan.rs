@@ -1,0 +1,166 @@
+//! Forward passes of gated recurrent units.
+
+use backend_api::{
+    Queue,
+    ops::recurrent::{GruForward, GruLayer, RecurrentOps},
+};
+use core_types::params::recurrent::{GRU_SAVED, GruInputs, GruParams, GruVariant};
+
+use super::GruWeights;
+use crate::{Layout, NnError, TensorMut, TensorRef};
+
+const OP: &str = "gru_forward";
+
+/// Where the results of a forward pass go.
+#[derive(Debug)]
+pub struct GruResults<'a, Q: Queue + 'a> {
+    /// The states after every step, `[members, steps, batch, hidden]`, if they are wanted.
+    pub states: Option<TensorMut<'a, Q, f32>>,
+    /// The states after the last step, `[members, batch, hidden]`.
+    pub last: TensorMut<'a, Q, f32>,
+    /// z, r, c, the states before the steps, and `r h` (`h U_c + bu` where the reset comes after the product), `[5, members,
+    /// steps, batch, hidden]`, if a backward pass is to follow.
+    pub saved: Option<TensorMut<'a, Q, f32>>,
+}
+
+/// A checked pass of an ensemble of gated recurrent units over a batch; see [`GruForward`] for the formulas. A row's results do
+/// not depend on the other rows, down to their bits, and two passes give what one of all their steps gives.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{GruInputs, GruMember, GruPlan, GruResults, GruWeights, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// // z and r are 1/2 throughout; c = tanh(x)
+/// let unit = GruMember::new(1, 1, vec![0.0, 0.0, 1.0], vec![0.0; 3], vec![0.0; 3], None)?;
+/// let weights = GruWeights::new(&q, &[unit])?;
+/// let plan = GruPlan::new(&weights, 1, 2, GruInputs::Sequence)?; // one row, two steps
+/// let (x, mut last) = (q.upload(&[0.0f32, 0.5])?, q.zeros::<f32>(1)?);
+/// let results = GruResults { states: None, last: TensorMut::contiguous(last.view_mut(), &[1, 1, 1])?, saved: None };
+/// plan.forward(&q, &weights, TensorRef::contiguous(x.view(), &[2, 1, 1])?, None, results)?;
+/// assert!((q.download(&last)?[0] - 0.5 * 0.5f32.tanh()).abs() < 1e-7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GruPlan {
+    params: GruParams,
+    x: Layout,
+    state: Layout,
+    states: Layout,
+    saved: Layout,
+    gates: Layout,
+}
+
+impl GruPlan {
+    /// A plan for `weights` on batches of `batch` rows and `steps` steps, for inputs of a form of [`GruInputs`], without the axes that
+    /// it does not have.
+    ///
+    /// # Errors
+    /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    pub fn new<Q: Queue>(
+        weights: &GruWeights<Q>,
+        batch: usize,
+        steps: usize,
+        inputs: GruInputs,
+    ) -> Result<Self, NnError> {
+        let (members, input, hidden) = (weights.count(), weights.input(), weights.hidden());
+        let all = [members, steps, batch, input];
+        let x = match inputs {
+            GruInputs::Sequence => &all[1..],
+            GruInputs::MemberSequences => &all[..],
+            GruInputs::Constant => &all[2..],
+            GruInputs::MemberConstants => &[members, batch, input],
+        };
+        let params = GruParams {
+            members: members as u64,
+            batch: batch as u64,
+            steps: steps as u64,
+            input: input as u64,
+            hidden: hidden as u64,
+            variant: weights.variant(),
+            inputs,
+        };
+        Ok(Self {
+            params,
+            x: Layout::contiguous(x)?,
+            state: Layout::contiguous(&[members, batch, hidden])?,
+            states: Layout::contiguous(&[members, steps, batch, hidden])?,
+            saved: Layout::contiguous(&[GRU_SAVED as usize, members, steps, batch, hidden])?,
+            gates: Layout::contiguous(&[
+                members,
+                steps,
+                batch,
+                hidden.checked_mul(3).ok_or(NnError::Overflow { op: OP })?,
+            ])?,
+        })
+    }
+
+    /// What the op is given.
+    pub(crate) fn params(&self) -> GruParams {
+        self.params
+    }
+
+    /// The layout of a state of all members.
+    pub(crate) fn state(&self) -> &Layout {
+        &self.state
+    }
+
+    /// The layout of the states after every step.
+    pub(super) fn states(&self) -> &Layout {
+        &self.states
+    }
+
+    /// The layout of what is saved.
+    pub(super) fn saved(&self) -> &Layout {
+        &self.saved
+    }
+
+    /// The layout of the gates' sums.
+    pub(super) fn gates(&self) -> &Layout {
+        &self.gates
+    }
+
+    /// The layout of the inputs.
+    #[must_use]
+    pub fn inputs(&self) -> &Layout {
+        &self.x
+    }
+
+    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from zeros.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for weights of
+    /// another ensemble than it was made for; [`NnError::Backend`] from the device.
+    pub fn forward<Q: RecurrentOps>(
+        &self,
+        q: &Q,
+        weights: &GruWeights<Q>,
+        x: TensorRef<'_, Q, f32>,
+        first: Option<TensorRef<'_, Q, f32>>,
+        results: GruResults<'_, Q>,
+    ) -> Result<(), NnError> {
+        self.admit(OP, weights)?;
+        let GruResults { states, last, saved } = results;
+        let x = x.planned(OP, "x", &self.x)?;
+        let h0 = first.map(|first| first.planned(OP, "first", &self.state)).transpose()?;
+        let states = states.map(|states| states.planned(OP, "states", &self.states)).transpose()?;
+        let h_t = last.planned(OP, "last", &self.state)?;
+        let saved = saved.map(|saved| saved.planned(OP, "saved", &self.saved)).transpose()?;
+        let GruLayer { w, u, b, bu } = weights.layer();
+        let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
+        Ok(q.gru_forward(GruForward { params: &self.params, layer, x, h0, states, h_t, saved })?)
+    }
+
+    /// Refuses weights of another ensemble.
+    pub(crate) fn admit<Q: Queue>(&self, op: &'static str, weights: &GruWeights<Q>) -> Result<(), NnError> {
+        let p = &self.params;
+        let after = |variant| usize::from(variant == GruVariant::ResetAfter);
+        let expected = [p.members as usize, p.input as usize, p.hidden as usize, after(p.variant)];
+        let got = [weights.count(), weights.input(), weights.hidden(), after(weights.variant())];
+        if expected == got {
+            return Ok(());
+        }
+        let (expected, got) = (expected[..].into(), got[..].into());
+        Err(NnError::ShapeMismatch { op, tensor: "weights", expected, got })
+    }
+}

@@ -1,0 +1,172 @@
+//! Rollouts of an ensemble.
+
+use backend_api::{
+    Queue,
+    ops::recurrent::{GruLayer, RecurrentOps, RssmRollout},
+};
+use core_types::params::recurrent::{Feedback, GruInputs, LossHead, RolloutParams, Stochastic};
+
+use crate::{GruPlan, GruWeights, Layout, NnError, TensorMut, TensorRef};
+
+const OP: &str = "rssm_rollout";
+
+/// What a rollout is. The default takes no row and no step, and is otherwise that of RSSM-Lite: a softmax of 32 states, losses that
+/// are exponentials, each member's fed back to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RssmSpec {
+    /// Rows.
+    pub batch: usize,
+    /// Steps.
+    pub steps: usize,
+    /// Elements of the second part of the combined state.
+    pub stochastic: usize,
+    /// What they are.
+    pub part: Stochastic,
+    /// How losses are read from the combined state.
+    pub head: LossHead,
+    /// Whose loss becomes the first feature of the next step.
+    pub feedback: Feedback,
+    /// Whether each member has features of its own.
+    pub member_features: bool,
+}
+
+impl Default for RssmSpec {
+    fn default() -> Self {
+        Self {
+            batch: 0,
+            steps: 0,
+            stochastic: 32,
+            part: Stochastic::StridedSoftmax,
+            head: LossHead::ExpClamped,
+            feedback: Feedback::PerMember,
+            member_features: false,
+        }
+    }
+}
+
+/// Where the results of a rollout go.
+#[derive(Debug)]
+pub struct RssmResults<'a, Q: Queue + 'a> {
+    /// The losses before the first step and after each one, `[members, batch, steps + 1]`.
+    pub trajectory: TensorMut<'a, Q, f32>,
+    /// The states after the last step, `[members, batch, hidden]`.
+    pub last: TensorMut<'a, Q, f32>,
+    /// The combined states after the last step, `[members, batch, hidden + stochastic]`.
+    pub combined: TensorMut<'a, Q, f32>,
+    /// The entropies of all steps, added up, `[members, batch]`.
+    pub entropy: TensorMut<'a, Q, f32>,
+}
+
+/// A checked rollout of an ensemble of gated recurrent units; see [`RssmRollout`] for what a step does. A row's results do not depend
+/// on the other rows, down to their bits.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{GruMember, GruWeights, RssmPlan, RssmResults, RssmSpec, RssmSummary, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// // z is 1/2 throughout; c = tanh(f w), where f is the loss of the step before
+/// let unit = |w: f32| GruMember::new(1, 1, vec![0.0, 0.0, w], vec![0.0; 3], vec![0.0; 3], None);
+/// let weights = GruWeights::new(&q, &[unit(1.0)?, unit(0.5)?])?;
+/// let plan = RssmPlan::new(&weights, RssmSpec { batch: 1, steps: 2, stochastic: 0, ..RssmSpec::default() })?;
+///
+/// let (head, features, losses) = (q.upload(&[-1.0f32])?, q.upload(&[3.0f32])?, q.upload(&[3.0f32; 2])?);
+/// let (first, mut last) = (q.zeros::<f32>(2)?, q.zeros::<f32>(2)?);
+/// let (mut trajectory, mut combined, mut entropy) = (q.zeros::<f32>(6)?, q.zeros::<f32>(2)?, q.zeros::<f32>(2)?);
+/// let results = RssmResults {
+///     trajectory: TensorMut::contiguous(trajectory.view_mut(), &[2, 1, 3])?,
+///     last: TensorMut::contiguous(last.view_mut(), &[2, 1, 1])?,
+///     combined: TensorMut::contiguous(combined.view_mut(), &[2, 1, 1])?,
+///     entropy: TensorMut::contiguous(entropy.view_mut(), &[2, 1])?,
+/// };
+/// let head = TensorRef::contiguous(head.view(), &[1])?;
+/// let features = TensorRef::contiguous(features.view(), &[1, 1])?;
+/// let first = TensorRef::contiguous(first.view(), &[2, 1, 1])?;
+/// let losses = TensorRef::contiguous(losses.view(), &[2, 1])?;
+/// plan.run(&q, &weights, head, features, first, losses, results)?;
+///
+/// let trajectory = q.download(&trajectory)?;
+/// let loss = (-0.5 * 3.0f32.tanh()).exp();
+/// assert!(trajectory[0] == 3.0 && (trajectory[1] - loss).abs() < 1e-6);
+/// let summary = &RssmSummary::of_rows(2, 2, &trajectory, &q.download(&entropy)?)?[0];
+/// assert_eq!(summary.mean[0], 3.0);
+/// assert!(summary.confidence < 1.0); // the members do not agree
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RssmPlan {
+    params: RolloutParams,
+    gru: GruPlan,
+    head: Layout,
+    losses: Layout,
+    trajectory: Layout,
+    combined: Layout,
+}
+
+impl RssmPlan {
+    /// A plan for `weights`, whose inputs are the features.
+    ///
+    /// # Errors
+    /// [`NnError::EmptyReduction`] for weights without features or states; [`NnError::ShapeMismatch`] for a copy of another length than
+    /// the state; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    pub fn new<Q: Queue>(weights: &GruWeights<Q>, spec: RssmSpec) -> Result<Self, NnError> {
+        let RssmSpec { batch, steps, stochastic, part, head, feedback, member_features } = spec;
+        let (members, hidden) = (weights.count(), weights.hidden());
+        if weights.input() == 0 || hidden == 0 {
+            return Err(NnError::EmptyReduction { op: OP });
+        }
+        if part == Stochastic::CopyHidden && stochastic != hidden {
+            let (expected, got) = ([hidden][..].into(), [stochastic][..].into());
+            return Err(NnError::ShapeMismatch { op: OP, tensor: "the copy", expected, got });
+        }
+        let inputs = if member_features { GruInputs::MemberConstants } else { GruInputs::Constant };
+        let gru = GruPlan::new(weights, batch, steps, inputs)?;
+        let overflow = NnError::Overflow { op: OP };
+        let all = hidden.checked_add(stochastic).ok_or(overflow.clone())?;
+        let losses = steps.checked_add(1).ok_or(overflow)?;
+        let reserved = 0;
+        let params = RolloutParams { gru: gru.params(), stochastic: stochastic as u64, part, head, feedback, reserved };
+        Ok(Self {
+            params,
+            gru,
+            head: Layout::contiguous(&[all])?,
+            losses: Layout::contiguous(&[members, batch])?,
+            trajectory: Layout::contiguous(&[members, batch, losses])?,
+            combined: Layout::contiguous(&[members, batch, all])?,
+        })
+    }
+
+    /// Runs all steps: `head` is `[hidden + stochastic]`, `features` are `[batch, features]` or, of each member, `[members, batch,
+    /// features]`, the states `first` are `[members, batch, hidden]`, and `losses`, those before the first step, `[members,
+    /// batch]`. The first feature of the first step is what `features` say, whatever `losses` are.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for weights of
+    /// another ensemble than it was made for; [`NnError::Backend`] from the device.
+    #[expect(clippy::too_many_arguments, reason = "each is a tensor of its own, and results are gathered")]
+    pub fn run<Q: RecurrentOps>(
+        &self,
+        q: &Q,
+        weights: &GruWeights<Q>,
+        head: TensorRef<'_, Q, f32>,
+        features: TensorRef<'_, Q, f32>,
+        first: TensorRef<'_, Q, f32>,
+        losses: TensorRef<'_, Q, f32>,
+        results: RssmResults<'_, Q>,
+    ) -> Result<(), NnError> {
+        self.gru.admit(OP, weights)?;
+        let RssmResults { trajectory, last, combined, entropy } = results;
+        let head = head.planned(OP, "head", &self.head)?;
+        let x = features.planned(OP, "features", self.gru.inputs())?;
+        let h0 = first.planned(OP, "first", self.gru.state())?;
+        let losses = losses.planned(OP, "losses", &self.losses)?;
+        let trajectory = trajectory.planned(OP, "trajectory", &self.trajectory)?;
+        let h_t = last.planned(OP, "last", self.gru.state())?;
+        let combined = combined.planned(OP, "combined", &self.combined)?;
+        let entropy = entropy.planned(OP, "entropy", &self.losses)?;
+        let GruLayer { w, u, b, bu } = weights.layer();
+        let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
+        let params = &self.params;
+        Ok(q.rssm_rollout(RssmRollout { params, layer, head, x, h0, losses, trajectory, h_t, combined, entropy })?)
+    }
+}
