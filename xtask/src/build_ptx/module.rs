@@ -19,7 +19,7 @@ const fn module(name: &'static str, op_set: &'static str) -> Module {
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
