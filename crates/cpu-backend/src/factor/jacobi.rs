@@ -53,7 +53,8 @@ impl<L> Kernel<L> for Rotate<'_> {
                     let (above, below) = rows.split_at_mut(j * pitch);
                     let (p, q) = (&mut above[i * pitch..][..pitch], &mut below[..pitch]);
                     let [pp, qq, pq] = products(p, q);
-                    if !(pq.abs() > ORTHOGONAL * (pp * qq).sqrt()) {
+                    let oblique = pq.abs() > ORTHOGONAL * (pp * qq).sqrt();
+                    if !oblique {
                         continue;
                     }
                     rotated = true;
@@ -96,12 +97,12 @@ impl CpuQueue {
         let least = order.first().map_or(0.0, |&first| LEAST_SIGMA * lengths[first]);
         op.rank[0] = order.iter().take(kept).filter(|&&i| lengths[i] > least).count() as u32; // at most 96
         for (column, &i) in order.iter().take(kept).enumerate() {
-            let is_zero = !(lengths[i] > least);
-            op.sigma[column] = if is_zero { 0.0 } else { (lengths[i] * scale) as f32 };
+            let counts = lengths[i] > least;
+            op.sigma[column] = if counts { (lengths[i] * scale) as f32 } else { 0.0 };
             for (e, &x) in rows[i * pitch..][..side].iter().enumerate() {
-                let unit = if is_zero { 0.0 } else { x / lengths[i] };
+                let unit = if counts { x / lengths[i] } else { 0.0 };
                 op.vectors[e * kept + column] = unit * scale;
-                op.inverse[e * kept + column] = if is_zero { 0.0 } else { unit / lengths[i] };
+                op.inverse[e * kept + column] = if counts { unit / lengths[i] } else { 0.0 };
             }
         }
         Ok(())
