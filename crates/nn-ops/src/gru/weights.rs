@@ -46,7 +46,7 @@ impl<Q: Queue> GruWeights<Q> {
             return Err(NnError::ShapeMismatch { op: OP, tensor: "a member", expected, got });
         }
         let gathered = |part: fn(&GruMember) -> &[f32]| {
-            let all: Vec<f32> = members.iter().flat_map(|unit| part(unit)).copied().collect();
+            let all: Vec<f32> = members.iter().flat_map(part).copied().collect();
             q.upload(&all)
         };
         Ok(Self {

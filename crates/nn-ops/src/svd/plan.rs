@@ -72,13 +72,13 @@ pub struct SvdPlan {
 enum Route {
     Direct {
         /// Row-major A^T, as a product with the unit matrix.
-        transposition: GemmPlan,
+        transposition: Box<GemmPlan>,
     },
     Sketched {
         columns: usize,
         iterations: usize,
         /// Products of the tall matrix and of its transpose with a basis.
-        products: [GemmPlan; 2],
+        products: Box<[GemmPlan; 2]>,
     },
 }
 
@@ -108,10 +108,11 @@ impl SvdPlan {
         let tall = if is_wide { layout.transposed()? } else { layout };
         let route = if is_direct {
             let (unit, result) = (Layout::contiguous(&[short, short])?, Layout::contiguous(&[long, short])?);
-            Route::Direct { transposition: GemmPlan::new(&tall, &unit, &result)? }
+            Route::Direct { transposition: Box::new(GemmPlan::new(&tall, &unit, &result)?) }
         } else {
             let (up, down) = (Layout::contiguous(&[long, columns])?, Layout::contiguous(&[short, columns])?);
-            let products = [GemmPlan::new(&tall, &down, &up)?, GemmPlan::new(&tall.transposed()?, &up, &down)?];
+            let products =
+                Box::new([GemmPlan::new(&tall, &down, &up)?, GemmPlan::new(&tall.transposed()?, &up, &down)?]);
             Route::Sketched { columns, iterations: options.power.iterations(), products }
         };
         let shapes = [Layout::contiguous(&[m, rank])?, Layout::contiguous(&[rank])?, Layout::contiguous(&[n, rank])?];
