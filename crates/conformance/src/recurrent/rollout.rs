@@ -43,10 +43,11 @@ const FEEDBACKS: [Feedback; 2] = [Feedback::PerMember, Feedback::EnsembleMean];
 const DEFAULT: Mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::PerMember);
 
 /// Members, batch, steps, features, states and elements of the second part: around vectors, the lanes of a warp and the threads
-/// of a block, with more elements than states, with none, and with no step.
-const SIZES: [[usize; 6]; 9] = [
+/// of a block, more features than a block holds at a time, with more elements than states, with none, and with no step.
+const SIZES: [[usize; 6]; 10] = [
     [1, 1, 1, 1, 1, 1],
     [2, 3, 4, 5, 8, 4],
+    [1, 2, 1, 67, 5, 2],
     [3, 5, 2, 9, 17, 3],
     [2, 17, 3, 66, 33, 32],
     [1, 6, 2, 4, 48, 33],

@@ -1,6 +1,6 @@
 //! Dense linear algebra and neural-network ops.
 
-pub(crate) mod activation;
+mod activation;
 mod convert;
 mod elementwise;
 mod gemm;

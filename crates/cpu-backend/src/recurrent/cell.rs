@@ -2,9 +2,9 @@
 
 use core_types::params::recurrent::{GruParams, GruVariant};
 
+use super::gates::{sigmoid, tanh};
 use crate::{
     Simd,
-    linalg::activation::{sigmoid, tanh},
     panels::{Product, Start},
     simd::{Kernel, dispatch, floats::Floats},
 };

@@ -5,6 +5,7 @@ mod backward;
 mod blocks;
 mod cell;
 mod forward;
+mod gates;
 mod head;
 mod rollout;
 #[cfg(test)]
