@@ -60,15 +60,6 @@ unsafe fn activate_backward<T: Real>(f: Activation, len: u64, saved: *const T, g
     );
 }
 
-#[inline(always)]
-fn combine(op: Binary, a: f32, b: f32) -> f32 {
-    match op {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-    }
-}
-
 /// `y = op(a, b)` for three views of `len` elements.
 #[inline(always)]
 unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mut T) {
@@ -77,10 +68,10 @@ unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mu
         aligned4(a) && aligned4(b) && aligned4(y),
         |i| {
             let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (T::load4(a.add(i)), T::load4(b.add(i)));
-            let values = [combine(op, a0, b0), combine(op, a1, b1), combine(op, a2, b2), combine(op, a3, b3)];
+            let values = [op.value(a0, b0), op.value(a1, b1), op.value(a2, b2), op.value(a3, b3)];
             T::store4(y.add(i), values);
         },
-        |i| *y.add(i) = T::narrow(combine(op, (*a.add(i)).widen(), (*b.add(i)).widen())),
+        |i| *y.add(i) = T::narrow(op.value((*a.add(i)).widen(), (*b.add(i)).widen())),
     );
 }
 
@@ -102,7 +93,7 @@ unsafe fn binary_strided<T: Real>(p: &BinaryParams, len: u32, a: *const T, b: *c
         axis!(5 4 3 2 1 0);
         debug_assert!(rest == 0);
         let (a, b) = ((*a.add(at_a as usize)).widen(), (*b.add(at_b as usize)).widen());
-        *y.add(i as usize) = T::narrow(combine(p.op, a, b));
+        *y.add(i as usize) = T::narrow(p.op.value(a, b));
     }
 }
 

@@ -1,8 +1,11 @@
 //! Dense linear algebra and neural-network ops.
 
 mod activation;
+mod axes;
+mod binary;
 mod convert;
 mod elementwise;
+mod fold;
 mod gemm;
 mod loss;
 mod rows;
