@@ -29,12 +29,14 @@ pub mod deep;
 pub mod differential;
 #[cfg(feature = "fss")]
 pub mod fss;
-#[cfg(feature = "linalg")]
+#[cfg(any(feature = "linalg", feature = "tensor"))]
 pub mod linalg;
 #[cfg(feature = "merkle")]
 pub mod merkle;
 #[cfg(feature = "open")]
 pub mod open;
+#[cfg(feature = "tensor")]
+pub mod tensor;
 
 /// Unreachable: the build turns every panic into a trap before it gets here.
 #[panic_handler]

@@ -11,28 +11,13 @@ use core_types::{
 
 use super::{
     activation::{gradient, value},
-    index::divide,
+    index::{THREADS, divide, for_elements},
     real::{Bf16, F16, Real, aligned4},
 };
 use crate::dev::{
     idx,
     math::{fma, sqrt},
 };
-
-/// Threads of a block.
-pub const THREADS: u32 = 256;
-
-/// Calls `four(i)` for the elements `i..i + 4` and `one(i)` for the elements left, over `len` elements in all.
-#[inline(always)]
-fn for_elements(len: u64, by_four: bool, four: impl Fn(usize), one: impl Fn(usize)) {
-    let whole = if by_four { len / 4 } else { 0 };
-    for group in idx::grid_stride(whole) {
-        four(4 * group as usize);
-    }
-    for i in idx::grid_stride(len - 4 * whole) {
-        one((4 * whole + i) as usize);
-    }
-}
 
 /// `y = f(x)`.
 #[inline(always)]

@@ -11,14 +11,14 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 8] = ["air", "circle", "channel", "deep", "fss", "linalg", "merkle", "open"];
+pub(super) const OP_SETS: [&str; 9] = ["air", "circle", "channel", "deep", "fss", "linalg", "merkle", "open", "tensor"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
@@ -32,6 +32,7 @@ impl Module {
         module("linalg_softmax", "linalg"),
         module("merkle", "merkle"),
         module("open", "open"),
+        module("tensor", "tensor"),
     ];
 
     /// The modules of an op set.
@@ -85,5 +86,6 @@ mod tests {
         assert_eq!(of("linalg", "linalg_entropy_warp_f32"), ["linalg_softmax"]);
         assert_eq!(of("merkle", "merkle_tree"), ["merkle"]);
         assert_eq!(of("open", "open_groups"), ["open"]);
+        assert_eq!(of("tensor", "tensor_map_f32"), ["tensor"]);
     }
 }

@@ -13,5 +13,6 @@ pub mod merkle;
 pub mod rows;
 pub mod share;
 mod sizes;
+pub mod tensor;
 
 pub use sizes::Sizes;
