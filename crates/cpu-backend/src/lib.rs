@@ -21,6 +21,7 @@ mod queue;
 mod register;
 mod share;
 mod simd;
+mod tensor;
 mod timed;
 
 pub use buf::CpuBuf;

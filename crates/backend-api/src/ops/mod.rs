@@ -17,6 +17,7 @@ mod op;
 mod sets;
 pub mod share;
 mod stark;
+pub mod tensor;
 
 pub use core_types::params::Sizes;
 pub(crate) use op::op;

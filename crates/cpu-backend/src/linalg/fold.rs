@@ -1,8 +1,9 @@
-//! Sums over the middle axis of `outer x len x inner` elements, in an order that depends on the shape alone.
+//! Sums and extremes over the middle axis of `outer x len x inner` elements, in an order that depends on the shape alone.
 
 use core::marker::PhantomData;
 
 use backend_api::{BackendError, Real};
+use core_types::float::{maximum, minimum};
 
 use super::convert::{as_f32, widen};
 use crate::{
@@ -27,6 +28,11 @@ pub(crate) trait Fold: Sync {
 
 /// The sum in f64, which leaves an error of one rounding.
 pub(crate) struct Sum;
+/// The greatest element: NaN if there is one.
+pub(crate) struct Greatest;
+/// The least element: NaN if there is one.
+pub(crate) struct Least;
+
 impl Fold for Sum {
     type Kept = f64;
     const NONE: f64 = 0.0;
@@ -46,6 +52,33 @@ impl Fold for Sum {
         a + b
     }
 }
+
+macro_rules! extreme {
+    ($name:ident, $none:expr, $of:ident) => {
+        impl Fold for $name {
+            type Kept = f32;
+            const NONE: f32 = $none;
+
+            #[inline(always)]
+            fn one(kept: f32, x: f32) -> f32 {
+                $of(kept, x)
+            }
+
+            #[inline(always)]
+            fn four(kept: f32, [a, b, c, d]: [f32; 4]) -> f32 {
+                $of(kept, $of($of(a, b), $of(c, d)))
+            }
+
+            #[inline(always)]
+            fn both(a: f32, b: f32) -> f32 {
+                $of(a, b)
+            }
+        }
+    };
+}
+
+extreme!(Greatest, f32::NEG_INFINITY, maximum);
+extreme!(Least, f32::INFINITY, minimum);
 
 /// Columns that are folded side by side.
 const STRIP: usize = 512;

@@ -1,13 +1,13 @@
 //! Dense linear algebra and neural-network ops.
 
-mod activation;
+pub(crate) mod activation;
 mod axes;
-mod binary;
-mod convert;
+pub(crate) mod binary;
+pub(crate) mod convert;
 mod elementwise;
-mod fold;
+pub(crate) mod fold;
 mod gemm;
 mod loss;
 mod rows;
 mod small;
-mod vmath;
+pub(crate) mod vmath;

@@ -55,7 +55,8 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "linalg_norm",
     "linalg_softmax",
     "merkle",
-    "open"
+    "open",
+    "tensor"
 );
 
 impl KernelSource {

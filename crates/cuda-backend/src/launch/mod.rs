@@ -23,6 +23,7 @@ pub(crate) mod linalg;
 pub(crate) mod merkle;
 pub(crate) mod open;
 pub(crate) mod share;
+pub(crate) mod tensor;
 mod trials;
 
 pub use builder::Launch;

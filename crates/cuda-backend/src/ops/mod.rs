@@ -9,3 +9,4 @@ mod fss;
 mod linalg;
 mod merkle;
 mod share;
+mod tensor;
