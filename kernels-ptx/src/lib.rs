@@ -31,7 +31,7 @@ pub mod differential;
 pub mod factor;
 #[cfg(feature = "fss")]
 pub mod fss;
-#[cfg(feature = "linalg")]
+#[cfg(any(feature = "linalg", feature = "tensor"))]
 pub mod linalg;
 #[cfg(feature = "merkle")]
 pub mod merkle;
@@ -39,6 +39,8 @@ pub mod merkle;
 pub mod open;
 #[cfg(feature = "recurrent")]
 pub mod recurrent;
+#[cfg(feature = "tensor")]
+pub mod tensor;
 
 /// Unreachable: the build turns every panic into a trap before it gets here.
 #[panic_handler]

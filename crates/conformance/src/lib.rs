@@ -24,6 +24,7 @@ mod short;
 mod spec;
 pub mod stark;
 mod suite;
+pub mod tensor;
 
 pub use conditioned::Conditioned;
 pub use spec::{Case, Failure, OpSpec};

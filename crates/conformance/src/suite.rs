@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use backend_api::{
     BackendError, Fork, Queue, Record, Register,
-    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps},
+    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps, tensor::TensorOps},
 };
 
 use crate::{Case, Conditioned, Failure, OpSpec};
@@ -54,7 +54,7 @@ impl Condition {
         watch: impl FnMut(Progress<'_>),
     ) -> Result<Report, BackendError>
     where
-        Q: Fork + Record + Register + StarkOps + FssOps + LinalgOps + RecurrentOps + Clone + 'static,
+        Q: Fork + Record + Register + StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + Clone + 'static,
     {
         let specs = selection.of(specs());
         Ok(match self {
@@ -166,7 +166,7 @@ impl Report {
 
 /// The specifications of every op set.
 #[must_use]
-pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = crate::queue::specs();
     all.extend(crate::circle::specs());
     all.extend(crate::air::specs());
@@ -179,6 +179,7 @@ pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + 'stati
     all.extend(crate::merkle::specs());
     all.extend(crate::recurrent::specs());
     all.extend(crate::stark::specs());
+    all.extend(crate::tensor::specs());
     all
 }
 

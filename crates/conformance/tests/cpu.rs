@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    channel, circle, deep, factor, fri, fss, linalg, merkle, recurrent, run,
+    channel, circle, deep, factor, fri, fss, linalg, merkle, recurrent, run, tensor,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -94,6 +94,12 @@ fn recurrent_specifications_hold_on_every_vector_level() {
 fn linalg_specifications_hold_on_every_vector_level() {
     on_each("linalg", &LEVELS, at_level, |simd| holds(linalg::specs, 100, simd, 1));
     holds(linalg::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn tensor_specifications_hold_on_every_vector_level() {
+    on_each("tensor", &LEVELS, at_level, |simd| holds(tensor::specs, 300, simd, 1));
+    holds(tensor::specs, 300, strongest(), 3);
 }
 
 #[test]

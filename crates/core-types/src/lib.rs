@@ -14,6 +14,7 @@ pub mod circle;
 pub mod cmp;
 pub mod dcf;
 pub mod field;
+pub mod float;
 mod label;
 pub mod pack;
 pub mod params;

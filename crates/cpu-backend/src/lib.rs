@@ -24,6 +24,7 @@ mod recurrent;
 mod register;
 mod share;
 mod simd;
+mod tensor;
 mod timed;
 
 pub use buf::CpuBuf;

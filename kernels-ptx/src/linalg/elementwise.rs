@@ -11,28 +11,13 @@ use core_types::{
 
 use super::{
     activation::{gradient, value},
-    index::divide,
+    index::{THREADS, divide, for_elements},
     real::{Bf16, F16, Real, aligned4},
 };
 use crate::dev::{
     idx,
     math::{fma, sqrt},
 };
-
-/// Threads of a block.
-pub const THREADS: u32 = 256;
-
-/// Calls `four(i)` for the elements `i..i + 4` and `one(i)` for the elements left, over `len` elements in all.
-#[inline(always)]
-fn for_elements(len: u64, by_four: bool, four: impl Fn(usize), one: impl Fn(usize)) {
-    let whole = if by_four { len / 4 } else { 0 };
-    for group in idx::grid_stride(whole) {
-        four(4 * group as usize);
-    }
-    for i in idx::grid_stride(len - 4 * whole) {
-        one((4 * whole + i) as usize);
-    }
-}
 
 /// `y = f(x)`.
 #[inline(always)]
@@ -60,15 +45,6 @@ unsafe fn activate_backward<T: Real>(f: Activation, len: u64, saved: *const T, g
     );
 }
 
-#[inline(always)]
-fn combine(op: Binary, a: f32, b: f32) -> f32 {
-    match op {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-    }
-}
-
 /// `y = op(a, b)` for three views of `len` elements.
 #[inline(always)]
 unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mut T) {
@@ -77,10 +53,10 @@ unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mu
         aligned4(a) && aligned4(b) && aligned4(y),
         |i| {
             let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (T::load4(a.add(i)), T::load4(b.add(i)));
-            let values = [combine(op, a0, b0), combine(op, a1, b1), combine(op, a2, b2), combine(op, a3, b3)];
+            let values = [op.value(a0, b0), op.value(a1, b1), op.value(a2, b2), op.value(a3, b3)];
             T::store4(y.add(i), values);
         },
-        |i| *y.add(i) = T::narrow(combine(op, (*a.add(i)).widen(), (*b.add(i)).widen())),
+        |i| *y.add(i) = T::narrow(op.value((*a.add(i)).widen(), (*b.add(i)).widen())),
     );
 }
 
@@ -102,7 +78,7 @@ unsafe fn binary_strided<T: Real>(p: &BinaryParams, len: u32, a: *const T, b: *c
         axis!(5 4 3 2 1 0);
         debug_assert!(rest == 0);
         let (a, b) = ((*a.add(at_a as usize)).widen(), (*b.add(at_b as usize)).widen());
-        *y.add(i as usize) = T::narrow(combine(p.op, a, b));
+        *y.add(i as usize) = T::narrow(p.op.value(a, b));
     }
 }
 

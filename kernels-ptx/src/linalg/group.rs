@@ -49,6 +49,9 @@ pub trait Group {
     /// The sum over the threads.
     fn sum_f64<const SLOT: u32>(value: f64) -> f64;
 
+    /// The greatest of all threads' values.
+    fn max_u64<const SLOT: u32>(value: u64) -> u64;
+
     /// The first row of the block.
     fn first_row() -> u64;
 
@@ -73,6 +76,11 @@ fn max(a: f32, b: f32) -> f32 {
 #[inline(always)]
 fn add(a: f32, b: f32) -> f32 {
     a + b
+}
+
+#[inline(always)]
+fn max_u64(a: u64, b: u64) -> u64 {
+    a.max(b)
 }
 
 #[inline(always)]
@@ -106,6 +114,11 @@ impl Group for Warp {
     #[inline(always)]
     fn sum_f64<const SLOT: u32>(value: f64) -> f64 {
         f64::from_bits(reduce(value.to_bits(), add_f64))
+    }
+
+    #[inline(always)]
+    fn max_u64<const SLOT: u32>(value: u64) -> u64 {
+        reduce(value, max_u64)
     }
 
     #[inline(always)]
@@ -183,6 +196,11 @@ impl Group for Block {
     fn sum_f64<const SLOT: u32>(value: f64) -> f64 {
         let of_warp = reduce(value.to_bits(), add_f64);
         f64::from_bits(across_warps::<SLOT>(of_warp, 0, |part| reduce(part, add_f64)))
+    }
+
+    #[inline(always)]
+    fn max_u64<const SLOT: u32>(value: u64) -> u64 {
+        across_warps::<SLOT>(reduce(value, max_u64), 0, |part| reduce(part, max_u64))
     }
 
     #[inline(always)]

@@ -1,6 +1,8 @@
-//! Index arithmetic.
+//! Index arithmetic, and the elements that a thread takes.
 
 use core::hint::assert_unchecked;
+
+use crate::dev::idx;
 
 /// Remainder and quotient of `i / len`.
 ///
@@ -24,4 +26,19 @@ pub unsafe fn divide_long(i: u64, len: u64) -> (u64, u64) {
         return (u64::from(rest), u64::from(quotient));
     }
     (i % len, i / len)
+}
+
+/// Threads of a block of a map over elements.
+pub const THREADS: u32 = 256;
+
+/// Calls `four(i)` for the elements `i..i + 4` and `one(i)` for the elements left, over `len` elements in all.
+#[inline(always)]
+pub fn for_elements(len: u64, by_four: bool, four: impl Fn(usize), one: impl Fn(usize)) {
+    let whole = if by_four { len / 4 } else { 0 };
+    for group in idx::grid_stride(whole) {
+        four(4 * group as usize);
+    }
+    for i in idx::grid_stride(len - 4 * whole) {
+        one((4 * whole + i) as usize);
+    }
 }

@@ -1,11 +1,16 @@
 //! Kernels of the linalg op set: matrix products, softmax, normalisations, losses, sums and maps over elements, for
 //! f32, binary16 and bfloat16. Results have the same bits on every device but for products on the matrix units.
 
+#[cfg(feature = "linalg")]
 mod activation;
+#[cfg(feature = "linalg")]
 mod elementwise;
+#[cfg(feature = "linalg")]
 mod gemm;
-mod group;
-mod index;
-mod real;
+pub mod group;
+pub mod index;
+pub mod real;
+#[cfg(feature = "linalg")]
 mod rows;
+#[cfg(feature = "linalg")]
 mod sum;

@@ -11,15 +11,15 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 10] =
-    ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open", "recurrent"];
+pub(super) const OP_SETS: [&str; 11] =
+    ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open", "recurrent", "tensor"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 16] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
@@ -35,6 +35,7 @@ impl Module {
         module("merkle", "merkle"),
         module("open", "open"),
         module("recurrent", "recurrent"),
+        module("tensor", "tensor"),
     ];
 
     /// The modules of an op set.
@@ -90,5 +91,6 @@ mod tests {
         assert_eq!(of("merkle", "merkle_tree"), ["merkle"]);
         assert_eq!(of("open", "open_groups"), ["open"]);
         assert_eq!(of("recurrent", "recurrent_gru_forward"), ["recurrent"]);
+        assert_eq!(of("tensor", "tensor_map_f32"), ["tensor"]);
     }
 }

@@ -19,6 +19,7 @@ pub mod recurrent;
 mod sets;
 pub mod share;
 mod stark;
+pub mod tensor;
 
 pub use core_types::params::Sizes;
 pub(crate) use op::op;

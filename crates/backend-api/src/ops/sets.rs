@@ -205,6 +205,27 @@ macro_rules! op_sets {
                 rssm_rollout(RssmRollout),
             }
         }
+        $with! {
+            /// Maps, forms in place, copies between layouts, conversions, reductions and rows by index.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that the shape and the other views
+            /// imply, and [`BackendError::Unsupported`] for parameters that no result is defined for. Nothing is written then.
+            tensor::TensorOps: Queue {
+                activate_in_place<T>(ActivateInPlace),
+                arg_max<T>(ArgMax),
+                binary_in_place<T>(BinaryInPlace),
+                copy_strided<T>(CopyStrided),
+                fill<T>(Fill),
+                gather<T>(Gather),
+                map<T>(Map),
+                map_in_place<T>(MapInPlace),
+                narrow<T>(Narrow),
+                reduce<T>(Reduce),
+                scatter_add<T>(ScatterAdd),
+                select<T>(Select),
+                widen<T>(Widen),
+            }
+        }
     };
 }
 

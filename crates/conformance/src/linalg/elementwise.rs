@@ -80,6 +80,9 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
             Case::new(format!("a row on {n} rows"), move |q: &Q| broadcast::<Q, f32>(q, &[n, 5], &[5], &[n, 5]))
         }),
     );
+    binaries
+        .push(Case::new("a row on 33 rows of 2001", |q: &Q| broadcast::<Q, f32>(q, &[33, 2001], &[2001], &[33, 2001])));
+    binaries.push(Case::new("zeros of both signs, infinities and NaN", special_pairs));
     let mut combined: Vec<_> =
         batches().into_iter().flat_map(|n| typed!(format!("{n} elements"), combine(n))).collect();
     combined.extend(typed!("does not read with beta = 0".to_owned(), overwrite()));
@@ -210,13 +213,55 @@ fn slopes<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, n: usize) -> Result<
 }
 
 /// Shapes of a, b and y: equal ones, and broadcasting in every direction.
-const BROADCASTS: [[&[usize]; 3]; 5] = [
+const BROADCASTS: [[&[usize]; 3]; 8] = [
     [&[5, 7], &[5, 7], &[5, 7]],
     [&[7], &[5, 7], &[5, 7]],
     [&[5, 1], &[7], &[5, 7]],
     [&[3, 1, 4], &[2, 1], &[3, 2, 4]],
     [&[], &[6], &[6]],
+    [&[], &[], &[]],
+    [&[3, 700], &[700], &[3, 700]],
+    [&[5, 1], &[5, 700], &[5, 700]],
 ];
+
+/// Every function of two numbers and its definition.
+const BINARIES: [(Binary, fn(f32, f32) -> f32); 6] = [
+    (Binary::Add, |a, b| a + b),
+    (Binary::Sub, |a, b| a - b),
+    (Binary::Mul, |a, b| a * b),
+    (Binary::Div, |a, b| a / b),
+    (Binary::Max, |a, b| if a >= b { a } else { b }),
+    (Binary::Min, |a, b| if a <= b { a } else { b }),
+];
+
+/// Zeros of both signs, infinities and NaN against each other.
+fn special_pairs<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let ends = [-inf, -1.0, -0.0, 0.0, 1.0, inf, nan];
+    let a: Vec<f32> = ends.iter().flat_map(|&a| [a; 7]).collect();
+    let (da, db) = (q.upload(&a)?, q.upload(&ends)?);
+    for (op, f) in BINARIES {
+        let mut y = q.zeros::<f32>(49)?;
+        let mut run = || {
+            let (a, b) = (TensorRef::contiguous(da.view(), &[7, 7])?, TensorRef::contiguous(db.view(), &[7])?);
+            binary(q, op, a, b, TensorMut::contiguous(y.view_mut(), &[7, 7])?)
+        };
+        run()?;
+        // Beside NaN an extreme is NaN; of two numbers it is one of the ends, which are in order.
+        let at = |i: usize| match op {
+            Binary::Max | Binary::Min if i / 7 == 6 || i % 7 == 6 => nan,
+            Binary::Max => ends[(i / 7).max(i % 7)],
+            Binary::Min => ends[(i / 7).min(i % 7)],
+            _ => f(ends[i / 7], ends[i % 7]),
+        };
+        // NaN has no sign that counts.
+        let bits = |x: f32| if x.is_nan() { nan.to_bits() } else { x.to_bits() };
+        let expected: Vec<u32> = (0..49).map(|i| bits(at(i))).collect();
+        let got: Vec<u32> = q.download(&y)?.into_iter().map(bits).collect();
+        Failure::unless_equal(&expected, &got)?;
+    }
+    Ok(())
+}
 
 fn broadcast<Q: ElementwiseOps, T: Real>(
     q: &Q,
@@ -230,9 +275,7 @@ fn broadcast<Q: ElementwiseOps, T: Real>(
     let (a, b) = (random.reals::<T>(la.numel()), random.reals::<T>(lb.numel()));
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     let (wa, wb) = (la.broadcast(y_shape)?, lb.broadcast(y_shape)?);
-    for (op, f) in
-        [(Binary::Add, (|a, b| a + b) as fn(f32, f32) -> f32), (Binary::Sub, |a, b| a - b), (Binary::Mul, |a, b| a * b)]
-    {
+    for (op, f) in BINARIES {
         let mut y = q.zeros::<T>(ly.numel())?;
         let mut run = || {
             let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
@@ -322,7 +365,17 @@ fn three_steps<Q: ElementwiseOps>(q: &Q, n: usize, skip: usize) -> Result<(), Fa
 }
 
 fn sums<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
-    let shapes = [(1, 1, 1), (1, 0, 5), (3, 1000, 1), (1, 1797, 64), (1, 5, 300), (4, 0, 1), (1, 40_001, 1)];
+    let shapes = [
+        (1, 1, 1),
+        (1, 0, 5),
+        (3, 1000, 1),
+        (1, 1797, 64),
+        (1, 5, 300),
+        (2, 9, 1100),
+        (4, 0, 1),
+        (1, 40_001, 1),
+        (2, 70_001, 1),
+    ];
     let shapes = shapes.into_iter().chain(batches().map(|n| (1, n, 3))).chain(batches().map(|n| (n, 3, 1)));
     let mut cases: Vec<_> =
         shapes.map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sum::<Q, f32>(q, shape))).collect();

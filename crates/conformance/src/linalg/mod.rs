@@ -2,7 +2,7 @@
 
 mod elementwise;
 mod gemm;
-mod model;
+pub(crate) mod model;
 mod refuse;
 mod rows;
 

@@ -4,27 +4,27 @@ use backend_api::{DType, Real};
 use nn_ops::Activation;
 
 /// A seeded source of inputs.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
     }
 
-    pub(super) fn word(&mut self) -> u32 {
+    pub(crate) fn word(&mut self) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as u32
     }
 
     /// Multiples of 2^-12 in -1..1, rounded to `T`.
-    pub(super) fn reals<T: Real>(&mut self, count: usize) -> Vec<T> {
+    pub(crate) fn reals<T: Real>(&mut self, count: usize) -> Vec<T> {
         (0..count).map(|_| T::from_f32((self.word() % 8192) as f32 / 4096.0 - 1.0)).collect()
     }
 }
 
 /// Relative error of rounding to a narrow `T`; 0 for f32, since the bounds on f32 arithmetic already include its
 /// rounding.
-pub(super) fn rounding<T: Real>() -> f64 {
+pub(crate) fn rounding<T: Real>() -> f64 {
     match T::DTYPE {
         DType::F16 => 2f64.powi(-11),
         DType::Bf16 => 2f64.powi(-8),

@@ -96,8 +96,14 @@ fn recurrent_networks_hold_under_every_checker() {
 }
 
 #[test]
+fn maps_copies_and_reductions_hold_under_every_checker() {
+    hold_on("checks=sanitize", conformance::tensor::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
     hold_on("schedule=random;seed=4", conformance::linalg::specs());
+    hold_on("schedule=random;seed=4", conformance::tensor::specs());
 }
 
 /// Holds the small cases of ops whose names contain one of `filters`, recorded and replayed.

@@ -5,6 +5,7 @@ use core::fmt::Debug;
 use bytemuck::NoUninit;
 
 use super::sizes::{Sizes, sizes};
+use crate::float::{maximum, minimum};
 
 /// Most axes of a tensor.
 pub const MAX_RANK: usize = 6;
@@ -74,6 +75,31 @@ pub enum Binary {
     Sub,
     /// a b.
     Mul,
+    /// a / b.
+    Div,
+    /// The greater of the two: `maximum` of IEEE 754-2019, NaN if either is NaN and 0 above -0.
+    Max,
+    /// The lesser of the two: `minimum` of IEEE 754-2019, NaN if either is NaN and -0 below 0.
+    Min,
+}
+
+impl Binary {
+    /// Every function of two elements.
+    pub const ALL: [Self; 6] = [Self::Add, Self::Sub, Self::Mul, Self::Div, Self::Max, Self::Min];
+
+    /// f(a, b), rounded once.
+    #[inline(always)]
+    #[must_use]
+    pub const fn value(self, a: f32, b: f32) -> f32 {
+        match self {
+            Self::Add => a + b,
+            Self::Sub => a - b,
+            Self::Mul => a * b,
+            Self::Div => a / b,
+            Self::Max => maximum(a, b),
+            Self::Min => minimum(a, b),
+        }
+    }
 }
 
 /// `y = f(a, b)` over a row-major output of `shape`; axes past `rank` have length 1. A stride of 0 repeats an operand along

@@ -15,5 +15,6 @@ pub mod recurrent;
 pub mod rows;
 pub mod share;
 mod sizes;
+pub mod tensor;
 
 pub use sizes::Sizes;

@@ -253,6 +253,33 @@ fn map<L: Floats, F: Function>(l: L, x: &[f32], y: &mut [f32]) {
     }
 }
 
+/// `y = f(y)`.
+pub(crate) struct InPlace<'a> {
+    pub(crate) f: Activation,
+    pub(crate) y: &'a mut [f32],
+}
+
+impl<L: Floats> Kernel<L> for InPlace<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        with_function!(self.f, F => in_place::<L, F>(l, self.y));
+    }
+}
+
+#[inline(always)]
+fn in_place<L: Floats, F: Function>(l: L, y: &mut [f32]) {
+    let mut ys = y.chunks_exact_mut(L::N);
+    for y in &mut ys {
+        l.store(y, F::value(l, l.load(y)));
+    }
+    let y = ys.into_remainder();
+    if !y.is_empty() {
+        l.store_partial(y, F::value(l, l.load_partial(y, 0.0)));
+    }
+}
+
 /// `rows[r][c] = f(rows[r][c] + bias[c])` for rows of `bias.len()` elements that start every `stride` elements.
 pub(super) struct BiasMap<'a> {
     pub(super) f: Activation,

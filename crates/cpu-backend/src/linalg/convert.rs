@@ -6,10 +6,10 @@ use half::{bf16, f16, slice::HalfFloatSliceExt};
 use crate::{CpuQueue, par::CHUNK};
 
 /// Elements of a 16-bit tensor that are widened at once, on the stack.
-const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
 
 /// `dst = src`, exactly. Lengths are equal.
-pub(super) fn widen<T: Real>(src: &[T], dst: &mut [f32]) {
+pub(crate) fn widen<T: Real>(src: &[T], dst: &mut [f32]) {
     match T::DTYPE {
         DType::F16 => bytemuck::cast_slice::<T, f16>(src).convert_to_f32_slice(dst),
         DType::Bf16 => bytemuck::cast_slice::<T, bf16>(src).convert_to_f32_slice(dst),
@@ -18,7 +18,7 @@ pub(super) fn widen<T: Real>(src: &[T], dst: &mut [f32]) {
 }
 
 /// `dst = src` rounded to nearest even. Lengths are equal.
-pub(super) fn narrow<T: Real>(src: &[f32], dst: &mut [T]) {
+pub(crate) fn narrow<T: Real>(src: &[f32], dst: &mut [T]) {
     match T::DTYPE {
         DType::F16 => bytemuck::cast_slice_mut::<T, f16>(dst).convert_from_f32_slice(src),
         DType::Bf16 => bytemuck::cast_slice_mut::<T, bf16>(dst).convert_from_f32_slice(src),
@@ -27,19 +27,19 @@ pub(super) fn narrow<T: Real>(src: &[f32], dst: &mut [T]) {
 }
 
 /// The same elements as f32, if they are.
-pub(super) fn as_f32<T: Real>(x: &[T]) -> Option<&[f32]> {
+pub(crate) fn as_f32<T: Real>(x: &[T]) -> Option<&[f32]> {
     (T::DTYPE == DType::F32).then(|| bytemuck::cast_slice(x))
 }
 
 /// The same elements as f32, if they are.
-pub(super) fn as_f32_mut<T: Real>(x: &mut [T]) -> Option<&mut [f32]> {
+pub(crate) fn as_f32_mut<T: Real>(x: &mut [T]) -> Option<&mut [f32]> {
     (T::DTYPE == DType::F32).then(|| bytemuck::cast_slice_mut(x))
 }
 
 impl CpuQueue {
     /// Runs `op(first, inputs, y)` over blocks of f32, where `first` is the index of the block's first element. `y` holds
     /// its old values when `op` starts. Lengths are equal.
-    pub(super) fn for_blocks<T: Real, const K: usize>(
+    pub(crate) fn for_blocks<T: Real, const K: usize>(
         &self,
         inputs: [&[T]; K],
         y: &mut [T],

@@ -1,8 +1,11 @@
 //! Dense linear algebra and neural-network ops.
 
-mod activation;
-mod convert;
+pub(crate) mod activation;
+mod axes;
+pub(crate) mod binary;
+pub(crate) mod convert;
 mod elementwise;
+pub(crate) mod fold;
 mod gemm;
 mod loss;
 mod rows;

@@ -57,7 +57,8 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "linalg_softmax",
     "merkle",
     "open",
-    "recurrent"
+    "recurrent",
+    "tensor"
 );
 
 impl KernelSource {

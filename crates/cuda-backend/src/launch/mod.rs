@@ -25,6 +25,7 @@ pub(crate) mod merkle;
 pub(crate) mod open;
 pub(crate) mod recurrent;
 pub(crate) mod share;
+pub(crate) mod tensor;
 mod trials;
 
 pub use builder::Launch;

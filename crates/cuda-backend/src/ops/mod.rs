@@ -11,3 +11,4 @@ mod linalg;
 mod merkle;
 mod recurrent;
 mod share;
+mod tensor;

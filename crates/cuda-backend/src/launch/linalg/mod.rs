@@ -18,19 +18,19 @@ const WARP_LEN: u64 = 1024;
 /// Rows that a block of warps takes at a time.
 const ROWS_PER_BLOCK: u64 = 4;
 /// Most blocks of a grid that strides over the rest.
-const MOST_BLOCKS: u64 = 1 << 16;
+pub(super) const MOST_BLOCKS: u64 = 1 << 16;
 
 /// The kernels of one family, by element type.
 #[derive(Clone, Copy)]
-struct Family {
-    f32: &'static str,
-    f16: &'static str,
-    bf16: &'static str,
+pub(super) struct Family {
+    pub(super) f32: &'static str,
+    pub(super) f16: &'static str,
+    pub(super) bf16: &'static str,
 }
 
 impl Family {
     /// The kernel for `T`.
-    fn of<T: Real>(self) -> &'static str {
+    pub(super) fn of<T: Real>(self) -> &'static str {
         match T::DTYPE {
             DType::F16 => self.f16,
             DType::Bf16 => self.bf16,
@@ -50,11 +50,11 @@ macro_rules! family {
     };
 }
 
-use family;
+pub(super) use family;
 
 /// How the rows of a launch are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Group {
+pub(super) enum Group {
     /// Aligned rows, which a warp keeps in registers.
     Held,
     /// Rows that a warp streams.
@@ -65,7 +65,7 @@ enum Group {
 
 impl Group {
     /// The group for rows of `len` elements, which begin at multiples of four elements if `aligned`.
-    fn new(len: u64, aligned: bool) -> Self {
+    pub(super) fn new(len: u64, aligned: bool) -> Self {
         match len {
             0..=WARP_LEN if aligned && len.is_multiple_of(4) => Self::Held,
             0..=WARP_LEN => Self::Warp,
@@ -74,7 +74,7 @@ impl Group {
     }
 
     /// A grid for `rows` rows, whose blocks all have a row to begin with.
-    fn grid(self, rows: u64) -> [u64; 3] {
+    pub(super) fn grid(self, rows: u64) -> [u64; 3] {
         let blocks = if self == Self::Block { rows } else { rows.div_ceil(ROWS_PER_BLOCK).min(MOST_BLOCKS) };
         [blocks, 1, 1]
     }
@@ -86,7 +86,7 @@ fn aligned<T: Element>(view: CudaRef<'_, T>) -> bool {
 }
 
 /// A grid of threads that take four elements at a time and stride by the grid.
-fn over_elements<'a>(launch: Launch<'a>, len: usize) -> Launch<'a> {
+pub(super) fn over_elements<'a>(launch: Launch<'a>, len: usize) -> Launch<'a> {
     let threads = u64::from(launch.block()[0]);
     launch.grid([(len as u64).div_ceil(4 * threads).min(MOST_BLOCKS), 1, 1])
 }

@@ -60,7 +60,7 @@ impl ElementwiseOps for CudaQueue {
         if p.inner > 1 {
             return sum_columns(self, p, p.inner, x, &y);
         }
-        let cut = cut(p.len, p.outer, 64 * LEAST_PART)?;
+        let cut = cut("sum_axis", p.len, rows(p.outer))?;
         if cut.parts == 1 {
             return sum::rows(self, p, cut, x, &y, None);
         }
@@ -88,7 +88,7 @@ pub(super) fn sum_columns<X: Real, Y: Real>(
     x: CudaRef<'_, X>,
     y: &CudaMut<'_, Y>,
 ) -> Result<(), BackendError> {
-    let cut = cut(p.len, p.outer * p.inner.div_ceil(sum::COLUMNS_PER_BLOCK), LEAST_PART)?;
+    let cut = cut("sum_axis", p.len, columns(p.outer, p.inner))?;
     if cut.parts == 1 {
         return sum::columns(queue, p, cut, pitch, x, y, None);
     }
@@ -97,16 +97,33 @@ pub(super) fn sum_columns<X: Real, Y: Real>(
     sum::join(queue, p, cut.parts, parts.view(), y)
 }
 
-/// Cuts an axis, which `blocks` blocks would sum as a whole, into parts of at least `least`.
-fn cut(len: u64, blocks: u64, least: u64) -> Result<SumCut, BackendError> {
-    let parts = (BUSY_BLOCKS / blocks).min(len / least).max(1);
+/// How many blocks would take a whole axis, and the least part of it that is worth one.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ops) struct Blocks {
+    blocks: u64,
+    least: u64,
+}
+
+/// The blocks of contiguous rows.
+pub(in crate::ops) fn rows(outer: u64) -> Blocks {
+    Blocks { blocks: outer, least: 64 * LEAST_PART }
+}
+
+/// The blocks of columns.
+pub(in crate::ops) fn columns(outer: u64, inner: u64) -> Blocks {
+    Blocks { blocks: outer * inner.div_ceil(sum::COLUMNS_PER_BLOCK), least: LEAST_PART }
+}
+
+/// Cuts an axis into parts.
+pub(in crate::ops) fn cut(op: &'static str, len: u64, of: Blocks) -> Result<SumCut, BackendError> {
+    let parts = (BUSY_BLOCKS / of.blocks).min(len / of.least).max(1);
     let part_len = len.div_ceil(parts).next_multiple_of(4).max(4);
-    let part_len = super::index_bound("sum_axis", part_len)?;
+    let part_len = super::index_bound(op, part_len)?;
     Ok(SumCut { parts: len.div_ceil(part_len.into()).max(1) as u32, part_len })
 }
 
 /// Whether the strides are row-major without gaps.
-fn is_flat(shape: &[u64], strides: &[u64; MAX_RANK]) -> bool {
+pub(in crate::ops) fn is_flat(shape: &[u64], strides: &[u64; MAX_RANK]) -> bool {
     let mut next = 1;
     shape.iter().zip(strides).rev().all(|(&len, &stride)| {
         let fits = len == 1 || stride == next;

@@ -3,7 +3,7 @@
 //! Which kernel takes an op depends only on shapes and alignment, and so does the order of every sum: results do not
 //! depend on the card. All results except those of products on the matrix units have the same bits everywhere.
 
-mod elementwise;
+pub(super) mod elementwise;
 mod gemm;
 mod loss;
 mod rows;

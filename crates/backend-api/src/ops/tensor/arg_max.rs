@@ -1,0 +1,42 @@
+//! Where an axis is greatest.
+
+use core_types::params::rows::AxisParams;
+
+use super::shape::elements;
+use crate::{
+    BackendError, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// y is the index along the axis of the greatest element of x: the lowest such index where several are equal, zeros of both
+    /// signs among them. NaN counts as the greatest. An axis without elements is refused unless there is no result, and one with
+    /// 2^32 or more always.
+    pub struct ArgMax<'a, Q, T: Real> as "arg_max" {
+        /// The shape.
+        params: plain &'a AxisParams,
+        /// `outer x len x inner`.
+        x: read T,
+        /// `outer x inner`.
+        y: write u32,
+    }
+}
+
+impl<Q: Queue, T: Real> ArgMax<'_, Q, T> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`TensorOps`](super::TensorOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        let AxisParams { outer, len, inner } = *self.params;
+        self.expect([elements(&[outer, len, inner]), elements(&[outer, inner])])?;
+        let why = if len == 0 && outer > 0 && inner > 0 {
+            "an axis without elements"
+        } else if len > u64::from(u32::MAX) {
+            "an axis of 2^32 elements or more"
+        } else {
+            return Ok(());
+        };
+        Err(BackendError::Unsupported { op: Self::NAME, why })
+    }
+}

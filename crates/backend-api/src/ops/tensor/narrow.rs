@@ -1,0 +1,44 @@
+//! Conversion from f32.
+
+use core_types::params::tensor::Beyond;
+
+use crate::{
+    BackendError, BufferMut, DType, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// `y = x` rounded to nearest, ties to even; NaN stays NaN. Values beyond the range of `T`, which rounding makes infinite, and
+    /// infinities become what `beyond` says, and are counted if that is asked for.
+    pub struct Narrow<'a, Q, T: Real> as "narrow" {
+        /// What becomes of values beyond the range.
+        beyond: plain Beyond,
+        /// Any number of elements.
+        x: read f32,
+        /// As many results.
+        y: write T,
+        /// The number of values beyond the range is added to the first word, and the second is lowered to the index of the
+        /// first of them.
+        found: write_if u64,
+    }
+}
+
+impl<Q: Queue, T: Real> Narrow<'_, Q, T> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`TensorOps`](super::TensorOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        self.expect([self.y.len(), self.y.len(), 2])
+    }
+
+    /// The least magnitude that rounding makes infinite, and the greatest finite value.
+    #[must_use]
+    pub fn range(&self) -> [f32; 2] {
+        match T::DTYPE {
+            DType::F16 => [65_520.0, 65_504.0],
+            DType::Bf16 => [0x7f7f_8000, 0x7f7f_0000].map(f32::from_bits),
+            DType::F32 => [f32::INFINITY, f32::MAX],
+        }
+    }
+}

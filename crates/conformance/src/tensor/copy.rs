@@ -1,0 +1,95 @@
+//! Copies between layouts against index arithmetic, to the bit.
+
+use backend_api::{
+    BackendError, Buffer, Real,
+    ops::tensor::{CopyStrided, TensorOps},
+};
+use core_types::params::tensor::CopyParams;
+
+use super::{bits, typed};
+use crate::{
+    Case, Failure, OpSpec,
+    linalg::model::Random,
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+/// Shape, strides of x, strides of y.
+type Layouts = [&'static [u64]; 3];
+
+/// Contiguous copies, transposes, slices and repetitions, into and out of each.
+const LAYOUTS: [Layouts; 15] = [
+    [&[2, 3, 4], &[12, 4, 1], &[12, 4, 1]],
+    [&[33, 65], &[1, 33], &[65, 1]],
+    [&[33, 65], &[65, 1], &[1, 33]],
+    [&[17, 40], &[40, 1], &[50, 1]],
+    [&[17, 40], &[50, 1], &[40, 1]],
+    [&[3, 4, 5, 6], &[120, 30, 6, 1], &[1, 3, 12, 60]],
+    [&[3, 4, 5, 6], &[120, 6, 24, 1], &[120, 30, 6, 1]],
+    [&[2, 3, 2, 3, 2, 3], &[108, 36, 18, 6, 3, 1], &[1, 2, 6, 12, 36, 72]],
+    [&[9], &[2], &[3]],
+    [&[9, 5], &[0, 1], &[5, 1]],
+    [&[9, 5], &[1, 0], &[5, 1]],
+    [&[7, 1, 6], &[6, 99, 1], &[6, 99, 1]],
+    [&[], &[], &[]],
+    [&[3, 0, 2], &[1, 1, 1], &[0, 0, 0]],
+    [&[1], &[5], &[0]],
+];
+
+pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+    let mut cases: Vec<_> =
+        LAYOUTS.into_iter().flat_map(|layouts| typed!(format!("{layouts:?}"), copied(&layouts))).collect();
+    cases.extend(BATCHES.map(|n| {
+        Case::new(format!("the transpose of {n} rows"), move |q: &Q| {
+            copied::<Q, f32>(q, &[&[37, n.into()], &[1, 37], &[u64::from(n), 1]])
+        })
+    }));
+    cases.push(Case::new("300 x 300, transposed", |q: &Q| copied::<Q, f32>(q, &[&[300, 300], &[1, 300], &[300, 1]])));
+    cases.push(Case::new("70001 pairs out of triples", |q: &Q| copied::<Q, f32>(q, &[&[70_001, 2], &[3, 1], &[2, 1]])));
+    cases.push(Case::new("results that overlap", refused_overlaps));
+    vec![OpSpec { op: "tensor.copy_strided", cases }.refusing_short("copy_strided", short_copy_strided)]
+}
+
+fn params(layouts: &[&[u64]; 3]) -> CopyParams {
+    let six = |axes: &[u64], fill| core::array::from_fn(|i| axes.get(i).copied().unwrap_or(fill));
+    let [shape, x, y] = *layouts;
+    let rank = shape.len() as u32;
+    CopyParams { rank, reserved: 0, shape: six(shape, 1), x_strides: six(x, 0), y_strides: six(y, 0) }
+}
+
+/// The places of all indices of a shape.
+fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
+    let mut places = vec![0];
+    for (&len, &stride) in shape.iter().zip(strides) {
+        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).collect();
+    }
+    places
+}
+
+fn copied<Q: TensorOps, T: Real>(q: &Q, layouts: &[&[u64]; 3]) -> Result<(), Failure> {
+    let (from, to) = (places(layouts[0], layouts[1]), places(layouts[0], layouts[2]));
+    let len = |places: &[usize]| places.iter().max().map_or(0, |last| last + 1);
+    // y has three elements more, which stay, as do those in its gaps.
+    let (x, start): (Vec<T>, Vec<T>) = (Random::new(1).reals(len(&from)), Random::new(2).reals(len(&to) + 3));
+    let (dx, mut y) = (q.upload(&x)?, q.upload(&start)?);
+    q.copy_strided(CopyStrided { params: &params(layouts), x: dx.view(), y: y.view_mut() })?;
+    let mut expected = start;
+    from.into_iter().zip(to).for_each(|(from, to)| expected[to] = x[from]);
+    Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
+}
+
+fn refused_overlaps<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+    let (x, mut y) = (floats(q, 100)?, floats(q, 100)?);
+    for y_strides in [[0, 1], [1, 0], [1, 1], [2, 1], [3, 2], [u64::MAX, 1]] {
+        let params = params(&[&[3, 4], &[4, 1], &y_strides]);
+        let outcome = q.copy_strided(CopyStrided { params: &params, x: x.view(), y: y.view_mut() });
+        Failure::unless_refused("a result that overlaps", outcome)?;
+    }
+    Ok(())
+}
+
+fn short_copy_strided<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, mut y) = (floats(q, 6)?, floats(q, 7)?);
+    let params = params(&[&[2, 3], &[1, 2], &[4, 1]]);
+    q.copy_strided(CopyStrided { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
+}

@@ -1,0 +1,110 @@
+//! Rows by index: copies to the bit, and sums in the order of their indices.
+
+use backend_api::{
+    BackendError, Buffer, Real,
+    ops::tensor::{Gather, ScatterAdd, TensorOps},
+};
+use core_types::params::tensor::TableParams;
+
+use super::{bits, typed};
+use crate::{
+    Case, Failure, OpSpec,
+    linalg::model::Random,
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+/// Rows, width and number of indices.
+const SIZES: [[usize; 3]; 10] = [
+    [1, 1, 1],
+    [5, 3, 40],
+    [300, 8, 64],
+    [4, 700, 9],
+    [1000, 33, 2100],
+    [3, 0, 5],
+    [0, 4, 0],
+    [7, 4, 0],
+    [2, 513, 3],
+    [2, 3, 70_001],
+];
+
+pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+    let (mut gathers, mut sums) = (Vec::new(), Vec::new());
+    for size in SIZES {
+        gathers.extend(typed!(format!("{size:?}"), gathered(size)));
+        sums.extend(typed!(format!("{size:?}"), added(size)));
+    }
+    for n in BATCHES.map(|n| n as usize) {
+        gathers.push(Case::new(format!("{n} indices"), move |q: &Q| gathered::<Q, f32>(q, [11, 5, n])));
+        sums.push(Case::new(format!("{n} indices"), move |q: &Q| added::<Q, f32>(q, [11, 5, n])));
+    }
+    vec![
+        OpSpec { op: "tensor.gather", cases: gathers }.refusing_short("gather", short_gather),
+        OpSpec { op: "tensor.scatter_add", cases: sums }.refusing_short("scatter_add", short_scatter_add),
+    ]
+}
+
+/// Indices of which some name no row, and their places in ascending order.
+fn indices([rows, _, count]: [usize; 3]) -> (Vec<u32>, Vec<u32>) {
+    let mut random = Random::new(count as u64);
+    let mut index = || match random.word() % 11 {
+        0 => rows as u32,
+        1 => u32::MAX,
+        _ => random.word() % rows as u32,
+    };
+    let indices: Vec<u32> = (0..count).map(|_| index()).collect();
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    order.sort_by_key(|&place| indices[place as usize]);
+    (indices, order)
+}
+
+fn params([rows, width, count]: [usize; 3]) -> TableParams {
+    TableParams { rows: rows as u64, width: width as u64, count: count as u64 }
+}
+
+fn gathered<Q: TensorOps, T: Real>(q: &Q, size: [usize; 3]) -> Result<(), Failure> {
+    let ([rows, width, count], (indices, _)) = (size, indices(size));
+    let table: Vec<T> = Random::new(8).reals(rows * width);
+    let (dt, di, mut y) = (q.upload(&table)?, q.upload(&indices)?, q.upload(&vec![T::from_f32(9.0); count * width])?);
+    q.gather(Gather { params: &params(size), table: dt.view(), indices: di.view(), y: y.view_mut() })?;
+    let row = |&index: &u32| match index as usize {
+        index if index < rows => table[index * width..][..width].to_vec(),
+        _ => vec![T::from_f32(0.0); width],
+    };
+    let expected: Vec<T> = indices.iter().flat_map(row).collect();
+    Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
+}
+
+fn added<Q: TensorOps, T: Real>(q: &Q, size: [usize; 3]) -> Result<(), Failure> {
+    let ([rows, width, count], (indices, order)) = (size, indices(size));
+    let (table, g): (Vec<T>, Vec<T>) = (Random::new(8).reals(rows * width), Random::new(9).reals(count * width));
+    let (di, places, dg) = (q.upload(&indices)?, q.upload(&order)?, q.upload(&g)?);
+    let mut y = q.upload(&table)?;
+    let (indices_view, order_view, g_view) = (di.view(), places.view(), dg.view());
+    q.scatter_add(ScatterAdd {
+        params: &params(size),
+        indices: indices_view,
+        order: order_view,
+        g: g_view,
+        table: y.view_mut(),
+    })?;
+    // Sums of multiples of 2^-12 are exact in f32, so that only the order of rounding is left, and there is one.
+    let mut sums = vec![0.0f32; rows * width];
+    for (place, &index) in indices.iter().enumerate().filter(|&(_, &index)| (index as usize) < rows) {
+        (0..width).for_each(|c| sums[index as usize * width + c] += g[place * width + c].to_f32());
+    }
+    let expected: Vec<T> = table.iter().zip(sums).map(|(x, sum)| T::from_f32(sum + x.to_f32())).collect();
+    Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
+}
+
+fn short_gather<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (table, indices, mut y) = (floats(q, 12)?, q.zeros(2)?, floats(q, 6)?);
+    let params = params([4, 3, 2]);
+    q.gather(Gather { params: &params, table: table.view(), indices: indices.view(), y: y.view_mut() }.map(short)?)
+}
+
+fn short_scatter_add<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (indices, order, g, mut table) = (q.zeros(2)?, q.upload(&[0u32, 1])?, floats(q, 6)?, floats(q, 12)?);
+    let (indices, order, g, table) = (indices.view(), order.view(), g.view(), table.view_mut());
+    q.scatter_add(ScatterAdd { params: &params([4, 3, 2]), indices, order, g, table }.map(short)?)
+}

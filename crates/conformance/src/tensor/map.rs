@@ -1,0 +1,279 @@
+//! Maps, choices and fills against their definitions, and forms in place against the others.
+
+use backend_api::{
+    BackendError, Buffer, Real,
+    ops::{
+        linalg::{Activate, Binary, ElementwiseOps},
+        tensor::{ActivateInPlace, BinaryInPlace, Fill, Map, MapInPlace, Select, TensorOps},
+    },
+};
+use core_types::params::{
+    elementwise::{Activation, Binary as Arithmetic, BinaryParams},
+    tensor::{Function, MapParams},
+};
+
+use super::{LENGTHS, bits, narrow, typed, wide};
+use crate::{
+    Case, Failure, OpSpec,
+    linalg::model::{Random, rounding},
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+pub(super) fn specs<Q: ElementwiseOps + TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+    let lengths = || LENGTHS.into_iter().chain([1031]);
+    let mut maps: Vec<_> = Function::ALL
+        .into_iter()
+        .flat_map(|f| {
+            lengths().map(move |n| Case::new(format!("{}, {n}", f.name()), move |q: &Q| values::<Q, f32>(q, f, n)))
+        })
+        .collect();
+    for f in Function::ALL {
+        maps.extend(typed!(format!("{}, over the range", f.name()), values(f, 1030)));
+    }
+    maps.push(Case::new("zeros, infinities and NaN", specials));
+    maps.push(Case::new("bounds that are out of order", refused_bounds));
+    let in_place = lengths().flat_map(|n| typed!(format!("{n} elements"), maps_in_place(n)));
+    let activated = lengths().flat_map(|n| typed!(format!("{n} elements"), activations_in_place(n)));
+    let shapes: [(&[u64], &[u64]); 6] = [
+        (&[5, 7], &[7, 1]),
+        (&[5, 7], &[0, 1]),
+        (&[5, 7], &[1, 0]),
+        (&[3, 2, 4], &[0, 4, 1]),
+        (&[6], &[0]),
+        (&[], &[]),
+    ];
+    let mut combined: Vec<_> =
+        shapes.into_iter().flat_map(|(a, b)| typed!(format!("{a:?} by {b:?}"), combined_in_place(a, b))).collect();
+    combined.extend(BATCHES.map(|n| {
+        Case::new(format!("a row on {n} rows"), move |q: &Q| combined_in_place::<Q, f32>(q, &[n.into(), 5], &[0, 1]))
+    }));
+    combined.push(Case::new("strides of a that are not row-major", refused_strides));
+    let choices = lengths().flat_map(|n| typed!(format!("{n} elements"), chosen(n)));
+    let fills = lengths().flat_map(|n| typed!(format!("{n} elements"), filled(n)));
+    vec![
+        OpSpec { op: "tensor.map", cases: maps }.refusing_short("map", short_map),
+        OpSpec { op: "tensor.map_in_place", cases: in_place.collect() }
+            .refusing_short("map_in_place", short_map_in_place),
+        OpSpec { op: "tensor.activate_in_place", cases: activated.collect() }
+            .refusing_short("activate_in_place", short_activate_in_place),
+        OpSpec { op: "tensor.binary_in_place", cases: combined }
+            .refusing_short("binary_in_place", short_binary_in_place),
+        OpSpec { op: "tensor.select", cases: choices.collect() }.refusing_short("select", short_select),
+        OpSpec { op: "tensor.fill", cases: fills.collect() }.refusing_short("fill", short_fill),
+    ]
+}
+
+const LOW: f32 = -0.75;
+const HIGH: f32 = 1.5;
+
+fn params(f: Function) -> MapParams {
+    MapParams { f, low: LOW, high: HIGH }
+}
+
+/// f(x) by its definition.
+fn model(f: Function, x: f64) -> f64 {
+    let (low, high) = (f64::from(LOW), f64::from(HIGH));
+    match f {
+        Function::Neg => -x,
+        Function::Abs => x.abs(),
+        Function::Exp => x.exp(),
+        Function::Log => x.ln(),
+        Function::Sqrt => x.sqrt(),
+        Function::Rsqrt => 1.0 / x.sqrt(),
+        Function::Recip => 1.0 / x,
+        Function::Clamp => x.max(low).min(high),
+        Function::Huber if x.abs() <= high => 0.5 * x * x,
+        Function::Huber => high * (x.abs() - 0.5 * high),
+    }
+}
+
+/// Inputs over 24 octaves, of both signs where the function has values for both, away from zero for quotients.
+fn inputs<T: Real>(f: Function, n: usize) -> Vec<T> {
+    let mut random = Random::new(n as u64);
+    let positive = matches!(f, Function::Log | Function::Sqrt | Function::Rsqrt);
+    let value = |(i, x): (usize, f32)| {
+        let scale = ((i % 24) as f32 - 12.0).exp2();
+        let x = if positive { x.abs() + 0.01 } else { x };
+        match f {
+            Function::Exp => 10.0 * x,
+            Function::Recip => (x.abs() + 0.5) * scale * if i % 2 == 0 { 1.0 } else { -1.0 },
+            _ => x * scale.max(0.001),
+        }
+    };
+    random.reals::<f32>(n).into_iter().enumerate().map(value).map(T::from_f32).collect()
+}
+
+fn apply<Q: TensorOps, T: Real>(q: &Q, f: Function, x: &[T]) -> Result<Vec<T>, Failure> {
+    let (x, mut y) = (q.upload(x)?, q.zeros::<T>(x.len())?);
+    q.map(Map { params: &params(f), x: x.view(), y: y.view_mut() })?;
+    Ok(q.download(&y)?)
+}
+
+fn values<Q: TensorOps, T: Real>(q: &Q, f: Function, n: usize) -> Result<(), Failure> {
+    let x = inputs::<T>(f, n);
+    let expected: Vec<f64> = wide(&x).into_iter().map(|x| model(f, x.into())).collect();
+    let ulps = match f {
+        Function::Neg | Function::Abs | Function::Clamp => 0.0,
+        Function::Sqrt | Function::Recip => 0.5,
+        _ => 2.0,
+    };
+    // An ulp is up to 2^-23 of a value; 16-bit results near zero are multiples of 2^-24.
+    let (rtol, rounding) = (ulps * 2f64.powi(-23), rounding::<T>());
+    let atol = if rounding > 0.0 && ulps > 0.0 { 2f64.powi(-24) } else { 0.0 };
+    Failure::unless_close(&expected, &wide(&apply(q, f, &x)?), rtol + if ulps > 0.0 { rounding } else { 0.0 }, atol)
+}
+
+fn specials<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let x = [-inf, -1.0, -0.0, 0.0, 1.0, inf, nan];
+    for (f, want) in [
+        (Function::Neg, [inf, 1.0, 0.0, -0.0, -1.0, -inf, nan]),
+        (Function::Abs, [inf, 1.0, 0.0, 0.0, 1.0, inf, nan]),
+        (Function::Log, [nan, nan, -inf, -inf, 0.0, inf, nan]),
+        (Function::Sqrt, [nan, nan, -0.0, 0.0, 1.0, inf, nan]),
+        (Function::Rsqrt, [nan, nan, -inf, inf, 1.0, 0.0, nan]),
+        (Function::Recip, [-0.0, -1.0, -inf, inf, 1.0, 0.0, nan]),
+        (Function::Clamp, [LOW, LOW, -0.0, 0.0, 1.0, HIGH, nan]),
+        (Function::Huber, [inf, 0.5, 0.0, 0.0, 0.5, inf, nan]),
+    ] {
+        for skip in 0..7 {
+            Failure::unless_equal(&bits(&want[skip..]), &bits(&apply(q, f, &x[skip..])?))?;
+        }
+    }
+    let ends = apply(q, Function::Exp, &[-inf, -104.0, -0.0, 88.73, inf, nan])?;
+    Failure::unless_equal(&bits(&[0.0, 0.0, 1.0, inf, inf, nan]), &bits(&ends))
+}
+
+fn refused_bounds<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+    let nan = f32::NAN;
+    for (f, low, high) in [
+        (Function::Clamp, 1.0, 0.0),
+        (Function::Clamp, nan, 0.0),
+        (Function::Clamp, 0.0, nan),
+        (Function::Huber, 0.0, 0.0),
+        (Function::Huber, 0.0, nan),
+    ] {
+        let (params, x, mut y) = (MapParams { f, low, high }, floats(q, 3)?, floats(q, 3)?);
+        let outcome = q.map(Map { params: &params, x: x.view(), y: y.view_mut() });
+        Failure::unless_refused(f.name(), outcome)?;
+        Failure::unless_refused(f.name(), q.map_in_place(MapInPlace { params: &params, len: 3, x: y.view_mut() }))?;
+    }
+    Ok(())
+}
+
+fn maps_in_place<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+    for f in Function::ALL {
+        let x = inputs::<T>(f, n);
+        let mut y = q.upload(&x)?;
+        q.map_in_place(MapInPlace { params: &params(f), len: n, x: y.view_mut() })?;
+        Failure::unless_equal(&bits(&apply(q, f, &x)?), &bits(&q.download(&y)?))?;
+    }
+    Ok(())
+}
+
+fn activations_in_place<Q: ElementwiseOps + TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+    let x: Vec<T> = Random::new(4).reals(n);
+    for f in Activation::ALL {
+        let (dx, mut y, mut want) = (q.upload(&x)?, q.upload(&x)?, q.zeros::<T>(n)?);
+        q.activate(Activate { f, x: dx.view(), y: want.view_mut() })?;
+        q.activate_in_place(ActivateInPlace { f, len: n, x: y.view_mut() })?;
+        Failure::unless_equal(&bits(&q.download(&want)?), &bits(&q.download(&y)?))?;
+    }
+    Ok(())
+}
+
+/// Six axes, of which the others have length 1.
+fn six(axes: &[u64], fill: u64) -> [u64; 6] {
+    core::array::from_fn(|i| axes.get(i).copied().unwrap_or(fill))
+}
+
+/// Parameters of tensors of `shape`, b with these strides.
+fn strided(op: Arithmetic, shape: &[u64], b_strides: &[u64]) -> BinaryParams {
+    let a_strides: Vec<u64> = (0..shape.len()).map(|i| shape[i + 1..].iter().product()).collect();
+    let (rank, shape) = (shape.len() as u32, six(shape, 1));
+    BinaryParams { op, rank, shape, a_strides: six(&a_strides, 0), b_strides: six(b_strides, 0) }
+}
+
+fn combined_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
+    q: &Q,
+    shape: &[u64],
+    b_strides: &[u64],
+) -> Result<(), Failure> {
+    let count = shape.iter().product::<u64>() as usize;
+    let (a, b): (Vec<T>, Vec<T>) = (Random::new(5).reals(count), Random::new(6).reals(count.max(8)));
+    let (da, db) = (q.upload(&a)?, q.upload(&b)?);
+    for op in Arithmetic::ALL {
+        let (params, mut y, mut want) = (strided(op, shape, b_strides), q.upload(&a)?, q.zeros::<T>(count)?);
+        q.binary(Binary { params: &params, a: da.view(), b: db.view(), y: want.view_mut() })?;
+        q.binary_in_place(BinaryInPlace { params: &params, a: y.view_mut(), b: db.view() })?;
+        Failure::unless_equal(&bits(&q.download(&want)?), &bits(&q.download(&y)?))?;
+    }
+    Ok(())
+}
+
+fn refused_strides<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+    let (mut a, b) = (floats(q, 6)?, floats(q, 6)?);
+    for a_strides in [[1, 2], [0, 1], [4, 1]] {
+        let params = BinaryParams { a_strides: six(&a_strides, 0), ..strided(Arithmetic::Add, &[2, 3], &[3, 1]) };
+        let outcome = q.binary_in_place(BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() });
+        Failure::unless_refused("strides of a", outcome)?;
+    }
+    Ok(())
+}
+
+fn chosen<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+    let mut random = Random::new(7);
+    let mask: Vec<bool> = (0..n).map(|_| random.word() % 3 == 0).collect();
+    // What is not chosen is NaN, and so is some of what is.
+    let pick = |keep: bool| -> Vec<T> {
+        let value = |(i, &m): (usize, &bool)| if m == keep && i % 5 > 0 { i as f32 } else { f32::NAN };
+        narrow(&mask.iter().enumerate().map(value).collect::<Vec<f32>>())
+    };
+    let (a, b) = (pick(true), pick(false));
+    let (dm, da, db, mut y) = (q.upload(&mask)?, q.upload(&a)?, q.upload(&b)?, q.zeros::<T>(n)?);
+    q.select(Select { mask: dm.view(), a: da.view(), b: db.view(), y: y.view_mut() })?;
+    let expected: Vec<T> = (0..n).map(|i| if mask[i] { a[i] } else { b[i] }).collect();
+    Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
+}
+
+fn filled<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+    for value in [0.1, -0.0, f32::INFINITY] {
+        let mut y = q.zeros::<T>(n)?;
+        q.fill(Fill { value, len: n, y: y.view_mut() })?;
+        Failure::unless_equal(&bits(&vec![T::from_f32(value); n]), &bits(&q.download(&y)?))?;
+    }
+    Ok(())
+}
+
+fn short_map<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
+    q.map(Map { params: &params(Function::Abs), x: x.view(), y: y.view_mut() }.map(short)?)
+}
+
+fn short_map_in_place<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let mut x = floats(q, 5)?;
+    q.map_in_place(MapInPlace { params: &params(Function::Abs), len: 5, x: x.view_mut() }.map(short)?)
+}
+
+fn short_activate_in_place<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let mut x = floats(q, 5)?;
+    q.activate_in_place(ActivateInPlace { f: Activation::Relu, len: 5, x: x.view_mut() }.map(short)?)
+}
+
+fn short_fill<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let mut y = floats(q, 5)?;
+    q.fill(Fill { value: 1.0, len: 5, y: y.view_mut() }.map(short)?)
+}
+
+fn short_binary_in_place<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (mut a, b) = (floats(q, 6)?, floats(q, 3)?);
+    let params = strided(Arithmetic::Add, &[2, 3], &[0, 1]);
+    q.binary_in_place(BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() }.map(short)?)
+}
+
+fn short_select<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (mask, a, b, mut y) = (q.zeros(5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
+    let (mask, a, b) = (mask.view(), a.view(), b.view());
+    q.select(Select { mask, a, b, y: y.view_mut() }.map(short)?)
+}

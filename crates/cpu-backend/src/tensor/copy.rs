@@ -1,0 +1,111 @@
+//! Copies between layouts.
+
+use backend_api::Real;
+use core_types::params::{elementwise::MAX_RANK, tensor::CopyParams};
+
+use crate::{CpuQueue, par::CHUNK};
+
+/// Rows and columns of the squares by which a transpose proceeds: lines of the cache on both sides stay there.
+const SQUARE: usize = 16;
+
+/// An axis: its length, and the distance between its indices in the source and in the result.
+#[derive(Clone, Copy)]
+struct Axis {
+    len: usize,
+    x: usize,
+    y: usize,
+}
+
+/// `y[i] = x[i]` for every index of the shape. The parameters fit the views, and axes of the result nest.
+pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) {
+    let (axes, rank) = ordered(p);
+    if axes[..rank].iter().any(|axis| axis.len == 0) {
+        return;
+    }
+    // A step of the outermost axis passes over all that the others reach, so each task has a part of the result to itself.
+    let (outer, rest) = (axes[0], &axes[1..rank]);
+    let of_index: usize = rest.iter().map(|axis| axis.len).product();
+    let per_task = (CHUNK / of_index).max(1).min(outer.len);
+    let used = y.len().min(outer.len.saturating_mul(outer.y).max(1));
+    q.for_chunks(&mut y[..used], per_task.saturating_mul(outer.y.max(1)), |task, y| {
+        let first = task * per_task;
+        let part = Axis { len: per_task.min(outer.len - first), ..outer };
+        let mut axes = axes;
+        axes[0] = part;
+        each_plane(&axes[..rank], &x[first * outer.x..], y);
+    });
+}
+
+/// The axes by falling strides of the result, merged where source and result go on evenly from one to the next; at least one.
+fn ordered(p: &CopyParams) -> ([Axis; MAX_RANK], usize) {
+    let mut axes = [Axis { len: 1, x: 0, y: 0 }; MAX_RANK];
+    for (i, axis) in axes.iter_mut().enumerate().take(p.rank as usize) {
+        let (x, y) = (p.x_strides[i] as usize, p.y_strides[i] as usize);
+        *axis = Axis { len: p.shape[i] as usize, x, y };
+        if axis.len == 1 {
+            *axis = Axis { len: 1, x: 0, y: 0 };
+        }
+    }
+    axes.sort_by_key(|axis| core::cmp::Reverse(axis.y));
+    let mut rank = 0usize;
+    for i in 0..MAX_RANK {
+        let axis = axes[i];
+        if axis.len == 1 {
+            continue;
+        }
+        let before = rank.checked_sub(1).map(|last| axes[last]);
+        match before {
+            Some(before)
+                if before.x == axis.x.saturating_mul(axis.len) && before.y == axis.y.saturating_mul(axis.len) =>
+            {
+                axes[rank - 1] = Axis { len: before.len * axis.len, ..axis };
+            }
+            _ => {
+                axes[rank] = axis;
+                rank += 1;
+            }
+        }
+    }
+    if rank == 0 {
+        axes[0] = Axis { len: 1, x: 0, y: 0 };
+    }
+    (axes, rank.max(1))
+}
+
+/// Copies the two innermost axes at every index of the others.
+fn each_plane<T: Real>(axes: &[Axis], x: &[T], y: &mut [T]) {
+    match *axes {
+        [] => {}
+        [a] => plane(Axis { len: 1, x: 0, y: 0 }, a, x, y),
+        [a, b] => plane(a, b, x, y),
+        [outer, ref rest @ ..] => {
+            for i in 0..outer.len {
+                each_plane(rest, &x[i * outer.x..], &mut y[i * outer.y..]);
+            }
+        }
+    }
+}
+
+fn plane<T: Real>(a: Axis, b: Axis, x: &[T], y: &mut [T]) {
+    if b.x == 1 && b.y == 1 {
+        for i in 0..a.len {
+            y[i * a.y..][..b.len].copy_from_slice(&x[i * a.x..][..b.len]);
+        }
+        return;
+    }
+    if b.x == 0 && b.y == 1 {
+        for i in 0..a.len {
+            y[i * a.y..][..b.len].fill(x[i * a.x]);
+        }
+        return;
+    }
+    for first_a in (0..a.len).step_by(SQUARE) {
+        for first_b in (0..b.len).step_by(SQUARE) {
+            for i in first_a..(first_a + SQUARE).min(a.len) {
+                for j in first_b..(first_b + SQUARE).min(b.len) {
+                    y[i * a.y + j * b.y] = x[i * a.x + j * b.x];
+                }
+            }
+        }
+    }
+}

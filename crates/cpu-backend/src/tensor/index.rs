@@ -1,0 +1,100 @@
+//! Rows of a table by index: their copies, and sums into them.
+
+use backend_api::{Real, ops::tensor::ScatterAdd};
+use core_types::params::tensor::TableParams;
+
+use crate::{
+    CpuQueue,
+    linalg::convert::{BLOCK, as_f32, narrow, widen},
+    par::CHUNK,
+    simd::{Kernel, dispatch, floats::Floats},
+};
+
+/// Row i of y is row `indices[i]` of the table; zeros where there is none.
+pub(super) fn gather<T: Real>(q: &CpuQueue, p: &TableParams, table: &[T], indices: &[u32], y: &mut [T]) {
+    let width = p.width as usize;
+    if y.is_empty() {
+        return;
+    }
+    let per_task = CHUNK.div_ceil(width);
+    q.for_chunks(y, per_task * width, |task, y| {
+        for (y, &index) in y.chunks_mut(width).zip(&indices[task * per_task..]) {
+            match row(table, width, index) {
+                Some(row) => y.copy_from_slice(row),
+                None => y.fill(T::from_f32(0.0)),
+            }
+        }
+    });
+}
+
+/// A row of the table, if it has that many.
+fn row<T>(table: &[T], width: usize, index: u32) -> Option<&[T]> {
+    let first = (index as usize).checked_mul(width)?;
+    table.get(first..first.checked_add(width)?)
+}
+
+/// Adds rows of g to the rows of the table that `indices` name, those of one index in the order of `order`.
+pub(super) fn scatter_add<T: Real>(q: &CpuQueue, op: ScatterAdd<'_, CpuQueue, T>) {
+    let ScatterAdd { params: p, indices, order, g, table } = op;
+    let width = p.width as usize;
+    if table.is_empty() || indices.is_empty() {
+        return;
+    }
+    // Rows of the table are dealt out evenly; a task finds its indices by bisection.
+    let rows = p.rows as usize;
+    let per_task = (CHUNK.div_ceil(width)).max(rows.div_ceil(64));
+    let index_of = |place: u32| indices.get(place as usize).map_or(usize::MAX, |&index| index as usize);
+    q.for_chunks(table, per_task * width, |task, table| {
+        let first = task * per_task;
+        let end = first + table.len() / width;
+        let begin = order.partition_point(|&place| index_of(place) < first);
+        let mut rest = &order[begin..];
+        while let Some(&place) = rest.first() {
+            let index = index_of(place);
+            if !(first..end).contains(&index) {
+                break;
+            }
+            let run = rest.iter().take_while(|&&place| index_of(place) == index).count();
+            let row = &mut table[(index - first) * width..][..width];
+            dispatch(q.simd(), Run { g, width, places: &rest[..run], row });
+            rest = &rest[run..];
+        }
+    });
+}
+
+/// Rows of g at `places`, which are summed and added to a row.
+struct Run<'a, T> {
+    g: &'a [T],
+    width: usize,
+    places: &'a [u32],
+    row: &'a mut [T],
+}
+
+impl<T: Real, L: Floats> Kernel<L> for Run<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        let Self { g, width, places, row } = self;
+        let (mut sums, mut wide) = ([0.0f32; BLOCK], [0.0f32; BLOCK]);
+        for (block, row) in row.chunks_mut(BLOCK).enumerate() {
+            let (sums, n) = (&mut sums[..row.len()], row.len());
+            sums.fill(0.0);
+            for &place in places {
+                let part = &g[place as usize * width + block * BLOCK..][..n];
+                let part = as_f32(part).unwrap_or_else(|| {
+                    widen(part, &mut wide[..n]);
+                    &wide[..n]
+                });
+                for (sum, &x) in sums.iter_mut().zip(part) {
+                    *sum += x;
+                }
+            }
+            widen(row, &mut wide[..n]);
+            for (sum, &x) in sums.iter_mut().zip(&wide[..n]) {
+                *sum += x;
+            }
+            narrow(sums, row);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Maps, forms in place, copies between layouts, conversions, reductions and rows by index.
+
+mod arg_max;
+mod copy;
+mod index;
+mod map;
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use backend_api::{
+    BackendError, Real,
+    ops::tensor::{
+        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, Fill, Gather, Map, MapInPlace, Narrow, Reduce, ScatterAdd,
+        Select, TensorOps, Widen,
+    },
+};
+use core_types::{
+    float::clamp,
+    params::tensor::{Beyond, Reduction},
+};
+
+use crate::{
+    CpuQueue,
+    linalg::{
+        activation::InPlace,
+        binary::binary,
+        convert::{BLOCK, narrow, widen},
+        fold::{Greatest, Least, Sum, fold},
+    },
+    par::CHUNK,
+    simd::{Kernel, dispatch, floats::Floats},
+};
+use map::Values;
+
+impl TensorOps for CpuQueue {
+    fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        self.for_blocks([], op.x, |_, [], y| dispatch(self.simd(), InPlace { f: op.f, y }));
+        Ok(())
+    }
+
+    fn arg_max<T: Real>(&self, op: ArgMax<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        arg_max::arg_max(self, op.params, op.x, op.y);
+        Ok(())
+    }
+
+    fn binary_in_place<T: Real>(&self, op: BinaryInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        binary(self, op.params, None, op.b, op.a);
+        Ok(())
+    }
+
+    fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        copy::copy(self, op.params, op.x, op.y);
+        Ok(())
+    }
+
+    fn fill<T: Real>(&self, op: Fill<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let value = T::from_f32(op.value);
+        self.for_chunks(op.y, CHUNK, |_, y| y.fill(value));
+        Ok(())
+    }
+
+    fn gather<T: Real>(&self, op: Gather<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        index::gather(self, op.params, op.table, op.indices, op.y);
+        Ok(())
+    }
+
+    fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let p = op.params;
+        self.for_blocks([op.x], op.y, |_, [x], y| dispatch(self.simd(), Values { p, x: Some(x), y }));
+        Ok(())
+    }
+
+    fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let p = op.params;
+        self.for_blocks([], op.x, |_, [], y| dispatch(self.simd(), Values { p, x: None, y }));
+        Ok(())
+    }
+
+    fn narrow<T: Real>(&self, op: Narrow<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let [beyond, greatest] = op.range();
+        let Narrow { beyond: rule, x, y, found } = op;
+        let greatest = (rule == Beyond::Saturated).then_some(greatest);
+        let (count, first) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+        self.for_chunks(y, CHUNK, |task, y| {
+            let x = &x[task * CHUNK..][..y.len()];
+            let beyond = dispatch(self.simd(), Narrowed { beyond, greatest, x, y });
+            if beyond.count > 0 {
+                count.fetch_add(beyond.count, Relaxed);
+                first.fetch_min((task * CHUNK + beyond.first) as u64, Relaxed);
+            }
+        });
+        if let Some([all, lowest]) = found {
+            *all = all.wrapping_add(count.into_inner());
+            *lowest = first.into_inner().min(*lowest);
+        }
+        Ok(())
+    }
+
+    fn reduce<T: Real>(&self, op: Reduce<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Reduce { params: p, x, y } = op;
+        let (len, axis) = (p.len as f64, [p.len as usize, p.inner as usize]);
+        match p.reduction {
+            Reduction::Sum => fold::<Sum, T>(self, axis, x, y, |y, sum| *y = T::from_f32(sum as f32)),
+            Reduction::Mean => fold::<Sum, T>(self, axis, x, y, |y, sum| *y = T::from_f32((sum / len) as f32)),
+            Reduction::Max => fold::<Greatest, T>(self, axis, x, y, |y, max| *y = T::from_f32(max)),
+            Reduction::Min => fold::<Least, T>(self, axis, x, y, |y, min| *y = T::from_f32(min)),
+        }
+    }
+
+    fn scatter_add<T: Real>(&self, op: ScatterAdd<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        index::scatter_add(self, op);
+        Ok(())
+    }
+
+    fn select<T: Real>(&self, op: Select<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        let Select { mask, a, b, y } = op;
+        self.for_chunks(y, CHUNK, |task, y| {
+            let part = task * CHUNK..task * CHUNK + y.len();
+            dispatch(self.simd(), Choice { mask: &mask[part.clone()], a: &a[part.clone()], b: &b[part], y });
+        });
+        Ok(())
+    }
+
+    fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
+        op.check()?;
+        self.for_chunks(op.y, CHUNK, |task, y| widen(&op.x[task * CHUNK..][..y.len()], y));
+        Ok(())
+    }
+}
+
+/// `y = x` in another type, with values beyond its range held at the greatest if there is one.
+struct Narrowed<'a, T> {
+    beyond: f32,
+    greatest: Option<f32>,
+    x: &'a [f32],
+    y: &'a mut [T],
+}
+
+/// Values beyond a range.
+struct Found {
+    count: u64,
+    /// Index of the first, if there is one.
+    first: usize,
+}
+
+impl<T: Real, L: Floats> Kernel<L> for Narrowed<'_, T> {
+    type Out = Found;
+
+    #[inline(always)]
+    fn run(self, _: L) -> Found {
+        let (mut found, mut held) = (Found { count: 0, first: 0 }, [0.0; BLOCK]);
+        for (block, (x, y)) in self.x.chunks(BLOCK).zip(self.y.chunks_mut(BLOCK)).enumerate() {
+            let mut count = 0;
+            for &x in x {
+                count += u32::from(x >= self.beyond) + u32::from(x <= -self.beyond);
+            }
+            if count > 0 && found.count == 0 {
+                let first = x.iter().position(|x| x.abs() >= self.beyond);
+                found.first = block * BLOCK + first.unwrap_or_default();
+            }
+            found.count += u64::from(count);
+            match self.greatest.filter(|_| count > 0) {
+                None => narrow(x, y),
+                Some(greatest) => {
+                    let held = &mut held[..x.len()];
+                    for (held, &x) in held.iter_mut().zip(x) {
+                        *held = clamp(x, -greatest, greatest);
+                    }
+                    narrow(held, y);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// y is a or b, by the mask; all slices have one length.
+struct Choice<'a, T> {
+    mask: &'a [bool],
+    a: &'a [T],
+    b: &'a [T],
+    y: &'a mut [T],
+}
+
+impl<T: Real, L: Floats> Kernel<L> for Choice<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        let Self { mask, a, b, y } = self;
+        for (((y, &chosen), &a), &b) in y.iter_mut().zip(mask).zip(a).zip(b) {
+            *y = if chosen { a } else { b };
+        }
+    }
+}

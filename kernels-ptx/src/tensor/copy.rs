@@ -1,0 +1,56 @@
+//! Copies between layouts: a thread to an element, in row-major order of the axes that it is given. Each element is read once
+//! and written once; where neighbours of one side lie apart on the other, the sectors of memory that are moved limit it.
+//!
+//! # Safety
+//! The strides stay inside the views, and elements of y do not overlap.
+
+use core_types::params::tensor::CopyParams;
+
+use crate::{
+    dev::idx,
+    linalg::{
+        index::{THREADS, divide},
+        real::{Bf16, F16, Real},
+    },
+};
+
+/// `y[i] = x[i]` for `len` indices, below 2^32, so that no axis is empty.
+#[inline(always)]
+unsafe fn copy<T: Real>(p: &CopyParams, len: u32, x: *const T, y: *mut T) {
+    for i in idx::grid_stride(u64::from(len)) {
+        let (mut rest, mut at_x, mut at_y) = (i as u32, 0, 0);
+        macro_rules! axis {
+            ($($axis:literal)*) => {$(
+                if p.rank > $axis {
+                    let index;
+                    (index, rest) = divide(rest, p.shape[$axis] as u32);
+                    at_x += u64::from(index) * p.x_strides[$axis];
+                    at_y += u64::from(index) * p.y_strides[$axis];
+                }
+            )*};
+        }
+        axis!(5 4 3 2 1 0);
+        debug_assert!(rest == 0);
+        *y.add(at_y as usize) = *x.add(at_x as usize);
+    }
+}
+
+macro_rules! entries {
+    ($($name:ident = $type:ty;)*) => {$(
+        #[doc = "[`copy`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(p: CopyParams, len: u32, x: *const $type, y: *mut $type) {
+            copy(&p, len, x, y);
+        }
+    )*};
+}
+
+entries! {
+    tensor_copy_f32 = f32;
+    tensor_copy_f16 = F16;
+    tensor_copy_bf16 = Bf16;
+}
+
+kernel_table! {
+    tensor_copy_f32, tensor_copy_f16, tensor_copy_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+}
