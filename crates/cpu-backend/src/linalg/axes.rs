@@ -73,14 +73,14 @@ impl<const K: usize> Cursor<'_, K> {
         let Axes { rank, shape, strides } = self.axes;
         let mut axis = rank - 1;
         self.index[axis] += count;
-        for k in 0..K {
-            self.at[k] += count * strides[k][axis];
+        for (at, strides) in self.at.iter_mut().zip(strides) {
+            *at += count * strides[axis];
         }
         while axis > 0 && self.index[axis] == shape[axis] {
             self.index[axis] = 0;
             self.index[axis - 1] += 1;
-            for k in 0..K {
-                self.at[k] = self.at[k] - shape[axis] * strides[k][axis] + strides[k][axis - 1];
+            for (at, strides) in self.at.iter_mut().zip(strides) {
+                *at = *at - shape[axis] * strides[axis] + strides[axis - 1];
             }
             axis -= 1;
         }
@@ -110,16 +110,16 @@ mod tests {
 
     #[test]
     fn merged_axes_reach_the_same_elements_in_the_same_order() {
-        let cases: [(&[u64], &[u64], &[u64], usize); 7] = [
-            (&[2, 3, 4], &[12, 4, 1], &[12, 4, 1], 1),
-            (&[2, 3, 4], &[12, 4, 1], &[0, 4, 1], 2),
-            (&[2, 3, 4], &[12, 4, 1], &[0, 0, 0], 1),
-            (&[2, 3, 4], &[12, 1, 3], &[12, 4, 1], 3),
-            (&[5, 1, 4], &[4, 77, 1], &[1, 5, 5], 2),
-            (&[], &[], &[], 1),
-            (&[1, 7], &[9, 2], &[9, 1], 1),
+        let cases: [([&[u64]; 3], usize); 7] = [
+            ([&[2, 3, 4], &[12, 4, 1], &[12, 4, 1]], 1),
+            ([&[2, 3, 4], &[12, 4, 1], &[0, 4, 1]], 2),
+            ([&[2, 3, 4], &[12, 4, 1], &[0, 0, 0]], 1),
+            ([&[2, 3, 4], &[12, 1, 3], &[12, 4, 1]], 3),
+            ([&[5, 1, 4], &[4, 77, 1], &[1, 5, 5]], 2),
+            ([&[], &[], &[]], 1),
+            ([&[1, 7], &[9, 2], &[9, 1]], 1),
         ];
-        for (shape, a, b, rank) in cases {
+        for ([shape, a, b], rank) in cases {
             let mut want = vec![[0, 0]];
             for (axis, &len) in shape.iter().enumerate() {
                 let step = |[x, y]: [usize; 2], i: usize| [x + i * a[axis] as usize, y + i * b[axis] as usize];
