@@ -68,7 +68,7 @@ impl RssmSummary {
         }
         let batch = entropy.len() / members;
         let refuse = |tensor, expected, got| Err(NnError::Length { op: OP, tensor, expected, got });
-        if entropy.len() % members != 0 {
+        if !entropy.len().is_multiple_of(members) {
             return refuse("entropy", batch * members, entropy.len());
         }
         let losses = steps.checked_add(1).ok_or(NnError::Overflow { op: OP })?;
