@@ -52,3 +52,50 @@ impl GruPlan {
         Ok(q.gru_backward(GruBackward { params, u, saved, d_states, d_h_t, d_gates, d_h0 })?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use backend_api::{Buffer, Queue};
+
+    use super::*;
+    use crate::{GruInputs, GruMember, GruResults};
+
+    /// Gates of 1/2 and a candidate of 0: a step halves the state.
+    #[test]
+    fn a_step_that_halves_the_state_halves_its_gradient() {
+        let q = runtime::cpu().unwrap();
+        let unit = GruMember::new(1, 1, vec![0.0; 3], vec![0.0; 3], vec![0.0; 3], None).unwrap();
+        let weights = GruWeights::new(&q, &[unit]).unwrap();
+        let plan = GruPlan::new(&weights, 1, 2, GruInputs::Sequence).unwrap();
+        let (state, states, gates, all) = ([1, 1, 1], [1, 2, 1, 1], [1, 2, 1, 3], [5, 1, 2, 1, 1]);
+        let (x, first) = (q.zeros::<f32>(2).unwrap(), q.upload(&[0.8f32]).unwrap());
+        let (mut last, mut saved) = (q.zeros::<f32>(1).unwrap(), q.zeros::<f32>(10).unwrap());
+        let results = GruResults {
+            states: None,
+            last: TensorMut::contiguous(last.view_mut(), &state).unwrap(),
+            saved: Some(TensorMut::contiguous(saved.view_mut(), &all).unwrap()),
+        };
+        let (x, first) = (TensorRef::new(x.view(), *plan.inputs()), TensorRef::contiguous(first.view(), &state));
+        plan.forward(&q, &weights, x.unwrap(), Some(first.unwrap()), results).unwrap();
+        assert_eq!(q.download(&last).unwrap(), [0.2]);
+
+        let (of_states, of_last) = (q.upload(&[1.0f32, 0.0]).unwrap(), q.upload(&[4.0f32]).unwrap());
+        let (mut of_gates, mut of_first) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(1).unwrap());
+        let upstream = GruUpstream {
+            states: Some(TensorRef::contiguous(of_states.view(), &states).unwrap()),
+            last: Some(TensorRef::contiguous(of_last.view(), &state).unwrap()),
+        };
+        let gradients = GruGradients {
+            gates: TensorMut::contiguous(of_gates.view_mut(), &gates).unwrap(),
+            first: TensorMut::contiguous(of_first.view_mut(), &state).unwrap(),
+        };
+        let saved = TensorRef::contiguous(saved.view(), &all).unwrap();
+        plan.backward(&q, &weights, saved, upstream, gradients).unwrap();
+        // 4 at the end, 4 / 2 + 1 between the steps
+        assert_eq!(q.download(&of_first).unwrap(), [1.5]);
+        let expected = [3.0 * -0.8 / 4.0, 0.0, 3.0 / 2.0, 4.0 * -0.4 / 4.0, 0.0, 4.0 / 2.0];
+        for (got, expected) in q.download(&of_gates).unwrap().into_iter().zip(expected) {
+            assert!((got - expected).abs() < 1e-6f32, "{got} instead of {expected}");
+        }
+    }
+}

@@ -164,3 +164,49 @@ impl GruPlan {
         Err(NnError::ShapeMismatch { op, tensor: "weights", expected, got })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use backend_api::Buffer;
+
+    use super::*;
+    use crate::GruMember;
+
+    fn weights<Q: Queue>(q: &Q, members: usize, input: usize) -> GruWeights<Q> {
+        let unit = GruMember::new(input, 2, vec![0.1; 6 * input], vec![0.1; 12], vec![0.0; 6], None).unwrap();
+        GruWeights::new(q, &vec![unit; members]).unwrap()
+    }
+
+    /// What a plan for two members, four rows, three steps and five inputs says of weights of these sizes and of tensors of these shapes.
+    fn said<Q: RecurrentOps>(q: &Q, [members, input]: [usize; 2], x: &[usize], last: &[usize]) -> Result<(), NnError> {
+        let plan = GruPlan::new(&weights(q, 2, 5), 4, 3, GruInputs::Sequence)?;
+        let (values, mut state) = (q.zeros::<f32>(x.iter().product())?, q.zeros::<f32>(last.iter().product())?);
+        let last = TensorMut::contiguous(state.view_mut(), last)?;
+        let results = GruResults { states: None, last, saved: None };
+        plan.forward(q, &weights(q, members, input), TensorRef::contiguous(values.view(), x)?, None, results)
+    }
+
+    #[test]
+    fn tensors_and_weights_of_other_shapes_are_refused_by_name() {
+        let q = runtime::cpu().unwrap();
+        let refused = |weights, x: &[usize], last: &[usize]| match said(&q, weights, x, last) {
+            Err(NnError::ShapeMismatch { op: "gru_forward", tensor, .. }) => Some(tensor),
+            other => other.map(|()| None).unwrap(),
+        };
+        assert_eq!(refused([2, 5], &[3, 4, 5], &[2, 4, 2]), None);
+        assert_eq!(refused([1, 5], &[3, 4, 5], &[2, 4, 2]), Some("weights"));
+        assert_eq!(refused([2, 6], &[3, 4, 5], &[2, 4, 2]), Some("weights"));
+        assert_eq!(refused([2, 5], &[4, 3, 5], &[2, 4, 2]), Some("x"));
+        assert_eq!(refused([2, 5], &[2, 3, 4, 5], &[2, 4, 2]), Some("x"));
+        assert_eq!(refused([2, 5], &[3, 4, 5], &[4, 2, 2]), Some("last"));
+    }
+
+    #[test]
+    fn inputs_have_the_axes_of_their_form() {
+        let q = runtime::cpu().unwrap();
+        let weights = weights(&q, 2, 5);
+        let shapes = GruInputs::ALL.map(|form| GruPlan::new(&weights, 4, 3, form).unwrap().inputs().shape().to_vec());
+        assert_eq!(shapes, [vec![3, 4, 5], vec![2, 3, 4, 5], vec![4, 5], vec![2, 4, 5]]);
+        assert!(matches!(GruPlan::new(&weights, usize::MAX, 3, GruInputs::Sequence), Err(NnError::Overflow { .. })));
+    }
+}

@@ -118,3 +118,23 @@ impl<Q: Queue> core::fmt::Debug for GruWeights<Q> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ensemble_is_of_one_size_and_variant() {
+        let q = runtime::cpu().unwrap();
+        let unit = |input: usize, bu: Option<Vec<f32>>| {
+            GruMember::new(input, 1, vec![0.0; 3 * input], vec![0.0; 3], vec![0.0; 3], bu).unwrap()
+        };
+        let made = |members: &[GruMember]| GruWeights::new(&q, members).map(drop);
+        assert!(matches!(made(&[]), Err(NnError::Parameter { op: "gru_weights", .. })));
+        for other in [unit(3, None), unit(2, Some(vec![0.0]))] {
+            let refused = made(&[unit(2, None), other]);
+            assert!(matches!(refused, Err(NnError::ShapeMismatch { tensor: "a member", .. })), "{refused:?}");
+        }
+        assert_eq!(made(&[unit(2, None), unit(2, None)]), Ok(()));
+    }
+}

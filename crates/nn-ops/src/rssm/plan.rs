@@ -170,3 +170,24 @@ impl RssmPlan {
         Ok(q.rssm_rollout(RssmRollout { params, layer, head, x, h0, losses, trajectory, h_t, combined, entropy })?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GruMember;
+
+    #[test]
+    fn rollouts_without_a_place_for_the_loss_or_with_another_copy_are_refused() {
+        let q = runtime::cpu().unwrap();
+        let planned = |input: usize, part, stochastic| {
+            let unit = GruMember::new(input, 2, vec![0.0; 6 * input], vec![0.0; 12], vec![0.0; 6], None)?;
+            let spec = RssmSpec { batch: 1, steps: 1, part, stochastic, ..RssmSpec::default() };
+            RssmPlan::new(&GruWeights::new(&q, &[unit])?, spec).map(drop)
+        };
+        assert_eq!(planned(1, Stochastic::CopyHidden, 2), Ok(()));
+        assert_eq!(planned(0, Stochastic::CopyHidden, 2), Err(NnError::EmptyReduction { op: "rssm_rollout" }));
+        let copy = planned(1, Stochastic::CopyHidden, 3);
+        assert!(matches!(copy, Err(NnError::ShapeMismatch { tensor: "the copy", .. })), "{copy:?}");
+        assert_eq!(planned(1, Stochastic::Zeros, usize::MAX), Err(NnError::Overflow { op: "rssm_rollout" }));
+    }
+}
