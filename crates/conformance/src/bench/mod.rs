@@ -10,6 +10,7 @@ pub mod linalg;
 pub mod merkle;
 pub mod stark;
 mod stwo;
+pub mod tensor;
 pub mod traces;
 
 use core::fmt;
@@ -211,6 +212,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(traces::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
+    all.extend(tensor::contests());
     all.extend(merkle::contests());
     all.extend(stark::contests());
     all.into_iter().map(|(id, build)| (id, Box::new(|| stwo::beside_stwo(build())) as Box<_>)).collect()

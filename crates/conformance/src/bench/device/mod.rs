@@ -11,6 +11,7 @@ mod fss;
 mod linalg;
 mod merkle;
 mod open;
+mod tensor;
 mod transfer;
 
 use core::{error::Error, fmt};
@@ -18,7 +19,7 @@ use std::time::Instant;
 
 use backend_api::{
     Queue, Register,
-    ops::{StarkOps, fss::FssOps, linalg::LinalgOps},
+    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, tensor::TensorOps},
 };
 
 use super::{Effort, Timing};
@@ -122,8 +123,9 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + TensorOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
+    all.extend(tensor::lines(extent));
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
     all.extend(channel::lines(extent));
