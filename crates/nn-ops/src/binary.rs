@@ -2,7 +2,10 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{self, ElementwiseOps},
+    ops::{
+        linalg::{self, ElementwiseOps},
+        tensor::{BinaryInPlace, TensorOps},
+    },
 };
 use core_types::params::elementwise::{Binary, BinaryParams, MAX_RANK};
 
@@ -58,20 +61,46 @@ impl BinaryPlan {
         b: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
+        let params = self.params(op, &self.wide_a);
+        let (a, b) = (a.planned(OP, "a", &self.a)?, b.planned(OP, "b", &self.b)?);
+        Ok(q.binary(linalg::Binary { params: &params, a, b, y: y.planned(OP, "y", &self.y)? })?)
+    }
+}
+
+impl BinaryPlan {
+    /// Applies `op` in place of its first operand: `y = y op b`, with the bits of [`run`](Self::run).
+    ///
+    /// # Errors
+    /// [`NnError::Broadcast`] unless the plan's a has the shape of y; otherwise as [`run`](Self::run).
+    pub fn run_in_place<Q: TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        op: Binary,
+        y: TensorMut<'_, Q, T>,
+        b: TensorRef<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "binary_in_place";
+        if self.a.shape() != self.y.shape() {
+            return Err(NnError::Broadcast { op: OP, lhs: (&self.y).into(), rhs: (&self.a).into() });
+        }
+        let (a, params) = (y.planned(OP, "y", &self.y)?, self.params(op, &self.y));
+        Ok(q.binary_in_place(BinaryInPlace { params: &params, a, b: b.planned(OP, "b", &self.b)? })?)
+    }
+
+    /// The launch record, for an operand a that lies like this.
+    fn params(&self, op: Binary, a: &Layout) -> BinaryParams {
         let six = |values: &[usize], fill: u64| {
             let mut all = [fill; MAX_RANK];
             all.iter_mut().zip(values).for_each(|(slot, &v)| *slot = v as u64);
             all
         };
-        let params = BinaryParams {
+        BinaryParams {
             op,
             rank: self.y.rank() as u32,
             shape: six(self.y.shape(), 1),
-            a_strides: six(self.wide_a.strides(), 0),
+            a_strides: six(a.strides(), 0),
             b_strides: six(self.wide_b.strides(), 0),
-        };
-        let (a, b) = (a.planned(OP, "a", &self.a)?, b.planned(OP, "b", &self.b)?);
-        Ok(q.binary(linalg::Binary { params: &params, a, b, y: y.planned(OP, "y", &self.y)? })?)
+        }
     }
 }
 
@@ -87,4 +116,29 @@ pub fn binary<Q: ElementwiseOps, T: Real>(
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     BinaryPlan::new(a.layout(), b.layout(), y.layout())?.run(q, op, a, b, y)
+}
+
+/// `y = y op b`; see [`BinaryPlan::run_in_place`].
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{Binary, TensorMut, TensorRef, binary_in_place};
+///
+/// let q = runtime::cpu()?;
+/// let (mut y, b) = (q.upload(&[1.0f32, 5.0, 3.0, 4.0])?, q.upload(&[2.0f32, 4.0])?);
+/// let y_view = TensorMut::contiguous(y.view_mut(), &[2, 2])?;
+/// binary_in_place(&q, Binary::Max, y_view, TensorRef::contiguous(b.view(), &[2])?)?;
+/// assert_eq!(q.download(&y)?, [2.0, 5.0, 3.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`BinaryPlan::new`] and [`BinaryPlan::run_in_place`].
+pub fn binary_in_place<Q: TensorOps, T: Real>(
+    q: &Q,
+    op: Binary,
+    y: TensorMut<'_, Q, T>,
+    b: TensorRef<'_, Q, T>,
+) -> Result<(), NnError> {
+    BinaryPlan::new(y.layout(), b.layout(), y.layout())?.run_in_place(q, op, y, b)
 }

@@ -81,6 +81,40 @@ pub enum NnError {
         /// The axis asked for.
         axis: usize,
     },
+    /// There are no such indices along an axis.
+    #[error("`{op}` expected a slice of an axis of length {len}, got {start}..{end}")]
+    Slice {
+        /// Name of the operator.
+        op: &'static str,
+        /// Length of the axis.
+        len: usize,
+        /// First index asked for.
+        start: usize,
+        /// One more than the last.
+        end: usize,
+    },
+    /// An index names no row.
+    #[error("`{op}` expected indices below {rows}, got {got} at place {place}")]
+    Index {
+        /// Name of the operator.
+        op: &'static str,
+        /// Where among the indices it stands.
+        place: usize,
+        /// Rows of the table.
+        rows: usize,
+        /// The index.
+        got: u32,
+    },
+    /// Values lie beyond the range of the type that they were to be converted to.
+    #[error("`{op}` found {count} values beyond the range of the result, the first of them at {first}")]
+    Range {
+        /// Name of the operator.
+        op: &'static str,
+        /// How many there are.
+        count: u64,
+        /// Row-major index of the first.
+        first: u64,
+    },
     /// The result over an axis of length 0 is undefined.
     #[error("`{op}` over an axis of length 0 has no result")]
     EmptyReduction {

@@ -1,5 +1,7 @@
 //! Shape and strides: where the elements of a tensor lie in a view.
 
+use core::ops::Range;
+
 use core_types::params::elementwise::MAX_RANK;
 
 use crate::{NnError, Shape};
@@ -170,6 +172,46 @@ impl Layout {
         Ok(t.examined())
     }
 
+    /// The same elements with the axes in another order: axis i of the result is axis `axes[i]`.
+    ///
+    /// # Errors
+    /// [`NnError::Rank`] unless there are as many axes, [`NnError::Axis`] if one is not there or named twice.
+    pub fn permuted(&self, axes: &[usize]) -> Result<Self, NnError> {
+        const OP: &str = "permute";
+        if axes.len() != self.rank() {
+            return Err(NnError::Rank { op: OP, tensor: "a tensor", expected: self.rank(), got: axes.len() });
+        }
+        let mut seen = [false; MAX_RANK];
+        let mut permuted = *self;
+        for (to, &from) in axes.iter().enumerate() {
+            if from >= self.rank() || core::mem::replace(&mut seen[from], true) {
+                return Err(NnError::Axis { op: OP, rank: self.rank(), axis: from });
+            }
+            (permuted.shape[to], permuted.strides[to]) = (self.shape[from], self.strides[from]);
+        }
+        Ok(permuted.examined())
+    }
+
+    /// The elements with these indices along `axis`, as a layout, and the place of its first element in a view.
+    pub(crate) fn narrowed(
+        &self,
+        op: &'static str,
+        axis: usize,
+        range: Range<usize>,
+    ) -> Result<(usize, Self), NnError> {
+        let Some(&len) = self.shape().get(axis) else {
+            return Err(NnError::Axis { op, rank: self.rank(), axis });
+        };
+        if range.start > range.end || range.end > len {
+            return Err(NnError::Slice { op, len, start: range.start, end: range.end });
+        }
+        let mut shape = self.shape;
+        shape[axis] = range.len();
+        let layout = Self::strided(&shape[..self.rank()], self.strides())?;
+        // Nothing is reached of an empty slice, which may lie at the end.
+        Ok((if layout.span == 0 { 0 } else { range.start * self.strides[axis] }, layout))
+    }
+
     /// This layout repeated with zero strides up to `shape`, by the rules of NumPy: axes are matched from the last one,
     /// and an axis that has length 1 or is missing stretches.
     ///
@@ -267,6 +309,21 @@ mod tests {
         assert!(matches!(Layout::contiguous(&[1; 7]), Err(NnError::TooManyAxes { max: 6, got: 7 })));
         assert!(Layout::contiguous(&[2, 3]).unwrap().broadcast(&[3]).is_err());
         assert!(Layout::contiguous(&[2, 3]).unwrap().broadcast(&[3, 3]).is_err());
+    }
+
+    #[test]
+    fn axes_are_permuted_and_sliced() {
+        let layout = Layout::contiguous(&[2, 3, 4]).unwrap();
+        let permuted = layout.permuted(&[2, 0, 1]).unwrap();
+        assert_eq!((permuted.shape(), permuted.strides()), (&[4, 2, 3][..], &[1, 12, 4][..]));
+        assert!(matches!(layout.permuted(&[0, 1]), Err(NnError::Rank { expected: 3, got: 2, .. })));
+        assert!(matches!(layout.permuted(&[0, 1, 1]), Err(NnError::Axis { axis: 1, .. })));
+        assert!(matches!(layout.permuted(&[0, 1, 3]), Err(NnError::Axis { axis: 3, .. })));
+        let (first, slice) = layout.narrowed("slice", 1, 1..3).unwrap();
+        assert_eq!((first, slice.shape(), slice.span()), (4, &[2, 2, 4][..], 20));
+        assert_eq!(layout.narrowed("slice", 2, 4..4).unwrap().0, 0);
+        let past = layout.narrowed("slice", 1, 2..4);
+        assert_eq!(past.err(), Some(NnError::Slice { op: "slice", len: 3, start: 2, end: 4 }));
     }
 
     #[test]

@@ -4,24 +4,35 @@
 //! whatever device the queue runs on. A plan (such as [`GemmPlan`] or [`SoftmaxPlan`]) checks the shapes once, before
 //! any device work, and its methods run on tensors of those shapes; a free function such as [`matmul`] makes the plan
 //! for one call. Elements are f32, f16 or bf16; sums and functions are computed in f32.
+//!
+//! An operator overwrites its results, so that what they held does not matter. The exceptions say so: those named `_in_place`
+//! read what they write, those with `add` or `accumulat` in their name and the gradients of matrix products and of linear
+//! layers add to what is there (start them with zeros, or [`fill`] them), and [`axpby`] does as its factors say.
 #![forbid(unsafe_code)]
 
 mod adam_w;
 mod binary;
+mod cast;
+mod copy;
 mod dense;
 mod dropout;
 mod elementwise;
 mod error;
 mod gru;
+mod index;
+mod init;
 pub mod io;
 mod layout;
 mod linear;
 mod loss;
+mod map;
 mod mask;
 mod matmul;
 mod mlp;
 mod norm;
+mod owned;
 mod parameter;
+mod reduce;
 mod residual;
 mod rssm;
 mod softmax;
@@ -30,22 +41,32 @@ mod svd;
 mod tensor;
 
 pub use adam_w::AdamW;
-pub use binary::{BinaryPlan, binary};
-pub use core_types::params::elementwise::{Activation, Binary};
-pub use core_types::params::recurrent::{Feedback, GruInputs, GruVariant, LossHead, Stochastic};
+pub use binary::{BinaryPlan, binary, binary_in_place};
+pub use cast::{Overflow, narrow, widen};
+pub use copy::{concat, copy};
+pub use core_types::params::{
+    elementwise::{Activation, Binary},
+    recurrent::{Feedback, GruInputs, GruVariant, LossHead, Stochastic},
+    tensor::Reduction,
+};
 pub use dense::{Dense, DensePlan};
 pub use dropout::Dropout;
 pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby, sgd_step};
 pub use error::{NnError, Shape};
 pub use gru::{GruConcat, GruGradients, GruMember, GruPlan, GruResults, GruRows, GruUpstream, GruWeights};
+pub use index::Indices;
+pub use init::Init;
 pub use layout::Layout;
 pub use linear::{LinearBackwardPlan, LinearGradients, LinearPlan, linear, linear_backward};
 pub use loss::{CrossEntropyPlan, cross_entropy, cross_entropy_probs};
+pub use map::{Map, activate_in_place, fill, map, map_in_place, select};
 pub use mask::Mask;
 pub use matmul::{GemmPlan, matmul, matmul_backward_lhs, matmul_backward_rhs};
 pub use mlp::{Mlp, MlpWorkspace};
 pub use norm::{NormPlan, NormSaved};
+pub use owned::Tensor;
 pub use parameter::{Parameter, Sgd};
+pub use reduce::{ReducePlan, arg_max, reduce};
 pub use residual::{CompressedResidual, ResidualPlan};
 pub use rssm::{RssmPlan, RssmResults, RssmSpec, RssmSummary, TrajectoryMetrics};
 pub use softmax::SoftmaxPlan;

@@ -1,5 +1,7 @@
 //! Views of buffers with a layout: the operands and results of every operator.
 
+use core::ops::Range;
+
 use backend_api::{Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref};
 
 use crate::{Layout, NnError};
@@ -22,6 +24,11 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Ok(Self { view, layout })
     }
 
+    /// A view that is known to be as long as the layout reaches.
+    pub(crate) fn whole(view: Ref<'a, Q, T>, layout: Layout) -> Self {
+        Self { view, layout }
+    }
+
     /// A row-major tensor of `shape` from the start of `view`.
     ///
     /// # Errors
@@ -30,18 +37,29 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Self::new(view, Layout::contiguous(shape)?)
     }
 
-    /// The view of a buffer that was made for `layout`.
-    pub(crate) fn whole(view: Ref<'a, Q, T>, layout: Layout) -> Self {
-        debug_assert_eq!(view.len(), layout.span());
-        Self { view, layout }
-    }
-
     /// The same elements with the last two axes exchanged.
     ///
     /// # Errors
     /// [`NnError::TooFewAxes`] with fewer than two axes.
     pub fn transposed(&self) -> Result<Self, NnError> {
         Ok(Self { view: self.view, layout: self.layout.transposed()? })
+    }
+
+    /// The elements with these indices along an axis.
+    ///
+    /// # Errors
+    /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
+    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> Result<Self, NnError> {
+        let (first, layout) = self.layout.narrowed("slice", axis, range)?;
+        Self::new(self.view.slice(first..first + layout.span())?, layout)
+    }
+
+    /// The same elements with the axes in another order; see [`Layout::permuted`].
+    ///
+    /// # Errors
+    /// As [`Layout::permuted`].
+    pub fn permuted(&self, axes: &[usize]) -> Result<Self, NnError> {
+        Ok(Self { view: self.view, layout: self.layout.permuted(axes)? })
     }
 
     /// The layout.
@@ -115,6 +133,11 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
         Ok(Self { view, layout })
     }
 
+    /// A view that is known to be as long as the layout reaches, which is that of a row-major tensor.
+    pub(crate) fn whole(view: Mut<'a, Q, T>, layout: Layout) -> Self {
+        Self { view, layout }
+    }
+
     /// A row-major tensor of `shape` from the start of `view`.
     ///
     /// # Errors
@@ -142,6 +165,15 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     {
         plan.admit(op, tensor, &self.layout)?;
         Ok(Q::Buf::<T>::shorten_mut(self.view.slice(0..plan.span())?))
+    }
+
+    /// The elements with these indices along an axis.
+    ///
+    /// # Errors
+    /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
+    pub fn narrowed(self, axis: usize, range: Range<usize>) -> Result<Self, NnError> {
+        let (first, layout) = self.layout.narrowed("slice", axis, range)?;
+        Self::new(self.view.slice(first..first + layout.span())?, layout)
     }
 
     /// Gives the view back.

@@ -11,6 +11,7 @@ pub mod merkle;
 pub mod recurrent;
 pub mod stark;
 mod stwo;
+pub mod tensor;
 pub mod traces;
 
 use core::fmt;
@@ -213,6 +214,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(fss::contests());
     all.extend(linalg::contests());
     all.extend(recurrent::contests());
+    all.extend(tensor::contests());
     all.extend(merkle::contests());
     all.extend(stark::contests());
     all.into_iter().map(|(id, build)| (id, Box::new(|| stwo::beside_stwo(build())) as Box<_>)).collect()

@@ -12,6 +12,7 @@ mod linalg;
 mod merkle;
 mod open;
 mod recurrent;
+mod tensor;
 mod transfer;
 
 use core::{error::Error, fmt};
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 use backend_api::{
     Queue, Register,
-    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps},
+    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps, tensor::TensorOps},
 };
 
 use super::{Effort, Timing};
@@ -123,10 +124,11 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + 'static>(
+pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static>(
     extent: Extent,
 ) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
+    all.extend(tensor::lines(extent));
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
     all.extend(channel::lines(extent));

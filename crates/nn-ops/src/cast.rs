@@ -1,0 +1,71 @@
+//! Conversions between element types.
+
+use backend_api::{
+    Buffer, Real,
+    ops::tensor::{self, TensorOps},
+};
+use core_types::params::tensor::Beyond;
+
+use crate::{Layout, NnError, TensorMut, TensorRef};
+
+/// What becomes of values that a narrower type does not have: those that rounding makes infinite, and infinities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// They become infinite, as IEEE 754 has it.
+    Infinite,
+    /// They become the greatest finite value of their sign.
+    Saturate,
+    /// They are an error, which says how many there are. The result is written all the same, and the device is waited for.
+    Refuse,
+}
+
+/// `y = x` in f32, exactly. Both are row-major tensors of one shape.
+///
+/// # Errors
+/// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+/// device.
+pub fn widen<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
+    const OP: &str = "widen";
+    let layout = Layout::contiguous(x.layout().shape())?;
+    Ok(q.widen(tensor::Widen { x: x.planned(OP, "x", &layout)?, y: y.planned(OP, "y", &layout)? })?)
+}
+
+/// `y = x` rounded to nearest, ties to even; NaN stays NaN. Both are row-major tensors of one shape.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use half::f16;
+/// use nn_ops::{NnError, Overflow, TensorMut, TensorRef, narrow};
+///
+/// let q = runtime::cpu()?;
+/// let (x, mut y) = (q.upload(&[1.0f32, 1e5, -1e6])?, q.zeros::<f16>(3)?);
+/// let x = TensorRef::contiguous(x.view(), &[3])?;
+/// narrow(&q, Overflow::Saturate, x, TensorMut::contiguous(y.view_mut(), &[3])?)?;
+/// assert_eq!(q.download(&y)?, [f16::ONE, f16::MAX, f16::MIN]);
+/// let refused = narrow(&q, Overflow::Refuse, x, TensorMut::contiguous(y.view_mut(), &[3])?);
+/// assert_eq!(refused, Err(NnError::Range { op: "narrow", count: 2, first: 1 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`NnError::Range`] for values beyond the range where they are refused; otherwise as [`widen`].
+pub fn narrow<Q: TensorOps, T: Real>(
+    q: &Q,
+    overflow: Overflow,
+    x: TensorRef<'_, Q, f32>,
+    y: TensorMut<'_, Q, T>,
+) -> Result<(), NnError> {
+    const OP: &str = "narrow";
+    let layout = Layout::contiguous(x.layout().shape())?;
+    let (x, y) = (x.planned(OP, "x", &layout)?, y.planned(OP, "y", &layout)?);
+    let beyond = if overflow == Overflow::Saturate { Beyond::Saturated } else { Beyond::Infinite };
+    if overflow != Overflow::Refuse {
+        return Ok(q.narrow(tensor::Narrow { beyond, x, y, found: None })?);
+    }
+    let mut found = q.upload(&[0, u64::MAX])?;
+    q.narrow(tensor::Narrow { beyond, x: q.shorten(x), y: q.shorten_mut(y), found: Some(found.view_mut()) })?;
+    match q.download(&found)?[..] {
+        [count, first] if count > 0 => Err(NnError::Range { op: OP, count, first }),
+        _ => Ok(()),
+    }
+}

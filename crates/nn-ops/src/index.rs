@@ -1,0 +1,133 @@
+//! Rows of a table by index, such as embeddings, and the sums that are their gradient.
+
+use backend_api::{
+    Buffer, Queue, Real,
+    ops::tensor::{self, TensorOps},
+};
+use core_types::params::tensor::TableParams;
+
+use crate::{Layout, NnError, TensorMut, TensorRef};
+
+/// Indices of rows of a table, on a queue's device. They are checked and sorted once, on the host, so that no device has to be
+/// waited for to refuse one, and sums are taken in one order on every device.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{Indices, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// let table = q.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?; // three rows of two
+/// let indices = Indices::new(&q, 3, &[2, 0, 2])?;
+/// let mut rows = q.zeros::<f32>(6)?;
+/// let shape = [3, 2];
+/// indices.gather(&q, TensorRef::contiguous(table.view(), &shape)?, TensorMut::contiguous(rows.view_mut(), &shape)?)?;
+/// assert_eq!(q.download(&rows)?, [5.0, 6.0, 1.0, 2.0, 5.0, 6.0]);
+///
+/// let mut sums = q.zeros::<f32>(6)?;
+/// indices.scatter_add(&q, TensorRef::contiguous(rows.view(), &shape)?, TensorMut::contiguous(sums.view_mut(), &shape)?)?;
+/// assert_eq!(q.download(&sums)?, [1.0, 2.0, 0.0, 0.0, 10.0, 12.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Indices<Q: Queue> {
+    rows: usize,
+    count: usize,
+    indices: Q::Buf<u32>,
+    /// The places of the indices so that these ascend, equal ones in the order in which they were given.
+    order: Q::Buf<u32>,
+}
+
+impl<Q: TensorOps> Indices<Q> {
+    /// Uploads indices into a table of `rows` rows.
+    ///
+    /// # Errors
+    /// [`NnError::Index`] for the first that is not below `rows`, [`NnError::Overflow`] for 2^32 indices or more,
+    /// [`NnError::Backend`] if memory is short.
+    pub fn new(q: &Q, rows: usize, indices: &[u32]) -> Result<Self, NnError> {
+        const OP: &str = "indices";
+        if let Some(place) = indices.iter().position(|&index| index as usize >= rows) {
+            return Err(NnError::Index { op: OP, place, rows, got: indices[place] });
+        }
+        let count = u32::try_from(indices.len()).map_err(|_| NnError::Overflow { op: OP })?;
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_key(|&place| indices[place as usize]);
+        Ok(Self { rows, count: indices.len(), indices: q.upload(indices)?, order: q.upload(&order)? })
+    }
+
+    /// Number of indices.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Row i of y, `[count, ..]`, is the row of `table`, `[rows, ..]`, that index i names. Both are row-major.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
+    /// device.
+    pub fn gather<T: Real>(&self, q: &Q, table: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+        const OP: &str = "gather";
+        let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
+        let (table, y) = (table.planned(OP, "table", &of_table)?, y.planned(OP, "y", &of_rows)?);
+        let (table, y) = (q.shorten(table), q.shorten_mut(y));
+        Ok(q.gather(tensor::Gather { params: &params, table, indices: self.indices.view(), y })?)
+    }
+
+    /// Adds row i of g, `[count, ..]`, to the row of `table`, `[rows, ..]`, that index i names: the gradient of
+    /// [`gather`](Self::gather). Rows of one index are summed in f32 in their order, added, and rounded once.
+    ///
+    /// # Errors
+    /// As [`gather`](Self::gather).
+    pub fn scatter_add<T: Real>(
+        &self,
+        q: &Q,
+        g: TensorRef<'_, Q, T>,
+        table: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "scatter_add";
+        let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
+        let (g, table) = (g.planned(OP, "g", &of_rows)?, table.planned(OP, "table", &of_table)?);
+        let (indices, order) = (self.indices.view(), self.order.view());
+        let (g, table) = (q.shorten(g), q.shorten_mut(table));
+        Ok(q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g, table })?)
+    }
+
+    /// The layouts of the table and of the rows, and the launch record.
+    fn layouts(&self, op: &'static str, table: &Layout) -> Result<(Layout, Layout, TableParams), NnError> {
+        let Some((_, row)) = table.shape().split_first() else {
+            return Err(NnError::TooFewAxes { op, min: 1, got: 0 });
+        };
+        let with = |rows: usize| Layout::contiguous(&[&[rows], row].concat());
+        let width = row.iter().product::<usize>() as u64;
+        let params = TableParams { rows: self.rows as u64, width, count: self.count as u64 };
+        Ok((with(self.rows)?, with(self.count)?, params))
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for Indices<Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Indices").field("rows", &self.rows).field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_that_name_no_row_and_tables_of_other_sizes_are_refused() {
+        let q = runtime::cpu().unwrap();
+        let refused = Indices::new(&q, 3, &[0, 2, 3, 9]).err();
+        assert_eq!(refused, Some(NnError::Index { op: "indices", place: 2, rows: 3, got: 3 }));
+        let indices = Indices::new(&q, 3, &[0, 2]).unwrap();
+        let (table, mut y) = (q.zeros::<f32>(8).unwrap(), q.zeros::<f32>(8).unwrap());
+        let mut outcome = |table_shape: &[usize], rows: &[usize]| {
+            let table = TensorRef::contiguous(table.view(), table_shape).unwrap();
+            indices.gather(&q, table, TensorMut::contiguous(y.view_mut(), rows).unwrap()).err()
+        };
+        assert_eq!(outcome(&[3, 2], &[2, 2]), None);
+        assert_eq!(outcome(&[3], &[2]), None);
+        assert!(matches!(outcome(&[4, 2], &[2, 2]), Some(NnError::ShapeMismatch { tensor: "table", .. })));
+        assert!(matches!(outcome(&[3, 2], &[3, 2]), Some(NnError::ShapeMismatch { tensor: "y", .. })));
+        assert_eq!(outcome(&[], &[2]), Some(NnError::TooFewAxes { op: "gather", min: 1, got: 0 }));
+    }
+}

@@ -1,0 +1,216 @@
+//! Functions of single elements beside activations, choices between two, fills, and what of it works in place.
+
+use backend_api::{
+    Real,
+    ops::tensor::{self, ActivateInPlace, MapInPlace, TensorOps},
+};
+use core_types::params::{
+    elementwise::Activation,
+    tensor::{Function, MapParams},
+};
+
+use crate::{ElementwisePlan, NnError, TensorMut, TensorRef};
+
+/// A function of every element. NaN stays NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Map {
+    /// -x.
+    Neg,
+    /// The magnitude.
+    Abs,
+    /// exp(x).
+    Exp,
+    /// The natural logarithm; -inf at zeros, NaN below them.
+    Log,
+    /// The square root; NaN below zero.
+    Sqrt,
+    /// 1 / sqrt(x).
+    Rsqrt,
+    /// 1 / x.
+    Recip,
+    /// x held within `low..=high`.
+    Clamp {
+        /// The least result.
+        low: f32,
+        /// The greatest result.
+        high: f32,
+    },
+    /// Huber's function: x^2 / 2 up to a magnitude of `delta`, and the tangent beyond. Its derivative is the clamp to
+    /// `-delta..=delta`.
+    Huber {
+        /// Where it becomes straight; greater than 0.
+        delta: f32,
+    },
+}
+
+impl Map {
+    /// The launch record.
+    fn params(self, op: &'static str) -> Result<MapParams, NnError> {
+        let refused = |name, domain, value: f32| Err(NnError::Parameter { op, name, domain, value: value.into() });
+        let (f, low, high) = match self {
+            Self::Neg => (Function::Neg, 0.0, 0.0),
+            Self::Abs => (Function::Abs, 0.0, 0.0),
+            Self::Exp => (Function::Exp, 0.0, 0.0),
+            Self::Log => (Function::Log, 0.0, 0.0),
+            Self::Sqrt => (Function::Sqrt, 0.0, 0.0),
+            Self::Rsqrt => (Function::Rsqrt, 0.0, 0.0),
+            Self::Recip => (Function::Recip, 0.0, 0.0),
+            Self::Clamp { low, high } if low <= high => (Function::Clamp, low, high),
+            Self::Clamp { low, .. } => return refused("low", "at most the upper bound", low),
+            Self::Huber { delta } if delta > 0.0 => (Function::Huber, 0.0, delta),
+            Self::Huber { delta } => return refused("delta", "greater than 0", delta),
+        };
+        Ok(MapParams { f, low, high })
+    }
+}
+
+impl ElementwisePlan {
+    /// `y = f(x)`.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] for a clamp between bounds out of order and a Huber function without a positive bound; otherwise as
+    /// [`activate`](Self::activate).
+    pub fn map<Q: TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        f: Map,
+        x: TensorRef<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "map";
+        let params = f.params(OP)?;
+        let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
+        Ok(q.map(tensor::Map { params: &params, x, y })?)
+    }
+
+    /// `x = f(x)`, with the bits of [`map`](Self::map).
+    ///
+    /// # Errors
+    /// As [`map`](Self::map).
+    pub fn map_in_place<Q: TensorOps, T: Real>(&self, q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+        const OP: &str = "map_in_place";
+        let (params, len) = (f.params(OP)?, self.layout().numel());
+        Ok(q.map_in_place(MapInPlace { params: &params, len, x: x.planned(OP, "x", self.layout())? })?)
+    }
+
+    /// `x = f(x)` for an activation, with the bits of [`activate`](Self::activate).
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn activate_in_place<Q: TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        f: Activation,
+        x: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (len, x) = (self.layout().numel(), x.planned("activate_in_place", "x", self.layout())?);
+        Ok(q.activate_in_place(ActivateInPlace { f, len, x })?)
+    }
+
+    /// y is a where `mask` is true, and b where it is not. NaN and infinities that are not chosen leave no trace.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn select<Q: TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        mask: TensorRef<'_, Q, bool>,
+        [a, b]: [TensorRef<'_, Q, T>; 2],
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "select";
+        let mask = mask.planned(OP, "mask", self.layout())?;
+        let (a, b) = (a.planned(OP, "a", self.layout())?, b.planned(OP, "b", self.layout())?);
+        Ok(q.select(tensor::Select { mask, a, b, y: y.planned(OP, "y", self.layout())? })?)
+    }
+
+    /// `y = value`.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn fill<Q: TensorOps, T: Real>(&self, q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+        let (len, y) = (self.layout().numel(), y.planned("fill", "y", self.layout())?);
+        Ok(q.fill(tensor::Fill { value, len, y })?)
+    }
+}
+
+/// `y = f(x)`; see [`ElementwisePlan::map`].
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{Map, TensorMut, TensorRef, map, map_in_place};
+///
+/// let q = runtime::cpu()?;
+/// let (x, mut y) = (q.upload(&[-4.0f32, 1.0, 9.0])?, q.zeros::<f32>(3)?);
+/// map(&q, Map::Abs, TensorRef::contiguous(x.view(), &[3])?, TensorMut::contiguous(y.view_mut(), &[3])?)?;
+/// map_in_place(&q, Map::Sqrt, TensorMut::contiguous(y.view_mut(), &[3])?)?;
+/// assert_eq!(q.download(&y)?, [2.0, 1.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`ElementwisePlan::map`].
+pub fn map<Q: TensorOps, T: Real>(
+    q: &Q,
+    f: Map,
+    x: TensorRef<'_, Q, T>,
+    y: TensorMut<'_, Q, T>,
+) -> Result<(), NnError> {
+    ElementwisePlan::new(x.layout().shape())?.map(q, f, x, y)
+}
+
+/// `x = f(x)`; see [`ElementwisePlan::map_in_place`].
+///
+/// # Errors
+/// As [`ElementwisePlan::map_in_place`].
+pub fn map_in_place<Q: TensorOps, T: Real>(q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+    ElementwisePlan::new(x.layout().shape())?.map_in_place(q, f, x)
+}
+
+/// `x = f(x)` for an activation; see [`ElementwisePlan::activate_in_place`].
+///
+/// # Errors
+/// As [`ElementwisePlan::activate_in_place`].
+pub fn activate_in_place<Q: TensorOps, T: Real>(q: &Q, f: Activation, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+    ElementwisePlan::new(x.layout().shape())?.activate_in_place(q, f, x)
+}
+
+/// y is a where `mask` is true, and b where it is not; see [`ElementwisePlan::select`].
+///
+/// # Errors
+/// As [`ElementwisePlan::select`].
+pub fn select<Q: TensorOps, T: Real>(
+    q: &Q,
+    mask: TensorRef<'_, Q, bool>,
+    of: [TensorRef<'_, Q, T>; 2],
+    y: TensorMut<'_, Q, T>,
+) -> Result<(), NnError> {
+    ElementwisePlan::new(mask.layout().shape())?.select(q, mask, of, y)
+}
+
+/// `y = value`; see [`ElementwisePlan::fill`].
+///
+/// # Errors
+/// As [`ElementwisePlan::fill`].
+pub fn fill<Q: TensorOps, T: Real>(q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+    ElementwisePlan::new(y.layout().shape())?.fill(q, value, y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_make_no_function_are_refused_by_name() {
+        let refused = |f: Map| match f.params("map") {
+            Err(NnError::Parameter { name, .. }) => name,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused(Map::Clamp { low: 1.0, high: 0.0 }), "low");
+        assert_eq!(refused(Map::Clamp { low: f32::NAN, high: 0.0 }), "low");
+        assert_eq!(refused(Map::Huber { delta: 0.0 }), "delta");
+        assert_eq!(refused(Map::Huber { delta: f32::NAN }), "delta");
+        assert!(Map::Clamp { low: 1.0, high: 1.0 }.params("map").is_ok());
+    }
+}
