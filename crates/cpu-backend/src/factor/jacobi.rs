@@ -29,14 +29,15 @@ fn sum(lanes: [f64; LANES]) -> f64 {
 #[inline(always)]
 fn products(p: &[f64], q: &[f64]) -> [f64; 3] {
     let mut sums = [[0.0; LANES]; 3];
-    for (p, q) in p.chunks_exact(LANES).zip(q.chunks_exact(LANES)) {
-        for i in 0..LANES {
-            sums[0][i] += p[i] * p[i];
-            sums[1][i] += q[i] * q[i];
-            sums[2][i] += p[i] * q[i];
+    let [pp, qq, pq] = &mut sums;
+    for (p, q) in p.as_chunks::<LANES>().0.iter().zip(q.as_chunks::<LANES>().0) {
+        for ((((pp, qq), pq), p), q) in pp.iter_mut().zip(&mut *qq).zip(&mut *pq).zip(p).zip(q) {
+            *pp += p * p;
+            *qq += q * q;
+            *pq += p * q;
         }
     }
-    [sum(sums[0]), sum(sums[1]), sum(sums[2])]
+    sums.map(sum)
 }
 
 impl<L> Kernel<L> for Rotate<'_> {
@@ -53,8 +54,9 @@ impl<L> Kernel<L> for Rotate<'_> {
                     let (above, below) = rows.split_at_mut(j * pitch);
                     let (p, q) = (&mut above[i * pitch..][..pitch], &mut below[..pitch]);
                     let [pp, qq, pq] = products(p, q);
-                    if !(pq.abs() > ORTHOGONAL * (pp * qq).sqrt()) {
-                        continue;
+                    let turns = pq.abs() > ORTHOGONAL * (pp * qq).sqrt();
+                    if !turns {
+                        continue; // or they are no numbers
                     }
                     rotated = true;
                     let zeta = (qq - pp) / (2.0 * pq);
@@ -96,7 +98,7 @@ impl CpuQueue {
         let least = order.first().map_or(0.0, |&first| LEAST_SIGMA * lengths[first]);
         op.rank[0] = order.iter().take(kept).filter(|&&i| lengths[i] > least).count() as u32; // at most 96
         for (column, &i) in order.iter().take(kept).enumerate() {
-            let is_zero = !(lengths[i] > least);
+            let is_zero = lengths[i] <= least;
             op.sigma[column] = if is_zero { 0.0 } else { (lengths[i] * scale) as f32 };
             for (e, &x) in rows[i * pitch..][..side].iter().enumerate() {
                 let unit = if is_zero { 0.0 } else { x / lengths[i] };
