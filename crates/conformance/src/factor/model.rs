@@ -144,8 +144,8 @@ pub(super) fn unless_orthonormal(what: &str, x: &Matrix, tolerance: f64) -> Resu
     for (i, a) in columns.iter().enumerate() {
         for (j, b) in columns[..=i].iter().enumerate() {
             let (product, expected) = (dot(a, b), f64::from(u8::from(i == j)));
-            let holds = (product - expected).abs() <= tolerance;
-            if !holds {
+            let off = (product - expected).abs();
+            if off.is_nan() || off > tolerance {
                 let message = format!("{what}: columns {j} and {i} have the product {product}, not {expected}");
                 return Err(Failure::Broken(message));
             }

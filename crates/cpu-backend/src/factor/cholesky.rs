@@ -15,6 +15,12 @@ fn subtract(y: &mut [f64], factor: f64, x: &[f64]) {
     }
 }
 
+/// The least pivot of each column that is not left out.
+#[inline(always)]
+fn least_pivots(side: usize, matrix: &[f64]) -> impl Iterator<Item = f64> {
+    matrix.iter().step_by(side + 1).map(move |&diagonal| least_pivot(side as u64, diagonal))
+}
+
 /// Row `pivot` of the matrix and row `other`.
 #[inline(always)]
 fn rows(matrix: &mut [f64], side: usize, pivot: usize, other: usize) -> (&[f64], &mut [f64]) {
@@ -39,13 +45,10 @@ impl<L> Kernel<L> for Factor<'_> {
     #[inline(always)]
     fn run(self, _: L) {
         let Self { side, matrix } = self;
-        let mut least = vec![0.0; side];
-        for j in 0..side {
-            least[j] = least_pivot(side as u64, matrix[j * side + j]);
-        }
-        for j in 0..side {
+        let least: Vec<f64> = least_pivots(side, matrix).collect();
+        for (j, least) in least.into_iter().enumerate() {
             let pivot = matrix[j * side + j];
-            if pivot > least[j] && pivot.is_finite() {
+            if pivot > least && pivot.is_finite() {
                 let root = 1.0 / pivot.sqrt();
                 for x in &mut matrix[j * side + j..(j + 1) * side] {
                     *x *= root;
@@ -78,19 +81,15 @@ impl<L> Kernel<L> for Inverse<'_> {
     #[inline(always)]
     fn run(self, _: L) {
         let Self { side, matrix, scale } = self;
-        let (mut least, mut roots) = (vec![0.0; side], vec![0.0; side]);
-        for j in 0..side {
-            least[j] = least_pivot(side as u64, matrix[j * side + j]);
-        }
-        for j in 0..side {
+        // The least pivots, then the inverses of the pivots' roots.
+        let mut roots: Vec<f64> = least_pivots(side, matrix).collect();
+        for (j, root) in roots.iter_mut().enumerate() {
             let pivot = matrix[j * side + j];
-            if pivot > least[j] && pivot.is_finite() {
-                roots[j] = 1.0 / pivot.sqrt();
-                let inverse = roots[j] * roots[j];
-                for i in 0..side {
-                    if i == j {
-                        continue;
-                    }
+            let is_kept = pivot > *root && pivot.is_finite();
+            *root = if is_kept { 1.0 / pivot.sqrt() } else { 0.0 };
+            if is_kept {
+                let inverse = *root * *root;
+                for i in (0..side).filter(|&i| i != j) {
                     let factor = if i < j { matrix[i * side + j] } else { matrix[j * side + i] } * inverse;
                     let (row, other) = rows(matrix, side, j, i);
                     let first = if i < j { j + 1 } else { i };
@@ -103,11 +102,11 @@ impl<L> Kernel<L> for Inverse<'_> {
                 matrix[j * side + j + 1..(j + 1) * side].fill(0.0);
             }
         }
-        for i in 0..side {
-            matrix[i * side..i * side + i].fill(0.0);
-            matrix[i * side + i] = roots[i] * scale;
-            for k in i + 1..side {
-                matrix[i * side + k] *= roots[k] * scale;
+        for (i, row) in matrix.chunks_exact_mut(side.max(1)).enumerate() {
+            row[..i].fill(0.0);
+            row[i] = 1.0;
+            for (x, root) in row[i..].iter_mut().zip(&roots[i..]) {
+                *x *= root * scale;
             }
         }
     }

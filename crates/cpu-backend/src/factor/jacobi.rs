@@ -29,14 +29,15 @@ fn sum(lanes: [f64; LANES]) -> f64 {
 #[inline(always)]
 fn products(p: &[f64], q: &[f64]) -> [f64; 3] {
     let mut sums = [[0.0; LANES]; 3];
-    for (p, q) in p.chunks_exact(LANES).zip(q.chunks_exact(LANES)) {
-        for i in 0..LANES {
-            sums[0][i] += p[i] * p[i];
-            sums[1][i] += q[i] * q[i];
-            sums[2][i] += p[i] * q[i];
+    let [pp, qq, pq] = &mut sums;
+    for (p, q) in p.as_chunks::<LANES>().0.iter().zip(q.as_chunks::<LANES>().0) {
+        for ((((pp, qq), pq), p), q) in pp.iter_mut().zip(&mut *qq).zip(&mut *pq).zip(p).zip(q) {
+            *pp += p * p;
+            *qq += q * q;
+            *pq += p * q;
         }
     }
-    [sum(sums[0]), sum(sums[1]), sum(sums[2])]
+    sums.map(sum)
 }
 
 impl<L> Kernel<L> for Rotate<'_> {

@@ -4,7 +4,10 @@ use backend_api::{BackendError, Buffer, Queue};
 use core_types::params::factor::{MatrixParams, TallParams};
 
 use super::product::{Strides, product};
-use crate::{CpuQueue, simd::Kernel, simd::dispatch};
+use crate::{
+    CpuQueue,
+    simd::{Kernel, dispatch},
+};
 
 /// Rows of a block: with 48 columns, it and what is made of it stay in the L2 cache.
 const BLOCK: usize = 256;

@@ -164,7 +164,7 @@ impl SvdPlan {
             gram: q.alloc(side * side)?,
             inverse: q.alloc(side * side)?,
             vectors: [q.alloc(side * self.rank)?, q.alloc(side * self.rank)?],
-            zero: q.upload(&[0])?,
+            zero: q.upload(&[0u32])?,
         })
     }
 

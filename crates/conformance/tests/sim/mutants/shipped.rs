@@ -36,7 +36,6 @@ pub(super) const AIR: Shipped = shipped!(air, ["air"], conformance::air::specs, 
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
 pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::channel::specs, [AesKernel::Table]);
 pub(super) const DEEP: Shipped = shipped!(deep, ["deep"], deep_specs, [AesKernel::Table]);
-pub(super) const FACTOR: Shipped = shipped!(factor, ["factor"], factor_specs, [AesKernel::Table]);
 pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conformance::fss::specs, AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
     linalg,
@@ -48,12 +47,6 @@ pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::mer
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
 pub(super) const RECURRENT: Shipped =
     shipped!(recurrent, ["recurrent"], conformance::recurrent::specs, [AesKernel::Table]);
-
-/// The specifications of the ops of the module `factor`, without those of what domains make of them and of products.
-fn factor_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
-    let of_domain = |op: &str| ["factor.svd", "factor.residual"].iter().any(|domain| op.starts_with(domain));
-    conformance::factor::specs().into_iter().filter(|spec| !of_domain(spec.op)).collect()
-}
 
 /// The specifications of what the module `open` has.
 fn open_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
