@@ -224,7 +224,7 @@ fn refused_strides<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
 
 fn chosen<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
     let mut random = Random::new(7);
-    let mask: Vec<bool> = (0..n).map(|_| random.word() % 3 == 0).collect();
+    let mask: Vec<bool> = (0..n).map(|_| random.word().is_multiple_of(3)).collect();
     // What is not chosen is NaN, and so is some of what is.
     let pick = |keep: bool| -> Vec<T> {
         let value = |(i, &m): (usize, &bool)| if m == keep && i % 5 > 0 { i as f32 } else { f32::NAN };

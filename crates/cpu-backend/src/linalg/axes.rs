@@ -73,14 +73,14 @@ impl<const K: usize> Cursor<'_, K> {
         let Axes { rank, shape, strides } = self.axes;
         let mut axis = rank - 1;
         self.index[axis] += count;
-        for k in 0..K {
-            self.at[k] += count * strides[k][axis];
+        for (at, strides) in self.at.iter_mut().zip(strides) {
+            *at += count * strides[axis];
         }
         while axis > 0 && self.index[axis] == shape[axis] {
             self.index[axis] = 0;
             self.index[axis - 1] += 1;
-            for k in 0..K {
-                self.at[k] = self.at[k] - shape[axis] * strides[k][axis] + strides[k][axis - 1];
+            for (at, strides) in self.at.iter_mut().zip(strides) {
+                *at = *at - shape[axis] * strides[axis] + strides[axis - 1];
             }
             axis -= 1;
         }
