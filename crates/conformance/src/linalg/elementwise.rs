@@ -224,11 +224,11 @@ const BROADCASTS: [[&[usize]; 3]; 8] = [
     [&[5, 1], &[5, 700], &[5, 700]],
 ];
 
-/// What a function of two numbers is defined as.
-type Definition = fn(f32, f32) -> f32;
+/// A function of two numbers and its definition.
+type Definition = (Binary, fn(f32, f32) -> f32);
 
-/// Every function of two numbers and its definition.
-const BINARIES: [(Binary, Definition); 6] = [
+/// Every function of two numbers.
+const BINARIES: [Definition; 6] = [
     (Binary::Add, |a, b| a + b),
     (Binary::Sub, |a, b| a - b),
     (Binary::Mul, |a, b| a * b),
