@@ -28,8 +28,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Refuses a file that is written and that another option names too, however it is spelled. Devices may be named twice: `/dev/null`
-/// keeps nothing.
+/// Refuses a file that is written and that another option names too, however it is spelled. Devices may be named twice:
+/// `/dev/null` keeps nothing.
 pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), Usage> {
     let identities: Vec<_> = files.iter().map(|file| Identity::of(file.path)).collect();
     for (k, (file, identity)) in files.iter().zip(&identities).enumerate() {

@@ -19,9 +19,10 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// A file to be written.
 ///
-/// Whether it can be is found out at once, before there is any work to lose. A regular file is written under another name in its
-/// folder, and takes its own when it is complete: what was there until then is replaced, not changed. A pipe or a device is written to
-/// as it is. Behind a symbolic link, it is the file it points to.
+/// Whether it can be is found out at once, before there is any work to lose. A regular file is written under another
+/// name in its folder, and takes its own when it is complete: what was there until then is replaced, not changed,
+/// unless the system allows only that. A pipe or a device is written to as it is. Behind a symbolic link, it is the
+/// file it points to.
 pub(crate) struct Output {
     place: Place,
     path: PathBuf,
@@ -71,8 +72,10 @@ impl Place {
                     // Those who throw the file away may want to read the rest.
                     return Ok(Self::Open { file, is_stdout: path != Path::new("/dev/null") });
                 }
+                // What may not be written may not be replaced either.
+                let file = OpenOptions::new().write(true).open(path)?;
                 if !found.is_file() {
-                    return Ok(Self::Open { file: OpenOptions::new().write(true).open(path)?, is_stdout: false });
+                    return Ok(Self::Open { file, is_stdout: false });
                 }
             }
             Err(missing) if missing.kind() == ErrorKind::NotFound => {}
@@ -91,8 +94,14 @@ impl Place {
                 let mut file = temporary(&at, public)?;
                 file.write_all(bytes)?;
                 file.as_file().sync_all()?;
-                file.persist(&at)?;
-                Ok(())
+                let Err(refused) = file.persist(&at) else { return Ok(()) };
+                // A file that is mounted by itself, or another user's in a folder like `/tmp`, cannot be replaced but
+                // written.
+                let Ok(mut there) = OpenOptions::new().write(true).truncate(true).open(&at) else {
+                    return Err(refused.error);
+                };
+                there.write_all(bytes)?;
+                there.sync_all()
             }
         }
     }

@@ -11,7 +11,8 @@ pub(crate) fn shown(text: &str) -> String {
     cut(text, MOST)
 }
 
-/// The text on one line, with what would steer a terminal escaped and, of more than `most` characters, the middle left out.
+/// The text on one line, with what would steer a terminal escaped and, of more than `most` characters, the middle left
+/// out.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let mut places = text.char_indices().map(|(at, _)| at);
     let Some(head) = places.clone().nth(most.saturating_sub(TAIL)) else { return escaped(text, |_| false) };

@@ -28,7 +28,8 @@ impl WideFibonacci {
     ///
     /// # Errors
     ///
-    /// Refuses a height outside `1..=29`, fewer than three columns, and more than 2^16, which are as many as a program reads.
+    /// Refuses a height outside `1..=29`, fewer than three columns, and more than 2^16, which are as many as a program
+    /// reads.
     pub fn new(log_rows: u32, columns: u32) -> Result<Self, AirError> {
         if !(3..=MOST_COLUMNS).contains(&columns) {
             return Err(AirError::Columns { got: columns, least: 3, most: MOST_COLUMNS });

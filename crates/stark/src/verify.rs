@@ -49,8 +49,8 @@ impl<'s> Visitor<'s> for Components<'s> {
     }
 }
 
-/// Checks that there are proofs of `statement` with these parameters. A prover and [`verify`] check it too, but a prover when it
-/// takes its memory.
+/// Checks that there are proofs of `statement` with these parameters. A prover and [`verify`] check it too, but a
+/// prover when it takes its memory.
 ///
 /// # Errors
 /// [`VerifyError::Relations`] or [`VerifyError::Statement`] if there are none.

@@ -23,7 +23,7 @@ pub(crate) struct BenchArgs {
     /// Proofs to make, 1..=1000, after one that is not counted.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000))]
     rounds: u32,
-    /// Backend: cpu, gpu (= cuda), auto or sim.
+    /// Backend: cpu, gpu (= cuda), auto or sim [default: TREFOIL_BACKEND, or else cpu].
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
 }

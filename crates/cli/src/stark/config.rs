@@ -23,8 +23,8 @@ pub(crate) struct ConfigArgs {
     /// Log of the number of coefficients of the last layer, 0..=10.
     #[arg(long, value_name = "LOG", default_value_t = 0, value_parser = whole(0..=10))]
     last_layer: u32,
-    /// Log size that every column is lifted to, 1..=30; without it, each tree has the height of its largest column. stwo proves
-    /// preprocessed columns and traces that differ in height with a lifting size alone.
+    /// Log size that every column is lifted to, 1..=30; without it, each tree has the height of its largest column.
+    /// stwo proves preprocessed columns and traces that differ in height with a lifting size alone.
     #[arg(long, value_name = "LOG", value_parser = whole(1..=30))]
     lifting: Option<u32>,
 }

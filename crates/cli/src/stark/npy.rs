@@ -21,14 +21,19 @@ pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<Columns
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
     let source = File::open(path).map(BufReader::new).with_context(said)?;
     // Its messages repeat what stands in the file.
-    let opened = checked_header(source).and_then(NpyFile::new);
-    let file = opened.map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)?;
+    let told = |error: io::Error| anyhow!(shown(&error.to_string()));
+    let mut source = checked_header(source).map_err(told).with_context(said)?;
+    let file = NpyFile::new(&mut source).map_err(told).with_context(said)?;
     let rows = 1usize << log_rows;
     if file.shape() != [rows as u64, columns as u64] {
         let got = shown(&format!("{:?}", file.shape()));
         return Err(anyhow!("the array has shape {got}, expected [{rows}, {columns}]")).with_context(said);
     }
-    filled(file, rows, columns).with_context(said)
+    let trace = filled(file, rows, columns).with_context(said)?;
+    match source.read(&mut [0]).with_context(said)? {
+        0 => Ok(trace),
+        _ => Err(anyhow!("the file goes on after its array")).with_context(said),
+    }
 }
 
 /// The file from its beginning, if its header is one that can be held.
@@ -108,6 +113,15 @@ mod tests {
         let refused = |log_rows, columns| format!("{:#}", read(file.path(), log_rows, columns).unwrap_err());
         assert!(refused(2, 1).contains("shape [2, 2], expected [4, 1]"), "{}", refused(2, 1));
         assert!(refused(1, 2).contains("2147483647 in row 1 and column 1"), "{}", refused(1, 2));
+    }
+
+    #[test]
+    fn a_file_that_goes_on_after_its_array_is_refused() {
+        let file = written(&[0, 1, 2, 3], &[2, 2], Order::C);
+        assert!(read(file.path(), 1, 2).is_ok());
+        let whole = fs::read(file.path()).unwrap();
+        fs::write(file.path(), [&whole[..], b"."].concat()).unwrap();
+        assert!(format!("{:#}", read(file.path(), 1, 2).unwrap_err()).contains("goes on after its array"));
     }
 
     #[test]

@@ -37,8 +37,9 @@ use crate::{
 
 /// Prove a computation, verify the proof, and write it to a file.
 ///
-/// A file appears when it is whole and replaces what was there; a pipe or a device is written to as it is. With `--out /dev/stdout`
-/// the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and that of the trace on the host.
+/// A file appears when it is whole and replaces what was there; a pipe or a device is written to as it is. With `--out
+/// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and that of the
+/// trace on the host.
 #[derive(Args, Debug)]
 pub(crate) struct ProveArgs {
     #[command(flatten)]
@@ -54,7 +55,7 @@ pub(crate) struct ProveArgs {
     /// Write a report with the time of each stage to FILE.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Backend: cpu, gpu (= cuda), auto or sim.
+    /// Backend: cpu, gpu (= cuda), auto or sim [default: TREFOIL_BACKEND, or else cpu].
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
 }

@@ -196,6 +196,28 @@ fn a_write_that_fails_leaves_nothing_and_an_error() {
     assert!(text(&output.stderr).contains("writing to standard output: No space left"), "{}", text(&output.stderr));
 }
 
+/// Where the system lets the test mount a file, as containers do.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_replaced_is_written_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_namespace = |script: &str| {
+        let mut line = Command::new("unshare");
+        line.args(["-rm", "sh", "-ec", script, "sh"]).arg(assert_cmd::cargo::cargo_bin("trefoil"));
+        line.args(SMALL).args(["--out", "proof"]).current_dir(folder.path()).output()
+    };
+    fs::write(folder.path().join("proof"), b"old").unwrap();
+    fs::write(folder.path().join("mounted"), b"old, and longer than the proof is".repeat(1 << 12)).unwrap();
+    let mount = "mount --bind mounted proof";
+    if !in_namespace(mount).is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let output = in_namespace(&format!("{mount}; \"$@\"")).unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected = [("mounted".to_owned(), proof()), ("proof".to_owned(), b"old".to_vec())];
+    assert_eq!(held(folder.path()), expected);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_proof_leaves_nothing() {

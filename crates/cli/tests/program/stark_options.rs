@@ -1,5 +1,5 @@
-//! The options of `trefoil stark`: what they take is in `--help` and in what refuses all else, and files from strangers are told in
-//! a few words.
+//! The options of `trefoil stark`: what they take is in `--help` and in what refuses all else, and files from strangers
+//! are told in a few words.
 
 use std::fs;
 

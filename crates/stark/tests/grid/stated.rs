@@ -1,4 +1,5 @@
-//! Statements as stwo's program has them, by the crate of the AIRs, with their traces. Shared with other tests of proofs.
+//! Statements as stwo's program has them, by the crate of the AIRs, with their traces. Shared with other tests of
+//! proofs.
 
 use stark::{Columns, M31};
 use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
