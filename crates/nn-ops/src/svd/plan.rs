@@ -45,14 +45,14 @@ const GRANULE: usize = 4;
 /// use nn_ops::{SvdOptions, SvdPlan, TensorRef};
 ///
 /// let q = runtime::cpu()?;
-/// let a = q.upload(&[0.0f32, 0.0, 2.0, -3.0, 0.0, 0.0])?; // [3, 2]
+/// let a = q.upload(&[0.0f32, 2.0, -3.0, 0.0, 0.0, 0.0])?; // [3, 2]
 /// let plan = SvdPlan::new(3, 2, 2, SvdOptions::default())?;
 /// let (mut factors, mut workspace) = (plan.factors(&q)?, plan.workspace(&q)?);
 /// plan.run(&q, TensorRef::contiguous(a.view(), &[3, 2])?, &mut factors, &mut workspace)?;
 /// assert_eq!(factors.rank(&q)?, 2);
 /// assert_eq!(q.read(factors.s().view())?, [3.0, 2.0]);
-/// assert_eq!(q.read(factors.u().view())?, [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
-/// assert_eq!(q.read(factors.v().view())?, [0.0, 1.0, -1.0, 0.0]);
+/// assert_eq!(q.read(factors.u().view())?, [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+/// assert_eq!(q.read(factors.v().view())?, [-1.0, 0.0, 0.0, 1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -111,9 +111,8 @@ impl SvdPlan {
             Route::Direct { transposition: Box::new(GemmPlan::new(&tall, &unit, &result)?) }
         } else {
             let (up, down) = (Layout::contiguous(&[long, columns])?, Layout::contiguous(&[short, columns])?);
-            let products =
-                Box::new([GemmPlan::new(&tall, &down, &up)?, GemmPlan::new(&tall.transposed()?, &up, &down)?]);
-            Route::Sketched { columns, iterations: options.power.iterations(), products }
+            let products = [GemmPlan::new(&tall, &down, &up)?, GemmPlan::new(&tall.transposed()?, &up, &down)?];
+            Route::Sketched { columns, iterations: options.power.iterations(), products: Box::new(products) }
         };
         let shapes = [Layout::contiguous(&[m, rank])?, Layout::contiguous(&[rank])?, Layout::contiguous(&[n, rank])?];
         Ok(Self { layout, shapes, is_wide, long, short, rank, route, seed: options.seed })
