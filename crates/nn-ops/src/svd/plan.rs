@@ -151,7 +151,12 @@ impl SvdPlan {
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
     pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>, NnError> {
-        SvdWorkspace::new(q, self.lengths())
+        let mut workspace = SvdWorkspace::new(q, self.lengths())?;
+        if self.is_direct() {
+            let unit: Vec<f32> = (0..self.short * self.short).map(|i| f32::from(i % (self.short + 1) == 0)).collect();
+            q.write(&unit, workspace.short[0].view_mut())?;
+        }
+        Ok(workspace)
     }
 
     /// Elements of the buffers of a workspace.
@@ -228,9 +233,7 @@ impl SvdPlan {
         factors: &mut SvdFactors<Q>,
         workspace: &mut SvdWorkspace<Q>,
     ) -> Result<(), NnError> {
-        let SvdWorkspace { long: [tall, vectors], short: [unit, _], gram, inverse, vectors: small, zero } = workspace;
-        let square = MatrixParams { rows: self.short as u64, cols: self.short as u64 };
-        q.complete_columns(CompleteColumns { params: &square, rank: zero.view(), x: unit.view_mut() })?;
+        let SvdWorkspace { long: [tall, vectors], short: [unit, _], gram, inverse, vectors: small } = workspace;
         let tall = if self.is_wide {
             transposition.launch(q, a, unit.view(), None, tall.view_mut())?;
             tall.view()
@@ -331,7 +334,7 @@ impl Sketched<'_> {
     ) -> Result<(), NnError> {
         let &Self { plan, columns, iterations, products: [down, up] } = self;
         let (long, short, rank) = (plan.long, plan.short, plan.rank);
-        let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small, .. } = workspace;
+        let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small } = workspace;
         let SvdFactors { u, s, v, peak, rank: found, .. } = factors;
         let matrix = MatrixParams { rows: short as u64, cols: columns as u64 };
         let params = SketchParams { matrix, seed: plan.seed };

@@ -11,15 +11,13 @@ pub(super) type Lengths = [usize; 6];
 pub struct SvdWorkspace<Q: Queue> {
     /// Matrices with as many rows as the longer side of A: a sketch, and what it becomes.
     pub(super) long: [Q::Buf<f32>; 2],
-    /// Matrices with as many rows as the shorter side.
+    /// Matrices with as many rows as the shorter side; for a direct decomposition, the unit matrix and nothing.
     pub(super) short: [Q::Buf<f32>; 2],
     pub(super) gram: Q::Buf<f64>,
     /// Coefficients that make columns orthonormal.
     pub(super) inverse: Q::Buf<f64>,
     /// Eigenvectors of a Gram matrix, and the same divided by singular values.
     pub(super) vectors: [Q::Buf<f64>; 2],
-    /// The word 0.
-    pub(super) zero: Q::Buf<u32>,
 }
 
 impl<Q: Queue> SvdWorkspace<Q> {
@@ -31,7 +29,6 @@ impl<Q: Queue> SvdWorkspace<Q> {
             gram: q.alloc(square)?,
             inverse: q.alloc(square)?,
             vectors: [q.alloc(vectors)?, q.alloc(vectors)?],
-            zero: q.upload(&[0u32])?,
         })
     }
 
