@@ -142,3 +142,21 @@ pub fn binary_in_place<Q: TensorOps, T: Real>(
 ) -> Result<(), NnError> {
     BinaryPlan::new(y.layout(), b.layout(), y.layout())?.run_in_place(q, op, y, b)
 }
+
+#[cfg(test)]
+mod tests {
+    use backend_api::{Buffer, Queue};
+
+    use super::*;
+
+    #[test]
+    fn tensors_without_elements_are_combined_in_place() {
+        let q = runtime::cpu().unwrap();
+        let (mut y, b) = (q.zeros::<f32>(0).unwrap(), q.zeros::<f32>(3).unwrap());
+        for shape in [&[2, 0, 3][..], &[0, 3], &[3, 0]] {
+            let y = TensorMut::contiguous(y.view_mut(), shape).unwrap();
+            let b = TensorRef::contiguous(b.view(), &shape[shape.len() - 1..]).unwrap();
+            assert_eq!(binary_in_place(&q, Binary::Add, y, b), Ok(()), "{shape:?}");
+        }
+    }
+}

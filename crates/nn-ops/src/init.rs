@@ -1,5 +1,6 @@
 //! Values that weights begin with.
 
+use backend_api::BackendError;
 use core_types::philox;
 
 use crate::{Layout, NnError};
@@ -38,7 +39,7 @@ impl Init {
     ///
     /// # Errors
     /// [`NnError::Parameter`] for bounds that are not finite or not in order, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if
-    /// no tensor has the shape.
+    /// no tensor has the shape, [`NnError::Backend`] if memory is short.
     pub fn values(self, shape: &[usize], seed: u64, site: u32) -> Result<Vec<f32>, NnError> {
         let count = Layout::contiguous(shape)?.numel();
         let (outputs, others) = shape.split_last().map_or((1, &[][..]), |(&outputs, others)| (outputs, others));
@@ -60,7 +61,11 @@ impl Init {
         let words = (0..count.div_ceil(4)).flat_map(|block| philox::block(seed, site, 0, block as u64));
         // Rounding may carry a value to the upper bound, not past it.
         let value = |word| (low + width * philox::uniform(word)).min(high);
-        Ok(words.take(count).map(value).collect())
+        let mut values = Vec::new();
+        let bytes = (count as u64).saturating_mul(size_of::<f32>() as u64);
+        values.try_reserve_exact(count).map_err(|_| BackendError::OutOfMemory { bytes })?;
+        values.extend(words.take(count).map(value));
+        Ok(values)
     }
 }
 
@@ -79,6 +84,12 @@ mod tests {
         assert!((mean - 1.0).abs() < 0.02 && (square - 16.0 / 12.0).abs() < 0.02, "{mean} {square}");
         let word = philox::block(7, 3, 0, 1234 / 4)[1234 % 4];
         assert_eq!(values[1234], -1.0 + 4.0 * philox::uniform(word));
+    }
+
+    #[test]
+    fn more_values_than_memory_holds_are_refused() {
+        let refused = Init::Glorot.values(&[1 << 61], 0, 0);
+        assert_eq!(refused, Err(NnError::Backend(BackendError::OutOfMemory { bytes: 1 << 63 })));
     }
 
     #[test]

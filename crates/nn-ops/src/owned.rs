@@ -109,8 +109,10 @@ impl<Q: Queue, T: Real> Tensor<Q, T> {
     /// # Errors
     /// As [`Init::values`] and [`alloc`](Self::alloc).
     pub fn random(q: &Q, shape: &[usize], init: Init, seed: u64, site: u32) -> Result<Self, NnError> {
+        let mut tensor = Self::alloc(q, shape)?;
         let values: Vec<T> = init.values(shape, seed, site)?.into_iter().map(T::from_f32).collect();
-        Self::from_values(q, shape, &values)
+        q.write(&values, tensor.buffer.view_mut())?;
+        Ok(tensor)
     }
 
     /// Waits for the elements and shows them, a row to a line.
@@ -151,16 +153,15 @@ impl Shown {
             0 => ", ".to_owned(),
             inner => format!(",{}{}", "\n".repeat(inner), " ".repeat(axis + 1)),
         };
+        let is_cut = len > 2 * ENDS + 2;
+        let (head, tail) = if is_cut { (ENDS, len - ENDS) } else { (len, len) };
         f.write_str("[")?;
-        for i in 0..len {
-            if len > 2 * ENDS + 2 && (ENDS..len - ENDS).contains(&i) {
-                if i == ENDS {
-                    write!(f, "{apart}..")?;
-                }
-                continue;
-            }
+        for i in (0..head).chain(tail..len) {
             if i > 0 {
                 f.write_str(&apart)?;
+            }
+            if i == tail {
+                write!(f, "..{apart}")?;
             }
             self.part(f, axis + 1, first + i * step)?;
         }
@@ -191,6 +192,7 @@ mod tests {
         assert_eq!(shown(&[2, 1, 2]), "[[[0, 0.5]],\n\n [[1, 1.5]]]");
         assert_eq!(shown(&[9]), "[0, 0.5, 1, .., 3, 3.5, 4]");
         assert_eq!(shown(&[0, 2]), "[]");
+        assert_eq!(shown(&[1 << 60, 0]).lines().count(), 7);
     }
 
     #[test]

@@ -15,8 +15,9 @@ const OP: &str = "reduce";
 
 /// A checked reduction of a row-major tensor over some of its axes: the result has the shape of x without them.
 ///
-/// Sums are taken in f64, in an order that depends on the shape alone, and rounded once. A sum over no elements is zero. An
-/// extreme is NaN if an element is. Axes that are not neighbours take a copy of x on the device, in which they are.
+/// Sums are taken in f64, in an order that depends on the shape alone, and rounded to f32, then to the type. A sum over no
+/// elements is zero. An extreme is NaN if an element is. Axes that are not neighbours take a copy of x on the device, in
+/// which they are.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};

@@ -128,7 +128,8 @@ impl ResidualPlan {
     /// elements, row-major, zeros at first.
     ///
     /// # Errors
-    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short.
+    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short. What is refused by its shape
+    /// has changed nothing. A residual that is not finite leaves `error` so.
     pub fn compress_with_feedback<Q: FactorOps + GemmOps + ElementwiseOps>(
         &self,
         q: &Q,
@@ -139,6 +140,7 @@ impl ResidualPlan {
     ) -> Result<(), NnError> {
         let layout = *self.svd.layout();
         let x = residual.planned(OP, "residual", &layout)?;
+        self.svd.admit(&compressed.factors, workspace)?;
         let sum = TensorMut::<Q, f32>::new(error.view_mut(), layout)?.planned(OP, "error", &layout)?;
         q.axpby(Axpby { alpha: 1.0, x: q.shorten(x), beta: 1.0, y: q.shorten_mut(sum) })?;
         self.compress(q, TensorRef::new(error.view(), layout)?, compressed, workspace)?;
@@ -177,5 +179,21 @@ mod tests {
         let plan = ResidualPlan::new(512, 512, 4, SvdOptions::default()).unwrap();
         let ratio = plan.compressed(&q).unwrap().compression_ratio();
         assert_eq!(ratio, 4100.0 / 262_144.0);
+    }
+
+    #[test]
+    fn what_is_refused_leaves_the_error_as_it_was() {
+        let q = runtime::cpu().unwrap();
+        let plan = |rank| ResidualPlan::new(4, 3, rank, SvdOptions::default()).unwrap();
+        let residual = q.upload(&[1.0f32; 12]).unwrap();
+        let mut error = q.zeros::<f32>(12).unwrap();
+        for (of_factors, of_workspace) in [(1, 2), (2, 1)] {
+            let mut compressed = plan(of_factors).compressed(&q).unwrap();
+            let mut workspace = plan(of_workspace).workspace(&q).unwrap();
+            let x = TensorRef::contiguous(residual.view(), &[4, 3]).unwrap();
+            let refused = plan(2).compress_with_feedback(&q, x, &mut error, &mut compressed, &mut workspace);
+            assert!(matches!(refused, Err(NnError::ShapeMismatch { op: "svd", .. })), "{refused:?}");
+            assert_eq!(q.download(&error).unwrap(), [0.0; 12]);
+        }
     }
 }

@@ -12,7 +12,7 @@ const OP: &str = "sum_axis";
 
 /// Checked sums of a row-major tensor over one axis: the result has the shape of x without the axis.
 ///
-/// A sum over no elements is zero. Sums are rounded once and do not depend on the number of threads.
+/// A sum over no elements is zero. Sums do not depend on the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SumPlan {
     params: SumParams,

@@ -198,7 +198,8 @@ macro_rules! op_sets {
             ///
             /// A row's result does not depend on the other rows, down to its bits, nor on how steps are dealt to calls. Every op
             /// returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for parameters that no op has. Nothing is written then.
+            /// [`BackendError::Unsupported`] for parameters that no op has. Nothing is written then. A GPU supports states of up
+            /// to 2024 elements, and refuses sizes that its kernels cannot count.
             recurrent::RecurrentOps: Queue {
                 gru_backward(GruBackward),
                 gru_forward(GruForward),

@@ -38,7 +38,7 @@ impl GruMember {
         }
         let side_by_side = |parts: &[Vec<f32>; 3], len: usize| {
             let mut all = Vec::with_capacity(3 * parts[0].len());
-            for k in 0..len {
+            for k in (0..len).take_while(|_| hidden > 0) {
                 parts.iter().for_each(|part| all.extend((0..hidden).map(|j| part[j * len + k])));
             }
             all
@@ -78,7 +78,8 @@ impl GruMember {
             expect(OP, "biases", &gates.biases[gate], hidden)?;
         }
         let side_by_side = |rows: core::ops::Range<usize>| {
-            rows.flat_map(|row| gates.weights.iter().flat_map(move |gate| &gate[row * hidden..][..hidden]))
+            rows.take_while(|_| hidden > 0)
+                .flat_map(|row| gates.weights.iter().flat_map(move |gate| &gate[row * hidden..][..hidden]))
                 .copied()
                 .collect::<Vec<_>>()
         };
@@ -94,7 +95,8 @@ impl GruMember {
         self.refuse_reset_after("gru_to_concat")?;
         let hidden = self.hidden();
         let of = |all: &[f32], gate: usize| {
-            all.chunks_exact(3 * hidden).flat_map(|row| row[gate * hidden..][..hidden].to_vec()).collect::<Vec<_>>()
+            let rows = all.chunks_exact((3 * hidden).max(1));
+            rows.flat_map(|row| row[gate * hidden..][..hidden].to_vec()).collect::<Vec<_>>()
         };
         let gates = [0, 1, 2];
         Ok(GruConcat {
@@ -143,6 +145,15 @@ mod tests {
         let joined = unit.to_concat().unwrap();
         assert_eq!(joined.weights[1], [200.0, 203.0, 201.0, 204.0, 202.0, 205.0, 220.0, 222.0, 221.0, 223.0]);
         assert_eq!(GruMember::from_concat(INPUT, HIDDEN, &joined).unwrap(), unit);
+    }
+
+    #[test]
+    fn units_without_states_have_no_weights_whatever_the_number_of_inputs() {
+        for input in [0, 3, usize::MAX] {
+            let unit = GruMember::new(input, 0, Vec::new(), Vec::new(), Vec::new(), None).unwrap();
+            assert_eq!(GruMember::from_rows(input, 0, &unit.to_rows().unwrap()), Ok(unit.clone()));
+            assert_eq!(GruMember::from_concat(input, 0, &unit.to_concat().unwrap()), Ok(unit));
+        }
     }
 
     #[test]

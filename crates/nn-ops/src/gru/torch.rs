@@ -20,7 +20,7 @@ fn reordered(gates: &[f32], len: usize) -> impl Iterator<Item = f32> + '_ {
 /// Rows `[3 hidden, columns]` as columns `[columns, 3 hidden]`, in the order of the other side.
 fn turned(rows: &[f32], hidden: usize, columns: usize) -> Vec<f32> {
     let mut all = Vec::with_capacity(rows.len());
-    for k in 0..columns {
+    for k in (0..columns).take_while(|_| hidden > 0) {
         let column: Vec<f32> = (0..3 * hidden).map(|row| rows[row * columns + k]).collect();
         all.extend(reordered(&column, hidden));
     }
@@ -30,7 +30,7 @@ fn turned(rows: &[f32], hidden: usize, columns: usize) -> Vec<f32> {
 /// [`turned`] the other way.
 fn turned_back(all: &[f32], hidden: usize, columns: usize) -> Vec<f32> {
     let mut rows = vec![0.0; all.len()];
-    for (k, column) in all.chunks_exact(3 * hidden).enumerate() {
+    for (k, column) in all.chunks_exact((3 * hidden).max(1)).enumerate() {
         // the exchange of the first two gates, with the sign of one of them, is its own inverse but for which of them that is
         let (z, rest) = column.split_at(hidden);
         let (r, n) = rest.split_at(hidden);
@@ -163,6 +163,15 @@ mod tests {
         exported.remove("bias_hh_l3");
         let plain = GruMember::from_torch(&exported, "", 3).unwrap();
         assert_eq!((plain.b(), plain.bu()), (&[0.0; 6][..], Some(&[0.0; 2][..])));
+    }
+
+    #[test]
+    fn a_unit_without_states_goes_and_comes_back() {
+        let unit = GruMember::new(1 << 60, 0, Vec::new(), Vec::new(), Vec::new(), Some(Vec::new())).unwrap();
+        let mut exported = Tensors::new();
+        unit.to_torch("", 0, &mut exported).unwrap();
+        assert_eq!(exported["weight_ih_l0"].shape, [0, 1 << 60]);
+        assert_eq!(GruMember::from_torch(&exported, "", 0), Ok(unit));
     }
 
     #[test]

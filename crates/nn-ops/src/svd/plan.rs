@@ -12,7 +12,7 @@ use backend_api::{
 };
 use core_types::params::factor::{ColumnPairParams, JacobiParams, MAX_SIDE, MatrixParams, SketchParams, TallParams};
 
-use super::{SvdFactors, SvdOptions, SvdWorkspace};
+use super::{SvdFactors, SvdOptions, SvdWorkspace, workspace::Lengths};
 use crate::{GemmPlan, Layout, NnError, Shape, TensorRef};
 
 const OP: &str = "svd";
@@ -150,21 +150,43 @@ impl SvdPlan {
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
     pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>, NnError> {
-        let (side, long, short) = match &self.route {
+        let mut workspace = SvdWorkspace::new(q, self.lengths())?;
+        if self.is_direct() {
+            let unit: Vec<f32> = (0..self.short * self.short).map(|i| f32::from(i % (self.short + 1) == 0)).collect();
+            q.write(&unit, workspace.short[0].view_mut())?;
+        }
+        Ok(workspace)
+    }
+
+    /// Elements of the buffers of a workspace.
+    fn lengths(&self) -> Lengths {
+        let &Self { long, short, rank, .. } = self;
+        match self.route {
             Route::Direct { .. } => {
-                let copy = if self.is_wide { self.long * self.short } else { 0 };
-                (self.short, [copy, self.long * self.rank], [self.short * self.short, 0])
+                let copy = if self.is_wide { long * short } else { 0 };
+                [copy, long * rank, short * short, 0, short * short, short * rank]
             }
-            &Route::Sketched { columns, .. } => (columns, [self.long * columns; 2], [self.short * columns; 2]),
-        };
-        Ok(SvdWorkspace {
-            long: [q.alloc(long[0])?, q.alloc(long[1])?],
-            short: [q.alloc(short[0])?, q.alloc(short[1])?],
-            gram: q.alloc(side * side)?,
-            inverse: q.alloc(side * side)?,
-            vectors: [q.alloc(side * self.rank)?, q.alloc(side * self.rank)?],
-            zero: q.upload(&[0u32])?,
-        })
+            Route::Sketched { columns, .. } => {
+                let (of_long, of_short) = (long * columns, short * columns);
+                [of_long, of_long, of_short, of_short, columns * columns, columns * rank]
+            }
+        }
+    }
+
+    /// Refuses factors and a workspace of a plan with other shapes.
+    pub(crate) fn admit<Q: Queue>(&self, factors: &SvdFactors<Q>, workspace: &SvdWorkspace<Q>) -> Result<(), NnError> {
+        let [u, _, v] = &factors.shapes;
+        for (tensor, expected, got) in [
+            ("u", self.shapes[0].shape(), u.shape()),
+            ("v", self.shapes[2].shape(), v.shape()),
+            ("a workspace", &self.lengths(), &workspace.lengths()),
+        ] {
+            if expected != got {
+                let (expected, got) = (Shape::from(expected), Shape::from(got));
+                return Err(NnError::ShapeMismatch { op: OP, tensor, expected, got });
+            }
+        }
+        Ok(())
     }
 
     /// Decomposes `a`. Factors and workspace are of this plan, or one with the same shapes and options. Does not wait.
@@ -180,14 +202,7 @@ impl SvdPlan {
         workspace: &mut SvdWorkspace<Q>,
     ) -> Result<(), NnError> {
         let a = a.planned(OP, "a", &self.layout)?;
-        for (tensor, expected, got) in
-            [("u", &self.shapes[0], &factors.shapes[0]), ("v", &self.shapes[2], &factors.shapes[2])]
-        {
-            if expected != got {
-                let (expected, got) = (Shape::from(expected.shape()), Shape::from(got.shape()));
-                return Err(NnError::ShapeMismatch { op: OP, tensor, expected, got });
-            }
-        }
+        self.admit(factors, workspace)?;
         q.matrix_peak(MatrixPeak { a: q.shorten(a), peak: factors.peak.view_mut() })?;
         match &self.route {
             Route::Direct { transposition } => self.direct(q, a, transposition, factors, workspace)?,
@@ -217,9 +232,7 @@ impl SvdPlan {
         factors: &mut SvdFactors<Q>,
         workspace: &mut SvdWorkspace<Q>,
     ) -> Result<(), NnError> {
-        let SvdWorkspace { long: [tall, vectors], short: [unit, _], gram, inverse, vectors: small, zero } = workspace;
-        let square = MatrixParams { rows: self.short as u64, cols: self.short as u64 };
-        q.complete_columns(CompleteColumns { params: &square, rank: zero.view(), x: unit.view_mut() })?;
+        let SvdWorkspace { long: [tall, vectors], short: [unit, _], gram, inverse, vectors: small } = workspace;
         let tall = if self.is_wide {
             transposition.launch(q, a, unit.view(), None, tall.view_mut())?;
             tall.view()
@@ -320,7 +333,7 @@ impl Sketched<'_> {
     ) -> Result<(), NnError> {
         let &Self { plan, columns, iterations, products: [down, up] } = self;
         let (long, short, rank) = (plan.long, plan.short, plan.rank);
-        let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small, .. } = workspace;
+        let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small } = workspace;
         let SvdFactors { u, s, v, peak, rank: found, .. } = factors;
         let matrix = MatrixParams { rows: short as u64, cols: columns as u64 };
         let params = SketchParams { matrix, seed: plan.seed };
@@ -398,5 +411,9 @@ mod tests {
         let a = TensorRef::contiguous(a.view(), &[4, 3]).unwrap();
         let refused = own.run(&q, a, &mut factors, &mut workspace).unwrap_err();
         assert_eq!(refused.to_string(), "`svd` expected u of shape [4, 2], got [4, 1]");
+        let mut factors = own.factors(&q).unwrap();
+        let mut workspace = plan(5, 3, 2).unwrap().workspace(&q).unwrap();
+        let refused = own.run(&q, a, &mut factors, &mut workspace).unwrap_err();
+        assert!(matches!(refused, NnError::ShapeMismatch { tensor: "a workspace", .. }), "{refused}");
     }
 }

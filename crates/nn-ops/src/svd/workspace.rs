@@ -1,20 +1,42 @@
 //! The memory that decompositions work in.
 
-use backend_api::Queue;
+use backend_api::{Buffer, Queue};
+
+use crate::NnError;
+
+/// Elements of the buffers of a workspace, in the order of its fields; those of a pair that are alike stand once.
+pub(super) type Lengths = [usize; 6];
 
 /// Memory that the decompositions of a [`SvdPlan`](crate::SvdPlan) work in, made once for all of them.
 pub struct SvdWorkspace<Q: Queue> {
     /// Matrices with as many rows as the longer side of A: a sketch, and what it becomes.
     pub(super) long: [Q::Buf<f32>; 2],
-    /// Matrices with as many rows as the shorter side.
+    /// Matrices with as many rows as the shorter side; for a direct decomposition, the unit matrix and nothing.
     pub(super) short: [Q::Buf<f32>; 2],
     pub(super) gram: Q::Buf<f64>,
     /// Coefficients that make columns orthonormal.
     pub(super) inverse: Q::Buf<f64>,
     /// Eigenvectors of a Gram matrix, and the same divided by singular values.
     pub(super) vectors: [Q::Buf<f64>; 2],
-    /// The word 0.
-    pub(super) zero: Q::Buf<u32>,
+}
+
+impl<Q: Queue> SvdWorkspace<Q> {
+    /// Memory of these lengths.
+    pub(super) fn new(q: &Q, [y, basis, z, dual, square, vectors]: Lengths) -> Result<Self, NnError> {
+        Ok(Self {
+            long: [q.alloc(y)?, q.alloc(basis)?],
+            short: [q.alloc(z)?, q.alloc(dual)?],
+            gram: q.alloc(square)?,
+            inverse: q.alloc(square)?,
+            vectors: [q.alloc(vectors)?, q.alloc(vectors)?],
+        })
+    }
+
+    /// The lengths that it was made with.
+    pub(super) fn lengths(&self) -> Lengths {
+        let Self { long: [y, basis], short: [z, dual], gram, vectors: [vectors, _], .. } = self;
+        [y.len(), basis.len(), z.len(), dual.len(), gram.len(), vectors.len()]
+    }
 }
 
 impl<Q: Queue> core::fmt::Debug for SvdWorkspace<Q> {

@@ -40,14 +40,15 @@ pub(super) fn reached(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RA
     }
 }
 
-/// Whether strides are row-major without gaps; those of axes of length 1 do not matter.
+/// Whether strides are row-major without gaps; those of axes of length 1 do not matter, and none do without elements.
 pub(super) fn is_row_major(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RANK]) -> bool {
     let mut next = 1u64;
-    axes(rank, shape).iter().zip(strides).rev().all(|(&len, &stride)| {
-        let fits = len == 1 || stride == next;
-        next = next.saturating_mul(len);
-        fits
-    })
+    product(rank, shape) == 0
+        || axes(rank, shape).iter().zip(strides).rev().all(|(&len, &stride)| {
+            let fits = len == 1 || stride == next;
+            next = next.saturating_mul(len);
+            fits
+        })
 }
 
 /// Whether each stride steps past everything that the shorter ones reach; strides of axes of length 1 do not matter. No axis
@@ -107,6 +108,7 @@ mod tests {
         assert!(
             is_row_major(3, &six([3, 1, 2]), &six([2, 77, 1])) && !is_row_major(2, &six([3, 2, 1]), &six([3, 1, 1]))
         );
+        assert!(is_row_major(3, &six([2, 0, 3]), &six([3, 3, 1])) && is_row_major(2, &six([2, 0, 1]), &six([7, 5, 0])));
     }
 
     #[test]
