@@ -18,7 +18,7 @@ pub struct TrajectoryMetrics {
 pub struct RssmSummary {
     /// The mean of the members' losses, before the first step and after each one.
     pub mean: Vec<f64>,
-    /// The standard deviation of the last losses, as of a population.
+    /// The standard deviation of the last losses, as of a population; 0 without steps, when nothing is predicted.
     pub deviation: f64,
     /// The uncertainty, `deviation (1 + sqrt(steps) / 10)`.
     pub total: f64,
@@ -92,7 +92,7 @@ impl RssmSummary {
         let steps = losses[0].len() - 1;
         let at = |step: usize| losses.iter().map(|losses| losses[step]).collect::<Vec<_>>();
         let last = at(steps);
-        let deviation = variance(&last).sqrt();
+        let deviation = if steps == 0 { 0.0 } else { variance(&last).sqrt() };
         let total = deviation * (1.0 + (steps as f64).sqrt() / 10.0);
         let center = mean(&last);
         Self {
@@ -130,6 +130,8 @@ mod tests {
 
     #[test]
     fn without_steps_the_current_loss_is_certain() {
+        let unknown = RssmSummary::of_rows(1, 0, &[f32::NAN], &[0.0]).unwrap();
+        assert!(unknown[0].mean[0].is_nan() && unknown[0].confidence == 1.0);
         let rows = RssmSummary::of_rows(2, 0, &[2.0, 2.0], &[0.0, 0.0]).unwrap();
         assert_eq!((&rows[0].mean[..], rows[0].confidence, rows[0].entropy), (&[2.0][..], 1.0, 0.0));
         assert_eq!(rows[0].metrics[0], TrajectoryMetrics { step_deltas: Vec::new(), variance: 0.0, smoothness: 0.0 });

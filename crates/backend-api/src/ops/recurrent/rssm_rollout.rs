@@ -15,7 +15,7 @@ op! {
     /// A step takes the state h to h' as [`GruForward`](super::GruForward) does, on features whose first one is, from the second
     /// step on, the loss of the step before. The loss is read from the combined state, h' and then its second part s, by the head. A
     /// softmax s adds its entropy to the row's: the sum of `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN
-    /// among the features of a row makes all that is predicted for it NaN.
+    /// among the features of a row makes all losses and states that are predicted for it NaN, and adds no entropy.
     ///
     /// Sums of the gates run over the features from the second on, then the first, then the state. Two rollouts, the second of which begins
     /// with the states of the first and its last losses as first features, predict what one of all their steps does.
