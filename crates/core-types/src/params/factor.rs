@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_power_brings_every_magnitude_near_one() {
-        for x in [1.0f32, 0.5, 0.999, 1.001, 3e30, 7e-25, 1e-30] {
+        for x in [1.0f32, 0.5, 0.999, 1.001, 1e30, 7e-25, 1e-30] {
             let scaled = f64::from(x) * power_of_two(-scale_exponent(x.to_bits()));
             assert!((0.5..1.0).contains(&scaled), "{x}: {scaled}");
         }
