@@ -176,43 +176,55 @@ impl<L: Floats, F: Fold, T: Real, O, P: Fn(&mut O, F::Kept), G: Fn(usize) -> (us
 
     #[inline(always)]
     fn run(self, _: L) {
-        let mut wide = [0.0; STRIP];
-        for (i, out) in self.out.iter_mut().enumerate() {
+        let place = |i: usize| {
             let (first, len) = (self.place)(self.first + i);
-            let row = &self.x[first..first + len];
-            let mut kept = [F::NONE; SIDE];
-            match as_f32(row) {
-                Some(row) => side_by_side::<F>(&mut kept, row),
-                None => {
-                    for block in row.chunks(STRIP) {
-                        widen(block, &mut wide[..block.len()]);
-                        side_by_side::<F>(&mut kept, &wide[..block.len()]);
-                    }
-                }
+            first..first + len
+        };
+        // Each form has a loop of its own, so that what is kept stays in registers.
+        if let Some(x) = as_f32(self.x) {
+            for (i, out) in self.out.iter_mut().enumerate() {
+                let mut kept = [F::NONE; SIDE];
+                side_by_side::<F>(&mut kept, &x[place(i)]);
+                (self.put)(out, joined::<F>(kept));
             }
-            let mut half = SIDE / 2;
-            while half > 0 {
-                for i in 0..half {
-                    kept[i] = F::both(kept[i], kept[i + half]);
+        } else {
+            let mut wide = [0.0; STRIP];
+            for (i, out) in self.out.iter_mut().enumerate() {
+                let mut kept = [F::NONE; SIDE];
+                for block in self.x[place(i)].chunks(STRIP) {
+                    widen(block, &mut wide[..block.len()]);
+                    side_by_side::<F>(&mut kept, &wide[..block.len()]);
                 }
-                half /= 2;
+                (self.put)(out, joined::<F>(kept));
             }
-            (self.put)(out, kept[0]);
         }
     }
+}
+
+/// What is kept of all elements.
+#[inline(always)]
+fn joined<F: Fold>(mut kept: [F::Kept; SIDE]) -> F::Kept {
+    let mut half = SIDE / 2;
+    while half > 0 {
+        for i in 0..half {
+            kept[i] = F::both(kept[i], kept[i + half]);
+        }
+        half /= 2;
+    }
+    kept[0]
 }
 
 /// Element i joins what is kept at `i % SIDE`.
 #[inline(always)]
 fn side_by_side<F: Fold>(kept: &mut [F::Kept; SIDE], row: &[f32]) {
     let mut all = *kept;
-    let mut chunks = row.chunks_exact(SIDE);
-    for chunk in &mut chunks {
+    let (chunks, rest) = row.as_chunks::<SIDE>();
+    for chunk in chunks {
         for i in 0..SIDE {
             all[i] = F::one(all[i], chunk[i]);
         }
     }
-    for (kept, &x) in all.iter_mut().zip(chunks.remainder()) {
+    for (kept, &x) in all.iter_mut().zip(rest) {
         *kept = F::one(*kept, x);
     }
     *kept = all;
