@@ -31,12 +31,14 @@ pub mod differential;
 pub mod factor;
 #[cfg(feature = "fss")]
 pub mod fss;
-#[cfg(any(feature = "linalg", feature = "tensor"))]
+#[cfg(any(feature = "linalg", feature = "optim", feature = "tensor"))]
 pub mod linalg;
 #[cfg(feature = "merkle")]
 pub mod merkle;
 #[cfg(feature = "open")]
 pub mod open;
+#[cfg(feature = "optim")]
+pub mod optim;
 #[cfg(feature = "recurrent")]
 pub mod recurrent;
 #[cfg(feature = "tensor")]

@@ -17,6 +17,7 @@ pub mod fri;
 pub mod fss;
 pub mod linalg;
 pub mod merkle;
+pub mod optim;
 pub mod queue;
 pub mod recurrent;
 mod secure;

@@ -177,6 +177,7 @@ pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + Tensor
     all.extend(crate::fss::specs());
     all.extend(crate::linalg::specs());
     all.extend(crate::merkle::specs());
+    all.extend(crate::optim::specs());
     all.extend(crate::recurrent::specs());
     all.extend(crate::stark::specs());
     all.extend(crate::tensor::specs());

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    channel, circle, deep, factor, fri, fss, linalg, merkle, recurrent, run, tensor,
+    channel, circle, deep, factor, fri, fss, linalg, merkle, optim, recurrent, run, tensor,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -82,6 +82,12 @@ fn fri_specifications_hold_on_every_vector_level() {
 fn merkle_specifications_hold_on_every_vector_level() {
     on_each("merkle", &LEVELS, at_level, |simd| holds(merkle::specs, 60, simd, 1));
     holds(merkle::specs, 60, strongest(), 3);
+}
+
+#[test]
+fn optimiser_specifications_hold_on_every_vector_level() {
+    on_each("optim", &LEVELS, at_level, |simd| holds(optim::specs, 80, simd, 1));
+    holds(optim::specs, 80, strongest(), 3);
 }
 
 #[test]

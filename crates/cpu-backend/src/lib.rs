@@ -16,6 +16,7 @@ mod fri;
 mod fss;
 mod linalg;
 mod merkle;
+mod optim;
 mod panels;
 mod par;
 mod planes;

@@ -147,6 +147,12 @@ pub enum NnError {
         /// The name looked for.
         name: String,
     },
+    /// Two tensors have one name.
+    #[error("there are two tensors `{name}`")]
+    DuplicateTensor {
+        /// The name.
+        name: String,
+    },
     /// A named tensor cannot be what it was taken for.
     #[error("tensor `{name}`: {reason}")]
     NamedTensor {

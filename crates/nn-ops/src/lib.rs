@@ -30,6 +30,7 @@ mod mask;
 mod matmul;
 mod mlp;
 mod norm;
+mod optim;
 mod owned;
 mod parameter;
 mod reduce;
@@ -64,6 +65,10 @@ pub use mask::Mask;
 pub use matmul::{GemmPlan, matmul, matmul_backward_lhs, matmul_backward_rhs};
 pub use mlp::{Mlp, MlpWorkspace};
 pub use norm::{NormPlan, NormSaved};
+pub use optim::{
+    Annealing, LossScale, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterSpec, ParameterTable, Rule,
+    Schedule, StepState, WeightDecay,
+};
 pub use owned::Tensor;
 pub use parameter::{Parameter, Sgd};
 pub use reduce::{ReducePlan, arg_max, reduce};

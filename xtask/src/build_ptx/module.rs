@@ -11,15 +11,15 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 11] =
-    ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open", "recurrent", "tensor"];
+pub(super) const OP_SETS: [&str; 12] =
+    ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open", "optim", "recurrent", "tensor"];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 17] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
@@ -34,6 +34,7 @@ impl Module {
         module("linalg_softmax", "linalg"),
         module("merkle", "merkle"),
         module("open", "open"),
+        module("optim", "optim"),
         module("recurrent", "recurrent"),
         module("tensor", "tensor"),
     ];
@@ -90,6 +91,7 @@ mod tests {
         assert_eq!(of("linalg", "linalg_entropy_warp_f32"), ["linalg_softmax"]);
         assert_eq!(of("merkle", "merkle_tree"), ["merkle"]);
         assert_eq!(of("open", "open_groups"), ["open"]);
+        assert_eq!(of("optim", "optim_adam_f32"), ["optim"]);
         assert_eq!(of("recurrent", "recurrent_gru_forward"), ["recurrent"]);
         assert_eq!(of("tensor", "tensor_map_f32"), ["tensor"]);
     }

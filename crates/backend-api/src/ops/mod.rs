@@ -15,6 +15,7 @@ pub mod fss;
 pub mod linalg;
 pub mod merkle;
 mod op;
+pub mod optim;
 pub mod recurrent;
 mod sets;
 pub mod share;

@@ -194,6 +194,20 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            /// Device steps of optimisers, for all the tensors of a model at once.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that the others imply, and
+            /// [`BackendError::Unsupported`] for views that do not go together. Nothing is written then. No op waits. Weights and moments
+            /// have the same bits on every backend for the same record; sums of squares have an order of their own on each.
+            optim::OptimOps: Queue {
+                adam_step<T>(AdamStep),
+                advance_step(AdvanceStep),
+                scale_loss<T>(ScaleLoss),
+                sgd_step<T>(SgdStep),
+                square_sums<T>(SquareSums),
+            }
+        }
+        $with! {
             /// Device steps of recurrent networks, in f32.
             ///
             /// A row's result does not depend on the other rows, down to its bits, nor on how steps are dealt to calls. Every op

@@ -90,6 +90,11 @@ fn factorisations_are_recorded() {
 }
 
 #[test]
+fn optimisers_hold_under_every_checker() {
+    hold_on("checks=sanitize;order=seeded", conformance::optim::specs());
+}
+
+#[test]
 fn recurrent_networks_hold_under_every_checker() {
     hold_on("checks=sanitize", conformance::recurrent::specs());
     hold_on("checks=sanitize;order=reverse", conformance::recurrent::specs());

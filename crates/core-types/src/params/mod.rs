@@ -11,6 +11,7 @@ pub mod fri;
 pub mod fss;
 pub mod gemm;
 pub mod merkle;
+pub mod optim;
 pub mod recurrent;
 pub mod rows;
 pub mod share;

@@ -57,6 +57,7 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "linalg_softmax",
     "merkle",
     "open",
+    "optim",
     "recurrent",
     "tensor"
 );

@@ -23,6 +23,7 @@ pub(crate) mod fss;
 pub(crate) mod linalg;
 pub(crate) mod merkle;
 pub(crate) mod open;
+pub(crate) mod optim;
 pub(crate) mod recurrent;
 pub(crate) mod share;
 pub(crate) mod tensor;

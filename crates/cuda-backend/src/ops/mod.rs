@@ -9,6 +9,7 @@ mod fri;
 mod fss;
 mod linalg;
 mod merkle;
+mod optim;
 mod recurrent;
 mod share;
 mod tensor;

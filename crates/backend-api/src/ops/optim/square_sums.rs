@@ -1,0 +1,31 @@
+//! Sums of squares of gradients.
+
+use core_types::params::optim::PART;
+
+use crate::{
+    BackendError, BufferRef, Queue, Real,
+    ops::{Op, op},
+};
+
+op! {
+    /// The sums of the squares of parts of the gradients, in f64 and in an order that depends on their number alone.
+    ///
+    /// No sum of squares of finite f32 numbers overflows or vanishes in f64, so a sum that is not finite tells that a gradient
+    /// is not. Gradients in several buffers have their sums side by side.
+    pub struct SquareSums<'a, Q, T: Real> as "square_sums" {
+        /// Gradients.
+        g: read T,
+        /// A sum for each [`PART`] of them, the last of which may be shorter.
+        sums: write f64,
+    }
+}
+
+impl<Q: Queue, T: Real> SquareSums<'_, Q, T> {
+    /// Refuses parameters and views that do not make a valid op.
+    ///
+    /// # Errors
+    /// See [`OptimOps`](super::OptimOps).
+    pub fn check(&self) -> Result<(), BackendError> {
+        self.expect([self.g.len(), self.g.len().div_ceil(PART)])
+    }
+}

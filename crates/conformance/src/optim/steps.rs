@@ -1,0 +1,244 @@
+//! Steps of single ops: what is left out, copies, views that begin anywhere, types of gradients, and refusals.
+
+use backend_api::{
+    BackendError, Buffer as _, DType, Real,
+    ops::optim::{AdamStep, OptimOps, SgdStep},
+};
+use core_types::params::optim::{AdamParams, SgdParams, StepState};
+use half::{bf16, f16};
+use nn_ops::{Rule, WeightDecay};
+
+use super::{model::Weight, typed};
+use crate::{
+    Case, Failure, OpSpec,
+    linalg::model::Random,
+    short::{Short, floats},
+};
+
+/// Lengths around vectors, warps, blocks and the parallel grain.
+const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1028, 70_001];
+
+pub(super) fn specs<Q: OptimOps + 'static>() -> Vec<OpSpec<Q>> {
+    let mut sgd: Vec<Case<Q>> = Vec::new();
+    let mut adam: Vec<Case<Q>> = Vec::new();
+    for n in LENGTHS {
+        sgd.extend(
+            typed!(format!("{n} weights"), descends(n, 0, Gradients::OfType)).map(|case| case.on_elements(n as u64)),
+        );
+        adam.extend(
+            typed!(format!("{n} weights"), adapts(n, 0, Gradients::OfType)).map(|case| case.on_elements(n as u64)),
+        );
+    }
+    sgd.extend(typed!("from the second element on".to_owned(), descends(700, 1, Gradients::OfType)));
+    adam.extend(typed!("from the second element on".to_owned(), adapts(700, 1, Gradients::OfType)));
+    for (n, skip) in [(33, 0), (700, 1), (1028, 0)] {
+        let name = format!("{n} weights from {skip} on, gradients in f32 and a copy");
+        sgd.push(Case::new(format!("{name} in 16 bits"), move |q: &Q| {
+            descends::<Q, f16>(q, n, skip, Gradients::Wide)?;
+            descends::<Q, bf16>(q, n, skip, Gradients::Wide)
+        }));
+        adam.push(Case::new(format!("{name} in 16 bits"), move |q: &Q| {
+            adapts::<Q, f16>(q, n, skip, Gradients::Wide)?;
+            adapts::<Q, bf16>(q, n, skip, Gradients::Wide)
+        }));
+    }
+    sgd.push(Case::new("momentum without running sums is refused", |q: &Q| {
+        let (g, mut w, state) = (floats(q, 1)?, floats(q, 1)?, q.upload(&[state()])?);
+        let (state, g, wide, w) = (state.view(), Some(g.view()), None, w.view_mut());
+        let step = SgdStep::<_, f32> { params: &SGD, state, g, wide, v: None, w, copy: None };
+        Failure::unless_refused("no running sums", q.sgd_step(step))
+    }));
+    adam.push(Case::new("gradients of two types or of none, and a copy in f32, are refused", refusals));
+    vec![
+        OpSpec { op: "optim.sgd_step", cases: sgd }.refusing_short("sgd_step", short_sgd),
+        OpSpec { op: "optim.adam_step", cases: adam }.refusing_short("adam_step", short_adam),
+    ]
+}
+
+/// Whether gradients are of the copy's type.
+#[derive(Clone, Copy, PartialEq)]
+enum Gradients {
+    OfType,
+    Wide,
+}
+
+const SGD: SgdParams = SgdParams { decayed: 500, momentum: 0.75, coupled: 0.5, nesterov: 1, reserved: 0 };
+const ADAM: AdamParams = AdamParams { decayed: 500, rest1: 0.125, rest2: 0.0625, eps: 0.001, coupled: 0.0 };
+
+/// The third step at a rate of 1/8, decoupled decay of 1/2, of gradients that are a sixteenth.
+fn state() -> StepState {
+    StepState {
+        gradient: 1.0 / 16.0,
+        fade: 1.0 / 16.0,
+        size: 0.125 / (1.0 - 0.875f32.powi(3)),
+        root: 1.0 / (1.0f32 - 0.9375f32.powi(3)).sqrt(),
+        ..StepState::new(1.0)
+    }
+}
+
+/// Data of a step: gradients, then three numbers beside each of them.
+struct Data<T> {
+    g: Vec<T>,
+    beside: [Vec<f32>; 3],
+}
+
+impl<T: Real> Data<T> {
+    fn new(n: usize) -> Self {
+        let mut random = Random::new(n as u64);
+        let g = random.reals::<f32>(n).into_iter().map(|g| T::from_f32(16.0 * g)).collect();
+        let beside = [(); 3].map(|()| random.reals(n));
+        Self { g, beside }
+    }
+
+    fn wide(&self) -> Vec<f32> {
+        self.g.iter().map(|g| g.to_f32()).collect()
+    }
+}
+
+/// Checks that elements before `skip` are as they were, and that the copy is rounded from the weights.
+fn unless_copied<T: Real>(skip: usize, start: &[f32], w: &[f32], copy: Option<Vec<T>>) -> Result<(), Failure> {
+    Failure::unless_equal(&start[..skip], &w[..skip])?;
+    let Some(copy) = copy else { return Ok(()) };
+    let rounded: Vec<T> = w[skip..].iter().map(|&w| T::from_f32(w)).collect();
+    Failure::unless_equal(&rounded, &copy[skip..])
+}
+
+fn descends<Q: OptimOps, T: Real>(q: &Q, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
+    let data = Data::<T>::new(n + skip);
+    let [start_v, start_w, _] = &data.beside;
+    let (g, wide) = (q.upload(&data.g)?, q.upload(&data.wide())?);
+    let part = skip..n + skip;
+    for (momentum, leaves) in [(true, false), (false, false), (true, true)] {
+        let params = if momentum { SGD } else { SgdParams { momentum: 0.0, nesterov: 0, ..SGD } };
+        let state = q.upload(&[StepState { skip: leaves.into(), ..state() }])?;
+        let (mut v, mut w) = (q.upload(start_v)?, q.upload(start_w)?);
+        let mut copy = (T::DTYPE != DType::F32).then(|| q.upload(&vec![T::from_f32(9.0); n + skip])).transpose()?;
+        q.sgd_step(SgdStep {
+            params: &params,
+            state: state.view(),
+            g: (gradients == Gradients::OfType).then(|| g.slice(part.clone())).transpose()?,
+            wide: (gradients == Gradients::Wide).then(|| wide.slice(part.clone())).transpose()?,
+            v: momentum.then(|| v.slice_mut(part.clone())).transpose()?,
+            w: w.slice_mut(part.clone())?,
+            copy: copy.as_mut().map(|copy| copy.slice_mut(part.clone())).transpose()?,
+        })?;
+        let (v, w, copy) = (q.download(&v)?, q.download(&w)?, copy.map(|copy| q.download(&copy)).transpose()?);
+        if leaves {
+            Failure::unless_equal(start_v, &v)?;
+            Failure::unless_equal(start_w, &w)?;
+            Failure::unless_equal(
+                &vec![T::from_f32(9.0); copy.as_ref().map_or(0, Vec::len)],
+                &copy.unwrap_or_default(),
+            )?;
+            continue;
+        }
+        let mut model: Vec<Weight> = Vec::new();
+        for i in 0..n {
+            let mut weight = Weight::new(start_w[skip + i], i < 500);
+            weight.v = start_v[skip + i].into();
+            let (rule, decay, g) = if momentum {
+                (Rule::Sgd { momentum: 0.75, nesterov: true }, WeightDecay::Coupled(0.5), data.g[skip + i])
+            } else {
+                (Rule::Sgd { momentum: 0.0, nesterov: false }, WeightDecay::Coupled(0.5), data.g[skip + i])
+            };
+            // both forms of decay at once: the decoupled part is of the weight from before
+            let faded = if weight.decays { weight.w / 16.0 } else { 0.0 };
+            weight.step(rule, decay, 0.125 / (1.0 - 0.875f64.powi(3)), 3, f64::from(g.to_f32()) / 16.0);
+            weight.w -= faded;
+            model.push(weight);
+        }
+        let expected: Vec<f64> = model.iter().map(|weight| weight.w).collect();
+        Failure::unless_close(&expected, &w[skip..], 1e-6, 3e-7)?;
+        if momentum {
+            let expected: Vec<f64> = model.iter().map(|weight| weight.v).collect();
+            Failure::unless_close(&expected, &v[skip..], 1e-6, 3e-7)?;
+        }
+        unless_copied(skip, start_w, &w, copy)?;
+    }
+    Ok(())
+}
+
+fn adapts<Q: OptimOps, T: Real>(q: &Q, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
+    let mut data = Data::<T>::new(n + skip);
+    data.beside[1].iter_mut().for_each(|v| *v = v.abs());
+    let [start_m, start_v, start_w] = &data.beside;
+    let (g, wide) = (q.upload(&data.g)?, q.upload(&data.wide())?);
+    let part = skip..n + skip;
+    for leaves in [false, true] {
+        let state = q.upload(&[StepState { skip: leaves.into(), ..state() }])?;
+        let (mut m, mut v, mut w) = (q.upload(start_m)?, q.upload(start_v)?, q.upload(start_w)?);
+        let mut copy = (T::DTYPE != DType::F32).then(|| q.upload(&vec![T::from_f32(9.0); n + skip])).transpose()?;
+        q.adam_step(AdamStep {
+            params: &ADAM,
+            state: state.view(),
+            g: (gradients == Gradients::OfType).then(|| g.slice(part.clone())).transpose()?,
+            wide: (gradients == Gradients::Wide).then(|| wide.slice(part.clone())).transpose()?,
+            m: m.slice_mut(part.clone())?,
+            v: v.slice_mut(part.clone())?,
+            w: w.slice_mut(part.clone())?,
+            copy: copy.as_mut().map(|copy| copy.slice_mut(part.clone())).transpose()?,
+        })?;
+        let (m, v, w) = (q.download(&m)?, q.download(&v)?, q.download(&w)?);
+        let copy = copy.map(|copy| q.download(&copy)).transpose()?;
+        if leaves {
+            for (start, got) in [(start_m, &m), (start_v, &v), (start_w, &w)] {
+                Failure::unless_equal(start, got)?;
+            }
+            Failure::unless_equal(
+                &vec![T::from_f32(9.0); copy.as_ref().map_or(0, Vec::len)],
+                &copy.unwrap_or_default(),
+            )?;
+            continue;
+        }
+        let mut model: Vec<Weight> = Vec::new();
+        for i in skip..n + skip {
+            let mut weight = Weight::new(start_w[i], i - skip < 500);
+            (weight.m, weight.v) = (start_m[i].into(), start_v[i].into());
+            let rule = Rule::Adam { beta1: 0.875, beta2: 0.9375, eps: 0.001 };
+            weight.step(rule, WeightDecay::Decoupled(0.5), 0.125, 3, f64::from(data.g[i].to_f32()) / 16.0);
+            model.push(weight);
+        }
+        let each = |number: fn(&Weight) -> f64| model.iter().map(number).collect::<Vec<f64>>();
+        Failure::unless_close(&each(|weight| weight.m), &m[skip..], 1e-6, 3e-7)?;
+        Failure::unless_close(&each(|weight| weight.v), &v[skip..], 1e-6, 3e-7)?;
+        Failure::unless_close(&each(|weight| weight.w), &w[skip..], 2e-6, 1e-6)?;
+        unless_copied(skip, start_w, &w, copy)?;
+    }
+    Ok(())
+}
+
+fn refusals<Q: OptimOps>(q: &Q) -> Result<(), Failure> {
+    /// Which gradients of f16 and of f32 there are.
+    fn refused<Q: OptimOps>(q: &Q, of_type: bool, wide: bool) -> Result<(), Failure> {
+        let (half, single, state) = (q.zeros::<f16>(2)?, floats(q, 2)?, q.upload(&[state()])?);
+        let (mut m, mut v, mut w) = (floats(q, 2)?, floats(q, 2)?, floats(q, 2)?);
+        let (g, wide) = (of_type.then(|| half.view()), wide.then(|| single.view()));
+        let (m, v, w) = (m.view_mut(), v.view_mut(), w.view_mut());
+        let step = AdamStep { params: &ADAM, state: state.view(), g, wide, m, v, w, copy: None };
+        Failure::unless_refused("gradients of two types or of none", q.adam_step(step))
+    }
+    refused(q, false, false)?;
+    refused(q, true, true)?;
+    let (g, mut copy, state) = (floats(q, 2)?, floats(q, 2)?, q.upload(&[state()])?);
+    let (mut m, mut v, mut w) = (floats(q, 2)?, floats(q, 2)?, floats(q, 2)?);
+    let (g, m, v, w) = (Some(g.view()), m.view_mut(), v.view_mut(), w.view_mut());
+    let copy = Some(copy.view_mut());
+    let step = AdamStep { params: &ADAM, state: state.view(), g, wide: None, m, v, w, copy };
+    Failure::unless_refused("a copy in f32", q.adam_step(step))
+}
+
+fn short_sgd<Q: OptimOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (g, state) = (q.zeros::<f16>(5)?, q.upload(&[state()])?);
+    let (mut v, mut w, mut copy) = (floats(q, 5)?, floats(q, 5)?, q.zeros::<f16>(5)?);
+    let (state, g, v) = (state.view(), Some(g.view()), Some(v.view_mut()));
+    let (w, copy) = (w.view_mut(), Some(copy.view_mut()));
+    q.sgd_step(SgdStep { params: &SGD, state, g, wide: None, v, w, copy }.map(short)?)
+}
+
+fn short_adam<Q: OptimOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (wide, state) = (floats(q, 5)?, q.upload(&[state()])?);
+    let (mut m, mut v, mut w, mut copy) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, q.zeros::<f16>(5)?);
+    let (state, wide, m, v) = (state.view(), Some(wide.view()), m.view_mut(), v.view_mut());
+    let (w, copy) = (w.view_mut(), Some(copy.view_mut()));
+    q.adam_step(AdamStep { params: &ADAM, state, g: None, wide, m, v, w, copy }.map(short)?)
+}

@@ -1,0 +1,314 @@
+//! What an optimiser is told.
+
+use core_types::params::optim::{AdamParams, AdvanceParams, Anneal, ScheduleParams, SgdParams};
+
+use crate::NnError;
+
+const OP: &str = "optimizer";
+
+/// Which numbers a step is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Stochastic gradient descent: `v = momentum v + g`, and a step along v, or along `g + momentum v` of Nesterov's form. PyTorch's
+    /// `SGD` without dampening.
+    Sgd {
+        /// Share of the running sum of gradients that a step keeps, in `0..1`.
+        momentum: f64,
+        /// Whether to step along Nesterov's direction.
+        nesterov: bool,
+    },
+    /// Adam (Kingma, Ba, 2015): a step along `m / (sqrt(v) + eps)`, where both moments are corrected for having begun as zeros.
+    Adam {
+        /// Share of the first moment that a step keeps, in `0..1`.
+        beta1: f64,
+        /// Share of the second moment that a step keeps, in `0..1`.
+        beta2: f64,
+        /// Added to the root of the second moment; greater than 0.
+        eps: f64,
+    },
+}
+
+/// How weights decay. Tensors made [`without_decay`](crate::ParameterSpec::without_decay) do not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WeightDecay {
+    /// They do not.
+    None,
+    /// A step takes away this part of each weight, in units of the rate, beside what the gradients say: AdamW (Loshchilov, Hutter,
+    /// "Decoupled Weight Decay Regularization", 2019).
+    Decoupled(f64),
+    /// This part of each weight is added to its gradient: the penalty of squares that PyTorch's `SGD` and `Adam` have.
+    Coupled(f64),
+}
+
+/// How the rate changes after the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Annealing {
+    /// It stays.
+    Constant,
+    /// It falls to `least` in a straight line over so many steps.
+    Linear {
+        /// Steps from the greatest rate to the least; 1 or more.
+        steps: u64,
+        /// The rate from then on.
+        least: f64,
+    },
+    /// It falls to `least` along half a wave of a cosine over so many steps (Loshchilov, Hutter, "SGDR", 2017).
+    Cosine {
+        /// Steps from the greatest rate to the least; 1 or more.
+        steps: u64,
+        /// The rate from then on.
+        least: f64,
+    },
+    /// It is multiplied by `factor` after every so many steps.
+    Steps {
+        /// Steps from one multiplication to the next; 1 or more.
+        every: u64,
+        /// What it is multiplied by.
+        factor: f64,
+    },
+}
+
+/// The rate as a function of the step, which the device computes, so that recorded steps follow it too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Schedule {
+    /// The greatest rate.
+    pub rate: f64,
+    /// Steps over which the rate rises to it in a straight line: step t of them, from 1 on, has `t / warmup` of it.
+    pub warmup: u64,
+    /// What comes after.
+    pub annealing: Annealing,
+}
+
+impl Schedule {
+    /// A rate that stays.
+    #[must_use]
+    pub const fn constant(rate: f64) -> Self {
+        Self { rate, warmup: 0, annealing: Annealing::Constant }
+    }
+
+    /// The rate of a step, the first of which is 1.
+    ///
+    /// ```
+    /// use nn_ops::{Annealing, Schedule};
+    ///
+    /// let schedule = Schedule { rate: 1.0, warmup: 4, annealing: Annealing::Cosine { steps: 10, least: 0.0 } };
+    /// assert_eq!([1, 4].map(|step| schedule.rate(step)), [0.25, 1.0]);
+    /// assert!((schedule.rate(9) - 0.5).abs() < 1e-12 && schedule.rate(14) == 0.0);
+    /// ```
+    #[must_use]
+    pub fn rate(&self, step: u64) -> f64 {
+        self.params().rate(step)
+    }
+
+    fn params(&self) -> ScheduleParams {
+        let &Self { rate, warmup, annealing } = self;
+        let (anneal, period, least, factor) = match annealing {
+            Annealing::Constant => (Anneal::Constant, 1, rate, 1.0),
+            Annealing::Linear { steps, least } => (Anneal::Linear, steps, least, 1.0),
+            Annealing::Cosine { steps, least } => (Anneal::Cosine, steps, least, 1.0),
+            Annealing::Steps { every, factor } => (Anneal::Steps, every, rate, factor),
+        };
+        ScheduleParams { rate, least, factor, warmup, period, anneal, reserved: 0 }
+    }
+}
+
+/// A loss scale that is found while training: small gradients would vanish in f16, so losses are multiplied by a number that
+/// grows until gradients overflow (Micikevicius et al., "Mixed Precision Training", 2018; PyTorch's `GradScaler`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossScale {
+    /// The first scale.
+    pub initial: f32,
+    /// What it is multiplied by after `interval` steps in a row with finite gradients; 1 or more.
+    pub growth: f32,
+    /// What it is multiplied by when a gradient is not finite, in `0..1`. That step is left out.
+    pub backoff: f32,
+    /// See `growth`; 1 or more.
+    pub interval: u32,
+}
+
+impl Default for LossScale {
+    /// 2^16, doubled after 2000 steps and halved at once.
+    fn default() -> Self {
+        Self { initial: 65_536.0, growth: 2.0, backoff: 0.5, interval: 2000 }
+    }
+}
+
+/// What an [`Optimizer`](crate::Optimizer) does.
+///
+/// The gradients' norm is measured if there is a limit or a loss scale. Steps whose gradients are then not finite are left out;
+/// otherwise they spoil the weights. An infinite limit measures and holds nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OptimizerConfig {
+    /// The direction of a step.
+    pub rule: Rule,
+    /// Its length.
+    pub schedule: Schedule,
+    /// How weights decay.
+    pub decay: WeightDecay,
+    /// The norm of all gradients together that they are held to: those of a greater one are multiplied by
+    /// `clip / (norm + 10^-6)`, as PyTorch's `clip_grad_norm_` does.
+    pub clip: Option<f64>,
+    /// The loss scale, for gradients that pass through f16.
+    pub loss_scale: Option<LossScale>,
+}
+
+impl OptimizerConfig {
+    /// Gradient descent at a constant rate, without decay.
+    #[must_use]
+    pub const fn sgd(rate: f64, momentum: f64) -> Self {
+        Self::new(Rule::Sgd { momentum, nesterov: false }, rate, WeightDecay::None)
+    }
+
+    /// Adam at a constant rate, without decay, with the shares 0.9 and 0.999 and an `eps` of 10^-8: PyTorch's `Adam`, and that of
+    /// RSI-ML.
+    #[must_use]
+    pub const fn adam(rate: f64) -> Self {
+        Self::new(Rule::Adam { beta1: 0.9, beta2: 0.999, eps: 1e-8 }, rate, WeightDecay::None)
+    }
+
+    /// [`adam`](Self::adam) with a decoupled decay of 0.01: PyTorch's `AdamW`.
+    #[must_use]
+    pub const fn adam_w(rate: f64) -> Self {
+        Self { decay: WeightDecay::Decoupled(0.01), ..Self::adam(rate) }
+    }
+
+    const fn new(rule: Rule, rate: f64, decay: WeightDecay) -> Self {
+        Self { rule, schedule: Schedule::constant(rate), decay, clip: None, loss_scale: None }
+    }
+
+    /// Whether steps need the norm of the gradients.
+    pub(super) fn measures(&self) -> bool {
+        self.clip.is_some() || self.loss_scale.is_some()
+    }
+
+    /// Refuses numbers that make no step.
+    pub(super) fn check(&self) -> Result<(), NnError> {
+        let share = |x: f64| (0.0..1.0).contains(&x);
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        let mut rules = vec![("rate", "finite", self.schedule.rate, self.schedule.rate.is_finite())];
+        match self.rule {
+            Rule::Sgd { momentum, .. } => {
+                rules.push(("momentum", "at least 0 and less than 1", momentum, share(momentum)));
+            }
+            Rule::Adam { beta1, beta2, eps } => rules.extend([
+                ("beta1", "at least 0 and less than 1", beta1, share(beta1)),
+                ("beta2", "at least 0 and less than 1", beta2, share(beta2)),
+                ("eps", "positive and finite", eps, positive(eps) && (eps as f32) > 0.0),
+            ]),
+        }
+        match self.schedule.annealing {
+            Annealing::Constant => {}
+            Annealing::Linear { steps, least } | Annealing::Cosine { steps, least } => rules.extend([
+                ("steps", "1 or more", steps as f64, steps > 0),
+                ("least rate", "finite", least, least.is_finite()),
+            ]),
+            Annealing::Steps { every, factor } => rules.extend([
+                ("steps", "1 or more", every as f64, every > 0),
+                ("factor", "finite", factor, factor.is_finite()),
+            ]),
+        }
+        match self.decay {
+            WeightDecay::None => {}
+            WeightDecay::Decoupled(decay) | WeightDecay::Coupled(decay) => {
+                rules.push(("decay", "finite", decay, decay.is_finite()));
+            }
+        }
+        rules.extend(self.clip.map(|clip| ("clip", "greater than 0", clip, clip > 0.0)));
+        if let Some(LossScale { initial, growth, backoff, interval }) = self.loss_scale {
+            rules.extend([
+                ("loss scale", "a normal number above 0", initial.into(), initial > 0.0 && initial.is_normal()),
+                ("growth", "at least 1 and finite", growth.into(), growth >= 1.0 && growth.is_finite()),
+                ("backoff", "greater than 0 and less than 1", backoff.into(), backoff > 0.0 && backoff < 1.0),
+                ("interval", "1 or more", interval.into(), interval > 0),
+            ]);
+        }
+        match rules.iter().find(|(.., holds)| !holds) {
+            None => Ok(()),
+            Some(&(name, domain, value, _)) => Err(NnError::Parameter { op: OP, name, domain, value }),
+        }
+    }
+
+    /// How the record goes from step to step.
+    pub(super) fn advance(&self) -> AdvanceParams {
+        let (beta1, beta2) = match self.rule {
+            Rule::Sgd { .. } => (0.0, 0.0),
+            Rule::Adam { beta1, beta2, .. } => (beta1, beta2),
+        };
+        let scale = self.loss_scale.unwrap_or_default();
+        AdvanceParams {
+            schedule: self.schedule.params(),
+            beta1,
+            beta2,
+            decay: if let WeightDecay::Decoupled(decay) = self.decay { decay } else { 0.0 },
+            clip: self.clip.unwrap_or(f64::INFINITY),
+            growth: scale.growth,
+            backoff: scale.backoff,
+            interval: self.loss_scale.map_or(0, |scale| scale.interval),
+            reserved: 0,
+        }
+    }
+
+    /// The numbers of the elements' step, the first `decayed` of which decay.
+    pub(super) fn step(&self, decayed: usize) -> StepParams {
+        let coupled = if let WeightDecay::Coupled(decay) = self.decay { decay as f32 } else { 0.0 };
+        let decayed = decayed as u64;
+        match self.rule {
+            Rule::Sgd { momentum, nesterov } => StepParams::Sgd(SgdParams {
+                decayed,
+                momentum: momentum as f32,
+                coupled,
+                nesterov: nesterov.into(),
+                reserved: 0,
+            }),
+            Rule::Adam { beta1, beta2, eps } => StepParams::Adam(AdamParams {
+                decayed,
+                rest1: (1.0 - beta1) as f32,
+                rest2: (1.0 - beta2) as f32,
+                eps: eps as f32,
+                coupled,
+            }),
+        }
+    }
+}
+
+/// The parameters of the op of a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum StepParams {
+    Sgd(SgdParams),
+    Adam(AdamParams),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_make_no_step_are_refused_by_name() {
+        let adam = OptimizerConfig::adam_w(1e-3);
+        assert_eq!(adam.check(), Ok(()));
+        let refused = |config: OptimizerConfig| match config.check() {
+            Err(NnError::Parameter { name, .. }) => name,
+            other => panic!("{other:?}"),
+        };
+        let rule = |beta1, beta2, eps| refused(OptimizerConfig { rule: Rule::Adam { beta1, beta2, eps }, ..adam });
+        assert_eq!(rule(1.0, 0.9, 1e-8), "beta1");
+        assert_eq!(rule(0.9, -0.1, 1e-8), "beta2");
+        assert_eq!([rule(0.9, 0.9, 0.0), rule(0.9, 0.9, 1e-60)], ["eps"; 2]);
+        assert_eq!(refused(OptimizerConfig::sgd(f64::NAN, 0.0)), "rate");
+        assert_eq!(refused(OptimizerConfig::sgd(0.1, 1.0)), "momentum");
+        let annealed =
+            |annealing| refused(OptimizerConfig { schedule: Schedule { rate: 1.0, warmup: 0, annealing }, ..adam });
+        assert_eq!(annealed(Annealing::Linear { steps: 0, least: 0.0 }), "steps");
+        assert_eq!(annealed(Annealing::Cosine { steps: 1, least: f64::INFINITY }), "least rate");
+        assert_eq!(annealed(Annealing::Steps { every: 0, factor: 0.5 }), "steps");
+        assert_eq!(annealed(Annealing::Steps { every: 1, factor: f64::NAN }), "factor");
+        assert_eq!(refused(OptimizerConfig { decay: WeightDecay::Coupled(f64::NAN), ..adam }), "decay");
+        assert_eq!(refused(OptimizerConfig { clip: Some(0.0), ..adam }), "clip");
+        let scaled = |scale: LossScale| refused(OptimizerConfig { loss_scale: Some(scale), ..adam });
+        let scale = LossScale::default();
+        assert_eq!(scaled(LossScale { initial: 0.0, ..scale }), "loss scale");
+        assert_eq!(scaled(LossScale { growth: 0.5, ..scale }), "growth");
+        assert_eq!(scaled(LossScale { backoff: 1.0, ..scale }), "backoff");
+        assert_eq!(scaled(LossScale { interval: 0, ..scale }), "interval");
+    }
+}

@@ -1,0 +1,171 @@
+//! The optimiser: its record and what it keeps beside each weight, on a device.
+
+use std::sync::Arc;
+
+use backend_api::{
+    BackendError, Buffer, BufferMut, BufferRef, DType, Mut, Queue, Real, Ref,
+    ops::optim::{AdamStep, AdvanceStep, OptimOps, ScaleLoss, SgdStep, SquareSums},
+};
+use core_types::params::optim::{AdvanceParams, PART, StepState};
+
+use super::{OptimizerConfig, ParameterArena, ParameterTable, Rule, config::StepParams};
+use crate::NnError;
+
+const OP: &str = "optimizer";
+
+/// Steps through all weights of a model in a launch or two, whatever the number of its tensors.
+///
+/// The number of the step, its rate, the norm of the gradients and the loss scale are a record on the device, which every step
+/// advances: nothing waits, and a recorded step ([`Record`](backend_api::Record)) goes on with the schedule at every replay. See
+/// [`ParameterArena`] for an example.
+pub struct Optimizer<Q: Queue> {
+    config: OptimizerConfig,
+    table: Arc<ParameterTable>,
+    advance: AdvanceParams,
+    step: StepParams,
+    state: Q::Buf<StepState>,
+    /// Sums of squares of the gradients, if they are measured.
+    sums: Option<Q::Buf<f64>>,
+    /// The running sum, or both moments.
+    moments: Vec<ParameterArena<Q, f32>>,
+}
+
+impl<Q: Queue> Optimizer<Q> {
+    /// An optimiser before its first step, for the tensors of `table`.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] for numbers that make no step, [`NnError::Backend`] if memory is short.
+    pub fn new(q: &Q, config: OptimizerConfig, table: &Arc<ParameterTable>) -> Result<Self, NnError> {
+        config.check()?;
+        let moments = match config.rule {
+            Rule::Sgd { momentum: 0.0, .. } => 0,
+            Rule::Sgd { .. } => 1,
+            Rule::Adam { .. } => 2,
+        };
+        let sums = config.measures().then(|| q.alloc(table.len().div_ceil(PART))).transpose()?;
+        Ok(Self {
+            advance: config.advance(),
+            step: config.step(table.decayed()),
+            state: q.upload(&[StepState::new(config.loss_scale.map_or(1.0, |scale| scale.initial))])?,
+            sums,
+            moments: (0..moments).map(|_| ParameterArena::zeros(q, table)).collect::<Result<_, _>>()?,
+            table: table.clone(),
+            config,
+        })
+    }
+
+    /// What it does.
+    #[must_use]
+    pub fn config(&self) -> &OptimizerConfig {
+        &self.config
+    }
+
+    /// Waits and gives the record: steps taken and left out, the last rate and norm, the loss scale.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] from the device.
+    pub fn state(&self, q: &Q) -> Result<StepState, NnError> {
+        Ok(q.download(&self.state)?.first().copied().unwrap_or(StepState::new(1.0)))
+    }
+}
+
+impl<Q: OptimOps> Optimizer<Q> {
+    /// Steps along gradients of type `T`, divided by the loss scale: those and the weights are all elements of arenas of the table
+    /// ([`ParameterArena::view`]). `copy`, if `T` has 16 bits and a copy of the weights is wanted, gets them rounded to `T`.
+    ///
+    /// # Errors
+    /// [`NnError::Length`] if a view is not as long as the table says, [`NnError::Backend`] from the device, also for a copy in f32.
+    /// Nothing has changed then, unless the device failed.
+    pub fn step<T: Real>(
+        &mut self,
+        q: &Q,
+        gradients: Ref<'_, Q, T>,
+        weights: Mut<'_, Q, f32>,
+        copy: Option<Mut<'_, Q, T>>,
+    ) -> Result<(), NnError> {
+        self.admit(gradients.len(), weights.len(), copy.as_ref())?;
+        self.begin(q, gradients)?;
+        self.update(q, (Some(gradients), None), weights, copy)
+    }
+
+    /// [`step`](Self::step) along gradients in f32, with a copy of the weights in 16 bits.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn step_mixed<T: Real>(
+        &mut self,
+        q: &Q,
+        gradients: Ref<'_, Q, f32>,
+        weights: Mut<'_, Q, f32>,
+        copy: Mut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        self.admit(gradients.len(), weights.len(), Some(&copy))?;
+        self.begin(q, gradients)?;
+        self.update(q, (None, Some(gradients)), weights, Some(copy))
+    }
+
+    /// `y = scale x` with the loss scale, rounded to `T`: the gradient of a loss, as a backward pass in 16 bits begins with.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] from the device, also for views of different lengths.
+    pub fn scale_loss<T: Real>(&self, q: &Q, x: Ref<'_, Q, f32>, y: Mut<'_, Q, T>) -> Result<(), NnError> {
+        let (x, y) = (q.shorten(x), q.shorten_mut(y));
+        Ok(q.scale_loss(ScaleLoss { state: self.state.view(), x, y })?)
+    }
+
+    /// Refuses views of other lengths than the table's, and a copy in f32.
+    fn admit<T: Real>(&self, gradients: usize, weights: usize, copy: Option<&Mut<'_, Q, T>>) -> Result<(), NnError> {
+        let expected = self.table.len();
+        let copied = copy.map_or(expected, |copy| copy.len());
+        let views = [("gradients", gradients), ("weights", weights), ("copy", copied)];
+        if let Some(&(tensor, got)) = views.iter().find(|&&(_, got)| got != expected) {
+            return Err(NnError::Length { op: OP, tensor, expected, got });
+        }
+        if copy.is_some() && T::DTYPE == DType::F32 {
+            return Err(BackendError::Unsupported { op: OP, why: "weights in f32 have no copy in f32" }.into());
+        }
+        Ok(())
+    }
+
+    /// Takes the record to the next step.
+    fn begin<T: Real>(&mut self, q: &Q, gradients: Ref<'_, Q, T>) -> Result<(), NnError> {
+        if let Some(sums) = &mut self.sums {
+            q.square_sums(SquareSums { g: q.shorten(gradients), sums: sums.view_mut() })?;
+        }
+        let sums = self.sums.as_ref().map(Buffer::view);
+        Ok(q.advance_step(AdvanceStep { params: &self.advance, sums, state: self.state.view_mut() })?)
+    }
+
+    /// Updates the weights by the record.
+    fn update<T: Real>(
+        &mut self,
+        q: &Q,
+        (g, wide): (Option<Ref<'_, Q, T>>, Option<Ref<'_, Q, f32>>),
+        weights: Mut<'_, Q, f32>,
+        copy: Option<Mut<'_, Q, T>>,
+    ) -> Result<(), NnError> {
+        let (g, wide) = (g.map(|g| q.shorten(g)), wide.map(|wide| q.shorten(wide)));
+        let (w, copy) = (q.shorten_mut(weights), copy.map(|copy| q.shorten_mut(copy)));
+        let state = self.state.view();
+        match (&self.step, &mut self.moments[..]) {
+            (StepParams::Sgd(params), moments) => {
+                let v = moments.first_mut().map(ParameterArena::view_mut);
+                q.sgd_step(SgdStep { params, state, g, wide, v, w, copy })?;
+            }
+            (StepParams::Adam(params), [m, v]) => {
+                let (m, v) = (m.view_mut(), v.view_mut());
+                q.adam_step(AdamStep { params, state, g, wide, m, v, w, copy })?;
+            }
+            (StepParams::Adam(_), moments) => {
+                return Err(NnError::Length { op: OP, tensor: "moments", expected: 2, got: moments.len() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for Optimizer<Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Optimizer").field("config", &self.config).finish_non_exhaustive()
+    }
+}
